@@ -6,8 +6,10 @@ type AskedProfile = Pick<Profile, "name" | "declaredIn"> & {
   readonly rules: { readonly facility: { readonly hasTable?: boolean | undefined } };
 };
 
-const THEN_RELEASE = "Then restart the daemon; waiting messages are then processed.";
-const THEN_REPLAY = "Then restart the daemon, and `cryobridge messages replay ID`.";
+const THEN_RELEASE =
+  "Then restart the daemon; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.";
+const THEN_REPLAY =
+  "Then restart the daemon, and `cryobridge messages replay ID`. Or have the lab correct the code and send it again.";
 
 /** A longer code is no example to copy. */
 const MOST_EXAMPLE = 40;
@@ -56,18 +58,26 @@ function addTo(table: string, profile: AskedProfile, line: string | undefined): 
     const content = line ?? `\`${table}\` that has the code`;
     return `Write a profile, such as profiles/lab.yaml, with \`extends: ${name}\` and ${content}, and name it as \`profile\` of the connector`;
   }
-  return `Add the code to \`${table}\` of profile ${name}${fileOf(profile)}${line === undefined ? "" : `, such as ${line}`}`;
+  return `Add the code to \`${table}\` of ${nameProfile(profile)}${line === undefined ? "" : `, such as ${line}`}`;
 }
 
 function addToFacilities(example: string | undefined, id: number, profile: AskedProfile): string {
   const line = example === undefined ? "" : `, such as \`facilities: { ${example}: ${id} }\``;
   const more = profile.rules.facility.hasTable
-    ? `Or correct \`facility.table\` of profile ${profile.name}${fileOf(profile)}, which translates to it.`
+    ? `Or correct \`facility.table\` of ${nameProfile(profile)}, which translates to it.`
     : "Several codes may have one id.";
   return `Add the code with the service's facility id to \`facilities\` of the configuration file${line}. ${more}`;
 }
 
-function fileOf({ declaredIn }: AskedProfile): string {
+/** A profile that a person can edit, for hints. */
+export function nameProfile(profile: Pick<Profile, "name" | "declaredIn">): string {
+  const { name } = profile;
+  return name.startsWith("builtin/")
+    ? `a profile of your own with \`extends: ${name}\``
+    : `profile ${name}${fileOf(profile)}`;
+}
+
+function fileOf({ declaredIn }: Pick<Profile, "declaredIn">): string {
   return declaredIn === undefined ? "" : ` (${declaredIn})`;
 }
 

@@ -10,6 +10,7 @@ import type { CsvProfile } from "../profile/profile.ts";
 import type { Reading, ValueRule } from "../profile/value.ts";
 import type { ReadControl } from "./control-hl7.ts";
 import { columnsOf, readCode, readContainers, readDate, readName, readRow } from "./csv-codes.ts";
+import { withCsvHint } from "./csv-hint.ts";
 import { type Draft, LABELS_PER_ORDER } from "./draft.ts";
 import { finishAll, type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
 import { findUnfit, keptIfFit } from "./unfit.ts";
@@ -20,6 +21,12 @@ export function mapRows(
   profile: CsvProfile,
   settings: MapperSettings,
 ): MappedMessage {
+  const mapped = mapAll(rows, profile, settings);
+  if (mapped.problems.length === 0) return mapped;
+  return { ...mapped, problems: mapped.problems.map((problem) => withCsvHint(problem, profile)) };
+}
+
+function mapAll(rows: readonly CsvRow[], profile: CsvProfile, settings: MapperSettings): MappedMessage {
   const split = splitRows(rows, profile);
   if (split.controlRequests.length === 0) return mapOrderRows(rows, profile, settings);
   const { controlRequests, problems } = readControlRows(split, profile);
@@ -94,6 +101,7 @@ export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft 
         code: "MAPPING_VALUES_DISAGREE",
         place: `lines ${firstRow.line} and ${oddRow.line}, ${columnsOf(rule)}`,
         message: "the rows of one order must have the same value",
+        hint: "Rows with one order number are one order: correct the row that differs, or give it an order number of its own.",
       });
     }
     return readings.find(({ status }) => status === "bad") ?? first;
@@ -204,7 +212,8 @@ function readControlRows({ orders, controlRequests: rows }: SplitRows, { rules }
     const before = subjectByNumber.get(number);
     if (before !== undefined && subject !== undefined && before !== subject) {
       const message = "the rows about one order must have the same subject code";
-      problems.push({ code: "MAPPING_VALUES_DISAGREE", place: `line ${row.line}`, message });
+      const hint = "Correct the row that differs, or leave its subject code empty.";
+      problems.push({ code: "MAPPING_VALUES_DISAGREE", place: `line ${row.line}`, message, hint });
     }
     if (subject !== undefined) subjectByNumber.set(number, subject);
     const last = controlRequests.at(-1);
@@ -216,7 +225,8 @@ function readControlRows({ orders, controlRequests: rows }: SplitRows, { rules }
   const later = orders.find(({ line }) => line > firstLine);
   if (later) {
     const message = `asks for the order that line ${firstLine} wants something of; expected it above that line, or in a later file`;
-    problems.push({ code: "MAPPING_VALUES_DISAGREE", place: `line ${later.line}`, message });
+    const hint = "Have the lab write a row that asks something of an order below the rows of that order.";
+    problems.push({ code: "MAPPING_VALUES_DISAGREE", place: `line ${later.line}`, message, hint });
   }
   const withSubject = (request: ControlRequest): ControlRequest => {
     const subject = subjectByNumber.get(request.placerOrderNumber ?? "");

@@ -179,7 +179,7 @@ describe("rows that are whole but wrong are refused one order at a time", () => 
       row("O-6", "V-6");
     expect(await outcomeOf(file)).toEqual([
       "line 2 accepted: O-1 V-1",
-      "line 3 refused: MAPPING_VALUE_MISSING",
+      "line 3 refused: MAPPING_NO_CONTAINER",
       "line 4 refused: MAPPING_VALUE_INVALID",
       "line 5 waiting: MAPPING_OPERATION_UNKNOWN",
       "line 6 refused: MAPPING_DATE_INVALID",
@@ -191,7 +191,7 @@ describe("rows that are whole but wrong are refused one order at a time", () => 
     const file = HEADER + row("O-1", "V-1") + row("O-2", "V-2") + row("O-1", "");
     expect(await outcomeOf(file)).toEqual([
       "line 3 accepted: O-2 V-2",
-      "lines 2, 4 refused: MAPPING_VALUE_MISSING",
+      "lines 2, 4 refused: MAPPING_NO_CONTAINER",
     ]);
   });
 });

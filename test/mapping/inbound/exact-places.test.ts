@@ -41,7 +41,7 @@ test.each<[string, string, ProfileDefinition, string[]]>([
     );
     expect(mapped.problems).toEqual([
       {
-        code: "MAPPING_VALUE_MISSING",
+        code: what === "the container's label" ? "MAPPING_NO_CONTAINER" : "MAPPING_VALUE_MISSING",
         place: `message 1, ${place}`,
         message: `is empty; ${what} is expected`,
       },

@@ -125,7 +125,7 @@ describe("labels in several columns", () => {
     const empty = await mapCsv({ label }, { container_label: "", "Tube 2": "", "Tube 3": "" });
     expect(empty.problems).toMatchObject([
       {
-        code: "MAPPING_VALUE_MISSING",
+        code: "MAPPING_NO_CONTAINER",
         place: "line 2, column container_label or column Tube 2 or column Tube 3",
       },
     ]);
