@@ -2,7 +2,7 @@ import { asFailure } from "../../core/failures.ts";
 import { type Encoding, findEncoding, isEncodable, isWide } from "../../formats/encoding.ts";
 import type { CsvColumn, CsvResultSettings } from "../outbound/csv-cells.ts";
 import { compileOverride, type FieldOverride } from "../outbound/field-overrides.ts";
-import { type FileNamePattern, parseFileName } from "../outbound/file-name.ts";
+import { parseFileName } from "../outbound/file-name.ts";
 import type { ResultEncoding } from "../outbound/result-charset.ts";
 import { dateFormatMistake, isTimeZone } from "../outbound/timestamp.ts";
 import type { Complain } from "./compile-rules.ts";
@@ -200,8 +200,9 @@ function compileCsvResults(
     complain("results.columns", `two columns have the heading ${twice}; expected each heading once`);
   const mistake = dateFormat === undefined ? undefined : dateFormatMistake(dateFormat);
   if (mistake !== undefined) complain("results.dateFormat", mistake);
-  const named = parseFileName(given.fileName ?? DEFAULT_FILE_NAME);
-  if (typeof named === "string") complain("results.fileName", named);
+  const fileName = parseFileName(given.fileName ?? DEFAULT_FILE_NAME);
+  if (typeof fileName === "string")
+    throw new TypeError(`the schema of profiles refuses such a name: ${fileName}`);
   return {
     columns,
     delimiter: delimiterOf(given.delimiter),
@@ -211,7 +212,7 @@ function compileCsvResults(
     hasHeader: given.header ?? true,
     dateFormat,
     decimal: given.decimal ?? ".",
-    fileName: typeof named === "string" ? (parseFileName(DEFAULT_FILE_NAME) as FileNamePattern) : named,
+    fileName,
   };
 }
 

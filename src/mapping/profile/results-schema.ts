@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { FAILURES, type FailureCode } from "../../core/failures.ts";
 import { ORDER_STATES, type OrderState } from "../../core/order-state.ts";
+import { parseFileName } from "../outbound/file-name.ts";
 import { delimiterSchema } from "./delimiter.ts";
 import { pipelineSchema, tableSchema } from "./transform-schema.ts";
 
@@ -102,6 +103,16 @@ const columnEntrySchema = z.union([z.string(), formedColumnSchema, namedColumnSc
     "expected the name of a column, { COLUMN: its heading }, or { from: COLUMN, header: its heading } with as, table, caseSensitive or default",
 });
 
+/** The columns, by our names, that a results file is made of. */
+export function columnsUsed({ columns = csvResultColumns }: Pick<ResultsDefinition, "columns">): Set<string> {
+  return new Set(
+    columns.flatMap((entry): readonly string[] => {
+      if (typeof entry === "string") return [entry];
+      return "from" in entry ? [entry.from].flat() : Object.keys(entry);
+    }),
+  );
+}
+
 /** The words of the column `operation`. */
 const CSV_OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER", "CANCEL", "HOLD", "RELEASE", "STATUS"] as const;
 
@@ -114,6 +125,8 @@ const CSV_STATUSES = [
   "cancel_granted",
   ...CONTROL_ENDS,
 ] as const;
+
+export type CsvStatus = (typeof CSV_STATUSES)[number];
 
 const wordSchema = z.string().min(1);
 
@@ -249,7 +262,10 @@ export const resultsSchema = z.strictObject({
     ),
   fileName: z
     .string()
-    .min(1)
+    .superRefine((pattern, context) => {
+      const mistake = parseFileName(pattern);
+      if (typeof mistake === "string") context.addIssue({ code: "custom", message: mistake });
+    })
     .optional()
     .describe(
       "CSV: the name of a file of results, such as {stem}-ergebnis-{number}.csv, from {input}, {stem} (without its ending), {connector}, {date} (yyyyMMdd) and {number} or {number:4}, which must be there; {input}.results-{number}.csv unless set.",

@@ -2,6 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import type { FileDialect } from "../../../src/core/intake.ts";
 import type { Outcome, OutcomeOrder } from "../../../src/core/outcome.ts";
 import { csvResultFile, csvResultRows, csvResultSeries } from "../../../src/mapping/outbound/result-csv.ts";
+import { resultsSchema } from "../../../src/mapping/profile/results-schema.ts";
 import { type ProfileDefinition, profileSchema } from "../../../src/mapping/profile/schema.ts";
 import { failureOf } from "../../formats/hl7/failure-of.ts";
 import { csvProfile, problemsOf } from "../mapped.ts";
@@ -209,23 +210,26 @@ describe("the name of a file of results", () => {
   });
 });
 
+test.each([
+  ["{stem}.csv", "expected {number} once: it makes each name another one"],
+  ["{stem}{number}.csv", "expected {number} apart from other values and digits"],
+  ["{name}-{number}.csv", "{name} stands for nothing; expected {input}, {stem}"],
+  ["../{number}.csv", "expected a name without any folder"],
+  ["{number}.tmp", ".tmp is the ending of files that are not done"],
+  [".{number}.csv", "expected a name that does not begin with a dot"],
+  ["x-{number}", "expected an ending such as .csv"],
+  ["", "expected {number} once"],
+])("the name %j for files of results is refused by the schema, with what is expected", (fileName, words) => {
+  const issues = resultsSchema.safeParse({ fileName }).error?.issues;
+  expect(issues).toEqual([
+    expect.objectContaining({ path: ["fileName"], message: expect.stringContaining(words) }),
+  ]);
+});
+
 describe("a mistake in the settings of CSV results", () => {
   const mistakes = (results: Results) => problemsOf({ extends: "builtin/csv-orders", results });
 
   test.each([
-    [{ fileName: "{stem}.csv" }, "results.fileName: expected {number} once: it makes each name another one"],
-    [
-      { fileName: "{stem}{number}.csv" },
-      "results.fileName: expected {number} apart from other values and digits",
-    ],
-    [
-      { fileName: "{name}-{number}.csv" },
-      "results.fileName: {name} stands for nothing; expected {input}, {stem}",
-    ],
-    [{ fileName: "../{number}.csv" }, "results.fileName: expected a name without any folder"],
-    [{ fileName: "{number}.tmp" }, "results.fileName: .tmp is the ending of files that are not done"],
-    [{ fileName: ".{number}.csv" }, "results.fileName: expected a name that does not begin with a dot"],
-    [{ fileName: "x-{number}" }, "results.fileName: expected an ending such as .csv"],
     [
       { dateFormat: "DD.MM.YYYY" },
       "results.dateFormat: DD.MM.YYYY: D stands for nothing; expected yyyy, MM, dd",
