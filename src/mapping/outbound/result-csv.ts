@@ -6,9 +6,9 @@ import { encodeCsv } from "../../formats/csv/encode.ts";
 import { type Encoding, encodeText, isEncodable, spellOut } from "../../formats/encoding.ts";
 import type { ControlOperation } from "../profile/message-type.ts";
 import { isReported, type Profile, type ResultSettings } from "../profile/profile.ts";
-import { RESULT_COLUMNS, type ResultColumn } from "../profile/results-schema.ts";
+import { CONTAINER_COLUMNS, RESULT_COLUMNS, type ResultColumn } from "../profile/results-schema.ts";
 import { controlEnd } from "./control-end.ts";
-import { cellOf, csvFormOf } from "./csv-cells.ts";
+import { type CsvColumn, cellOf, csvFormOf, mayHold } from "./csv-cells.ts";
 import { fileNameOf } from "./file-name.ts";
 import { inLabWords, labPhrase, labPlace, labWords, problemInWords } from "./reasons.ts";
 
@@ -16,7 +16,8 @@ import { inLabWords, labPhrase, labPlace, labWords, problemInWords } from "./rea
 export type CsvResultRow = Readonly<Record<string, string>>;
 
 /**
- * The rows that report an outcome to the lab: one per container, and one for an order, a message or a file without any.
+ * The rows that report an outcome to the lab: one per container, or per order where the profile has them joined, and one for
+ * an order, a message or a file without any.
  * Empty when the profile does not send it. `status` is the order's state, or `refused`, or `waiting` for one that no order
  * could be made of yet, or `duplicate` for a repeat that was recognised; all of it in the profile's words. The file makes
  * values safe for spreadsheets. In `error`, which people read, characters that the file's character set doesn't have are
@@ -25,14 +26,34 @@ export type CsvResultRow = Readonly<Record<string, string>>;
  * @throws Failure RESULT_NOT_ENCODABLE where any other column or heading holds one
  */
 export function csvResultRows(outcome: Outcome, { results }: Profile): CsvResultRow[] {
-  const { encoding } = csvFormOf(results.encoding, results.csv, outcome.message.dialect);
-  return toRows(outcome, results).map((row) => fitRow(row, results, encoding));
+  const { csv } = results;
+  const { encoding } = csvFormOf(results.encoding, csv, outcome.message.dialect);
+  return toOrders(outcome, results).flatMap((order) => {
+    const rows = order.map((row) => fitRow(row, results, encoding));
+    return csv.joinContainers === undefined ? rows : [joinRows(rows, csv.joinContainers, csv.columns)];
+  });
+}
+
+/** The rows of an order as one: what is about a container has a value of each, in their sequence, or none where none has one. */
+function joinRows(
+  rows: readonly CsvResultRow[],
+  between: string,
+  columns: readonly CsvColumn[],
+): CsvResultRow {
+  const cells = columns.map((column) => {
+    const { header } = column;
+    const values = rows.map((row) => row[header] ?? "");
+    const isJoined = mayHold(column, CONTAINER_COLUMNS) && values.some((value) => value !== "");
+    return [header, isJoined ? values.join(between) : (values[0] ?? "")];
+  });
+  return Object.fromEntries(cells);
 }
 
 /** A row before any of it is put into the lab's words. */
 type PlainRow = Readonly<Record<ResultColumn, string>>;
 
-function toRows(original: Outcome, results: ResultSettings): PlainRow[] {
+/** The rows of each order, message, request or file. */
+function toOrders(original: Outcome, results: ResultSettings): PlainRow[][] {
   const outcome = inLabWords(original, results);
   const common = {
     ...EMPTY,
@@ -42,18 +63,18 @@ function toRows(original: Outcome, results: ResultSettings): PlainRow[] {
   };
   // A request about an earlier order is always answered.
   if (outcome.kind === "control")
-    return outcome.answers.flatMap((answer) => controlRows(answer, common, results));
+    return outcome.answers.map((answer) => controlRows(answer, common, results));
   if (!isReported({ results }, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return [];
   switch (outcome.kind) {
     case "refused":
     case "waiting":
-      return outcome.isFile ? [fileRow(outcome, common, results)] : unmadeRows(outcome, common, results);
+      return [outcome.isFile ? [fileRow(outcome, common, results)] : unmadeRows(outcome, common, results)];
     case "acknowledged":
-      return outcome.orders.flatMap((order) =>
+      return outcome.orders.map((order) =>
         orderRows(order, outcome.isDuplicate ? "duplicate" : order.state, common, results),
       );
     case "changed":
-      return orderRows(outcome.order, outcome.order.state, common, results);
+      return [orderRows(outcome.order, outcome.order.state, common, results)];
   }
 }
 
@@ -256,8 +277,10 @@ function fitRow(row: PlainRow, results: ResultSettings, encoding: Encoding): Csv
     if (csv.hasHeader && !isEncodable(header, encoding)) throw unfit(`the heading ${header}`, encoding);
     const { value, source } = cellOf(column, row, csv, results);
     if (isEncodable(value, encoding)) return [header, value];
-    if (source === "error") return [header, spellOut(value, encoding)];
-    throw unfit(source === undefined ? `the constant of ${header}` : `column ${source}`, encoding);
+    if (source?.columns.includes("error") === true) return [header, spellOut(value, encoding)];
+    const place =
+      source === undefined ? `the constant of ${header}` : `column ${source.columns.join(" with ")}`;
+    throw unfit(place, encoding);
   });
   return Object.fromEntries(cells);
 }

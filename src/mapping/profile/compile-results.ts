@@ -11,6 +11,7 @@ import type { ResultSettings } from "./profile.ts";
 import {
   csvResultColumns,
   type FormedColumn,
+  isFormed,
   REPORTED_STATES,
   RESULT_COLUMNS,
   type ResultColumn,
@@ -39,6 +40,7 @@ const CSV_KEYS = [
   "delimiter",
   "quote",
   "columns",
+  "joinContainers",
   "header",
   "dateFormat",
   "decimal",
@@ -205,6 +207,7 @@ function compileCsvResults(
     throw new TypeError(`the schema of profiles refuses such a name: ${fileName}`);
   return {
     columns,
+    joinContainers: given.joinContainers,
     delimiter: delimiterOf(given.delimiter),
     quote: given.quote ?? '"',
     // A character set of its own has nothing to do with the input's mark.
@@ -219,12 +222,9 @@ function compileCsvResults(
 /** What of a column the profile writes into files by itself. */
 function columnText(entry: NonNullable<ResultsDefinition["columns"]>[number]): string {
   if (typeof entry === "string") return entry;
-  if (isFormed(entry)) return [entry.header, entry.default, ...Object.values(entry.table ?? {})].join("");
-  return Object.values(entry).join("");
-}
-
-function isFormed(entry: Readonly<Record<string, unknown>>): entry is FormedColumn {
-  return "from" in entry;
+  if (!isFormed(entry)) return Object.values(entry).join("");
+  const between = [entry.from].flat().map((source) => (typeof source === "string" ? "" : source.with));
+  return [entry.header, entry.default, ...Object.values(entry.table ?? {}), ...between].join("");
 }
 
 /** The columns that are named; each has its own name for its heading unless it has another. */
@@ -252,7 +252,10 @@ function compileFormed(
   { from, as = [], table, caseSensitive, default: fallback = "", header = "" }: FormedColumn,
   refuse: (message: string) => CsvColumn[],
 ): CsvColumn[] {
-  const names = [from].flat();
+  const sources = [from]
+    .flat()
+    .map((source) => (typeof source === "string" ? { join: [source], with: "" } : source));
+  const names = sources.flatMap((source) => source.join);
   const unknown = names.find((name) => !isResultColumn(name));
   if (unknown !== undefined)
     return refuse(`there is no column ${unknown}; expected one of ${RESULT_COLUMNS.join(", ")}`);
@@ -261,7 +264,11 @@ function compileFormed(
   const transforms = [as].flat().map((step) => compileTransform(step, settings));
   if (table !== undefined) transforms.push(tableTransform({ table, caseSensitive }, settings));
   else if (caseSensitive !== undefined) refuse("caseSensitive is for a table; expected table beside it");
-  return [{ header: header.trim(), from: names.filter(isResultColumn), transforms, fallback }];
+  const compiled = sources.map((source) => ({
+    columns: source.join.filter(isResultColumn),
+    between: source.with,
+  }));
+  return [{ header: header.trim(), from: compiled, transforms, fallback }];
 }
 
 function isResultColumn(name: string): name is ResultColumn {

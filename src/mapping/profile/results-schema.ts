@@ -82,10 +82,26 @@ export const RESULT_COLUMNS = Object.keys(WORDS_BY_COLUMN) as readonly ResultCol
 /** The columns of a results file, in their order, where the profile names none. */
 export const csvResultColumns = RESULT_COLUMNS.slice(0, RESULT_COLUMNS.indexOf("error_code"));
 
+/** Columns that are about one container of an order. */
+export const CONTAINER_COLUMNS: ReadonlySet<ResultColumn> = new Set<ResultColumn>([
+  ...(["container_label", "container_id", "container_description"] as const),
+  ...(["storage", "canister", "cane", "position", "stored_at"] as const),
+]);
+
+const columnSourceSchema = z.union([
+  z.string(),
+  z
+    .strictObject({
+      join: z.array(z.string()).min(2, "expected two columns at least"),
+      with: z.string().max(10, "expected at most 10 characters"),
+    })
+    .describe("The values of several columns as one, with this text between: none without the first."),
+]);
+
 const formedColumnSchema = z.strictObject({
   from: z
-    .union([z.string(), z.array(z.string()).min(1)])
-    .describe("A column, or a list of them: the first that has a value counts."),
+    .union([columnSourceSchema, z.array(columnSourceSchema).min(1)])
+    .describe("A column, several joined, or a list of such: the first that has a value counts."),
   as: pipelineSchema.optional(),
   table: tableSchema.optional(),
   caseSensitive: z.boolean().optional(),
@@ -95,6 +111,11 @@ const formedColumnSchema = z.strictObject({
 
 /** A column that is formed of others, as a value of an order is of what came. */
 export type FormedColumn = z.infer<typeof formedColumnSchema>;
+
+/** Whether an entry of `columns` says of what it is formed. */
+export function isFormed(entry: FormedColumn | Readonly<Record<string, string>>): entry is FormedColumn {
+  return "from" in entry;
+}
 
 /** A column's name, or one with its heading; {@link compileResults} says more of a wrong one than a union could. */
 const namedColumnSchema = z.record(z.string(), z.string()).refine((entry) => !("from" in entry));
@@ -108,7 +129,8 @@ export function columnsUsed({ columns = csvResultColumns }: Pick<ResultsDefiniti
   return new Set(
     columns.flatMap((entry): readonly string[] => {
       if (typeof entry === "string") return [entry];
-      return "from" in entry ? [entry.from].flat() : Object.keys(entry);
+      if (!isFormed(entry)) return Object.keys(entry);
+      return [entry.from].flat().flatMap((source) => (typeof source === "string" ? source : source.join));
     }),
   );
 }
@@ -240,7 +262,15 @@ export const resultsSchema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      "CSV: the columns in their order, each by its name, as { order_number: Auftrag } with a heading of its own, as { value: LAB-7, header: Quelle } for a constant, or formed, as { from: [stored_at, updated_at], header: Datum } says, with `as`, `table`, `caseSensitive` and `default` of a value. What there is: see the columns of CSV results below.",
+      "CSV: the columns in their order, each by its name, as { order_number: Auftrag } with a heading of its own, as { value: LAB-7, header: Quelle } for a constant, or formed, as { from: [stored_at, updated_at], header: Datum } or { from: { join: [storage, position], with: / }, header: Platz } says, with `as`, `table`, `caseSensitive` and `default` of a value. What there is: see the columns of CSV results below.",
+    ),
+  joinContainers: z
+    .string()
+    .min(1)
+    .max(10, "expected at most 10 characters")
+    .optional()
+    .describe(
+      "CSV: one row for an order with all of its containers, whose values stand in one cell with this text between, such as |; a row for each container unless set.",
     ),
   header: z.boolean().optional().describe("CSV: whether the first line has the headings; true unless set."),
   words: wordsSchema
