@@ -272,7 +272,7 @@ function utf8Problem({ line, offset }: ForeignUtf8, encoding: string | undefined
   return {
     code: "CSV_ENCODING_UTF8",
     place: `line ${line}`,
-    message: `is UTF-8 (byte ${offset} of the file), and ${encoding} is expected`,
+    message: `is UTF-8 (byte ${offset} of the file), and ${encoding} was agreed for this interface; expected one character set`,
     hint: `If the sender writes UTF-8, set \`encoding: utf-8\` or \`auto\`; else have the file saved in ${encoding}. If it only looks like UTF-8: \`encoding: { name: ${encoding}, forced: true }\` for the connector.`,
   };
 }

@@ -31,7 +31,7 @@ export function withColumnNames(item: CsvItem, reading: CsvReading): CsvItem {
 export function columnProblems(header: CsvHeader, reading: CsvReading): Problem[] {
   const columns = columnsOf(header, reading);
   if (columns.length !== header.columns.length) {
-    const message = `the profile names ${columns.length} columns, the file has ${header.columns.length}`;
+    const message = `expected ${columns.length} columns, found ${header.columns.length}`;
     return [{ code: "CSV_COLUMN_MISSING", place: "header", message }];
   }
   const isMissing = (names: readonly string[]) => !names.some((name) => columns.includes(name));
@@ -67,7 +67,7 @@ function delimiterHint({ columns, delimiter }: CsvHeader): string {
   const [only = ""] = columns;
   const other = [";", "\t", "|", ","].find((each) => each !== delimiter && only.includes(each));
   if (columns.length > 1 || other === undefined) return "";
-  return `; the line is parted by ${delimiterName(other)}, and the profile's delimiter is ${delimiterName(delimiter)}`;
+  return `; its values are separated by ${delimiterName(other)}, and ${delimiterName(delimiter)} is expected`;
 }
 
 function simplified(name: string): string {

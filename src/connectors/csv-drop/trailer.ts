@@ -37,7 +37,7 @@ export class TrailerCheck {
   /** What is wrong once the file has been read to its end. */
   end(): readonly Problem[] {
     if (this.#trailer?.isRequired !== true || this.#trailerPlace !== undefined) return this.#problems;
-    const message = `the file ends here after ${counted(this.#rows)}, without the trailer that ends each file; it may have been cut short`;
+    const message = `the file ends here after ${counted(this.#rows)}, without its last line (the trailer); it may have been cut short`;
     return [{ code: "CSV_TRAILER_MISSING", place: this.#lastPlace, message }];
   }
 

@@ -165,7 +165,6 @@ function unmadeRows(
 }
 
 const FILE_REFUSED = "the file {file} was refused, and nothing of it was taken";
-const MORE = "and {count} more";
 
 /** A file of which nothing was taken: the lab hears of none of its orders otherwise. */
 function fileRow({ kind, problems }: Unmade, common: PlainRow, { reasons }: ResultSettings): PlainRow {
@@ -184,9 +183,8 @@ type Unmade = Extract<Outcome, { kind: "refused" } | { kind: "waiting" }>;
 
 function reasonsOf(problems: readonly Problem[], reasons: ResultSettings["reasons"], most: number): string {
   const listed = problems.slice(0, most).map((problem) => problemInWords(problem, reasons));
-  const count = problems.length - listed.length;
-  const more = labPhrase(reasons, "more", MORE).replaceAll("{count}", String(count));
-  return [...listed, ...(count > 0 ? [more] : [])].join("; ");
+  const more = problems.length - listed.length;
+  return [...listed, ...(more > 0 ? [`… +${more}`] : [])].join("; ");
 }
 
 /** One row a request, such as `cancel_granted`, or `cancel_refused` with the reason; a question for the state gets the order's rows. */

@@ -177,8 +177,7 @@ const LAB_FAILURES = (Object.keys(FAILURES) as FailureCode[]).filter((code) => !
 /** What stands before reasons in English: words of places, names of what a request is about, and whole sentences. */
 const REASON_WORDS = [
   ...(["message", "line", "lines", "column", "part", "and", "or", "header", "file"] as const),
-  ...(["order", "request", "procedure", "onHold", "repeated", "recorded"] as const),
-  ...(["fileRefused", "more"] as const),
+  ...(["order", "request", "procedure", "onHold", "repeated", "recorded", "fileRefused"] as const),
   ...DECISIONS,
 ] as const;
 export type ReasonWord = (typeof REASON_WORDS)[number];

@@ -215,7 +215,7 @@ describe("a CSV file", () => {
         { order_number: "1", operation: "STORE" },
         { order_number: "1", operation: "STORE" },
       ]);
-      expect((await problemsOf(world, "wide.csv"))[0]?.message).toContain("names 2 columns, the file has 3");
+      expect((await problemsOf(world, "wide.csv"))[0]?.message).toContain("expected 2 columns, found 3");
     }));
 
   test("with a header and nothing else is archived without a word", () =>
@@ -317,7 +317,7 @@ describe("a CSV file in UTF-8 where another encoding is set", () => {
       expect(world.intake.summary()).toMatchObject([{ status: "refused" }]);
       const [problem] = await problemsOf(world, "u.csv");
       expect(problem).toMatchObject({ code: "CSV_ENCODING_UTF8", place });
-      expect(problem?.message).toContain("windows-1252 is expected");
+      expect(problem?.message).toContain("windows-1252 was agreed for this interface");
       expect(problem?.hint).toContain("{ name: windows-1252, forced: true }");
     }),
   );

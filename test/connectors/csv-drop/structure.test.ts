@@ -525,7 +525,7 @@ describe("a header", () => {
       chunks: () => chunksOf(bytes),
     });
     expect(content.problems[0]?.message).toMatch(
-      /1 columns is; the line is parted by ;, and the profile's delimiter is ,$/,
+      /1 columns is; its values are separated by ;, and , is expected$/,
     );
   });
 
