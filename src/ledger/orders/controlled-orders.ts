@@ -11,6 +11,7 @@ import {
   isCancelling,
   refuseControl,
 } from "../../core/order-control.ts";
+import { phi } from "../../core/phi.ts";
 import { together } from "../database.ts";
 import { MAY_HAVE_LEFT } from "./control-requests.ts";
 import { findMerges, type SubjectMerges } from "./subjects.ts";
@@ -234,10 +235,11 @@ function refuseMistaken(
   return differs("the placer and the filler order number name different orders");
 }
 
-/** What the request has to say for one of several orders to be meant by it. */
-function howToTell({ subjectCode }: ControlRequest, named: readonly ControlledOrder[]): string {
-  const isOfSeveral = new Set(named.map((order) => order.subject_code)).size > 1;
-  return subjectCode === undefined && isOfSeveral
+/** What the request has to say for one of several orders to be meant by it, where the subject is enough. */
+function howToTell(request: ControlRequest, [first, ...others]: readonly ControlledOrder[]): string {
+  const isFirstByNumber = first !== undefined && !first.sharesNumber && request.subjectCode === undefined;
+  const named = isFirstByNumber ? { ...request, subjectCode: phi(first.subject_code) } : request;
+  return isFirstByNumber && !others.some((other) => mayMean(named, first, other))
     ? "they are of several subjects; to mean the first of them, send it again with that one's subject code"
     : "nothing shows which is meant";
 }

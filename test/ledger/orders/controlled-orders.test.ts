@@ -62,6 +62,16 @@ describe("a number under which the lab has sent several orders", () => {
       expect(await states(pool)).toEqual(["cancelled", "parked"]);
     }));
 
+  test("is no answer, whatever subject is named, where none of them had it first", () =>
+    withLedger(async ({ pool }) => {
+      await both(pool, "S-2");
+      await pool.query("update orders set shares_number = true");
+      await commit(pool, [aCancel(3, [CANCEL]), aCancel(4, [{ ...CANCEL, subjectCode: phi("S-1") }])]);
+      expect(await answers(pool)).toEqual([["CANCEL_ORDER_AMBIGUOUS"], ["CANCEL_ORDER_AMBIGUOUS"]]);
+      const { rows } = await pool.query("select distinct failure_text as text from control_requests");
+      expect(rows.map(({ text }) => text)).toEqual([expect.stringContaining("nothing shows which is meant")]);
+    }));
+
   test("names the first one, whose number it is", () =>
     withLedger(async ({ pool }) => {
       await both(pool);
