@@ -26,21 +26,25 @@ export async function compileProfiles(
       profiles.set(name, { ...compiled.profile, declaredIn: placeOf(name, config) });
       continue;
     }
-    const file = config.profileByName.get(name)?.file ?? config.file;
+    const loaded = config.profileByName.get(name);
+    const { file } = loaded ?? config;
     problems.push(
-      ...compiled.problems.map((problem) => ({
-        code: "CONFIG_INVALID" as const,
-        file,
-        line: 1,
-        column: 1,
-        path: `profiles.${name}.${problem.place}`,
-        place: `${file} profile ${name}, ${problem.place}`,
-        message: problem.message,
-      })),
+      ...compiled.problems.map(({ place, message }) => {
+        const line = loaded?.lineOf(pathOf(place)) ?? 1;
+        const path = `profiles.${name}.${place}`;
+        const shown = `${file}:${line} ${file === config.file ? path : place}`;
+        return { code: "CONFIG_INVALID" as const, file, line, column: 1, path, place: shown, message };
+      }),
     );
   }
   if (problems.length > 0) throw configFailure(problems);
   return profiles;
+}
+
+/** `results.columns[3]` as keys; of those that the file doesn't have it knows the nearest one above. */
+function pathOf(place: string): (string | number)[] {
+  const keys = place.split(/[.[\]]+/).filter((key) => key !== "");
+  return keys.map((key) => (/^\d+$/.test(key) ? Number(key) : key));
 }
 
 /** Where a person edits a profile, from the folder of the configuration; undefined for a built-in one. */

@@ -14,10 +14,9 @@ export function parseId(kind: IdKind, text: string): number | undefined {
   return match?.[1] === kind ? Number(match[2]) : undefined;
 }
 
-/** An order in sentences: `o17`, or `o17 (P-1001)` with its placer order number. */
-export function nameOrder(id: number, placerOrderNumber: string | null | undefined): string {
-  const name = formatId("o", id);
+/** An order in sentences that the lab reads too, which knows none of our ids: by the lab's own number. */
+export function nameOrder(placerOrderNumber: string | null | undefined): string {
   return placerOrderNumber === null || placerOrderNumber === undefined
-    ? name
-    : `${name} (${placerOrderNumber})`;
+    ? "an order without a number"
+    : `order ${placerOrderNumber}`;
 }

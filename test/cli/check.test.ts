@@ -207,6 +207,60 @@ describe("check --offline", () => {
     });
   });
 
+  it("warns of states and operations that the lab's tables have no words for, and is still well", async () => {
+    await withFolder(async (folder) => {
+      const status =
+        "{ received: a, duplicate: b, refused: c, waiting: d, completed: e, rejected: f, cancelled: g, failed: h }";
+      const word = (name: string, more: string) =>
+        `${name}: { extends: builtin/csv-orders, operation: { from: operation, table: { EIN: STORE, STORNO: CANCEL } }, ${more} }`;
+      const lab = word("lab", `results: { words: { status: ${status}, operation: { STORE: ein } } }`);
+      const narrow = word(
+        "narrow",
+        `results: { send: [completed], words: { operation: { STORE: ein } }, columns: [status] }`,
+      );
+      const hl7 =
+        "hl7: { extends: builtin/hl7-orders, results: { send: [completed, failed], words: { status: { completed: ok } } } }";
+      const text = configText(undefined, `profiles: { ${lab}, ${narrow}, ${hl7} }`);
+      const result = await check(folder, text, "--offline", "--json");
+      expect(result.status).toBe(0);
+      const warnings = checksOf(result).filter(({ result: found }) => found === "warning");
+      expect(warnings.map(({ subject, detail }) => `${subject}: ${detail.split(":")[0]}`)).toEqual([
+        "profile lab: results.words.status has no word for parked, discarded, cancelled, cancel_refused",
+        "profile lab: results.words.operation has no word for CANCEL",
+        "profile hl7: results.words.status has no word for failed",
+      ]);
+    });
+  });
+
+  it("names the tab that separates columns", async () => {
+    await withFolder(async (folder) => {
+      const tabs = "profiles: { tabs: { extends: builtin/csv-orders, delimiter: tab } }";
+      const text = configText(undefined, tabs).replace("./csv }", "./csv, profile: tabs }");
+      expect((await check(folder, text, "--offline")).stdout).toContain(
+        "CSV settings: delimiter tab, encoding",
+      );
+    });
+  });
+
+  it("names the line of each mistake in a profile, and a file name without its number beside all others", async () => {
+    await withFolder(async (folder) => {
+      await mkdir(join(folder, "profiles"));
+      const profile = join(folder, "profiles/odd.yaml");
+      const detailsOf = async (...lines: readonly string[]) => {
+        await writeFile(profile, ["extends: builtin/csv-orders", ...lines, ""].join("\n"));
+        const found = checksOf(await check(folder, configText(undefined), "--offline", "--json"));
+        return found.filter(({ result }) => result === "failed").map(({ detail }) => detail);
+      };
+      expect(await detailsOf("results:", "  columns:", "    - status", "    - colour")).toEqual([
+        expect.stringContaining(`${profile}:5 results.columns[1]: there is no column colour`),
+      ]);
+      expect(await detailsOf("delimitr: tab", "results:", '  fileName: "{stem}.csv"')).toEqual([
+        expect.stringMatching(/odd\.yaml:2:1 delimitr: unknown key/),
+        expect.stringMatching(/odd\.yaml:4:13 results\.fileName: expected \{number\} once/),
+      ]);
+    });
+  });
+
   it("shows with status 3 of character sets that nothing can be read or written in", async () => {
     await withFolder(async (folder) => {
       const profiles = "profiles: { odd: { extends: builtin/hl7-orders, results: { encoding: utf8x } } }";

@@ -153,7 +153,9 @@ describe("the rows of an order", () => {
       expect(waiting).toMatchObject([{ place: "line 4, column facility", code: "MAPPING_FACILITY_UNKNOWN" }]);
       const text = (await report("txt")) ?? "";
       expect(text).toContain("What is named below was not taken, or waits; all the rest was taken.");
-      expect(text).toMatch(/These wait\. .*\n\n1\. line 4, column facility\n {3}Waits, since: +names facility "WEST"/);
+      expect(text).toMatch(
+        /These wait\. .*\n\n1\. line 4, column facility\n {3}Waits, since: +names facility "WEST"/,
+      );
     }));
 
   test("whose number another order has are known by line and label, and have no number", () =>

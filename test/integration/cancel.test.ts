@@ -262,9 +262,7 @@ describe.concurrent("a CSV file that cancels", () => {
       await site.drop("csv", "orders.csv", labCsv([{ number: "A-1" }]));
       await eventually(async () => (await site.orders()).length === 1);
       await site.drop("csv", "late.csv", cancel);
-      await eventually(async () =>
-        (await rowsOf(site, "late.csv")).includes("A-1,CANCEL,S-A-1,,cancelled,"),
-      );
+      await eventually(async () => (await rowsOf(site, "late.csv")).includes("A-1,CANCEL,S-A-1,,cancelled,"));
       await site.waitForOrders(1, ["cancelled"]);
     }));
 

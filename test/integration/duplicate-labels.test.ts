@@ -35,16 +35,15 @@ describe.concurrent("an order for a container that is in an open order of the sa
       await inState(site, "A-1", "submitted");
       await site.drop("csv", "b.csv", labCsv([{ number: "B-1", subject: "S-1", labels: ["V-0", "V-1"] }]));
       const parked = await inState(site, "B-1", "parked");
-      const first = await find(site, "A-1");
       expect(parked.failure).toEqual({
         code: "ORDER_CONTAINER_IN_OPEN_ORDER",
-        text: `container 2 is in o${first.id} (A-1) of the same kind too, which is submitted`,
+        text: `container 2 is in order A-1 of the same kind too, which is submitted`,
       });
       expect(requestsOf(site)).toEqual(["STORE"]);
       const reported = await eventually(async () =>
         [...(await site.results("csv")).values()].find((text) => text.includes(",parked,")),
       );
-      expect(reported).toContain(`container 2 is in o${first.id} (A-1)`);
+      expect(reported).toContain(`container 2 is in order A-1`);
     }));
 
   test("goes on when its label only belongs to another facility", () =>
@@ -132,15 +131,14 @@ describe.concurrent("an order with the label of another subject's container", ()
       await inState(site, "A-1", "completed");
       await site.drop("csv", "b.csv", vialOf("S-2", "B-1"));
       const parked = await inState(site, "B-1", "parked");
-      const first = await find(site, "A-1");
-      const text = `the label of container 1 is that of another subject's container, which was stored by o${first.id} (A-1) and has not been retrieved since`;
+      const text = `the label of container 1 is that of another subject's container, which was stored by order A-1 and has not been retrieved since`;
       expect(parked.failure).toEqual({ code: "ORDER_LABEL_OF_OTHER_SUBJECT", text });
       expect(requestsOf(site)).toEqual(["STORE"]);
       expect(site.simulator.control.subjects().map(({ code }) => code)).toEqual(["S-1"]);
       const reported = await eventually(async () =>
         [...(await site.results("csv")).values()].find((result) => result.includes(",parked,")),
       );
-      expect(reported).toContain(`stored by o${first.id} (A-1)`);
+      expect(reported).toContain(`stored by order A-1`);
     }));
 
   test("is one of many that come at the same moment by both connectors, of which one is sent", () =>

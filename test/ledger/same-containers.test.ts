@@ -29,7 +29,7 @@ test("finds the orders of the same facility and subject that name the same label
         position: 1,
         otherId: first,
         hasSameNumber: false,
-        otherName: `o${first} (A-1)`,
+        otherName: "order A-1",
         operation: "STORE",
         state: "received",
         isAtService: false,

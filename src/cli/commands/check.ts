@@ -2,8 +2,11 @@ import type { Command } from "commander";
 import type { Config } from "../../config/config.ts";
 import { isConfigFailure } from "../../config/problems.ts";
 import { findUnreached } from "../../mapping/inbound/containers-hl7.ts";
+import { builtinProfiles } from "../../mapping/profile/builtin.ts";
+import { inheritProfile, resolveChain } from "../../mapping/profile/inherit.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
+import { listWordless } from "../../mapping/profile/wordless.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig } from "../open.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
@@ -41,6 +44,7 @@ async function* checks(session: Session, isOffline: boolean): Findings {
   if (profiles) yield* checkUnsent(config, profiles);
   if (profiles) yield* checkUnansweredControl(config, profiles);
   if (profiles) yield* checkContainerPlaces(profiles);
+  if (profiles) yield* checkWords(config);
   yield* checkConsole(config, running.has("console"));
   if (isOffline) return;
   yield* checkDatabaseAndQueue(config, session);
@@ -129,6 +133,24 @@ function* checkContainerPlaces(profiles: ReadonlyMap<string, Profile>): Generato
         `profile ${name}`,
         `${value.name} is read from ${value.places}, which is never read below an order: containers.each is ${profile.containerPlace}`,
         "Name the segment in containers.each, with a condition where only some of its name are containers, such as NTE[3^=LABEL=]; or read the value from one that each names, its OBR or ORC.",
+      );
+    }
+  }
+}
+
+/** Warns of what results can say that the lab's table of words lacks: it would stand there in our words. */
+function* checkWords(config: Config<ProfileDefinition>): Generator<Finding> {
+  const own = [...config.profileByName].map(([name, { value }]) => [name, value] as const);
+  const byName = new Map<string, ProfileDefinition>([...Object.entries(builtinProfiles), ...own]);
+  for (const [name, definition] of own) {
+    const chain = resolveChain(name, definition, byName);
+    if (!chain.ok) continue;
+    const whole = chain.links.map((link) => link.definition).reduceRight(inheritProfile);
+    for (const { table, lacking } of listWordless(chain.links, whole)) {
+      yield warning(
+        `profile ${name}`,
+        `${table} has no word for ${lacking.join(", ")}: the lab reads them as they stand here`,
+        `Add the lab's words to ${table}, or the same ones where they are to stay.`,
       );
     }
   }

@@ -1,7 +1,12 @@
 import { createHash } from "node:crypto";
 import { Failure, type Problem } from "../../core/failures.ts";
 import type { FileDialect, IncomingMessage } from "../../core/intake.ts";
-import { type CsvDialect, type CsvReading, requireDialect } from "../../formats/csv/dialect.ts";
+import {
+  type CsvDialect,
+  type CsvReading,
+  delimiterName,
+  requireDialect,
+} from "../../formats/csv/dialect.ts";
 import { type CsvItem, type CsvLimits, readCsv } from "../../formats/csv/read.ts";
 import { throwProblem } from "../../formats/csv/reader.ts";
 import { findEncoding } from "../../formats/encoding.ts";
@@ -93,7 +98,8 @@ async function examine(source: Source): Promise<FileContent> {
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     // What stopped the reading stops it here as well: a file of gigabytes is not read on for its digest.
-    const problems = [{ code: error.code, place: "file", message: error.message }];
+    const { code, message, hint, place = "file" } = error;
+    const problems = [{ code, place, message, hint }];
     return { sha256: undefined, problems, batches: noBatches };
   }
 }
@@ -139,10 +145,13 @@ async function surveyRows(source: Source): Promise<Survey> {
   const encoding = findEncoding(dialect.encoding);
   const finder = encoding && new ForeignUtf8Finder(encoding);
   const digest = createHash("sha256");
-  const rows = rowsOf(source, (chunk) => {
+  const isGuess = dialect.encoding !== reading.encoding;
+  const mayBeUtf8 = !isGuess && reading.isEncodingForced !== true;
+  const read = rowsOf(source, (chunk) => {
     digest.update(chunk);
     finder?.push(chunk);
   });
+  const rows = mayBeUtf8 ? namingUtf8(read, () => finder?.end(), encoding) : read;
   const problems: Problem[] = [];
   const scatter = new ScatterFinder();
   const keys = new RowKeys(reading.identify);
@@ -172,14 +181,12 @@ async function surveyRows(source: Source): Promise<Survey> {
   }
   const scattered = scatter.result();
   const foreign = isWhole ? finder?.end() : undefined;
-  const isGuess = dialect.encoding !== reading.encoding;
   if (isWhole) {
     const cut = structure?.lastLineProblem(last);
     if (cut) problems.push(cut);
     problems.push(...trailer.end());
     if (scattered.isTooMuch) problems.push(tooScattered(reading));
-    if (foreign && !isGuess && reading.isEncodingForced !== true)
-      problems.unshift(utf8Problem(foreign, encoding));
+    if (foreign && mayBeUtf8) problems.unshift(utf8Problem(foreign, encoding));
   }
   return {
     sha256: isWhole ? digest.digest("hex") : undefined,
@@ -233,6 +240,21 @@ async function* rowsOf(
   }
 }
 
+/** A byte that the encoding does not have may be part of a character in UTF-8: then that is what is wrong with the file. */
+async function* namingUtf8(
+  items: AsyncIterable<CsvItem>,
+  findUtf8: () => ForeignUtf8 | undefined,
+  encoding: string | undefined,
+): AsyncGenerator<CsvItem> {
+  try {
+    yield* items;
+  } catch (error) {
+    const foreign = error instanceof Failure && error.code === "CSV_BYTES" ? findUtf8() : undefined;
+    if (foreign) throwProblem(utf8Problem(foreign, encoding));
+    throw error;
+  }
+}
+
 async function* tapped(chunks: AsyncIterable<Buffer>, tap: (chunk: Buffer) => void): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
     tap(chunk);
@@ -251,6 +273,7 @@ function utf8Problem({ line, offset }: ForeignUtf8, encoding: string | undefined
     code: "CSV_ENCODING_UTF8",
     place: `line ${line}`,
     message: `is UTF-8 (byte ${offset} of the file), and ${encoding} was agreed for this interface; expected one character set`,
+    hint: `If the sender writes UTF-8, set \`encoding: utf-8\` or \`auto\`; else have the file saved in ${encoding}. If it only looks like UTF-8: \`encoding: { name: ${encoding}, forced: true }\` for the connector.`,
   };
 }
 
@@ -258,7 +281,8 @@ function checkDialect(dialect: CsvDialect): CheckLine {
   const subject = "CSV settings";
   try {
     requireDialect(dialect);
-    return { subject, isOk: true, detail: `delimiter ${dialect.delimiter}, encoding ${dialect.encoding}` };
+    const detail = `delimiter ${delimiterName(dialect.delimiter)}, encoding ${dialect.encoding}`;
+    return { subject, isOk: true, detail };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     return { subject, isOk: false, detail: `${error.message}. ${error.hint}` };

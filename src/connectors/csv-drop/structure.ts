@@ -1,8 +1,8 @@
 import type { Problem } from "../../core/failures.ts";
 import { headingOf } from "../../formats/csv/cells.ts";
-import type { CsvDialect, CsvReading } from "../../formats/csv/dialect.ts";
+import { type CsvDialect, type CsvReading, delimiterName } from "../../formats/csv/dialect.ts";
 import type { CsvItem, CsvRecord } from "../../formats/csv/read.ts";
-import { placeOf } from "../../formats/csv/reader.ts";
+import { placeOf, strayQuoteHint } from "../../formats/csv/reader.ts";
 import { trimBlanks } from "../../formats/csv/records.ts";
 
 export type CsvHeader = Extract<CsvItem, { kind: "header" }>;
@@ -67,8 +67,7 @@ function delimiterHint({ columns, delimiter }: CsvHeader): string {
   const [only = ""] = columns;
   const other = [";", "\t", "|", ","].find((each) => each !== delimiter && only.includes(each));
   if (columns.length > 1 || other === undefined) return "";
-  const named = (each: string) => (each === "\t" ? "tab" : each);
-  return `; its values are separated by ${named(other)}, and ${named(delimiter)} is expected`;
+  return `; its values are separated by ${delimiterName(other)}, and ${delimiterName(delimiter)} is expected`;
 }
 
 function simplified(name: string): string {
@@ -151,7 +150,8 @@ export class StructureCheck {
     if (this.#holdsRow(row)) {
       const message =
         "a quoted value holds what looks like a row of the file; is a quote missing, or one too many?";
-      return { code: "CSV_ROW_QUOTES", place, message };
+      const hint = strayQuoteHint(row.raw, { ...this.#header, quote: this.#reading.quote });
+      return { code: "CSV_ROW_QUOTES", place, message, ...hint };
     }
     return undefined;
   }

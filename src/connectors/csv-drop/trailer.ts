@@ -27,7 +27,7 @@ export class TrailerCheck {
     const isTrailer = this.#isTrailer(item);
     if (this.#trailerPlace !== undefined && this.#problems.length === 0) {
       const message = `the file goes on below its trailer (${this.#trailerPlace}); it may be several files in one`;
-      this.#problems.push({ code: "CSV_TRAILER_MISSING", place: this.#lastPlace, message });
+      this.#problems.push({ code: "CSV_TRAILER_MISSING", place: this.#lastPlace, message, hint: BELOW });
     }
     if (!isTrailer) this.#rows += 1;
     else if (this.#trailerPlace === undefined) this.#take(item, this.#trailer);
@@ -51,6 +51,10 @@ export class TrailerCheck {
     this.#problems.push({ code: "CSV_TRAILER_COUNT", place: this.#lastPlace, message });
   }
 }
+
+/** `required: false` would not take them either. */
+const BELOW =
+  "Have the sender end each file with its trailer, and drop what stands below it as a file of its own. For lines that may stand between rows, write their pattern into `noRow` of the profile instead of `trailer`.";
 
 function counted(rows: number): string {
   return rows === 1 ? "1 row" : `${rows} rows`;

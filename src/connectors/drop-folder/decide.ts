@@ -90,7 +90,8 @@ async function offer(
     await assertUnchanged();
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const problem: Problem = { code: error.code, place: "file", message: error.message };
+    const { code, message, place = "file" } = error;
+    const problem: Problem = { code, place, message };
     if (error.code === "FILE_CHANGED") {
       // What was read is in the ledger; the file will be read again as what it has become by then.
       await deps.intake.closeFile(fileId, { status: "taken", problems: [problem] }, batch);

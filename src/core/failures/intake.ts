@@ -188,7 +188,7 @@ export const INTAKE_FAILURES = {
   CSV_ROW_QUOTES: {
     class: "permanent",
     meaning: "A quote is inside an unquoted value or after a closed one.",
-    hint: "Put the whole value in quotes and write a quote within it twice. Drop the file again.",
+    hint: 'Put the whole value in quotes and write a quote within it twice. For a sender that never puts values in quotes set `quote: ""` in the profile. Drop the file again.',
   },
   CSV_ROW_UNFINISHED: {
     class: "permanent",
@@ -214,7 +214,7 @@ export const INTAKE_FAILURES = {
   CSV_QUOTE_UNCLOSED: {
     class: "permanent",
     meaning: "A quoted value is never closed.",
-    hint: "Close the quote on the line that is named and drop the file again.",
+    hint: 'Close the quote on the line that is named. For a sender that never puts values in quotes set `quote: ""` in the profile. Drop the file again.',
   },
   CSV_ENCODING_UTF8: {
     class: "permanent",
@@ -224,7 +224,7 @@ export const INTAKE_FAILURES = {
   CSV_BYTES: {
     class: "permanent",
     meaning: "The CSV file holds bytes that its encoding does not have.",
-    hint: "Save the file as UTF-8, or set the connector's `encoding`.",
+    hint: "Set `encoding` to what the sender writes, or have the file saved as UTF-8.",
   },
   FILE_NOT_REGULAR: {
     class: "permanent",

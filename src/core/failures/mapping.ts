@@ -38,7 +38,7 @@ export const MAPPING_FAILURES = {
   },
   MAPPING_NO_CONTAINER: {
     class: "permanent",
-    meaning: "An order to store or retrieve names no container.",
+    meaning: "An order to store or retrieve names no container, or a container without a label.",
     hint: "Have the sender name each container, or correct `containers` of the profile: a label is read from the segments that `containers.each` names, and from OBR and ORC. `cryobridge check` warns of one that never is.",
   },
   MAPPING_TOO_MANY_LABELS: {
@@ -60,18 +60,18 @@ export const MAPPING_FAILURES = {
   MAPPING_OPERATION_UNKNOWN: {
     class: "permanent",
     meaning: "The operation code is not in the profile's table.",
-    hint: "Add the code to `operation.table` of the profile and restart the daemon; waiting messages are then processed.",
+    hint: "Add the code to `operation.table` of the profile and restart the daemon; waiting messages are then processed. Or have the lab correct the code.",
   },
   MAPPING_FACILITY_UNKNOWN: {
     class: "permanent",
     meaning:
       "The facility code is not in the profile's table, where it has one, or not in `facilities` of the configuration.",
-    hint: "Add the code to the table that is named: `facility.table` of the profile, or `facilities` with the service's facility id. Then restart the daemon; waiting messages are then processed.",
+    hint: "Add the code to the table that is named: `facility.table` of the profile, or `facilities` with the service's facility id. Then restart the daemon; waiting messages are then processed. Or have the lab correct the code.",
   },
   MAPPING_CODE_UNKNOWN: {
     class: "permanent",
     meaning: "A value is not in the table by which the profile translates it.",
-    hint: "Add the value to the profile's table, restart the daemon, then `cryobridge messages replay ID`.",
+    hint: "Add the value to the profile's table, restart the daemon, then `cryobridge messages replay ID`. Or have the lab correct the value.",
   },
   MAPPING_EARLIER_WAITS: {
     class: "transient",

@@ -4,7 +4,7 @@ export const ORDER_FAILURES = {
     class: "permanent",
     meaning:
       "An order has the number of an earlier order but other content. Its message was refused and the order is parked.",
-    hint: "Have the lab send it under a new number or change the earlier order, then discard this one. To carry it out as it is: `cryobridge orders retry ID --override --reason TEXT`.",
+    hint: "`cryobridge orders show NUMBER` has both. Have the lab send it under a new number or change the earlier order, then discard this one. To carry it out as it is: `cryobridge orders retry ID --override --reason TEXT`.",
   },
   ORDER_NUMBER_OTHER_AUTHORITY: {
     class: "permanent",
@@ -141,7 +141,7 @@ export const ORDER_FAILURES = {
     class: "permanent",
     meaning:
       "Several open orders, or orders of several subjects or authorities, have the number that a cancellation names.",
-    hint: "Ask the lab which one is meant, cancel it with `cryobridge orders cancel ID --reason TEXT`, and close the task.",
+    hint: "`cryobridge orders show NUMBER` has them all. Ask the lab which one is meant, cancel it with `cryobridge orders cancel ID --reason TEXT`, and close the task.",
   },
   CANCEL_ORDER_DIFFERS: {
     class: "permanent",
@@ -169,7 +169,7 @@ export const ORDER_FAILURES = {
     class: "permanent",
     meaning:
       "Several open orders, or orders of several subjects or authorities, have the number that a hold, release, change or status query names.",
-    hint: "Ask the lab which one is meant, discard the unwanted one, and have the lab send its request again.",
+    hint: "`cryobridge orders show NUMBER` has them all. Ask the lab which one is meant, discard the unwanted one, and have the lab send its request again.",
   },
   CONTROL_ORDER_DIFFERS: {
     class: "permanent",

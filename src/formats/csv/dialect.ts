@@ -85,6 +85,11 @@ export function requireDialect(dialect: CsvDialect): { readonly encoding: Encodi
   return { encoding };
 }
 
+/** A delimiter for people, who see no tab. */
+export function delimiterName(delimiter: string): string {
+  return delimiter === "\t" ? "tab" : delimiter;
+}
+
 /** In the order in which a tie is decided: a comma also stands in texts and numbers, a tab hardly. */
 const DELIMITERS = "\t;|,";
 

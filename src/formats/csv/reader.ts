@@ -155,7 +155,7 @@ export class CsvReader {
     if (cells === undefined) {
       const problem = recordProblem(record, this.#limits.maxRowBytes);
       if (record.condition === "too-long") return [this.#fail(problem.code, problem.place, problem.message)];
-      return [{ kind: "bad-row", problem, raw: record.raw }];
+      return [{ kind: "bad-row", problem: { ...problem, ...this.#quoteHint(record.raw) }, raw: record.raw }];
     }
     return this.#readRow(record, cells, this.#columns);
   }
@@ -168,7 +168,8 @@ export class CsvReader {
     if (cells.every(isBlank)) return [];
     const message = this.#misfit(cells, columns);
     if (message !== undefined) {
-      const problem: Problem = { code: "CSV_ROW_RAGGED", place: placeOf(line, endLine), message };
+      const place = placeOf(line, endLine);
+      const problem: Problem = { code: "CSV_ROW_RAGGED", place, message, ...this.#quoteHint(raw) };
       return [{ kind: "bad-row", problem, raw }];
     }
     const values = new Map<string, string>();
@@ -181,6 +182,10 @@ export class CsvReader {
     if (cells.length !== this.#width) return `expected ${this.#width} columns, found ${cells.length}`;
     const nameless = cells.findIndex((cell, i) => i >= columns.length && !isBlank(cell));
     return nameless === -1 ? undefined : `a value stands in column ${nameless + 1}, which has no name`;
+  }
+
+  #quoteHint(raw: string): Pick<Problem, "hint"> {
+    return strayQuoteHint(raw, { ...this.#dialect, delimiter: this.#delimiter, width: this.#width });
   }
 
   /** The first record: the header, or without one the row that says how many columns there are. */
@@ -245,7 +250,20 @@ export function placeOf(line: number, endLine: number): string {
   return endLine > line ? `lines ${line}-${endLine}` : `line ${line}`;
 }
 
+const STRAY_QUOTES =
+  'Each line has the right number of columns where a quote is a character like any other. If the sender never puts values in quotes, set `quote: ""` in the profile; else have it put the whole value in quotes, write a quote within it twice, and drop the file again.';
+
+/** What to do about a record that its quotes tear: they are text where each of its lines is a row without them. */
+export function strayQuoteHint(
+  raw: string,
+  { quote, delimiter, width }: { readonly quote: string; readonly delimiter: string; readonly width: number },
+): Pick<Problem, "hint"> {
+  if (quote === "" || !raw.includes(quote)) return {};
+  const lines = raw.split(/[\r\n]+/).filter((line) => !isBlank(line));
+  return lines.every((line) => line.split(delimiter).length === width) ? { hint: STRAY_QUOTES } : {};
+}
+
 /** Throws what a `bad-file` item says. */
-export function throwProblem({ code, place, message }: Problem): never {
-  throw new Failure(code, `${place}: ${message}`);
+export function throwProblem({ code, ...details }: Problem): never {
+  throw new Failure(code, details);
 }

@@ -62,7 +62,7 @@ async function reconcileRequest(order: LedgerOrder, deps: SubmitDeps, signal: Ab
   const [certain] = matches;
   const taken = found.matches.flatMap((id) => {
     const holder = claimed.get(id);
-    return holder === undefined ? [] : [`${WORD[surface]} ${id} is this order's, but order ${holder} has it`];
+    return holder === undefined ? [] : [`${WORD[surface]} ${id} is this order's, but ${holder} has it`];
   });
   // Whose is whose is for a person to find out; a repeat would make one of the two twice.
   if (taken.length > 0 && matches.length === 0) return park("SUBMIT_UNCERTAIN", taken.join("; "));

@@ -66,17 +66,17 @@ export function labelTaken(holder: LabelHolder): Failure {
   );
 }
 
-function numberTaken({ name, authorities }: NumberHolder): Failure {
+function numberTaken({ authorities }: NumberHolder): Failure {
   if (authorities === undefined) {
     return new Failure(
       "ORDER_NUMBER_REUSED",
-      `another order with this number exists (${name}) and asks for something else`,
+      "another order with this number exists and asks for something else",
     );
   }
   const [its, own] = authorities;
   return new Failure(
     "ORDER_NUMBER_OTHER_AUTHORITY",
-    `another order with this number exists (${name}), of assigning authority ${its}, and this one is of ${own}`,
+    `another order with this number exists, of assigning authority ${its}, and this one is of ${own}`,
   );
 }
 

@@ -1,5 +1,5 @@
 import { Failure, type FailureCode } from "../../core/failures.ts";
-import { formatId } from "../../ledger/ids.ts";
+import { formatId, nameOrder } from "../../ledger/ids.ts";
 import { changeOrders, type OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { Matches } from "../../ledger/orders/same-containers.ts";
@@ -104,9 +104,7 @@ function end(
 }
 
 function namesOf(orders: readonly SubjectOrder[]): string {
-  const names = orders.slice(0, MOST_NUMBERS).map(({ orderId, placerOrderNumber }) => {
-    return placerOrderNumber === undefined ? formatId("o", orderId) : `order ${placerOrderNumber}`;
-  });
+  const names = orders.slice(0, MOST_NUMBERS).map(({ placerOrderNumber }) => nameOrder(placerOrderNumber));
   const more = orders.length - names.length;
   return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }

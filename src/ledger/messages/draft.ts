@@ -13,12 +13,12 @@ import {
   businessKey,
   conflictWith,
   corrects,
-  describeHolder,
   EarlierConflicts,
   findKnownOrders,
   findKnownOrdersLocked,
   type KnownOrder,
   listContradicting,
+  NUMBER_TAKEN,
 } from "./known-orders.ts";
 import type { BatchSource, MessageDraft, MessageRecord, NumberConflict } from "./record.ts";
 import { keysOf, type WaitingBefore, WaitingKeys } from "./waiting.ts";
@@ -293,17 +293,19 @@ function noteTakenNumbers(
 ): void {
   if (isNumberTaken(draft.problems)) return;
   const { echoedNumbers = [], placerOrderNumber, orders, message } = draft.record;
-  const holder = [...echoedNumbers, placerOrderNumber, ...orders.map((order) => order.placerOrderNumber)]
-    .map((number) => known.get(businessKey(connector, { placerOrderNumber: number }) ?? ""))
-    .find((each) => each !== undefined);
-  if (holder === undefined) return;
+  const isTaken = [
+    ...echoedNumbers,
+    placerOrderNumber,
+    ...orders.map((order) => order.placerOrderNumber),
+  ].some((number) => known.has(businessKey(connector, { placerOrderNumber: number }) ?? ""));
+  if (!isTaken) return;
   const problem: Problem = {
     code: "ORDER_NUMBER_REUSED",
     place: message.place,
     message:
       draft.verdict === "waiting"
-        ? `${describeHolder(holder)}; a second one is refused in the end, unless it asks for the same`
-        : describeHolder(holder),
+        ? `${NUMBER_TAKEN}; a second one is refused in the end, unless it asks for the same`
+        : NUMBER_TAKEN,
   };
   draft.problems = [...draft.problems, problem];
 }

@@ -7,7 +7,6 @@ import {
 import { isSubjectNews, type Operation, type Order } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { list, prepared, type WithNulls, withoutNulls } from "../database.ts";
-import { formatId } from "../ids.ts";
 import { MAY_HAVE_LEFT } from "../orders/control-requests.ts";
 import { digestOrder } from "../orders/row.ts";
 import type { MessageRecord, NumberConflict } from "./record.ts";
@@ -134,17 +133,15 @@ export function conflictWith(first: KnownOrder, order: Order, digest: string): N
   const authorities = formatTwoAuthorities(first.authority, order.placerAuthority);
   if (authorities) {
     const [its, own] = authorities;
-    const text = `${describeHolder(first)}, of assigning authority ${its}, and this one is of ${own}`;
+    const text = `${NUMBER_TAKEN}, of assigning authority ${its}, and this one is of ${own}`;
     return { code: "ORDER_NUMBER_OTHER_AUTHORITY", text };
   }
   if (first.digest === digest) return undefined;
-  return { code: "ORDER_NUMBER_REUSED", text: `${describeHolder(first)} and asks for something else` };
+  return { code: "ORDER_NUMBER_REUSED", text: `${NUMBER_TAKEN} and asks for something else` };
 }
 
 /** That a number is another order's, in words for the lab. */
-export function describeHolder({ orderId }: Pick<KnownOrder, "orderId">): string {
-  return `another order with this number exists (${formatId("o", orderId)})`;
-}
+export const NUMBER_TAKEN = "another order with this number exists";
 
 /** The orders that say something else than those which have their numbers already. */
 export function listContradicting(

@@ -11,8 +11,8 @@ import {
   isCancelling,
   refuseControl,
 } from "../../core/order-control.ts";
+import { phi } from "../../core/phi.ts";
 import { together } from "../database.ts";
-import { formatId } from "../ids.ts";
 import { MAY_HAVE_LEFT } from "./control-requests.ts";
 import { findMerges, type SubjectMerges } from "./subjects.ts";
 
@@ -222,8 +222,7 @@ function refuseMistaken(
     return differs(`the order of this number is of assigning authority ${its}, and this names ${named}`);
   }
   if (named.length > 1 || (order.sharesNumber && !isNamedByUs(request, order))) {
-    const ids = named.map(({ id }) => formatId("o", id)).join(", ");
-    const text = `more than one order has this number (${ids}), and nothing shows which is meant; ${nothing}`;
+    const text = `more than one order has this number, and ${howToTell(request, named)}; ${nothing}`;
     return refuseControl(control, "ORDER_AMBIGUOUS", text);
   }
   const code = otherCode(request, order);
@@ -236,6 +235,15 @@ function refuseMistaken(
   return differs("the placer and the filler order number name different orders");
 }
 
+/** What the request has to say for one of several orders to be meant by it, where the subject is enough. */
+function howToTell(request: ControlRequest, [first, ...others]: readonly ControlledOrder[]): string {
+  const isFirstByNumber = first !== undefined && !first.sharesNumber && request.subjectCode === undefined;
+  const named = isFirstByNumber ? { ...request, subjectCode: phi(first.subject_code) } : request;
+  return isFirstByNumber && !others.some((other) => mayMean(named, first, other))
+    ? "they are of several subjects; to mean the first of them, send it again with that one's subject code"
+    : "nothing shows which is meant";
+}
+
 /** A release may have waited for a code table, as a hold doesn't: then it doesn't undo one that was asked for after it. */
 function refuseLate(
   { request: { control }, messageId }: PlacedRequest,
@@ -243,6 +251,6 @@ function refuseLate(
 ): ControlRefusal | undefined {
   const heldBy = order?.heldBy ?? 0;
   if (control !== "release" || heldBy <= messageId) return undefined;
-  const text = `message ${formatId("m", heldBy)}, which came later, put the order on hold; nothing was changed`;
+  const text = "a message that came later put the order on hold; nothing was changed";
   return refuseControl(control, "TOO_LATE", text);
 }

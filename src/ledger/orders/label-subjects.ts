@@ -8,7 +8,7 @@ import { LABEL_LOCK } from "../locks.ts";
 export interface LabelHolder {
   /** The container's position in the order that is asked about. */
   readonly position: number;
-  /** Such as `o17 (P-1001)`. */
+  /** Such as `order P-1001`. */
   readonly otherName: string;
   readonly operation: Operation;
   /** `completed` for what was stored and has not been retrieved since. */
@@ -87,7 +87,7 @@ with recursive mine as (
                  and g.facility_id = m.facility_id
                  and g.operation = 'MERGE'
                  and g.state not in ('cancelled', 'discarded')) merged (code))
-select h.position, h.id, h.placer_order_number, h.operation, h.state
+select h.position, h.placer_order_number, h.operation, h.state
   from holders h
  cross join mine m
  where not exists (
@@ -159,12 +159,11 @@ export async function lockLabels(client: Queryable, orderIds: readonly number[])
 async function findLabelHolder(db: Queryable, orderId: number): Promise<LabelHolder | undefined> {
   const [row] = await run<{
     position: number;
-    id: number;
     placer_order_number: string | null;
     operation: Operation;
     state: OrderState;
   }>(db, FIND_LABEL_HOLDER, [orderId]);
   if (!row) return undefined;
-  const { position, id, placer_order_number, operation, state } = row;
-  return { position, otherName: nameOrder(id, placer_order_number), operation, state };
+  const { position, placer_order_number, operation, state } = row;
+  return { position, otherName: nameOrder(placer_order_number), operation, state };
 }

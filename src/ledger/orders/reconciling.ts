@@ -22,7 +22,7 @@ select procedure_id as claimed, id, placer_order_number
 
 /**
  * Which of these requests, or procedures on the external surface, belong to other orders already; with the name of the
- * order that has each, such as `o17 (P-1001)`.
+ * order that has each, such as `order P-1001`.
  */
 export async function findClaimed(
   pool: pg.Pool,
@@ -35,7 +35,7 @@ export async function findClaimed(
     ids,
     orderId,
   ]);
-  return new Map(rows.map((row) => [row.claimed, nameOrder(row.id, row.placer_order_number)]));
+  return new Map(rows.map((row) => [row.claimed, nameOrder(row.placer_order_number)]));
 }
 
 /** Whether another order of the lane has a call that is not reconciled; $1 order id. Index: orders_lane. */

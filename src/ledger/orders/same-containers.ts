@@ -9,7 +9,7 @@ export interface SameContainer {
   /** The container's position in the order that is asked about. */
   readonly position: number;
   readonly otherId: number;
-  /** Such as `o17 (P-1001)`. */
+  /** Such as `order P-1001`. */
   readonly otherName: string;
   /** It has the number of the order that is asked about, whatever connector it came through. */
   readonly hasSameNumber: boolean;
@@ -29,8 +29,6 @@ export type Override = "number" | "containers" | "label" | "restored";
 
 /** An order that had another one's number first. */
 export interface NumberHolder {
-  /** Such as `o17 (P-1001)`. */
-  readonly name: string;
   /** The authorities that assigned the number to it and to the other one, where they are known to be two. */
   readonly authorities: readonly [its: string, own: string] | undefined;
 }
@@ -119,15 +117,10 @@ function toMatches(row: MatchesRow): Matches {
     isSubjectJustRegistered,
     overrides: new Set(overrides),
     numberHolder:
-      holderId === undefined
-        ? undefined
-        : {
-            name: nameOrder(holderId, number),
-            authorities: formatTwoAuthorities(holderAuthority, authority),
-          },
+      holderId === undefined ? undefined : { authorities: formatTwoAuthorities(holderAuthority, authority) },
     sameContainers: same.map(({ number: otherNumber, ...other }) => ({
       ...other,
-      otherName: nameOrder(other.otherId, otherNumber),
+      otherName: nameOrder(otherNumber),
       hasSameNumber: otherNumber !== undefined && otherNumber === number,
     })),
   };

@@ -8,9 +8,11 @@ type AskedProfile = Pick<Profile, "name" | "declaredIn"> & {
 
 /** What follows once the code is in its table: the message waits, or was refused alone, or with all of its file. */
 const THEN = {
-  release: "Then restart the daemon; waiting messages are then processed.",
-  replay: "Then restart the daemon, and `cryobridge messages replay ID`.",
-  drop: "Then restart the daemon, and drop the file again.",
+  release:
+    "Then restart the daemon; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.",
+  replay:
+    "Then restart the daemon, and `cryobridge messages replay ID`. Or have the lab correct the code and send it again.",
+  drop: "Then restart the daemon, and drop the file again. Or have the lab correct the code in the file and drop that.",
 } as const;
 
 /** A longer code is no example to copy. */
@@ -59,18 +61,26 @@ function addTo(table: string, profile: AskedProfile, line: string | undefined): 
     const content = line ?? `\`${table}\` that has the code`;
     return `Write a profile, such as profiles/lab.yaml, with \`extends: ${name}\` and ${content}, and name it as \`profile\` of the connector`;
   }
-  return `Add the code to \`${table}\` of profile ${name}${fileOf(profile)}${line === undefined ? "" : `, such as ${line}`}`;
+  return `Add the code to \`${table}\` of ${nameProfile(profile)}${line === undefined ? "" : `, such as ${line}`}`;
 }
 
 function addToFacilities(example: string | undefined, id: number, profile: AskedProfile): string {
   const line = example === undefined ? "" : `, such as \`facilities: { ${example}: ${id} }\``;
   const more = profile.rules.facility.hasTable
-    ? `Or correct \`facility.table\` of profile ${profile.name}${fileOf(profile)}, which translates to it.`
+    ? `Or correct \`facility.table\` of ${nameProfile(profile)}, which translates to it.`
     : "Several codes may have one id.";
   return `Add the code with the service's facility id to \`facilities\` of the configuration file${line}. ${more}`;
 }
 
-function fileOf({ declaredIn }: AskedProfile): string {
+/** A profile that a person can edit, for hints. */
+export function nameProfile(profile: Pick<Profile, "name" | "declaredIn">): string {
+  const { name } = profile;
+  return name.startsWith("builtin/")
+    ? `a profile of your own with \`extends: ${name}\``
+    : `profile ${name}${fileOf(profile)}`;
+}
+
+function fileOf({ declaredIn }: Pick<Profile, "declaredIn">): string {
   return declaredIn === undefined ? "" : ` (${declaredIn})`;
 }
 

@@ -18,7 +18,13 @@ export function readRow(rule: ValueRule<string>, row: CsvRow, find = findColumn)
 
 function atRow(reading: Reading, rule: ValueRule<string>, { line }: CsvRow): Reading {
   if (reading.status !== "absent" || reading.place.startsWith("line ")) return reading;
-  return { status: "absent", place: `line ${line}, column ${rule.places}` };
+  return { status: "absent", place: `line ${line}, ${columnsOf(rule)}` };
+}
+
+/** Where a value is looked for, for people: `column Auftrag or column Nummer`. */
+export function columnsOf({ sources }: ValueRule<string>): string {
+  const columns = sources.flatMap((source) => (source.kind === "place" ? [`column ${source.text}`] : []));
+  return columns.join(" or ");
 }
 
 /**

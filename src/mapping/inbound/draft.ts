@@ -3,7 +3,7 @@ import type { FailureCode, Problem } from "../../core/failures.ts";
 import { movesContainers, type Operation, type Order, type OrderSubject } from "../../core/order.ts";
 import { phi } from "../../core/phi.ts";
 import { isOperation, TABLE_OPERATIONS } from "../profile/message-type.ts";
-import { quote } from "../profile/transforms.ts";
+import { nearInCase, quote } from "../profile/transforms.ts";
 import type { Reading } from "../profile/value.ts";
 import { findUnfit, type ValueKind } from "./unfit.ts";
 
@@ -196,7 +196,7 @@ class Judge {
     const id = idByCode.get(code);
     if (id !== undefined) return id;
     const known = [...idByCode.keys()].join(", ") || "none";
-    const message = `names facility ${quote(code)}, which is not known here; expected one of ${known}`;
+    const message = `names facility ${quote(code)}, which is not known here; expected one of ${known}${nearInCase(code, idByCode.keys())}`;
     const missing = { unknownCode: code, table: "facilities" };
     return this.#complain("MAPPING_FACILITY_UNKNOWN", reading.place, message, missing);
   }
@@ -248,7 +248,7 @@ class Judge {
     const placeByLabel = drafts.length > 1 ? new Map<string, string>() : undefined;
     const containers: { label: string; description: string }[] = [];
     for (const { label: read, description: readDescription } of drafts) {
-      const label = this.value(read, "the container's label");
+      const label = this.value(asContainer(read), undefined);
       const description = this.value(readDescription, undefined, "text") ?? "";
       if (label === undefined) continue;
       const before = placeByLabel?.get(label);
@@ -262,6 +262,13 @@ class Judge {
     }
     return containers;
   }
+}
+
+/** Without a label there is no container, whatever else a row or segment says of one. */
+function asContainer(label: Reading): Reading {
+  if (label.status !== "absent" && label.status !== "deleted") return label;
+  const trouble = `${label.status === "absent" ? "is empty" : 'says "" (delete)'}; the container's label is expected`;
+  return { status: "bad", place: label.place, code: "MAPPING_NO_CONTAINER", trouble };
 }
 
 /** A code missing from a table, named after the value that it was to give. */

@@ -9,7 +9,8 @@ import { viewCsv } from "../profile/module.ts";
 import type { CsvProfile } from "../profile/profile.ts";
 import type { Reading, ValueRule } from "../profile/value.ts";
 import type { ReadControl } from "./control-hl7.ts";
-import { readCode, readContainers, readDate, readName, readRow } from "./csv-codes.ts";
+import { columnsOf, readCode, readContainers, readDate, readName, readRow } from "./csv-codes.ts";
+import { withCsvHint } from "./csv-hint.ts";
 import { type Draft, LABELS_PER_ORDER } from "./draft.ts";
 import { finishAll, type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
 import { findUnfit, keptIfFit } from "./unfit.ts";
@@ -20,10 +21,18 @@ export function mapRows(
   profile: CsvProfile,
   settings: MapperSettings,
 ): MappedMessage {
+  const mapped = mapAll(rows, profile, settings);
+  if (mapped.problems.length === 0) return mapped;
+  return { ...mapped, problems: mapped.problems.map((problem) => withCsvHint(problem, profile)) };
+}
+
+function mapAll(rows: readonly CsvRow[], profile: CsvProfile, settings: MapperSettings): MappedMessage {
   const split = splitRows(rows, profile);
   if (split.controlRequests.length === 0) return mapOrderRows(rows, profile, settings);
   const { controlRequests, problems } = readControlRows(split, profile);
-  const none: MappedMessage = { verdict: "accepted", orders: [], problems: [] };
+  // Rows of an order and of a request about it are named by the order.
+  const asRead = { operation: split.controlRequests[0]?.operation, labels: [] };
+  const none: MappedMessage = { verdict: "accepted", orders: [], problems: [], asRead };
   const mapped = split.orders.length === 0 ? none : mapOrderRows(split.orders, profile, settings);
   const placerOrderNumber = mapped.placerOrderNumber ?? controlRequests[0]?.placerOrderNumber;
   const numbered = placerOrderNumber === undefined ? mapped : { ...mapped, placerOrderNumber };
@@ -31,7 +40,7 @@ export function mapRows(
     const all = [...mapped.problems, ...problems];
     const refused = { ...refuse(all), subjectCodes: undefined, orderNumbers: undefined };
     // A row that wants something of an order is not that order: its line says which row is meant.
-    return split.orders.length === 0 ? refused : { ...numbered, ...refused };
+    return split.orders.length === 0 ? { ...refused, asRead } : { ...numbered, ...refused };
   }
   if (mapped.verdict !== "accepted") return numbered;
   const orderNumbers = controlRequests.flatMap((request) => request.placerOrderNumber ?? []);
@@ -90,8 +99,9 @@ export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft 
     if (firstRow && oddRow && first.status !== "bad" && readings[odd]?.status !== "bad") {
       problems.push({
         code: "MAPPING_VALUES_DISAGREE",
-        place: `lines ${firstRow.line} and ${oddRow.line}, column ${rule.places}`,
+        place: `lines ${firstRow.line} and ${oddRow.line}, ${columnsOf(rule)}`,
         message: "the rows of one order must have the same value",
+        hint: "Rows with one order number are one order: correct the row that differs, or give it an order number of its own.",
       });
     }
     return readings.find(({ status }) => status === "bad") ?? first;
@@ -113,7 +123,7 @@ export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft 
   return {
     ...draft,
     containers: isRegistration ? containers.filter(({ label }) => label.status === "found") : containers,
-    containerPlace: `column ${rules.label.places}`,
+    containerPlace: columnsOf(rules.label),
     problems,
   };
 }
@@ -147,6 +157,7 @@ const CONTROL_BY_OPERATION = {
 /** A row that wants something of an earlier order. */
 interface ControlRow {
   readonly row: CsvRow;
+  readonly operation: ControlOperation;
   readonly control: Control;
 }
 
@@ -163,7 +174,8 @@ function splitRows(rows: readonly CsvRow[], { rules }: CsvProfile): SplitRows {
   for (const row of rows) {
     const operation = readRow(rules.operation, row);
     if (operation.status === "found" && isControlOperation(operation.value)) {
-      controlRequests.push({ row, control: CONTROL_BY_OPERATION[operation.value] });
+      const { value } = operation;
+      controlRequests.push({ row, operation: value, control: CONTROL_BY_OPERATION[value] });
     } else {
       orders.push(row);
     }
@@ -200,7 +212,8 @@ function readControlRows({ orders, controlRequests: rows }: SplitRows, { rules }
     const before = subjectByNumber.get(number);
     if (before !== undefined && subject !== undefined && before !== subject) {
       const message = "the rows about one order must have the same subject code";
-      problems.push({ code: "MAPPING_VALUES_DISAGREE", place: `line ${row.line}`, message });
+      const hint = "Correct the row that differs, or leave its subject code empty.";
+      problems.push({ code: "MAPPING_VALUES_DISAGREE", place: `line ${row.line}`, message, hint });
     }
     if (subject !== undefined) subjectByNumber.set(number, subject);
     const last = controlRequests.at(-1);
@@ -212,7 +225,8 @@ function readControlRows({ orders, controlRequests: rows }: SplitRows, { rules }
   const later = orders.find(({ line }) => line > firstLine);
   if (later) {
     const message = `asks for the order that line ${firstLine} wants something of; expected it above that line, or in a later file`;
-    problems.push({ code: "MAPPING_VALUES_DISAGREE", place: `line ${later.line}`, message });
+    const hint = "Have the lab write a row that asks something of an order below the rows of that order.";
+    problems.push({ code: "MAPPING_VALUES_DISAGREE", place: `line ${later.line}`, message, hint });
   }
   const withSubject = (request: ControlRequest): ControlRequest => {
     const subject = subjectByNumber.get(request.placerOrderNumber ?? "");

@@ -348,7 +348,7 @@ function missingLabel(
   return {
     status: "bad",
     place: nameOf(segment),
-    code: "MAPPING_VALUE_MISSING",
+    code: "MAPPING_NO_CONTAINER",
     trouble: `has no ${isCounted(segment, each) ? rule.places : containerPlace} of its own, expected the container's label there`,
   };
 }

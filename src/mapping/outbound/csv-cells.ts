@@ -6,18 +6,31 @@ import type { FileNamePattern } from "./file-name.ts";
 import type { ResultEncoding } from "./result-charset.ts";
 import { formatDate } from "./timestamp.ts";
 
+/** Where a cell's value comes from: one column, or several with a text between, of which the first has to have a value. */
+export interface CsvSource {
+  readonly columns: readonly ResultColumn[];
+  readonly between: string;
+}
+
 /** One column of a file: the first of its sources that has a value after the transforms, else a constant. */
 export interface CsvColumn {
   readonly header: string;
-  readonly from: readonly ResultColumn[];
+  readonly from: readonly CsvSource[];
   readonly transforms: readonly Transform[];
   /** Where no source has a value; empty unless the profile gives one. */
   readonly fallback: string;
 }
 
+/** Whether a column may hold the value of one of these. */
+export function mayHold({ from }: CsvColumn, columns: ReadonlySet<ResultColumn>): boolean {
+  return from.some((source) => source.columns.some((column) => columns.has(column)));
+}
+
 /** How CSV results are written; defaults filled in, but for what the input file decides. */
 export interface CsvResultSettings {
   readonly columns: readonly CsvColumn[];
+  /** Between the values of an order's containers, which share a row; undefined where each has its own. */
+  readonly joinContainers: string | undefined;
   /** Whether the first line has the headings. */
   readonly hasHeader: boolean;
   /** That of the input file where undefined. */
@@ -66,7 +79,7 @@ function labCell(
 /** A cell as it is written, and what it was made of; undefined for the column's constant. */
 export interface CsvCell {
   readonly value: string;
-  readonly source: ResultColumn | undefined;
+  readonly source: CsvSource | undefined;
 }
 
 /**
@@ -80,7 +93,11 @@ export function cellOf(
   lab: LabTerms,
 ): CsvCell {
   for (const source of from) {
-    const value = transformed(labCell(source, row[source], settings, lab), transforms);
+    const [first = "", ...others] = source.columns.map((column) =>
+      labCell(column, row[column], settings, lab),
+    );
+    const parts = [first, ...others.filter((part) => part !== "")];
+    const value = first === "" ? "" : transformed(parts.join(source.between), transforms);
     if (value !== "") return { value, source };
   }
   return { value: fallback, source: undefined };

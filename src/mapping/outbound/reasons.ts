@@ -89,19 +89,24 @@ export function labPhrase(reasons: Reasons, word: ReasonWord, shipped: string): 
 }
 
 /**
- * A place as problems name it (`message 1, PV1-3.4`, `line 3, column Proben, part 2`) with its words as the lab has them. The
- * name of a column stays, whatever words it holds.
+ * A place as problems name it (`message 1, PV1-3.4`, `line 3, column A or column B, part 2`) with its words as the lab has
+ * them. The name of a column stays, whatever words it holds.
  */
 export function labPlace(place: string, reasons: Reasons): string {
   if (reasons === undefined) return place;
   const word = (text: string) => labPhrase(reasons, text as ReasonWord, text);
-  const [, lead = "", name, part] = /^(.*?)(?:(?<=^|, )column (.*?))?(?:, part (\d+))?$/s.exec(place) ?? [];
+  const nextColumn = (_: string, and: string, line: string | undefined) =>
+    ` ${word(and)} ${line === undefined ? "" : `${word("line")} ${line}, `}${word("column")} `;
+  const [, lead = "", names, part] = /^(.*?)(?:(?<=^|, )column (.*?))?(?:, part (\d+))?$/s.exec(place) ?? [];
   return [
     lead.replace(/(?<=^|, | )(?:message|lines?|order|and|or)(?= )|^(?:header|file)$/g, word),
-    ...(name === undefined ? [] : [`${word("column")} ${name}`]),
+    ...(names === undefined ? [] : [`${word("column")} ${names.replace(NEXT_COLUMN, nextColumn)}`]),
     ...(part === undefined ? [] : [`, ${word("part")} ${part}`]),
   ].join("");
 }
+
+/** Between the names of two columns. */
+const NEXT_COLUMN = / (and|or) (?:line (\d+), )?column /g;
 
 /** A problem in one sentence: its place, and what is wrong there. */
 export function problemInWords(

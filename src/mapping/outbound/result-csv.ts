@@ -6,9 +6,9 @@ import { encodeCsv } from "../../formats/csv/encode.ts";
 import { type Encoding, encodeText, isEncodable, spellOut } from "../../formats/encoding.ts";
 import type { ControlOperation } from "../profile/message-type.ts";
 import { isReported, type Profile, type ResultSettings } from "../profile/profile.ts";
-import { RESULT_COLUMNS, type ResultColumn } from "../profile/results-schema.ts";
+import { CONTAINER_COLUMNS, RESULT_COLUMNS, type ResultColumn } from "../profile/results-schema.ts";
 import { controlEnd } from "./control-end.ts";
-import { cellOf, csvFormOf } from "./csv-cells.ts";
+import { type CsvColumn, cellOf, csvFormOf, mayHold } from "./csv-cells.ts";
 import { fileNameOf } from "./file-name.ts";
 import { inLabWords, inOneLanguage, labPhrase, labPlace, labWords, problemInWords } from "./reasons.ts";
 
@@ -16,7 +16,8 @@ import { inLabWords, inOneLanguage, labPhrase, labPlace, labWords, problemInWord
 export type CsvResultRow = Readonly<Record<string, string>>;
 
 /**
- * The rows that report an outcome to the lab: one per container, and one for an order, a message or a file without any.
+ * The rows that report an outcome to the lab: one per container, or per order where the profile has them joined, and one for
+ * an order, a message or a file without any.
  * Empty when the profile does not send it. `status` is the order's state, or `refused`, or `waiting` for one that no order
  * could be made of yet, or `duplicate` for a repeat that was recognised; all of it in the profile's words. The file makes
  * values safe for spreadsheets. In `error`, which people read, characters that the file's character set doesn't have are
@@ -26,14 +27,34 @@ export type CsvResultRow = Readonly<Record<string, string>>;
  */
 export function csvResultRows(outcome: Outcome, profile: Profile): CsvResultRow[] {
   const { results } = inOneLanguage(outcome, profile);
-  const { encoding } = csvFormOf(results.encoding, results.csv, outcome.message.dialect);
-  return toRows(outcome, results).map((row) => fitRow(row, results, encoding));
+  const { csv } = results;
+  const { encoding } = csvFormOf(results.encoding, csv, outcome.message.dialect);
+  return toOrders(outcome, results).flatMap((order) => {
+    const rows = order.map((row) => fitRow(row, results, encoding));
+    return csv.joinContainers === undefined ? rows : [joinRows(rows, csv.joinContainers, csv.columns)];
+  });
+}
+
+/** The rows of an order as one: what is about a container has a value of each, in their sequence, or none where none has one. */
+function joinRows(
+  rows: readonly CsvResultRow[],
+  between: string,
+  columns: readonly CsvColumn[],
+): CsvResultRow {
+  const cells = columns.map((column) => {
+    const { header } = column;
+    const values = rows.map((row) => row[header] ?? "");
+    const isJoined = mayHold(column, CONTAINER_COLUMNS) && values.some((value) => value !== "");
+    return [header, isJoined ? values.join(between) : (values[0] ?? "")];
+  });
+  return Object.fromEntries(cells);
 }
 
 /** A row before any of it is put into the lab's words. */
 type PlainRow = Readonly<Record<ResultColumn, string>>;
 
-function toRows(original: Outcome, results: ResultSettings): PlainRow[] {
+/** The rows of each order, message, request or file. */
+function toOrders(original: Outcome, results: ResultSettings): PlainRow[][] {
   const outcome = inLabWords(original, results);
   const common = {
     ...EMPTY,
@@ -43,18 +64,18 @@ function toRows(original: Outcome, results: ResultSettings): PlainRow[] {
   };
   // A request about an earlier order is always answered.
   if (outcome.kind === "control")
-    return outcome.answers.flatMap((answer) => controlRows(answer, common, results));
+    return outcome.answers.map((answer) => controlRows(answer, common, results));
   if (!isReported({ results }, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return [];
   switch (outcome.kind) {
     case "refused":
     case "waiting":
-      return outcome.isFile ? [fileRow(outcome, common, results)] : unmadeRows(outcome, common, results);
+      return [outcome.isFile ? [fileRow(outcome, common, results)] : unmadeRows(outcome, common, results)];
     case "acknowledged":
-      return outcome.orders.flatMap((order) =>
+      return outcome.orders.map((order) =>
         orderRows(order, outcome.isDuplicate ? "duplicate" : order.state, common, results),
       );
     case "changed":
-      return orderRows(outcome.order, outcome.order.state, common, results);
+      return [orderRows(outcome.order, outcome.order.state, common, results)];
   }
 }
 
@@ -115,6 +136,14 @@ function lineOf(place: string | undefined): string {
   return /^lines? (\d+)/.exec(place ?? "")?.[1] ?? "";
 }
 
+/** A refused request is no refused order, though it may have the number of one. */
+const REFUSED_REQUESTS: Readonly<Record<string, string>> = {
+  CANCEL: "cancel_refused",
+  HOLD: "hold_refused",
+  RELEASE: "release_refused",
+  STATUS: "status_refused",
+} satisfies Record<ControlOperation, string>;
+
 /** What no order is made of, for good or for now: a row for each label that was read, or one where none was. */
 function unmadeRows(
   { kind, problems, placerOrderNumber = "", asRead }: Unmade,
@@ -130,21 +159,23 @@ function unmadeRows(
     facility: asRead?.facilityCode ?? "",
     subject_code: asRead?.subjectCode?.reveal() ?? "",
     container_label: label,
-    status: kind,
+    status: kind === "refused" ? (REFUSED_REQUESTS[asRead?.operation ?? ""] ?? kind) : kind,
     error,
     error_code: problems[0]?.code ?? "",
   }));
 }
 
+const FILE_REFUSED = "the file {file} was refused, and nothing of it was taken";
+
 /** A file of which nothing was taken: the lab hears of none of its orders otherwise. */
 function fileRow({ kind, problems }: Unmade, common: PlainRow, { reasons }: ResultSettings): PlainRow {
   const lines = problems.map(({ place }) => lineOf(place));
-  const whole = labPhrase(reasons, "fileRefused", "the file {file} was refused, and nothing of it was taken");
+  const refused = labPhrase(reasons, "fileRefused", FILE_REFUSED);
   return {
     ...common,
     line: lines.find((line) => line !== "") ?? "",
     status: kind,
-    error: `${whole.replaceAll("{file}", () => common.input_file)}: ${reasonsOf(problems, reasons, MOST_REASONS)}`,
+    error: `${refused.replaceAll("{file}", () => common.input_file)}: ${reasonsOf(problems, reasons, MOST_REASONS)}`,
     error_code: problems[0]?.code ?? "",
   };
 }
@@ -243,8 +274,10 @@ function fitRow(row: PlainRow, results: ResultSettings, encoding: Encoding): Csv
     if (csv.hasHeader && !isEncodable(header, encoding)) throw unfit(`the heading ${header}`, encoding);
     const { value, source } = cellOf(column, row, csv, results);
     if (isEncodable(value, encoding)) return [header, value];
-    if (source === "error") return [header, spellOut(value, encoding)];
-    throw unfit(source === undefined ? `the constant of ${header}` : `column ${source}`, encoding);
+    if (source?.columns.includes("error") === true) return [header, spellOut(value, encoding)];
+    const place =
+      source === undefined ? `the constant of ${header}` : `column ${source.columns.join(" with ")}`;
+    throw unfit(place, encoding);
   });
   return Object.fromEntries(cells);
 }

@@ -2,7 +2,7 @@ import { asFailure } from "../../core/failures.ts";
 import { type Encoding, findEncoding, isEncodable, isWide } from "../../formats/encoding.ts";
 import type { CsvColumn, CsvResultSettings } from "../outbound/csv-cells.ts";
 import { compileOverride, type FieldOverride } from "../outbound/field-overrides.ts";
-import { type FileNamePattern, parseFileName } from "../outbound/file-name.ts";
+import { parseFileName } from "../outbound/file-name.ts";
 import type { ResultEncoding } from "../outbound/result-charset.ts";
 import { dateFormatMistake, isTimeZone } from "../outbound/timestamp.ts";
 import type { Complain } from "./compile-rules.ts";
@@ -12,6 +12,7 @@ import {
   ANSWERS,
   csvResultColumns,
   type FormedColumn,
+  isFormed,
   REPORTED_STATES,
   RESULT_COLUMNS,
   type ResultColumn,
@@ -40,6 +41,7 @@ const CSV_KEYS = [
   "delimiter",
   "quote",
   "columns",
+  "joinContainers",
   "header",
   "dateFormat",
   "decimal",
@@ -241,10 +243,12 @@ function compileCsvResults(
     complain("results.columns", `two columns have the heading ${twice}; expected each heading once`);
   const mistake = dateFormat === undefined ? undefined : dateFormatMistake(dateFormat);
   if (mistake !== undefined) complain("results.dateFormat", mistake);
-  const named = parseFileName(given.fileName ?? DEFAULT_FILE_NAME);
-  if (typeof named === "string") complain("results.fileName", named);
+  const fileName = parseFileName(given.fileName ?? DEFAULT_FILE_NAME);
+  if (typeof fileName === "string")
+    throw new TypeError(`the schema of profiles refuses such a name: ${fileName}`);
   return {
     columns,
+    joinContainers: given.joinContainers,
     delimiter: delimiterOf(given.delimiter),
     quote: given.quote ?? '"',
     // A character set of its own has nothing to do with the input's mark.
@@ -252,19 +256,16 @@ function compileCsvResults(
     hasHeader: given.header ?? true,
     dateFormat,
     decimal: given.decimal ?? ".",
-    fileName: typeof named === "string" ? (parseFileName(DEFAULT_FILE_NAME) as FileNamePattern) : named,
+    fileName,
   };
 }
 
 /** What of a column the profile writes into files by itself. */
 function columnText(entry: NonNullable<ResultsDefinition["columns"]>[number]): string {
   if (typeof entry === "string") return entry;
-  if (isFormed(entry)) return [entry.header, entry.default, ...Object.values(entry.table ?? {})].join("");
-  return Object.values(entry).join("");
-}
-
-function isFormed(entry: Readonly<Record<string, unknown>>): entry is FormedColumn {
-  return "from" in entry;
+  if (!isFormed(entry)) return Object.values(entry).join("");
+  const between = [entry.from].flat().map((source) => (typeof source === "string" ? "" : source.with));
+  return [entry.header, entry.default, ...Object.values(entry.table ?? {}), ...between].join("");
 }
 
 /** The columns that are named; each has its own name for its heading unless it has another. */
@@ -292,7 +293,10 @@ function compileFormed(
   { from, as = [], table, caseSensitive, default: fallback = "", header = "" }: FormedColumn,
   refuse: (message: string) => CsvColumn[],
 ): CsvColumn[] {
-  const names = [from].flat();
+  const sources = [from]
+    .flat()
+    .map((source) => (typeof source === "string" ? { join: [source], with: "" } : source));
+  const names = sources.flatMap((source) => source.join);
   const unknown = names.find((name) => !isResultColumn(name));
   if (unknown !== undefined)
     return refuse(`there is no column ${unknown}; expected one of ${RESULT_COLUMNS.join(", ")}`);
@@ -301,7 +305,11 @@ function compileFormed(
   const transforms = [as].flat().map((step) => compileTransform(step, settings));
   if (table !== undefined) transforms.push(tableTransform({ table, caseSensitive }, settings));
   else if (caseSensitive !== undefined) refuse("caseSensitive is for a table; expected table beside it");
-  return [{ header: header.trim(), from: names.filter(isResultColumn), transforms, fallback }];
+  const compiled = sources.map((source) => ({
+    columns: source.join.filter(isResultColumn),
+    between: source.with,
+  }));
+  return [{ header: header.trim(), from: compiled, transforms, fallback }];
 }
 
 function isResultColumn(name: string): name is ResultColumn {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { FAILURES, type FailureCode } from "../../core/failures.ts";
 import { ORDER_STATES, type OrderState } from "../../core/order-state.ts";
+import { parseFileName } from "../outbound/file-name.ts";
 import { delimiterSchema } from "./delimiter.ts";
 import { pipelineSchema, tableSchema } from "./transform-schema.ts";
 
@@ -81,10 +82,26 @@ export const RESULT_COLUMNS = Object.keys(WORDS_BY_COLUMN) as readonly ResultCol
 /** The columns of a results file, in their order, where the profile names none. */
 export const csvResultColumns = RESULT_COLUMNS.slice(0, RESULT_COLUMNS.indexOf("error_code"));
 
+/** Columns that are about one container of an order. */
+export const CONTAINER_COLUMNS: ReadonlySet<ResultColumn> = new Set<ResultColumn>([
+  ...(["container_label", "container_id", "container_description"] as const),
+  ...(["storage", "canister", "cane", "position", "stored_at"] as const),
+]);
+
+const columnSourceSchema = z.union([
+  z.string(),
+  z
+    .strictObject({
+      join: z.array(z.string()).min(2, "expected two columns at least"),
+      with: z.string().max(10, "expected at most 10 characters"),
+    })
+    .describe("The values of several columns as one, with this text between: none without the first."),
+]);
+
 const formedColumnSchema = z.strictObject({
   from: z
-    .union([z.string(), z.array(z.string()).min(1)])
-    .describe("A column, or a list of them: the first that has a value counts."),
+    .union([columnSourceSchema, z.array(columnSourceSchema).min(1)])
+    .describe("A column, several joined, or a list of such: the first that has a value counts."),
   as: pipelineSchema.optional(),
   table: tableSchema.optional(),
   caseSensitive: z.boolean().optional(),
@@ -95,6 +112,11 @@ const formedColumnSchema = z.strictObject({
 /** A column that is formed of others, as a value of an order is of what came. */
 export type FormedColumn = z.infer<typeof formedColumnSchema>;
 
+/** Whether an entry of `columns` says of what it is formed. */
+export function isFormed(entry: FormedColumn | Readonly<Record<string, string>>): entry is FormedColumn {
+  return "from" in entry;
+}
+
 /** A column's name, or one with its heading; {@link compileResults} says more of a wrong one than a union could. */
 const namedColumnSchema = z.record(z.string(), z.string()).refine((entry) => !("from" in entry));
 const columnEntrySchema = z.union([z.string(), formedColumnSchema, namedColumnSchema], {
@@ -102,11 +124,24 @@ const columnEntrySchema = z.union([z.string(), formedColumnSchema, namedColumnSc
     "expected the name of a column, { COLUMN: its heading }, or { from: COLUMN, header: its heading } with as, table, caseSensitive or default",
 });
 
+/** The columns, by our names, that a results file is made of. */
+export function columnsUsed({ columns = csvResultColumns }: Pick<ResultsDefinition, "columns">): Set<string> {
+  return new Set(
+    columns.flatMap((entry): readonly string[] => {
+      if (typeof entry === "string") return [entry];
+      if (!isFormed(entry)) return Object.keys(entry);
+      return [entry.from].flat().flatMap((source) => (typeof source === "string" ? source : source.join));
+    }),
+  );
+}
+
 /** The words of the column `operation`. */
 const CSV_OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER", "CANCEL", "HOLD", "RELEASE", "STATUS"] as const;
 
 /** The words of the column `status`. */
 const CSV_STATUSES = [...ORDER_STATES, "refused", "waiting", "duplicate", ...CONTROL_ENDS] as const;
+
+export type CsvStatus = (typeof CSV_STATUSES)[number];
 
 const wordSchema = z.string().min(1);
 
@@ -125,9 +160,9 @@ const wordsSchema = z.strictObject({
     .describe("Words of the column facility by the name under `facilities`, such as { NORTH: Nord }."),
 });
 
-/** Failures of these areas stay on this side, but for the named ones, which refuse a message. */
+/** Failures of these areas stay on this side, but for the named ones, which refuse a message or a file. */
 const INTERNAL_FAILURES =
-  /^(?:CLI|CONFIG|CONSOLE|LEDGER|QUEUE|MLLP|DELIVERY|RESULT|FILE)_(?!VALUE_UNSTORABLE|FRAME_UNENDED)/;
+  /^(?:CLI|CONFIG|CONSOLE|LEDGER|QUEUE|MLLP|DELIVERY|RESULT|FILE)_(?!VALUE_UNSTORABLE|FRAME_UNENDED|WHOLE_REFUSED|TOO_LARGE|UNREADABLE|NOT_REGULAR)/;
 
 /** Failures that can reach a lab by their code. */
 const LAB_FAILURES = (Object.keys(FAILURES) as FailureCode[]).filter((code) => !INTERNAL_FAILURES.test(code));
@@ -221,7 +256,15 @@ export const resultsSchema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      "CSV: the columns in their order, each by its name, as { order_number: Auftrag } with a heading of its own, as { value: LAB-7, header: Quelle } for a constant, or formed, as { from: [stored_at, updated_at], header: Datum } says, with `as`, `table`, `caseSensitive` and `default` of a value. What there is: see the columns of CSV results below.",
+      "CSV: the columns in their order, each by its name, as { order_number: Auftrag } with a heading of its own, as { value: LAB-7, header: Quelle } for a constant, or formed, as { from: [stored_at, updated_at], header: Datum } or { from: { join: [storage, position], with: / }, header: Platz } says, with `as`, `table`, `caseSensitive` and `default` of a value. What there is: see the columns of CSV results below.",
+    ),
+  joinContainers: z
+    .string()
+    .min(1)
+    .max(10, "expected at most 10 characters")
+    .optional()
+    .describe(
+      "CSV: one row for an order with all of its containers, whose values stand in one cell with this text between, such as |; a row for each container unless set.",
     ),
   header: z.boolean().optional().describe("CSV: whether the first line has the headings; true unless set."),
   words: wordsSchema
@@ -243,7 +286,10 @@ export const resultsSchema = z.strictObject({
     ),
   fileName: z
     .string()
-    .min(1)
+    .superRefine((pattern, context) => {
+      const mistake = parseFileName(pattern);
+      if (typeof mistake === "string") context.addIssue({ code: "custom", message: mistake });
+    })
     .optional()
     .describe(
       "CSV: the name of a file of results, such as {stem}-ergebnis-{number}.csv, from {input}, {stem} (without its ending), {connector}, {date} (yyyyMMdd) and {number} or {number:4}, which must be there; {input}.results-{number}.csv unless set.",

@@ -104,8 +104,15 @@ export function tableTransform(
     const translated = asWritten.get(value) ?? byCode.get(tableKey(value, caseSensitive));
     if (translated !== undefined) return translated;
     const holds = settings.mayQuote ? `holds ${quote(value)}` : "holds an unknown code";
-    return { code: "MAPPING_CODE_UNKNOWN", trouble: `${holds}, expected one of ${known}` };
+    const near = settings.mayQuote ? nearInCase(value, asWritten.keys()) : "";
+    return { code: "MAPPING_CODE_UNKNOWN", trouble: `${holds}, expected one of ${known}${near}` };
   };
+}
+
+/** Which of the known codes it is but for upper and lower case, for the end of a sentence. */
+export function nearInCase(code: string, known: Iterable<string>): string {
+  const near = [...known].find((each) => tableKey(each, false) === tableKey(code, false));
+  return near === undefined ? "" : `; ${near.trim()} differs only in case`;
 }
 
 /** A code as error messages quote it, cut where it is longer than any code is. */

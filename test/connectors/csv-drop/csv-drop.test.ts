@@ -35,7 +35,7 @@ function stopForEver(): Promise<never> {
 
 async function problemsOf(world: DropWorld, name: string) {
   const report = JSON.parse(await world.read("error", `${name}.error.json`));
-  return report.problems as { code: string; place: string; message: string }[];
+  return report.problems as { code: string; place: string; message: string; hint: string }[];
 }
 
 const CANCEL_LIST: Partial<CsvReading> = {
@@ -335,9 +335,18 @@ describe("a CSV file in UTF-8 where another encoding is set", () => {
       const [problem] = await problemsOf(world, "u.csv");
       expect(problem).toMatchObject({ code: "CSV_ENCODING_UTF8", place });
       expect(problem?.message).toContain("windows-1252 was agreed for this interface");
-      expect(problem?.message).toContain("{ name: windows-1252, forced: true }");
+      expect(problem?.hint).toContain("{ name: windows-1252, forced: true }");
     }),
   );
+
+  test("is refused as UTF-8 also where the set encoding does not have its bytes", () =>
+    withDropWorld(async (world) => {
+      await world.start(csv(world, { encoding: "iso-8859-15" }));
+      await world.drop("u.csv", `${HEADER}1,STORE,MÜLLER\n`);
+      await world.settled();
+      const [problem] = await problemsOf(world, "u.csv");
+      expect(problem).toMatchObject({ code: "CSV_ENCODING_UTF8", place: "line 2" });
+    }));
 
   test.each(ROWS)("is taken where that is forced: %s", (_, rows) =>
     withDropWorld(async (world) => {

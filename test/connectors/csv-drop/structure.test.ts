@@ -1,6 +1,7 @@
 import iconv from "iconv-lite";
 import { describe, expect, test } from "vitest";
 import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-drop.ts";
+import { hintOf } from "../../../src/core/failures.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { chunksOf } from "../../formats/csv/source.ts";
 import { csvProfile, mapOne, problemsOf } from "../../mapping/mapped.ts";
@@ -33,6 +34,15 @@ async function outcomeOf(file: string | Buffer, definition: ProfileDefinition = 
     }
   }
   return reported;
+}
+
+/** Why a file is refused whole, and what to do about it. */
+async function hintsOf(file: string, definition: ProfileDefinition = {}): Promise<string[]> {
+  const { reading } = await csvProfile(definition);
+  const bytes = Buffer.from(file);
+  const source = { sizeBytes: bytes.length, chunks: () => chunksOf(bytes) };
+  const { problems } = await csvFileFormat({ reading }).examine(source);
+  return problems.map((problem) => `${problem.code} ${hintOf(problem)}`);
 }
 
 /** The descriptions of all containers of a file, given in chunks of a size. */
@@ -97,7 +107,8 @@ test.each([
     problems: [
       {
         code: "CSV_ROW_TOO_LONG",
-        message: expect.stringMatching(/^lines? 2.*: expected at most 1048576 bytes/),
+        place: expect.stringMatching(/^lines? 2/),
+        message: expect.stringMatching(/^expected at most 1048576 bytes/),
       },
     ],
   });
@@ -168,7 +179,7 @@ describe("rows that are whole but wrong are refused one order at a time", () => 
       row("O-6", "V-6");
     expect(await outcomeOf(file)).toEqual([
       "line 2 accepted: O-1 V-1",
-      "line 3 refused: MAPPING_VALUE_MISSING",
+      "line 3 refused: MAPPING_NO_CONTAINER",
       "line 4 refused: MAPPING_VALUE_INVALID",
       "line 5 waiting: MAPPING_OPERATION_UNKNOWN",
       "line 6 refused: MAPPING_DATE_INVALID",
@@ -180,7 +191,7 @@ describe("rows that are whole but wrong are refused one order at a time", () => 
     const file = HEADER + row("O-1", "V-1") + row("O-2", "V-2") + row("O-1", "");
     expect(await outcomeOf(file)).toEqual([
       "line 3 accepted: O-2 V-2",
-      "lines 2, 4 refused: MAPPING_VALUE_MISSING",
+      "lines 2, 4 refused: MAPPING_NO_CONTAINER",
     ]);
   });
 });
@@ -362,6 +373,31 @@ describe("a line that the profile says is no row", () => {
   });
 });
 
+describe("a row with stray quotes", () => {
+  const withText = (text: string) => `${HEADER}${row("A-1", "V-1").replace("serum", text)}`;
+  test.each([
+    ["within a value", '2" tube', "CSV_ROW_QUOTES"],
+    ["around a part of a value", '"fresh" serum', "CSV_ROW_QUOTES"],
+    ["that take the next column in", '"Muster",1980-01-01,V-1,"serum', "CSV_QUOTE_UNCLOSED"],
+  ])("is refused, and the hint names the setting that takes it: %s", async (_, text, code) => {
+    const file = withText(text).replace(/Muster,.*"Muster"/, '"Muster"');
+    expect(await hintsOf(file)).toEqual([expect.stringMatching(`^${code} Each line has .*quote: ""`)]);
+    expect(await outcomeOf(file, { quote: "" })).toEqual(["line 2 accepted: A-1 V-1"]);
+  });
+
+  test("is torn by two of them, and the hint names the same", async () => {
+    const file = withText("serum").replace("Anna,Muster", '"Anna,Muster"');
+    expect(await hintsOf(file)).toEqual([expect.stringMatching(/^CSV_ROW_RAGGED Each line .*quote: ""/)]);
+    expect(await outcomeOf(file, { quote: "" })).toEqual(["line 2 accepted: A-1 V-1"]);
+  });
+
+  test("has no such hint where the columns don't come right without quotes either", async () => {
+    expect(await hintsOf(withText('"a,b" serum'))).toEqual([
+      expect.stringMatching(/^CSV_ROW_QUOTES Put the whole value/),
+    ]);
+  });
+});
+
 describe("a trailer that the profile names", () => {
   const header = "order_number,operation,facility,subject_code,container_label\n";
   const rows = "O-1,STORE,NORTH,P-1,V-1\nO-2,STORE,NORTH,P-2,V-2\n";
@@ -406,6 +442,14 @@ describe("a trailer that the profile names", () => {
     expect((await csvFileFormat({ reading }).examine(source)).problems).toMatchObject([
       { place: "line 4", message: expect.stringContaining("counts 3 rows, and 2 rows stand above it") },
     ]);
+  });
+
+  test("has a hint where rows stand below it that says how such a file is taken", async () => {
+    const file = `${header}FIN,0\n${rows}`;
+    expect(await hintsOf(file, { trailer: { line: trailer.line } })).toEqual([
+      expect.stringMatching(/^CSV_TRAILER_MISSING (?!.*required).*`noRow`/),
+    ]);
+    expect(await outcomeOf(file, { noRow: [trailer.line] })).toHaveLength(2);
   });
 
   test("cut short within itself refuses the file", async () => {
@@ -532,18 +576,20 @@ describe("encoding auto", () => {
   test.each([
     [
       "two encodings stand in one file",
+      3,
       iconv.encode(row("1", "ü"), "utf-8"),
       iconv.encode(row("2", "ü"), "latin1"),
     ],
-    ["two encodings stand in one line", iconv.encode("ü", "utf-8"), iconv.encode("ü\n", "latin1")],
+    ["two encodings stand in one line", 2, iconv.encode("ü", "utf-8"), iconv.encode("ü\n", "latin1")],
     [
       "Windows-1252 has no such byte either",
+      3,
       Buffer.from(row("1", "2")),
       Buffer.from(row("1", "\x81"), "latin1"),
     ],
-  ])("refuses the file at the first byte that is not UTF-8 where %s", async (_, one, other) => {
+  ])("refuses the file at the first byte that is not UTF-8 where %s", async (_, line, one, other) => {
     expect(await outcomeOf(Buffer.concat([Buffer.from(HEADER), one, other]))).toEqual([
-      "file refused: CSV_BYTES file",
+      `file refused: CSV_BYTES line ${line}`,
     ]);
   });
 });

@@ -41,17 +41,36 @@ describe("a number under which the lab has sent several orders", () => {
     ["status", "CONTROL_ORDER_AMBIGUOUS"],
   ] as const)("is no answer to which of two subjects' to %s", (control, code) =>
     withLedger(async ({ pool }) => {
-      const ids = await both(pool, "S-2");
+      await both(pool, "S-2");
       await commit(pool, [aControl(3, control, [CANCEL])]);
       expect(await answers(pool)).toEqual([[code]]);
       expect(await states(pool)).toEqual(["received", "parked"]);
       const { rows } = await pool.query("select failure_text as text from control_requests");
-      expect(rows[0].text).toContain(`(${ids.map((id) => `o${id}`).join(", ")})`);
+      expect(rows[0].text).toContain("to mean the first of them, send it again with that one's subject code");
+      expect(rows[0].text).not.toMatch(/\bo\d/);
       const told = await pool.query("select payload::text as text from outcomes where kind = 'control'");
       expect(told.rows[0].text).not.toContain("S-1");
       expect(await listOpenTasks(pool, 10)).toHaveLength(control === "status" ? 0 : 1);
     }),
   );
+
+  test("names the first one of two subjects' where its subject is named, as the refusal says", () =>
+    withLedger(async ({ pool }) => {
+      await both(pool, "S-2");
+      await commit(pool, [aCancel(3, [{ ...CANCEL, subjectCode: phi("S-1") }])]);
+      expect(await answers(pool)).toEqual([["CR"]]);
+      expect(await states(pool)).toEqual(["cancelled", "parked"]);
+    }));
+
+  test("is no answer, whatever subject is named, where none of them had it first", () =>
+    withLedger(async ({ pool }) => {
+      await both(pool, "S-2");
+      await pool.query("update orders set shares_number = true");
+      await commit(pool, [aCancel(3, [CANCEL]), aCancel(4, [{ ...CANCEL, subjectCode: phi("S-1") }])]);
+      expect(await answers(pool)).toEqual([["CANCEL_ORDER_AMBIGUOUS"], ["CANCEL_ORDER_AMBIGUOUS"]]);
+      const { rows } = await pool.query("select distinct failure_text as text from control_requests");
+      expect(rows.map(({ text }) => text)).toEqual([expect.stringContaining("nothing shows which is meant")]);
+    }));
 
   test("names the first one, whose number it is", () =>
     withLedger(async ({ pool }) => {

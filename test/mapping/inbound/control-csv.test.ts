@@ -38,6 +38,7 @@ describe("a row with the operation CANCEL", () => {
     expect(await map([{ operation: "CANCEL", order_number: " " }])).toMatchObject({
       verdict: "refused",
       problems: [{ code: "MAPPING_VALUE_MISSING", place: "line 2, column order_number" }],
+      asRead: { operation: "CANCEL" },
     });
   });
 

@@ -48,7 +48,7 @@ test.each<[place: string, what: string, ProfileDefinition, string[], order?: str
     );
     expect(mapped.problems).toEqual([
       {
-        code: "MAPPING_VALUE_MISSING",
+        code: what === "the container's label" ? "MAPPING_NO_CONTAINER" : "MAPPING_VALUE_MISSING",
         place: `message 1, ${order}${place}`,
         message: `is empty; ${what} is expected`,
       },

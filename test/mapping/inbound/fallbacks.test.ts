@@ -36,7 +36,7 @@ describe("the label of a container", () => {
     ["an empty SPM-2.1 beside one that is filled", ["SPM|1|S1||EMB", "SPM|2|^F2||EMB"], "SPM[2]-2.1.1"],
   ])("is never taken from elsewhere for %s, and the order is refused whole", async (_, specimens, place) => {
     expect(await refusedAt([PID, ...ORDER, ...specimens], "OML^O21")).toEqual([
-      `MAPPING_VALUE_MISSING message 1, ${place}`,
+      `MAPPING_NO_CONTAINER message 1, ${place}`,
     ]);
   });
 
@@ -45,15 +45,15 @@ describe("the label of a container", () => {
     const ordered = segments.flatMap((segment) =>
       segment.startsWith("SAC") ? [segment, ...ORDER] : [segment],
     );
-    expect(await refusedAt(ordered, "OML^O33")).toEqual(["MAPPING_VALUE_MISSING message 1, SAC[2]-3.1"]);
+    expect(await refusedAt(ordered, "OML^O33")).toEqual(["MAPPING_NO_CONTAINER message 1, SAC[2]-3.1"]);
   });
 
   test("is never what OBR-15 says where an OBX that names a container leaves it empty", async () => {
     const obr = "OBR|1|A-1||CRYO-STORE|||||||||||SEM^^L-1";
     const segments = [PID, "ORC|NW|A-1", obr, "OBX|1|ST|CONTAINER||V1", "OBX|2|ST|CONTAINER||"];
-    expect(await refusedAt(segments, "ORM^O01")).toEqual(["MAPPING_VALUE_MISSING message 1, OBX[2]-5.1"]);
+    expect(await refusedAt(segments, "ORM^O01")).toEqual(["MAPPING_NO_CONTAINER message 1, OBX[2]-5.1"]);
     expect(await refusedAt(segments.toSpliced(3, 1), "ORM^O01")).toEqual([
-      "MAPPING_VALUE_MISSING message 1, OBX-5.1",
+      "MAPPING_NO_CONTAINER message 1, OBX-5.1",
     ]);
   });
 
@@ -71,7 +71,7 @@ describe("the label of a container", () => {
     const specimens = [PID, ...ORDER, "SPM|1|S1", "SAC|||"];
     for (const label of [{ from: "SAC-3.1", default: "X" }, ["SAC-3.1", { value: "X" }]]) {
       expect(await refusedAt(specimens, "OML^O21", { containers: { label } })).toEqual([
-        "MAPPING_VALUE_MISSING message 1, SAC-3.1",
+        "MAPPING_NO_CONTAINER message 1, SAC-3.1",
       ]);
     }
   });
@@ -162,10 +162,11 @@ describe("a column of a CSV profile's list", () => {
     ["label with a default", { containers: { label: { from: "tube", default: "X" } } }, { tube: "" }],
   ])(
     "gives no %s in place of an earlier one that the file has, and that is empty",
-    async (_, definition, cells) => {
+    async (what, definition, cells) => {
       const { verdict, problems } = await mapRows([{ ...ROW, ...cells }], definition);
       expect(verdict).toBe("refused");
-      expect(problems).toMatchObject([{ code: "MAPPING_VALUE_MISSING", place: "line 2, column tube" }]);
+      const code = what.startsWith("label") ? "MAPPING_NO_CONTAINER" : "MAPPING_VALUE_MISSING";
+      expect(problems).toMatchObject([{ code, place: "line 2, column tube" }]);
     },
   );
 

@@ -35,10 +35,22 @@ describe("the rows of a CSV order", () => {
           code: "MAPPING_VALUES_DISAGREE",
           place: `lines 2 and 3, column ${column}`,
           message: "the rows of one order must have the same value",
+          hint: expect.stringMatching(/^Rows with one order number are one order/),
         },
       ]);
     },
   );
+
+  test.each([
+    [{ container_label: "" }, "MAPPING_NO_CONTAINER", /container's label into the cell.*`containers\.label`/],
+    [{ subject_code: "" }, "MAPPING_VALUE_MISSING", /fill in the cell/],
+    [{ date_of_birth: "1.2.1980" }, "MAPPING_DATE_INVALID", /`dateFormats` of profile test\.$/],
+    [{ operation: "REGISTER" }, "MAPPING_CONTAINER_UNEXPECTED", /label of a registration empty/],
+  ])("have hints about cells and columns: %j", async (own, code, hint) => {
+    const { problems } = mapOne(await csvProfile(), csvMessage([{ ...ROW, ...own }]));
+    expect(problems).toMatchObject([{ code, hint: expect.stringMatching(hint) }]);
+    expect(problems[0]?.hint).not.toMatch(/""|HL7|segment|message/);
+  });
 
   test("may not leave out the subject in a later row", async () => {
     const rows = [ROW, { ...ROW, container_label: "V-2", subject_code: "" }];
@@ -50,7 +62,7 @@ describe("the rows of a CSV order", () => {
     const rows = [ROW, { ...ROW, container_label: " " }, { ...ROW, container_label: "V-1 " }];
     const { problems } = mapOne(await csvProfile(), csvMessage(rows));
     expect(problems.map(({ code, place }) => `${code} ${place}`)).toEqual([
-      "MAPPING_VALUE_MISSING line 3, column container_label",
+      "MAPPING_NO_CONTAINER line 3, column container_label",
       "MAPPING_CONTAINER_LABEL_TWICE line 4, column container_label",
     ]);
   });

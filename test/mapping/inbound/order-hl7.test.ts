@@ -148,7 +148,7 @@ describe("an HL7 message", () => {
     const { problems } = await map("OML^O21", segments, { containers: { each: "SAC" } });
     expect(problems).toEqual([
       {
-        code: "MAPPING_VALUE_MISSING",
+        code: "MAPPING_NO_CONTAINER",
         place: "message 1, SPM[2]",
         message: "has no SAC of its own, expected the container's label there",
       },

@@ -91,7 +91,7 @@ describe("containers in segments of the sender's own", () => {
 
   test("without a label are refused by their place", async () => {
     expect((await map(ZVL, ...ORDER, "ZVL|1|V-1", "ZVL|2||Egg")).problems).toMatchObject([
-      { code: "MAPPING_VALUE_MISSING", place: "message 1, ZVL[2]-2.1" },
+      { code: "MAPPING_NO_CONTAINER", place: "message 1, ZVL[2]-2.1" },
     ]);
   });
 
@@ -137,7 +137,7 @@ describe("a label in a field of several parts", () => {
     async (label, value, several, path) => {
       const { orders, problems } = await map(of(label), ...ORDER, vial(value));
       expect(orders).toEqual([]);
-      if (several === undefined) expect(problems).toMatchObject([{ code: "MAPPING_VALUE_MISSING" }]);
+      if (several === undefined) expect(problems).toMatchObject([{ code: "MAPPING_NO_CONTAINER" }]);
       else
         expect(problems).toMatchObject([
           {

@@ -52,7 +52,7 @@ describe("a label", () => {
     const { problems } = await map("OML^O21", [NEW, `${OBR}|||||||||||SEM^^Venipuncture`, "SPM|1|||SEM"]);
     expect(problems).toEqual([
       {
-        code: "MAPPING_VALUE_MISSING",
+        code: "MAPPING_NO_CONTAINER",
         place: "message 1, SPM-2.1.1 or SPM-2.2.1",
         message: "is empty; the container's label is expected",
       },

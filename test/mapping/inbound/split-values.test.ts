@@ -125,7 +125,10 @@ describe("labels in several columns", () => {
   test("are refused where all are empty, or one column is missing", async () => {
     const empty = await mapCsv({ label }, { container_label: "", "Tube 2": "", "Tube 3": "" });
     expect(empty.problems).toMatchObject([
-      { code: "MAPPING_VALUE_MISSING", place: "line 2, column container_label or Tube 2 or Tube 3" },
+      {
+        code: "MAPPING_NO_CONTAINER",
+        place: "line 2, column container_label or column Tube 2 or column Tube 3",
+      },
     ]);
     const missing = await mapCsv({ label }, { container_label: "V-1", "Tube 2": "V-2" });
     expect(missing.problems).toMatchObject([

@@ -139,19 +139,31 @@ describe("a message that waits is answered", () => {
   });
 });
 
+describe("a code that differs from a known one only in case", () => {
+  const messageOf = async (definition: ProfileDefinition, facility: string) =>
+    mapOne(await csvProfile(definition), csvMessage([{ ...ROW, facility }])).problems[0]?.message;
+
+  test("is said to, where case counts", async () => {
+    expect(await messageOf({}, "north")).toMatch(/; NORTH differs only in case$/);
+    const facility = { from: "facility", table: { Nord: "NORTH", n: "SOUTH" }, caseSensitive: true };
+    expect(await messageOf({ facility }, "NORD")).toMatch(/; Nord differs only in case$/);
+    expect(await messageOf({ facility }, "West")).toMatch(/expected one of Nord, n$/);
+  });
+});
+
 describe("the hint for an unknown code", () => {
   const hintsOf = async (definition: ProfileDefinition, own: Partial<typeof ROW>) =>
     mapOne(await csvProfile(definition), csvMessage([{ ...ROW, ...own }])).problems.map(({ hint }) => hint);
 
   test("names the profile's table and the line to write there", async () => {
     expect(await hintsOf({}, { operation: "frz" })).toEqual([
-      'Add the code to `operation.table` of profile test, such as `operation: { table: { "frz": STORE } }` (or RETRIEVAL, REGISTER). Then restart the daemon; waiting messages are then processed.',
+      'Add the code to `operation.table` of profile test, such as `operation: { table: { "frz": STORE } }` (or RETRIEVAL, REGISTER). Then restart the daemon; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.',
     ]);
   });
 
   test("names `facilities` where no table of the profile translates the code", async () => {
     expect(await hintsOf({}, { facility: "W" })).toEqual([
-      'Add the code with the service\'s facility id to `facilities` of the configuration file, such as `facilities: { "W": 12 }`. Several codes may have one id. Then restart the daemon; waiting messages are then processed.',
+      'Add the code with the service\'s facility id to `facilities` of the configuration file, such as `facilities: { "W": 12 }`. Several codes may have one id. Then restart the daemon; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.',
     ]);
   });
 
@@ -177,7 +189,7 @@ describe("the hint for an unknown code", () => {
   test("quotes no code of another table, which may be a patient's", async () => {
     const subject = { code: { from: "subject_code", table: { A: "B" } } };
     expect(await hintsOf({ subject }, {})).toEqual([
-      "Add the code to `subject.code.table` of profile test. Then restart the daemon, and `cryobridge messages replay ID`.",
+      "Add the code to `subject.code.table` of profile test. Then restart the daemon, and `cryobridge messages replay ID`. Or have the lab correct the code and send it again.",
     ]);
   });
 
@@ -188,7 +200,8 @@ describe("the hint for an unknown code", () => {
   });
 
   test("has the message mapped again by a person where it was refused, for another mistake or by the setting", async () => {
-    const again = /Then restart the daemon, and `cryobridge messages replay ID`\.$/;
+    const again =
+      /Then restart the daemon, and `cryobridge messages replay ID`\. Or have the lab correct the code/;
     const [hint] = await hintsOf({}, { operation: "frz", subject_code: "" });
     expect(hint).toMatch(again);
     const refusing = createMapper(await csvProfile(), { facilityIdByCode, unknownCodes: "refuse" });

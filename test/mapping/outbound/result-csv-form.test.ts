@@ -2,6 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import type { FileDialect } from "../../../src/core/intake.ts";
 import type { Outcome, OutcomeOrder } from "../../../src/core/outcome.ts";
 import { csvResultFile, csvResultRows, csvResultSeries } from "../../../src/mapping/outbound/result-csv.ts";
+import { resultsSchema } from "../../../src/mapping/profile/results-schema.ts";
 import { type ProfileDefinition, profileSchema } from "../../../src/mapping/profile/schema.ts";
 import { failureOf } from "../../formats/hl7/failure-of.ts";
 import { csvProfile, problemsOf } from "../mapped.ts";
@@ -147,6 +148,45 @@ describe("a CSV file of results", () => {
     expect((await rowsOf(stored({ position: "shelf A" }), results))[1]).toBe("?,shelf A");
   });
 
+  it("has several values joined in one cell: none without the first, and of the others those that there are", async () => {
+    const place = { from: { join: ["storage", "canister", "position"], with: " / " }, header: "Platz" };
+    const results: Results = { columns: [{ ...place, default: "?" }] };
+    const order = stored({ storageName: "Tank A", canister: "1.5", position: "slot 2" });
+    expect((await rowsOf(order, { ...results, decimal: "," }))[1]).toBe('"Tank A / 1,5 / slot 2"');
+    expect((await rowsOf(stored({ storageName: "Tank A", position: "2" }), results))[1]).toBe("Tank A / 2");
+    expect((await rowsOf(stored({ canister: "3" }), results))[1]).toBe("?");
+    const orElse: Results = { columns: [{ ...place, from: [place.from, "canister"] }] };
+    expect((await rowsOf(stored({ canister: "3" }), orElse))[1]).toBe("3");
+  });
+
+  it("has one row for an order with the values of its containers in one cell where the profile joins them", async () => {
+    const containers = [
+      {
+        label: "V-1",
+        description: "",
+        location: { storageName: "Tank A", storedAt: "2026-11-20T13:05:00Z" },
+      },
+      { label: "V-2", description: "", location: { storageName: "Tank A" } },
+    ];
+    const columns: Results["columns"] = [
+      "order_number",
+      { container_label: "Proben" },
+      "storage",
+      "cane",
+      "stored_at",
+      "status",
+    ];
+    const results: Results = { columns, joinContainers: "|", dateFormat: "dd.MM.yyyy" };
+    expect(await rowsOf({ containers }, results)).toEqual([
+      "order_number,Proben,storage,cane,stored_at,status",
+      "LAB-1,V-1|V-2,Tank A|Tank A,,20.11.2026|,completed",
+    ]);
+    expect((await rowsOf({ containers: [] }, results))[1]).toBe("LAB-1,,,,,completed");
+    const asRead = { labels: ["V-1", "V-2"] };
+    const about = { ...refused([]), placerOrderNumber: "A-1", asRead };
+    expect((await write(about, results)).text).toContain("\nA-1,V-1|V-2,,,,refused\r");
+  });
+
   it("has the first date that there is, and codes of the lab's own for its words", async () => {
     const results: Results = {
       dateFormat: "dd.MM.yyyy",
@@ -214,23 +254,26 @@ describe("the name of a file of results", () => {
   });
 });
 
+test.each([
+  ["{stem}.csv", "expected {number} once: it makes each name another one"],
+  ["{stem}{number}.csv", "expected {number} apart from other values and digits"],
+  ["{name}-{number}.csv", "{name} stands for nothing; expected {input}, {stem}"],
+  ["../{number}.csv", "expected a name without any folder"],
+  ["{number}.tmp", ".tmp is the ending of files that are not done"],
+  [".{number}.csv", "expected a name that does not begin with a dot"],
+  ["x-{number}", "expected an ending such as .csv"],
+  ["", "expected {number} once"],
+])("the name %j for files of results is refused by the schema, with what is expected", (fileName, words) => {
+  const issues = resultsSchema.safeParse({ fileName }).error?.issues;
+  expect(issues).toEqual([
+    expect.objectContaining({ path: ["fileName"], message: expect.stringContaining(words) }),
+  ]);
+});
+
 describe("a mistake in the settings of CSV results", () => {
   const mistakes = (results: Results) => problemsOf({ extends: "builtin/csv-orders", results });
 
   test.each([
-    [{ fileName: "{stem}.csv" }, "results.fileName: expected {number} once: it makes each name another one"],
-    [
-      { fileName: "{stem}{number}.csv" },
-      "results.fileName: expected {number} apart from other values and digits",
-    ],
-    [
-      { fileName: "{name}-{number}.csv" },
-      "results.fileName: {name} stands for nothing; expected {input}, {stem}",
-    ],
-    [{ fileName: "../{number}.csv" }, "results.fileName: expected a name without any folder"],
-    [{ fileName: "{number}.tmp" }, "results.fileName: .tmp is the ending of files that are not done"],
-    [{ fileName: ".{number}.csv" }, "results.fileName: expected a name that does not begin with a dot"],
-    [{ fileName: "x-{number}" }, "results.fileName: expected an ending such as .csv"],
     [
       { dateFormat: "DD.MM.YYYY" },
       "results.dateFormat: DD.MM.YYYY: D stands for nothing; expected yyyy, MM, dd",
@@ -261,6 +304,14 @@ describe("a mistake in the settings of CSV results", () => {
       { columns: [{ from: ["status", "colour"], header: "A" }] },
       "results.columns[0]: there is no column colour",
     ],
+    [
+      { columns: [{ from: { join: ["status", "colour"], with: "-" }, header: "A" }] },
+      "results.columns[0]: there is no column colour",
+    ],
+    [
+      { encoding: "us-ascii", columns: [{ from: { join: ["storage", "cane"], with: "–" }, header: "A" }] },
+      "results.columns[0]: holds – (U+2013)",
+    ],
     [{ columns: [{ from: "status" }] }, "results.columns[0]: status: expected the words of its heading"],
     [
       { columns: [{ from: "status", header: "A", as: { regex: { match: "(a+)+", replace: "" } } }] },
@@ -278,25 +329,31 @@ describe("a mistake in the settings of CSV results", () => {
     expect(more).toEqual([]);
   });
 
-  test.each(["delimiter", "quote", "columns", "header", "dateFormat", "decimal", "fileName"])(
-    "%s is refused for HL7",
-    async (key) => {
-      const values: Record<string, unknown> = {
-        ...{
-          delimiter: ";",
-          quote: "'",
-          columns: ["status"],
-          header: true,
-          dateFormat: "yyyy-MM-dd",
-        },
-        ...{ decimal: ",", fileName: "{number}.csv" },
-      };
-      const results = { [key]: values[key] } as Results;
-      expect(await problemsOf({ extends: "builtin/hl7-orders", results })).toEqual([
-        `results.${key}: is for CSV profiles`,
-      ]);
-    },
-  );
+  test.each([
+    "delimiter",
+    "quote",
+    "columns",
+    "header",
+    "dateFormat",
+    "decimal",
+    "fileName",
+    "joinContainers",
+  ])("%s is refused for HL7", async (key) => {
+    const values: Record<string, unknown> = {
+      ...{
+        delimiter: ";",
+        quote: "'",
+        columns: ["status"],
+        header: true,
+        dateFormat: "yyyy-MM-dd",
+      },
+      ...{ decimal: ",", fileName: "{number}.csv", joinContainers: "|" },
+    };
+    const results = { [key]: values[key] } as Results;
+    expect(await problemsOf({ extends: "builtin/hl7-orders", results })).toEqual([
+      `results.${key}: is for CSV profiles`,
+    ]);
+  });
 
   test("words that HL7 results have no place for are refused for HL7", async () => {
     const words = { status: { completed: "fait", duplicate: "double" }, facility: { NORTH: "Nord" } };

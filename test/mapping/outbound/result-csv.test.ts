@@ -69,6 +69,36 @@ describe("CSV results", () => {
     for (const { error } of rows) expect(error).toMatch(/; line 26: is empty; … \+35$/);
   });
 
+  test.each(["CANCEL", "HOLD", "RELEASE", "STATUS"])(
+    "have a word of its own for the refusal of a row with %s, which is no refused order",
+    async (operation) => {
+      const problems = [
+        { code: "MAPPING_VALUE_MISSING", place: "line 2, column n", message: "is empty" },
+      ] as const;
+      const outcome = { ...refused(problems), asRead: { operation, labels: [] } };
+      expect(csvResultRows(outcome, await csvProfile())).toMatchObject([
+        { operation, status: `${operation.toLowerCase()}_refused` },
+      ]);
+    },
+  );
+
+  test("name a file that was refused whole in the lab's words", async () => {
+    const problems = Array.from({ length: 51 }, (_, i) => ({
+      code: "CSV_ROW_RAGGED" as const,
+      place: `line ${i + 2}`,
+      message: "expected 9 columns, found 8",
+    }));
+    const outcome = { ...refused(problems), isFile: true };
+    const reasons = {
+      fileRefused: "{file} wurde nicht übernommen",
+      line: "Zeile",
+      CSV_ROW_RAGGED: "falsche Spaltenzahl",
+    };
+    const [row] = csvResultRows(outcome, await csvProfile({ results: { reasons } }));
+    expect(row?.error).toMatch(/^order\.hl7 wurde nicht übernommen: Zeile 2: falsche Spaltenzahl; /);
+    expect(row?.error).toMatch(/; … \+1$/);
+  });
+
   test("list the first fifty reasons, so that the cell stays one that readers take", async () => {
     const problems = Array.from({ length: 5_000 }, (_, i) => ({
       code: "CSV_ROW_RAGGED" as const,

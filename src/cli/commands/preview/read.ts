@@ -14,6 +14,7 @@ import type { Verdict } from "../../../core/intake.ts";
 import type { Order } from "../../../core/order.ts";
 import type { ControlRequest } from "../../../core/order-control.ts";
 import type { Mapper } from "../../../mapping/inbound/mapper.ts";
+import { mayHold } from "../../../mapping/outbound/csv-cells.ts";
 import type { Profile } from "../../../mapping/profile/profile.ts";
 import type { ResultColumn } from "../../../mapping/profile/results-schema.ts";
 import { type PlannedCall, planCalls } from "../../../service/plan-calls.ts";
@@ -189,10 +190,10 @@ function withoutAnswers(message: PreviewMessage): PreviewMessage {
   return { ...message, orders, answer: undefined, controlAnswers: [], resultProblem: undefined };
 }
 
-const PERSONAL: ReadonlySet<string> = new Set<ResultColumn>(["subject_code", "container_description"]);
+const PERSONAL: ReadonlySet<ResultColumn> = new Set<ResultColumn>(["subject_code", "container_description"]);
 
 function personalHeadings({ results }: Profile): ReadonlySet<string> {
-  const personal = results.csv.columns.filter(({ from }) => from.some((column) => PERSONAL.has(column)));
+  const personal = results.csv.columns.filter((column) => mayHold(column, PERSONAL));
   return new Set(personal.map(({ header }) => header));
 }
 

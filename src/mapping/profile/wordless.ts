@@ -1,0 +1,62 @@
+import { ORDER_STATES } from "../../core/order-state.ts";
+import type { Link } from "./inherit.ts";
+import { CONTROL_OPERATIONS, type ControlOperation, TABLE_OPERATIONS } from "./message-type.ts";
+import { type CsvStatus, columnsUsed, REPORTED_STATES, type ResultState } from "./results-schema.ts";
+import type { ProfileDefinition } from "./schema.ts";
+import { toValueObject } from "./value.ts";
+
+/** A table of the lab's words, and what results can say that it has no word for. */
+interface Wordless {
+  readonly table: "results.words.status" | "results.words.operation";
+  readonly lacking: readonly string[];
+}
+
+/**
+ * What the lab would read in our words although it has a table of its own. Operations are those that the site's own tables
+ * give, where it has some: what only a built-in profile knows, such as a status query, no lab file of the site holds.
+ *
+ * @param links the profile and those it extends, nearest first
+ * @param whole all of them as one
+ */
+export function listWordless(links: readonly Link[], whole: ProfileDefinition): Wordless[] {
+  const { words = {} } = whole.results ?? {};
+  const operations = whole.format === "csv" ? listOperations(links) : [];
+  const columns = columnsUsed(whole.results ?? {});
+  const check = (name: "status" | "operation", said: readonly string[]): Wordless[] => {
+    const table = words[name];
+    if (table === undefined || (whole.format === "csv" && !columns.has(name))) return [];
+    const lacking = [...new Set(said)].filter((each) => !Object.hasOwn(table, each));
+    return lacking.length === 0 ? [] : [{ table: `results.words.${name}`, lacking }];
+  };
+  return [...check("status", listStatuses(whole, operations)), ...check("operation", operations)];
+}
+
+function listOperations(links: readonly Link[]): string[] {
+  const own = links.flatMap(({ name, definition: { operation } }) => {
+    if (operation === undefined || name.startsWith("builtin/")) return [];
+    const { table = {}, value } = toValueObject(operation);
+    return [...Object.values(table), value].filter((each) => typeof each === "string");
+  });
+  return own.length > 0 ? own : [...TABLE_OPERATIONS, ...CONTROL_OPERATIONS];
+}
+
+function listStatuses({ format, results }: ProfileDefinition, operations: readonly string[]): string[] {
+  const send = results?.send ?? [];
+  if (format !== "csv") return REPORTED_STATES.filter((state) => send.includes(state));
+  const asked = CONTROL_OPERATIONS.filter((operation) => operations.includes(operation));
+  return [
+    ...send.flatMap((state): readonly string[] => STATUSES_BY_ANSWER[state] ?? [state]),
+    ...asked.flatMap((operation): readonly CsvStatus[] => STATUSES_BY_REQUEST[operation]),
+  ];
+}
+
+const STATUSES_BY_ANSWER: Readonly<Partial<Record<ResultState, readonly CsvStatus[]>>> = {
+  acknowledged: ["received", "duplicate"],
+};
+
+const STATUSES_BY_REQUEST: Readonly<Record<ControlOperation, readonly CsvStatus[]>> = {
+  CANCEL: ["cancelled", "cancel_refused"],
+  HOLD: ["held", "hold_refused"],
+  RELEASE: ["released", "release_refused"],
+  STATUS: [...ORDER_STATES, "held", "status_refused"],
+};
