@@ -225,7 +225,7 @@ describe("check --offline", () => {
       expect(result.status).toBe(0);
       const warnings = checksOf(result).filter(({ result: found }) => found === "warning");
       expect(warnings.map(({ subject, detail }) => `${subject}: ${detail.split(":")[0]}`)).toEqual([
-        "profile lab: results.words.status has no word for parked, discarded, cancelled, cancel_refused",
+        "profile lab: results.words.status has no word for parked, discarded, cancel_refused",
         "profile lab: results.words.operation has no word for CANCEL",
         "profile hl7: results.words.status has no word for failed",
       ]);
