@@ -453,6 +453,28 @@ test("a lane of many orders costs the feeder no more than many lanes", () =>
     expect(Math.max(0, ...removed)).toBeLessThan(10_000);
   }));
 
+test("a few orders are handed over without going through all that wait", () =>
+  withLedger(async ({ pool }) => {
+    const [id] = await commitOrders(pool, ["S"]);
+    await pool.query(
+      `insert into orders (message_id, position, connector, operation, facility_code, facility_id, subject_code, subject,
+                           sources, content_digest, state, surface, request_id)
+       select message_id, n + 1, connector, operation, facility_code, facility_id, 'S' || n, '{}', '{}', '',
+              case when n <= 40000 then 'completed' when n % 2 = 0 then 'accepted' else 'received' end,
+              case when n % 2 = 0 then 'request' end, case when n % 2 = 0 then n end
+         from orders, generate_series(1, 60000) n
+        where id = $1`,
+      [id],
+    );
+    await pool.query("analyze orders");
+    await pool.query("update leader set worker_id = 1, until_at = now() + interval '1 hour'");
+    const values = [64, ["received", "queued", "submitting"], 1];
+    const { rows } = await pool.query(`explain (analyze, buffers, format json) ${TAKE_WAITING}`, values);
+    const [{ Plan: plan }] = rows[0]["QUERY PLAN"];
+    expect(plan["Actual Rows"]).toBe(64);
+    expect(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]).toBeLessThan(10_000);
+  }));
+
 test("the feeder's question is answered from its indexes among many ended orders", () =>
   withLedger(async ({ pool }) => {
     const [id] = await commitOrders(pool, ["S"]);

@@ -31,7 +31,9 @@ fresh as materialized (select nextval('batches') as batch)`;
  * holds its lane as little as a parked one. A merge also waits for the earlier merges into the subject that it does away
  * with, so that of A into B and B into C the first is reported first.
  * $1 as in {@link AS_LEADER}, $2 how many, $3 text[] states in which an earlier order holds the lane.
- * The subqueries take the first row of an index so that a lane of many orders costs no more than a lane of one.
+ * The subqueries take the first row of an index so that a lane of many orders costs no more than a lane of one. The planner
+ * takes one that "is null" for rare, and would go through all orders that wait to find the first few; of coalesce it knows
+ * nothing, and goes by their ids until there are enough.
  * Indexes: orders_waiting, orders_lane.
  */
 export const TAKE_WAITING = `${AS_LEADER},
@@ -44,32 +46,35 @@ due as (
      and o.next_at <= now()
      -- After a restore it is compared with the service first.
      and o.compare_at is null
-     and (select e.id
-            from orders e
-           where e.lane = o.lane
-             and e.id < o.id
-             and e.state in ('received', 'queued', 'submitting', 'parked')
-             and e.state = any ($3)
-             and (e.held_at is null or 'parked' = any ($3))
-           order by e.id
-           limit 1) is null
-     and (select e.id
-            from orders e
-           where e.lane = o.lane
-             and e.state in ('queued', 'submitting')
-           order by e.id
-           limit 1) is null
+     and coalesce(
+           (select false
+              from orders e
+             where e.lane = o.lane
+               and e.id < o.id
+               and e.state in ('received', 'queued', 'submitting', 'parked')
+               and e.state = any ($3)
+               and (e.held_at is null or 'parked' = any ($3))
+             order by e.id
+             limit 1), true)
+     and coalesce(
+           (select false
+              from orders e
+             where e.lane = o.lane
+               and e.state in ('queued', 'submitting')
+             order by e.id
+             limit 1), true)
      and (o.operation <> 'MERGE'
-      or (select e.id
-            from orders e
-           where e.lane = o.facility_id::text || '/' || o.prior_subject_code
-             and e.id < o.id
-             and e.operation = 'MERGE'
-             and e.state in ('received', 'queued', 'submitting', 'parked')
-             and e.state = any ($3)
-             and (e.held_at is null or 'parked' = any ($3))
-           order by e.id
-           limit 1) is null)
+      or coalesce(
+           (select false
+              from orders e
+             where e.lane = o.facility_id::text || '/' || o.prior_subject_code
+               and e.id < o.id
+               and e.operation = 'MERGE'
+               and e.state in ('received', 'queued', 'submitting', 'parked')
+               and e.state = any ($3)
+               and (e.held_at is null or 'parked' = any ($3))
+             order by e.id
+             limit 1), true))
    order by o.id
    limit $2
      for update of o skip locked)
