@@ -26,14 +26,14 @@ export function orderPlaces(
   shared: readonly Segment[],
   each: OrderSegment,
 ): (index: number, place: string) => string {
-  let owners: ReadonlyMap<string, OrderGroup | "several"> | undefined;
+  let owners: ReadonlyMap<string, Owner> | undefined;
   return (index, place) => {
     owners ??= findOwners(orders, shared);
     const [segment] = /^[A-Z][A-Z0-9]{2}(?:\[\d+\])?(?=-|$| )/.exec(place) ?? [];
     const owner = segment === undefined ? undefined : owners.get(segment);
     if (owner === "several") return place;
     const { number, groups } = orders[index] as PlacedOrder;
-    const group = owner !== undefined && groups.includes(owner) ? owner : groups[0];
+    const group = owner?.index === index ? owner.group : groups[0];
     const head = group && headOf(group, each);
     if (head === undefined) return place;
     const name = nameOf(head);
@@ -43,19 +43,20 @@ export function orderPlaces(
   };
 }
 
-/** To which group each segment of a message belongs, by its name in places. */
-function findOwners(
-  orders: readonly PlacedOrder[],
-  shared: readonly Segment[],
-): ReadonlyMap<string, OrderGroup | "several"> {
-  const owners = new Map<string, OrderGroup | "several">();
+/** The group of one order that a segment belongs to. */
+type Owner = { readonly index: number; readonly group: OrderGroup } | "several";
+
+/** To which order each segment of a message belongs, by its name in places. */
+function findOwners(orders: readonly PlacedOrder[], shared: readonly Segment[]): ReadonlyMap<string, Owner> {
+  const owners = new Map<string, Owner>();
   for (const segment of shared) owners.set(nameOf(segment), "several");
-  for (const { groups } of orders) {
+  for (const [index, { groups }] of orders.entries()) {
     for (const group of groups) {
       for (const segment of group.segments) {
         const name = nameOf(segment);
         const before = owners.get(name);
-        owners.set(name, before === undefined || groups.includes(before as OrderGroup) ? group : "several");
+        const isOwn = before === undefined || (before !== "several" && before.index === index);
+        owners.set(name, isOwn ? { index, group } : "several");
       }
     }
   }

@@ -45,7 +45,9 @@ export function composeAnswerResult(
     ...(more > 0 ? [`… +${more}`] : []),
     ...answerNotes(outcome, profile, isOfEarlierOnly),
   ];
-  const { resultStatus } = statusCodes(outcome.kind, results);
+  // How an order stands that came again is reported by messages of its own, which this one may follow.
+  const isRepeat = outcome.kind === "acknowledged" && outcome.isDuplicate;
+  const resultStatus = isRepeat ? undefined : statusCodes(outcome.kind, results).resultStatus;
   const below = (group: OrderGroup | undefined, index: number): OutSegment[] => {
     const numbers = group === undefined ? NO_NUMBERS : numberFields(group, undefined, echo, profile);
     const service = echo.field(group?.obrs[0], 4) ?? ANSWER;
@@ -54,8 +56,8 @@ export function composeAnswerResult(
     return [
       reportObr({ setId: index + 1, numbers, filler: numbers.filler, service, at, resultStatus }),
       ...notes.map((note, n) => ["NTE", n + 1, "L", note] as const),
-      observation(1, "TX", STATUS, word, at),
-      observation(2, "ST", MESSAGE, header.messageControlId, at),
+      observation(1, "ST", MESSAGE, header.messageControlId, at),
+      ...(isRepeat ? [] : [observation(2, "TX", STATUS, word, at)]),
     ];
   };
   const pid = message?.first("PID");

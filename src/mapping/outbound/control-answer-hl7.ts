@@ -31,15 +31,23 @@ export function composeControlAnswer(
   profile: Hl7Profile,
 ): string {
   const { answerByGroup, unseen } = findAnswered(outcome.answers, original, profile);
+  const groupByAnswer = new Map([...answerByGroup].map(([group, answer]) => [answer, group]));
   // A warning: the message was understood, and MSA-1 is AA.
   const errors = outcome.answers.flatMap((answer): AckError[] => {
     const { refusal } = answer;
     if (refusal === undefined) return [];
     const { code } = refusal;
-    const [group] = [...answerByGroup].find(([, answered]) => answered === answer) ?? [];
-    const orc = group?.orc && segmentName(group.orc);
+    const orc = groupByAnswer.get(answer)?.orc;
     const text = `${nameOf(answer, profile)}: ${refusal.text}`;
-    return [{ condition: conditionOf(code), severity: "W", applicationCode: code, place: orc, text }];
+    return [
+      {
+        condition: conditionOf(code),
+        severity: "W",
+        applicationCode: code,
+        place: orc && segmentName(orc),
+        text,
+      },
+    ];
   });
   const reasons = errors.map(({ text }) => text);
   const segments = answerHead(outcome, original, profile, {

@@ -100,8 +100,15 @@ export function compileResults(whole: ProfileDefinition, complain: Complain): Re
   };
 }
 
+/** Failures whose words may have the code in them that no table knows. */
+const UNKNOWN_CODES: readonly string[] = ["MAPPING_FACILITY_UNKNOWN", "MAPPING_OPERATION_UNKNOWN"];
+
 /** Failures of messages that wait. */
-const WAITING_CODES = ["MAPPING_FACILITY_UNKNOWN", "MAPPING_OPERATION_UNKNOWN"] as const;
+const WAITING_CODES = [
+  "MAPPING_FACILITY_UNKNOWN",
+  "MAPPING_OPERATION_UNKNOWN",
+  "MAPPING_EARLIER_WAITS",
+] as const;
 
 /** An answer to a message that waits begins with a sentence of its own, which no other language may follow. */
 function compileReasons(
@@ -109,11 +116,10 @@ function compileReasons(
   reasons: ResultsDefinition["reasons"],
   complain: Complain,
 ): ResultsDefinition["reasons"] {
-  const waiting: readonly string[] = WAITING_CODES;
   for (const [name, words = ""] of Object.entries(reasons ?? {})) {
     const [field] = words.match(/\{\w+\}/g)?.filter((each) => !mayHave(name, each)) ?? [];
     if (field === undefined) continue;
-    const own = waiting.includes(name) ? "; expected {code} or none" : "";
+    const own = UNKNOWN_CODES.includes(name) ? "; expected {code} or none" : "";
     complain(`results.reasons.${name}`, `${field} stands for nothing here${own}`);
   }
   const untold = WAITING_CODES.find((code) => reasons?.[code] !== undefined);
@@ -128,9 +134,7 @@ function compileReasons(
 
 /** Whether words may have something put in. */
 function mayHave(name: string, field: string): boolean {
-  return name === "fileRefused"
-    ? field === "{file}"
-    : field === "{code}" && (WAITING_CODES as readonly string[]).includes(name);
+  return name === "fileRefused" ? field === "{file}" : field === "{code}" && UNKNOWN_CODES.includes(name);
 }
 
 /** HL7 has codes for operations and facilities, and a text for the status of an order alone. */

@@ -25,8 +25,8 @@ describe("an answer to a lab that reads ORU alone", () => {
       "ORC|UA|LAB-1^NORTHLAB||GRP-7",
       "OBR|1|LAB-1^NORTHLAB||CRYO-STORE^Cryogenic storage^L|||20261120130607+0000|||||||||||||||20261120130607+0000|||X",
       "NTE|1|L|message 1, PID-7: has only a year",
-      "OBX|1|TX|CRYO-STATUS^Order status^L||Refused; nothing was done||||||F|||20261120130607+0000",
-      "OBX|2|ST|CRYO-MESSAGE^Control id of the order's message^L||MSG-1||||||F|||20261120130607+0000",
+      "OBX|1|ST|CRYO-MESSAGE^Control id of the order's message^L||MSG-1||||||F|||20261120130607+0000",
+      "OBX|2|TX|CRYO-STATUS^Order status^L||Refused; nothing was done||||||F|||20261120130607+0000",
     ]);
   });
 
@@ -42,6 +42,17 @@ describe("an answer to a lab that reads ORU alone", () => {
   test("accepts an order by ORC-1 OK", async () => {
     const segments = segmentsOf(acknowledged([outcomeOrder({ state: "received" })]), await profile());
     expect(segments?.find((segment) => segment.startsWith("ORC"))).toBe("ORC|OK|LAB-1^NORTHLAB||GRP-7|SC");
+  });
+
+  test("says nothing of how an order stands that came again", async () => {
+    const repeat = acknowledged([outcomeOrder({ state: "completed" })], ORIGINAL, true);
+    const segments = segmentsOf(repeat, await profile());
+    expect(segments?.find((segment) => segment.startsWith("ORC"))).toBe("ORC|OK|LAB-1^NORTHLAB||GRP-7");
+    expect(segments?.find((segment) => segment.startsWith("OBR"))).toMatch(/\+0000$/);
+    expect(segments?.join("\n")).not.toContain("CRYO-STATUS");
+    expect(segments?.join("\n")).toContain(
+      "NTE|1|L|This message was received before; nothing was started again.",
+    );
   });
 
   test("has an ORC and an OBR for each order", async () => {
