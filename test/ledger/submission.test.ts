@@ -468,7 +468,7 @@ test("a few orders are handed over without going through all that wait", () =>
     );
     await pool.query("analyze orders");
     await pool.query("update leader set worker_id = 1, until_at = now() + interval '1 hour'");
-    const values = [64, ["received", "queued", "submitting"], 1];
+    const values = [1, 64, ["received", "queued", "submitting"]];
     const { rows } = await pool.query(`explain (analyze, buffers, format json) ${TAKE_WAITING}`, values);
     const [{ Plan: plan }] = rows[0]["QUERY PLAN"];
     expect(plan["Actual Rows"]).toBe(64);

@@ -358,7 +358,7 @@ test("a hand-over that takes longer than a heartbeat may makes nobody unsure, an
         const handingOver = await pool.connect();
         await handingOver.query("set idle_in_transaction_session_timeout = 0");
         await handingOver.query("begin");
-        await handingOver.query(TAKE_WAITING, [10, ["received"], a.id]);
+        await handingOver.query(TAKE_WAITING, [a.id, 10, ["received"]]);
         const until = performance.now() + 6_000;
         const seen = new Set<boolean>();
         while (performance.now() < until) {

@@ -195,7 +195,9 @@ describe("the hint for an unknown code", () => {
 
   test("has the file dropped again where all of it was refused", async () => {
     expect(await hintsOf({ wholeFile: true }, { operation: "frz" })).toEqual([
-      expect.stringMatching(/Then restart the daemon, and drop the file again\. Or have the lab correct the code in the file/),
+      expect.stringMatching(
+        /Then restart the daemon, and drop the file again\. Or have the lab correct the code in the file/,
+      ),
     ]);
   });
 
