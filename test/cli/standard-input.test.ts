@@ -85,7 +85,7 @@ describe("- for a file", () => {
   it("is named when nothing comes", async () => {
     const { status, stderr } = await piped("", "hl7", "show", "-");
     expect(status).toBe(1);
-    expect(stderr).toContain("standard input, the file: expected at least one message, found nothing");
+    expect(stderr).toContain("standard input, file: expected at least one message, found nothing");
   });
 
   it("is named when the messages of two that are compared are not as many", async () => {

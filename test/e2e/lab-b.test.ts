@@ -138,7 +138,7 @@ describe("lab B, which works with a German Excel", () => {
       const [refused] = await rowsOf(site, "B-4", "abgelehnt", 1);
       expect(refused?.Hinweis).toBe("Zeile 2, Spalte Geburtsdatum: kein vollständiges Datum wie 24.12.1985");
       const [empty] = await rowsOf(site, "B-6", "abgelehnt", 1);
-      expect(empty?.Hinweis).toBe("Zeile 4, Spalte Proben, Teil 2: die Angabe fehlt");
+      expect(empty?.Hinweis).toBe("Zeile 4, Spalte Proben, Teil 2: keine Probe genannt");
       const [waiting] = await rowsOf(site, "B-5", "wartet", 1);
       expect(waiting?.Hinweis).toMatch(/^"?Zeile 3, Spalte Standort: unbekannter Standort /);
     }));

@@ -375,9 +375,8 @@ describe("a message that a person discards", () => {
       await discardMessage(pool, Number(message?.messageId.slice(1)), ACT);
       expect(message?.problems.at(-1)).toMatchObject({
         code: "ORDER_NUMBER_REUSED",
-        message: expect.stringMatching(
-          /^another order with this number exists \(o\d+\); a second one is refused in the end, unless it asks for the same$/,
-        ),
+        message:
+          "another order with this number exists; a second one is refused in the end, unless it asks for the same",
       });
       const { rows } = await pool.query(
         `select payload ->> 'placerOrderNumber' as number, payload -> 'problems' @> '[{"code": "ORDER_NUMBER_REUSED"}]' as taken

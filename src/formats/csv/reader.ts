@@ -80,7 +80,7 @@ export class CsvReader {
     if (this.#isOver) return [];
     const items = this.#read("", true);
     if (this.#columns === undefined && !this.#isOver) {
-      items.push(this.#fail("CSV_EMPTY", "the file", "expected a header and rows, found nothing"));
+      items.push(this.#fail("CSV_EMPTY", "file", "expected a header and rows, found nothing"));
     }
     return items;
   }

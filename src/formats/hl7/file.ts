@@ -111,7 +111,7 @@ export function splitHl7File(
   batches?.end();
 
   if (parts.length === 0 && batches === undefined && strayLine === undefined) {
-    return refuse("HL7_FILE_EMPTY", "the file", "expected at least one message, found nothing");
+    return refuse("HL7_FILE_EMPTY", "file", "expected at least one message, found nothing");
   }
   const problems: Problem[] = [];
   if (strayLine !== undefined && (parts.length > 0 || batches !== undefined)) {
