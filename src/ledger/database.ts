@@ -291,3 +291,8 @@ export async function list<T extends object>(
 ): Promise<T[]> {
   return (await run(pool, text, values)).map((row) => withoutNulls(row) as T);
 }
+
+/** The pattern of LIKE for texts that begin with this one. */
+export function beginsWith(text: string): string {
+  return `${text.replace(/[\\%_]/g, "\\$&")}%`;
+}

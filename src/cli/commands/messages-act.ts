@@ -6,7 +6,8 @@ import {
 import { findMessage, type StoredMessage } from "../../ledger/messages/views.ts";
 import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
 import type { Mapped } from "../../operator/acts.ts";
-import { ageColumn, type Column, recordJson } from "../../operator/column.ts";
+import { recordJson } from "../../operator/column.ts";
+import { WAITING_COLUMNS, whatFor, whyStillWaiting } from "../../operator/message-columns.ts";
 import { clean, problemLines, withHint } from "../../operator/text.ts";
 import { type ActOptions, actOnEach, getAllNamed, printDone, requireReason } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
@@ -60,26 +61,14 @@ function mappedLines(all: readonly Mapped[], refused: string): string[] {
   });
 }
 
-const KIND_WORDS = {
-  facility: "a facility",
-  operation: "an operation",
-  earlier: "an earlier message",
-} as const satisfies Record<WaitingCode["kind"], string>;
-
-const WAITING: readonly Column<WaitingCode>[] = [
-  { key: "kind", title: "waits for", show: ({ kind }) => KIND_WORDS[kind] },
-  { key: "code", title: "code", isFlexible: true },
-  { key: "connector", title: "connector" },
-  { key: "messages", title: "messages", isRight: true },
-  { key: "since", title: "since" },
-  ageColumn(({ since }) => since),
-  { key: "hint" },
-];
-
 /** `messages waiting`: the codes that messages wait for. */
 export async function listWaiting(session: Session): Promise<undefined> {
   const codes = await withLedger(session, ({ pool }) => listWaitingCodes(pool));
-  printList(session, { key: "waiting", columns: WAITING, nothing: "No message waits for a code." }, codes);
+  printList(
+    session,
+    { key: "waiting", columns: WAITING_COLUMNS, nothing: "No message waits for a code." },
+    codes,
+  );
   for (const each of codes) if (each.hint !== undefined) session.note(hintLine(each));
 }
 
@@ -108,7 +97,7 @@ export async function releaseMessages(
   session.result(
     {
       released: released.map(mappedJson),
-      waiting: left.map((each) => recordJson(WAITING, each, session)),
+      waiting: left.map((each) => recordJson(WAITING_COLUMNS, each, session)),
     },
     [
       ...(released.length === 0 ? [whyNone(before, filter)] : mappedLines(released, "refused")),
@@ -135,20 +124,14 @@ function whyNone(
 
 /** What keeps messages waiting, by the configuration as it is now. */
 function stillWaiting(each: WaitingCode, { connectors }: OpenSite["config"]): string[] {
-  const isGone = !connectors.some(({ name }) => name === each.connector);
-  const why = isGone
-    ? "The configuration has no such connector any more: put it back, or `cryobridge messages discard ID`."
-    : each.hint;
+  const why = whyStillWaiting(
+    each,
+    connectors.map(({ name }) => name),
+  );
   return [
     `Still waiting through ${each.connector}: ${each.messages} for ${whatFor(each)}`,
     ...(why === undefined ? [] : [`  ${clean(why)}`]),
   ];
-}
-
-function whatFor({ kind, code = "" }: WaitingCode): string {
-  if (kind === "earlier")
-    return `an earlier message of the same subject or order, which waits for "${clean(code)}"`;
-  return `the ${kind} "${clean(code)}"`;
 }
 
 /** `messages discard`: status 1 when one of the messages doesn't wait. */

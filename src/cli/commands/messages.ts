@@ -1,14 +1,9 @@
 import { type Command, Option } from "commander";
-import { decodeHl7 } from "../../formats/hl7/charset.ts";
-import {
-  findMessage,
-  listMessages,
-  type MessageView,
-  type StoredMessage,
-} from "../../ledger/messages/views.ts";
-import { ageColumn, type Column } from "../../operator/column.ts";
+import { findMessage, listMessages, type StoredMessage } from "../../ledger/messages/views.ts";
+import { messageText } from "../../operator/kept-text.ts";
+import { MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { PAINT_BY_VERDICT } from "../../operator/order-columns.ts";
-import { cleanLines, HIDDEN, problemLines, withHint } from "../../operator/text.ts";
+import { cleanLines, HIDDEN, problemLines } from "../../operator/text.ts";
 import { parseSince } from "../../operator/times.ts";
 import { getNamed } from "../acting.ts";
 import { wholeNumber } from "../arguments.ts";
@@ -30,6 +25,7 @@ export function define(messages: Command, cli: Cli): void {
       ),
     )
     .option("--since <time>", "only messages that came in since: 2h, 3d, or 2026-11-21T08:00")
+    .option("--find <text>", "only messages with this control id, or of files whose names begin like this")
     .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
     .addHelpText("after", "\nExample:\n  cryobridge messages list --verdict refused --since 1d")
     .action(toAction(cli, list));
@@ -76,53 +72,20 @@ export function define(messages: Command, cli: Cli): void {
     .action(toAction(cli, discardMessages));
 }
 
-const COLUMNS: readonly Column<MessageView>[] = [
-  { key: "messageId", title: "id", only: "list" },
-  { key: "connector", title: "connector" },
-  {
-    key: "fileName",
-    title: "file",
-    isFlexible: true,
-    show: ({ fileName, replayOf }) => fileName ?? (replayOf && `replay of ${replayOf}`),
-  },
-  { key: "place", title: "place" },
-  { key: "messageType", title: "type" },
-  { key: "messageControlId", title: "control id", isFlexible: true },
-  { key: "verdict", title: "verdict", only: "list", paint: ({ verdict }) => PAINT_BY_VERDICT[verdict] },
-  { key: "receivedAt", title: "received" },
-  ageColumn(({ receivedAt }) => receivedAt),
-  { key: "duplicateOf", title: "duplicate of", only: "details" },
-  { key: "replayOf", title: "replay of", only: "details" },
-  { key: "orderIds", title: "orders", isFlexible: true },
-  {
-    key: "problems",
-    title: "problem",
-    only: "list",
-    isFlexible: true,
-    value: ({ problems }) => problems.map(withHint),
-    show: firstProblem,
-  },
-];
-
-function firstProblem({ problems: [first, ...others] }: MessageView): string {
-  if (!first) return "";
-  const more = others.length > 0 ? ` (and ${others.length} more)` : "";
-  return `${first.place}: ${first.message}${more}`;
-}
-
 interface ListOptions {
   readonly connector?: string;
   readonly verdict?: string;
   readonly since?: string;
+  readonly find?: string;
   readonly limit: number;
 }
 
-async function list(session: Session, { since, limit, ...filter }: ListOptions): Promise<undefined> {
+async function list(session: Session, { since, find, limit, ...filter }: ListOptions): Promise<undefined> {
   const from = parseSince(since, session);
   const messages = await withLedger(session, ({ pool }) =>
-    listMessages(pool, { ...filter, since: from, limit: limit + 1 }),
+    listMessages(pool, { ...filter, since: from, word: find, limit: limit + 1 }),
   );
-  printList(session, { key: "messages", columns: COLUMNS, nothing: "No messages." }, messages, limit);
+  printList(session, { key: "messages", columns: MESSAGE_COLUMNS, nothing: "No messages." }, messages, limit);
 }
 
 async function show(session: Session, word: string): Promise<undefined> {
@@ -136,7 +99,7 @@ async function show(session: Session, word: string): Promise<undefined> {
     session,
     [`Message ${message.messageId}: ${verdict}`],
     [
-      fields(COLUMNS, message, session),
+      fields(MESSAGE_COLUMNS, message, session),
       { title: "Problems", json: {}, lines: problemLines(message.problems) },
       textSection(message, session),
     ],
@@ -148,17 +111,7 @@ function textSection(message: StoredMessage, { mayShowPhi }: Session): Section {
   const json = { format, isTextKept: raw !== undefined };
   if (raw === undefined)
     return { title: "Text", json: { ...json, text: null }, lines: ["pruned by retention"] };
-  const text = mayShowPhi ? textOf(message, raw) : HIDDEN;
+  const text = mayShowPhi ? messageText(message, raw) : HIDDEN;
   const lines = mayShowPhi ? cleanLines(text) : [`${HIDDEN} (${raw.length} bytes; --show-phi shows it)`];
   return { title: "Text", json: { ...json, text }, lines };
-}
-
-/** The message's text as far as it can be read; bytes that its character set lacks are shown as they would be in Latin-1. */
-function textOf({ format, encoding }: StoredMessage, raw: Buffer): string {
-  if (format === "csv") return raw.toString("utf8");
-  try {
-    return decodeHl7(raw, { override: encoding }).text;
-  } catch {
-    return raw.toString("latin1");
-  }
 }

@@ -2,7 +2,6 @@ import { type Command, Option } from "commander";
 import type pg from "pg";
 import { resendResult } from "../../app/acts/results.ts";
 import { Failure, type FailureCode } from "../../core/failures.ts";
-import { decodeHl7 } from "../../formats/hl7/charset.ts";
 import {
   DELIVERY_STATES,
   type DeliveryDetails,
@@ -15,6 +14,7 @@ import {
 } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { findBytes } from "../../ledger/results/resend.ts";
+import { resultText } from "../../operator/kept-text.ts";
 import { DELIVERY_COLUMNS, DELIVERY_DETAILS } from "../../operator/order-columns.ts";
 import { cleanLines, HIDDEN, problemLines } from "../../operator/text.ts";
 import { parseSince } from "../../operator/times.ts";
@@ -112,29 +112,11 @@ function textSection(bytes: Buffer | undefined, { mayShowPhi }: Session): Sectio
   const title = "Text";
   if (bytes === undefined) return { title, json: { text: null }, lines: ["not kept"] };
   if (mayShowPhi) {
-    const text = textOf(bytes);
+    const text = resultText(bytes);
     return { title, json: { text }, lines: cleanLines(text) };
   }
   const lines = [`${HIDDEN} (${bytes.length} bytes; --show-phi shows it)`];
   return { title, json: { text: HIDDEN }, lines };
-}
-
-/** The text of a result, as well as the bytes show how it is encoded. */
-function textOf(bytes: Buffer): string {
-  if (/^\s*(MSH|FHS|BHS)/.test(bytes.subarray(0, 10).toString("latin1"))) {
-    try {
-      return decodeHl7(bytes).text;
-    } catch {
-      return bytes.toString("latin1");
-    }
-  }
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder("utf-16be").decode(bytes);
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return new TextDecoder("windows-1252").decode(bytes);
-  }
 }
 
 interface ResendOptions extends ActOptions {

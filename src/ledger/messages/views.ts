@@ -1,13 +1,16 @@
 import type pg from "pg";
 import type { Problem } from "../../core/failures.ts";
 import type { Verdict } from "../../core/intake.ts";
-import { list, type Queryable } from "../database.ts";
+import { beginsWith, list, type Queryable } from "../database.ts";
+import { parseId } from "../ids.ts";
 
 /** A message as an operator sees it; its text is left out. */
 export interface MessageView {
   /** Such as `m12`. */
   readonly messageId: string;
   readonly connector: string;
+  /** Such as `f3`; undefined for one that came over a connection, and for a replay. */
+  readonly fileId: string | undefined;
   readonly fileName: string | undefined;
   readonly place: string;
   readonly messageControlId: string | undefined;
@@ -35,7 +38,7 @@ export interface StoredMessage extends MessageView {
 
 /** Columns of a {@link MessageView}, and of a {@link StoredMessage}, of a row m with its file f. */
 const VIEW = `
-       'm' || m.id as "messageId", m.connector, f.file_name as "fileName", m.place,
+       'm' || m.id as "messageId", m.connector, 'f' || f.id as "fileId", f.file_name as "fileName", m.place,
        m.message_control_id as "messageControlId", m.message_type as "messageType", m.verdict, m.problems,
        m.received_at as "receivedAt", 'm' || m.duplicate_of as "duplicateOf", 'm' || m.replay_of as "replayOf",
        array(select 'o' || x.id
@@ -45,9 +48,13 @@ const VIEW = `
               order by x.id) as "orderIds"`;
 const STORED = `${VIEW}, m.ordinal, m.raw, m.format, m.encoding, m.csv_rows as "csvRows"`;
 
+/** A word finds so many messages at most, the newest: those of a larger file are listed by the file. */
+const FOUND = 1_000;
+
 /**
- * Newest first; $1 connector, $2 verdict, $3 since, $4 limit; null for any. Indexes: the primary key, messages_connector,
- * messages_unaccepted, messages_received.
+ * Newest first; $1 connector, $2 verdict, $3 since, $4 before id, $5 word, $6 the number of an id that is the word, $7 the
+ * beginning of a file's name as a pattern, $8 limit; null for any. Indexes: the primary key, messages_connector,
+ * messages_unaccepted, messages_received; for a word messages_repeat, files_name, messages (file_id, ordinal).
  */
 const LIST_MESSAGES = `
 select ${VIEW}
@@ -56,21 +63,57 @@ select ${VIEW}
  where ($1::text is null or m.connector = $1)
    and ($2::text is null or m.verdict = $2)
    and ($3::timestamptz is null or m.received_at >= $3)
+   and ($4::bigint is null or m.id < $4)
+   and ($5::text is null
+        or m.id = any ($6::bigint
+                       || array(select c.id from messages c where c.message_control_id = $5 order by c.id desc limit ${FOUND})
+                       || array(select n.id
+                                  from files x
+                                  join messages n on n.file_id = x.id
+                                 where x.file_name like $7
+                                 order by n.id desc
+                                 limit ${FOUND})))
  order by m.id desc
- limit $4`;
+ limit $8`;
+
+/** Which messages to list; all conditions hold together. */
+export interface MessageFilter {
+  readonly connector?: string | undefined;
+  readonly verdict?: string | undefined;
+  readonly since?: Date | undefined;
+  /** An id, a control id, or the beginning of a file's name. */
+  readonly word?: string | undefined;
+  /** Messages before this one, for the next page. */
+  readonly beforeId?: number | undefined;
+}
 
 /** Messages, newest first. */
 export function listMessages(
   pool: pg.Pool,
-  filter: {
-    readonly connector?: string | undefined;
-    readonly verdict?: string | undefined;
-    readonly since?: Date | undefined;
-    readonly limit: number;
-  },
+  filter: MessageFilter & { readonly limit: number },
 ): Promise<MessageView[]> {
-  const { connector = null, verdict = null, since = null, limit } = filter;
-  return list<MessageView>(pool, LIST_MESSAGES, [connector, verdict, since, limit]);
+  const { connector, verdict, since, word, beforeId, limit } = filter;
+  const id = word === undefined ? undefined : parseId("m", word);
+  const name = word === undefined ? undefined : beginsWith(word);
+  const values = [connector, verdict, since, beforeId, word, id, name, limit];
+  return list<MessageView>(
+    pool,
+    LIST_MESSAGES,
+    values.map((value) => value ?? null),
+  );
+}
+
+/** $1 ids. Index: the primary key. */
+const VIEWS_BY_ID = `
+select ${VIEW}
+  from messages m
+  left join files f on f.id = m.file_id
+ where m.id = any ($1)
+ order by m.id`;
+
+/** Messages without their texts, in the order of their ids; those that don't exist are left out. */
+export function listMessagesById(pool: pg.Pool, messageIds: readonly number[]): Promise<MessageView[]> {
+  return list<MessageView>(pool, VIEWS_BY_ID, [messageIds]);
 }
 
 /** $1 ids. Index: the primary key. */
@@ -92,8 +135,8 @@ export async function findMessage(pool: Queryable, messageId: number): Promise<S
 }
 
 /** $1 file id, $2 after this ordinal, $3 how many. Index: messages (file_id, ordinal). */
-const FILE_MESSAGES = `
-select ${STORED}
+const fileMessages = (columns: string) => `
+select ${columns}
   from messages m
   left join files f on f.id = m.file_id
  where m.file_id = $1
@@ -108,5 +151,52 @@ export function listFileMessages(
   after: number,
   limit: number,
 ): Promise<StoredMessage[]> {
-  return list<StoredMessage>(pool, FILE_MESSAGES, [fileId, after, limit]);
+  return list<StoredMessage>(pool, fileMessages(STORED), [fileId, after, limit]);
+}
+
+/** The same without their texts, for people. */
+export function listFileMessageViews(
+  pool: pg.Pool,
+  fileId: number,
+  after: number,
+  limit: number,
+): Promise<(MessageView & Pick<StoredMessage, "ordinal">)[]> {
+  return list(pool, fileMessages(`${VIEW}, m.ordinal`), [fileId, after, limit]);
+}
+
+/**
+ * What answered a message: on its connection, or as the first result that says something of the message itself; $1 id.
+ * Indexes: the primary keys, outcomes_message.
+ */
+const MESSAGE_ANSWER = `
+select coalesce(m.reply, d.bytes) as bytes, m.reply is not null as "isReply",
+       case when m.reply is null then 'd' || d.id end as "deliveryId"
+  from messages m
+  left join lateral (
+       select a.id, a.bytes
+         from outcomes t
+         join deliveries a on a.id = t.delivery_id
+        where t.message_id = m.id
+          and t.kind <> 'changed'
+          and a.bytes is not null
+        order by a.id
+        limit 1) d on true
+ where m.id = $1
+   and (m.reply is not null or d.id is not null)`;
+
+/** What the lab was, or will be, answered about a message. */
+export interface MessageAnswer {
+  readonly bytes: Buffer;
+  /** Sent over the connection that the message came by. */
+  readonly isReply: boolean;
+  /** The result that it is, such as `d4`; undefined for a reply. */
+  readonly deliveryId: string | undefined;
+}
+
+/** What answered a message; undefined when nothing did, or the bytes were pruned. */
+export async function findMessageAnswer(
+  pool: pg.Pool,
+  messageId: number,
+): Promise<MessageAnswer | undefined> {
+  return (await list<MessageAnswer>(pool, MESSAGE_ANSWER, [messageId]))[0];
 }

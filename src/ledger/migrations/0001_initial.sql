@@ -58,6 +58,9 @@ create table files (
 -- The same bytes are taken once through a connector; a refused file may be dropped again once it is fixed.
 create unique index files_once on files (connector, sha256) where status in ('reading', 'taken');
 create index files_received on files (received_at);
+-- A file by the beginning of its name; and what is not simply taken.
+create index files_name on files (file_name text_pattern_ops);
+create index files_status on files (status, id) where status <> 'taken';
 
 -- Archived files that are looked at again: what is written to one after it was archived was not taken.
 create table archived_files (
@@ -114,7 +117,8 @@ create table messages (
   released_at        timestamptz,
   unique (file_id, ordinal)
 );
-create index messages_repeat on messages (connector, message_control_id, sha256) where message_control_id is not null;
+-- Also finds a control id whatever the connector.
+create index messages_repeat on messages (message_control_id, connector, sha256) where message_control_id is not null;
 create index messages_control_id on messages (connector, message_control_id, id) where message_control_id is not null;
 create index messages_received on messages (received_at);
 -- Retention looks only at messages that still have their bytes.
@@ -483,6 +487,7 @@ create table outcomes (
 create index outcomes_open on outcomes (connector, id) where not is_composed;
 create index outcomes_order on outcomes (order_id);
 create index outcomes_message on outcomes (message_id);
+create index outcomes_file on outcomes (file_id) where file_id is not null;
 create index outcomes_delivery on outcomes (delivery_id) where delivery_id is not null;
 
 -- The orders that a fact is about where those are several; where it is one, outcomes.order_id names it. What the lab is sent
@@ -527,6 +532,8 @@ create table audit (
   target text not null,
   detail jsonb not null default '{}'
 );
+create index audit_actor on audit (actor, id);
+create index audit_target on audit (target, id);
 create trigger audit_append_only before update or delete on audit for each row execute function refuse_change();
 
 create table paused_queues (

@@ -2,11 +2,12 @@ import { Failure } from "../../../core/failures.ts";
 import type { Hl7FilePart } from "../../../formats/hl7/file.ts";
 import type { Hl7Message } from "../../../formats/hl7/message.ts";
 import { type Difference, diffMessages } from "../../../formats/hl7/tree.ts";
+import { shownValue } from "../../../operator/hl7-tree.ts";
 import { clean, counted } from "../../../operator/text.ts";
 import { EXIT, type ExitStatus } from "../../exit-status.ts";
 import { nameOfInput as nameOf, STANDARD_INPUT } from "../../io.ts";
 import type { Session } from "../../session.ts";
-import { type FileMessage, readHl7File, readMessage, shownValue } from "./messages.ts";
+import { type FileMessage, readHl7File, readMessage } from "./messages.ts";
 
 /** `hl7 diff`: status 1 when there are differences. */
 export async function diffHl7(

@@ -3,7 +3,6 @@ import type { Encoding } from "../../../formats/encoding.ts";
 import { decodeHl7 } from "../../../formats/hl7/charset.ts";
 import { type Hl7FilePart, splitHl7File } from "../../../formats/hl7/file.ts";
 import { Hl7Message } from "../../../formats/hl7/message.ts";
-import { HIDDEN } from "../../../operator/text.ts";
 import { nameOfInput, readInput } from "../../io.ts";
 import type { Session } from "../../session.ts";
 
@@ -61,40 +60,4 @@ export function readMessage(part: Hl7FilePart, charset?: string): FileMessage {
 /** `ORM^O01`, as far as MSH-9 says. */
 export function typeOf({ header: { messageCode, triggerEvent } }: Hl7Message): string {
   return [messageCode, triggerEvent].filter((part) => part !== undefined).join("^");
-}
-
-/** Segments that hold nothing of the patient but numbers and codes. Everything else is hidden, Z segments too. */
-const IMPERSONAL = new Set("MSH MSA ERR ORC EVN SFT TQ1 QRD BHS FHS BTS FTS".split(" "));
-
-/** Fields of other segments that are numbers, times and codes of the order. */
-const IMPERSONAL_FIELDS: Readonly<Record<string, ReadonlySet<number>>> = {
-  PID: new Set([1]),
-  PV1: new Set([1, 2, 3]),
-  OBR: new Set([1, 2, 3, 4, 5, 6, 7, 22, 24, 25]),
-  OBX: new Set([1, 2, 3, 4, 6, 11, 14]),
-  SPM: new Set([1, 2, 3, 4, 15, 26, 27]),
-  SAC: new Set([1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15]),
-  NTE: new Set([1, 2]),
-};
-
-/** Fields of impersonal segments that name people: who ordered, entered or verified. */
-const NAMES: Readonly<Record<string, ReadonlySet<number>>> = {
-  ORC: new Set([10, 11, 12, 19, 23, 24]),
-  EVN: new Set([5]),
-};
-
-/** Components that say whose number it is and of which kind, which a mapping chooses by, but not the number. */
-const IMPERSONAL_COMPONENTS: Readonly<Record<string, ReadonlySet<number>>> = { "PID-3": new Set([4, 5]) };
-
-/** A value of a message for the screen: hidden where it may say something of a person, unless that was asked for. */
-export function shownValue(
-  segment: string,
-  { field, component = 1 }: { readonly field: number; readonly component?: number | undefined },
-  value: string,
-  mayShowPhi: boolean,
-): string {
-  if (mayShowPhi || IMPERSONAL_COMPONENTS[`${segment}-${field}`]?.has(component)) return value;
-  if (NAMES[segment]?.has(field)) return HIDDEN;
-  if (IMPERSONAL.has(segment) || IMPERSONAL_FIELDS[segment]?.has(field)) return value;
-  return HIDDEN;
 }

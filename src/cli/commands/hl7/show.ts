@@ -1,14 +1,13 @@
 import { Failure } from "../../../core/failures.ts";
 import { type Dictionary, loadDictionary } from "../../../formats/hl7/dictionary.ts";
 import type { Hl7FilePart } from "../../../formats/hl7/file.ts";
-import type { Hl7Message, Segment } from "../../../formats/hl7/message.ts";
-import { type Leaf, leavesOf } from "../../../formats/hl7/tree.ts";
+import { describeSegment, type ShownSegment } from "../../../operator/hl7-tree.ts";
 import { clean } from "../../../operator/text.ts";
 import { EXIT, type ExitStatus } from "../../exit-status.ts";
 import { nameOfInput } from "../../io.ts";
 import { JsonDocument } from "../../output/list.ts";
 import type { Session } from "../../session.ts";
-import { readHl7File, readMessage, shownValue, typeOf } from "./messages.ts";
+import { readHl7File, readMessage, typeOf } from "./messages.ts";
 
 interface ShowOptions {
   readonly charset?: string;
@@ -62,23 +61,12 @@ interface Shown {
   readonly messageControlId?: string | null;
   /** Why it can't be read. */
   readonly problem?: { readonly code: string; readonly message: string; readonly hint: string };
-  readonly segments: readonly {
-    readonly segment: string;
-    readonly name: string | null;
-    readonly values: readonly ShownValue[];
-  }[];
-}
-
-interface ShownValue {
-  readonly place: string;
-  readonly name: string | null;
-  readonly value: string;
-  /** What a code stands for; nothing for a value that is hidden. */
-  readonly meaning: string | null;
+  readonly segments: readonly ShownSegment[];
 }
 
 function describeMessage(part: Hl7FilePart, view: View): Shown {
   const { dictionary, options } = view;
+  const { mayShowPhi } = view.session;
   const { ordinal, line, encoding = null, message } = readMessage(part, options.charset);
   if (message instanceof Failure) {
     const { code, message: text, hint } = message;
@@ -89,33 +77,7 @@ function describeMessage(part: Hl7FilePart, view: View): Shown {
   const segments = wanted === undefined ? message.segments : message.all(wanted);
   return {
     ...{ ordinal, line, encoding, type: typeOf(message), version: version ?? null, messageControlId },
-    segments: segments.map((segment) => ({
-      segment: segment.name,
-      name: dictionary.segment(version, segment.name) ?? null,
-      values: leavesOf(segment, message).map((leaf) => describeLeaf(leaf, segment, message, view)),
-    })),
-  };
-}
-
-function describeLeaf(
-  leaf: Leaf,
-  { name: segment }: Segment,
-  { header: { version } }: Hl7Message,
-  { session, dictionary }: View,
-): ShownValue {
-  const { place, field, component, subcomponent } = leaf;
-  const value = shownValue(segment, leaf, leaf.value, session.mayShowPhi);
-  const mayMean = value === leaf.value && (component === undefined || component === 1);
-  const named = (...parts: [component: number, subcomponent?: number]) =>
-    dictionary.component(version, segment, field, ...parts);
-  const within = component !== undefined && subcomponent !== undefined && named(component, subcomponent);
-  const part = within || (component === undefined ? undefined : named(component));
-  const names = [dictionary.field(version, segment, field), part];
-  return {
-    place,
-    name: names.filter((name) => name !== undefined).join(", ") || null,
-    value,
-    meaning: (mayMean ? dictionary.code(version, segment, field, value) : undefined) ?? null,
+    segments: segments.map((segment) => describeSegment(segment, message, { dictionary, mayShowPhi })),
   };
 }
 

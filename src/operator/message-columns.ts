@@ -1,0 +1,88 @@
+import type { MessageView } from "../ledger/messages/views.ts";
+import type { WaitingCode } from "../ledger/messages/waiting.ts";
+import { ageColumn, type Column } from "./column.ts";
+import { PAINT_BY_VERDICT } from "./order-columns.ts";
+import { clean, withHint } from "./text.ts";
+
+/** The values of a message that lists show too. */
+export const MESSAGE_COLUMNS: readonly Column<MessageView>[] = [
+  {
+    key: "messageId",
+    title: "id",
+    only: "list",
+    link: ({ messageId }) => `/messages/${messageId}`,
+  },
+  { key: "connector", title: "connector" },
+  {
+    key: "fileName",
+    title: "file",
+    isFlexible: true,
+    show: ({ fileName, replayOf }) => fileName ?? (replayOf && `replay of ${replayOf}`),
+    link: ({ fileId, replayOf }) =>
+      fileId === undefined ? replayOf && `/messages/${replayOf}` : `/files/${fileId}`,
+  },
+  { key: "fileId" },
+  { key: "place", title: "place" },
+  { key: "messageType", title: "type" },
+  { key: "messageControlId", title: "control id", isFlexible: true },
+  { key: "verdict", title: "verdict", only: "list", paint: ({ verdict }) => PAINT_BY_VERDICT[verdict] },
+  { key: "receivedAt", title: "received" },
+  ageColumn(({ receivedAt }) => receivedAt),
+  { key: "duplicateOf", title: "duplicate of", only: "details" },
+  { key: "replayOf", title: "replay of", only: "details" },
+  {
+    key: "orderIds",
+    title: "orders",
+    isFlexible: true,
+    link: ({ orderIds: [first, ...others] }) =>
+      first === undefined || others.length > 0 ? undefined : `/orders/${first}`,
+  },
+  {
+    key: "problems",
+    title: "problem",
+    only: "list",
+    isFlexible: true,
+    value: ({ problems }) => problems.map(withHint),
+    show: firstProblem,
+  },
+];
+
+function firstProblem({ problems: [first, ...others] }: MessageView): string {
+  if (!first) return "";
+  const more = others.length > 0 ? ` (and ${others.length} more)` : "";
+  return `${first.place}: ${first.message}${more}`;
+}
+
+const KIND_WORDS = {
+  facility: "a facility",
+  operation: "an operation",
+  earlier: "an earlier message",
+} as const satisfies Record<WaitingCode["kind"], string>;
+
+/** The values of what messages wait for. */
+export const WAITING_COLUMNS: readonly Column<WaitingCode>[] = [
+  { key: "kind", title: "waits for", show: ({ kind }) => KIND_WORDS[kind] },
+  { key: "code", title: "code", isFlexible: true },
+  { key: "connector", title: "connector" },
+  { key: "messages", title: "messages", isRight: true },
+  { key: "since", title: "since" },
+  ageColumn(({ since }) => since),
+  { key: "hint" },
+];
+
+/** What messages wait for, in words that follow "for". */
+export function whatFor({ kind, code = "" }: WaitingCode): string {
+  if (kind === "earlier")
+    return `an earlier message of the same subject or order, which waits for "${clean(code)}"`;
+  return `the ${kind} "${clean(code)}"`;
+}
+
+/** Why messages wait on after a release, by the connectors that are configured now; undefined where a hint is missing. */
+export function whyStillWaiting(
+  { connector, hint }: WaitingCode,
+  connectors: readonly string[],
+): string | undefined {
+  return connectors.includes(connector)
+    ? hint
+    : "The configuration has no such connector any more: put it back, or `cryobridge messages discard ID`.";
+}
