@@ -59,7 +59,7 @@ export function listTable<Row>(
     return html`<tr>${before && html`<td class="choose">${before.cell(row)}</td>`}${cells}</tr>`;
   });
   return html`<div class="table"><table><thead><tr>${before && html`<th scope="col">${before.title}</th>`}${filled.map(
-    ({ column }) => html`<th scope="col"${column.isRight ? html` class="right"` : ""}>${column.title}</th>`,
+    ({ column }) => html`<th scope="col"${classOf(column)}>${column.title}</th>`,
   )}</tr></thead><tbody>${body}</tbody></table></div>`;
 }
 
@@ -68,14 +68,30 @@ function cell<Row>(column: Column<Row>, row: Row, text: string): Html {
   const to = column.link?.(row);
   const words = paint === undefined || text === "" ? text : badge(text, paint);
   const shown = to === undefined ? words : html`<a href="${to}">${words}</a>`;
-  return html`<td data-head="${column.title}"${column.isRight ? html` class="right"` : ""}>${shown}</td>`;
+  return html`<td data-head="${column.title}"${classOf(column)}>${shown}</td>`;
+}
+
+/** Numbers stand at the right, and what may be cut on a terminal may be broken into lines here. */
+function classOf<Row>({ isRight, isFlexible }: Column<Row>): Content {
+  const classes = [isRight && "right", !isFlexible && "whole"].filter(Boolean);
+  return classes.length > 0 && html` class="${classes.join(" ")}"`;
 }
 
 /** The values of a record, each under its title. */
 export function details<Row>(columns: readonly Column<Row>[], row: Row, viewer: Viewer): Html {
   return html`<dl class="details">${detailTexts(columns, row, viewer).map(
-    ({ title, text }) => html`<div><dt>${title}</dt><dd>${text}</dd></div>`,
+    ({ title, text, link }) =>
+      html`<div><dt>${title}</dt><dd>${link === undefined ? text : html`<a href="${link}">${text}</a>`}</dd></div>`,
   )}</dl>`;
+}
+
+/** What a filter offers, by value or by value and name, behind "any". */
+export function options(
+  choices: readonly (string | readonly [value: string, name: string])[],
+  chosen: string | undefined,
+): Html {
+  const all = choices.map((each) => (typeof each === "string" ? ([each, each] as const) : each));
+  return html`${([["", "any"], ...all] as const).map(([value, name]) => html`<option value="${value}"${value === (chosen ?? "") ? html` selected` : ""}>${name}</option>`)}`;
 }
 
 /** A part of a page under its heading; nothing without content. */
@@ -100,11 +116,13 @@ export interface ActForm {
   /** Further inputs. */
   readonly inputs?: Content;
   readonly isDangerous?: boolean;
+  /** It stands open, without a click. */
+  readonly isOpen?: boolean;
 }
 
 /** A form that acts, for those who may; opened by a click where it asks for more than the click. */
 export function actForm(
-  { action, label, explains, reason, fields = {}, inputs, isDangerous }: ActForm,
+  { action, label, explains, reason, fields = {}, inputs, isDangerous, isOpen }: ActForm,
   { mayAct, formToken }: Visit,
 ): Html {
   if (!mayAct) return html``;
@@ -114,10 +132,10 @@ export function actForm(
   const why =
     reason &&
     html`<label>Why${reason === "required" ? "" : " (may be left out)"}<input name="reason" maxlength="500"${reason === "required" ? html` required` : ""}></label>`;
-  const button = html`<button class="small${isDangerous ? " danger" : ""}">${label}</button>`;
-  if (reason === undefined && inputs === undefined && explains === undefined)
-    return html`<form method="post" action="${action}" class="act">${hidden}${button}</form>`;
-  return html`<details class="act" hx-morph-skip><summary class="small">${label}</summary><form method="post" action="${action}">${hidden}${explains && html`<p class="note">${explains}</p>`}${inputs}${why}${button}</form></details>`;
+  const isPlain = reason === undefined && inputs === undefined && explains === undefined;
+  const form = html`<form method="post" action="${action}"${isPlain || isOpen ? html` class="act"` : ""}>${hidden}${explains && html`<p class="note">${explains}</p>`}${inputs}${why}<button class="small${isDangerous ? " danger" : ""}">${label}</button></form>`;
+  if (isPlain || isOpen) return form;
+  return html`<details class="act" hx-morph-skip><summary class="small">${label}</summary>${form}</details>`;
 }
 
 /** The link to the next page of a list that was cut. */

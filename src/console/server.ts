@@ -9,6 +9,8 @@ import { limitConnections } from "./connections.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import { Guard, type Refusal } from "./guard.ts";
 import { loginPage } from "./layout.ts";
+import { addMessagePage } from "./pages/message.ts";
+import { addMessageList } from "./pages/messages.ts";
 import { addOrderPages } from "./pages/orders.ts";
 import { addOverview } from "./pages/overview.ts";
 import { peerOf } from "./peer.ts";
@@ -74,6 +76,8 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
   addOverview(site, asked, settings);
   if (asked.records) {
     addOrderPages(site, asked.records);
+    addMessageList(site, asked.records);
+    addMessagePage(site, asked.records);
   }
   try {
     await app.listen({ host: bareHost(settings.host), port: settings.port });

@@ -46,6 +46,9 @@ export interface Site {
   form(path: string, act: (submission: Submission) => Promise<Answer | undefined>): void;
 }
 
+/** The ids of a thousand records that were chosen together, and a reason. */
+const MAX_FORM_BYTES = 32_768;
+
 /** A page says so of itself when it refreshes. */
 export const REFRESH_HEADER = "cryobridge-refresh";
 
@@ -92,7 +95,7 @@ export function openSite(
       );
     },
     form: (path, act) => {
-      app.post(path, async (request, reply) => {
+      app.post(path, { bodyLimit: MAX_FORM_BYTES }, async (request, reply) => {
         const session = request.session;
         const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
         const section = sectionOf(path);

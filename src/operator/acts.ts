@@ -1,5 +1,5 @@
 import type { Problem } from "../core/failures.ts";
-import type { StoredMessage } from "../ledger/messages/views.ts";
+import type { MessageView, StoredMessage } from "../ledger/messages/views.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { Act } from "../ledger/operator/audit.ts";
 import type { DeliveryView } from "../ledger/operator/views.ts";
@@ -30,6 +30,9 @@ export interface Mapped {
   readonly problems: readonly Problem[];
 }
 
+/** A message that was mapped again, or why it was not. */
+export type Replayed = Mapped | { readonly messageId: string; readonly refusal: string };
+
 /** Which waiting messages are released. */
 export interface ReleaseFilter {
   readonly code?: string | undefined;
@@ -51,10 +54,10 @@ export interface Acts {
   /** @throws Failure CLI_USAGE, CLI_NOT_APPLICABLE, and those of the service */
   resolve(order: LedgerOrder, found: FoundAtService, act: Act): Promise<Acted>;
   result(name: ResultAct, result: DeliveryView, act: Act): Promise<Acted>;
-  /** In the order given. @throws Failure CLI_NOT_APPLICABLE before anything is done, when one of them can't be replayed */
-  replay(messages: readonly StoredMessage[], act: Act): Promise<readonly Mapped[]>;
+  /** In the order given; one that can't be replayed stops no other. */
+  replay(messages: readonly StoredMessage[], act: Act): Promise<readonly Replayed[]>;
   /** Maps what waits again, by the configuration as it is now, in the order in which it was received. */
   releaseMessages(filter: ReleaseFilter, act: Act): Promise<Released>;
   /** Gives up messages that wait, one result for each. */
-  discardMessages(messages: readonly StoredMessage[], act: Act): Promise<readonly Acted[]>;
+  discardMessages(messages: readonly MessageView[], act: Act): Promise<readonly Acted[]>;
 }

@@ -82,12 +82,12 @@ export function detailTexts<Row>(
   columns: readonly Column<Row>[],
   row: Row,
   viewer: Viewer,
-): { readonly title: string; readonly text: string }[] {
+): { readonly title: string; readonly text: string; readonly link: string | undefined }[] {
   const now = viewer.clock.now();
   return columns.flatMap((column) => {
     if (column.title === undefined || column.only === "list") return [];
     const text = textOf(column, row, viewer, (time) => timeWithAge(time, now));
-    return text === "" ? [] : [{ title: column.title, text }];
+    return text === "" ? [] : [{ title: column.title, text, link: column.link?.(row) }];
   });
 }
 

@@ -28,8 +28,18 @@ export const MESSAGE_COLUMNS: readonly Column<MessageView>[] = [
   { key: "verdict", title: "verdict", only: "list", paint: ({ verdict }) => PAINT_BY_VERDICT[verdict] },
   { key: "receivedAt", title: "received" },
   ageColumn(({ receivedAt }) => receivedAt),
-  { key: "duplicateOf", title: "duplicate of", only: "details" },
-  { key: "replayOf", title: "replay of", only: "details" },
+  {
+    key: "duplicateOf",
+    title: "duplicate of",
+    only: "details",
+    link: ({ duplicateOf }) => duplicateOf && `/messages/${duplicateOf}`,
+  },
+  {
+    key: "replayOf",
+    title: "replay of",
+    only: "details",
+    link: ({ replayOf }) => replayOf && `/messages/${replayOf}`,
+  },
   {
     key: "orderIds",
     title: "orders",

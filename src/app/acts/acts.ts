@@ -1,7 +1,10 @@
 import type pg from "pg";
 import type { Config } from "../../config/config.ts";
+import { Failure } from "../../core/failures.ts";
+import type { StoredMessage } from "../../ledger/messages/views.ts";
+import type { Act } from "../../ledger/operator/audit.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
-import type { Acted, Acts, Mapped } from "../../operator/acts.ts";
+import type { Acted, Acts, Replayed } from "../../operator/acts.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import { createReplay, discardMessages, releaseMessages } from "./messages.ts";
 import { type ActSite, cancel, discard, override, release, resolve, retry, sendAgain } from "./orders.ts";
@@ -23,10 +26,9 @@ export function createActs(site: {
     result: (name, result, act) => RESULT_ACTS[name](site, result, act),
     replay: async (messages, act) => {
       const prepare = await createReplay(site.config);
-      const ready = messages.map(prepare);
-      const mapped: Mapped[] = [];
-      for (const replay of ready) mapped.push(await replay(site.pool, act));
-      return mapped;
+      const replayed: Replayed[] = [];
+      for (const message of messages) replayed.push(await replayOne(prepare, message, site.pool, act));
+      return replayed;
     },
     releaseMessages: (filter, act) => releaseMessages(site, filter, act),
     discardMessages: (messages, act) =>
@@ -36,4 +38,18 @@ export function createActs(site: {
         return done;
       }),
   };
+}
+
+async function replayOne(
+  prepare: Awaited<ReturnType<typeof createReplay>>,
+  message: StoredMessage,
+  pool: pg.Pool,
+  act: Act,
+): Promise<Replayed> {
+  try {
+    return await prepare(message)(pool, act);
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== "CLI_NOT_APPLICABLE") throw error;
+    return { messageId: message.messageId, refusal: error.message };
+  }
 }

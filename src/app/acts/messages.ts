@@ -5,7 +5,7 @@ import { toRecord } from "../../jobs/intake/intake.ts";
 import { parseId } from "../../ledger/ids.ts";
 import { commitMessages } from "../../ledger/messages/commit.ts";
 import { discardMessage } from "../../ledger/messages/release.ts";
-import type { StoredMessage } from "../../ledger/messages/views.ts";
+import type { MessageView, StoredMessage } from "../../ledger/messages/views.ts";
 import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
 import { type Act, recordAudit } from "../../ledger/operator/audit.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
@@ -82,7 +82,7 @@ export async function releaseMessages(
 export async function discardMessages<T>(
   { pool, config }: MessageSite,
   act: Act,
-  work: (discard: (message: StoredMessage) => Promise<Acted>) => Promise<T>,
+  work: (discard: (message: MessageView) => Promise<Acted>) => Promise<T>,
 ): Promise<T> {
   const profiles = await compileProfiles(config);
   let hasDiscarded = false;

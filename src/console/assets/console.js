@@ -1,7 +1,9 @@
-// A page that refreshes itself says when it can't, and keeps still while somebody marks a text to copy it.
+// A page that refreshes itself says when it can't, and keeps still while somebody marks a text to copy it, or chooses rows.
 const silent = () => document.getElementById("silent");
 document.addEventListener("htmx:before:request", (event) => {
-  if (event.target.id === "page" && String(getSelection()) !== "") event.preventDefault();
+  const isInUse =
+    String(getSelection()) !== "" || document.querySelector(".choose-form input:checked") !== null;
+  if (event.target.id === "page" && isInUse) event.preventDefault();
 });
 document.addEventListener("htmx:after:request", (event) => {
   const status = event.detail?.ctx?.response?.status;

@@ -29,7 +29,17 @@ import { hideBody } from "../../operator/text.ts";
 import { describeEvent } from "../../operator/timeline.ts";
 import { localTime, roundToUnit } from "../../operator/times.ts";
 import { nameOf, needsLaneHolder, whyWaiting } from "../../operator/why-waiting.ts";
-import { actForm, age, badge, details, listTable, nextPage, section, withCommands } from "../components.ts";
+import {
+  actForm,
+  age,
+  badge,
+  details,
+  listTable,
+  nextPage,
+  options,
+  section,
+  withCommands,
+} from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
@@ -100,8 +110,6 @@ async function listPage({ query, viewer }: Visit, { pool, connectors }: Records)
   const found = word === "" ? await listOrders(pool, filter) : await findOrders(pool, word);
   const orders = found.slice(0, A_PAGE);
   const last = orders.at(-1);
-  const option = (value: string, name: string, isChosen: boolean) =>
-    html`<option value="${value}"${isChosen ? html` selected` : ""}>${name}</option>`;
   return {
     title: "Orders",
     section: "/orders",
@@ -110,8 +118,8 @@ async function listPage({ query, viewer }: Visit, { pool, connectors }: Records)
 <h1>Orders</h1>
 <form class="filter" data-auto>
   <label>Order number or id<input type="search" name="find" value="${word}"></label>
-  <label>State<select name="state">${option("", "any", states.length === 0)}${ORDER_STATES.map((each) => option(each, each, states.includes(each)))}</select></label>
-  <label>Connector<select name="connector">${option("", "any", connector === undefined)}${connectors.map((each) => option(each, each, each === connector))}</select></label>
+  <label>State<select name="state">${options(ORDER_STATES, states[0])}</select></label>
+  <label>Connector<select name="connector">${options(connectors, connector)}</select></label>
   <button class="small">Find</button>
 </form>
 ${listTable(ORDER_COLUMNS, orders, viewer, { nothing: word === "" ? "No orders." : `No order has the number or id ${word}.` })}

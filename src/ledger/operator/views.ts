@@ -189,6 +189,23 @@ export function listOrderDeliveries(pool: pg.Pool, orderId: number): Promise<Del
   return list<DeliveryView>(pool, ORDER_DELIVERIES, [orderId]);
 }
 
+/** $1 message id, $2 limit. Indexes: outcomes_message, the primary key. */
+const MESSAGE_DELIVERIES = `
+select ${DELIVERY}
+  from deliveries d
+ where d.id = any (array(select t.delivery_id from outcomes t where t.message_id = $1))
+ order by d.id
+ limit $2`;
+
+/** The results about a message and its orders, sent or not, the first of them first. */
+export function listMessageDeliveries(
+  pool: pg.Pool,
+  messageId: number,
+  limit: number,
+): Promise<DeliveryView[]> {
+  return list<DeliveryView>(pool, MESSAGE_DELIVERIES, [messageId, limit]);
+}
+
 /** Which deliveries to list; all conditions hold together. */
 export interface DeliveryFilter {
   readonly state?: DeliveryView["state"] | undefined;

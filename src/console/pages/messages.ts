@@ -1,0 +1,266 @@
+import { parseId } from "../../ledger/ids.ts";
+import {
+  listMessages,
+  listMessagesById,
+  listStoredMessages,
+  type MessageFilter,
+  type MessageView,
+} from "../../ledger/messages/views.ts";
+import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
+import type { Acted, Mapped, Released, Replayed } from "../../operator/acts.ts";
+import { MESSAGE_COLUMNS, whatFor, whyStillWaiting } from "../../operator/message-columns.ts";
+import { PAINT_BY_VERDICT } from "../../operator/order-columns.ts";
+import { counted, countsInWords } from "../../operator/text.ts";
+import {
+  type Choice,
+  chooseBox,
+  chooseForm,
+  confirmPage,
+  MOST_AT_ONCE,
+  notDone,
+  readChoice,
+} from "../bulk.ts";
+import { actForm, age, listTable, nextPage, options, section, withCommands } from "../components.ts";
+import type { Records } from "../deps.ts";
+import { type Html, html } from "../html.ts";
+import type { Page } from "../layout.ts";
+import type { Notice } from "../session.ts";
+import type { Answer, Site, Submission, Visit } from "../site.ts";
+
+const A_PAGE = 50;
+const PATH = "/messages";
+
+/** The list of messages, with what waits for a code, and what can be done with many of them. */
+export function addMessageList(site: Site, records: Records): void {
+  site.page(PATH, (visit) => listPage(visit, records));
+  site.form(`${PATH}/choose`, (submission) => choose(submission, records));
+  site.form(`${PATH}/replay`, (submission) => act("replay", submission, records));
+  site.form(`${PATH}/discard`, (submission) => act("discard", submission, records));
+  site.form(`${PATH}/release`, async ({ form, act: by }) => {
+    const filter = { code: form.get("code") ?? undefined, connector: form.get("connector") ?? undefined };
+    const released = await records.acts.releaseMessages(filter, by);
+    return { to: PATH, notice: describeReleased(released, records.connectors) };
+  });
+}
+
+const SINCE = {
+  "1h": ["the last hour", 1],
+  "24h": ["a day", 24],
+  "7d": ["a week", 168],
+  "30d": ["30 days", 720],
+} as const;
+
+function filterOf(query: URLSearchParams, nowMs: number): MessageFilter {
+  const hours = SINCE[query.get("since") as keyof typeof SINCE]?.[1];
+  const verdict = query.get("verdict") ?? "";
+  return {
+    connector: query.get("connector") || undefined,
+    verdict: verdict in PAINT_BY_VERDICT ? verdict : undefined,
+    since: hours === undefined ? undefined : new Date(nowMs - hours * 3_600_000),
+    word: query.get("find")?.trim() || undefined,
+    beforeId: parseId("m", query.get("before") ?? ""),
+  };
+}
+
+async function listPage(visit: Visit, { pool, connectors }: Records): Promise<Page> {
+  const { query, viewer, mayAct } = visit;
+  const filter = filterOf(query, viewer.clock.now());
+  const [found, waiting] = await Promise.all([
+    listMessages(pool, { ...filter, limit: A_PAGE + 1 }),
+    listWaitingCodes(pool),
+  ]);
+  const messages = found.slice(0, A_PAGE);
+  const last = messages.at(-1);
+  const { verdict, connector, word = "" } = filter;
+  const before = { title: "", cell: ({ messageId }: MessageView) => chooseBox(messageId) };
+  const nothing = word === "" ? "No messages." : `No message has the id, control id or file ${word}.`;
+  const table = listTable(MESSAGE_COLUMNS, messages, viewer, { nothing, ...(mayAct ? { before } : {}) });
+  const acts = { path: PATH, acts: { replay: "Replay…", discard: "Discard…" } };
+  return {
+    title: "Messages",
+    section: PATH,
+    isLive: true,
+    body: html`
+<h1>Messages</h1>
+${waiting.length === 0 ? "" : section("Waiting for a code", waitingList(waiting, visit, connectors))}
+<form class="filter" data-auto>
+  <label>Control id, file or id<input type="search" name="find" value="${word}"></label>
+  <label>Verdict<select name="verdict">${options(Object.keys(PAINT_BY_VERDICT), verdict)}</select></label>
+  <label>Connector<select name="connector">${options(connectors, connector)}</select></label>
+  <label>Within<select name="since">${options(
+    Object.entries(SINCE).map(([value, [name]]) => [value, name] as const),
+    query.get("since") ?? undefined,
+  )}</select></label>
+  <button class="small">Find</button>
+</form>
+${mayAct && messages.length > 0 ? chooseForm(acts, table, visit) : table}
+${found.length > A_PAGE && last ? nextPage(query, PATH, last.messageId) : ""}`,
+  };
+}
+
+/** What messages wait for, each with what to do about it. */
+function waitingList(waiting: readonly WaitingCode[], visit: Visit, connectors: readonly string[]): Html {
+  return html`<ul class="attention">${waiting.map((each) => {
+    const { code, connector, messages, since } = each;
+    const why = whyStillWaiting(each, connectors);
+    const release =
+      code === undefined
+        ? ""
+        : actForm({ action: `${PATH}/release`, label: "Release", fields: { code, connector } }, visit);
+    return html`<li class="act"><div class="grow"><div class="what">${counted(messages, "message")} through ${connector} ${messages === 1 ? "waits" : "wait"} for ${whatFor(each)} <span class="note">${age(since, visit.viewer)}</span></div>${why === undefined ? "" : html`<div class="note">${withCommands(why)}</div>`}</div>${release}</li>`;
+  })}</ul>`;
+}
+
+/** What a release did, and what it left waiting. */
+function describeReleased({ before, released, left }: Released, connectors: readonly string[]): Notice {
+  const counts = countsInWords(countBy(released.map(({ verdict }) => verdict)), "none");
+  const done =
+    released.length > 0
+      ? `${counted(released.length, "message")} mapped again: ${counts}.`
+      : before.length > 0
+        ? "No message was released: what they wait for is not known to the configuration that runs."
+        : "No message waits for that any more.";
+  const isDone = released.length > 0 && released.every(({ verdict }) => verdict !== "refused");
+  return {
+    isDone,
+    lines: [
+      done,
+      ...left.map((each) => {
+        const why = whyStillWaiting(each, connectors);
+        return `Still waiting through ${each.connector}: ${each.messages} for ${whatFor(each)}.${why === undefined ? "" : ` ${why}`}`;
+      }),
+    ],
+  };
+}
+
+const ACTS = {
+  replay: {
+    verb: "Replay",
+    reason: "optional",
+    explains:
+      "They are mapped again by the configuration that runs, in the order in which they were received. What comes of it is a new message each; orders that exist already are not made twice.",
+    isMeant: ({ verdict }: MessageView) => verdict !== "waiting",
+    leftOut: "left out: a message that waits is not replayed but released, once its code is known.",
+  },
+  discard: {
+    verb: "Discard",
+    reason: "required",
+    explains: "They are given up, and the lab is sent a refusal of each.",
+    isMeant: ({ verdict }: MessageView) => verdict === "waiting",
+    leftOut: "left out: only a message that waits can be discarded.",
+  },
+} as const;
+type ActName = keyof typeof ACTS;
+
+/** Says what would be done with the messages that were chosen. */
+async function choose(submission: Submission, { pool }: Records): Promise<Answer> {
+  const choice = readChoice(submission, PATH);
+  const { act: name, back } = choice;
+  if (!isAct(name)) return notDone(choice, "Choose what to do with the messages.");
+  const chosen = await findChosen(choice, submission, pool);
+  if (chosen.length === 0) return notDone(choice, "Choose messages first, by the boxes before them.");
+  if (chosen.length > MOST_AT_ONCE)
+    return notDone(
+      choice,
+      `More than ${MOST_AT_ONCE} messages are found, and at most so many are changed at once: narrow the filter.`,
+    );
+  const { isMeant, leftOut, ...words } = ACTS[name];
+  const meant = chosen.filter(isMeant);
+  const others = chosen.length - meant.length;
+  const without = others === 0 ? [] : [`${counted(others, "message")} ${leftOut}`];
+  if (meant.length === 0) return { to: back, notice: { isDone: false, lines: without } };
+  const named = meant.map((message) => ({ id: message.messageId, name: nameOf(message) }));
+  const asked = {
+    ...words,
+    section: PATH,
+    action: `${PATH}/${name}`,
+    noun: "message",
+    leftOut: without,
+    isDangerous: name === "discard",
+  } as const;
+  return confirmPage(asked, named, choice, submission);
+}
+
+function isAct(name: string): name is ActName {
+  return Object.hasOwn(ACTS, name);
+}
+
+/** In the order of receipt. */
+async function findChosen(
+  { ids, filter }: Choice,
+  { viewer }: Visit,
+  pool: Records["pool"],
+): Promise<MessageView[]> {
+  if (filter === undefined) return listMessagesById(pool, numbersOf(ids));
+  const limit = MOST_AT_ONCE + 1;
+  return (await listMessages(pool, { ...filterOf(filter, viewer.clock.now()), limit })).reverse();
+}
+
+function nameOf({ messageId, connector, fileName, place, messageControlId }: MessageView): string {
+  const from = fileName === undefined ? `through ${connector}` : `${fileName}, ${place}`;
+  return [messageId, messageControlId, from].filter((each) => each !== undefined).join(" · ");
+}
+
+/** So many messages are held in memory at once. */
+const BATCH = 100;
+
+/** Does what was confirmed, in the order of receipt. */
+async function act(name: ActName, submission: Submission, { pool, acts }: Records): Promise<Answer> {
+  const choice = readChoice(submission, PATH);
+  const ids = numbersOf(choice.ids).slice(0, MOST_AT_ONCE);
+  if (name === "discard") {
+    if (submission.act.reason === undefined) return notDone(choice, "Say why: nothing was discarded.");
+    const messages = await listMessagesById(pool, ids);
+    const done = await acts.discardMessages(messages, submission.act);
+    return { to: choice.back, notice: describeDiscarded(messages, done) };
+  }
+  const replayed: Replayed[] = [];
+  for (let from = 0; from < ids.length; from += BATCH) {
+    const messages = await listStoredMessages(pool, ids.slice(from, from + BATCH));
+    replayed.push(...(await acts.replay(messages, submission.act)));
+  }
+  return { to: choice.back, notice: describeReplayed(replayed) };
+}
+
+const LINES = 20;
+
+/** What became of messages that were mapped again. */
+export function describeReplayed(all: readonly Replayed[]): Notice {
+  const mapped = all.filter((each): each is Mapped => !("refusal" in each));
+  const refusals = all.flatMap((each) => ("refusal" in each ? [each.refusal] : []));
+  const counts = countsInWords(countBy(mapped.map(({ verdict }) => verdict)), "none");
+  const problems = mapped.flatMap(({ messageId, problems: [first] }) =>
+    first === undefined ? [] : [`${messageId}: ${first.place}: ${first.message} (${first.code})`],
+  );
+  const lines = [...refusals.map((why) => `Not replayed: ${why}`), ...problems];
+  return {
+    isDone: refusals.length === 0 && mapped.every(({ verdict }) => verdict !== "refused"),
+    lines: [`${counted(mapped.length, "message")} mapped again: ${counts}.`, ...firstOf(lines)],
+  };
+}
+
+/** What became of messages that were given up. */
+export function describeDiscarded(messages: readonly MessageView[], done: readonly Acted[]): Notice {
+  const lines = done.map(([, words], index) => `${messages[index]?.messageId} ${words}`);
+  const count = done.filter(([isDone]) => isDone).length;
+  return {
+    isDone: count === done.length,
+    lines: [`${counted(count, "message")} discarded.`, ...firstOf(lines)],
+  };
+}
+
+function firstOf(lines: readonly string[]): string[] {
+  const others = lines.length - LINES;
+  return [...lines.slice(0, LINES), ...(others > 0 ? [`And ${others} more.`] : [])];
+}
+
+function countBy(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
+
+/** Their numbers, in the order of receipt. */
+function numbersOf(ids: readonly string[]): number[] {
+  return [...new Set(ids.flatMap((id) => parseId("m", id) ?? []))].sort((a, b) => a - b);
+}

@@ -1,0 +1,85 @@
+import type pg from "pg";
+import { createActs } from "../../../src/app/acts/acts.ts";
+import { loadConfig } from "../../../src/config/load.ts";
+import type { ConsoleDeps, ConsoleUser } from "../../../src/console/deps.ts";
+import { profileSchema } from "../../../src/mapping/profile/schema.ts";
+import { ENV, type Lab, withLab } from "../../cli/with-lab.ts";
+import { withConsole } from "../console-fixture.ts";
+
+const USERS: readonly ConsoleUser[] = [
+  { name: "erika", token: "token-of-erika", role: "operator" },
+  { name: "vera", token: "token-of-vera", role: "viewer" },
+];
+
+/** A browser without script that has signed in. */
+export interface Browser {
+  /** The text of a page, whatever its status. */
+  open(path: string): Promise<string>;
+  /** Sends a form with the token of the page last opened, or with another; gives the page that it leads to. */
+  send(path: string, fields?: Readonly<Record<string, string>>, formToken?: string): Promise<string>;
+}
+
+/** What a test of pages has. */
+export interface Pages {
+  readonly lab: Lab;
+  readonly pool: pg.Pool;
+  /** Somebody who may act. */
+  readonly operator: Browser;
+  /** Somebody who may look. */
+  readonly viewer: Browser;
+}
+
+/** A console on a ledger of its own, with the command line's lab, for the time of the test. */
+export function withPages(
+  test: (pages: Pages) => Promise<void>,
+  { config: more, deps }: { readonly config?: string; readonly deps?: Partial<ConsoleDeps> } = {},
+): Promise<void> {
+  return withLab(async (lab) => {
+    const { pool, configFile } = lab;
+    const config = loadConfig(configFile, { env: ENV, profileSchema });
+    const acts = createActs({ pool, config, withService: () => Promise.reject(new Error("no service")) });
+    const connectors = config.connectors.map(({ name }) => name);
+    const records = { pool, acts, connectors, doesParkedBlock: false };
+    await withConsole({ settings: { users: USERS }, deps: { records, ...deps } }, async ({ url }) => {
+      const [operator, viewer] = await Promise.all(USERS.map(({ token }) => signIn(url, token)));
+      if (operator && viewer) await test({ lab, pool, operator, viewer });
+    });
+  }, more);
+}
+
+async function signIn(url: string, token: string): Promise<Browser> {
+  const signedIn = await fetch(`${url}/login`, {
+    method: "POST",
+    body: new URLSearchParams({ token }),
+    redirect: "manual",
+  });
+  const cookie = signedIn.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
+  let lastToken = "";
+  const open = async (path: string) => {
+    const text = await (await fetch(url + path, { headers: { cookie } })).text();
+    lastToken = /name="formToken" value="([^"]+)"/.exec(text)?.[1] ?? lastToken;
+    return text;
+  };
+  return {
+    open,
+    send: async (path, fields = {}, formToken = lastToken) => {
+      const answer = await fetch(url + path, {
+        method: "POST",
+        headers: { cookie, origin: url },
+        body: new URLSearchParams({ ...fields, formToken }),
+        redirect: "manual",
+      });
+      const to = answer.headers.get("location");
+      return to === null ? answer.text() : open(to);
+    },
+  };
+}
+
+/** What a person reads of a page's content: without markup, with single blanks. */
+export function wordsOf(page: string): string {
+  const content = page.slice(page.indexOf("<main"), page.indexOf("</main>"));
+  return content
+    .replace(/<[^>]*>/g, " ")
+    .replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
+    .replace(/\s+/g, " ");
+}
