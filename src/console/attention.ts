@@ -211,8 +211,8 @@ const PAUSED: Readonly<Record<string, string>> = {
   deliver: "the lab gets no results",
 };
 
-/** A name that is never taken may be the file system's own, so somebody should look; the others are files that somebody means. */
-function untakenOf({ untakenFiles }: Facts): Attention[] {
+/** Dropped files that aren't taken. A name that is never taken may be the file system's own, so somebody should look; the others are files that somebody means. */
+export function untakenOf({ untakenFiles }: Pick<Facts, "untakenFiles">): Attention[] {
   return (untakenFiles ?? []).map(({ connector, reason, count, since, marker }) => {
     const { what, hint } = describeUntaken(reason, count, marker ?? "");
     const level = reason === "name" ? "look" : "act";

@@ -89,6 +89,6 @@ ${leftOut.map((line) => html`<p class="note">${line}</p>`)}
 <ul>${records.slice(0, NAMED).map(({ name }) => html`<li>${name}</li>`)}</ul>
 ${others > 0 ? html`<p class="note">And ${others} more.</p>` : ""}
 <div class="confirm">${actForm({ action, label: what, reason, isDangerous, isOpen: true, fields: { id: records.map(({ id }) => id).join(" "), filter: choice.back.split("?")[1] ?? "" } }, visit)}</div>
-<p><a href="${choice.back}">Back, without doing anything</a></p>`,
+<p class="more"><a href="${choice.back}">Back, without doing anything</a></p>`,
   };
 }

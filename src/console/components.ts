@@ -1,3 +1,4 @@
+import { hintOf, type Problem } from "../core/failures.ts";
 import {
   type Column,
   cellText,
@@ -103,6 +104,21 @@ export function section(title: string, content: Content): Html {
 /** Commands in a text stand between backticks. */
 export function withCommands(text: string): Content {
   return text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
+}
+
+/** A long list of problems is cut. */
+const PROBLEMS = 50;
+
+/** What is wrong with a message or file, each with its place and what to do; nothing where all is well. */
+export function problemBox(title: string, problems: readonly Problem[]): Html {
+  if (problems.length === 0) return html``;
+  const items = problems.slice(0, PROBLEMS).map((problem) => {
+    const { code, place, message } = problem;
+    const hint = hintOf(problem);
+    return html`<li><strong>${place === "" ? "" : `${place}: `}${message}</strong> <code>${code}</code>${hint === null ? "" : html`<div class="note">${withCommands(hint)}</div>`}</li>`;
+  });
+  const others = problems.length - items.length;
+  return html`<div class="why"><strong>${title}</strong><ul class="plain">${items}${others > 0 ? html`<li class="note">And ${others} more.</li>` : ""}</ul></div>`;
 }
 
 /** A form of one button, and a reason where that is kept. */

@@ -9,6 +9,8 @@ import { limitConnections } from "./connections.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import { Guard, type Refusal } from "./guard.ts";
 import { loginPage } from "./layout.ts";
+import { addAuditPage } from "./pages/audit.ts";
+import { addFilePages } from "./pages/files.ts";
 import { addMessagePage } from "./pages/message.ts";
 import { addMessageList } from "./pages/messages.ts";
 import { addOrderPages } from "./pages/orders.ts";
@@ -76,6 +78,8 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
   addOverview(site, asked, settings);
   if (asked.records) {
     addOrderPages(site, asked.records);
+    addAuditPage(site, asked.records);
+    addFilePages(site, asked, asked.records);
     addMessageList(site, asked.records);
     addMessagePage(site, asked.records);
   }

@@ -49,6 +49,9 @@ export interface Site {
 /** The ids of a thousand records that were chosen together, and a reason. */
 const MAX_FORM_BYTES = 32_768;
 
+/** What is done to a thousand records takes longer than a page may, ms. */
+const FORM_TIMEOUT_MS = 300_000;
+
 /** A page says so of itself when it refreshes. */
 export const REFRESH_HEADER = "cryobridge-refresh";
 
@@ -96,6 +99,7 @@ export function openSite(
     },
     form: (path, act) => {
       app.post(path, { bodyLimit: MAX_FORM_BYTES }, async (request, reply) => {
+        request.raw.socket.setTimeout(FORM_TIMEOUT_MS);
         const session = request.session;
         const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
         const section = sectionOf(path);

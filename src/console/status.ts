@@ -115,11 +115,7 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
       })) ?? null,
     restored: restored ? toStatusRestored(restored) : null,
     orphaned: left?.map(toStatusOrphaned) ?? null,
-    untakenFiles:
-      deps.untaken?.().map(({ connector, reason, count, since, marker }) => ({
-        ...{ connector, reason, count, since: since.toISOString() },
-        marker: marker ?? null,
-      })) ?? null,
+    untakenFiles: untakenStatus(deps),
     workers: workers?.flatMap(toStatusWorker) ?? null,
     overdueTanks:
       refills?.tanks
@@ -128,6 +124,15 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
         .map(toStatusTank) ?? null,
   };
   return { ...facts, attention: listAttention(facts, unread) };
+}
+
+/** Dropped files that aren't taken, as the status has them. */
+export function untakenStatus({ untaken }: Pick<AskedDeps, "untaken">): Status["untakenFiles"] {
+  const found = untaken?.().map(({ connector, reason, count, since, marker }) => ({
+    ...{ connector, reason, count, since: since.toISOString() },
+    marker: marker ?? null,
+  }));
+  return found ?? null;
 }
 
 function toStatusDeliveries(found: FailingDeliveries): StatusDeliveries {

@@ -1,4 +1,3 @@
-import { hintOf } from "../../core/failures.ts";
 import { parseId } from "../../ledger/ids.ts";
 import {
   findMessage,
@@ -11,7 +10,7 @@ import { listMessageDeliveries } from "../../ledger/operator/views.ts";
 import { readOrders } from "../../ledger/orders/row.ts";
 import { MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { DELIVERY_COLUMNS, ORDER_COLUMNS, PAINT_BY_VERDICT } from "../../operator/order-columns.ts";
-import { actForm, age, badge, details, listTable, section, withCommands } from "../components.ts";
+import { actForm, age, badge, details, listTable, problemBox, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
@@ -84,7 +83,7 @@ async function messagePage(message: StoredMessage, visit: Visit, { pool }: Recor
     section: "/messages",
     body: html`
 <div class="title"><h1>Message ${messageId}</h1>${badge(verdict, PAINT_BY_VERDICT[verdict])}<span class="note">${messageType ? html`${messageType} ` : ""}through ${connector}, ${age(receivedAt, viewer)}</span></div>
-${problemList(message)}
+${problemBox(verdict === "waiting" ? "Why is it waiting?" : "What is wrong with it", message.problems)}
 <div class="acts">${formsFor(message, visit)}</div>
 <section><h2>About it</h2>${details(MESSAGE_COLUMNS, message, viewer)}</section>
 ${section(orderIds.length > A_LIST ? `The first ${A_LIST} of its ${orderIds.length} orders` : "Orders", listTable(ORDER_COLUMNS, orders, viewer, { nothing: "No order came of it." }))}
@@ -94,18 +93,6 @@ ${section(orderIds.length > A_LIST ? `The first ${A_LIST} of its ${orderIds.leng
 </div>
 ${section("Sent to the lab about it", listTable(DELIVERY_COLUMNS, deliveries, viewer, { nothing: "Nothing yet." }))}`,
   };
-}
-
-/** What is wrong with it, each with its place and what to do. */
-function problemList({ problems, verdict }: StoredMessage): Html {
-  if (problems.length === 0) return html``;
-  const items = problems.slice(0, A_LIST).map((problem) => {
-    const { code, place, message } = problem;
-    const hint = hintOf(problem);
-    return html`<li><strong>${place === "" ? "" : `${place}: `}${message}</strong> <code>${code}</code>${hint === null ? "" : html`<div class="note">${withCommands(hint)}</div>`}</li>`;
-  });
-  const others = problems.length - items.length;
-  return html`<div class="why"><strong>${verdict === "waiting" ? "Why is it waiting?" : "What is wrong with it"}</strong><ul class="plain">${items}${others > 0 ? html`<li class="note">And ${others} more.</li>` : ""}</ul></div>`;
 }
 
 function answerPart(answer: MessageAnswer | undefined, mayShowPhi: boolean): Html {

@@ -39,7 +39,7 @@ export function addMessageList(site: Site, records: Records): void {
   site.form(`${PATH}/release`, async ({ form, act: by }) => {
     const filter = { code: form.get("code") ?? undefined, connector: form.get("connector") ?? undefined };
     const released = await records.acts.releaseMessages(filter, by);
-    return { to: PATH, notice: describeReleased(released, records.connectors) };
+    return { to: PATH, notice: describeReleased(released) };
   });
 }
 
@@ -112,7 +112,7 @@ function waitingList(waiting: readonly WaitingCode[], visit: Visit, connectors: 
 }
 
 /** What a release did, and what it left waiting. */
-function describeReleased({ before, released, left }: Released, connectors: readonly string[]): Notice {
+function describeReleased({ before, released, left }: Released): Notice {
   const counts = countsInWords(countBy(released.map(({ verdict }) => verdict)), "none");
   const done =
     released.length > 0
@@ -125,10 +125,10 @@ function describeReleased({ before, released, left }: Released, connectors: read
     isDone,
     lines: [
       done,
-      ...left.map((each) => {
-        const why = whyStillWaiting(each, connectors);
-        return `Still waiting through ${each.connector}: ${each.messages} for ${whatFor(each)}.${why === undefined ? "" : ` ${why}`}`;
-      }),
+      // What to do about each stands above the list.
+      ...left.map(
+        (each) => `Still waiting through ${each.connector}: ${each.messages} for ${whatFor(each)}.`,
+      ),
     ],
   };
 }

@@ -30,7 +30,8 @@ const SIGNS = {
   look: ["·", "", "Worth a look"],
 } as const satisfies Record<Attention["level"], readonly [sign: string, tone: string, meaning: string]>;
 
-function attentionList(items: readonly Attention[], nowMs: number): Html {
+/** What somebody should know, each with what to do. */
+export function attentionList(items: readonly Attention[], nowMs: number): Html {
   if (items.length === 0) return html`<p class="banner good">Nothing needs a person.</p>`;
   return html`<ul class="attention" aria-label="What somebody should know">${items.map(
     ({ level, what, since, hint, command }) => {

@@ -49,7 +49,7 @@ const VIEW = `
 const STORED = `${VIEW}, m.ordinal, m.raw, m.format, m.encoding, m.csv_rows as "csvRows"`;
 
 /** A word finds so many messages at most, the newest: those of a larger file are listed by the file. */
-const FOUND = 1_000;
+const FOUND = 10_000;
 
 /**
  * Newest first; $1 connector, $2 verdict, $3 since, $4 before id, $5 word, $6 the number of an id that is the word, $7 the
@@ -68,9 +68,8 @@ select ${VIEW}
         or m.id = any ($6::bigint
                        || array(select c.id from messages c where c.message_control_id = $5 order by c.id desc limit ${FOUND})
                        || array(select n.id
-                                  from files x
+                                  from (select id from files where file_name like $7 order by id desc limit ${FOUND}) x
                                   join messages n on n.file_id = x.id
-                                 where x.file_name like $7
                                  order by n.id desc
                                  limit ${FOUND})))
  order by m.id desc

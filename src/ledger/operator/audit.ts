@@ -1,4 +1,5 @@
-import { type Queryable, run } from "../database.ts";
+import type pg from "pg";
+import { list, type Queryable, run } from "../database.ts";
 
 /** Who did it and why, for the audit. */
 export interface Act {
@@ -21,4 +22,60 @@ export async function recordAudit(
   targets: readonly { readonly target: string; readonly detail?: Readonly<Record<string, unknown>> }[],
 ): Promise<void> {
   await run(client, INSERT_AUDIT, [actor, action, JSON.stringify(targets)]);
+}
+
+/** Something that somebody did, or saw. */
+export interface AuditEntry {
+  readonly id: number;
+  readonly at: Date;
+  readonly actor: string;
+  readonly action: string;
+  /** An id such as `o17`, or what else it was done to. */
+  readonly target: string;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+/** Newest first; $1 actor, $2 target, $3 before id, $4 limit; null for any. Indexes: the primary key, audit_actor, audit_target. */
+const LIST_AUDIT = `
+select a.id, a.at, a.actor, a.action, a.target, a.detail
+  from audit a
+ where ($1::text is null or a.actor = $1)
+   and ($2::text is null or a.target = $2)
+   and ($3::bigint is null or a.id < $3)
+ order by a.id desc
+ limit $4`;
+
+/** What was done and seen, newest first. */
+export function listAudit(
+  pool: pg.Pool,
+  filter: {
+    readonly actor?: string | undefined;
+    readonly target?: string | undefined;
+    /** Entries before this one, for the next page. */
+    readonly beforeId?: number | undefined;
+    readonly limit: number;
+  },
+): Promise<AuditEntry[]> {
+  const { actor, target, beforeId, limit } = filter;
+  return list<AuditEntry>(pool, LIST_AUDIT, [actor ?? null, target ?? null, beforeId ?? null, limit]);
+}
+
+/**
+ * Everybody who has done something, in the order of the alphabet: from one name to the next, however much each did.
+ * Index: audit_actor.
+ */
+const ACTORS = `
+with recursive known(actor) as (
+  select min(a.actor) from audit a
+   union all
+  select (select min(a.actor) from audit a where a.actor > k.actor)
+    from known k
+   where k.actor is not null)
+select k.actor
+  from known k
+ where k.actor is not null`;
+
+/** Everybody who has done something. */
+export async function listActors(pool: pg.Pool): Promise<string[]> {
+  return (await list<{ actor: string }>(pool, ACTORS)).map(({ actor }) => actor);
 }

@@ -206,6 +206,29 @@ export function listMessageDeliveries(
   return list<DeliveryView>(pool, MESSAGE_DELIVERIES, [messageId, limit]);
 }
 
+/** Messages of a file whose results are looked for: the last ones, of which the newest results are. */
+const MESSAGES_OF_FILE = 2_000;
+
+/**
+ * Newest first; $1 file id, $2 limit. Indexes: messages (file_id, ordinal), outcomes_message, outcomes_file, the primary key.
+ */
+const FILE_DELIVERIES = `
+select ${DELIVERY}
+  from deliveries d
+ where d.id = any (array(
+         select t.delivery_id
+           from (select id from messages where file_id = $1 order by ordinal desc limit ${MESSAGES_OF_FILE}) m
+           join outcomes t on t.message_id = m.id
+          union
+         select t.delivery_id from outcomes t where t.file_id = $1))
+ order by d.id desc
+ limit $2`;
+
+/** The newest results about a file and its messages, sent or not. */
+export function listFileDeliveries(pool: pg.Pool, fileId: number, limit: number): Promise<DeliveryView[]> {
+  return list<DeliveryView>(pool, FILE_DELIVERIES, [fileId, limit]);
+}
+
 /** Which deliveries to list; all conditions hold together. */
 export interface DeliveryFilter {
   readonly state?: DeliveryView["state"] | undefined;

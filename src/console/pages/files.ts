@@ -1,0 +1,101 @@
+import { parseId } from "../../ledger/ids.ts";
+import { FILE_STATUSES, type FileView, findFile, listFiles } from "../../ledger/messages/file-views.ts";
+import { listFileMessageViews } from "../../ledger/messages/views.ts";
+import { listFileDeliveries } from "../../ledger/operator/views.ts";
+import { FILE_COLUMNS, FILE_STATUS_WORDS, PAINT_BY_FILE_STATUS } from "../../operator/file-columns.ts";
+import { MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
+import { DELIVERY_COLUMNS } from "../../operator/order-columns.ts";
+import { untakenOf } from "../attention.ts";
+import { age, badge, details, listTable, nextPage, options, problemBox, section } from "../components.ts";
+import type { ConsoleDeps, Records } from "../deps.ts";
+import { html } from "../html.ts";
+import type { Page } from "../layout.ts";
+import type { Site, Visit } from "../site.ts";
+import { untakenStatus } from "../status.ts";
+import { attentionList } from "./overview.ts";
+
+const A_PAGE = 50;
+const PATH = "/files";
+/** Results that a file's page shows, the newest. */
+const RESULTS = 20;
+
+/** The list of dropped files, and the page of one. */
+export function addFilePages(site: Site, deps: ConsoleDeps, records: Records): void {
+  site.page(PATH, (visit) => listPage(visit, deps, records));
+  site.page(`${PATH}/:id`, async (visit) => {
+    const number = parseId("f", visit.params.id ?? "");
+    if (number === undefined) return undefined;
+    const file = await findFile(records.pool, number);
+    return file && filePage(file, number, visit, records);
+  });
+}
+
+async function listPage(
+  { query, viewer }: Visit,
+  deps: ConsoleDeps,
+  { pool, connectors }: Records,
+): Promise<Page> {
+  const name = query.get("find")?.trim() || undefined;
+  const connector = query.get("connector") || undefined;
+  const status = FILE_STATUSES.find((each) => each === query.get("status"));
+  const beforeId = parseId("f", query.get("before") ?? "");
+  const found = await listFiles(pool, { name, connector, status, beforeId, limit: A_PAGE + 1 });
+  const files = found.slice(0, A_PAGE);
+  const last = files.at(-1);
+  const untaken = untakenOf({ untakenFiles: untakenStatus(deps) });
+  const nothing = name === undefined ? "No files." : `No file's name begins with ${name}.`;
+  return {
+    title: "Files",
+    section: PATH,
+    isLive: true,
+    body: html`
+<h1>Files</h1>
+${untaken.length === 0 ? "" : section("In the drop folders, and not taken", attentionList(untaken, viewer.clock.now()))}
+<form class="filter" data-auto>
+  <label>Beginning of the name<input type="search" name="find" value="${name}"></label>
+  <label>Status<select name="status">${options(
+    FILE_STATUSES.map((each) => [each, FILE_STATUS_WORDS[each]] as const),
+    status,
+  )}</select></label>
+  <label>Connector<select name="connector">${options(connectors, connector)}</select></label>
+  <button class="small">Find</button>
+</form>
+${listTable(FILE_COLUMNS, files, viewer, { nothing })}
+${found.length > A_PAGE && last ? nextPage(query, PATH, last.fileId) : ""}`,
+  };
+}
+
+/** What every message of a file has alike. */
+const OF_THE_FILE = ["connector", "fileName"];
+const COLUMNS = MESSAGE_COLUMNS.filter(({ key }) => key === undefined || !OF_THE_FILE.includes(key));
+
+async function filePage(
+  file: FileView,
+  number: number,
+  { query, viewer }: Visit,
+  { pool }: Records,
+): Promise<Page> {
+  const { fileId, fileName, status, connector, receivedAt, problems } = file;
+  const after = Number(query.get("after")) || 0;
+  const [found, results] = await Promise.all([
+    listFileMessageViews(pool, number, after, A_PAGE + 1),
+    listFileDeliveries(pool, number, RESULTS),
+  ]);
+  const messages = found.slice(0, A_PAGE);
+  const last = messages.at(-1);
+  const more =
+    found.length > A_PAGE && last
+      ? html`<p class="more"><a href="${PATH}/${fileId}?after=${last.ordinal}">Next ones</a></p>`
+      : "";
+  return {
+    title: `File ${fileId}`,
+    section: PATH,
+    isLive: true,
+    body: html`
+<div class="title"><h1>File ${fileName}</h1>${badge(FILE_STATUS_WORDS[status], PAINT_BY_FILE_STATUS[status])}<span class="note">${fileId}, through ${connector}, ${age(receivedAt, viewer)}</span></div>
+${problemBox("What is wrong with it", problems)}
+${details(FILE_COLUMNS, file, viewer)}
+<section><h2>${after > 0 ? `Messages after the first ${after}` : "Messages"}</h2>${listTable(COLUMNS, messages, viewer, { nothing: "No message was taken of it." })}${more}</section>
+${section("The newest results about it", listTable(DELIVERY_COLUMNS, results, viewer, { nothing: "Nothing was sent." }))}`,
+  };
+}

@@ -1,0 +1,73 @@
+import type { Verdict } from "../core/intake.ts";
+import type { FileView } from "../ledger/messages/file-views.ts";
+import { ageColumn, type Column, type Paint } from "./column.ts";
+import { PAINT_BY_VERDICT } from "./order-columns.ts";
+import { countsInWords, withHint } from "./text.ts";
+
+/** What becomes of a file, in words. */
+export const FILE_STATUS_WORDS: Readonly<Record<FileView["status"], string>> = {
+  reading: "being read",
+  taken: "taken",
+  refused: "refused",
+  duplicate: "duplicate",
+};
+
+/** How a file's status is coloured. */
+export const PAINT_BY_FILE_STATUS: Readonly<Record<FileView["status"], Paint | undefined>> = {
+  reading: undefined,
+  taken: "green",
+  refused: "red",
+  duplicate: "yellow",
+};
+
+/** The values of a dropped file, in lists and in its details. */
+export const FILE_COLUMNS: readonly Column<FileView>[] = [
+  { key: "fileId", title: "id", only: "list", link: ({ fileId }) => `/files/${fileId}` },
+  { key: "connector", title: "connector" },
+  { key: "fileName", title: "file", isFlexible: true },
+  { key: "sizeBytes", title: "size", only: "details", show: ({ sizeBytes }) => `${sizeBytes} bytes` },
+  {
+    key: "status",
+    title: "status",
+    only: "list",
+    show: ({ status }) => FILE_STATUS_WORDS[status],
+    paint: ({ status }) => PAINT_BY_FILE_STATUS[status],
+  },
+  {
+    key: "firstFileId",
+    title: "duplicate of",
+    link: ({ firstFileId }) => firstFileId && `/files/${firstFileId}`,
+  },
+  { key: "receivedAt", title: "received" },
+  ageColumn(({ receivedAt }) => receivedAt),
+  { key: "closedAt", title: "done with", only: "details" },
+  { key: "verdicts", title: "messages", isFlexible: true, show: messagesOf },
+  {
+    title: "orders",
+    show: ({ ordersDone, ordersOpen }) => countsInWords({ done: ordersDone, open: ordersOpen }, ""),
+  },
+  {
+    title: "results",
+    show: ({ resultsSent, resultsOpen }) =>
+      countsInWords({ sent: resultsSent, "to be sent": resultsOpen }, ""),
+  },
+  {
+    key: "problems",
+    title: "problem",
+    only: "list",
+    isFlexible: true,
+    value: ({ problems }) => problems.map(withHint),
+    show: ({ problems: [first] }) =>
+      first && `${first.place === "" ? "" : `${first.place}: `}${first.message}`,
+  },
+];
+
+/** Counts of very many messages are those of the first of them. */
+function messagesOf({ verdicts, isCut }: FileView): string {
+  const inOrder = Object.keys(PAINT_BY_VERDICT).map((verdict) => [
+    verdict,
+    verdicts[verdict as Verdict] ?? 0,
+  ]);
+  const words = countsInWords(Object.fromEntries(inOrder), "");
+  return isCut ? `of the first ones ${words}` : words;
+}
