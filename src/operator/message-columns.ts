@@ -4,6 +4,9 @@ import { ageColumn, type Column } from "./column.ts";
 import { PAINT_BY_VERDICT } from "./order-columns.ts";
 import { clean, withHint } from "./text.ts";
 
+/** A message may have thousands; people are shown so many ids. */
+const ORDERS = 20;
+
 /** The values of a message that lists show too. */
 export const MESSAGE_COLUMNS: readonly Column<MessageView>[] = [
   {
@@ -44,6 +47,11 @@ export const MESSAGE_COLUMNS: readonly Column<MessageView>[] = [
     key: "orderIds",
     title: "orders",
     isFlexible: true,
+    show: ({ orderIds }) =>
+      [
+        ...orderIds.slice(0, ORDERS),
+        orderIds.length > ORDERS && `and ${orderIds.length - ORDERS} more`,
+      ].filter(Boolean),
     link: ({ orderIds: [first, ...others] }) =>
       first === undefined || others.length > 0 ? undefined : `/orders/${first}`,
   },

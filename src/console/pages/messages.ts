@@ -44,7 +44,7 @@ export function addMessageList(site: Site, records: Records): void {
 }
 
 const SINCE = {
-  "1h": ["the last hour", 1],
+  "1h": ["an hour", 1],
   "24h": ["a day", 24],
   "7d": ["a week", 168],
   "30d": ["30 days", 720],
@@ -55,7 +55,7 @@ function filterOf(query: URLSearchParams, nowMs: number): MessageFilter {
   const verdict = query.get("verdict") ?? "";
   return {
     connector: query.get("connector") || undefined,
-    verdict: verdict in PAINT_BY_VERDICT ? verdict : undefined,
+    verdict: Object.hasOwn(PAINT_BY_VERDICT, verdict) ? verdict : undefined,
     since: hours === undefined ? undefined : new Date(nowMs - hours * 3_600_000),
     word: query.get("find")?.trim() || undefined,
     beforeId: parseId("m", query.get("before") ?? ""),
@@ -101,10 +101,11 @@ ${found.length > A_PAGE && last ? nextPage(query, PATH, last.messageId) : ""}`,
 /** What messages wait for, each with what to do about it. */
 function waitingList(waiting: readonly WaitingCode[], visit: Visit, connectors: readonly string[]): Html {
   return html`<ul class="attention">${waiting.map((each) => {
-    const { code, connector, messages, since } = each;
+    const { kind, code, connector, messages, since } = each;
     const why = whyStillWaiting(each, connectors);
+    // What waits for an earlier message comes along when that is released.
     const release =
-      code === undefined
+      kind === "earlier" || code === undefined
         ? ""
         : actForm({ action: `${PATH}/release`, label: "Release", fields: { code, connector } }, visit);
     return html`<li class="act"><div class="grow"><div class="what">${counted(messages, "message")} through ${connector} ${messages === 1 ? "waits" : "wait"} for ${whatFor(each)} <span class="note">${age(since, visit.viewer)}</span></div>${why === undefined ? "" : html`<div class="note">${withCommands(why)}</div>`}</div>${release}</li>`;
@@ -138,7 +139,7 @@ const ACTS = {
     verb: "Replay",
     reason: "optional",
     explains:
-      "They are mapped again by the configuration that runs, in the order in which they were received. What comes of it is a new message each; orders that exist already are not made twice.",
+      "They are mapped again by the configuration that runs, in the order in which they were received. Each becomes a new message; orders that exist already are not made twice.",
     isMeant: ({ verdict }: MessageView) => verdict !== "waiting",
     leftOut: "left out: a message that waits is not replayed but released, once its code is known.",
   },

@@ -19,7 +19,7 @@ export interface FileView {
   readonly problems: readonly Problem[];
   readonly receivedAt: Date;
   readonly closedAt: Date | undefined;
-  /** It has more messages than were counted. */
+  /** Only the first of its messages are counted, since it has that many or more. */
   readonly isCut: boolean;
   readonly verdicts: Readonly<Partial<Record<Verdict, number>>>;
   readonly ordersDone: number;
