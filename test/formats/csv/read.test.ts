@@ -201,7 +201,7 @@ describe("bad rows", () => {
 
 describe("a CSV file that cannot be read", () => {
   it.each([
-    ["is empty", "", {}, /^CSV_EMPTY: the file: /],
+    ["is empty", "", {}, /^CSV_EMPTY: file: /],
     ["holds blank lines only", "\n \r\n", {}, /^CSV_EMPTY: /],
     ["holds a byte order mark only", "\ufeff", {}, /^CSV_EMPTY: /],
     ["has a column without a name", "a,,c\n1,2,3\n", {}, /^CSV_HEADER_EMPTY: line 1: column 2 of 3 /],

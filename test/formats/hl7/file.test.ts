@@ -101,9 +101,9 @@ describe("splitting a file into messages", () => {
 
 describe("a file that is refused as a whole", () => {
   it.each([
-    ["nothing", "", "HL7_FILE_EMPTY at the file"],
-    ["blank lines only", "\r\n \r\n\u001a", "HL7_FILE_EMPTY at the file"],
-    ["a byte order mark only", "\xef\xbb\xbf", "HL7_FILE_EMPTY at the file"],
+    ["nothing", "", "HL7_FILE_EMPTY at file"],
+    ["blank lines only", "\r\n \r\n\u001a", "HL7_FILE_EMPTY at file"],
+    ["a byte order mark only", "\xef\xbb\xbf", "HL7_FILE_EMPTY at file"],
     ["NUL bytes", `${FIRST}\0`, `HL7_FILE_BINARY at byte ${FIRST.length}`],
     ["text without any MSH", "\rPID|1||A17\r", "HL7_NO_MSH at line 2"],
     ["text before the first MSH", `hello\r${FIRST}`, "HL7_FILE_TEXT_OUTSIDE at line 1"],
