@@ -310,7 +310,7 @@ create unique index orders_external_procedure on orders (procedure_id)
 -- A message may name an order by its procedure alone.
 create index orders_procedure on orders (procedure_id) where procedure_id is not null;
 -- The feeder: what waits, oldest first; and whether an earlier order of the lane is still before its submission.
-create index orders_waiting on orders (id) where state = 'received';
+create index orders_waiting on orders (id, next_at) where state = 'received';
 create index orders_lane on orders (lane, id) where state in ('received', 'queued', 'submitting', 'parked');
 create index orders_in_hand on orders (state, next_at) where state in ('queued', 'submitting');
 -- What a job claims, and what of a lost job is put back.

@@ -55,18 +55,23 @@ export interface QueueWork {
 }
 
 /**
- * Orders before their submission. Orders in a lane behind another one count as waiting.
- * Indexes: orders_waiting, orders_in_hand, orders_state.
+ * Orders before their submission. Orders in a lane behind another one count as waiting. Each part is counted in its index:
+ * many may wait. Indexes: orders_waiting, orders_in_hand, orders_state.
  */
 const SUBMIT_WORK = `
-select count(*) filter (where (o.state = 'received' or (o.state = 'submitting' and o.owner is null))
-                          and o.next_at <= now())::integer as waiting,
-       count(*) filter (where (o.state = 'received' or (o.state = 'submitting' and o.owner is null))
-                          and o.next_at > now())::integer as "backingOff",
-       count(*) filter (where o.state = 'queued' or (o.state = 'submitting' and o.owner is not null))::integer as "inHand",
-       count(*) filter (where o.state = 'parked')::integer as parked
-  from orders o
- where o.state in ('received', 'queued', 'submitting', 'parked')`;
+select (w.waiting + h.waiting)::integer as waiting,
+       (w.all_of_them - w.waiting + h."backingOff")::integer as "backingOff",
+       h."inHand"::integer as "inHand",
+       (select count(*) from orders o where o.state = 'parked')::integer as parked
+  from (select count(*) as all_of_them, count(*) filter (where o.next_at <= now()) as waiting
+          from orders o
+         where o.state = 'received') w
+ cross join (
+       select count(*) filter (where o.state = 'submitting' and o.owner is null and o.next_at <= now()) as waiting,
+              count(*) filter (where o.state = 'submitting' and o.owner is null and o.next_at > now()) as "backingOff",
+              count(*) filter (where o.state = 'queued' or o.owner is not null) as "inHand"
+         from orders o
+        where o.state in ('queued', 'submitting')) h`;
 
 /** Orders that the service has. Index: orders_tracked. */
 const TRACK_WORK = `

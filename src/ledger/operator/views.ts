@@ -96,16 +96,38 @@ export function listParkedOrders(pool: pg.Pool, limit: number): Promise<LedgerOr
 
 /**
  * Orders that wait before their submission: for a person, for what their lost calls did, for the next try, for the lab or for
- * their turn, in this order; $1 how many. Indexes: orders_state, orders_in_hand, orders_waiting.
+ * their turn, in this order; $1 how many. However many wait for their turn, the first by their ids are read. Indexes:
+ * orders_still, orders_in_hand, orders_waiting.
  */
 const WAITING_ORDERS = `
 with waiting as (
-  select w.id, array_position('{parked,submitting,received}'::text[], w.state) as nth, w.failure_code is null as is_well,
-         w.next_at
-    from orders w
-   where w.state in ('parked', 'received')
-      or (w.state = 'submitting' and w.owner is null)
-   order by nth, is_well, w.next_at, w.id
+  (select w.id, 1 as nth, false as is_well, w.next_at
+     from orders w
+    where w.state = 'parked'
+    order by w.next_at, w.id
+    limit $1)
+   union all
+  (select w.id, 2, w.failure_code is null, w.next_at
+     from orders w
+    where w.state = 'submitting'
+      and w.owner is null
+    order by w.failure_code is null, w.next_at, w.id
+    limit $1)
+   union all
+  (select w.id, 3, false, w.next_at
+     from orders w
+    where w.state = 'received'
+      and w.failure_code is not null
+    order by w.next_at, w.id
+    limit $1)
+   union all
+  (select w.id, 3, true, w.next_at
+     from orders w
+    where w.state = 'received'
+      and w.failure_code is null
+    order by w.id
+    limit $1)
+   order by nth, is_well, next_at, id
    limit $1)
 select ${ORDER_COLUMNS}
   from waiting
