@@ -65,7 +65,7 @@ export function openSite(
     const session = request.session;
     return {
       params: request.params as Record<string, string>,
-      query: new URLSearchParams(request.query as Record<string, string>),
+      query: readable(new URLSearchParams(request.query as Record<string, string>)),
       viewer: { clock: deps.clock, mayShowPhi },
       user: session?.user,
       mayAct: session?.user.role === "operator",
@@ -101,7 +101,7 @@ export function openSite(
       app.post(path, { bodyLimit: MAX_FORM_BYTES }, async (request, reply) => {
         request.raw.socket.setTimeout(FORM_TIMEOUT_MS);
         const session = request.session;
-        const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+        const form = readable(request.body instanceof URLSearchParams ? request.body : new URLSearchParams());
         const section = sectionOf(path);
         const refusal = refuse(session, form, hasUsers);
         if (refusal !== undefined || session === undefined) {
@@ -113,7 +113,8 @@ export function openSite(
           });
         }
         const reason = form.get("reason")?.trim() || undefined;
-        const visit = visitOf(request, true);
+        // Only who asked for patients' values sees any, which the form's own act records.
+        const visit = visitOf(request, path.endsWith("/show"));
         const answer = await act({
           ...visit,
           form,
@@ -130,6 +131,13 @@ export function openSite(
       });
     },
   };
+}
+
+/** The database knows no text with a zero byte, so what somebody typed has none either. */
+function readable(values: URLSearchParams): URLSearchParams {
+  return new URLSearchParams(
+    [...values].map(([name, value]): [string, string] => [name, value.replaceAll("\0", "")]),
+  );
 }
 
 /** Why a form does nothing; undefined when it may. */
