@@ -14,7 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   service: ["core"],
   connectors: ["core", "formats"],
   jobs: ["core", "formats", "mapping", "ledger", "service"],
-  operator: ["core", "formats", "ledger"],
+  operator: ["core", "formats", "ledger", "jobs"],
   console: ["core", "formats", "ledger", "jobs", "operator"],
   simulator: ["core"],
 };

@@ -191,6 +191,11 @@ export const TASK_COLUMNS: readonly Column<Task>[] = [
   {
     title: "about",
     show: (task) => task.orderId ?? task.messageId ?? task.deliveryId ?? task.file?.fileId,
+    link: ({ orderId, messageId, deliveryId, file }) => {
+      if (orderId !== undefined) return `/orders/${orderId}`;
+      if (messageId !== undefined) return `/messages/${messageId}`;
+      return deliveryId === undefined ? file && `/files/${file.fileId}` : `/results/${deliveryId}`;
+    },
   },
   ...forPrograms<Task>("orderId", "messageId", "deliveryId", "file"),
   { key: "placerOrderNumber", title: "order number", isFlexible: true, show: showNumber },

@@ -1,10 +1,9 @@
 import type { Command } from "commander";
 import type { Config } from "../../config/config.ts";
-import { isEndedRefill } from "../../core/refill.ts";
-import { readTankAges, type TankAge, tankName } from "../../jobs/refills/tanks.ts";
-import { type LedgerRefill, listRefills } from "../../ledger/refills.ts";
-import { ageColumn, type Column, forPrograms } from "../../operator/column.ts";
-import { parseSince, roundToUnit, serviceTime } from "../../operator/times.ts";
+import { readTankAges } from "../../jobs/refills/tanks.ts";
+import { listRefills } from "../../ledger/refills.ts";
+import { REFILL_COLUMNS, TANK_COLUMNS } from "../../operator/refill-columns.ts";
+import { parseSince } from "../../operator/times.ts";
 import { wholeNumber } from "../arguments.ts";
 import { facilityIdOf, readConfig, withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
@@ -28,48 +27,6 @@ export function define(refills: Command, cli: Cli): void {
     .action(toAction(cli, listTanks));
 }
 
-const REFILLS: readonly Column<LedgerRefill>[] = [
-  { key: "procedureId", title: "procedure", isRight: true, value: ({ refill }) => refill.id },
-  { key: "procedureCode", title: "code", isFlexible: true, value: ({ refill }) => refill.code },
-  { key: "surface" },
-  { key: "facilityCode", title: "facility", isFlexible: true },
-  { key: "facilityId" },
-  { title: "tank", isFlexible: true, show: ({ refill }) => tankName(refill) },
-  { key: "storageId", value: ({ refill }) => refill.storageId },
-  { key: "storageName", value: ({ refill }) => refill.storageName },
-  {
-    key: "status",
-    title: "status",
-    value: ({ refill }) => refill.status,
-    paint: ({ refill: { status } }) =>
-      status === "COMPLETED" ? "green" : isEndedRefill(status) ? "red" : undefined,
-  },
-  { key: "remoteStatus" },
-  { key: "createdAt", value: ({ refill }) => refill.createdAt },
-  { key: "startedAt", value: ({ refill }) => refill.startedAt },
-  { key: "changedAt", title: "changed" },
-  ageColumn(({ changedAt }) => changedAt),
-  {
-    key: "completedAt",
-    title: "completed",
-    value: ({ refill }) => refill.completedAt,
-    show: ({ refill }) => serviceTime(refill.completedAt ?? ""),
-  },
-  { key: "error", value: ({ refill }) => refill.error },
-  ...forPrograms<LedgerRefill>("firstSeenAt", "missingSince", "flagged"),
-  { title: "remark", isFlexible: true, show: remarkOf },
-];
-
-function remarkOf({ refill, remoteStatus, missingSince, flagged }: LedgerRefill): string {
-  const remarks = [
-    refill.error,
-    missingSince && "the service doesn't know it any more",
-    remoteStatus !== refill.status && `the service says ${remoteStatus}, which is not believed`,
-    remoteStatus === refill.status && flagged.length > 0 && `was ${flagged.join(", ")} for a while`,
-  ];
-  return remarks.filter((remark) => typeof remark === "string").join("; ");
-}
-
 interface ListOptions {
   readonly facility?: string;
   readonly since?: string;
@@ -82,30 +39,8 @@ async function list(session: Session, { facility, since: from, limit }: ListOpti
   const filter = { facilityId: facilityIdOf(config, facility), since, limit: limit + 1 };
   const refills = await withLedger(session, ({ pool }) => listRefills(pool, filter), config);
   noteUnfollowed(config, session);
-  printList(session, { key: "refills", columns: REFILLS, nothing: "No refills." }, refills, limit);
+  printList(session, { key: "refills", columns: REFILL_COLUMNS, nothing: "No refills." }, refills, limit);
 }
-
-const TANKS: readonly Column<TankAge>[] = [
-  { key: "facilityCode", title: "facility", isFlexible: true },
-  { key: "storageName", title: "tank", isFlexible: true, show: tankName },
-  { key: "storageId", title: "id", isRight: true },
-  { key: "lastRefillAt", title: "last refill", show: ({ lastRefillAt }) => lastRefillAt ?? "none seen" },
-  { key: "since" },
-  ageColumn(({ since }) => since),
-  {
-    key: "alertAfterSeconds",
-    title: "alert after",
-    isRight: true,
-    value: ({ limitMs }) => limitMs && limitMs / 1_000,
-    show: ({ limitMs }) => (limitMs === undefined ? "never" : roundToUnit(limitMs)),
-  },
-  {
-    key: "isOverdue",
-    title: "",
-    show: ({ isOverdue }) => (isOverdue ? "overdue" : ""),
-    paint: () => "red",
-  },
-];
 
 async function listTanks(session: Session, { facility }: { readonly facility?: string }): Promise<undefined> {
   const config = readConfig(session);
@@ -116,7 +51,7 @@ async function listTanks(session: Session, { facility }: { readonly facility?: s
   const all = await withLedger(session, ({ pool }) => readTankAges(pool, limits, now), config);
   const tanks = all.filter(({ facilityCode }) => facility === undefined || facilityCode === facility);
   noteUnfollowed(config, session);
-  printList(session, { key: "tanks", columns: TANKS, nothing: "No tanks." }, tanks);
+  printList(session, { key: "tanks", columns: TANK_COLUMNS, nothing: "No tanks." }, tanks);
 }
 
 /** Says so when the configuration follows no refills, since what is shown may be old then. */

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { Failure } from "../../core/failures.ts";
-import { drainWorkers, listWorkers, type WorkerView } from "../../ledger/workers/roster.ts";
-import { ageColumn, type Column, forPrograms } from "../../operator/column.ts";
+import { drainWorkers, listWorkers } from "../../ledger/workers/roster.ts";
+import { WORKER_COLUMNS } from "../../operator/worker-columns.ts";
 import type { ExitStatus } from "../exit-status.ts";
 import { withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
@@ -34,39 +34,11 @@ function showOrDrain(session: Session, { drain, reason }: Options): Promise<Exit
   return drain === undefined ? show(session) : drainNamed(session, drain, reason);
 }
 
-const WORKERS: readonly Column<WorkerView>[] = [
-  { key: "id", title: "id", value: ({ id }) => `w${id}` },
-  { key: "name", title: "name", isFlexible: true },
-  { key: "host", title: "machine", isFlexible: true },
-  { key: "pid", title: "process", isRight: true },
-  { key: "version", title: "version" },
-  { key: "roles", title: "roles", isFlexible: true },
-  { key: "connectors", title: "connectors", isFlexible: true },
-  {
-    title: "state",
-    show: stateOf,
-    paint: ({ isAlive, endedAs }) => (endedAs === "stopped" ? "dim" : isAlive ? "green" : "red"),
-  },
-  { key: "inHand", title: "orders in hand", isRight: true },
-  { key: "startedAt", title: "since" },
-  { key: "heartbeatAt" },
-  ageColumn(({ heartbeatAt }) => heartbeatAt, "last seen"),
-  ...forPrograms<WorkerView>("silentMs", "isAlive", "isLeader", "drainAt", "endedAt", "endedAs"),
-];
-
-function stateOf({ isAlive, isLeader, drainAt, endedAs }: WorkerView): string {
-  if (endedAs === "lost") return "lost, its work was taken over";
-  if (endedAs === "stopped") return "stopped";
-  if (!isAlive) return "gone";
-  if (drainAt) return "stopping";
-  return isLeader ? "works, leads" : "works";
-}
-
 async function show(session: Session): Promise<undefined> {
   const workers = await withLedger(session, ({ pool }) => listWorkers(pool, ENDED_WITHIN_MS));
   printList(
     session,
-    { key: "workers", columns: WORKERS, nothing: "No daemon works with this ledger." },
+    { key: "workers", columns: WORKER_COLUMNS, nothing: "No daemon works with this ledger." },
     workers,
   );
 }

@@ -27,7 +27,7 @@ export interface TankDeps {
 }
 
 /** When tanks alert. */
-interface TankLimits {
+export interface TankLimits {
   /** ms; undefined for no alert. */
   readonly alertAfterMs?: number | undefined;
   /** `off`, or ms, by a tank's name or id, or `FACILITY/NAME`. */

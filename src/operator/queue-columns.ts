@@ -1,0 +1,160 @@
+import type pg from "pg";
+import type { JobData, JobView, QueueName } from "../jobs/queues.ts";
+import { formatId } from "../ledger/ids.ts";
+import { type BatchOrder, listBatchOrders, type QueueWork } from "../ledger/operator/queues.ts";
+import type { DeliveryView } from "../ledger/operator/views.ts";
+import type { LedgerOrder } from "../ledger/orders/row.ts";
+import type { Orphaned } from "../ledger/results/orphaned.ts";
+import type { Column } from "./column.ts";
+import { authorityOf, DELIVERY_COLUMNS, ORDER_REASON, showNumber } from "./order-columns.ts";
+import { counted, countsInWords } from "./text.ts";
+import { relativeTime } from "./times.ts";
+
+/** What one queue has to do, by the ledger and by BullMQ. */
+export interface QueueView {
+  readonly queue: QueueName;
+  readonly isPaused: boolean;
+  readonly ledger: QueueWork;
+  /** Jobs by state; null when BullMQ's server can't be asked. */
+  readonly bullmq: Readonly<Record<string, number>> | null;
+}
+
+/** A queue. */
+export const QUEUE_COLUMNS: readonly Column<QueueView>[] = [
+  { key: "queue", title: "queue" },
+  { key: "ledger" },
+  { title: "waiting", isRight: true, show: ({ ledger }) => ledger.waiting },
+  { title: "backing off", isRight: true, show: ({ ledger }) => ledger.backingOff },
+  { title: "in hand", isRight: true, show: ({ ledger }) => ledger.inHand },
+  { title: "parked", isRight: true, show: ({ ledger }) => ledger.parked },
+  {
+    key: "bullmq",
+    title: "handed over",
+    isFlexible: true,
+    show: ({ bullmq }) => (bullmq ? countsInWords(bullmq, "none") : "not reachable"),
+  },
+  {
+    key: "isPaused",
+    title: "",
+    show: ({ isPaused }) => (isPaused ? "paused" : ""),
+    paint: () => "yellow",
+  },
+];
+
+/** An order that waits before its submission. */
+export const WAITING_COLUMNS: readonly Column<LedgerOrder>[] = [
+  {
+    key: "orderId",
+    title: "id",
+    value: ({ id }) => formatId("o", id),
+    link: ({ id }) => `/orders/${formatId("o", id)}`,
+  },
+  { key: "placerOrderNumber", title: "order number", isFlexible: true, show: showNumber },
+  { key: "placerAuthority", value: authorityOf },
+  { key: "state", title: "state" },
+  { key: "attempts", title: "attempts", isRight: true },
+  {
+    key: "nextAt",
+    title: "next",
+    show: ({ nextAt, state, heldAt }, { clock }) => {
+      if (state === "parked" || heldAt) return "";
+      return nextAt.getTime() <= clock.now() ? "due now" : relativeTime(nextAt, clock.now());
+    },
+  },
+  ORDER_REASON,
+];
+
+/** Orders that wait, as people see equal ones as one. */
+export const WAITING_ORDERS = {
+  key: "waitingOrders",
+  title: "Orders that wait",
+  columns: WAITING_COLUMNS,
+  groupBy: (order: LedgerOrder) => [order.state, order.failure?.code, ORDER_REASON.show(order)].join("\0"),
+};
+
+/** Results that the lab does not have, likewise. */
+export const OPEN_DELIVERIES = {
+  key: "openDeliveries",
+  title: "Results that the lab doesn't have",
+  columns: DELIVERY_COLUMNS,
+  groupBy: ({ connector, state, failure, waitsBehind }: DeliveryView) =>
+    [connector, state, failure?.code, failure?.text, waitsBehind].join("\0"),
+};
+
+/** A connector that is not configured, of which something waits. */
+export const ORPHANED_COLUMNS: readonly Column<Orphaned>[] = [
+  { key: "connector", title: "connector" },
+  { key: "results", title: "results", isRight: true },
+  { key: "orders", title: "orders in work", isRight: true },
+  { key: "messages", title: "messages", isRight: true },
+  { key: "since", title: "since", show: ({ since }, { clock }) => relativeTime(since, clock.now()) },
+];
+
+/** A job of BullMQ, and what it is about in words. */
+export interface NamedJob extends JobView {
+  readonly about: string;
+}
+
+/** A job. */
+export const JOB_COLUMNS: readonly Column<NamedJob>[] = [
+  { key: "about", title: "about", isFlexible: true },
+  { key: "queue", title: "queue" },
+  { key: "jobId" },
+  { key: "state", title: "state" },
+  { key: "attempts" },
+  { key: "addedAt", title: "added", show: ({ addedAt }, { clock }) => relativeTime(addedAt, clock.now()) },
+  { key: "data" },
+];
+
+/** Jobs, as people see equal ones as one. */
+export const HANDED_OVER = {
+  key: "jobs",
+  title: "Handed over to the workers",
+  columns: JOB_COLUMNS,
+  groupBy: ({ queue, state, about }: NamedJob) => [queue, state, about].join("\0"),
+};
+
+/** Orders of a batch that are named; the others are counted. */
+const MOST_NAMED = 5;
+
+/** Jobs in words: a batch is its orders, a facility and a connector have names. */
+export async function nameJobs(
+  jobs: readonly JobView[],
+  {
+    pool,
+    facilityIdByCode,
+  }: { readonly pool: pg.Pool; readonly facilityIdByCode: ReadonlyMap<string, number> },
+): Promise<NamedJob[]> {
+  const batches = jobs.flatMap(({ queue, data }) =>
+    queue === "submit" ? [(data as JobData["submit"]).batch] : [],
+  );
+  const ordersByBatch = Map.groupBy(
+    batches.length === 0 ? [] : await listBatchOrders(pool, batches),
+    ({ batch }) => batch,
+  );
+  const about = ({ queue, data }: JobView): string => {
+    switch (queue) {
+      case "submit":
+        return nameOrders(ordersByBatch.get((data as JobData["submit"]).batch) ?? []);
+      case "track": {
+        const { facilityId } = data as JobData["track"];
+        const codes = [...facilityIdByCode].flatMap(([code, id]) => (id === facilityId ? [code] : []));
+        return `how orders stand at ${codes.join(", ") || `facility ${facilityId}`}`;
+      }
+      case "deliver":
+        return `results through ${(data as JobData["deliver"]).connector}`;
+    }
+  };
+  return jobs.map((job) => ({ ...job, about: about(job) }));
+}
+
+function nameOrders(orders: readonly BatchOrder[]): string {
+  if (orders.length === 0) return "orders that are done with";
+  const names = orders
+    .slice(0, MOST_NAMED)
+    .map(({ orderId, placerOrderNumber }) =>
+      placerOrderNumber ? `${orderId} (${placerOrderNumber})` : orderId,
+    );
+  const more = orders.length - MOST_NAMED;
+  return `${counted(orders.length, "order")}: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
