@@ -71,6 +71,10 @@ export interface Daemon {
   readonly queues: JobQueues | undefined;
   readonly service: ServiceClient | undefined;
   readonly connectors: readonly Connector[];
+  /** Whether it takes what comes in. */
+  readonly isTaking: boolean;
+  /** Whether the lab takes no results through a connector, as far as this daemon sends them. */
+  isLabAway(connector: string): boolean;
   /** Reports what happens, until the returned function is called; for metrics. */
   observe(observer: DaemonObserver): () => void;
   /** Why orders can't be taken or worked off right now; empty when all is well. */
@@ -159,6 +163,8 @@ export async function startDaemon(
       queues: worker?.queues,
       service: worker?.service,
       connectors,
+      isTaking: options.roles.has("intake"),
+      isLabAway: (connector) => worker?.isLabAway(connector) === true,
       observe: (observer) => {
         observers.add(observer);
         return () => observers.delete(observer);
@@ -240,6 +246,7 @@ interface RunningWorker {
   readonly queues: JobQueues;
   readonly service: ServiceClient;
   readonly feeder: Feeder;
+  isLabAway(connector: string): boolean;
   troubles(): string[];
 }
 
@@ -357,6 +364,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     queues,
     service,
     feeder,
+    isLabAway: (connector) => targets.get(connector)?.breaker.isOpen === true,
     troubles: () => {
       const troubles: string[] = [];
       if (!membership.isSure) troubles.push("the ledger does not answer: nothing is sent until it does");

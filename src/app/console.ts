@@ -6,7 +6,14 @@ import type { Connector } from "../connectors/connector.ts";
 import type { MllpConnector } from "../connectors/mllp/mllp.ts";
 import { describeRestored } from "../console/attention.ts";
 import type { ConsoleDeps, ConsoleUser } from "../console/deps.ts";
-import type { LedgerCounts, ListenerRow, OrderRow, Readiness } from "../console/facts.ts";
+import type {
+  ConnectorRow,
+  LedgerCounts,
+  ListenerRow,
+  OrderRow,
+  Readiness,
+  ServiceRow,
+} from "../console/facts.ts";
 import { createMetrics, type Metrics } from "../console/metrics.ts";
 import { type RunningConsole, startConsole } from "../console/server.ts";
 import { formatAuthority } from "../core/assigning-authority.ts";
@@ -57,8 +64,13 @@ export async function openConsole(
         untaken.map((files) => ({ ...files, connector: name })),
       ),
     listeners: () => daemon.connectors.flatMap(toListenerRow),
+    connectors: () => daemon.connectors.map((connector) => toConnectorRow(connector, daemon)),
+    service: () => serviceRowOf(daemon),
     records: {
       pool,
+      queues: daemon.queues,
+      tankLimits: config.refills,
+      facilityIdByCode: config.facilityIdByCode,
       acts: createActs({ pool, config, withService: (work) => withServiceOf(daemon, clock, logger, work) }),
       connectors: config.connectors.map(({ name }) => name),
       doesParkedBlock: config.lanes.parkedBlocks,
@@ -219,6 +231,24 @@ async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
     deliveriesPending: deliveries.pending,
     deliveriesParked: deliveries.parked,
     tasks,
+  };
+}
+
+function toConnectorRow({ name, type, trouble, warning }: Connector, daemon: Daemon): ConnectorRow {
+  return {
+    ...{ connector: name, type, isTaking: daemon.isTaking, trouble: trouble ?? warning },
+    isLabAway: daemon.isLabAway(name),
+  };
+}
+
+function serviceRowOf({ service, config }: Daemon): ServiceRow | undefined {
+  if (service === undefined) return undefined;
+  const { breaker, tokenLife, callsAtOnce, requestCounts } = service;
+  const { baseUrl, maxRequestsPerSecond } = config.service;
+  return {
+    ...{ baseUrl, breaker: breaker.state, opening: breaker.opening, maxRequestsPerSecond, callsAtOnce },
+    tokenLifeMs: tokenLife?.lifeMs,
+    calls: [...requestCounts.values()].reduce((all, count) => all + count, 0),
   };
 }
 

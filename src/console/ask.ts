@@ -27,8 +27,8 @@ async function withDeadline<T>(answer: Promise<T>, clock: Clock): Promise<T> {
 }
 
 /** The answer; undefined where nobody looks, or, with a warning, while the ledger is out of reach. */
-async function ask<T>(
-  { logger, clock }: AskedDeps,
+export async function ask<T>(
+  { logger, clock }: Pick<AskedDeps, "logger" | "clock">,
   question: (() => Promise<T>) | undefined,
   warning: string,
 ): Promise<T | undefined> {

@@ -1,13 +1,24 @@
 import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
+import type { JobQueues } from "../jobs/queues.ts";
+import type { TankLimits } from "../jobs/refills/tanks.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { LedgerAttention } from "../ledger/operator/attention.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";
 import type { Acts } from "../operator/acts.ts";
-import type { LedgerCounts, ListenerRow, OrderRow, Readiness, RefillOverview, UntakenRow } from "./facts.ts";
+import type {
+  ConnectorRow,
+  LedgerCounts,
+  ListenerRow,
+  OrderRow,
+  Readiness,
+  RefillOverview,
+  ServiceRow,
+  UntakenRow,
+} from "./facts.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** What the console needs of the program. */
@@ -36,6 +47,10 @@ export interface ConsoleDeps {
   readonly orphaned?: (() => Promise<readonly Orphaned[]>) | undefined;
   /** Connectors that listen for messages. */
   readonly listeners?: (() => readonly ListenerRow[]) | undefined;
+  /** The connectors of this daemon. */
+  readonly connectors?: (() => readonly ConnectorRow[]) | undefined;
+  /** The service; gives undefined where this daemon doesn't call it. */
+  readonly service?: (() => ServiceRow | undefined) | undefined;
   /** Absent where there are no pages to show them. */
   readonly records?: Records | undefined;
   readonly metrics: Metrics;
@@ -44,7 +59,7 @@ export interface ConsoleDeps {
 }
 
 /** All that can be asked how things stand, with or without a daemon. */
-export type AskedDeps = Omit<ConsoleDeps, "metrics" | "listeners" | "records">;
+export type AskedDeps = Omit<ConsoleDeps, "metrics" | "listeners" | "connectors" | "service" | "records">;
 
 /** A person, or a program, that may use the console. */
 export interface ConsoleUser {
@@ -58,6 +73,11 @@ export interface ConsoleUser {
 export interface Records {
   readonly pool: pg.Pool;
   readonly acts: Acts;
+  /** What BullMQ has; undefined where this daemon works nothing off. */
+  readonly queues: Pick<JobQueues, "counts" | "list"> | undefined;
+  /** Undefined when no refills are followed. */
+  readonly tankLimits: TankLimits | undefined;
+  readonly facilityIdByCode: ReadonlyMap<string, number>;
   /** Names of the connectors that are configured. */
   readonly connectors: readonly string[];
   /** Whether a parked order keeps later ones of its subject back (`lanes.parkedBlocks`). */

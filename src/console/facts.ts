@@ -74,3 +74,28 @@ export interface ListenerRow {
 
 /** Dropped files that a connector does not take. */
 export type UntakenRow = UntakenFiles & { readonly connector: string };
+
+/** A connector of this daemon, and whether the lab's side of it works. */
+export interface ConnectorRow {
+  readonly connector: string;
+  readonly type: string;
+  /** Whether this daemon takes what comes in through it. */
+  readonly isTaking: boolean;
+  /** Why intake doesn't work, or what somebody should know of it. */
+  readonly trouble: string | undefined;
+  /** The lab takes no results, and is tried again after a pause. */
+  readonly isLabAway: boolean;
+}
+
+/** The service, as this daemon sees it. */
+export interface ServiceRow {
+  readonly baseUrl: string;
+  readonly breaker: "closed" | "open" | "half-open";
+  readonly opening: { readonly since: Date; readonly text: string; readonly nextTryAt: Date } | undefined;
+  /** How long a token lives, ms; undefined before the first, and for an API token. */
+  readonly tokenLifeMs: number | undefined;
+  readonly maxRequestsPerSecond: number;
+  readonly callsAtOnce: number;
+  /** Since the daemon's start. */
+  readonly calls: number;
+}

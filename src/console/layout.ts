@@ -23,6 +23,7 @@ const SECTIONS = {
   "/files": "Files",
   "/results": "Results",
   "/queue": "Queue",
+  "/tasks": "Tasks",
   "/refills": "Refills",
   "/workers": "Workers",
   "/audit": "Audit",

@@ -13,8 +13,15 @@ import { addAuditPage } from "./pages/audit.ts";
 import { addFilePages } from "./pages/files.ts";
 import { addMessagePage } from "./pages/message.ts";
 import { addMessageList } from "./pages/messages.ts";
-import { addOrderPages } from "./pages/orders.ts";
+import { addOrderPage } from "./pages/order.ts";
+import { addOrderList } from "./pages/orders.ts";
+import { addOrderBulk } from "./pages/orders-bulk.ts";
 import { addOverview } from "./pages/overview.ts";
+import { addQueuePage } from "./pages/queue.ts";
+import { addRefillPage } from "./pages/refills.ts";
+import { addResultPages } from "./pages/results.ts";
+import { addTaskPage } from "./pages/tasks.ts";
+import { addWorkerPage } from "./pages/workers.ts";
 import { peerOf } from "./peer.ts";
 import { addProgramRoutes, addSignIn, type Doors, errorBody, TOO_MANY_TRIES } from "./routes.ts";
 import { openSite, REFRESH_HEADER, sendHtml } from "./site.ts";
@@ -77,11 +84,18 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
   const site = openSite(app, { version: settings.version, hasUsers: settings.users.length > 0 }, asked);
   addOverview(site, asked, settings);
   if (asked.records) {
-    addOrderPages(site, asked.records);
     addAuditPage(site, asked.records);
     addFilePages(site, asked, asked.records);
     addMessageList(site, asked.records);
     addMessagePage(site, asked.records);
+    addOrderList(site, asked.records);
+    addOrderBulk(site, asked.records);
+    addOrderPage(site, asked.records);
+    addResultPages(site, asked.records);
+    addQueuePage(site, asked, asked.records);
+    addTaskPage(site, asked.records);
+    addRefillPage(site, asked.records);
+    addWorkerPage(site, asked.records);
   }
   try {
     await app.listen({ host: bareHost(settings.host), port: settings.port });

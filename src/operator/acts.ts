@@ -53,6 +53,8 @@ export interface Acts {
   order(name: OrderAct, order: LedgerOrder, act: Act): Promise<Acted>;
   /** @throws Failure CLI_USAGE, CLI_NOT_APPLICABLE, and those of the service */
   resolve(order: LedgerOrder, found: FoundAtService, act: Act): Promise<Acted>;
+  /** Has nothing more compared with the service on account of a restore of the ledger. */
+  releaseAfterRestore(act: Act): Promise<Acted>;
   result(name: ResultAct, result: DeliveryView, act: Act): Promise<Acted>;
   /** In the order given; one that can't be replayed stops no other. */
   replay(messages: readonly StoredMessage[], act: Act): Promise<readonly Replayed[]>;

@@ -8,6 +8,7 @@ import type { Acted, Acts, Replayed } from "../../operator/acts.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import { createReplay, discardMessages, releaseMessages } from "./messages.ts";
 import { type ActSite, cancel, discard, override, release, resolve, retry, sendAgain } from "./orders.ts";
+import { releaseAfterRestore } from "./restored.ts";
 import { dropResult, resendResult, retryResult } from "./results.ts";
 
 const ORDER_ACTS = { retry, discard, release, override, cancel, sendAgain };
@@ -23,6 +24,7 @@ export function createActs(site: {
   return {
     order: (name, order, act) => ORDER_ACTS[name](orders, order, act),
     resolve: (order, found, act) => resolve(orders, order, found, act),
+    releaseAfterRestore: (act) => releaseAfterRestore(site.pool, act),
     result: (name, result, act) => RESULT_ACTS[name](site, result, act),
     replay: async (messages, act) => {
       const prepare = await createReplay(site.config);

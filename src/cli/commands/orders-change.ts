@@ -9,13 +9,14 @@ import {
   retry,
   sendAgain,
 } from "../../app/acts/orders.ts";
+import { releaseAfterRestore as lift } from "../../app/acts/restored.ts";
 import { Failure } from "../../core/failures.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
 import type { Act } from "../../ledger/operator/audit.ts";
 import { findOrders, listOrders } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import { findRestored, liftRestored } from "../../ledger/restored/restore.ts";
+import { findRestored } from "../../ledger/restored/restore.ts";
 import type { Acted } from "../../operator/acts.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
 import { type ActOptions, actOnEach, confirm, printDone, requireReason } from "../acting.ts";
@@ -159,17 +160,14 @@ export async function releaseAfterRestore(
   { reason: given, yes }: ActOptions,
 ): Promise<ExitStatus | undefined> {
   const reason = requireReason("orders release-after-restore", given);
-  const text = await withLedger(session, async ({ pool }) => {
+  const acted = await withLedger(session, async ({ pool }) => {
     const waiting = (await findRestored(pool))?.uncompared ?? 0;
     const orders = waiting === 1 ? "1 open order was" : `${waiting} open orders were`;
     const question = `${orders} not compared with the service yet, and may be there already: submit anyway?`;
     if (waiting > 0 && !(await confirm(session, question, yes))) return undefined;
-    const uncompared = await liftRestored(pool, { actor: session.actor, reason });
-    if (uncompared === undefined) return "";
-    const rest = uncompared === 0 ? "" : ` (${uncompared} were not compared)`;
-    return `nothing more is compared with the service on account of the restore${rest}; orders go on`;
+    return lift(pool, { actor: session.actor, reason });
   });
-  if (text === undefined) return EXIT.failed;
-  const nothing = "the ledger is not known to have been restored; nothing was done";
-  return printDone(session, [{ id: "ledger", isDone: text !== "", text: text || nothing }]);
+  if (acted === undefined) return EXIT.failed;
+  const [isDone, text] = acted;
+  return printDone(session, [{ id: "ledger", isDone, text }]);
 }

@@ -1,240 +1,89 @@
-import { ORDER_STATES, type OrderState } from "../../core/order-state.ts";
-import { formatId, parseId } from "../../ledger/ids.ts";
-import { findMessage } from "../../ledger/messages/views.ts";
+import { ORDER_STATES } from "../../core/order-state.ts";
+import { formatId } from "../../ledger/ids.ts";
 import { recordAudit } from "../../ledger/operator/audit.ts";
-import { findPausedQueues } from "../../ledger/operator/queues.ts";
-import { listOrderTasks } from "../../ledger/operator/tasks.ts";
-import {
-  findOrders,
-  findSent,
-  listEvents,
-  listOrderDeliveries,
-  listOrders,
-  type OrderEvent,
-} from "../../ledger/operator/views.ts";
-import { isUnreconciled } from "../../ledger/orders/end-reconciling.ts";
-import { findLaneHolder } from "../../ledger/orders/handing-over.ts";
+import { listOrders } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import { listOrderAnswers } from "../../ledger/orders/service-answers.ts";
-import { isUncompared } from "../../ledger/restored/restore.ts";
-import { isWorkerThere } from "../../ledger/workers/roster.ts";
-import type { Acted, OrderAct } from "../../operator/acts.ts";
-import {
-  DELIVERY_COLUMNS,
-  ORDER_COLUMNS,
-  PAINT_BY_STATE,
-  TASK_COLUMNS,
-} from "../../operator/order-columns.ts";
-import { hideBody } from "../../operator/text.ts";
-import { describeEvent } from "../../operator/timeline.ts";
-import { localTime, roundToUnit } from "../../operator/times.ts";
-import { nameOf, needsLaneHolder, whyWaiting } from "../../operator/why-waiting.ts";
-import {
-  actForm,
-  age,
-  badge,
-  details,
-  listTable,
-  nextPage,
-  options,
-  section,
-  withCommands,
-} from "../components.ts";
+import { findRestored } from "../../ledger/restored/restore.ts";
+import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
+import { chooseBox, chooseForm } from "../bulk.ts";
+import { actForm, listTable, nextPage, options } from "../components.ts";
 import type { Records } from "../deps.ts";
-import { type Html, html } from "../html.ts";
+import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import type { Site, Visit } from "../site.ts";
+import type { Site, Submission, Visit } from "../site.ts";
+import { releaseAfterRestoreForm } from "./order.ts";
+import { findFiltered, statesOf } from "./order-filter.ts";
+import { ORDER_BULK_ACTS } from "./orders-bulk.ts";
 
 const A_PAGE = 50;
+const PATH = "/orders";
 
-/** The list of orders, the page of one, and what can be done to it. */
-export function addOrderPages(site: Site, records: Records): void {
-  const { pool, acts } = records;
-  const find = async ({ params: { id = "" } }: Visit) => {
-    const number = parseId("o", id);
-    return number === undefined ? undefined : (await findOrders(pool, id))[0];
-  };
-  site.page("/orders", (visit) => listPage(visit, records));
-  site.page("/orders/:id", async (visit) => {
-    const order = await find(visit);
-    return order && orderPage(order, visit, records);
-  });
-  site.form("/orders/:id/show", async (submission) => {
-    const order = await find(submission);
-    if (!order) return undefined;
-    await recordAudit(pool, submission.act, "show-phi", [{ target: formatId("o", order.id) }]);
-    return orderPage(order, submission, records);
-  });
-  for (const { path, name } of ORDER_FORMS) {
-    site.form(`/orders/:id/${path}`, async (submission) => {
-      const order = await find(submission);
-      return order && answerOf(order, await acts.order(name, order, submission.act));
-    });
-  }
-  site.form("/orders/:id/resolve", async (submission) => {
-    const order = await find(submission);
-    if (!order) return undefined;
-    const number = Number(submission.form.get("number"));
-    const surface = order.surface ?? submission.form.get("surface");
-    const found = surface === "external" ? { procedureId: number } : { requestId: number };
-    return answerOf(order, await acts.resolve(order, found, submission.act));
+/** The list of orders, and the search by what identifies a patient. */
+export function addOrderList(site: Site, records: Records): void {
+  site.page(PATH, (visit) => listPage(visit, records));
+  site.form(`${PATH}/of-subject`, (submission) => subjectPage(submission, records));
+  site.form(`${PATH}/release-after-restore`, async ({ act }) => {
+    if (act.reason === undefined) return { to: PATH, notice: { isDone: false, lines: ["Say why."] } };
+    const [isDone, words] = await records.acts.releaseAfterRestore(act);
+    return { to: PATH, notice: { isDone, lines: [words] } };
   });
 }
 
-const ORDER_FORMS = [
-  { path: "retry", name: "retry" },
-  { path: "discard", name: "discard" },
-  { path: "release", name: "release" },
-  { path: "override", name: "override" },
-  { path: "cancel", name: "cancel" },
-  { path: "send-again", name: "sendAgain" },
-] as const satisfies readonly { path: string; name: OrderAct }[];
-
-function answerOf(order: LedgerOrder, [isDone, words]: Acted) {
-  const notice = { isDone, lines: [`${nameOf(order)} ${words}`] };
-  return { to: `/orders/${formatId("o", order.id)}`, notice };
-}
-
-async function listPage({ query, viewer }: Visit, { pool, connectors }: Records): Promise<Page> {
-  const word = query.get("find")?.trim() ?? "";
-  const states = query
-    .getAll("state")
-    .filter((each): each is OrderState => ORDER_STATES.includes(each as OrderState));
-  const connector = query.get("connector") || undefined;
-  const filter = {
-    states: states.length === 0 ? undefined : states,
-    connector,
-    beforeId: parseId("o", query.get("before") ?? ""),
-    limit: A_PAGE + 1,
-  };
-  const found = word === "" ? await listOrders(pool, filter) : await findOrders(pool, word);
+async function listPage(visit: Visit, records: Records): Promise<Page> {
+  const { query, viewer, mayAct } = visit;
+  const { pool, connectors } = records;
+  const [found, restored] = await Promise.all([findFiltered(query, records, A_PAGE + 1), findRestored(pool)]);
   const orders = found.slice(0, A_PAGE);
   const last = orders.at(-1);
+  const word = query.get("find")?.trim() ?? "";
+  const states = statesOf(query);
+  const nothing =
+    word === ""
+      ? "No orders."
+      : `No order has the number, id, container or control id ${word}, or came in a file whose name begins so.`;
+  const before = { title: "", cell: ({ id }: LedgerOrder) => chooseBox(formatId("o", id)) };
+  const table = listTable(ORDER_COLUMNS, orders, viewer, { nothing, ...(mayAct ? { before } : {}) });
+  const several = states.length > 1 ? [[states.join(), states.join(", ")] as const] : [];
   return {
     title: "Orders",
-    section: "/orders",
+    section: PATH,
     isLive: true,
     body: html`
 <h1>Orders</h1>
+${restored ? html`<div class="acts">${releaseAfterRestoreForm(visit)}</div>` : ""}
 <form class="filter" data-auto>
-  <label>Order number or id<input type="search" name="find" value="${word}"></label>
-  <label>State<select name="state">${options(ORDER_STATES, states[0])}</select></label>
-  <label>Connector<select name="connector">${options(connectors, connector)}</select></label>
+  <label>Number, id, container, file or control id<input type="search" name="find" value="${word}"></label>
+  <label>State<select name="state">${options([...several, ...ORDER_STATES], states.join() || undefined)}</select></label>
+  <label>Connector<select name="connector">${options(connectors, query.get("connector") ?? undefined)}</select></label>
   <button class="small">Find</button>
 </form>
-${listTable(ORDER_COLUMNS, orders, viewer, { nothing: word === "" ? "No orders." : `No order has the number or id ${word}.` })}
-${found.length > A_PAGE && last ? nextPage(query, "/orders", formatId("o", last.id)) : ""}`,
+<div class="acts">${actForm(
+      {
+        action: `${PATH}/of-subject`,
+        label: "Find by subject code…",
+        explains: "The code identifies a patient: it stands in no address, and the search is recorded.",
+        inputs: html`<label>Subject code<input name="code" maxlength="200" autocomplete="off" required></label>`,
+      },
+      visit,
+    )}</div>
+${mayAct && orders.length > 0 ? chooseForm({ path: PATH, acts: ORDER_BULK_ACTS }, table, visit) : table}
+${found.length > A_PAGE && last ? nextPage(query, PATH, formatId("o", last.id)) : ""}`,
   };
 }
 
-async function orderPage(order: LedgerOrder, visit: Visit, records: Records): Promise<Page> {
-  const { pool, doesParkedBlock } = records;
-  const { viewer, mayAct } = visit;
-  const { id, failure } = order;
-  const nowMs = viewer.clock.now();
-  const [message, sent, answers, events, deliveries, tasks] = await Promise.all([
-    findMessage(pool, order.messageId),
-    findSent(pool, id),
-    listOrderAnswers(pool, id),
-    listEvents(pool, id),
-    listOrderDeliveries(pool, id),
-    listOrderTasks(pool, id),
-  ]);
-  const why = whyWaiting(order, {
-    nowMs,
-    isDaemonThere: await isWorkerThere(pool),
-    pausedQueues: await findPausedQueues(pool),
-    laneHolder: needsLaneHolder(order) ? await findLaneHolder(pool, id, doesParkedBlock) : undefined,
-    isComparing: await isUncompared(pool),
-  });
-  const path = `/orders/${formatId("o", id)}`;
-  const reveal =
-    mayAct && !viewer.mayShowPhi
-      ? actForm({ action: `${path}/show`, label: "Show the patient's data (is recorded)" }, visit)
-      : "";
+/** The newest orders of a subject. Neither their code nor what was searched for is in the address, or the audit. */
+async function subjectPage({ form, viewer, act }: Submission, { pool }: Records): Promise<Page> {
+  const code = form.get("code")?.trim() ?? "";
+  const orders = code === "" ? [] : await listOrders(pool, { subjectCode: code, limit: A_PAGE });
+  const targets = orders.map(({ id }) => ({ target: formatId("o", id), detail: { search: "subject code" } }));
+  await recordAudit(pool, act, "show-phi", targets);
   return {
-    title: nameOf(order),
-    section: "/orders",
-    isLive: !viewer.mayShowPhi,
+    title: "Orders of a subject",
+    section: PATH,
     body: html`
-<div class="title"><h1>Order ${nameOf(order)}</h1>${badge(order.state, PAINT_BY_STATE[order.state])}<span class="note">${order.operation} · since ${age(order.changedAt, viewer)}</span></div>
-${why ? html`<p class="why"><strong>Why is it waiting?</strong> ${withCommands(why)}</p>` : failure ? html`<p class="why"><strong>Reason:</strong> ${failure.text} <code>${failure.code}</code></p>` : ""}
-<div class="acts">${formsFor(order, path, visit)}${reveal}</div>
-${section("Timeline", timeline(events))}
-<div class="columns">
-<section><h2>What was asked</h2>${details(ORDER_COLUMNS, order, viewer)}</section>
-<section><h2>Containers</h2><ul class="plain">${order.containers.map(({ label, containerId }) => html`<li><strong>${label}</strong>${containerId === undefined ? "" : html` <span class="note">container ${containerId}</span>`}</li>`)}</ul>
-<h2>Where it came from</h2><p><a href="/messages/${formatId("m", order.messageId)}">Message ${formatId("m", order.messageId)}</a> through ${order.connector}${message?.fileName ? html`, ${message.fileName}` : ""}${message?.place ? html`, ${message.place}` : ""}</p></section>
-</div>
-${tasks.length === 0 ? "" : section("For a person to do", listTable(TASK_COLUMNS, tasks, viewer, { nothing: "" }))}
-${section("Sent to the lab", listTable(DELIVERY_COLUMNS, deliveries, viewer, { nothing: "Nothing yet." }))}
-${sent === undefined ? "" : section("Sent to the service", html`<pre>${JSON.stringify(hideBody(sent, viewer.mayShowPhi), null, 2)}</pre>`)}
-${
-  answers.length === 0
-    ? ""
-    : section(
-        "Answers of the service",
-        html`<ul class="plain">${answers.map((answer) => html`<li>${localTime(answer.firstAt)} ${answer.method} ${answer.route}: status ${answer.status}, taken as <code>${answer.failureCode}</code>${answer.times > 1 ? html`, ${answer.times} times` : ""}${viewer.mayShowPhi && answer.body ? html`<pre>${answer.body.reveal()}</pre>` : ""}</li>`)}</ul>`,
-      )
-}`,
+<h1>Orders of a subject</h1>
+<p class="note">The newest ${A_PAGE}; each is recorded as looked at.</p>
+${listTable(ORDER_COLUMNS, orders, viewer, { nothing: "No order has this subject code." })}
+<p class="more"><a href="${PATH}">Back to all orders</a></p>`,
   };
-}
-
-/** The forms that this order's state has a use for. */
-function formsFor(order: LedgerOrder, path: string, visit: Visit): Html[] {
-  const { state, heldAt, surface } = order;
-  const isParked = state === "parked";
-  const forms: Html[] = [];
-  const add = (name: string, label: string, more: Partial<Parameters<typeof actForm>[0]> = {}) =>
-    forms.push(actForm({ action: `${path}/${name}`, label, ...more }, visit));
-  if (heldAt)
-    add("release", "Release", { reason: "optional", explains: "It goes on, though the lab put it on hold." });
-  if (isParked || state === "failed" || state === "received" || isUnreconciled(order))
-    add("retry", "Try now", {
-      reason: "optional",
-      explains:
-        state === "failed" ? "A new request is made for it." : "It is tried now, from where it stood.",
-    });
-  if (isParked && order.failure?.code.startsWith("ORDER_"))
-    add("override", "Have it done although it matches another", {
-      reason: "required",
-      isDangerous: true,
-      explains:
-        "Only when you know that both orders are meant: it is sent although another order asks for the same container or has its number.",
-    });
-  if (isUnreconciled(order))
-    add("send-again", "It is not at the service: send it again", {
-      reason: "required",
-      isDangerous: true,
-      explains:
-        "Look at the service first. A last check is made; when it finds nothing, the order is sent again.",
-    });
-  if (isParked)
-    add("resolve", "Link it to what you found at the service", {
-      reason: "optional",
-      inputs: html`<label>${surface === "external" ? "Procedure" : "Procedure request"}<input name="number" inputmode="numeric" pattern="[0-9]+" required></label>`,
-    });
-  if (!["completed", "rejected", "cancelled", "failed", "discarded"].includes(state))
-    add("cancel", "Cancel", {
-      reason: "required",
-      isDangerous: true,
-      explains:
-        "At once where nothing has left for the service; else the service is asked, where its cancel call is configured.",
-    });
-  if (isParked || state === "failed" || state === "received")
-    add("discard", "Discard", {
-      reason: "required",
-      isDangerous: true,
-      explains: "It is not carried out, and the lab hears it.",
-    });
-  return forms;
-}
-
-/** The steps of an order, one below the other, with the time between them. */
-function timeline(events: readonly OrderEvent[]): Html {
-  return html`<ol class="timeline">${events.map((event, index) => {
-    const before = events[index - 1];
-    const gap = before && event.at.getTime() - before.at.getTime();
-    return html`<li class="${event.toState ?? ""}">${gap === undefined || gap < 1_000 ? "" : html`<span class="gap">${roundToUnit(gap)} later</span>`}<time datetime="${event.at.toISOString()}">${localTime(event.at)}</time> <span>${describeEvent(event)}</span></li>`;
-  })}</ol>`;
 }

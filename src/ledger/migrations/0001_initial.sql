@@ -464,6 +464,7 @@ create index deliveries_with_bytes on deliveries (created_at) where bytes is not
 create index deliveries_parked on deliveries (connector, id) where state = 'parked';
 create index deliveries_dropped on deliveries (id) where state = 'dropped';
 create index deliveries_created on deliveries (created_at);
+create index deliveries_delivered on deliveries (delivered_at) where delivered_at is not null;
 -- What the lab doesn't have of an order, to find what is sent first. A pending list would be read by each search.
 create index deliveries_lanes on deliveries using gin (order_ids) with (fastupdate = off)
   where state in ('pending', 'parked');

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { OrderState } from "../../core/order-state.ts";
-import { list, run } from "../database.ts";
+import { beginsWith, list, run } from "../database.ts";
 import { parseId } from "../ids.ts";
 import { type LedgerOrder, listOrderRows, ORDER_COLUMNS } from "../orders/row.ts";
 import { WAITS_BEHIND } from "../results/deliveries.ts";
@@ -13,11 +13,13 @@ interface OrderFilter {
   readonly since?: Date | undefined;
   /** Orders before this one, for the next page. */
   readonly beforeId?: number | undefined;
+  /** Only some of these. */
+  readonly ids?: readonly number[] | undefined;
   readonly limit: number;
 }
 
 /**
- * Newest first; $1 text[] states, $2 connector, $3 subject code, $4 since, $5 before id, $6 limit; null for any. Indexes: the
+ * Newest first; $1 text[] states, $2 connector, $3 subject code, $4 since, $5 before id, $6 limit, $7 ids; null for any. Indexes: the
  * primary key, orders_state, orders_connector, orders_subject, orders_received.
  */
 const LIST_ORDERS = `
@@ -28,13 +30,14 @@ select ${ORDER_COLUMNS}
    and ($3::text is null or o.subject_code = $3)
    and ($4::timestamptz is null or o.received_at >= $4)
    and ($5::bigint is null or o.id < $5)
+   and ($7::bigint[] is null or o.id = any ($7))
  order by o.id desc
  limit $6`;
 
 /** Orders, newest first. */
 export function listOrders(pool: pg.Pool, filter: OrderFilter): Promise<LedgerOrder[]> {
-  const { states, connector, subjectCode, since, beforeId, limit } = filter;
-  const values = [states, connector, subjectCode, since, beforeId, limit];
+  const { states, connector, subjectCode, since, beforeId, limit, ids } = filter;
+  const values = [states, connector, subjectCode, since, beforeId, limit, ids];
   return listOrderRows(
     pool,
     LIST_ORDERS,
@@ -58,6 +61,43 @@ export async function findOrders(pool: pg.Pool, word: string): Promise<LedgerOrd
   const id = parseId("o", word);
   const byId = id === undefined ? [] : await listOrderRows(pool, ORDER_BY_ID, [id]);
   return byId.length > 0 ? byId : listOrderRows(pool, ORDERS_BY_NUMBER, [word]);
+}
+
+/**
+ * By order number, container label, control id, or the beginning of a file's name, the newest of each; $1 the word, $2 the pattern of
+ * file names, $3 text[] of connectors, $4 limit. Indexes: orders_placer, order_containers_label, messages_control_id, files_name,
+ * messages (file_id, ordinal), orders (message_id, position).
+ */
+const SEARCH_ORDERS = `
+(select o.id from orders o where o.placer_order_number = $1 order by o.id desc limit $4)
+ union
+(select c.order_id from order_containers c where c.label = $1 order by c.order_id desc limit $4)
+ union
+(select o.id
+   from messages m
+   join orders o on o.message_id = m.id
+  where m.connector = any ($3)
+    and m.message_control_id = $1
+  order by o.id desc
+  limit $4)
+ union
+(select o.id
+   from (select f.id from files f where f.file_name like $2 order by f.id desc limit 100) f
+   join messages m on m.file_id = f.id
+   join orders o on o.message_id = m.id
+  order by o.id desc
+  limit $4)`;
+
+/** Ids of the orders that a word means: an id, an order number, a container's label, a control id or the beginning of a file's name. */
+export async function searchOrders(
+  pool: pg.Pool,
+  word: string,
+  { connectors, limit }: { readonly connectors: readonly string[]; readonly limit: number },
+): Promise<number[]> {
+  const id = parseId("o", word);
+  if (id !== undefined) return [id];
+  const rows = await list<{ id: number }>(pool, SEARCH_ORDERS, [word, beginsWith(word), connectors, limit]);
+  return rows.map((row) => row.id);
 }
 
 /**
@@ -257,11 +297,13 @@ export interface DeliveryFilter {
   readonly connector?: string | undefined;
   readonly orderId?: number | undefined;
   readonly since?: Date | undefined;
+  /** Results before this one, for the next page. */
+  readonly beforeId?: number | undefined;
   readonly limit: number;
 }
 
 /**
- * Newest first; $1 state, $2 connector, $3 order id, $4 since, $5 limit; null for any. Indexes: the primary key,
+ * Newest first; $1 state, $2 connector, $3 order id, $4 since, $5 limit, $6 before id; null for any. Indexes: the primary key,
  * deliveries_pending, deliveries_parked, deliveries_dropped, deliveries_created, deliveries (connector, file_name).
  */
 const LIST_DELIVERIES = `
@@ -271,15 +313,16 @@ select ${DELIVERY}
    and ($2::text is null or d.connector = $2)
    and ($3::bigint is null or d.id = any (${deliveriesOf("$3")}))
    and ($4::timestamptz is null or d.created_at >= $4)
+   and ($6::bigint is null or d.id < $6)
  order by d.id desc
  limit $5`;
 
 /** Results, sent or not, newest first. */
 export function listDeliveries(
   pool: pg.Pool,
-  { state, connector, orderId, since, limit }: DeliveryFilter,
+  { state, connector, orderId, since, limit, beforeId }: DeliveryFilter,
 ): Promise<DeliveryView[]> {
-  const values = [state, connector, orderId, since, limit];
+  const values = [state, connector, orderId, since, limit, beforeId];
   return list<DeliveryView>(
     pool,
     LIST_DELIVERIES,

@@ -39,7 +39,16 @@ export function withPages(
     const config = loadConfig(configFile, { env: ENV, profileSchema });
     const acts = createActs({ pool, config, withService: () => Promise.reject(new Error("no service")) });
     const connectors = config.connectors.map(({ name }) => name);
-    const records = { pool, acts, connectors, doesParkedBlock: false };
+    const { facilityIdByCode, refills: tankLimits } = config;
+    const records = {
+      pool,
+      acts,
+      connectors,
+      doesParkedBlock: false,
+      queues: undefined,
+      tankLimits,
+      facilityIdByCode,
+    };
     await withConsole({ settings: { users: USERS }, deps: { records, ...deps } }, async ({ url }) => {
       const [operator, viewer] = await Promise.all(USERS.map(({ token }) => signIn(url, token)));
       if (operator && viewer) await test({ lab, pool, operator, viewer });

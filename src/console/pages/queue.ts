@@ -1,0 +1,133 @@
+import { asFailure } from "../../core/failures.ts";
+import { type JobView, QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
+import { formatId } from "../../ledger/ids.ts";
+import { countQueueWork, findPausedQueues, pauseQueue, resumeQueue } from "../../ledger/operator/queues.ts";
+import { listOpenDeliveries, listWaitingOrders } from "../../ledger/operator/views.ts";
+import { isWorkerThere } from "../../ledger/workers/roster.ts";
+import { DELIVERY_COLUMNS } from "../../operator/order-columns.ts";
+import {
+  JOB_COLUMNS,
+  nameJobs,
+  ORPHANED_COLUMNS,
+  QUEUE_COLUMNS,
+  type QueueView,
+  WAITING_COLUMNS,
+} from "../../operator/queue-columns.ts";
+import { askOrphaned } from "../ask.ts";
+import { actForm, listTable, section } from "../components.ts";
+import type { ConsoleDeps, Records } from "../deps.ts";
+import { type Html, html } from "../html.ts";
+import type { Page } from "../layout.ts";
+import { hintForOrphaned } from "../orphaned.ts";
+import type { Site, Visit } from "../site.ts";
+
+const PATH = "/queue";
+const LINES = 50;
+
+/** What each queue has to do, what waits, and pausing. */
+export function addQueuePage(site: Site, deps: ConsoleDeps, records: Records): void {
+  site.page(PATH, (visit) => queuePage(visit, deps, records));
+  for (const name of ["pause", "resume"] as const) {
+    site.form(`${PATH}/${name}`, async ({ form, act }) => {
+      const queue = QUEUE_NAMES.find((each) => each === form.get("queue"));
+      if (queue === undefined) return undefined;
+      const isDone = await (name === "pause" ? pauseQueue : resumeQueue)(records.pool, queue, act);
+      return { to: PATH, notice: { isDone, lines: [describe(name, queue, isDone)] } };
+    });
+  }
+}
+
+function describe(name: "pause" | "resume", queue: QueueName, isDone: boolean): string {
+  if (name === "pause")
+    return isDone
+      ? `Queue ${queue} is paused: nothing new is handed to it.`
+      : `Queue ${queue} was paused before.`;
+  return isDone ? `Queue ${queue} goes on.` : `Queue ${queue} was not paused.`;
+}
+
+/** What a queue is for, in words. */
+const MEANINGS: Readonly<Record<QueueName, string>> = {
+  submit: "Orders go to the service.",
+  track: "The service is asked how orders stand.",
+  deliver: "Results go to the lab.",
+};
+
+async function queuePage(visit: Visit, deps: ConsoleDeps, records: Records): Promise<Page> {
+  const { pool } = records;
+  const { viewer } = visit;
+  const [bullmq, work, paused, waiting, deliveries, isDaemonThere, orphaned = []] = await Promise.all([
+    askQueues(records),
+    countQueueWork(pool),
+    findPausedQueues(pool),
+    listWaitingOrders(pool, LINES),
+    listOpenDeliveries(pool, LINES),
+    isWorkerThere(pool),
+    askOrphaned(deps),
+  ]);
+  const jobs = await nameJobs(bullmq.jobs.slice(0, LINES), records);
+  const queues = QUEUE_NAMES.map((queue): QueueView => {
+    const counts = bullmq.counts?.[queue] ?? null;
+    return { queue, isPaused: paused.has(queue), ledger: work[queue], bullmq: counts };
+  });
+  const columns = records.queues ? QUEUE_COLUMNS : QUEUE_COLUMNS.filter(({ key }) => key !== "bullmq");
+  const cut = (rows: readonly unknown[]) =>
+    rows.length < LINES ? "" : html`<p class="note">The first ${LINES}.</p>`;
+  return {
+    title: "Queue",
+    section: PATH,
+    isLive: true,
+    body: html`
+<h1>Queue</h1>
+${isDaemonThere ? "" : html`<p class="banner bad">No daemon works on this ledger right now.</p>`}
+${bullmq.trouble === undefined ? "" : html`<p class="banner bad">${bullmq.trouble}</p>`}
+${listTable(columns, queues, viewer, { nothing: "" })}
+<div class="acts">${queues.map(({ queue, isPaused }) => pauseForm(queue, isPaused, visit))}</div>
+${section("Orders that wait", html`${listTable(WAITING_COLUMNS, waiting, viewer, { nothing: "No order waits.", ...(visit.mayAct ? { before: tryNow(visit, (order: { id: number }) => `/orders/${formatId("o", order.id)}/retry`) } : {}) })}${cut(waiting)}`)}
+${section("Results that the lab doesn't have", html`${listTable(DELIVERY_COLUMNS, deliveries, viewer, { nothing: "The lab has all results.", ...(visit.mayAct ? { before: tryNow(visit, (result: { deliveryId: string }) => `/results/${result.deliveryId}/retry`) } : {}) })}${cut(deliveries)}`)}
+${orphaned.length === 0 ? "" : section("Connectors that are not configured", html`${listTable(ORPHANED_COLUMNS, orphaned, viewer, { nothing: "" })}${orphaned.map((each) => html`<p class="note">${hintForOrphaned(each)}</p>`)}`)}
+${records.queues ? section("Handed over to the workers", listTable(JOB_COLUMNS, jobs, viewer, { nothing: "Nothing right now." })) : ""}`,
+  };
+}
+
+/** A button before each row. */
+function tryNow<Row>(visit: Visit, actionOf: (row: Row) => string) {
+  return {
+    title: "",
+    cell: (row: Row): Html => actForm({ action: actionOf(row), label: "Try now" }, visit),
+  };
+}
+
+function pauseForm(queue: QueueName, isPaused: boolean, visit: Visit): Html {
+  const name = isPaused ? "resume" : "pause";
+  return actForm(
+    {
+      ...{
+        action: `${PATH}/${name}`,
+        label: isPaused ? `Resume ${queue}` : `Pause ${queue}`,
+        reason: "optional",
+      },
+      explains: `${MEANINGS[queue]} ${isPaused ? "They do again." : "Nothing new is handed over until it is resumed; intake goes on."}`,
+      fields: { queue },
+    },
+    visit,
+  );
+}
+
+/** What BullMQ has; its server may be away while the ledger answers. */
+async function askQueues({ queues }: Records): Promise<{
+  readonly counts?: Record<QueueName, Record<string, number>>;
+  readonly jobs: readonly JobView[];
+  readonly trouble?: string;
+}> {
+  if (queues === undefined) return { jobs: [] };
+  try {
+    const [counts, jobs] = await Promise.all([
+      queues.counts(),
+      Promise.all(QUEUE_NAMES.map((name) => queues.list(name, LINES))),
+    ]);
+    return { counts, jobs: jobs.flat() };
+  } catch (error) {
+    const { message, code } = asFailure(error);
+    return { jobs: [], trouble: `${message} (${code})` };
+  }
+}

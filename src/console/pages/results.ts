@@ -1,0 +1,147 @@
+import { formatId, parseId } from "../../ledger/ids.ts";
+import { recordAudit } from "../../ledger/operator/audit.ts";
+import {
+  DELIVERY_STATES,
+  type DeliveryDetails,
+  type DeliveryFilter,
+  findDelivery,
+  findOrders,
+  listDeliveries,
+} from "../../ledger/operator/views.ts";
+import { findBytes } from "../../ledger/results/resend.ts";
+import type { ResultAct } from "../../operator/acts.ts";
+import type { Paint } from "../../operator/column.ts";
+import { resultText } from "../../operator/kept-text.ts";
+import { DELIVERY_COLUMNS, DELIVERY_DETAILS } from "../../operator/order-columns.ts";
+import { cleanLines } from "../../operator/text.ts";
+import { actForm, age, badge, details, listTable, nextPage, options, section } from "../components.ts";
+import type { Records } from "../deps.ts";
+import { type Html, html } from "../html.ts";
+import type { Page } from "../layout.ts";
+import type { Site, Visit } from "../site.ts";
+
+const A_PAGE = 50;
+const PATH = "/results";
+
+/** The results for the lab: the list, the page of one, and what can be done to it. */
+export function addResultPages(site: Site, records: Records): void {
+  const { pool, acts } = records;
+  const find = async ({ params: { id = "" } }: Visit) => {
+    const number = parseId("d", id);
+    return number === undefined ? undefined : findDelivery(pool, number);
+  };
+  site.page(PATH, (visit) => listPage(visit, records));
+  site.page(`${PATH}/:id`, async (visit) => {
+    const result = await find(visit);
+    return result && resultPage(result, visit, records);
+  });
+  site.form(`${PATH}/:id/show`, async (submission) => {
+    const result = await find(submission);
+    if (!result) return undefined;
+    await recordAudit(pool, submission.act, "show-phi", [{ target: result.deliveryId }]);
+    return resultPage(result, submission, records);
+  });
+  for (const name of ACTS) {
+    site.form(`${PATH}/:id/${name}`, async (submission) => {
+      const result = await find(submission);
+      if (!result) return undefined;
+      const { deliveryId } = result;
+      const [isDone, words] = await acts.result(name, result, submission.act);
+      return { to: `${PATH}/${deliveryId}`, notice: { isDone, lines: [`${deliveryId} ${words}`] } };
+    });
+  }
+}
+
+const ACTS: readonly ResultAct[] = ["retry", "drop", "resend"];
+
+async function listPage({ query, viewer }: Visit, { pool, connectors }: Records): Promise<Page> {
+  const state = DELIVERY_STATES.find((each) => each === query.get("state"));
+  const connector = query.get("connector") || undefined;
+  const word = query.get("order")?.trim() ?? "";
+  const [order] = word === "" ? [] : await findOrders(pool, word);
+  const filter: DeliveryFilter = {
+    ...{ state, connector, orderId: order?.id, limit: A_PAGE + 1 },
+    beforeId: parseId("d", query.get("before") ?? ""),
+  };
+  const found = word !== "" && order === undefined ? [] : await listDeliveries(pool, filter);
+  const results = found.slice(0, A_PAGE);
+  const last = results.at(-1);
+  return {
+    title: "Results",
+    section: PATH,
+    isLive: true,
+    body: html`
+<h1>Results for the lab</h1>
+<form class="filter" data-auto>
+  <label>Order number or id<input type="search" name="order" value="${word}"></label>
+  <label>State<select name="state">${options(DELIVERY_STATES, state)}</select></label>
+  <label>Connector<select name="connector">${options(connectors, connector)}</select></label>
+  <button class="small">Find</button>
+</form>
+${order ? html`<p class="note">About order <a href="/orders/${formatId("o", order.id)}">${formatId("o", order.id)}</a>.</p>` : ""}
+${listTable(DELIVERY_COLUMNS, results, viewer, { nothing: "No results." })}
+${found.length > A_PAGE && last ? nextPage(query, PATH, last.deliveryId) : ""}`,
+  };
+}
+
+const PAINTS: Readonly<Record<DeliveryDetails["state"], Paint>> = {
+  pending: "yellow",
+  delivered: "green",
+  parked: "red",
+  dropped: "dim",
+};
+
+async function resultPage(result: DeliveryDetails, visit: Visit, { pool }: Records): Promise<Page> {
+  const { deliveryId, state, failure, orderIds, deliveredAt, waitsBehind } = result;
+  const { viewer } = visit;
+  const bytes = viewer.mayShowPhi ? await findBytes(pool, parseId("d", deliveryId) ?? 0) : undefined;
+  const facts = DELIVERY_DETAILS.filter(({ key }) => key !== "orderIds");
+  return {
+    title: deliveryId,
+    section: PATH,
+    isLive: !viewer.mayShowPhi,
+    body: html`
+<div class="title"><h1>Result ${deliveryId}</h1>${badge(state, PAINTS[state])}${deliveredAt === undefined ? "" : html`<span class="note">the lab has it, ${age(deliveredAt, viewer)}</span>`}</div>
+${failure ? html`<p class="why"><strong>Last error:</strong> ${failure.text} <code>${failure.code}</code></p>` : ""}
+${waitsBehind === undefined ? "" : html`<p class="why">It waits for <a href="${PATH}/${waitsBehind}">${waitsBehind}</a>, an earlier result of the same order.</p>`}
+<div class="acts">${formsFor(result, visit)}</div>
+<div class="columns">
+<section><h2>The result</h2>${details(facts, result, viewer)}</section>
+<section><h2>What it is about</h2>${orderIds.length === 0 ? html`<p>A message as a whole.</p>` : html`<ul class="plain">${orderIds.map((id) => html`<li><a href="/orders/${id}">Order ${id}</a></li>`)}</ul>`}</section>
+</div>
+${section("Text", textOf(result, bytes, visit))}`,
+  };
+}
+
+function textOf({ sizeBytes, deliveryId }: DeliveryDetails, bytes: Buffer | undefined, visit: Visit): Html {
+  if (sizeBytes === undefined) return html`<p class="nothing">It is not kept.</p>`;
+  if (bytes !== undefined) return html`<pre>${cleanLines(resultText(bytes)).join("\n")}</pre>`;
+  const form = { action: `${PATH}/${deliveryId}/show`, label: "Show the text (is recorded)" };
+  return html`<p class="nothing">Hidden, since it may name a patient.</p>${visit.mayAct ? html`<div class="acts">${actForm(form, visit)}</div>` : ""}`;
+}
+
+/** The forms that the state of a result has a use for. */
+function formsFor({ deliveryId, state }: DeliveryDetails, visit: Visit): Html[] {
+  const action = (name: ResultAct) => `${PATH}/${deliveryId}/${name}`;
+  if (state === "delivered")
+    return [
+      actForm(
+        {
+          ...{ action: action("resend"), label: "Send it again", reason: "optional" },
+          explains: "With the name and the bytes that it had.",
+        },
+        visit,
+      ),
+    ];
+  if (state === "dropped") return [];
+  return [
+    actForm({ action: action("retry"), label: "Try now", reason: "optional" }, visit),
+    actForm(
+      {
+        ...{ action: action("drop"), label: "Give it up", reason: "required", isDangerous: true },
+        explains: "The lab never gets it; later results of the same orders go on.",
+      },
+      visit,
+    ),
+  ];
+}

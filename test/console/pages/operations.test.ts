@@ -1,0 +1,115 @@
+import { expect, test } from "vitest";
+import { csvMessage } from "../../cli/with-lab.ts";
+import { withPages, wordsOf } from "./with-pages.ts";
+
+test("the queue's page says what waits, and pauses and resumes a queue by name", () =>
+  withPages(async ({ lab, operator, viewer, pool }) => {
+    await lab.take("bench", [csvMessage(1)]);
+    const page = wordsOf(await operator.open("/queue"));
+    expect(page).toContain("No daemon works on this ledger right now.");
+    expect(page).toContain("C-1");
+    expect(wordsOf(await operator.send("/queue/pause", { queue: "submit", reason: "upgrade" }))).toContain(
+      "Queue submit is paused",
+    );
+    expect(wordsOf(await operator.open("/queue"))).toContain("Resume submit");
+    await viewer.open("/queue");
+    await viewer.send("/queue/resume", { queue: "submit" });
+    await operator.send("/queue/resume", { queue: "submit" }, "another token");
+    expect((await pool.query("select queue from paused_queues")).rows).toEqual([{ queue: "submit" }]);
+    await operator.send("/queue/resume", { queue: "submit" });
+    expect((await pool.query("select actor, action, target from audit order by id")).rows).toEqual([
+      { actor: "erika (console)", action: "pause", target: "submit" },
+      { actor: "erika (console)", action: "resume", target: "submit" },
+    ]);
+    expect(wordsOf(await operator.send("/queue/pause", { queue: "none" }))).toContain("Not found");
+  }));
+
+test("a task is done with a reason, which is kept, and without one it stays", () =>
+  withPages(async ({ lab, operator, viewer, pool }) => {
+    await lab.take("bench", [csvMessage(1)]);
+    await pool.query("insert into tasks (order_id, kind, text) values (1, 'cancel', 'ring <b>them</b>')");
+    const page = await operator.open("/tasks");
+    expect(page).toContain('href="/orders/o1"');
+    expect(page).not.toContain("<b>them");
+    await operator.send("/tasks/k1/done");
+    await viewer.open("/tasks");
+    await viewer.send("/tasks/k1/done", { reason: "x" });
+    expect((await pool.query("select closed_by from tasks")).rows).toEqual([{ closed_by: null }]);
+    expect(wordsOf(await operator.send("/tasks/k1/done", { reason: "they rang" }))).toContain("k1 is done");
+    expect((await pool.query("select closed_by from tasks")).rows).toEqual([
+      { closed_by: "erika (console)" },
+    ]);
+    expect(wordsOf(await operator.open("/tasks"))).toContain("No task is open.");
+  }));
+
+test("where a file of a task lies is not shown in the list, since it may name a patient", () =>
+  withPages(async ({ operator, pool }) => {
+    await pool.query(
+      `insert into files (connector, file_name, sha256, size_bytes, status) values ('bench', 'a.csv', 'x', 1, 'taken')`,
+    );
+    await pool.query(
+      "insert into archived_files (file_id, path, size_bytes, modified) values (1, '/in/Quersack.csv', 1, '1')",
+    );
+    await pool.query("insert into tasks (file_id, kind, text) values (1, 'late_write', 'was written to')");
+    const page = await operator.open("/tasks");
+    expect(page).toContain('href="/files/f1"');
+    expect(page).not.toContain("Quersack");
+  }));
+
+test("a worker is drained with a reason, under the name of who did it", () =>
+  withPages(async ({ operator, pool }) => {
+    await pool.query(
+      `insert into workers (id, name, host, pid, version, roles, connectors) values (7, 'north', 'h', 1, '1', '{worker}', '{}')`,
+    );
+    expect(wordsOf(await operator.open("/workers"))).toContain("Have north (w7) end");
+    expect(wordsOf(await operator.send("/workers/w7/drain"))).toContain("Say why");
+    expect(wordsOf(await operator.send("/workers/w7/drain", { reason: "upgrade" }))).toContain("w7 finishes");
+    expect((await pool.query("select drain_at is not null as is_asked from workers")).rows).toEqual([
+      { is_asked: true },
+    ]);
+    expect((await pool.query("select actor, action, target from audit")).rows).toEqual([
+      { actor: "erika (console)", action: "drain-worker", target: "w7" },
+    ]);
+  }));
+
+test("tanks and refills are shown, by facility", () =>
+  withPages(async ({ operator, pool }) => {
+    await pool.query("insert into refill_subscriptions values (12, 'NORTH', 'request')");
+    await pool.query("insert into tanks (facility_id, storage_id, name) values (12, 3, 'Dewar <3>')");
+    const page = await operator.open("/refills");
+    expect(wordsOf(page)).toContain("Dewar <3>");
+    expect(wordsOf(page)).toContain("No refills are followed");
+    expect(wordsOf(await operator.open("/refills?facility=SOUTH"))).toContain("No tanks.");
+  }));
+
+test("the overview shows each connector's day, the service and the charts, and leads to the pages where one acts", () =>
+  withPages(
+    async ({ lab, operator, pool }) => {
+      await lab.take("bench", [csvMessage(1), csvMessage(2, { container_label: "" })]);
+      await pool.query("update orders set state = 'parked', failure_code = 'SUBMIT_UNCERTAIN'");
+      const page = await operator.open("/");
+      expect(page).toContain('href="/orders?state=parked"');
+      expect(page).toMatch(/<desc[^>]*>2 in all, at most \d in one minute\.<\/desc>/);
+      const words = wordsOf(page);
+      expect(words).toMatch(/bench ✓ looks for files now 2 1 0/);
+      expect(words).toContain("✗ not called");
+      expect(words).toContain("the service is away");
+    },
+    {
+      deps: {
+        connectors: () => [
+          {
+            ...{ connector: "bench", type: "csv-drop", isTaking: true },
+            trouble: undefined,
+            isLabAway: false,
+          },
+        ],
+        service: () => ({
+          baseUrl: "http://127.0.0.1:9",
+          breaker: "open",
+          opening: { since: new Date(), text: "the service is away", nextTryAt: new Date() },
+          ...{ tokenLifeMs: undefined, maxRequestsPerSecond: 5, callsAtOnce: 2, calls: 7 },
+        }),
+      },
+    },
+  ));

@@ -1,0 +1,81 @@
+import type pg from "pg";
+import { expect, test } from "vitest";
+import { csvMessage, PATIENT } from "../../cli/with-lab.ts";
+import { withPages, wordsOf } from "./with-pages.ts";
+
+/** A result about order 1 that the lab has, one that is parked, and one that waits for it. */
+const RESULTS = `
+insert into deliveries (connector, file_name, bytes, state, order_ids, delivered_at, failure_code, failure_text)
+values ('bench', 'a.csv', '${PATIENT.lastName};<script>x', 'delivered', '{1}', now(), null, null),
+       ('bench', 'b.csv', 'b', 'parked', '{1}', null, 'FILE_SYSTEM_ERROR', 'the disk is full'),
+       ('lims', 'c.hl7', 'c', 'pending', '{1}', null, null, null)`;
+
+async function fill(pool: pg.Pool): Promise<void> {
+  await pool.query(RESULTS);
+}
+
+test("the list of results has filters, and pages by key", () =>
+  withPages(async ({ lab, operator, pool }) => {
+    await lab.take("bench", [csvMessage(1)]);
+    await fill(pool);
+    const found = async (query: string) =>
+      [...(await operator.open(`/results?${query}`)).matchAll(/href="\/results\/(d\d+)"/g)].map(
+        ([, id]) => id,
+      );
+    expect(await found("")).toEqual(["d3", "d2", "d1"]);
+    expect(await found("state=parked")).toEqual(["d2"]);
+    expect(await found("connector=lims")).toEqual(["d3"]);
+    expect(await found("before=d2")).toEqual(["d1"]);
+    expect(await found("order=nobody")).toEqual([]);
+  }));
+
+test("a result's text is hidden until somebody who may act asks, which is recorded", () =>
+  withPages(async ({ lab, operator, viewer, pool }) => {
+    await lab.take("bench", [csvMessage(1)]);
+    await fill(pool);
+    for (const page of [await operator.open("/results/d1"), await viewer.open("/results/d1")])
+      expect(page).not.toContain(PATIENT.lastName);
+    expect(await viewer.send("/results/d1/show")).not.toContain(PATIENT.lastName);
+    const shown = await operator.send("/results/d1/show");
+    expect(shown).toContain(PATIENT.lastName);
+    expect(shown).not.toContain("<script>x");
+    expect((await pool.query("select actor, action, target from audit")).rows).toEqual([
+      { actor: "erika (console)", action: "show-phi", target: "d1" },
+    ]);
+  }));
+
+test("a result is sent again, tried now or given up, and the audit has who did it", () =>
+  withPages(async ({ lab, operator, pool }) => {
+    await lab.take("bench", [csvMessage(1)]);
+    await fill(pool);
+    expect(wordsOf(await operator.open("/results/d3"))).toContain("It waits for d2");
+    expect(wordsOf(await operator.send("/results/d1/resend", { reason: "lost" }))).toContain(
+      "d1 is sent again as a.csv",
+    );
+    await operator.send("/results/d2/retry");
+    expect(wordsOf(await operator.send("/results/d3/drop", { reason: "told by phone" }))).toContain(
+      "d3 is given up",
+    );
+    expect(
+      (await pool.query("select state from deliveries order by id")).rows.map((row) => row.state),
+    ).toEqual([...["pending", "pending", "dropped"]]);
+    expect((await pool.query("select actor, action, target from audit order by id")).rows).toEqual([
+      { actor: "erika (console)", action: "resend", target: "d1" },
+      { actor: "erika (console)", action: "retry", target: "d2" },
+      { actor: "erika (console)", action: "remove", target: "d3" },
+    ]);
+  }));
+
+test("what cannot be done to a result changes nothing and is said", () =>
+  withPages(async ({ lab, operator, viewer, pool }) => {
+    await lab.take("bench", [csvMessage(1)]);
+    await fill(pool);
+    await operator.open("/results/d1");
+    expect(wordsOf(await operator.send("/results/d1/drop", { reason: "x" }))).toContain("can't be given up");
+    await operator.send("/results/d2/drop", { reason: "x" }, "another token");
+    await viewer.open("/results/d2");
+    await viewer.send("/results/d2/drop", { reason: "x" });
+    expect((await pool.query("select state from deliveries where id = 2")).rows).toEqual([
+      { state: "parked" },
+    ]);
+  }));
