@@ -30,5 +30,5 @@ export function barChart({ id, title, values, per, ends: [from, to], tone }: Cha
   const said = sum === 0 ? "None." : `${sum} in all, at most ${most} in one ${per}.`;
   return html`<figure class="chart"><figcaption>${title} <strong>${sum}</strong></figcaption>
 <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id}-title ${id}-desc" class="${tone}"><title id="${id}-title">${title}, by ${per}, from ${from} to ${to}</title><desc id="${id}-desc">${said}</desc><line x1="0" x2="${WIDTH}" y1="${HEIGHT}" y2="${HEIGHT}"/>${bars}</svg>
-<div class="ends"><span>${from}</span><span>${most > 0 ? `most ${most} in a ${per}` : ""}</span><span>${to}</span></div></figure>`;
+<div class="ends"><span>${from}</span><span>${most > 0 ? `most ${most} in one ${per}` : ""}</span><span>${to}</span></div></figure>`;
 }

@@ -26,6 +26,8 @@ const NEEDS = {
   mllp_send: () => findProgram("mllp_send") !== undefined,
   /** A pooler for PostgreSQL, of Debian's package of that name. */
   pgbouncer: () => findProgram("pgbouncer") !== undefined,
+  /** A browser, of Debian's package of that name. */
+  chromium: () => findProgram("chromium") !== undefined,
   /** A converter of character sets of another project, which comes with the C library. */
   iconv: () => findProgram("iconv") !== undefined,
   /** A limit for a process that runs, of Debian's package util-linux. */

@@ -143,13 +143,13 @@ ${section("Timeline", timeline(events))}
 </div>
 ${tasks.length === 0 ? "" : section("For a person to do", listTable(TASK_COLUMNS, tasks, viewer, { nothing: "" }))}
 ${section("Results for the lab", html`${listTable(DELIVERY_COLUMNS, deliveries, viewer, { nothing: "Nothing yet." })}${deliveries.some(isSent) ? html`<div class="acts">${resendForm(path, visit)}</div>` : ""}`)}
-${sent === undefined ? "" : section("Sent to the service", html`<pre>${JSON.stringify(hideBody(sent, viewer.mayShowPhi), null, 2)}</pre>`)}
+${sent === undefined ? "" : section("Sent to the service", html`<pre tabindex="0">${JSON.stringify(hideBody(sent, viewer.mayShowPhi), null, 2)}</pre>`)}
 ${
   answers.length === 0
     ? ""
     : section(
         "Answers of the service",
-        html`<ul class="plain">${answers.map((answer) => html`<li>${localTime(answer.firstAt)} ${answer.method} ${answer.route}: status ${answer.status}, taken as <code>${answer.failureCode}</code>${answer.times > 1 ? html`, ${answer.times} times` : ""}${viewer.mayShowPhi && answer.body ? html`<pre>${answer.body.reveal()}</pre>` : ""}</li>`)}</ul>`,
+        html`<ul class="plain">${answers.map((answer) => html`<li>${localTime(answer.firstAt)} ${answer.method} ${answer.route}: status ${answer.status}, taken as <code>${answer.failureCode}</code>${answer.times > 1 ? html`, ${answer.times} times` : ""}${viewer.mayShowPhi && answer.body ? html`<pre tabindex="0">${answer.body.reveal()}</pre>` : ""}</li>`)}</ul>`,
       )
 }`,
   };

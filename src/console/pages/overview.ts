@@ -43,7 +43,7 @@ export function attentionList(items: readonly Attention[], nowMs: number): Html 
   return html`<ul class="attention" aria-label="What somebody should know">${items.map(
     ({ level, what, since, hint, command }) => {
       const [sign, tone, meaning] = SIGNS[level];
-      return html`<li class="${level}"><span class="sign ${tone}" title="${meaning}">${sign}<span class="unseen">${meaning}: </span></span><div><div class="what">${what}${since === null ? "" : html` <span class="note">${relativeTime(new Date(since), nowMs)}</span>`}</div>${hint === null ? "" : html`<div class="note">${withCommands(hint)}</div>`}${command === null ? "" : whereToAct(command)}</div></li>`;
+      return html`<li class="${level}"><span class="sign ${tone}" title="${meaning}">${sign}<span class="unseen">${meaning}: </span></span><div class="grow"><div class="what">${what}${since === null ? "" : html` <span class="note">${relativeTime(new Date(since), nowMs)}</span>`}</div>${hint === null ? "" : html`<div class="note">${withCommands(hint)}</div>`}${command === null ? "" : whereToAct(command)}</div></li>`;
     },
   )}</ul>`;
 }

@@ -1,0 +1,192 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type pg from "pg";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { openConsole } from "../../src/app/console.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { eventually } from "../support/eventually.ts";
+import { labCsv, omlO33 } from "../support/lab-messages.ts";
+import { findProgram, machineHas } from "../support/needs.ts";
+import { type Site, withSite } from "../support/with-daemon.ts";
+import { silent } from "../support/with-ledger.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TOKEN = "a-token-for-the-browser";
+const CONFIG = {
+  console: { port: 0, users: { erika: { token: TOKEN, role: "operator" } } },
+  service: { maxRequestsPerSecond: 200 },
+};
+
+/** A daemon that has done some orders, with one that is parked and a message that waits for a code, and its console. */
+function withBusyConsole(test: (url: string, site: Site) => Promise<void>): Promise<void> {
+  return withSite({ config: CONFIG }, async (site) => {
+    const daemon = await site.start();
+    const console = await openConsole(daemon, { version: "0", logger: silent, clock: systemClock });
+    try {
+      await site.drop("hl7", "one.hl7", omlO33({ number: "A-1", labels: ["V-1"] }));
+      await site.drop("csv", "day.csv", labCsv([{ number: "B-1" }, { number: "B-2", facility: "WEST" }]));
+      await site.waitForOrders(2);
+      await site.drop(
+        "hl7",
+        "two.hl7",
+        omlO33({ number: "C-1", operation: "CRYO-RETRIEVE", labels: ["NONE"] }),
+      );
+      await site.waitForOrders(3, ["completed", "parked"]);
+      await eventually(async () => (await site.results("csv")).size > 0);
+      await test(console.url, site);
+    } finally {
+      await console.close();
+    }
+  });
+}
+
+/** A browser of the machine for the time of the test. */
+async function withBrowser(test: (browser: Browser) => Promise<void>): Promise<void> {
+  const executablePath = findProgram("chromium") ?? "chromium";
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  try {
+    await test(browser);
+  } finally {
+    await browser.close();
+  }
+}
+
+/** Signs in, and notes what the browser asks for and complains about. */
+async function signIn(context: BrowserContext, url: string, notes: string[]): Promise<Page> {
+  const page = await context.newPage();
+  await page.goto(`${url}/login`);
+  page.on("pageerror", (error) => notes.push(error.message));
+  page.on("console", (message) => message.type() === "error" && notes.push(message.text()));
+  page.on("request", (request) => {
+    if (!/^data:/.test(request.url()) && new URL(request.url()).origin !== url) notes.push(request.url());
+  });
+  await page.fill("#token", TOKEN);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`${url}/`);
+  return page;
+}
+
+/** The addresses of the menu. */
+const menuOf = (page: Page) =>
+  page.$$eval("header nav a", (links) => links.map((link) => link.getAttribute("href") ?? ""));
+
+/** The first record of a list. */
+const firstOf = (page: Page) =>
+  page.$$eval("main tbody a[href]", (links) => links.map((link) => link.getAttribute("href") ?? "")[0]);
+
+/** What axe-core finds on the page as it is. */
+function findings(page: Page, tags: readonly string[], type: "tag" | "rule"): Promise<string[]> {
+  const options = JSON.stringify({ runOnly: { type, values: tags } });
+  return page.evaluate(
+    `axe.run(${options}).then(({ violations }) => violations.map(({ id, nodes }) => id + " " + nodes[0].target))`,
+  );
+}
+
+const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+
+describe.runIf(machineHas("chromium"))("the console in a browser", () => {
+  test("every page of the menu and the first record of each list can be read by everybody, in light and dark and on a phone", () =>
+    withBusyConsole((url) =>
+      withBrowser(async (browser) => {
+        const notes: string[] = [];
+        // axe-core is put into the page, which its policy would refuse.
+        const context = await browser.newContext({ bypassCSP: true, colorScheme: "light" });
+        const page = await signIn(context, url, notes);
+        const found: string[] = [];
+        const look = async (path: string) => {
+          const answer = await page.goto(url + path);
+          if (answer?.status() !== 200) found.push(`${path}: status ${answer?.status()}`);
+          await page.evaluate(AXE);
+          const add = (what: readonly string[]) => found.push(...what.map((each) => `${path}: ${each}`));
+          add(await findings(page, WCAG, "tag"));
+          await page.emulateMedia({ colorScheme: "dark" });
+          add(await findings(page, ["color-contrast"], "rule"));
+          await page.setViewportSize({ width: 375, height: 800 });
+          const width = await page.evaluate("document.documentElement.scrollWidth");
+          if (width !== 375) add([`is ${width} wide on a phone`]);
+          await page.setViewportSize({ width: 1280, height: 800 });
+          await page.emulateMedia({ colorScheme: "light" });
+        };
+        const records = new Set<string>();
+        for (const path of await menuOf(page)) {
+          await look(path);
+          const first = await firstOf(page);
+          if (path !== "/" && first !== undefined) records.add(first);
+        }
+        for (const path of records) await look(path);
+        expect(found).toEqual([]);
+        expect(notes).toEqual([]);
+        expect([...records].map((path) => path.split("/")[1]).sort()).toEqual(
+          expect.arrayContaining(["files", "messages", "orders", "results"]),
+        );
+      }),
+    ));
+
+  test("a person acts, and the audit names them", () =>
+    withBusyConsole((url, { pool }) =>
+      withBrowser(async (browser) => {
+        const notes: string[] = [];
+        const page = await signIn(await browser.newContext(), url, notes);
+        await page.click('main a:has-text("To the orders")');
+        await page.click("main tbody a >> nth=0");
+        await page.click('summary:has-text("Try now")');
+        await page.fill('details[open] input[name="reason"]', "the label was corrected");
+        await page.click('details[open] button:has-text("Try now")');
+        await page.waitForSelector('.banner:has-text("will be tried again")');
+
+        await page.goto(`${url}/messages`);
+        await page.click('button:has-text("Release")');
+        await page.waitForSelector(".banner");
+
+        await page.goto(`${url}/results?state=delivered`);
+        await page.click("main tbody a >> nth=0");
+        await page.click('summary:has-text("Send it again")');
+        await page.click('details[open] button:has-text("Send it again")');
+        await page.waitForSelector('.banner:has-text("is sent again")');
+
+        await page.goto(`${url}/workers`);
+        await page.click('summary:has-text("end")');
+        await page.fill('details[open] input[name="reason"]', "upgrade");
+        await page.click("details[open] button");
+        await page.waitForSelector('.banner:has-text("finishes what it has in hand")');
+
+        expect(await audited(pool)).toEqual(["retry", "release", "resend", "drain-worker"]);
+        const { rows } = await pool.query("select drain_at is not null as is_asked from workers");
+        expect(rows).toEqual([{ is_asked: true }]);
+        expect(notes).toEqual([]);
+      }),
+    ));
+
+  test("the menu and a page's forms are reached and used by the keyboard alone", () =>
+    withBusyConsole((url) =>
+      withBrowser(async (browser) => {
+        const page = await signIn(await browser.newContext(), url, []);
+        await page.goto(`${url}/orders`);
+        const reached = new Set<string>();
+        for (let presses = 0; presses < 40; presses += 1) {
+          await page.keyboard.press("Tab");
+          reached.add(
+            await page.evaluate(
+              "(document.activeElement.getAttribute('href') ?? document.activeElement.name ?? '') || document.activeElement.textContent",
+            ),
+          );
+        }
+        const menu = await menuOf(page);
+        expect([...reached]).toEqual(
+          expect.arrayContaining([...menu, "#page", "find", "state", "connector"]),
+        );
+        await page.focus('input[name="find"]');
+        await page.keyboard.type("A-1");
+        await page.keyboard.press("Enter");
+        await page.waitForURL(/find=A-1/);
+        expect(await page.$$eval("main tbody tr", (rows) => rows.length)).toBe(1);
+      }),
+    ));
+});
+
+/** What erika did, in her order. */
+async function audited(pool: pg.Pool): Promise<string[]> {
+  const { rows } = await pool.query("select action from audit where actor = 'erika (console)' order by id");
+  return rows.map(({ action }) => action);
+}
