@@ -20,6 +20,7 @@ const DESCRIPTIONS = {
   workers:
     "List the daemons that work with this ledger, and have one stop when it has done what it has in hand.",
   tasks: "What a person has to see to, and what was seen to.",
+  audit: "Who did and saw what, when and why; and whether that record is whole.",
   hl7: "Show, check, compare, send and receive HL7 messages.",
   refills: "List liquid-nitrogen refills that are followed, and how long ago each tank was refilled.",
   service: "Read what the storage service has; changes nothing.",

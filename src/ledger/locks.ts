@@ -1,6 +1,7 @@
 /*
- * The numbers of the ledger's advisory locks, any numbers of our own. They hold in the whole database, so each is for one
- * thing. Messages that come twice are locked by a hash of 64 bits instead (`messages/commit.ts`).
+ * The numbers of the ledger's advisory locks, any numbers of our own; 7264006 is that of the audit's chain, in the schema. They
+ * hold in the whole database, so each is for one thing. Messages that come twice are locked by a hash of 64 bits instead
+ * (`messages/commit.ts`).
  */
 
 /** One daemon at a time makes the tables. */

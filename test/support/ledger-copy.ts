@@ -57,6 +57,7 @@ export async function restoreLedger(pool: pg.Pool, copy: LedgerCopy): Promise<vo
       await client.query(`alter table ${table} drop constraint ${name}`);
     }
     const names = [...copy.tables.keys()].map((name) => `cryobridge."${name}"`);
+    for (const name of names) await client.query(`alter table ${name} disable trigger user`);
     await client.query(`truncate ${names.join(", ")}`);
     for (const [name, rows] of copy.tables) {
       const { rows: found } = await client.query<{ names: string }>(COLUMNS, [name]);
@@ -75,6 +76,7 @@ export async function restoreLedger(pool: pg.Pool, copy: LedgerCopy): Promise<vo
         last !== null,
       ]);
     }
+    for (const name of names) await client.query(`alter table ${name} enable trigger user`);
     for (const { table, name, definition } of references.rows) {
       await client.query(`alter table ${table} add constraint ${name} ${definition}`);
     }

@@ -536,6 +536,37 @@ create table audit (
 create index audit_actor on audit (actor, id);
 create index audit_target on audit (target, id);
 create trigger audit_append_only before update or delete on audit for each row execute function refuse_change();
+create trigger audit_kept before truncate on audit for each statement execute function refuse_change();
+
+-- Numbers the entries without a gap; each has a hash over the former one's and its own content, so that none can be changed or
+-- taken away without all later hashes being others.
+create table audit_chain (
+  number   bigint primary key check (number > 0),
+  audit_id bigint not null unique,
+  hash     bytea not null check (length(hash) = 32)
+);
+create trigger audit_chain_append_only before update or delete on audit_chain for each row execute function refuse_change();
+create trigger audit_chain_kept before truncate on audit_chain for each statement execute function refuse_change();
+
+-- Runs at the commit, when all else is done: the lock, which lets one transaction at a time add to the chain, is then the last
+-- that each takes. Verifying makes the same text of an entry.
+create function chain_audit() returns trigger language plpgsql set search_path from current as $$
+declare
+  former audit_chain;
+begin
+  perform pg_advisory_xact_lock(7264006);
+  select * into former from audit_chain order by number desc limit 1;
+  former.number := coalesce(former.number, 0) + 1;
+  insert into audit_chain (number, audit_id, hash)
+  values (former.number, new.id,
+          sha256(coalesce(former.hash, '') || convert_to(
+            jsonb_build_array(former.number, new.id, to_char(new.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'),
+                              new.actor, new.action, new.target, new.detail)::text, 'UTF8')));
+  return null;
+end
+$$;
+create constraint trigger audit_chained after insert on audit deferrable initially deferred
+  for each row execute function chain_audit();
 
 create table paused_queues (
   queue     text primary key,

@@ -35,15 +35,20 @@ export interface AuditEntry {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** Newest first; $1 actor, $2 target, $3 before id, $4 limit; null for any. Indexes: the primary key, audit_actor, audit_target. */
+/**
+ * Newest first; $1 actor, $2 target, $3 before id, $4 action, $5 since, $6 limit; null for any. Indexes: the primary key,
+ * audit_actor, audit_target.
+ */
 const LIST_AUDIT = `
 select a.id, a.at, a.actor, a.action, a.target, a.detail
   from audit a
  where ($1::text is null or a.actor = $1)
    and ($2::text is null or a.target = $2)
    and ($3::bigint is null or a.id < $3)
+   and ($4::text is null or a.action = $4)
+   and ($5::timestamptz is null or a.at >= $5)
  order by a.id desc
- limit $4`;
+ limit $6`;
 
 /** What was done and seen, newest first. */
 export function listAudit(
@@ -51,13 +56,19 @@ export function listAudit(
   filter: {
     readonly actor?: string | undefined;
     readonly target?: string | undefined;
+    readonly action?: string | undefined;
+    readonly since?: Date | undefined;
     /** Entries before this one, for the next page. */
     readonly beforeId?: number | undefined;
     readonly limit: number;
   },
 ): Promise<AuditEntry[]> {
-  const { actor, target, beforeId, limit } = filter;
-  return list<AuditEntry>(pool, LIST_AUDIT, [actor ?? null, target ?? null, beforeId ?? null, limit]);
+  const { actor, target, beforeId, action, since, limit } = filter;
+  return list<AuditEntry>(
+    pool,
+    LIST_AUDIT,
+    [actor, target, beforeId, action, since, limit].map((value) => value ?? null),
+  );
 }
 
 /**
