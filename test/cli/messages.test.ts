@@ -71,6 +71,7 @@ describe("messages replay", () => {
       expect(again.status).toBe(1);
       expect(again.stdout).toContain("m1 refused again\n  line 2, column facility: ");
 
+      await pool.query("insert into tasks (message_id, kind, text) values (2, 'refusal', 'see to it')");
       const text = await readFile(configFile, "utf8");
       await writeFile(configFile, text.replace("NORTH: 12", "NORTH: 12, SOUTH: 13"));
       const { status, stdout } = await cli([
@@ -97,7 +98,8 @@ describe("messages replay", () => {
       const audit = await pool.query(
         "select target, detail from audit where detail ->> 'reason' is not null",
       );
-      expect(audit.rows.map(({ target }) => target)).toEqual(["m1", "m2"]);
+      expect(audit.rows.map(({ target }) => target)).toEqual(["m1", "m2", "k1"]);
+      expect((await cli(["tasks"])).stdout).not.toContain("see to it");
     }, "mapping: { unknownCodes: refuse }");
   });
 

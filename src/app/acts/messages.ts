@@ -8,6 +8,7 @@ import { discardMessage } from "../../ledger/messages/release.ts";
 import type { MessageView, StoredMessage } from "../../ledger/messages/views.ts";
 import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
 import { type Act, recordAudit } from "../../ledger/operator/audit.ts";
+import { closeTaskOfMessage } from "../../ledger/operator/tasks.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import type { Acted, Mapped, Released, ReleaseFilter } from "../../operator/acts.ts";
 import { createMappers, profileOf } from "../connectors.ts";
@@ -56,6 +57,9 @@ export async function createReplay(
       });
       if (!made) throw new TypeError(`the ledger gave no verdict for ${messageId}`);
       const { verdict, orders, problems } = made;
+      // Nobody has to see to its refusal any more.
+      if (verdict === "accepted" || verdict === "duplicate")
+        await closeTaskOfMessage(pool, numberOf(messageId), { ...act, reason: "replayed and accepted" });
       return { messageId, verdict, orderIds: orders.map(({ orderId }) => orderId), problems };
     };
   };

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { Failure } from "../../core/failures.ts";
 import { decodeBytes, type Encoding, findByteOrderMark, findEncoding, isWide } from "../encoding.ts";
 import { findForeignUtf8 } from "../foreign-utf8.ts";
@@ -53,6 +54,18 @@ export function decodeIncoming(
     }
   }
   return decodeHl7(raw, options);
+}
+
+/**
+ * The header of a message whose characters can't be read, for those who answer it: what names a message is nearly always ASCII,
+ * and the rest is not to be repeated to anybody.
+ */
+export function readHeaderLine(raw: Buffer): string {
+  const line = raw.subarray(
+    0,
+    Math.min(...[0x0d, 0x0a].map((end) => raw.indexOf(end)).filter((at) => at !== -1), raw.length),
+  );
+  return isUtf8(line) ? line.toString("utf8").replace(/^\ufeff/, "") : line.toString("latin1");
 }
 
 /** The line of a message on which a byte stands, from 1. */

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { asFailure, Failure } from "../../core/failures.ts";
+import { asFailure } from "../../core/failures.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
-import { decodeHl7 } from "../../formats/hl7/charset.ts";
+import { decodeHl7, readHeaderLine } from "../../formats/hl7/charset.ts";
 import type {
   ComposedDelivery,
   Composition,
@@ -45,19 +45,12 @@ export async function composeMessages(open: readonly OpenOutcome[], profile: Pro
   return { deliveries, unreported, uncomposed };
 }
 
+/** The message as its answer echoes it; of one whose characters can't be read the header alone, which names it. */
 function withText(outcome: Outcome, original: OpenOutcome["original"]): Outcome {
   if (!original) return outcome;
-  try {
-    const { text, encoding } = decodeHl7(
-      original.raw,
-      original.encoding === undefined ? {} : { override: original.encoding },
-    );
-    return { ...outcome, message: { ...outcome.message, text: phi(text), encoding } };
-  } catch (error) {
-    // A message that was refused because its bytes fit no character set has no text to echo.
-    if (error instanceof Failure) return outcome;
-    throw error;
-  }
+  const { raw, encoding: override, isReadable } = original;
+  const read = isReadable ? decodeHl7(raw, { override }) : { text: readHeaderLine(raw) };
+  return { ...outcome, message: { ...outcome.message, ...read, text: phi(read.text) } };
 }
 
 /**

@@ -4,7 +4,7 @@ import { Failure, type Problem } from "../../core/failures.ts";
 import type { BatchOutline, Verdict } from "../../core/intake.ts";
 import type { OutcomeMessage } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
-import { decodeHl7 } from "../../formats/hl7/charset.ts";
+import { decodeHl7, readHeaderLine } from "../../formats/hl7/charset.ts";
 import { parseId } from "../../ledger/ids.ts";
 import {
   closeFile,
@@ -168,7 +168,7 @@ export function answerInBatch(
   return { verdict, messages: [bytes] };
 }
 
-/** The header of a message whose characters can't be read is ASCII nevertheless. */
+/** The message as its answer echoes it; of one whose characters can't be read the header alone. */
 function readAgain({
   raw,
   encoding,
@@ -183,7 +183,7 @@ function readAgain({
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
   }
-  return { text: phi(raw.toString("latin1")) };
+  return { text: phi(readHeaderLine(raw)) };
 }
 
 /** What is wrong with a file as a whole where that is sent, since its messages' mistakes stand in their own answers. */

@@ -1,7 +1,7 @@
 import type { Accepted, BatchOutline, IncomingMessage, Peer } from "../../core/intake.ts";
 import { phi } from "../../core/phi.ts";
 import type { Decided, ReplyTo } from "../../core/reply.ts";
-import { decodeHl7 } from "../../formats/hl7/charset.ts";
+import { decodeHl7, readHeaderLine } from "../../formats/hl7/charset.ts";
 import { splitHl7File } from "../../formats/hl7/file.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import { formatId } from "../../ledger/ids.ts";
@@ -34,8 +34,7 @@ export function replyTo(
 ): ReplyTo {
   const { content, raw } = message;
   const encoding = content.kind === "hl7" ? content.encoding : undefined;
-  // The header of a message whose characters can't be read is ASCII nevertheless.
-  const text = content.kind === "hl7" ? content.text : phi(raw.reveal().toString("latin1"));
+  const text = content.kind === "hl7" ? content.text : phi(readHeaderLine(raw.reveal()));
   const answered = { messageId: "", connector, receivedAt, text, encoding };
   const openReplier = () => createReplier(answered, replies.profile, replies);
   const controlId = (prefix: "CA" | "CL", messageId: number) =>

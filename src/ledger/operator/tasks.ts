@@ -109,6 +109,9 @@ select $2, 'task-done', $3,
   from closed
 returning id`;
 
+/** The open task about a message; $1 message id. Index: tasks_message. */
+const OPEN_TASK_OF_MESSAGE = "select k.id from tasks k where k.message_id = $1 and k.closed_at is null";
+
 /** Something that a person is to be asked for about an order. */
 export interface NewTask {
   readonly orderId: number;
@@ -157,4 +160,10 @@ export async function closeTask(pool: pg.Pool, taskId: number, act: Act): Promis
     const values = [taskId, act.actor, formatId("k", taskId), act.reason ?? null];
     return (await client.query(CLOSE_TASK, values)).rowCount === 1;
   });
+}
+
+/** Writes down that what a task about a message asks for was done by another act, such as its replay. */
+export async function closeTaskOfMessage(pool: pg.Pool, messageId: number, act: Act): Promise<void> {
+  const [open] = await list<{ id: number }>(pool, OPEN_TASK_OF_MESSAGE, [messageId]);
+  if (open !== undefined) await closeTask(pool, open.id, act);
 }

@@ -13,7 +13,14 @@ export interface OpenOutcome {
   readonly id: number;
   readonly outcome: Outcome;
   /** The bytes and character set of the HL7 message that it answers; undefined for CSV. */
-  readonly original: { readonly raw: Buffer; readonly encoding: string | undefined } | undefined;
+  readonly original:
+    | {
+        readonly raw: Buffer;
+        readonly encoding: string | undefined;
+        /** False for one that was refused since its bytes are not of its character set. */
+        readonly isReadable: boolean;
+      }
+    | undefined;
   readonly fileId: number | undefined;
   /** The delivery that it is parked as since no message could be made of it: another one is made, to be sent in its place. */
   readonly parkedAs: number | undefined;
@@ -36,7 +43,7 @@ export interface ComposedDelivery {
 /** Open outcomes of a connector, oldest first; $1 connector, $2 how many. Index: outcomes_open. */
 const OPEN_OUTCOMES = `
 select t.id, t.kind, t.payload, t.occurred_at, t.message_id, coalesce(m.connector, f.connector) as connector,
-       m.message_control_id, case when m.format = 'hl7' then octet_length(m.raw) end as raw_bytes, m.encoding,
+       m.message_control_id, m.format, case when m.format <> 'csv' then octet_length(m.raw) end as raw_bytes, m.encoding,
        m.file_id, m.place, coalesce(m.received_at, f.received_at) as received_at, f.file_name, f.dialect,
        l.instance_code, t.delivery_id
   from outcomes t
@@ -94,6 +101,8 @@ interface OutcomeRow {
   message_id: number | null;
   connector: string;
   message_control_id: string | null;
+  /** Null for what is about a file. */
+  format: "hl7" | "csv" | "unreadable" | null;
   raw_bytes: number | null;
   encoding: string | null;
   file_id: number | null;
@@ -180,7 +189,7 @@ export async function listOpenOutcomes(
     return {
       id: row.id,
       outcome: toOutcome(row),
-      original: raw && { raw, encoding: row.encoding ?? undefined },
+      original: raw && { raw, encoding: row.encoding ?? undefined, isReadable: row.format === "hl7" },
       fileId: row.file_id ?? undefined,
       parkedAs: row.delivery_id ?? undefined,
     };

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { toMessage } from "../../../src/connectors/hl7-drop/hl7-drop.ts";
 import { composeMessages } from "../../../src/jobs/deliver/compose.ts";
 import { closeTask, countOpenTasks, listOpenTasks } from "../../../src/ledger/operator/tasks.ts";
 import { recordComposition } from "../../../src/ledger/results/composition.ts";
@@ -68,6 +69,23 @@ test.each([
     expect((await pool.query("select from deliveries")).rowCount).toBe(deliveries);
   }),
 );
+
+test("a message that can't be read is refused with the results where its application acknowledgement goes there", () =>
+  withIntakes(async ({ pool, open }) => {
+    const intake = await open({ applicationAck: "results" });
+    const text = omlO33({ number: "A-1", birth: "\u00e4" }).replace("|||AL|NE||", "|||AL|AL||");
+    const message = toMessage({ ordinal: 1, line: 1, raw: Buffer.from(text, "latin1") }, {});
+    const peer = { address: "10.0.0.9" };
+    const [received] = await intake.accept({ connector: "hl7", peer }, [message]);
+    expect(received?.reply?.toString()).toContain("MSA|CA|MSG-A-1");
+    const profile = await profileSending({ send: ["refused"] });
+    const composition = await composeMessages(await listOpenOutcomes(pool, "hl7", 10), profile);
+    const [made] = composition.deliveries;
+    expect(made?.bytes.toString()).toMatch(/^MSH\|.*\rMSA\|AE\|MSG-A-1\|.*\rERR\|.*HL7_CHARSET_BYTES/s);
+    expect(made?.bytes.toString()).not.toContain("PID|");
+    await recordComposition(pool, "hl7", composition);
+    expect(await listOpenTasks(pool, 10)).toEqual([]);
+  }));
 
 test("what was seen to stays seen to, and the audit says by whom", () =>
   withIntakes(async ({ pool, open }) => {

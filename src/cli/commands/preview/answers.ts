@@ -6,7 +6,7 @@ import { type ControlRequest, decideControl, isCancelling } from "../../../core/
 import type { ControlAnswer, Outcome, OutcomeMessage, OutcomeOrder } from "../../../core/outcome.ts";
 import { phi } from "../../../core/phi.ts";
 import type { Surface } from "../../../core/surface.ts";
-import { decodeHl7 } from "../../../formats/hl7/charset.ts";
+import { decodeHl7, readHeaderLine } from "../../../formats/hl7/charset.ts";
 import {
   ANSWER_BY_VERDICT,
   answerControlId,
@@ -122,9 +122,9 @@ export function createAnswers(
   });
   const isAnsweredAtOnce = mllp !== undefined || response !== "none";
 
-  /** The message as an answer refers to it. The header of one whose characters can't be read is ASCII. */
+  /** The message as an answer refers to it; one whose characters can't be read has its header alone. */
   function answered({ content, raw, place }: IncomingMessage, { header }: MappedMessage): OutcomeMessage {
-    const text = content.kind === "hl7" ? content.text.reveal() : raw.reveal().toString("latin1");
+    const text = content.kind === "hl7" ? content.text.reveal() : readHeaderLine(raw.reveal());
     return {
       messageId: "m1",
       connector: "",
@@ -214,9 +214,7 @@ export function createAnswers(
         return { kind: "hl7", fileName: undefined, text: replies.map(readText).join("") };
       }
       if (verdict === "ignored") return undefined;
-      // The daemon has no text either of a message that it can't read, and answers it in a batch or connection only.
-      const isReadable = message.content.kind !== "unreadable";
-      const common = about(isReadable ? original : { ...original, text: undefined });
+      const common = about(original);
       if (verdict !== "accepted") {
         const { placerOrderNumber, asRead } = mapped;
         return compose({ ...common, kind: verdict, problems, placerOrderNumber, asRead });
