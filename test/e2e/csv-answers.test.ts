@@ -185,4 +185,46 @@ describe("the rows of an order", () => {
         ["CANCEL", "cancelled", ""],
       ]);
     }));
+
+  test("that want something of an order have their own, whatever becomes of a row with its number", () =>
+    withTables({}, async (site) => {
+      await site.drop("csv", "first.csv", `${HEADINGS}\n${row("A-1")}\n${row("A-2")}\n`);
+      await site.waitForOrders(2, ["submitted", "accepted", "in_progress", "completed"]);
+      const content = [
+        HEADINGS,
+        row("A-1", { label: "V-9" }),
+        row("A-1", { operation: "CANCEL" }),
+        row("A-2", { born: "1980-13-04" }),
+        row("A-2", { operation: "STATUS" }),
+        row("A-3", { label: "" }),
+        row("A-3", { operation: "CANCEL" }),
+        row("A-4", { operation: "CANCEL" }),
+        row("A-4"),
+      ];
+      await site.drop("csv", "second.csv", [...content, ""].join("\n"));
+      const answers = async () => {
+        const rows = (await readRows(site)).filter(({ operation }) => /CANCEL|STATUS/.test(operation));
+        return rows.length >= 4 ? rows.sort((a, b) => Number(a.line) - Number(b.line)) : undefined;
+      };
+      const rows = (await eventually(answers, { what: "an answer to each request" })) ?? [];
+      expect(rows.map(({ order_number, line }) => [order_number, line])).toEqual([
+        ["A-1", "3"],
+        ["A-2", "5"],
+        ["A-3", "7"],
+        ["A-4", "8"],
+      ]);
+      expect(rows.map(({ status }) => status).filter((_, i) => i !== 1)).toEqual(
+        Array(3).fill("cancel_refused"),
+      );
+      expect(rows.map(({ error_code }) => error_code)).toEqual([
+        expect.stringMatching(/^CANCEL_(NOT_OFFERED|TOO_LATE)$/),
+        "",
+        "CANCEL_ORDER_UNKNOWN",
+        "CANCEL_ORDER_UNKNOWN",
+      ]);
+      const refused = (await readRows(site)).filter(({ status }) => status === "refused");
+      expect(refused.map(({ line }) => line)).toEqual(["2", "4", "6", "9"]);
+      const orders = await site.orders();
+      expect(orders.filter(({ state }) => state === "parked")).toHaveLength(1);
+    }));
 });

@@ -58,7 +58,7 @@ export function createCsvDrop(
 
 /**
  * CSV files of any size: read as a stream, never kept whole, and twice. The first pass checks the structure to the end, so that
- * nothing is taken of a damaged file; the second one puts rows together to orders, each of which is one message.
+ * nothing is taken of a damaged file; the second one puts rows together to orders; each order is a message, and so is what rows want of one.
  */
 export function csvFileFormat({ maxBytes, reading, limits = {} }: CsvFileSettings): FileFormat {
   const dialect = dialectOf(reading);

@@ -54,19 +54,28 @@ function mayContinue(above: RowIdentity, row: RowIdentity, { values }: CsvRecord
   return isSameSubject || [...values.values()].includes(above.orderNumber);
 }
 
-/** The rows of one order while they are collected. */
-interface OrderRows {
-  readonly key: string;
+/** Rows of one number that become a message, while they are collected. */
+interface Rows {
   readonly rows: CsvRecord[];
-  /** Lines of rows without a number that may be part of it. */
-  readonly continuations: number[];
   rowCount: number;
   bytes: number;
 }
 
+/** The rows of one order number: those of the order, and those that want something of it or of an earlier one. */
+interface OrderRows {
+  readonly key: string;
+  readonly order: Rows;
+  readonly control: Rows;
+  /** Lines of rows without a number that may be part of the order. */
+  readonly continuations: number[];
+  /** The first line of the order that stands below a row which wants something of it. */
+  below: number | undefined;
+}
+
 /**
  * Puts rows together to orders as they stream by. Orders whose rows stand together come out one after the other; a
- * scattered one comes out with its last row. Ordinals are the same each time the file is read.
+ * scattered one comes out with its last row. What rows want of an order is a message of its own behind it, so that it is
+ * answered whatever becomes of the order. Ordinals are the same each time the file is read.
  */
 export class OrderAssembler {
   readonly #header: string;
@@ -103,7 +112,7 @@ export class OrderAssembler {
   end(): IncomingMessage[] {
     const order = this.#current;
     this.#current = undefined;
-    return order ? [this.#toMessage(order)] : [];
+    return order ? this.#toMessages(order) : [];
   }
 
   #gather(row: KeyedRow, digest: number, lastRow: number): IncomingMessage[] {
@@ -114,54 +123,71 @@ export class OrderAssembler {
     else orders.push(begin(row));
     if (this.#row < lastRow) return [];
     this.#gathered.delete(digest);
-    return orders.map((each) => this.#toMessage(each));
+    return orders.flatMap((each) => this.#toMessages(each));
   }
 
-  #toMessage(order: OrderRows): IncomingMessage {
+  #toMessages(order: OrderRows): IncomingMessage[] {
+    const message = (part: Rows, problems: readonly Problem[]) =>
+      part.rowCount === 0 ? [] : [this.#toMessage(order.key, part, problems)];
+    return [...message(order.order, problemsOf(order)), ...message(order.control, [])];
+  }
+
+  #toMessage(key: string, part: Rows, found: readonly Problem[]): IncomingMessage {
     this.#ordinal += 1;
     const place = placeOf(
-      order.rows.map(({ line }) => line),
-      order.rowCount,
+      part.rows.map(({ line }) => line),
+      part.rowCount,
     );
-    const text = this.#header + order.rows.map(({ raw }) => withLineEnd(raw)).join("");
+    const text = this.#header + part.rows.map(({ raw }) => withLineEnd(raw)).join("");
     const message = { ordinal: this.#ordinal, place, raw: phi(Buffer.from(text)) };
-    const problems = problemsOf(order, place);
+    const problems = part.rowCount > part.rows.length ? [tooLarge(part, place)] : found;
     if (problems.length > 0) {
-      const number = order.key === "" ? {} : { placerOrderNumber: order.key };
+      const number = key === "" ? {} : { placerOrderNumber: key };
       return { ...message, content: { kind: "unreadable", problems, ...number } };
     }
-    const rows = order.rows.map(({ line, values }) => ({ line, values }));
+    const rows = part.rows.map(({ line, values }) => ({ line, values }));
     return { ...message, content: { kind: "csv", rows: phi(rows) } };
   }
 }
 
-function problemsOf(order: OrderRows, place: string): Problem[] {
-  if (order.rowCount > order.rows.length) {
-    const message = `expected at most ${MOST_ROWS} rows and ${MOST_BYTES} bytes in one order, found ${order.rowCount} rows and ${order.bytes} bytes`;
-    return [{ code: "CSV_ORDER_TOO_LARGE", place, message }];
-  }
-  return order.continuations.map((line) => ({
-    code: "CSV_ORDER_INCOMPLETE",
-    place: `line ${line}`,
-    message:
-      "has no order number and stands below an order that it may be part of, so none of that was taken; write the number into each row",
-  }));
+function tooLarge({ rowCount, bytes }: Rows, place: string): Problem {
+  const message = `expected at most ${MOST_ROWS} rows and ${MOST_BYTES} bytes in one order, found ${rowCount} rows and ${bytes} bytes`;
+  return { code: "CSV_ORDER_TOO_LARGE", place, message };
+}
+
+function problemsOf({ control, continuations, below }: OrderRows): Problem[] {
+  const problems = continuations.map(
+    (line): Problem => ({
+      code: "CSV_ORDER_INCOMPLETE",
+      place: `line ${line}`,
+      message:
+        "has no order number and stands below an order that it may be part of, so none of that was taken; write the number into each row",
+    }),
+  );
+  if (below === undefined) return problems;
+  // Nobody can say whether the order is meant that stands above the request or the one below it.
+  const message = `asks for the order that line ${control.rows[0]?.line} wants something of; expected it above that line, or in a later file`;
+  const hint = "Have the lab write a row that asks something of an order below the rows of that order.";
+  return [...problems, { code: "MAPPING_VALUES_DISAGREE", place: `line ${below}`, message, hint }];
 }
 
 function begin(row: KeyedRow): OrderRows {
-  const order = { key: row.key, rows: [], continuations: [], rowCount: 0, bytes: 0 };
+  const none = (): Rows => ({ rows: [], rowCount: 0, bytes: 0 });
+  const order = { key: row.key, order: none(), control: none(), continuations: [], below: undefined };
   append(order, row);
   return order;
 }
 
 /** Past the limits rows are only counted: the order will be refused, and the file itself is kept whole. */
-function append(order: OrderRows, { row, isContinuation }: KeyedRow): void {
-  order.rowCount += 1;
+function append(order: OrderRows, { row, identity, isContinuation }: KeyedRow): void {
+  const part = identity.isControl ? order.control : order.order;
+  if (part === order.order && order.control.rowCount > 0) order.below ??= row.line;
+  part.rowCount += 1;
   if (isContinuation && order.continuations.length < MOST_LINES_NAMED) order.continuations.push(row.line);
-  order.bytes += Buffer.byteLength(row.raw);
-  const isFirst = order.rows.length === 0;
-  const fits = order.rows.length + 1 === order.rowCount && order.rowCount <= MOST_ROWS;
-  if (isFirst || (fits && order.bytes <= MOST_BYTES)) order.rows.push(row);
+  part.bytes += Buffer.byteLength(row.raw);
+  const isFirst = part.rows.length === 0;
+  const fits = part.rows.length + 1 === part.rowCount && part.rowCount <= MOST_ROWS;
+  if (isFirst || (fits && part.bytes <= MOST_BYTES)) part.rows.push(row);
 }
 
 /** The last row of a file may lack its line end, and in a scattered order it need not be the last. */

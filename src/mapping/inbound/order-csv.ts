@@ -15,36 +15,44 @@ import { type Draft, LABELS_PER_ORDER } from "./draft.ts";
 import { finishAll, type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
 import { findUnfit, keptIfFit } from "./unfit.ts";
 
-/** The rows of one order number: an order, requests about it, or the one after the other. */
+/** Rows of one order number: those of an order, or those that want something of one. */
 export function mapRows(
   rows: readonly CsvRow[],
   profile: CsvProfile,
   settings: MapperSettings,
 ): MappedMessage {
-  const mapped = mapAll(rows, profile, settings);
+  const controlRows = listControlRows(rows, profile);
+  const isControl = new Set(controlRows.map(({ row }) => row));
+  const orderRows = rows.filter((row) => !isControl.has(row));
+  const mapped =
+    controlRows.length === 0
+      ? mapOrderRows(rows, profile, settings)
+      : mapControlRows(controlRows, orderRows, profile);
   if (mapped.problems.length === 0) return mapped;
   return { ...mapped, problems: mapped.problems.map((problem) => withCsvHint(problem, profile)) };
 }
 
-function mapAll(rows: readonly CsvRow[], profile: CsvProfile, settings: MapperSettings): MappedMessage {
-  const split = splitRows(rows, profile);
-  if (split.controlRequests.length === 0) return mapOrderRows(rows, profile, settings);
-  const { controlRequests, problems } = readControlRows(split, profile);
-  // Rows of an order and of a request about it are named by the order.
-  const asRead = { operation: split.controlRequests[0]?.operation, labels: [] };
-  const none: MappedMessage = { verdict: "accepted", orders: [], problems: [], asRead };
-  const mapped = split.orders.length === 0 ? none : mapOrderRows(split.orders, profile, settings);
-  const placerOrderNumber = mapped.placerOrderNumber ?? controlRequests[0]?.placerOrderNumber;
-  const numbered = placerOrderNumber === undefined ? mapped : { ...mapped, placerOrderNumber };
-  if (problems.length > 0) {
-    const all = [...mapped.problems, ...problems];
-    const refused = { ...refuse(all), subjectCodes: undefined, orderNumbers: undefined };
-    // A row that wants something of an order is not that order: its line says which row is meant.
-    return split.orders.length === 0 ? { ...refused, asRead } : { ...numbered, ...refused };
-  }
-  if (mapped.verdict !== "accepted") return numbered;
+function mapControlRows(
+  rows: readonly ControlRow[],
+  orderRows: readonly CsvRow[],
+  profile: CsvProfile,
+): MappedMessage {
+  const { controlRequests, problems } = readControlRows(rows, profile);
   const orderNumbers = controlRequests.flatMap((request) => request.placerOrderNumber ?? []);
-  return { ...numbered, orderNumbers, controlRequests };
+  const [placerOrderNumber] = orderNumbers;
+  const [order] = orderRows;
+  // They came together while the word of one of them was in no table, and waited.
+  if (order !== undefined) {
+    const place = `lines ${order.line} and ${rows[0]?.row.line}`;
+    const message =
+      "one asks for an order and one wants something of it, and they waited together for a word";
+    const hint = "Have the lab send both rows again, the order first.";
+    const problem: Problem = { code: "MAPPING_VALUES_DISAGREE", place, message, hint };
+    return { ...refuse([problem, ...problems]), placerOrderNumber };
+  }
+  const common = { placerOrderNumber, asRead: { operation: rows[0]?.operation, labels: [] } };
+  if (problems.length > 0) return { ...refuse(problems), ...common };
+  return { verdict: "accepted", orders: [], problems: [], ...common, orderNumbers, controlRequests };
 }
 
 function mapOrderRows(rows: readonly CsvRow[], profile: CsvProfile, settings: MapperSettings): MappedMessage {
@@ -161,34 +169,20 @@ interface ControlRow {
   readonly control: Control;
 }
 
-/** The rows of one order number, apart by what they ask for. */
-interface SplitRows {
-  readonly orders: readonly CsvRow[];
-  readonly controlRequests: readonly ControlRow[];
-}
-
-/** Takes apart the rows that make up an order and those that want something of an earlier one. */
-function splitRows(rows: readonly CsvRow[], { rules }: CsvProfile): SplitRows {
-  const orders: CsvRow[] = [];
-  const controlRequests: ControlRow[] = [];
-  for (const row of rows) {
+/** The rows that want something of an order: all of those that the file has of one number are one message. */
+function listControlRows(rows: readonly CsvRow[], { rules }: CsvProfile): ControlRow[] {
+  return rows.flatMap((row): ControlRow[] => {
     const operation = readRow(rules.operation, row);
-    if (operation.status === "found" && isControlOperation(operation.value)) {
-      const { value } = operation;
-      controlRequests.push({ row, operation: value, control: CONTROL_BY_OPERATION[value] });
-    } else {
-      orders.push(row);
-    }
-  }
-  return { orders, controlRequests };
+    if (operation.status !== "found" || !isControlOperation(operation.value)) return [];
+    return [{ row, operation: operation.value, control: CONTROL_BY_OPERATION[operation.value] }];
+  });
 }
 
 /**
  * Reads what rows want of an earlier order, in the order of the rows. Of their other cells only the order number is
- * needed; a subject code is compared with the order's, and nothing else is read. In one file a request stands below the order
- * that it is about: the other way round nobody can say what is meant.
+ * needed; a subject code is compared with the order's, and nothing else is read.
  */
-function readControlRows({ orders, controlRequests: rows }: SplitRows, { rules }: CsvProfile): ReadControl {
+function readControlRows(rows: readonly ControlRow[], { rules }: CsvProfile): ReadControl {
   const problems: Problem[] = [];
   const value = (reading: Reading, needed: string | undefined): string | undefined => {
     const complain = (code: FailureCode, message: string): undefined => {
@@ -220,13 +214,6 @@ function readControlRows({ orders, controlRequests: rows }: SplitRows, { rules }
     // Each container of an order may have a row that says the same.
     if (last?.control === control && last.placerOrderNumber === number) continue;
     controlRequests.push({ control, placerOrderNumber: number });
-  }
-  const firstLine = Math.min(...rows.map(({ row }) => row.line));
-  const later = orders.find(({ line }) => line > firstLine);
-  if (later) {
-    const message = `asks for the order that line ${firstLine} wants something of; expected it above that line, or in a later file`;
-    const hint = "Have the lab write a row that asks something of an order below the rows of that order.";
-    problems.push({ code: "MAPPING_VALUES_DISAGREE", place: `line ${later.line}`, message, hint });
   }
   const withSubject = (request: ControlRequest): ControlRequest => {
     const subject = subjectByNumber.get(request.placerOrderNumber ?? "");

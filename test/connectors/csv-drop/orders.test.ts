@@ -8,11 +8,11 @@ import { readingBy } from "./reading.ts";
 
 const { identify } = readingBy("order");
 
-/** Rows written as `order,label,subject`. */
+/** Rows written as `order,label,subject,operation`. */
 function records(rows: readonly string[]): CsvRecord[] {
   return rows.map((text, i) => {
-    const [order = "", label = "", subject = ""] = text.split(",");
-    const values = new Map(Object.entries({ order, label, subject }));
+    const [order = "", label = "", subject = "", operation = "STORE"] = text.split(",");
+    const values = new Map(Object.entries({ order, label, subject, operation }));
     return { line: i + 2, values, raw: `${text}\n` };
   });
 }
@@ -67,6 +67,27 @@ describe("rows of a CSV file", () => {
       "2 lines 2, 4 csv",
       "3 line 5 csv",
     ]);
+  });
+
+  test("that want something of an order are a message of their own behind it", () => {
+    const messages = assemble(["A,1", "A,2", "A,,,CANCEL", "B,1"]);
+    expect(messages.map(describeMessage)).toEqual(["1 lines 2-3 csv", "2 line 4 csv", "3 line 5 csv"]);
+    const scattered = assemble(["A,1", "B,1", "A,,,CANCEL", "A,,,CANCEL"]);
+    expect(scattered.map(describeMessage)).toEqual(["1 line 3 csv", "2 line 2 csv", "3 lines 4-5 csv"]);
+  });
+
+  test("that want something of an order are taken though that has a row too few", () => {
+    const messages = assemble(["A,1", ",2", "A,,,CANCEL"]);
+    expect(messages.map(describeMessage)).toEqual(["1 lines 2-3 unreadable", "2 line 4 csv"]);
+  });
+
+  test("refuse an order that stands below what is wanted of it, since nobody can say what is meant", () => {
+    const messages = assemble(["A,,,CANCEL", "A,1"]);
+    expect(messages.map(describeMessage)).toEqual(["1 line 3 unreadable", "2 line 2 csv"]);
+    expect(messages[0]?.content).toMatchObject({
+      problems: [{ code: "MAPPING_VALUES_DISAGREE", place: "line 3" }],
+      placerOrderNumber: "A",
+    });
   });
 
   test("keep their text, with the header before them", () => {

@@ -57,20 +57,12 @@ describe("a row with the operation CANCEL", () => {
     expect((await map(rows)).problems).toMatchObject([{ code: "MAPPING_VALUES_DISAGREE", place: "line 3" }]);
   });
 
-  test("cancels the order that stands above it in the same file", async () => {
+  test("is refused with the rows of an order that it waited with for a word", async () => {
     const mapped = await map([ROW, { ...ROW, ...CANCEL }]);
     expect(mapped).toMatchObject({
-      verdict: "accepted",
-      orders: [{ placerOrderNumber: "A-1" }],
-      controlRequests: [{ control: "cancel", placerOrderNumber: "A-1" }],
-    });
-  });
-
-  test("is refused with the order that stands below it, since nobody can say what is meant", async () => {
-    const mapped = await map([{ ...ROW, ...CANCEL }, ROW]);
-    expect(mapped).toMatchObject({
       verdict: "refused",
-      problems: [{ code: "MAPPING_VALUES_DISAGREE", place: "line 3" }],
+      placerOrderNumber: "A-1",
+      problems: [{ code: "MAPPING_VALUES_DISAGREE", place: "lines 2 and 3" }],
     });
     expect(mapped.orders).toEqual([]);
   });
@@ -101,15 +93,6 @@ describe("rows with the operation HOLD, RELEASE or STATUS", () => {
     const rows = ["HOLD", "HOLD", "STATUS", "RELEASE", "HOLD"].map((operation) => requestOf(operation));
     const { controlRequests } = await map(rows);
     expect(controlRequests?.map(({ control }) => control)).toEqual(["hold", "status", "release", "hold"]);
-  });
-
-  test("may follow the order in one file, and never come before it", async () => {
-    expect(await map([ROW, requestOf("HOLD")])).toMatchObject({
-      orders: [{}],
-      controlRequests: [{ control: "hold" }],
-    });
-    const { problems } = await map([requestOf("HOLD"), ROW]);
-    expect(problems).toMatchObject([{ code: "MAPPING_VALUES_DISAGREE", place: "line 3" }]);
   });
 });
 
