@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Config } from "../../config/config.ts";
 import { isConfigFailure } from "../../config/problems.ts";
-import { findUnreached } from "../../mapping/inbound/containers-hl7.ts";
+import { findUnreached } from "../../mapping/inbound/unreached.ts";
 import { builtinProfiles } from "../../mapping/profile/builtin.ts";
 import { inheritProfile, resolveChain } from "../../mapping/profile/inherit.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";

@@ -1,7 +1,7 @@
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import type { Segment } from "../../formats/hl7/message.ts";
 import { fitsSegment } from "../../formats/hl7/path.ts";
-import type { ContainerKind, Hl7Profile } from "../profile/profile.ts";
+import type { ContainerKind } from "../profile/profile.ts";
 
 /** One container: the segment that stands for it, and those that its values may be read from. */
 export interface ContainerPlace {
@@ -63,46 +63,6 @@ function listByObr(
     }
   }
   return found;
-}
-
-/** Segments that stand before the orders of a message. */
-const PATIENT_SEGMENTS = [
-  "MSH",
-  "SFT",
-  "UAC",
-  "PID",
-  "PD1",
-  "ARV",
-  "NK1",
-  "PV1",
-  "PV2",
-  "IN1",
-  "IN2",
-  "IN3",
-  "GT1",
-  "AL1",
-];
-
-/** A value of containers that is only looked for where none is read. */
-interface UnreachedValue {
-  /** `containers.label`. */
-  readonly name: string;
-  readonly places: string;
-}
-
-/**
- * The values of containers that a profile reads from segments alone which neither stand for a container nor around one: below an
- * order these are never read.
- */
-export function findUnreached({ rules, each }: Pick<Hl7Profile, "rules" | "each">): UnreachedValue[] {
-  const read = new Set([...each.map(({ segment }) => segment), "ORC", "OBR", ...PATIENT_SEGMENTS]);
-  if (read.has("SAC")) read.add("SPM");
-  return [rules.label, rules.description].flatMap(({ name = "", sources, places, fallback }) => {
-    const isReached =
-      fallback !== undefined ||
-      sources.some((source) => source.kind === "constant" || read.has(source.path.segment));
-    return isReached || sources.length === 0 ? [] : [{ name, places }];
-  });
 }
 
 /**

@@ -90,7 +90,8 @@ function segmentOf({ segment, whichSegment }: FieldPath): string {
   return segment + JSON.stringify(whichSegment);
 }
 
-function candidatesOf({ segment: name, whichSegment }: FieldPath, segments: readonly Segment[]) {
+/** The segments that a path means: all of its name without a condition. */
+export function candidatesOf({ segment: name, whichSegment }: FieldPath, segments: readonly Segment[]) {
   const named = segments.filter((segment) => segment.name === name);
   return whichSegment === undefined ? named : selectSegments(whichSegment, named);
 }

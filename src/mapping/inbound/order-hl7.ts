@@ -6,6 +6,7 @@ import type { FieldPath } from "../../formats/hl7/path.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { type Reading, readSeveral, readValue, type ValueRule } from "../profile/value.ts";
+import { describeContainers } from "./beside-hl7.ts";
 import { checkPlacing } from "./check-structure.ts";
 import { type ContainerPlace, isCounted, listContainers, strayContainers } from "./containers-hl7.ts";
 import { controlOf, isChanging } from "./control-hl7.ts";
@@ -14,7 +15,6 @@ import {
   eachHint,
   findIn,
   findLabels,
-  findSeveral,
   findSingle,
   findSubjectCode,
   groupScopes,
@@ -303,23 +303,21 @@ function readContainers(
     );
   const ofSpecimen = inForce(profile.specimenLabel, labelled);
   const ofOther = inForce(profile.rules.label, labelled);
+  const describe = describeContainers(
+    units.map(({ group }) => group),
+    profile,
+  );
   const containers: Draft["containers"][number][] = [];
   let isNamed = false;
   for (const { segment, scope } of places.values()) {
     const isOfSpecimen = segment.name === "SAC" || segment.name === "SPM";
     const rule = isOfSpecimen ? ofSpecimen : ofOther;
     const labels = readLabels(rule, segment, scope, profile);
-    containers.push(...pairContainers(labels, readDescriptions(profile.rules.description, scope)));
+    containers.push(...pairContainers(labels, describe(segment, scope)));
     isNamed ||= segment.name !== "OBR" || labels.flat().some(({ status }) => status !== "absent");
   }
   // OBR stands for a container only where it names one; an order whose OBRs name none has no container.
   return isNamed ? containers : [];
-}
-
-function readDescriptions(rule: ValueRule<FieldPath>, scope: readonly Segment[]) {
-  return rule.split === undefined && rule.every !== true
-    ? [[readValue(rule, findIn, scope)]]
-    : readSeveral(rule, findSeveral(rule.split), scope);
 }
 
 /** The labels of what a segment stands for, by place; where the only one is missing, that segment is named. */

@@ -1,0 +1,116 @@
+import type { OrderGroup } from "../../formats/hl7/groups.ts";
+import type { FieldPath } from "../../formats/hl7/path.ts";
+import type { Segment } from "../../formats/hl7/segment.ts";
+import type { Hl7Profile } from "../profile/profile.ts";
+import { type Found, type Misfit, placesOf, type Reading, readSeveral } from "../profile/value.ts";
+import { isCounted } from "./containers-hl7.ts";
+import { candidatesOf, findIn, findSeveral } from "./find-hl7.ts";
+
+/** Segments that belong to containers and orders by where they stand; their values are never read for another. */
+const OWNED = new Set(["MSH", "PID", "ORC", "OBR", "SPM", "SAC"]);
+
+/**
+ * Whether a description at this path may stand in a segment of its own beside the containers, such as `OBX[3.1=VOL]-5`. An OBX
+ * without a condition may be any observation.
+ */
+export function isBeside(
+  { segment, whichSegment }: FieldPath,
+  each: readonly { readonly segment: string }[],
+): boolean {
+  if (OWNED.has(segment) || whichSegment?.kind === "nth") return false;
+  if (whichSegment?.kind === "where") return true;
+  return segment !== "OBX" && each.every((kind) => kind.segment !== segment);
+}
+
+/** What stands below one OBR or specimen, with the containers there. */
+interface Block {
+  readonly containers: Segment[];
+  readonly others: Segment[];
+  readonly foundByPath: Map<FieldPath, Segment | Misfit | undefined>;
+}
+
+/** Reads the descriptions of the containers of some groups, from their own segments first. */
+export function describeContainers(
+  groups: readonly OrderGroup[],
+  profile: Hl7Profile,
+): (container: Segment, scope: readonly Segment[]) => readonly (readonly Reading[])[] {
+  const { rules, each } = profile;
+  const rule = rules.description;
+  const isAnyBeside = rule.sources.some((source) => source.kind === "place" && isBeside(source.path, each));
+  const blockOf = isAnyBeside ? blocksOf(groups, profile) : new Map<Segment, Block>();
+  const isSingle = rule.split === undefined && rule.every !== true;
+  const ofSeveral = findSeveral(rule.split);
+  const findOwn = (path: FieldPath, isOnly: boolean, scope: readonly Segment[]) => {
+    if (!isSingle) return ofSeveral(path, isOnly, scope);
+    const found = findIn(path, isOnly, scope);
+    return found === undefined || "code" in found ? found : [found];
+  };
+  return (container, scope) => {
+    const block = blockOf.get(container);
+    const find = (path: FieldPath, isOnly: boolean): readonly Found[] | Misfit | undefined => {
+      const own = findOwn(path, isOnly, scope);
+      if (own !== undefined || block === undefined || !isBeside(path, each)) return own;
+      const segment = findBeside(path, block, profile);
+      if (segment === undefined || "code" in segment) return segment;
+      return findOwn(path, isOnly, [segment]);
+    };
+    return readSeveral(rule, find, scope);
+  };
+}
+
+/** The block of each container: below its OBR, or its specimen where the order has several. */
+function blocksOf(groups: readonly OrderGroup[], { each }: Hl7Profile): Map<Segment, Block> {
+  const blockOf = new Map<Segment, Block>();
+  for (const { segments, specimens } of groups) {
+    const head = specimens.length === 0 ? "OBR" : "SPM";
+    const isSplit = specimens.length !== 1;
+    let block = newBlock();
+    for (const segment of segments) {
+      if (isSplit && segment.name === head) block = newBlock();
+      if (OWNED.has(segment.name) || isCounted(segment, each)) {
+        if (!blockOf.has(segment)) blockOf.set(segment, block);
+        if (isCounted(segment, each)) block.containers.push(segment);
+      } else block.others.push(segment);
+    }
+  }
+  return blockOf;
+}
+
+function newBlock(): Block {
+  return { containers: [], others: [], foundByPath: new Map() };
+}
+
+/** The one segment of a block that has the value: of several values nobody knows which is whose. */
+function findBeside(path: FieldPath, block: Block, profile: Hl7Profile): Segment | Misfit | undefined {
+  const { foundByPath } = block;
+  if (!foundByPath.has(path)) foundByPath.set(path, lookBeside(path, block, profile));
+  return foundByPath.get(path);
+}
+
+function lookBeside(
+  path: FieldPath,
+  { containers, others }: Block,
+  { containerPlace, rules }: Hl7Profile,
+): Segment | Misfit | undefined {
+  const { whichSegment: _, ...within } = path;
+  const given = candidatesOf(path, others).flatMap((segment) => {
+    const found = findIn(within, false, [segment]);
+    return found !== undefined && "value" in found && found.value.trim() !== "" ? [{ segment, found }] : [];
+  });
+  const [first, ...more] = given;
+  if (first === undefined) return undefined;
+  const other = more.find(({ found }) => found.value.trim() !== first.found.value.trim());
+  const { index } = first.segment;
+  const own = containers.filter(({ name }) => name !== "OBR" && name !== "SPM");
+  const isBetween = own.some((each) => each.index < index) && own.some((each) => each.index > index);
+  if (other === undefined && !isBetween) return first.segment;
+  return {
+    place: other === undefined ? first.found.place : `${first.found.place} and ${other.found.place}`,
+    code: "MAPPING_VALUES_DISAGREE",
+    trouble:
+      other === undefined
+        ? "is a description between two containers, expected one value for all containers of the order"
+        : "are different descriptions beside the order's containers, expected one value for all of them",
+    hint: `Have the sender write each container's description into the segment that stands for it (${containerPlace}), and read it there: containers.description is ${placesOf(rules.description.sources)}.`,
+  };
+}
