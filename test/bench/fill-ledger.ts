@@ -40,7 +40,7 @@ const FILL = [
     where n <= :ended or s.state = 'received'`,
   `insert into deliveries (connector, file_name, bytes, state, order_ids, created_at, delivered_at)
    select 'hl7', 'FILL-' || n || '.hl7', convert_to(repeat('MSH|^~\\&|', 60), 'UTF8'), 'delivered', array[:last + n],
-          now() - (1 - n::float8 / :all) * interval '80 days', now()
+          now() - (1 - n::float8 / :all) * interval '80 days', now() - (1 - n::float8 / :all) * interval '80 days'
      from generate_series(1, :ended) n`,
   `insert into outcomes (connector, message_id, order_id, kind, payload, is_composed)
    select 'hl7', :last + n, :last + n, 'changed', '{}', true

@@ -4,6 +4,7 @@ import { ledgerView } from "../../src/app/console.ts";
 import { readStatus } from "../../src/console/status.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { listMessages } from "../../src/ledger/messages/views.ts";
+import { findLastMessages, readActivity } from "../../src/ledger/operator/activity.ts";
 import { countQueueWork } from "../../src/ledger/operator/queues.ts";
 import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
 import {
@@ -11,6 +12,7 @@ import {
   listOpenDeliveries,
   listOrders,
   listWaitingOrders,
+  searchOrders,
 } from "../../src/ledger/operator/views.ts";
 import { fillLedger } from "../bench/fill-ledger.ts";
 import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
@@ -76,6 +78,13 @@ async function gatherStatements({ pool }: TestLedger): Promise<Statement[]> {
     "parked orders": () => listOrders(pool, { limit, states: ["parked"] }),
     "failed orders": () => listOrders(pool, { limit, states: ["failed", "rejected"] }),
     "orders of a subject": () => listOrders(pool, { limit, subjectCode: "FILL-7" }),
+    "orders by a word": async () => {
+      const ids = await searchOrders(pool, "FILL-7", { connectors: ["hl7"], limit });
+      return listOrders(pool, { limit, ids });
+    },
+    activity: () =>
+      readActivity(pool, { from: new Date(Date.now() - 86_400_000), slots: 24, slotMs: 3_600_000 }),
+    "last messages": () => findLastMessages(pool, ["hl7", "csv"]),
     "orders of another connector": () => listOrders(pool, { limit, connector: "csv" }),
     "orders since": () => listOrders(pool, { limit, since }),
     messages: () => listMessages(pool, { limit }),

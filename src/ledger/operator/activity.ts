@@ -97,10 +97,17 @@ function sum(rows: readonly { readonly count: number }[]): number {
   return rows.reduce((all, { count }) => all + count, 0);
 }
 
-/** $1 text[] of connectors. Index: messages_connector. */
+/**
+ * $1 text[] of connectors. Index: messages_connector, which alone serves this order: by the ids alone, all messages would be read
+ * for a connector that has none.
+ */
 const LAST_MESSAGES = `
 select c.name as connector,
-       (select m.received_at from messages m where m.connector = c.name order by m.id desc limit 1) as at
+       (select m.received_at
+          from messages m
+         where m.connector between c.name and c.name
+         order by m.connector desc, m.id desc
+         limit 1) as at
   from unnest($1::text[]) as c(name)`;
 
 /** When each connector took its last message; those that took none are left out. */

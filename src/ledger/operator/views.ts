@@ -94,10 +94,9 @@ export async function searchOrders(
   word: string,
   { connectors, limit }: { readonly connectors: readonly string[]; readonly limit: number },
 ): Promise<number[]> {
-  const id = parseId("o", word);
-  if (id !== undefined) return [id];
   const rows = await list<{ id: number }>(pool, SEARCH_ORDERS, [word, beginsWith(word), connectors, limit]);
-  return rows.map((row) => row.id);
+  const id = parseId("o", word);
+  return [...rows.map((row) => row.id), ...(id === undefined ? [] : [id])];
 }
 
 /**
