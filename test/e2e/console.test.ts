@@ -154,7 +154,7 @@ describe.runIf(machineHas("chromium"))("the console in a browser", () => {
         if (hasMessages) {
           await page.goto(`${url}/messages`);
           await page.click('button:has-text("Release")');
-          await page.waitForSelector(".banner");
+          await page.waitForSelector('.banner[role="status"]');
         }
 
         await page.goto(`${url}/results?state=delivered`);
