@@ -236,7 +236,7 @@ async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
 
 function toConnectorRow({ name, type, trouble, warning }: Connector, daemon: Daemon): ConnectorRow {
   return {
-    ...{ connector: name, type, isTaking: daemon.isTaking, trouble: trouble ?? warning },
+    ...{ connector: name, type, isTaking: daemon.isTaking, trouble, warning },
     isLabAway: daemon.isLabAway(name),
   };
 }
@@ -244,9 +244,9 @@ function toConnectorRow({ name, type, trouble, warning }: Connector, daemon: Dae
 function serviceRowOf({ service, config }: Daemon): ServiceRow | undefined {
   if (service === undefined) return undefined;
   const { breaker, tokenLife, callsAtOnce, requestCounts } = service;
-  const { baseUrl, maxRequestsPerSecond } = config.service;
+  const { maxRequestsPerSecond } = config.service;
   return {
-    ...{ baseUrl, breaker: breaker.state, opening: breaker.opening, maxRequestsPerSecond, callsAtOnce },
+    ...{ breaker: breaker.state, opening: breaker.opening, maxRequestsPerSecond, callsAtOnce },
     tokenLifeMs: tokenLife?.lifeMs,
     calls: [...requestCounts.values()].reduce((all, count) => all + count, 0),
   };

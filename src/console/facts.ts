@@ -81,15 +81,16 @@ export interface ConnectorRow {
   readonly type: string;
   /** Whether this daemon takes what comes in through it. */
   readonly isTaking: boolean;
-  /** Why intake doesn't work, or what somebody should know of it. */
+  /** Why intake doesn't work. */
   readonly trouble: string | undefined;
+  /** What somebody should know though it works. */
+  readonly warning: string | undefined;
   /** The lab takes no results, and is tried again after a pause. */
   readonly isLabAway: boolean;
 }
 
 /** The service, as this daemon sees it. */
 export interface ServiceRow {
-  readonly baseUrl: string;
   readonly breaker: "closed" | "open" | "half-open";
   readonly opening: { readonly since: Date; readonly text: string; readonly nextTryAt: Date } | undefined;
   /** How long a token lives, ms; undefined before the first, and for an API token. */

@@ -23,7 +23,7 @@ export function addTaskPage(site: Site, { pool }: Records): void {
       body: html`
 <h1>Tasks</h1>
 <p class="note">What a person has to see to, the oldest first.</p>
-<div class="with-forms">${listTable(TASK_COLUMNS, tasks, visit.viewer, { nothing: "No task is open.", ...(visit.mayAct ? { before } : {}) })}</div>
+${listTable(TASK_COLUMNS, tasks, visit.viewer, { nothing: "No task is open.", ...(visit.mayAct ? { before } : {}) })}
 ${found.length > LINES ? html`<p class="note">The first ${LINES}.</p>` : ""}`,
     };
   });

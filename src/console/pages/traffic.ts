@@ -90,7 +90,8 @@ export function connectorTable(
   if (rows.length === 0) return html``;
   const listeners = new Map(deps.listeners?.().map((each) => [each.connector, each]));
   const untaken = deps.untaken?.() ?? [];
-  const body = rows.map(({ connector, type, isTaking, trouble, isLabAway }) => {
+  const body = rows.map(({ connector, type, isTaking, trouble, warning, isLabAway }) => {
+    const said = trouble ?? warning;
     const last = lastMessages?.get(connector);
     const { received = 0, refused = 0, sent = 0 } = day?.byConnector.get(connector) ?? {};
     const files = untaken
@@ -106,7 +107,7 @@ export function connectorTable(
       ["connector", html`<a href="/messages?connector=${encodeURIComponent(connector)}">${connector}</a>`],
       [
         "intake",
-        html`${state}${trouble === undefined ? "" : html` <span class="note">${trouble}</span>`}${connections === undefined ? "" : html` <span class="note">${connections} connected</span>`}`,
+        html`${state}${said === undefined ? "" : html` <span class="note">${said}</span>`}${connections === undefined ? "" : html` <span class="note">${connections} connected</span>`}`,
       ],
       ["last message", last === undefined ? "none yet" : age(last, viewer)],
       ["received", received, true],

@@ -101,11 +101,11 @@ test("the overview shows each connector's day, the service and the charts, and l
           {
             ...{ connector: "bench", type: "csv-drop", isTaking: true },
             trouble: undefined,
+            warning: undefined,
             isLabAway: false,
           },
         ],
         service: () => ({
-          baseUrl: "http://127.0.0.1:9",
           breaker: "open",
           opening: { since: new Date(), text: "the service is away", nextTryAt: new Date() },
           ...{ tokenLifeMs: undefined, maxRequestsPerSecond: 5, callsAtOnce: 2, calls: 7 },
