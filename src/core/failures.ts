@@ -130,6 +130,8 @@ export interface Problem {
   readonly table?: string | undefined;
   /** What to do about this one, where that names more than the hint of its code: the profile and the table to edit. */
   readonly hint?: string | undefined;
+  /** The order numbers that other orders have, where it says that they are taken. */
+  readonly orderNumbers?: readonly string[] | undefined;
 }
 
 /** What a lab reads of a failure whose message is this. */

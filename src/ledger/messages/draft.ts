@@ -273,8 +273,13 @@ function waitFor(draft: MessageDraft, { messageId, messageControlId, problems }:
         }));
 }
 
-function toProblem({ record }: MessageDraft, { sources }: Order, { code, text }: NumberConflict): Problem {
-  return { code, place: placeOfNumber(record.message.place, sources.placerOrderNumber), message: text };
+function toProblem(
+  { record }: MessageDraft,
+  { sources, placerOrderNumber: number }: Order,
+  { code, text }: NumberConflict,
+): Problem {
+  const place = placeOfNumber(record.message.place, sources.placerOrderNumber);
+  return { code, place, message: text, ...(number === undefined ? {} : { orderNumbers: [number] }) };
 }
 
 function refuse(draft: MessageDraft, problems: readonly Problem[]): void {
@@ -293,12 +298,15 @@ function noteTakenNumbers(
 ): void {
   if (isNumberTaken(draft.problems)) return;
   const { echoedNumbers = [], placerOrderNumber, orders, message } = draft.record;
-  const isTaken = [
+  const named = [
     ...echoedNumbers,
     placerOrderNumber,
     ...orders.map((order) => order.placerOrderNumber),
-  ].some((number) => known.has(businessKey(connector, { placerOrderNumber: number }) ?? ""));
-  if (!isTaken) return;
+  ].filter((number) => number !== undefined);
+  const orderNumbers = [...new Set(named)].filter((number) =>
+    known.has(businessKey(connector, { placerOrderNumber: number }) ?? ""),
+  );
+  if (orderNumbers.length === 0) return;
   const problem: Problem = {
     code: "ORDER_NUMBER_REUSED",
     place: message.place,
@@ -306,6 +314,7 @@ function noteTakenNumbers(
       draft.verdict === "waiting"
         ? `${NUMBER_TAKEN}; a second one is refused in the end, unless it asks for the same`
         : NUMBER_TAKEN,
+    orderNumbers,
   };
   draft.problems = [...draft.problems, problem];
 }

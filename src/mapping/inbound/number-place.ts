@@ -77,23 +77,24 @@ export interface NumberFields {
  * what stands where numbers stand, since a message may be refused for its number.
  */
 export function echoedNumbers(message: Hl7Message, profile: Hl7Profile): string[] {
-  const numbers = new Set<string>();
-  for (const group of tryPlacingGroups(message, profile)) {
-    const { segment, field } = findNumberPlace(group, profile);
-    const places = [
-      ...[group.orc, ...group.obrs].flatMap((each) => [each?.get(2, 1, 1), each?.get(3, 1, 1)]),
-      ...(segment === "ORC" ? [group.orc] : group.obrs).map((each) => each?.get(field, 1, 1)),
-      ...groupScopes(group, []).map((scope) => {
-        const reading = readValue(profile.rules.placerOrderNumber, findSingle, scope);
-        return reading.status === "found" ? reading.value : undefined;
-      }),
-    ];
-    for (const place of places) {
-      const number = keptIfFit(place?.replace(/[\p{Cf}\p{Cc}]/gu, "").trim(), "code");
-      if (number !== undefined && number !== "") numbers.add(number);
-    }
-  }
-  return [...numbers];
+  return [...new Set(tryPlacingGroups(message, profile).flatMap((group) => numbersOfGroup(group, profile)))];
+}
+
+/** The same of one group. */
+export function numbersOfGroup(group: OrderGroup, profile: Hl7Profile): string[] {
+  const { segment, field } = findNumberPlace(group, profile);
+  const places = [
+    ...[group.orc, ...group.obrs].flatMap((each) => [each?.get(2, 1, 1), each?.get(3, 1, 1)]),
+    ...(segment === "ORC" ? [group.orc] : group.obrs).map((each) => each?.get(field, 1, 1)),
+    ...groupScopes(group, []).map((scope) => {
+      const reading = readValue(profile.rules.placerOrderNumber, findSingle, scope);
+      return reading.status === "found" ? reading.value : undefined;
+    }),
+  ];
+  const numbers = places.flatMap(
+    (place) => keptIfFit(place?.replace(/[\p{Cf}\p{Cc}]/gu, "").trim(), "code") ?? [],
+  );
+  return [...new Set(numbers)].filter((number) => number !== "");
 }
 
 /** The groups that place orders; a message that was refused for its structure has none that an answer could echo. */

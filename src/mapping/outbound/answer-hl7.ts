@@ -1,4 +1,4 @@
-import { type FailureCode, isNumberTaken, type Problem } from "../../core/failures.ts";
+import type { FailureCode, Problem } from "../../core/failures.ts";
 import { endedWithoutEffect, type OrderState } from "../../core/order-state.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import {
@@ -16,9 +16,10 @@ import { numberFields, withNumber } from "../inbound/number-place.ts";
 import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
 import { controlCodes } from "../profile/message-type.ts";
 import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";
+import { reasonsByOrder, takenGroups } from "./order-reasons.ts";
 import { assemble, type Original, type OutSegment } from "./original.ts";
 import { labPhrase, problemInWords } from "./reasons.ts";
-import { statusCodes } from "./result-parts.ts";
+import { blank, statusCodes } from "./result-parts.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
 /** The application acknowledgement that fits what came in (HL7 chapter 4); any other type is answered by a plain ACK. */
@@ -37,7 +38,7 @@ const ANSWER_FOLLOWS = "What is wanted of earlier orders is recorded; the answer
 export type MessageAnswer = Extract<Outcome, { kind: "acknowledged" | "refused" | "waiting" }>;
 
 /** Stands before the reasons of a message that waits: MSA-1 AA alone could be read as an order that was taken. */
-const ON_HOLD = "On hold, nothing was done yet";
+export const ON_HOLD = "On hold, nothing was done yet";
 const REPEATED = "This message was received before; nothing was started again.";
 
 /**
@@ -82,7 +83,12 @@ export function answerNotes(
 
 /** The orders of a message that its answer is about. */
 interface AnsweredOrders {
+  /** Without those whose number another order has. */
   readonly groups: readonly OrderGroup[];
+  /** Those of a refused or waiting message whose number another order has: an answer may say why, and not name them. */
+  readonly unnamed: ReadonlySet<OrderGroup>;
+  /** Why one order of a refused or waiting message is not taken, or the message where no order is given. */
+  readonly reasonsFor: (group: OrderGroup | undefined) => readonly OrderReason[];
   readonly orcOf: (group: OrderGroup) => OutSegment;
   /** The message has orders, and wants nothing but something of earlier ones, which is answered by itself. */
   readonly isOfEarlierOnly: boolean;
@@ -95,10 +101,19 @@ export function answeredOrders(
   profile: Hl7Profile,
 ): AnsweredOrders {
   const codes = statusCodes(outcome.kind, profile.results);
+  const all = message === undefined ? [] : tryGroups(message, profile);
+  const problems = outcome.kind === "acknowledged" ? [] : outcome.problems;
+  const placing = all.filter((group) => controlOf(group, profile) === undefined);
+  const unnamed = takenGroups(problems, placing, profile);
+  const own = reasonsByOrder(problems, all, profile);
+  const reasonsFor = (group: OrderGroup | undefined) =>
+    ownReasons(outcome, group === undefined ? problems : own(group), profile.results.reasons);
   const isShared = findShared(outcome, message, profile);
   // What becomes of a request about an earlier order has an answer of its own, unless the message is refused.
   const isAnswered = (group: OrderGroup) =>
-    controlOf(group, profile) === undefined ? !isShared(group) : outcome.kind === "refused";
+    controlOf(group, profile) === undefined
+      ? !isShared(group) && !unnamed.has(group)
+      : outcome.kind === "refused";
   const stateByGroup = message === undefined ? undefined : statesOf(outcome, message, profile);
   const isUnknown = outcome.kind === "acknowledged" && outcome.isDuplicate && outcome.orders.length === 0;
   const orcOf = (group: OrderGroup): OutSegment => {
@@ -110,7 +125,7 @@ export function answeredOrders(
     const isPast = isUnknown || (state !== undefined && end === undefined);
     const { orderStatus } = end === undefined ? codes : statusCodes(end, profile.results);
     const numbers = numberFields(group, undefined, echo, profile);
-    const orc: OutSegment = [
+    const orc: [string, ...OutSegment[1][]] = [
       "ORC",
       refusedControl(group, profile) ?? orderControl,
       numbers.placer,
@@ -118,16 +133,57 @@ export function answeredOrders(
       echo.field(group.orc, 4),
       isPast ? undefined : orderStatus,
     ];
+    const reasons = all.length > 1 ? reasonsFor(group) : [];
+    const [first] = reasons;
+    if (first !== undefined) {
+      const text = reasons.map((each) => each.text).join("; ");
+      orc.push(...blank(10), [first.code, text, first.code && "L"]);
+    }
     return withNumber(orc, numbers);
   };
-  const all = message === undefined ? [] : tryGroups(message, profile);
   const groups = all.filter(isAnswered);
   const isOfEarlierOnly =
     outcome.kind === "acknowledged" &&
     all.length > 0 &&
     all.every((group) => controlOf(group, profile) !== undefined);
-  return { groups, orcOf, isOfEarlierOnly };
+  return { groups, unnamed, reasonsFor, orcOf, isOfEarlierOnly };
 }
+
+/** A reason as an answer names it beside an order. */
+interface OrderReason {
+  readonly code?: FailureCode;
+  readonly text: string;
+}
+
+/** Reasons that an order of a message has; a message may have as many more, and orders, as a frame holds. */
+const MOST_REASONS = 10;
+
+/** What an answer says of one order: why it is not taken, or that another one is not. */
+function ownReasons(
+  { kind }: MessageAnswer,
+  problems: readonly Problem[],
+  reasons: ResultSettings["reasons"],
+): readonly OrderReason[] {
+  if (kind === "acknowledged") return [];
+  if (problems.length === 0) {
+    const isRefused = kind === "refused";
+    const [word, shipped] = isRefused
+      ? (["otherOrder", OTHER_REFUSED] as const)
+      : (["otherWaits", OTHER_WAITS] as const);
+    return [{ text: labPhrase(reasons, word, shipped) }];
+  }
+  const more = problems.length - MOST_REASONS;
+  return [
+    ...problems
+      .slice(0, MOST_REASONS)
+      .map((problem) => ({ code: problem.code, text: problemInWords(problem, reasons) })),
+    ...(more > 0 ? [{ text: `… +${more}` }] : []),
+  ];
+}
+
+/** Beside an order without a mistake of its own, since a message is taken whole or not at all. */
+const OTHER_REFUSED = "another order of the message was refused";
+const OTHER_WAITS = "another order of the message waits";
 
 /**
  * A plain acknowledgement under a code of the caller's choice, which echoes no order. It gives the same reasons, unless
@@ -249,18 +305,15 @@ function keyOf({ orc, obrs }: OrderGroup): Segment | undefined {
 }
 
 /**
- * Which groups of a message place an order whose number another one has: what an answer said of them would be read as a
- * status of the other order.
+ * Which groups of a message that was taken place an order whose number another one has: what an answer said of them would be
+ * read as a status of the other order.
  */
 function findShared(
   outcome: MessageAnswer,
   message: Hl7Message | undefined,
   profile: Hl7Profile,
 ): (group: OrderGroup) => boolean {
-  if (outcome.kind !== "acknowledged") {
-    const isTaken = isNumberTaken(outcome.problems);
-    return () => isTaken;
-  }
+  if (outcome.kind !== "acknowledged") return () => false;
   const shared = outcome.orders.filter(({ sharesNumber }) => sharesNumber);
   if (message === undefined || shared.length === 0 || tryGroups(message, profile).length === 0)
     return () => false;

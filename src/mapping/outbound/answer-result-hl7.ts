@@ -1,13 +1,11 @@
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import { NO_NUMBERS, numberFields } from "../inbound/number-place.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
-import { answeredOrders, answerNotes, type MessageAnswer, reasonsOf } from "./answer-hl7.ts";
+import { answeredOrders, answerNotes, type MessageAnswer, ON_HOLD } from "./answer-hl7.ts";
 import { assemble, type Original, type OutSegment } from "./original.ts";
+import { labPhrase } from "./reasons.ts";
 import { blank, DEFAULT_VERSION, reportObr, statusCodes, statusHeader } from "./result-parts.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
-
-/** Reasons that an order of a message has; a message may have as many more, and orders, as a frame holds. */
-const MOST_REASONS = 10;
 
 /** OBR-4 where the message says nothing of what was ordered. */
 const ANSWER = ["MESSAGE", "Answer to a message", "L"];
@@ -23,8 +21,8 @@ const WORDS = {
 
 /**
  * The answer to a message as a result, for labs that take nothing else: ORU^R01, or ORM^O01, with an ORC and an OBR for each of
- * its orders, the reasons in NTE and the message's control id in OBX. A message without orders that can be told apart, or with
- * the number of another one, has one OBR without a number.
+ * its orders, its own reasons in NTE and the message's control id in OBX. An order with the number of another one has an OBR
+ * without a number, behind the others; so has a message without orders that can be told apart.
  */
 export function composeAnswerResult(
   outcome: MessageAnswer,
@@ -36,26 +34,24 @@ export function composeAnswerResult(
   const { results } = profile;
   const version = header.version ?? DEFAULT_VERSION;
   const at = formatHl7Timestamp(outcome.occurredAt, results.timeZone);
-  const { errors } = reasonsOf(outcome, results.reasons);
-  const { groups, orcOf, isOfEarlierOnly } = answeredOrders(outcome, original, profile);
-  const reasons = errors.slice(0, MOST_REASONS).map(({ text }) => text);
-  const more = errors.length - reasons.length;
-  const notes = [
-    ...reasons,
-    ...(more > 0 ? [`… +${more}`] : []),
+  const { groups, unnamed, reasonsFor, orcOf, isOfEarlierOnly } = answeredOrders(outcome, original, profile);
+  const onHold = outcome.kind === "waiting" ? `${labPhrase(results.reasons, "onHold", ON_HOLD)}: ` : "";
+  const notesOf = (group: OrderGroup | undefined): string[] => [
+    ...reasonsFor(group).map(({ text }, n) => (n === 0 ? `${onHold}${text}` : text)),
     ...answerNotes(outcome, profile, isOfEarlierOnly),
   ];
   // How an order stands that came again is reported by messages of its own, which this one may follow.
   const isRepeat = outcome.kind === "acknowledged" && outcome.isDuplicate;
   const resultStatus = isRepeat ? undefined : statusCodes(outcome.kind, results).resultStatus;
   const below = (group: OrderGroup | undefined, index: number): OutSegment[] => {
-    const numbers = group === undefined ? NO_NUMBERS : numberFields(group, undefined, echo, profile);
+    const isNamed = group !== undefined && !unnamed.has(group);
+    const numbers = isNamed ? numberFields(group, undefined, echo, profile) : NO_NUMBERS;
     const service = echo.field(group?.obrs[0], 4) ?? ANSWER;
     const { kind } = outcome;
     const word = (kind === "acknowledged" ? undefined : results.words.status?.[kind]) ?? WORDS[kind];
     return [
       reportObr({ setId: index + 1, numbers, filler: numbers.filler, service, at, resultStatus }),
-      ...notes.map((note, n) => ["NTE", n + 1, "L", note] as const),
+      ...notesOf(group).map((note, n) => ["NTE", n + 1, "L", note] as const),
       observation(1, "ST", MESSAGE, header.messageControlId, at),
       ...(isRepeat ? [] : [observation(2, "TX", STATUS, word, at)]),
     ];
@@ -67,7 +63,10 @@ export function composeAnswerResult(
       ...(pid === undefined ? [] : [echo.segment(pid)]),
       ...(groups.length === 0
         ? below(undefined, 0)
-        : groups.flatMap((group, index) => [orcOf(group), ...below(group, index)])),
+        : [...groups, ...unnamed].flatMap((group, index) => [
+            ...(unnamed.has(group) ? [] : [orcOf(group)]),
+            ...below(group, index),
+          ])),
     ],
     echo.delimiters,
   );

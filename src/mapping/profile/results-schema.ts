@@ -170,7 +170,8 @@ const LAB_FAILURES = (Object.keys(FAILURES) as FailureCode[]).filter((code) => !
 /** What stands before reasons in English: words of places, names of what a request is about, and whole sentences. */
 const REASON_WORDS = [
   ...(["message", "line", "lines", "column", "part", "and", "or", "header", "file"] as const),
-  ...(["order", "request", "procedure", "onHold", "repeated", "recorded", "fileRefused"] as const),
+  ...(["order", "request", "procedure", "onHold", "otherOrder", "otherWaits"] as const),
+  ...(["repeated", "recorded", "fileRefused"] as const),
   ...DECISIONS,
 ] as const;
 export type ReasonWord = (typeof REASON_WORDS)[number];

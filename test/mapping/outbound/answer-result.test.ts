@@ -34,7 +34,7 @@ describe("an answer to a lab that reads ORU alone", () => {
     const segments = segmentsOf(waiting([WEST]), await profile());
     expect(segments?.find((segment) => segment.startsWith("ORC"))).toBe("ORC|OH|LAB-1^NORTHLAB||GRP-7|HD");
     expect(segments?.join("\n")).toContain(
-      'NTE|1|L|message 1, MSH-4.1: names facility "WEST", which is not known here',
+      'NTE|1|L|On hold, nothing was done yet: message 1, MSH-4.1: names facility "WEST", which is not known here',
     );
     expect(segments?.join("\n")).toContain("||On hold, nothing was done yet|");
   });
@@ -61,6 +61,73 @@ describe("an answer to a lab that reads ORU alone", () => {
     expect(
       segments?.filter((segment) => /^(?:ORC|OBR)/.test(segment)).map((each) => each.slice(0, 8)),
     ).toEqual([...["ORC|UA|1", "OBR|1|1|", "ORC|UA|2", "OBR|2|2|"]]);
+  });
+
+  describe("about several orders", () => {
+    const three = hl7Text("ORM^O01", [
+      "PID|1||A",
+      ...[1, 2, 3].flatMap((n) => [`ORC|NW|${n}`, `OBR|1|${n}||X`, `OBX|1|ST|TUBE||T-${n}`]),
+    ]);
+    const LABEL: Problem = {
+      code: "MAPPING_VALUE_INVALID",
+      place: "message 1, order 2 (ORC[2]), OBX[2]-5.1",
+      message: "is no label",
+    };
+    const TAKEN: Problem = {
+      code: "ORDER_NUMBER_REUSED",
+      place: "message 1, ORC[2]-2.1",
+      message: "is taken",
+      orderNumbers: ["2"],
+    };
+    const facts = async (problems: readonly Problem[], results: object = {}) =>
+      segmentsOf(
+        refused(problems, three),
+        await hl7Profile({ results: { formats: { refused: "oru" }, ...results } }),
+      )
+        ?.filter((segment) => /^(?:ORC|OBR|NTE)/.test(segment))
+        .map((segment) =>
+          segment
+            .split("|")
+            .slice(0, segment.startsWith("OBR") ? 3 : 4)
+            .join("|"),
+        );
+
+    test("gives each its own reasons, and the others the mistake of another one", async () => {
+      expect(await facts([LABEL])).toEqual([
+        ...["ORC|UA|1|", "OBR|1|1", "NTE|1|L|another order of the message was refused"],
+        ...["ORC|UA|2|", "OBR|2|2", "NTE|1|L|message 1, order 2 (ORC[2]), OBX[2]-5.1: is no label"],
+        ...["ORC|UA|3|", "OBR|3|3", "NTE|1|L|another order of the message was refused"],
+      ]);
+      const reasons = { MAPPING_VALUE_INVALID: "kein Etikett", otherOrder: "anderer Auftrag" };
+      expect((await facts([LABEL], { reasons }))?.filter((each) => each.startsWith("NTE"))).toEqual([
+        "NTE|1|L|anderer Auftrag",
+        "NTE|1|L|message 1, order 2 (ORC[2]), OBX[2]-5.1: kein Etikett",
+        "NTE|1|L|anderer Auftrag",
+      ]);
+    });
+
+    test("gives all of them what is wrong with the message", async () => {
+      const notes = (await facts([DATE]))?.filter((each) => each.startsWith("NTE"));
+      expect(notes).toEqual(new Array(3).fill("NTE|1|L|message 1, PID-7: has only a year"));
+    });
+
+    test("names those whose number is their own, and not the one whose number another order has", async () => {
+      expect(await facts([TAKEN])).toEqual([
+        ...["ORC|UA|1|", "OBR|1|1", "NTE|1|L|another order of the message was refused"],
+        ...["ORC|UA|3|", "OBR|2|3", "NTE|1|L|another order of the message was refused"],
+        ...["OBR|3|", "NTE|1|L|message 1, ORC[2]-2.1: is taken"],
+      ]);
+    });
+
+    test("has them in ORC-16 of an order response", async () => {
+      const orcs = segmentsOf(refused([LABEL, TAKEN], three), await hl7Profile())?.filter((each) =>
+        each.startsWith("ORC"),
+      );
+      expect(orcs).toEqual([
+        "ORC|UA|1||||||||||||||^another order of the message was refused",
+        "ORC|UA|3||||||||||||||^another order of the message was refused",
+      ]);
+    });
   });
 
   test("names no order whose number another one has, and no order where none can be told", async () => {
