@@ -129,9 +129,9 @@ function readNames(
     return undefined;
   }
   if (placerOrderNumber === undefined && fillerNumber === undefined) {
-    const place = `ORC${(group.orc?.ordinal ?? 1) > 1 ? `[${group.orc?.ordinal}]` : ""}-2`;
-    const text =
-      "is empty, and ORC-3 holds no number of ours; expected the number of the order that is meant";
+    const place = first?.place ?? profile.rules.placerOrderNumber.places;
+    const none = /ORC(?:\[\d+\])?-3/.test(place) ? "" : ", and ORC-3 holds no number of ours";
+    const text = `is empty${none}; expected the number of the order that is meant`;
     complain({ code: "MAPPING_VALUE_MISSING", place, message: text });
     return undefined;
   }

@@ -59,10 +59,21 @@ describe("an order message with ORC-1 CA", () => {
     async (orc) => {
       expect(await map("ORM^O01", [PID, orc])).toMatchObject({
         verdict: "refused",
-        problems: [{ code: "MAPPING_VALUE_MISSING", place: "message 1, ORC-2" }],
+        problems: [{ code: "MAPPING_VALUE_MISSING", place: "message 1, ORC-2.1" }],
       });
     },
   );
+
+  test("names the place where the profile reads the number when that is empty", async () => {
+    const profile = await hl7Profile({ placerOrderNumber: { from: "ORC-3.1", agree: false } });
+    const { problems } = mapOne(profile, hl7Message(hl7Text("ORM^O01", [PID, "ORC|CA|A-1"])));
+    expect(problems).toMatchObject([
+      {
+        place: "message 1, ORC-3.1",
+        message: "is empty; expected the number of the order that is meant",
+      },
+    ]);
+  });
 
   test("may stand beside new orders", async () => {
     const mapped = await map("ORM^O01", [PID, ...NEW("A-2"), "ORC|CA|A-1"]);
