@@ -3,6 +3,7 @@ import type { FailureCode, Problem } from "../../core/failures.ts";
 import { movesContainers, type Operation, type Order, type OrderSubject } from "../../core/order.ts";
 import { phi } from "../../core/phi.ts";
 import { isOperation, TABLE_OPERATIONS } from "../profile/message-type.ts";
+import type { OrderRules } from "../profile/profile.ts";
 import { nearInCase, quote } from "../profile/transforms.ts";
 import type { Reading } from "../profile/value.ts";
 import { findUnfit, type ValueKind } from "./unfit.ts";
@@ -13,8 +14,20 @@ export interface DraftContainer {
   readonly description: Reading;
 }
 
+/** A value that a profile may require of an order to store or retrieve. */
+type RequirableValue = "firstName" | "lastName" | "dateOfBirth" | "description";
+
+/** The values that a profile requires. */
+export function listRequired({ subject, description }: OrderRules<unknown>): ReadonlySet<RequirableValue> {
+  const { firstName, lastName, dateOfBirth } = subject;
+  const rules = Object.entries({ firstName, lastName, dateOfBirth, description });
+  return new Set(rules.flatMap(([name, { isRequired }]) => (isRequired ? [name as RequirableValue] : [])));
+}
+
 /** An order as it was read, before anything was judged: each value with its place, or what was wrong there. */
 export interface Draft {
+  /** Values that the profile requires besides those that every order needs. */
+  readonly required?: ReadonlySet<RequirableValue> | undefined;
   readonly operation: Reading;
   readonly facility: Reading;
   readonly placerOrderNumber: Reading;
@@ -90,18 +103,18 @@ export function finishDraft(
   const hasContainers = operation !== undefined && movesContainers(operation);
   // Only an order about a subject alone may do without a number, and one whose operation no table knows may be one.
   const mayLackNumber = !hasContainers;
-  const number = judge.value(draft.placerOrderNumber, mayLackNumber ? undefined : "the placer order number");
+  const number = judge.value(draft.placerOrderNumber, mayLackNumber ? undefined : "the order number");
   const code = judge.value(draft.subject.code, "the subject code");
   const { firstName: readFirst, lastName: readLast } = draft.subject;
-  const firstName = judge.value(readFirst, isRegistration ? "the first name" : undefined, "name");
-  const lastName = judge.value(readLast, isRegistration ? "the last name" : undefined, "name");
-  const dateOfBirth = judge.date(draft.subject.dateOfBirth, isRegistration);
+  const needs = (name: RequirableValue) => isRegistration || (hasContainers && draft.required?.has(name));
+  const firstName = judge.value(readFirst, needs("firstName") ? "the first name" : undefined, "name");
+  const lastName = judge.value(readLast, needs("lastName") ? "the last name" : undefined, "name");
+  const dateOfBirth = judge.date(draft.subject.dateOfBirth, needs("dateOfBirth") === true);
   if (operation === "UPDATE") judge.deletions([readFirst, readLast, draft.subject.dateOfBirth]);
   const priorCode = operation === "MERGE" ? judge.priorCode(draft.priorCode, code) : undefined;
   const isTooMany = judge.tooManyLabels(draft, settings.labelsPerOrder ?? LABELS_PER_ORDER);
   if (operation !== undefined && !isTooMany) judge.containerCount(draft, operation);
-  const containers =
-    isTooMany || (operation !== undefined && !hasContainers) ? [] : judge.containers(draft.containers);
+  const containers = isTooMany || (operation !== undefined && !hasContainers) ? [] : judge.containers(draft);
   const { problems } = judge;
   if (problems.length > 0 || !operation || !facilityCode || facilityId === undefined || !code) {
     return { problems };
@@ -244,12 +257,13 @@ class Judge {
     }
   }
 
-  containers(drafts: readonly DraftContainer[]): { label: string; description: string }[] {
+  containers({ containers: drafts, required }: Draft): { label: string; description: string }[] {
+    const needed = required?.has("description") ? "the container's description" : undefined;
     const placeByLabel = drafts.length > 1 ? new Map<string, string>() : undefined;
     const containers: { label: string; description: string }[] = [];
     for (const { label: read, description: readDescription } of drafts) {
       const label = this.value(asContainer(read), undefined);
-      const description = this.value(readDescription, undefined, "text") ?? "";
+      const description = this.value(readDescription, needed, "text") ?? "";
       if (label === undefined) continue;
       const before = placeByLabel?.get(label);
       if (before !== undefined) {

@@ -11,7 +11,7 @@ import type { Reading, ValueRule } from "../profile/value.ts";
 import type { ReadControl } from "./control-hl7.ts";
 import { columnsOf, readCode, readContainers, readDate, readName, readRow } from "./csv-codes.ts";
 import { withCsvHint } from "./csv-hint.ts";
-import { type Draft, LABELS_PER_ORDER } from "./draft.ts";
+import { type Draft, LABELS_PER_ORDER, listRequired } from "./draft.ts";
 import { finishAll, type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
 import { findUnfit, keptIfFit } from "./unfit.ts";
 
@@ -132,6 +132,7 @@ export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft 
     ...draft,
     containers: isRegistration ? containers.filter(({ label }) => label.status === "found") : containers,
     containerPlace: columnsOf(rules.label),
+    required: listRequired(rules),
     problems,
   };
 }

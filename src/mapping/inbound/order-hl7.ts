@@ -10,7 +10,7 @@ import { describeContainers } from "./beside-hl7.ts";
 import { checkPlacing } from "./check-structure.ts";
 import { type ContainerPlace, isCounted, listContainers, strayContainers } from "./containers-hl7.ts";
 import { controlOf, isChanging } from "./control-hl7.ts";
-import { type Draft, missingOf, OPERATION_BY_TYPE, pairContainers } from "./draft.ts";
+import { type Draft, listRequired, missingOf, OPERATION_BY_TYPE, pairContainers } from "./draft.ts";
 import {
   eachHint,
   findIn,
@@ -47,6 +47,7 @@ export function readOrders(parts: OrderParts, profile: Hl7Profile, control?: "ch
   const units = placing.map((group) => readUnit(group, control, parts, profile));
   const subject = readSubject(parts.segments, profile);
   const strays = complainOfStrays(placing, parts, profile);
+  const required = listRequired(profile.rules);
   const drafts: Draft[] = [];
   const orders = [...groupByNumber(units)];
   const placed = orders.map((same) => ({
@@ -60,6 +61,7 @@ export function readOrders(parts: OrderParts, profile: Hl7Profile, control?: "ch
     const head = headOf(first.group, profile.ordersEach);
     const isAmongOthers = same.length < parts.groups.length;
     drafts.push({
+      required,
       operation: first.operation,
       facility: first.facility,
       placerOrderNumber: first.number,

@@ -149,7 +149,11 @@ function listRequiredColumns(rules: OrderRules<string>): string[][] {
   const isRegistration = operation?.kind === "constant" && operation.value === "REGISTER";
   const ofOrder = isRegistration ? [] : columnsNeeded(rules.placerOrderNumber);
   const ofContainers = isRegistration ? [] : labelColumns(rules.label);
-  const needed = [rules.operation, rules.facility, rules.subject.code];
+  const { code, firstName, lastName, dateOfBirth } = rules.subject;
+  const required = [firstName, lastName, dateOfBirth, rules.description].filter(
+    ({ isRequired }) => isRequired,
+  );
+  const needed = [rules.operation, rules.facility, code, ...required];
   return [...needed.flatMap(columnsNeeded), ...ofOrder, ...ofContainers];
 }
 

@@ -24,6 +24,7 @@ export function compileRules<P>(
       mayQuote,
       name: place,
       maySplit: place.startsWith("containers."),
+      mayLack: MAY_LACK.has(place),
       shipped: place === "operation" ? shippedOperations(whole.format) : undefined,
       complain: (trouble) => complain(place, trouble),
     });
@@ -62,6 +63,14 @@ function shippedOperations(format: ProfileDefinition["format"]): Readonly<Record
   const shipped = builtinProfiles[`builtin/${format}-orders`]?.operation;
   return shipped === undefined ? {} : (toValueObject(shipped).table ?? {});
 }
+
+/** Values that an order to store or retrieve can do without. */
+const MAY_LACK: ReadonlySet<string> = new Set([
+  "subject.firstName",
+  "subject.lastName",
+  "subject.dateOfBirth",
+  "containers.description",
+]);
 
 /** A rule that finds nothing. */
 const ABSENT: ValueRule<never> = {

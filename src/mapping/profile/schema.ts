@@ -74,6 +74,12 @@ const valueObjectSchema = z.strictObject({
     .boolean()
     .optional()
     .describe("Every place of the list that has a value must have the same one, as ORC-2 and OBR-2 must."),
+  required: z
+    .boolean()
+    .optional()
+    .describe(
+      "For `subject.firstName`, `lastName`, `dateOfBirth` and `containers.description`: an order to store or retrieve without the value is refused, with its place; false unless set. A registration always needs the first three.",
+    ),
   split: z
     .union([splitterSchema, z.array(splitterSchema).min(1)], {
       error:

@@ -56,6 +56,8 @@ export interface ValueRule<P> {
   readonly fallback: string | undefined;
   /** Every place that has a value must have the same. */
   readonly mustAgree: boolean;
+  /** An order to store or retrieve is refused without it. Values that every order needs say nothing. */
+  readonly isRequired?: boolean | undefined;
   /** How several values stand in one place. */
   readonly split?: Split | undefined;
   /** Every place that has a value counts, not the first one only. */
@@ -100,6 +102,8 @@ export interface CompileSettings<P> extends TransformSettings {
   readonly whyNoJoin?: string | undefined;
   /** Whether the value may be several: a label, or its description. */
   readonly maySplit?: boolean | undefined;
+  /** Whether an order can do without the value, so that a profile may require it. */
+  readonly mayLack?: boolean | undefined;
 }
 
 /** The object form of a value of a profile: a bare path or list only says where to look. */
@@ -126,6 +130,10 @@ export function compileValue<P>(definition: ValueDefinition, settings: CompileSe
   else if (caseSensitive !== undefined)
     settings.complain("caseSensitive is for a table; expected table beside it");
   checkSeveral(definition, settings);
+  if (object.required !== undefined && settings.mayLack !== true)
+    settings.complain(
+      "required is for the names and the date of birth of subject, and for containers.description; of other values it is fixed",
+    );
   return {
     sources,
     places: placesOf(sources),
@@ -134,6 +142,7 @@ export function compileValue<P>(definition: ValueDefinition, settings: CompileSe
     hasTable: table !== undefined,
     fallback,
     mustAgree: agree ?? false,
+    isRequired: object.required === true ? true : undefined,
     split: split === undefined ? undefined : compileSplit([split].flat()),
     every: every === true ? true : undefined,
   };

@@ -100,7 +100,7 @@ describe("several OBRs with numbers of their own below one ORC", () => {
     expect(problems.map(({ place, message }) => `${place}: ${message}`)).toEqual([
       "message 1, order LAB-2 (OBR[2]), NTE[4]-3: does not have the expected form",
       "message 1, order LAB-3, OBR[3]: no container (NTE) in the order, expected at least one for STORE",
-      "message 1, OBR[4]-2.1: is empty; the placer order number is expected",
+      "message 1, OBR[4]-2.1: is empty; the order number is expected",
       "message 1, OBR[4], NTE[6]-3: does not have the expected form",
       'message 1, order LAB-5, OBR[5]-4.1: holds "CRYO-MOVE", expected one of CRYO-STORE, CRYO-RETRIEVE',
     ]);
