@@ -3,9 +3,8 @@ import type { FailureCode, Problem } from "../../core/failures.ts";
 import { movesContainers, type Operation, type Order, type OrderSubject } from "../../core/order.ts";
 import { phi } from "../../core/phi.ts";
 import { isOperation, TABLE_OPERATIONS } from "../profile/message-type.ts";
-import type { OrderRules } from "../profile/profile.ts";
 import { nearInCase, quote } from "../profile/transforms.ts";
-import type { Reading } from "../profile/value.ts";
+import type { Reading, ValueRule } from "../profile/value.ts";
 import { findUnfit, type ValueKind } from "./unfit.ts";
 
 /** One container as it was read. */
@@ -18,7 +17,13 @@ export interface DraftContainer {
 type RequirableValue = "firstName" | "lastName" | "dateOfBirth" | "description";
 
 /** The values that a profile requires. */
-export function listRequired({ subject, description }: OrderRules<unknown>): ReadonlySet<RequirableValue> {
+export function listRequired({
+  subject,
+  description,
+}: {
+  readonly subject: Readonly<Record<Exclude<RequirableValue, "description">, ValueRule<unknown>>>;
+  readonly description: ValueRule<unknown>;
+}): ReadonlySet<RequirableValue> {
   const { firstName, lastName, dateOfBirth } = subject;
   const rules = Object.entries({ firstName, lastName, dateOfBirth, description });
   return new Set(rules.flatMap(([name, { isRequired }]) => (isRequired ? [name as RequirableValue] : [])));

@@ -74,6 +74,7 @@ export function readOrders(parts: OrderParts, profile: Hl7Profile, control?: "ch
       problems: [
         ...own,
         ...compareUnits(same),
+        ...(profile.sameNumber === "refuse" ? refuseSameNumber(same, profile) : []),
         ...compareNames(subject),
         ...(drafts.length === 0 ? strays : []),
       ],
@@ -219,6 +220,16 @@ function compareUnits(units: readonly Unit[]): Problem[] {
     troubleOf(other.facility, "MAPPING_FACILITY_UNKNOWN"),
   ]);
   return [...found, disagreementOnAuthority(units)].filter((problem) => problem !== undefined);
+}
+
+/** Where each order has a number of its own, a second one with it is a copy that nobody corrected. */
+function refuseSameNumber([first, ...others]: readonly Unit[], { ordersEach }: Hl7Profile): Problem[] {
+  return others.map(({ number }) => ({
+    code: "MAPPING_VALUES_DISAGREE",
+    place: number.place,
+    message: `gives the same order number as ${first?.number.place}; expected a number of its own for each ${ordersEach}`,
+    hint: `Have the lab give each order its own number. Where ${ordersEach}s with one number are one order with several containers, set \`orders: { sameNumber: join }\` in the profile.`,
+  }));
 }
 
 function troubleOf(reading: Reading, whenUnknown: FailureCode): Problem | undefined {

@@ -120,6 +120,7 @@ function compileHl7(
     encoding: whole.encoding,
     rules,
     ordersEach,
+    sameNumber: whole.orders?.sameNumber ?? "join",
     specimenLabel: ofSpecimen(rules.label),
     each,
     valueSegments: listValueSegments(rules, each),

@@ -63,6 +63,7 @@ export function inheritProfile(parent: ProfileDefinition, child: ProfileDefiniti
           }),
         }
       : {}),
+    ...(child.orders && parent.orders ? { orders: { ...parent.orders, ...child.orders } } : {}),
     ...(child.containers && parent.containers
       ? {
           containers: {

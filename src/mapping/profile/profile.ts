@@ -104,6 +104,8 @@ export interface Hl7Profile extends ProfileBase {
   readonly rules: OrderRules<FieldPath>;
   /** What is an order of its own: an ORC with its OBRs, or each OBR. */
   readonly ordersEach: OrderSegment;
+  /** What becomes of two of them in one message that have one number. */
+  readonly sameNumber: "join" | "refuse";
   /** The label of what is a specimen's (SAC, SPM). */
   readonly specimenLabel: ValueRule<FieldPath>;
   readonly each: readonly ContainerKind[];

@@ -283,6 +283,12 @@ export const profileSchema = z.strictObject({
         .describe(
           "HL7: what is an order of its own: an ORC with all OBRs below it, or each OBR, with its own number, specimens and containers, and the values of ORC; ORC unless set.",
         ),
+      sameNumber: z
+        .enum(["join", "refuse"])
+        .optional()
+        .describe(
+          "HL7: what becomes of two such orders of a message that have one number: one order with the containers of both, or the message is refused; join unless set.",
+        ),
     })
     .optional()
     .describe("HL7: how a message is taken apart into orders."),

@@ -185,3 +185,29 @@ describe("what is sent about one of several OBRs below an ORC", () => {
     ]);
   });
 });
+
+test.each(["ORC", "OBR"] as const)(
+  "two orders with one number are refused where each %s has its own by the profile",
+  async (each) => {
+    const segments = [
+      PID,
+      "PV1|1|O|NORTH",
+      ...["1", "2"].flatMap((n) => [
+        "ORC|NW|LAB-1",
+        `OBR|${n}|LAB-1||CRYO-STORE|||||||||||SEM&Semen^^STRAW-${n}`,
+      ]),
+    ];
+    const { orders } = await map(segments, { orders: { each } });
+    expect(orders.map(({ containers }) => containers.length)).toEqual([2]);
+    const { problems } = await map(segments, { orders: { each, sameNumber: "refuse" } });
+    expect(problems).toMatchObject([
+      {
+        code: "MAPPING_VALUES_DISAGREE",
+        message: expect.stringMatching(
+          new RegExp(`gives the same order number as .*expected .* for each ${each}`),
+        ),
+      },
+    ]);
+    expect(problems[0]?.place).toMatch(/\[2\]-2/);
+  },
+);
