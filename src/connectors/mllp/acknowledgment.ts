@@ -94,9 +94,12 @@ export class Answered {
     this.#logger = logger;
   }
 
-  /** Remembers a message by the answer that ended the waiting for one. */
-  add(controlId: string, answer: Acknowledgment, onTakenBack: OnTakenBack | undefined): void {
-    this.#messages.push({ controlId, onTakenBack: isTaken(answer) ? onTakenBack : undefined });
+  /**
+   * Remembers a message whose answer came, or for which none is waited.
+   * @param onTakenBack undefined where it was answered with an error
+   */
+  add(controlId: string, onTakenBack: OnTakenBack | undefined): void {
+    this.#messages.push({ controlId, onTakenBack });
     if (this.#messages.length > REMEMBERED) this.#messages.shift();
   }
 

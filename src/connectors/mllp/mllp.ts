@@ -92,10 +92,13 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
     deliver: async (file) => {
       if ("put" in results) return results.put(file);
       const { bytes, fileName } = file;
-      await sender?.send(bytes, controlIdOf(file), {
-        onTakenBack: (answer) => deps.onTakenBack?.(fileName, answer),
+      const { controlId, isAck } = headerOf(file);
+      const hooks = {
+        onTakenBack: (answer: string) => deps.onTakenBack?.(fileName, answer),
         beforeSend: () => requireMayLeave(file),
-      });
+      };
+      // Nobody acknowledges an acknowledgement (HL7 chapter 2.9), or two systems would answer each other for ever.
+      await (isAck ? sender?.post(bytes, controlId, hooks) : sender?.send(bytes, controlId, hooks));
     },
     hangUp: sender && (() => sender.hangUp()),
     get trouble() {
@@ -146,12 +149,15 @@ function splitReply(reply: Buffer): readonly Buffer[] {
   return splitHl7File(reply).parts.map(({ raw }) => raw);
 }
 
-/** MSH-10 of a result. @throws Failure HL7_BUILD_INVALID when it has none, which no result of ours is without. */
-function controlIdOf(file: OutgoingFile): string {
-  const id = Hl7Message.parse(decodeHl7(file.bytes).text).header.messageControlId;
-  if (id === undefined)
+/**
+ * MSH-10 of a result, and whether it is a plain acknowledgement.
+ * @throws Failure HL7_BUILD_INVALID when it has no control id, which no result of ours is without
+ */
+function headerOf(file: OutgoingFile): { readonly controlId: string; readonly isAck: boolean } {
+  const { messageControlId, messageCode } = Hl7Message.parse(decodeHl7(file.bytes).text).header;
+  if (messageControlId === undefined)
     throw new Failure("HL7_BUILD_INVALID", "a result without a control id can't be acknowledged");
-  return id;
+  return { controlId: messageControlId, isAck: messageCode === "ACK" };
 }
 
 function checkPort({ host, port }: MllpListenSettings): Promise<CheckLine> {

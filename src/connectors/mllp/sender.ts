@@ -21,6 +21,14 @@ export interface MllpSendSettings extends DialSettings {
   readonly maxAnswerBytes?: number | undefined;
 }
 
+/** What is called while a message is sent. */
+interface SendHooks {
+  /** When the peer answers with an error after it had acknowledged the message. Must not throw. */
+  readonly onTakenBack?: OnTakenBack;
+  /** Once the connection stands, right before the message leaves; when it throws, nothing does. */
+  readonly beforeSend?: () => void;
+}
+
 interface SenderDeps {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -69,16 +77,10 @@ export class MllpSender {
    * goes out once more over a new one: many lab systems close after each acknowledgement, and the next message meets the
    * close. One that took it nevertheless sees the same bytes again.
    * @param controlId its MSH-10
-   * @param onTakenBack called when the peer answers with an error after it had acknowledged the message. Must not throw.
-   * @param beforeSend called once the connection stands, right before the message leaves; when it throws, nothing does
    * @throws Failure MLLP_UNREACHABLE or MLLP_NO_ANSWER when it should be sent again, MLLP_RESULT_ERROR (AE, CE) when
    * the peer met an error, MLLP_RESULT_REFUSED (AR, CR) when it will never take it.
    */
-  async send(
-    message: Buffer,
-    controlId: string,
-    how: { readonly onTakenBack?: OnTakenBack; readonly beforeSend?: () => void } = {},
-  ): Promise<void> {
+  async send(message: Buffer, controlId: string, how: SendHooks = {}): Promise<void> {
     const answer = await this.#inTurn(async () => {
       const isReused = this.#socket !== undefined;
       try {
@@ -164,13 +166,16 @@ export class MllpSender {
   }
 
   /**
-   * Sends one message that wants no answer, and waits until it is handed to the system.
+   * Sends one message that wants no answer, and waits until it is handed to the system. What the peer answers nevertheless is
+   * taken where the control id of the message is given.
    * @throws Failure MLLP_UNREACHABLE or MLLP_NO_ANSWER. RangeError for a message that no frame can hold.
    */
-  post(message: Buffer): Promise<void> {
+  post(message: Buffer, controlId?: string, { onTakenBack, beforeSend }: SendHooks = {}): Promise<void> {
     return this.#inTurn(async () => {
       const frame = encodeFrame(message);
       const socket = await this.#ready();
+      beforeSend?.();
+      if (controlId !== undefined) this.#answered.add(controlId.trim(), onTakenBack);
       await new Promise<void>((resolve, reject) => {
         socket.write(frame, (error) => (error ? reject(this.#gone("closed the connection")) : resolve()));
       });
@@ -202,7 +207,7 @@ export class MllpSender {
       (resolve) => (_, heard) => {
         if (heard === undefined || heard.controlId !== id) return false;
         if (!isLast(heard)) return true;
-        this.#answered.add(id, heard, onTakenBack);
+        this.#answered.add(id, isTaken(heard) ? onTakenBack : undefined);
         resolve(heard);
         return true;
       },

@@ -13,6 +13,12 @@ import { labPhrase } from "./reasons.ts";
 import { blank, fillerOrderNumber, statusCodes } from "./result-parts.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
+/**
+ * ERR-3 (table 0357) of a refusal that is no fault of the message, such as a call that the service doesn't offer: an internal
+ * error would be another matter beside AA.
+ */
+const MESSAGE_ACCEPTED = "0";
+
 /** ORC-5 (table 0038) of an order that is as it was requested to be, where that is more than its state says. */
 const STATUS_BY_CONTROL: Readonly<Partial<Record<Control, string>>> = { cancel: "CA", discontinue: "DC" };
 /** ORC-5 of an order that the lab has on hold. */
@@ -41,7 +47,7 @@ export function composeControlAnswer(
     const text = `${nameOf(answer, profile)}: ${refusal.text}`;
     return [
       {
-        condition: conditionOf(code),
+        condition: conditionOf(code) === "207" ? MESSAGE_ACCEPTED : conditionOf(code),
         severity: "W",
         applicationCode: code,
         place: orc && segmentName(orc),

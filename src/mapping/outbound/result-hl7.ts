@@ -7,7 +7,7 @@ import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
 import { findMergeSegments } from "../inbound/merge-hl7.ts";
 import { NO_NUMBERS, numberFields, withNumber, writtenNumbers } from "../inbound/number-place.ts";
 import { type Hl7Profile, isReported, type Profile } from "../profile/profile.ts";
-import { composeAnswer } from "./answer-hl7.ts";
+import { answerType, composeAnswer } from "./answer-hl7.ts";
 import { composeAnswerResult } from "./answer-result-hl7.ts";
 import { composeControlAnswer } from "./control-answer-hl7.ts";
 import { composeControlResult } from "./control-result-hl7.ts";
@@ -75,7 +75,7 @@ function composeText(outcome: Outcome, original: Original, profile: Hl7Profile):
   const format = profile.results.formats?.[outcome.kind];
   if (format !== undefined && format !== "ssu")
     return composeAnswerResult(outcome, original, profile, format);
-  return composeAnswer(outcome, original, profile, wantsApplicationAck(original) ? ACCEPT_ACK : undefined);
+  return composeAnswer(outcome, original, profile, wantsOf(original));
 }
 
 /** Takes the numbers of orders out that other orders have, too. */
@@ -108,13 +108,13 @@ function ordersOf(outcome: Outcome): readonly OutcomeOrder[] {
 }
 
 /**
- * The application acknowledgement of enhanced mode begins an exchange of its own: it is acknowledged when it is accepted,
- * and never more than that (HL7 chapter 2.9.3).
+ * The application acknowledgement of enhanced mode begins an exchange of its own: an order response is acknowledged when it is
+ * accepted, and never more than that (HL7 chapter 2.9.3). A plain acknowledgement is not acknowledged at all.
  */
-const ACCEPT_ACK: AckWants = { accept: "AL", application: "NE" };
-
-function wantsApplicationAck({ header }: Original): boolean {
-  return header.applicationAckType !== undefined && header.applicationAckType !== "NE";
+function wantsOf(original: Original): AckWants | undefined {
+  const { applicationAckType } = original.header;
+  if (applicationAckType === undefined || applicationAckType === "NE") return undefined;
+  return { accept: answerType(original) === undefined ? "NE" : "AL", application: "NE" };
 }
 
 /**

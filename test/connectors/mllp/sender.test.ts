@@ -58,6 +58,20 @@ const ack = (code: string, id: string, more = "") =>
 const idOf = (frame: string) => frame.split("|")[9] ?? "";
 const accepts: Answer = (frame, socket) => socket.write(ack("AA", idOf(frame)), "latin1");
 
+it("waits for no answer to an acknowledgement, and takes one that comes nevertheless", () => {
+  // Two frames may come in one chunk.
+  const acceptsAll: Answer = (frames, socket) => {
+    for (const frame of frames.split("\v").slice(1)) socket.write(ack("AA", idOf(frame)), "latin1");
+  };
+  return withLab(acceptsAll, async ({ sender, heard, connections, log }) => {
+    await sender.post(message("A-1"), "A-1");
+    await sender.send(message("R-1"), "R-1");
+    expect(heard.join("")).toMatch(/A-1.*R-1/s);
+    expect(connections).toHaveLength(1);
+    expect(log).toEqual([]);
+  });
+});
+
 it("sends nothing once another daemon sends, and goes on over a new connection after it hung up", () =>
   withLab(accepts, async ({ sender, heard, connections }) => {
     const beforeSend = () => {
