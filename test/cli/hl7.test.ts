@@ -209,9 +209,12 @@ describe("hl7 send and hl7 listen", () => {
       expect(status).toBe(1);
       expect(stdout).toMatch(/\(MSG0001\): CA, AE after .*MSA\|CA\|MSG0001\n.*MSA\|AE\|MSG0001\n/s);
       expect(stdout).toContain("0 accepted, 1 refused, 0 without an answer\n");
+      const kept = await hl7({ "a.hl7": text }, "send", "@a.hl7", ...to, "--accept-only");
+      expect(kept.status).toBe(0);
+      expect(kept.stdout).toMatch(/\(MSG0001\): CA after /);
       const json = await hl7({ "a.hl7": text }, "send", "@a.hl7", ...to, "--json");
       expect(JSON.parse(json.stdout).frames).toMatchObject([{ answers: [{ code: "CA" }, { code: "AE" }] }]);
-      await eventually(() => printed().includes("message 2: OML^O33, answered CA, then AE\n"));
+      await eventually(() => printed().includes("message 3: OML^O33, answered CA, then AE\n"));
     });
   });
 

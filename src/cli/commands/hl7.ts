@@ -52,6 +52,10 @@ export function define(hl7: Command, cli: Cli): void {
     .argument("<file>", "an HL7 file; - for standard input")
     .requiredOption("--to <host:port>", "where to", hostAndPort)
     .option("--one-frame", "send the whole file in one frame, as senders of batches (FHS, BHS) do")
+    .option(
+      "--accept-only",
+      "wait for the accept acknowledgement (CA) alone, where the application acknowledgement goes another way",
+    )
     .option("--tls", "speak TLS")
     .option("--ca <file>", "certificates (PEM) to trust instead of the public ones; implies --tls")
     .option("--cert <file>", "certificate (PEM) to show, with --key; implies --tls")

@@ -17,6 +17,8 @@ import { type PemFiles, readPems } from "./tls.ts";
 interface SendOptions extends PemFiles {
   readonly to: { readonly host: string; readonly port: number };
   readonly oneFrame?: boolean;
+  /** Wait for no application acknowledgement: it goes another way. */
+  readonly acceptOnly?: boolean;
   readonly tls?: boolean;
   /** Seconds. */
   readonly timeout: number;
@@ -86,7 +88,7 @@ export async function sendHl7(
   });
   try {
     for (const frame of frames) {
-      const sent = await sendFrame(sender, frame, session);
+      const sent = await sendFrame(sender, options.acceptOnly ? acceptOnly(frame) : frame, session);
       counts[sent.verdict] += 1;
       done += 1;
       if (document) document.add(sentJson(frame, sent, session));
@@ -228,6 +230,15 @@ function withCarriageReturns(content: Buffer): Buffer {
   return Buffer.from(content.toString("latin1").replace(/\r\n|\n/g, "\r"), "latin1");
 }
 
+/** The frame as one whose application acknowledgements come another way. */
+function acceptOnly(frame: Frame): Frame {
+  return { ...frame, messages: frame.messages.map((each) => ({ ...each, hasApplicationAck: false })) };
+}
+
+/** What to do where the accept acknowledgement came, and no other in time. */
+const ACCEPTED_ONLY =
+  "The receiver has the message. Where its application acknowledgement goes another way (a connection of its own, a folder), send with --accept-only, which waits for the accept acknowledgement alone.";
+
 /** Sends a frame, and gathers the answers until there is one to each message, or one to all. */
 async function sendFrame(
   sender: MllpSender,
@@ -283,8 +294,14 @@ function print({ name }: Frame, { verdict, ms, answers, problem }: Sent, session
       ? "sent; by MSH-15 and MSH-16 it wants no answer"
       : `${codes || "an empty batch"} after ${ms} ms`;
   session.line(`${clean(name)}: ${session.paint(COLOURS[verdict], clean(words))}`);
-  if (problem) session.line(`  ${problem.hint}`);
+  if (problem) session.line(`  ${hintFor(problem, answers)}`);
   for (const answer of answers) session.lines(answerLines(answer, session), 2);
+}
+
+function hintFor(problem: Failure, answers: readonly Acknowledgment[]): string {
+  return problem.code === "MLLP_NO_ANSWER" && answers.some(({ code }) => code === "CA")
+    ? ACCEPTED_ONLY
+    : problem.hint;
 }
 
 function sentJson({ messages }: Frame, { verdict, ms, answers, problem }: Sent, session: Session) {
@@ -298,7 +315,9 @@ function sentJson({ messages }: Frame, { verdict, ms, answers, problem }: Sent, 
       condition: answer.condition ?? null,
       text: answerLines(answer, session).join("\n"),
     })),
-    problem: problem ? { code: problem.code, message: problem.message, hint: problem.hint } : null,
+    problem: problem
+      ? { code: problem.code, message: problem.message, hint: hintFor(problem, answers) }
+      : null,
   };
 }
 
