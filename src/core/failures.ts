@@ -49,9 +49,9 @@ const NUMBER_FAILURES: ReadonlySet<FailureCode> = new Set([
   "ORDER_NUMBER_OTHER_AUTHORITY",
 ]);
 
-/** Whether one of these problems is that another order has the number. */
-export function isNumberTaken(problems: readonly Pick<Problem, "code">[]): boolean {
-  return problems.some(({ code }) => NUMBER_FAILURES.has(code));
+/** Whether one of these problems is that another order has the number, or is of an order of which that is so. */
+export function isNumberTaken(problems: readonly Pick<Problem, "code" | "sharesNumber">[]): boolean {
+  return problems.some(({ code, sharesNumber }) => NUMBER_FAILURES.has(code) || sharesNumber === true);
 }
 
 interface FailureDetails {
@@ -132,6 +132,8 @@ export interface Problem {
   readonly hint?: string | undefined;
   /** The order numbers that other orders have, where it says that they are taken. */
   readonly orderNumbers?: readonly string[] | undefined;
+  /** The message holds the number of an earlier order: its answer must not look like a status of that. */
+  readonly sharesNumber?: boolean | undefined;
 }
 
 /** What a lab reads of a failure whose message is this. */

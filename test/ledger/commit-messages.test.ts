@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { isNumberTaken } from "../../src/core/failures.ts";
 import type { ReplyTo } from "../../src/core/reply.ts";
 import { parseId } from "../../src/ledger/ids.ts";
 import { commitMessages } from "../../src/ledger/messages/commit.ts";
@@ -186,6 +187,10 @@ test("takes nothing of a message with several orders of which one has another or
       "A-1",
     ]);
     expect(await reportedKinds(pool)).toEqual(["acknowledged", "refused"]);
+    const [, refused] = await listOpenOutcomes(pool, "lims", 10);
+    expect(refused?.outcome).toMatchObject({
+      problems: [{ hint: expect.stringContaining("Nothing of the message was kept") }],
+    });
     await commit(pool, [aRecord(3, [anOrder({ placerOrderNumber: "A-9" })])]);
     expect(await findOrders(pool, "A-9")).toHaveLength(1);
   }));
@@ -206,6 +211,22 @@ test.each(["refused", "waiting"] as const)(
       });
     }),
 );
+
+test("gives one reason for an order control code that is not taken, and no status of the order that it is about", () =>
+  withLedger(async ({ pool }) => {
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    const problem = {
+      code: "MAPPING_ORDER_CONTROL_UNSUPPORTED",
+      place: "message 2, ORC-1",
+      message: "holds HD",
+    } as const;
+    const refused = { verdict: "refused", problems: [problem], echoedNumbers: ["A-1"] } as const;
+    await commit(pool, [aRecord(2, [], refused)]);
+    const [, reported] = await listOpenOutcomes(pool, "lims", 10);
+    expect(reported?.outcome).toMatchObject({ kind: "refused", problems: [problem] });
+    expect(reported?.outcome).toHaveProperty("problems.length", 1);
+    expect(isNumberTaken(reported?.outcome.kind === "refused" ? reported.outcome.problems : [])).toBe(true);
+  }));
 
 test("leaves the number of a refused message alone that no order has", () =>
   withLedger(async ({ pool }) => {

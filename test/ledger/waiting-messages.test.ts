@@ -107,9 +107,10 @@ describe("a later message", () => {
           code: "MAPPING_EARLIER_WAITS",
           place: "message 2",
           message: expect.stringMatching(
-            /^message m\d+ \(C1\), which came first and is about the same subject or order, waits for code "WEST", which is not known yet$/,
+            /^message C1, which came first and is about the same subject or order, waits for code "WEST", which is not known yet$/,
           ),
           unknownCode: "WEST",
+          hint: expect.stringMatching(/^The earlier message is m\d+: `cryobridge messages show m\d+`\.$/),
         },
       ]);
     }));
@@ -128,10 +129,11 @@ describe("a later message", () => {
       const [last, middle, root] = await listMessages(pool, { limit: 3 });
       const behind = (messageId = "", controlId = "") => [
         {
-          ...{ code: "MAPPING_EARLIER_WAITS", unknownCode: "WEST", ...known },
+          ...{ code: "MAPPING_EARLIER_WAITS", unknownCode: "WEST", table: known.table },
+          hint: `Add it. The earlier message is ${messageId}: \`cryobridge messages show ${messageId}\`.`,
           place: expect.any(String),
           message: expect.stringMatching(
-            `^message ${messageId} \\(${controlId}\\), which came first .*, waits for code "WEST", which is not known yet`,
+            `^message ${controlId}, which came first .*, waits for code "WEST", which is not known yet`,
           ),
         },
       ];

@@ -107,7 +107,7 @@ export const MAPPING_FAILURES = {
   MAPPING_DATE_INVALID: {
     class: "permanent",
     meaning: "A date is incomplete, does not exist, or has another form than expected.",
-    hint: "Send year, month and day. Name the sender's form in the profile: HL7 `as: { date: dd.MM.yyyy }`, CSV `dateFormats: [dd.MM.yyyy]`.",
+    hint: "Have the lab send a whole date that exists. Where it did, name the sender's form in the profile: HL7 `as: { date: dd.MM.yyyy }`, CSV `dateFormats: [dd.MM.yyyy]`.",
   },
   MAPPING_VALUES_DISAGREE: {
     class: "permanent",

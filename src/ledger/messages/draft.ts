@@ -166,10 +166,11 @@ function decideOrders(
       );
       const isRefused = before === undefined && refusals.length > 0;
       if (before !== undefined) waitFor(draft, before);
-      else if (isRefused) refuse(draft, refusals);
       // A message is taken whole or not at all. Where it asks for nothing else, its order is kept for a person to decide.
-      const isKept =
-        before === undefined && (!isRefused || (decided.length === 1 && controlRequests.length === 0));
+      const isAlone = decided.length === 1 && controlRequests.length === 0;
+      const isKept = before === undefined && (!isRefused || isAlone);
+      if (isRefused)
+        refuse(draft, isAlone ? refusals : refusals.map((each) => ({ ...each, hint: NOTHING_KEPT })));
       for (const { order, key, digest, first, conflict, corrected } of isKept ? decided : []) {
         if (corrected && key !== null) {
           draft.corrections.push({ orderId: corrected.orderId, order });
@@ -242,17 +243,19 @@ function waitAlone(draft: MessageDraft): void {
   draft.verdict = draft.record.verdict;
 }
 
+const EARLIER_IS = "The earlier message is";
+
 /**
  * A later message of a subject must not overtake one that waits: the one may take out what the other puts in. It has the codes
  * that the earlier one waits for, and what to do about them.
  */
 function waitFor(draft: MessageDraft, { messageId, messageControlId, problems }: WaitingBefore): void {
   const { place } = draft.record.message;
-  const name = [
-    formatId("m", messageId),
-    ...(messageControlId === undefined ? [] : [`(${messageControlId})`]),
-  ];
-  const first = `message ${name.join(" ")}, which came first and is about the same subject or order,`;
+  // The lab knows its message by MSH-10 alone; the id here is for operators.
+  const name = messageControlId === undefined ? "an earlier message" : `message ${messageControlId}`;
+  const first = `${name}, which came first and is about the same subject or order,`;
+  const id = formatId("m", messageId);
+  const named = `${EARLIER_IS} ${id}: \`cryobridge messages show ${id}\`.`;
   const codes = problems.filter(({ unknownCode }) => unknownCode !== undefined);
   const { orders, controlRequests = [] } = draft.record;
   const isCancellation =
@@ -264,12 +267,13 @@ function waitFor(draft: MessageDraft, { messageId, messageControlId, problems }:
   draft.verdict = "waiting";
   draft.problems =
     codes.length === 0
-      ? [{ code: "MAPPING_EARLIER_WAITS", place, message: `${first} waits${meanwhile}` }]
-      : codes.map(({ unknownCode, table, hint }) => ({
+      ? [{ code: "MAPPING_EARLIER_WAITS", place, message: `${first} waits${meanwhile}`, hint: named }]
+      : codes.map(({ unknownCode, table, hint = "" }) => ({
           ...{ code: "MAPPING_EARLIER_WAITS", place, unknownCode },
           ...(table === undefined ? {} : { table }),
           message: `${first} waits for code "${unknownCode}", which is not known yet${meanwhile}`,
-          ...(hint === undefined ? {} : { hint }),
+          // The earlier one may wait for one before it, which its hint names.
+          hint: `${hint.split(EARLIER_IS)[0]?.trim()} ${named}`.trim(),
         }));
 }
 
@@ -286,6 +290,12 @@ function refuse(draft: MessageDraft, problems: readonly Problem[]): void {
   draft.verdict = "refused";
   draft.problems = problems;
 }
+
+const UNSUPPORTED = "MAPPING_ORDER_CONTROL_UNSUPPORTED";
+
+/** What a person does about a number in a message of which no order is parked. */
+const NOTHING_KEPT =
+  "Nothing of the message was kept. Have the lab correct it, give the order a number of its own unless the earlier one is meant (`cryobridge orders show NUMBER`), and send it again.";
 
 /**
  * A message that is refused for its mistakes, or waits, may bring an order whose number another order has. Then that is
@@ -307,6 +317,13 @@ function noteTakenNumbers(
     known.has(businessKey(connector, { placerOrderNumber: number }) ?? ""),
   );
   if (orderNumbers.length === 0) return;
+  // What asks for something else of an earlier order has its number rightly.
+  if (draft.problems.some(({ code }) => code === UNSUPPORTED)) {
+    draft.problems = draft.problems.map((problem) =>
+      problem.code === UNSUPPORTED ? { ...problem, sharesNumber: true } : problem,
+    );
+    return;
+  }
   const problem: Problem = {
     code: "ORDER_NUMBER_REUSED",
     place: message.place,
@@ -315,6 +332,7 @@ function noteTakenNumbers(
         ? `${NUMBER_TAKEN}; a second one is refused in the end, unless it asks for the same`
         : NUMBER_TAKEN,
     orderNumbers,
+    ...(draft.verdict === "waiting" ? {} : { hint: NOTHING_KEPT }),
   };
   draft.problems = [...draft.problems, problem];
 }

@@ -25,10 +25,10 @@ export function checkEnd(
   if (last === undefined || /[\r\n]$/.test(text)) return [];
   const isRead = module !== undefined || valueSegments.has(last.name);
   if (unterminated === "accept" && !isRead) return [];
-  const hint =
-    unterminated === "accept"
-      ? `Have the sender end ${last.name} with a carriage return, or put another segment last: values of the order are read from ${last.name}.`
-      : undefined;
+  const other = unterminated === "accept" ? "" : "`unterminated: accept` alone would not help: ";
+  const hint = isRead
+    ? `${other}${other === "" ? "V" : "v"}alues of the order are read from ${last.name}, which may be cut. Have the sender end it with a carriage return, or put another segment last.`
+    : undefined;
   return [
     {
       code: "HL7_UNTERMINATED",

@@ -101,14 +101,11 @@ export function compileResults(whole: ProfileDefinition, complain: Complain): Re
 }
 
 /** Failures whose words may have the code in them that no table knows. */
-const UNKNOWN_CODES: readonly string[] = ["MAPPING_FACILITY_UNKNOWN", "MAPPING_OPERATION_UNKNOWN"];
-
-/** Failures of messages that wait. */
-const WAITING_CODES = [
+const UNKNOWN_CODES: readonly string[] = [
   "MAPPING_FACILITY_UNKNOWN",
   "MAPPING_OPERATION_UNKNOWN",
   "MAPPING_EARLIER_WAITS",
-] as const;
+];
 
 /** An answer to a message that waits begins with a sentence of its own, which no other language may follow. */
 function compileReasons(
@@ -122,7 +119,9 @@ function compileReasons(
     const own = UNKNOWN_CODES.includes(name) ? "; expected {code} or none" : "";
     complain(`results.reasons.${name}`, `${field} stands for nothing here${own}`);
   }
-  const untold = WAITING_CODES.find((code) => reasons?.[code] !== undefined);
+  const given: Readonly<Record<string, unknown>> = reasons ?? {};
+  // Those are the failures of messages that wait, too.
+  const untold = UNKNOWN_CODES.find((code) => given[code] !== undefined);
   if (format !== "csv" && untold !== undefined && reasons?.onHold === undefined) {
     complain(
       "results.reasons.onHold",

@@ -235,7 +235,7 @@ export const resultsSchema = z.strictObject({
     .partialRecord(z.enum([...LAB_FAILURES, ...REASON_WORDS]), wordSchema)
     .optional()
     .describe(
-      `The lab's words for reasons, by failure code (docs/errors.md); {code} puts in an unknown facility or operation code; and for what stands before them: ${REASON_WORDS.join(", ")}. For NTE, ERR, MSA-3, ORC-16 and OBX, and the CSV column error. An answer with a reason that has no words here is sent in English.`,
+      `The lab's words for reasons, by failure code (docs/errors.md); {code} puts in an unknown facility or operation code, also that of an earlier message; and for what stands before them: ${REASON_WORDS.join(", ")}. For NTE, ERR, MSA-3, ORC-16 and OBX, and the CSV column error. An answer with a reason that has no words here is sent in English.`,
     ),
   suffix: z
     .string()

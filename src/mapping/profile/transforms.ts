@@ -11,6 +11,8 @@ type Transformed =
       readonly trouble: string;
       /** The pattern that it does not match, for operators: a lab is sent what was expected in words. */
       readonly pattern?: string;
+      /** What an operator does about it, where that is another thing than the hint of its code. */
+      readonly hint?: string;
     };
 
 /** One compiled step of a pipeline. */
@@ -140,10 +142,16 @@ function dateTransform(formats: readonly string[] | undefined, settings: Transfo
       const date = parse(value.trim());
       if (date !== undefined) return date;
     }
-    return {
-      code: "MAPPING_DATE_INVALID",
-      trouble: `expected a day that exists, written as ${written}`,
-    };
+    const partial = formats.every((format) => format.startsWith("yyyy"))
+      ? partOfDate(value.trim())
+      : undefined;
+    return partial === undefined
+      ? { code: "MAPPING_DATE_INVALID", trouble: `expected a day that exists, written as ${written}` }
+      : {
+          code: "MAPPING_DATE_INVALID",
+          trouble: `${partial}, expected a full date as ${written}`,
+          hint: WHOLE_DATE,
+        };
   };
 }
 
@@ -153,8 +161,19 @@ const standardDate: Transform = (value) => {
   return {
     code: "MAPPING_DATE_INVALID",
     trouble: `${result.trouble}, expected a full date as YYYYMMDD or YYYY-MM-DD`,
+    ...(partOfDate(value.trim()) === undefined ? {} : { hint: WHOLE_DATE }),
   };
 };
+
+/** No form that the profile could name makes up for a day that is missing. */
+const WHOLE_DATE = "Have the lab send the whole date, with year, month and day: none is filled up.";
+
+/** What a date without a day has, in words; undefined for anything else. */
+function partOfDate(text: string): string | undefined {
+  if (!/^\d{4}(?:-?\d{2})?$/.test(text)) return undefined;
+  const result = parseStandardDate(text);
+  return typeof result === "object" && result.trouble.startsWith("has only") ? result.trouble : undefined;
+}
 
 function padTransform(pad: {
   readonly length: number;

@@ -292,7 +292,7 @@ function applyPipeline({ pipeline, name, hasTable }: ValueRule<unknown>, found: 
         code: result.code,
         trouble: result.trouble,
         value,
-        ...(result.pattern === undefined ? {} : { hint: patternHint(result.pattern, name) }),
+        hint: result.pattern === undefined ? result.hint : patternHint(result.pattern, name),
       } as const;
       if (result.code !== "MAPPING_CODE_UNKNOWN" || name === undefined) return bad;
       return { ...bad, table: `${name}.${hasTable && index === pipeline.length - 1 ? "table" : "as"}` };

@@ -13,6 +13,17 @@ test("an order without a value that the profile requires is refused with its pla
   expect(mapOne(await hl7Profile(), hl7Message(text)).verdict).toBe("accepted");
 });
 
+test.each([undefined, "yyyyMMddHHmm"])(
+  "a date with only a year is for the lab to complete, read as %s",
+  async (date) => {
+    const subject = { dateOfBirth: { from: "PID-7", ...(date === undefined ? {} : { as: { date } }) } };
+    const text = hl7Text("ORM^O01", ["PID|1||MRN-1^^^N^MR||Beispiel^Anna||1984", ...ORDER]);
+    const [problem] = mapOne(await hl7Profile({ subject }), hl7Message(text)).problems;
+    expect(problem?.message).toContain("has only a year");
+    expect(problem?.hint).toContain("Have the lab send the whole date");
+  },
+);
+
 test("a merge needs none of them", async () => {
   const text = hl7Text("ADT^A40", ["PID|1||MRN-1^^^N^MR", "MRG|MRN-2^^^N^MR"]);
   expect(mapOne(await hl7Profile(REQUIRED), hl7Message(text)).verdict).toBe("accepted");

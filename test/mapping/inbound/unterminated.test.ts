@@ -68,6 +68,12 @@ describe("a message whose last segment is not ended", () => {
     });
   });
 
+  test("is refused with a hint that names the whole cure where a value is read from that segment", async () => {
+    const text = hl7Text("ORM^O01", [PID, ...ORM]).slice(0, -1);
+    const [problem] = (await mapWith(text)).problems;
+    expect(problem?.hint).toMatch(/`unterminated: accept` alone would not help.*put another segment last/);
+  });
+
   test("is refused where the profile reads a value from that segment, or has a module that may", async () => {
     const text = hl7Text("ORM^O01", [PID, ...ORM, "ZCR|1|V-1"]).slice(0, -1);
     expect((await mapWith(text, "accept")).verdict).toBe("accepted");
