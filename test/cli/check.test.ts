@@ -219,7 +219,7 @@ describe("check --offline", () => {
         `results: { send: [completed], words: { operation: { STORE: ein } }, columns: [status] }`,
       );
       const hl7 =
-        "hl7: { extends: builtin/hl7-orders, results: { send: [completed, failed], words: { status: { completed: ok } } } }";
+        "hl7: { extends: builtin/hl7-orders, results: { send: [completed, failed], words: { status: { completed: { STORE: ok } } } } }";
       const text = configText(undefined, `profiles: { ${lab}, ${narrow}, ${hl7} }`);
       const result = await check(folder, text, "--offline", "--json");
       expect(result.status).toBe(0);
@@ -227,7 +227,7 @@ describe("check --offline", () => {
       expect(warnings.map(({ subject, detail }) => `${subject}: ${detail.split(":")[0]}`)).toEqual([
         "profile lab: results.words.status has no word for parked, discarded, cancel_refused",
         "profile lab: results.words.operation has no word for CANCEL",
-        "profile hl7: results.words.status has no word for failed",
+        "profile hl7: results.words.status has no word for completed.RETRIEVAL, completed.REGISTER, completed.UPDATE, completed.MERGE, failed",
       ]);
     });
   });

@@ -5,6 +5,7 @@ import { answeredOrders, answerNotes, type MessageAnswer, ON_HOLD } from "./answ
 import { assemble, type Original, type OutSegment } from "./original.ts";
 import { labPhrase } from "./reasons.ts";
 import { blank, DEFAULT_VERSION, reportObr, statusCodes, statusHeader } from "./result-parts.ts";
+import { statusWord } from "./status-word.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
 /** OBR-4 where the message says nothing of what was ordered. */
@@ -48,7 +49,8 @@ export function composeAnswerResult(
     const numbers = isNamed ? numberFields(group, undefined, echo, profile) : NO_NUMBERS;
     const service = echo.field(group?.obrs[0], 4) ?? ANSWER;
     const { kind } = outcome;
-    const word = (kind === "acknowledged" ? undefined : results.words.status?.[kind]) ?? WORDS[kind];
+    const word =
+      (kind === "acknowledged" ? undefined : statusWord(results.words, kind, undefined)) ?? WORDS[kind];
     return [
       reportObr({ setId: index + 1, numbers, filler: numbers.filler, service, at, resultStatus }),
       ...notesOf(group).map((note, n) => ["NTE", n + 1, "L", note] as const),

@@ -4,6 +4,7 @@ import type { ResultColumn, ResultWords } from "../profile/results-schema.ts";
 import type { Transform } from "../profile/transforms.ts";
 import type { FileNamePattern } from "./file-name.ts";
 import type { ResultEncoding } from "./result-charset.ts";
+import { statusWord } from "./status-word.ts";
 import { formatDate } from "./timestamp.ts";
 
 /** Where a cell's value comes from: one column, or several with a text between, of which the first has to have a value. */
@@ -58,11 +59,13 @@ const ISO_WITH_OFFSET = "yyyy-MM-ddTHH:mm:ssXXX";
 /** A value as the lab writes it: its word for a status, operation or facility, its date and its decimal mark. */
 function labCell(
   column: ResultColumn,
-  value: string,
+  row: Readonly<Record<ResultColumn, string>>,
   { dateFormat, decimal }: CsvResultSettings,
   { words, timeZone }: LabTerms,
 ): string {
-  if (column === "status" || column === "operation" || column === "facility") {
+  const value = row[column];
+  if (column === "status") return statusWord(words, value, row.operation) ?? value;
+  if (column === "operation" || column === "facility") {
     const table: Readonly<Partial<Record<string, string>>> = words[column] ?? {};
     return (Object.hasOwn(table, value) ? table[value] : undefined) ?? value;
   }
@@ -93,9 +96,7 @@ export function cellOf(
   lab: LabTerms,
 ): CsvCell {
   for (const source of from) {
-    const [first = "", ...others] = source.columns.map((column) =>
-      labCell(column, row[column], settings, lab),
-    );
+    const [first = "", ...others] = source.columns.map((column) => labCell(column, row, settings, lab));
     const parts = [first, ...others.filter((part) => part !== "")];
     const value = first === "" ? "" : transformed(parts.join(source.between), transforms);
     if (value !== "") return { value, source };

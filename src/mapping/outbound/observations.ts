@@ -4,6 +4,7 @@ import type { OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { isVersionFrom } from "../../formats/hl7/segment.ts";
 import type { ResultWords } from "../profile/results-schema.ts";
 import type { OutSegment } from "./original.ts";
+import { statusWord } from "./status-word.ts";
 import { formatReadableTime, formatServiceTimestamp } from "./timestamp.ts";
 
 interface ObservationSettings {
@@ -39,7 +40,7 @@ export class Observations {
 
   /** What holds for the order: its status in words, what it merges, and its procedure. */
   addOrder(): void {
-    const word = this.#settings.words.status?.[this.#order.state];
+    const word = statusWord(this.#settings.words, this.#order.state, this.#order.operation);
     this.#add("TX", STATUS, undefined, word ?? describeStatus(this.#order));
     this.#add("ST", PRIOR_ID, undefined, this.#order.priorSubjectCode?.reveal());
     this.#add("ST", PROCEDURE, undefined, this.#order.procedureCode ?? procedureNumber(this.#order));

@@ -145,11 +145,19 @@ export type CsvStatus = (typeof CSV_STATUSES)[number];
 
 const wordSchema = z.string().min(1);
 
+/** A word of a status: one for all, or one by the operation, where `*` stands for those that are not named. */
+const statusWordSchema = z.union(
+  [wordSchema, z.partialRecord(z.enum([...CSV_OPERATIONS, "UPDATE", "MERGE", "*"]), wordSchema)],
+  { error: 'expected a word, or a word for each operation such as { STORE: …, RETRIEVAL: …, "*": … }' },
+);
+
 const wordsSchema = z.strictObject({
   status: z
-    .partialRecord(z.enum(CSV_STATUSES), wordSchema)
+    .partialRecord(z.enum(CSV_STATUSES), statusWordSchema)
     .optional()
-    .describe("Words of the column status, such as { completed: erledigt }."),
+    .describe(
+      'Words of the column status, such as { completed: erledigt }; also by operation, such as { completed: { STORE: eingelagert, RETRIEVAL: entnommen, "*": erledigt } }.',
+    ),
   operation: z
     .partialRecord(z.enum(CSV_OPERATIONS), wordSchema)
     .optional()

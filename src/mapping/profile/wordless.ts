@@ -20,25 +20,60 @@ interface Wordless {
  */
 export function listWordless(links: readonly Link[], whole: ProfileDefinition): Wordless[] {
   const { words = {} } = whole.results ?? {};
-  const operations = whole.format === "csv" ? listOperations(links) : [];
+  const operations = listOperations(links, whole);
   const columns = columnsUsed(whole.results ?? {});
   const check = (name: "status" | "operation", said: readonly string[]): Wordless[] => {
     const table = words[name];
     if (table === undefined || (whole.format === "csv" && !columns.has(name))) return [];
-    const lacking = [...new Set(said)].filter((each) => !Object.hasOwn(table, each));
+    const lacking = [...new Set(said)].flatMap((each) =>
+      Object.hasOwn(table, each) ? lackingWords(each, table[each as keyof typeof table], operations) : [each],
+    );
     return lacking.length === 0 ? [] : [{ table: `results.words.${name}`, lacking }];
   };
-  return [...check("status", listStatuses(whole, operations)), ...check("operation", operations)];
+  const ofColumn = whole.format === "csv" ? operations : [];
+  return [...check("status", listStatuses(whole, operations)), ...check("operation", ofColumn)];
 }
 
-function listOperations(links: readonly Link[]): string[] {
+/**
+ * The operations for which a status has no word, such as `completed.RETRIEVAL`. What is refused or waits may have an operation that
+ * nobody can read.
+ */
+function lackingWords(
+  status: string,
+  word: string | Readonly<Partial<Record<string, string>>> | undefined,
+  operations: readonly string[],
+): string[] {
+  if (typeof word !== "object" || Object.hasOwn(word, "*")) return [];
+  const said = operations.filter((operation) => {
+    const asked = CONTROL_OPERATIONS.find((each) => each === operation);
+    const statuses: readonly string[] = asked === undefined ? NEVER_OF_ORDERS : STATUSES_BY_REQUEST[asked];
+    return statuses.includes(status) === (asked !== undefined);
+  });
+  const unread = status === "refused" || status === "waiting" ? ["*"] : [];
+  return [...said, ...unread].filter((each) => !Object.hasOwn(word, each)).map((each) => `${status}.${each}`);
+}
+
+function listOperations(links: readonly Link[], whole: ProfileDefinition): string[] {
+  const ofTypes = (["register", "update", "merge"] as const)
+    .filter((key) => (whole[key] ?? []).length > 0)
+    .map((key) => key.toUpperCase());
   const own = links.flatMap(({ name, definition: { operation } }) => {
     if (operation === undefined || name.startsWith("builtin/")) return [];
     const { table = {}, value } = toValueObject(operation);
     return [...Object.values(table), value].filter((each) => typeof each === "string");
   });
-  return own.length > 0 ? own : [...TABLE_OPERATIONS, ...CONTROL_OPERATIONS];
+  const isCsv = whole.format === "csv";
+  const all = own.length > 0 ? own : isCsv ? [...TABLE_OPERATIONS, ...CONTROL_OPERATIONS] : MOVES;
+  return [...new Set([...all, ...ofTypes])];
 }
+
+/** What an HL7 message orders as a rule; other operations come of its type. */
+const MOVES: readonly string[] = ["STORE", "RETRIEVAL"];
+
+/** Statuses that only a request about an earlier order has. */
+const NEVER_OF_ORDERS: readonly string[] = [
+  ...(["held", "released", "cancel_refused", "hold_refused", "release_refused", "status_refused"] as const),
+];
 
 function listStatuses({ format, results }: ProfileDefinition, operations: readonly string[]): string[] {
   const send = results?.send ?? [];

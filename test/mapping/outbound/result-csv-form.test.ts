@@ -116,6 +116,17 @@ describe("a CSV file of results", () => {
     );
   });
 
+  it("has the lab's words for a state by operation", async () => {
+    const words: Results["words"] = {
+      status: { completed: { STORE: "ST", "*": "OK" }, failed: { STORE: "X" } },
+    };
+    const wordOf = async (order: Parameters<typeof rowsOf>[0]) =>
+      (await rowsOf(order, { columns: ["status"], words }))[1];
+    expect(await wordOf({})).toBe("ST");
+    expect(await wordOf({ operation: "RETRIEVAL" })).toBe("OK");
+    expect(await wordOf({ operation: "RETRIEVAL", state: "failed" })).toBe("failed");
+  });
+
   it("has times in the lab's format and zone", async () => {
     const columns: Results["columns"] = ["stored_at", "updated_at"];
     const timeZone = "Europe/Vienna";
