@@ -68,6 +68,8 @@ answer to the lab, in \`cryobridge orders show\`, in the log, and in \`--json\` 
 - **permanent**, as every code is that does not say otherwise: a person has to change something.
 - **ambiguous**: it may have happened; Cryobridge searches the service before it sends anything again.
 
+**The lab reads** stands where an answer or result has other words for a failure than its place and rule.
+
 This page is generated from \`src/core/failures/\`. A test keeps both equal.
 `;
 
@@ -93,7 +95,9 @@ function prefixOf(code: string): string {
 }
 
 function renderEntry(code: FailureCode): string {
-  const { class: failureClass, meaning, hint } = FAILURES[code];
+  const entry: (typeof FAILURES)[FailureCode] & { readonly lab?: string } = FAILURES[code];
+  const { class: failureClass, meaning, hint, lab } = entry;
   const mark = failureClass === "permanent" ? "" : `*${failureClass}.* `;
-  return `### ${code}\n\n${mark}${meaning}\n\n**Do**: ${hint}`;
+  const said = lab === undefined ? "" : `\n\n**The lab reads**: ${lab}`;
+  return `### ${code}\n\n${mark}${meaning}\n\n**Do**: ${hint}${said}`;
 }
