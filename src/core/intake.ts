@@ -48,6 +48,8 @@ export interface RowIdentity {
   readonly isControl: boolean;
   /** Whether its operation is one of those that there are. */
   readonly hasOperation: boolean;
+  /** Whether it has both an order number and such an operation, in its own cells. */
+  readonly isOrder: boolean;
 }
 
 /** How the messages of a file or frame stand in HL7 batches. */

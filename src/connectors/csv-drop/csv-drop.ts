@@ -93,15 +93,46 @@ async function examine(source: Source): Promise<FileContent> {
   try {
     const { sha256, problems, dialect, hasControl, batches } = await surveyFile(source);
     return problems.length > 0
-      ? { sha256, problems, dialect, batches: noBatches }
+      ? { sha256, problems: await withHeadings(problems, source), dialect, batches: noBatches }
       : { sha256, problems, dialect, isRepeatable: hasControl, batches };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     // What stopped the reading stops it here as well: a file of gigabytes is not read on for its digest.
     const { code, message, hint, place = "file" } = error;
-    const problems = [{ code, place, message, hint }];
+    const problems = await withHeadings([{ code, place, message, hint }], source);
     return { sha256: undefined, problems, batches: noBatches };
   }
+}
+
+/** A title and what else may stand above the headings. */
+const MOST_LINES_ABOVE = 20;
+
+/** What is wrong with the headings, with a hint where those that the profile needs stand further down. */
+async function withHeadings(problems: readonly Problem[], source: Source): Promise<readonly Problem[]> {
+  const { reading } = source;
+  const isAboutHeader = problems.some(({ code }) =>
+    /^CSV_(COLUMN_MISSING|HEADER_(EMPTY|DOUBLED))$/.test(code),
+  );
+  if (!isAboutHeader || reading.header !== true || reading.requiredColumns.length === 0) return problems;
+  for (let skipLines = reading.skipLines + 1; skipLines <= MOST_LINES_ABOVE; skipLines++) {
+    if (!(await hasHeadings(source, skipLines))) continue;
+    const hint = `The headings stand further down: set \`skipLines: ${skipLines}\` in the profile, or \`noRow\` with a pattern for what stands above them.`;
+    // What the wrong line lacks besides says nothing.
+    return problems.slice(0, 1).map((problem) => ({ ...problem, hint }));
+  }
+  return problems;
+}
+
+/** Whether the first line below these has all columns that the profile needs. */
+async function hasHeadings({ file, reading, dialect, limits }: Source, skipLines: number): Promise<boolean> {
+  try {
+    for await (const item of readCsv(file.chunks(), { ...dialect, skipLines }, limits)) {
+      return item.kind === "header" && columnProblems(item, reading).length === 0;
+    }
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+  }
+  return false;
 }
 
 /**

@@ -1,15 +1,14 @@
 import type { Problem } from "../../core/failures.ts";
 import { headingOf } from "../../formats/csv/cells.ts";
-import { type CsvDialect, type CsvReading, delimiterName } from "../../formats/csv/dialect.ts";
+import { type CsvDialect, type CsvReading, delimiterName, isLineLike } from "../../formats/csv/dialect.ts";
 import type { CsvItem, CsvRecord } from "../../formats/csv/read.ts";
 import { placeOf, strayQuoteHint } from "../../formats/csv/reader.ts";
-import { trimBlanks } from "../../formats/csv/records.ts";
 
 export type CsvHeader = Extract<CsvItem, { kind: "header" }>;
 
 /** The dialect that files are read in. Whether it can be used is found when it is. */
-export function dialectOf({ delimiter, quote, header, encoding }: CsvReading): CsvDialect {
-  return { delimiter, quote, header: header === true, encoding };
+export function dialectOf({ delimiter, quote, header, encoding, skipLines, noRow }: CsvReading): CsvDialect {
+  return { delimiter, quote, header: header === true, encoding, skipLines, noRow };
 }
 
 /** The file's columns by the names that the profile uses. */
@@ -83,13 +82,8 @@ export function placeOfItem(item: CsvRowItem): string {
 
 /** A narrower file has rows that any text could look like. */
 const FEWEST_COLUMNS = 4;
-/** A pattern of the site costs little on that many characters. */
-const LONGEST_NO_ROW = 100;
 
-/**
- * Whether a line is no row: one that the profile says is none (and that does not say what is to be done), or the header once
- * more, as where files were joined.
- */
+/** Whether a line is no row: one that the profile says is none, or the header once more, as where files were joined. */
 export function noRowTest(columns: readonly string[], reading: CsvReading): (item: CsvRowItem) => boolean {
   const isNamed = isLineOf(reading.noRow, reading);
   return (item) => {
@@ -101,16 +95,14 @@ export function noRowTest(columns: readonly string[], reading: CsvReading): (ite
   };
 }
 
-/** Whether a line is one that a pattern of the profile describes, and says nothing of what is to be done. */
+/** Whether a line is one that a pattern of the profile describes. A row with an order number and an operation never is. */
 export function isLineOf(
   patterns: readonly RegExp[],
   { identify }: Pick<CsvReading, "identify">,
 ): (item: CsvRowItem) => boolean {
   return (item) => {
-    if (patterns.length === 0) return false;
-    const text = trimBlanks(item.kind === "row" ? item.row.raw : item.raw);
-    if (text.length > LONGEST_NO_ROW || !patterns.some((pattern) => pattern.test(text))) return false;
-    return item.kind === "bad-row" || !identify(item.row.values).hasOperation;
+    if (!isLineLike(patterns, item.kind === "row" ? item.row.raw : item.raw)) return false;
+    return item.kind === "bad-row" || !identify(item.row.values).isOrder;
   };
 }
 
@@ -140,7 +132,7 @@ export class StructureCheck {
     if (this.#isHeaderInOtherOrder(row)) {
       const message =
         "the column names stand here once more, in another order; what is below would be misread";
-      return { code: "CSV_HEADER_SECOND", place, message };
+      return { code: "CSV_HEADER_SECOND", place, message, ...this.#secondHeaderHint() };
     }
     if (this.#isShifted(row)) {
       const message =
@@ -176,6 +168,14 @@ export class StructureCheck {
     if (isClosed || !wholeColumns.includes(column)) return undefined;
     const message = `the last line has no line end, so its last value, in column "${column}", may be cut short`;
     return { code: "CSV_ROW_UNFINISHED", place, message };
+  }
+
+  /** Where the profile itself names the columns, the file's own line with them is no second one. */
+  #secondHeaderHint(): Pick<Problem, "hint"> {
+    if (this.#reading.header === true) return {};
+    return {
+      hint: "The profile's `header` lists the columns, and the file has a line with their names in another sequence: set `header: true`, or correct the list.",
+    };
   }
 
   #isHeaderInOtherOrder({ values }: CsvRecord): boolean {

@@ -3,6 +3,8 @@ import type { CsvReading, CsvTrailer } from "../../formats/csv/dialect.ts";
 import { trimBlanks } from "../../formats/csv/records.ts";
 import { type CsvRowItem, isLineOf, placeOfItem } from "./structure.ts";
 
+const MOST_LINES_NAMED = 5;
+
 /**
  * Holds a file to its trailer: the last line, which may say how many rows stand above. By the rows alone nobody sees that a file
  * was cut between two of them.
@@ -11,12 +13,18 @@ export class TrailerCheck {
   readonly #trailer: CsvTrailer | undefined;
   readonly #isTrailer: (item: CsvRowItem) => boolean;
   readonly #problems: Problem[] = [];
+  readonly #identify: CsvReading["identify"];
+  /** Lines that were counted though they have no order number. */
+  readonly #withoutNumber: string[] = [];
   #rows = 0;
+  #firstRowPlace = "";
+  #lastRowPlace = "";
   #trailerPlace: string | undefined;
   #lastPlace = "header";
 
   constructor(reading: CsvReading) {
     this.#trailer = reading.trailer;
+    this.#identify = reading.identify;
     this.#isTrailer = isLineOf(reading.trailer ? [reading.trailer.line] : [], reading);
   }
 
@@ -29,7 +37,7 @@ export class TrailerCheck {
       const message = `the file goes on below its trailer (${this.#trailerPlace}); it may be several files in one`;
       this.#problems.push({ code: "CSV_TRAILER_MISSING", place: this.#lastPlace, message, hint: BELOW });
     }
-    if (!isTrailer) this.#rows += 1;
+    if (!isTrailer) this.#count(item);
     else if (this.#trailerPlace === undefined) this.#take(item, this.#trailer);
     return isTrailer;
   }
@@ -41,6 +49,23 @@ export class TrailerCheck {
     return [{ code: "CSV_TRAILER_MISSING", place: this.#lastPlace, message }];
   }
 
+  #count(item: CsvRowItem): void {
+    this.#rows += 1;
+    if (this.#rows === 1) this.#firstRowPlace = this.#lastPlace;
+    this.#lastRowPlace = this.#lastPlace;
+    const hasNumber = item.kind === "row" && this.#identify(item.row.values).orderNumber !== "";
+    if (!hasNumber && this.#withoutNumber.length < MOST_LINES_NAMED)
+      this.#withoutNumber.push(this.#lastPlace);
+  }
+
+  /** Which lines were counted, since one of them may be no row. */
+  #hint(): string {
+    const range = `Counted were the rows from ${this.#firstRowPlace} to ${this.#lastRowPlace}.`;
+    const odd = this.#withoutNumber.join(", ");
+    const which = odd === "" ? "" : ` Without an order number: ${odd}.`;
+    return `${range}${which} If one of them is no row, write its pattern into \`noRow\` of the profile; else have the sender write the file again.`;
+  }
+
   #take(item: CsvRowItem, { line, countGroup }: CsvTrailer): void {
     this.#trailerPlace = this.#lastPlace;
     if (countGroup === undefined) return;
@@ -48,7 +73,8 @@ export class TrailerCheck {
     if (/^\d{1,9}$/.test(text) && Number(text) === this.#rows) return;
     const found = /^\d{1,9}$/.test(text) ? `counts ${counted(Number(text))}` : "holds no number of rows";
     const message = `the trailer ${found}, and ${counted(this.#rows)} ${this.#rows === 1 ? "stands" : "stand"} above it; the file may have been cut short, or changed`;
-    this.#problems.push({ code: "CSV_TRAILER_COUNT", place: this.#lastPlace, message });
+    const hint = this.#rows === 0 ? {} : { hint: this.#hint() };
+    this.#problems.push({ code: "CSV_TRAILER_COUNT", place: this.#lastPlace, message, ...hint });
   }
 }
 

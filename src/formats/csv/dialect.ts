@@ -1,7 +1,7 @@
 import { Failure } from "../../core/failures.ts";
 import type { RowIdentity } from "../../core/intake.ts";
 import { type Encoding, findEncoding } from "../encoding.ts";
-import { RecordSplitter } from "./records.ts";
+import { RecordSplitter, trimBlanks } from "./records.ts";
 
 /** How a CSV file is written. */
 export interface CsvDialect {
@@ -11,6 +11,10 @@ export interface CsvDialect {
   readonly quote: string;
   /** Whether the first record names the columns. */
   readonly header: boolean;
+  /** How many lines at the top are neither header nor rows; none unless given. */
+  readonly skipLines?: number | undefined;
+  /** What lines above the header look like, besides; see {@link isLineLike}. */
+  readonly noRow?: readonly RegExp[] | undefined;
   /**
    * A name that {@link findEncoding} knows, or `auto`. A byte order mark always decides. Any other encoding is strict:
    * a byte that it does not have ends the file with its offset.
@@ -43,7 +47,9 @@ export interface CsvReading {
   readonly optionalColumns: readonly (readonly string[])[];
   /** Columns whose values may not be cut short: all that are read but operations and descriptions. */
   readonly wholeColumns: readonly string[];
-  /** Lines that are no rows, such as a trailer; tested on lines of bounded length, without blanks around. */
+  /** How many lines at the top are neither header nor rows. */
+  readonly skipLines: number;
+  /** Lines that are no rows, such as a remark; see {@link isLineLike}. */
   readonly noRow: readonly RegExp[];
   /** The last line, where it is no row. */
   readonly trailer?: CsvTrailer | undefined;
@@ -88,6 +94,16 @@ export function requireDialect(dialect: CsvDialect): { readonly encoding: Encodi
 /** A delimiter for people, who see no tab. */
 export function delimiterName(delimiter: string): string {
   return delimiter === "\t" ? "tab" : delimiter;
+}
+
+/** A pattern of the site costs little on that many characters. */
+const LONGEST_LINE = 100;
+
+/** Whether a line, without blanks around it, is like one of these patterns; a long one never is. */
+export function isLineLike(patterns: readonly RegExp[], raw: string): boolean {
+  if (patterns.length === 0) return false;
+  const text = trimBlanks(raw);
+  return text.length <= LONGEST_LINE && patterns.some((pattern) => pattern.test(text));
 }
 
 /** In the order in which a tie is decided: a comma also stands in texts and numbers, a tab hardly. */

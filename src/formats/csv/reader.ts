@@ -1,7 +1,13 @@
 import { Failure, type FailureCode, type Problem } from "../../core/failures.ts";
 import type { CsvRow } from "../../core/intake.ts";
 import { headerProblem, parseCells, readHeader } from "./cells.ts";
-import { announcedDelimiter, type CsvDialect, detectDelimiter, scoutSplitter } from "./dialect.ts";
+import {
+  announcedDelimiter,
+  type CsvDialect,
+  detectDelimiter,
+  isLineLike,
+  scoutSplitter,
+} from "./dialect.ts";
 import { isBlank, type RawRecord, RecordSplitter } from "./records.ts";
 
 /** A row and its text as it stands in the file, line end included. */
@@ -49,8 +55,9 @@ export class CsvReader {
   #scout: RecordSplitter;
   #splitter: RecordSplitter | undefined;
   #delimiter = "";
-  /** Records before this line are Excel's `sep=` line. */
-  #firstLine = 1;
+  /** Records before this line are Excel's `sep=` line, or what the dialect says is neither header nor row. */
+  #firstLine: number;
+  #mayAnnounce = true;
   #columns: readonly string[] | undefined;
   /** How many values a row has: columns, and after them what has no name and no values. */
   #width = 0;
@@ -60,6 +67,7 @@ export class CsvReader {
     this.#dialect = dialect;
     this.#limits = { maxRowBytes: limits.maxRowBytes ?? 1_048_576 };
     this.#maxColumns = limits.maxColumns ?? 1_000;
+    this.#firstLine = 1 + (dialect.skipLines ?? 0);
     this.#scout = scoutSplitter(dialect, this.#limits);
   }
 
@@ -107,13 +115,14 @@ export class CsvReader {
   /** Looks for the first record that says something; true once the delimiter is known. */
   #findDelimiter(records: readonly RawRecord[]): boolean {
     for (const record of records) {
-      if (!saysSomething(record) || record.line < this.#firstLine) continue;
-      const announced = this.#firstLine === 1 ? announcedDelimiter(record.raw) : undefined;
-      if (announced !== undefined) {
-        this.#firstLine = record.endLine + 1;
-        if (this.#dialect.delimiter === "auto") this.#delimiter = announced;
-        continue;
+      if (!saysSomething(record)) continue;
+      const announced = this.#mayAnnounce ? announcedDelimiter(record.raw) : undefined;
+      this.#mayAnnounce = false;
+      if (announced !== undefined && this.#dialect.delimiter === "auto") this.#delimiter = announced;
+      if (announced !== undefined || this.#isAboveHeader(record)) {
+        this.#firstLine = Math.max(this.#firstLine, record.endLine + 1);
       }
+      if (record.line < this.#firstLine) continue;
       if (this.#dialect.delimiter !== "auto") this.#delimiter = this.#dialect.delimiter;
       else if (this.#delimiter === "") this.#delimiter = detectDelimiter(record.raw, this.#dialect);
       this.#splitter = new RecordSplitter({
@@ -124,6 +133,11 @@ export class CsvReader {
       return true;
     }
     return false;
+  }
+
+  #isAboveHeader({ raw, condition }: RawRecord): boolean {
+    const { header, noRow = [] } = this.#dialect;
+    return header && condition === "whole" && isLineLike(noRow, raw);
   }
 
   /** Until the first record is whole its text is kept, so it must end some time. */

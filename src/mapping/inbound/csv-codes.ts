@@ -93,7 +93,7 @@ export function readContainers(
   const guarded = labels.map((group) =>
     group.map((reading) =>
       reading.status === "found" && reading.place.startsWith("line ")
-        ? guardLabel(reading.value, reading.place)
+        ? guardLabel(reading.value, reading.place, label.split?.texts)
         : reading,
     ),
   );
@@ -127,17 +127,21 @@ function readParts(
   return readSeveral(rule, findAll, row).map((group) => group.map((reading) => atRow(reading, rule, row)));
 }
 
-/** A label as {@link readContainers} leaves it. */
-export function guardLabel(text: string, place: string): Reading {
-  return withoutList(guardCode(text, place));
+/** A label as {@link readContainers} leaves it; `split` is what the profile parts labels by. */
+export function guardLabel(text: string, place: string, split: readonly string[] = []): Reading {
+  return withoutList(guardCode(text, place), split);
 }
 
-function withoutList(reading: Reading): Reading {
+function withoutList(reading: Reading, split: readonly string[] = []): Reading {
   if (reading.status !== "found" || !isList(reading.value)) return reading;
+  const present = [";", "|", ","].find((separator) => reading.value.includes(separator)) ?? ",";
+  const both = JSON.stringify([...split, present]);
   return invalid(
     reading.place,
     "seems to hold several labels, expected one for each container",
-    "Have the sender write a row for each container, or set `split` of `containers.label` in the profile.",
+    split.length === 0
+      ? "Have the sender write a row for each container, or set `split` of `containers.label` in the profile."
+      : `Labels are parted by ${split.map((text) => JSON.stringify(text)).join(" or ")} here: have the sender do so, or set \`split: ${both}\` of \`containers.label\` in the profile.`,
   );
 }
 

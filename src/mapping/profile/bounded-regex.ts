@@ -34,10 +34,11 @@ export function compileBoundedRegex(source: string): RegExp | string {
   } catch {
     return `regex ${source}: not a valid regular expression`;
   }
-  const cost = countSteps(source);
+  const isAnchored = source.startsWith("^") && !hasOuterAlternative(source);
+  const cost = countSteps(source, isAnchored ? 1 : REGEX_MAX_VALUE_LENGTH);
   if (typeof cost === "string") return `regex ${source}: ${cost}`;
   if (cost > MAX_STEPS) {
-    return `regex ${source}: too many open quantifiers or alternatives; bound them, as in \\d{1,8} instead of \\d+, or anchor with ^`;
+    return `regex ${source}: its quantifiers and alternatives leave too many combinations open, ${Math.round(cost)} of at most ${MAX_STEPS}; use fewer of them, or narrower bounds, as in \\d{1,3} instead of \\d+${isAnchored ? "" : ", and begin with ^"}`;
   }
   return pattern;
 }
@@ -46,11 +47,28 @@ interface OpenGroup {
   hasChoice: boolean;
 }
 
-/** The bound on steps, or words for a construct that is refused. Works on source that is known to be a valid `u` pattern. */
-function countSteps(source: string): number | string {
+/** Whether an alternative stands outside all groups, which what stands before it does not hold for. */
+function hasOuterAlternative(source: string): boolean {
+  let depth = 0;
+  for (let at = 0; at < source.length; ) {
+    const [token, kind] = nextToken(source, at);
+    at += token.length;
+    if (kind === "open") depth += 1;
+    if (kind === "close") depth -= 1;
+    if (kind === "alternative" && depth === 0) return true;
+  }
+  return false;
+}
+
+/**
+ * The bound on steps, or words for a construct that is refused. Works on source that is known to be a valid `u` pattern.
+ *
+ * @param starts at how many places of a value the pattern may begin
+ */
+function countSteps(source: string, starts: number): number | string {
   const groups: OpenGroup[] = [{ hasChoice: false }];
   let closed: OpenGroup | undefined;
-  let steps = source.startsWith("^") && !source.includes("|") ? 1 : REGEX_MAX_VALUE_LENGTH;
+  let steps = starts;
   let unbounded = 0;
   for (let at = 0; at < source.length; ) {
     const [token, kind] = nextToken(source, at);

@@ -65,6 +65,7 @@ export function compileCsv(
       requiredColumns: listRequiredColumns(rules),
       optionalColumns: listOptionalColumns(rules),
       wholeColumns: listWholeColumns(rules),
+      skipLines: whole.skipLines ?? 0,
       noRow: (whole.noRow ?? []).flatMap((source) => compileLine(source, "noRow", complain) ?? []),
       trailer: compileTrailer(whole.trailer, complain),
       lastLineEnd: whole.lastLineEnd ?? "required",
@@ -210,11 +211,15 @@ function identifyRow(values: ReadonlyMap<string, string>, rules: OrderRules<stri
     const reading = readRow(rules.operation, row);
     return reading.status === "found" ? reading.value : "";
   };
+  const hasOperation = (word: string) => isOperation(word) || isControlOperation(word);
+  const orderNumber = () => {
+    const number = readCode(rules.placerOrderNumber, row);
+    if (number.status === "bad") return withoutUnseen(asItStands(rules, values).replace(MARKS, ""));
+    return number.status === "found" && isOfRow(number.place) ? withoutUnseen(number.value) : "";
+  };
   return {
     get orderNumber() {
-      const number = readCode(rules.placerOrderNumber, row);
-      if (number.status === "bad") return withoutUnseen(asItStands(rules, values).replace(MARKS, ""));
-      return number.status === "found" && isOfRow(number.place) ? withoutUnseen(number.value) : "";
+      return orderNumber();
     },
     get needsNumber() {
       if (operation() === "REGISTER") return false;
@@ -229,8 +234,12 @@ function identifyRow(values: ReadonlyMap<string, string>, rules: OrderRules<stri
       return isControlOperation(operation());
     },
     get hasOperation() {
-      const word = operation();
-      return isOperation(word) || isControlOperation(word);
+      return hasOperation(operation());
+    },
+    get isOrder() {
+      const reading = readRow(rules.operation, row);
+      const isOwn = reading.status === "found" && isOfRow(reading.place) && hasOperation(reading.value);
+      return isOwn && orderNumber() !== "";
     },
   };
 }

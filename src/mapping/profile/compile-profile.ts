@@ -76,6 +76,7 @@ const CSV_KEYS = [
   "groupBy",
   "wholeFile",
   "lastLineEnd",
+  "skipLines",
   "noRow",
   "trailer",
 ] as const;

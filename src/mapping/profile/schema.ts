@@ -233,11 +233,19 @@ export const profileSchema = z.strictObject({
       "CSV: the column with the order number, by which rows make up one order. Only a reminder for readers: it has to be one that placerOrderNumber is read from.",
     ),
   wholeFile: z.boolean().optional().describe("CSV: one bad row refuses the whole file."),
+  skipLines: z
+    .int()
+    .min(0)
+    .max(100)
+    .optional()
+    .describe(
+      "CSV: how many lines stand above the headings, such as a title and a blank line; 0 unless set.",
+    ),
   noRow: z
     .array(z.string().min(1))
     .optional()
     .describe(
-      "CSV: regexes for whole lines of at most 100 characters that are no rows and are passed over, such as [-,]+; a row with an operation is never one. For the last line: `trailer`.",
+      "CSV: regexes for whole lines of at most 100 characters that are no rows and are passed over, such as [-,]+, also above the headings; a row that has both an order number and an operation in its cells is never one. For the last line: `trailer`.",
     ),
   trailer: z
     .strictObject({

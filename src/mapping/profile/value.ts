@@ -68,6 +68,8 @@ export interface ValueRule<P> {
 export interface Split {
   /** HL7: the repetitions of a field are values of their own. */
   readonly repetitions: boolean;
+  /** What the profile says that stands between them. */
+  readonly texts: readonly string[];
   readonly between: RegExp | undefined;
 }
 
@@ -188,6 +190,7 @@ function compileSplit(splitters: readonly SplitterDefinition[]): Split {
     .sort((one, other) => other.length - one.length);
   return {
     repetitions: splitters.includes("repetitions"),
+    texts,
     between: patterns.length === 0 ? undefined : new RegExp(patterns.join("|")),
   };
 }

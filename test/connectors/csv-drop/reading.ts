@@ -5,12 +5,15 @@ import type { CsvReading } from "../../../src/formats/csv/dialect.ts";
 export function readingBy(column: string, more: Partial<CsvReading> = {}): CsvReading {
   const identify = (values: ReadonlyMap<string, string>): RowIdentity => {
     const operation = values.get("operation") ?? "STORE";
+    const orderNumber = (values.get(column) ?? "").trim();
+    const hasOperation = ["STORE", "RETRIEVAL", "REGISTER", "CANCEL"].includes(operation);
     return {
-      orderNumber: (values.get(column) ?? "").trim(),
+      orderNumber,
       needsNumber: operation !== "REGISTER",
       subjectCode: values.get("subject") ?? "",
       isControl: operation === "CANCEL",
-      hasOperation: ["STORE", "RETRIEVAL", "REGISTER", "CANCEL"].includes(operation),
+      hasOperation,
+      isOrder: hasOperation && values.has("operation") && orderNumber !== "",
     };
   };
   return {
@@ -25,6 +28,7 @@ export function readingBy(column: string, more: Partial<CsvReading> = {}): CsvRe
     requiredColumns: [],
     optionalColumns: [],
     wholeColumns: [],
+    skipLines: 0,
     noRow: [],
     lastLineEnd: "required",
     ...more,

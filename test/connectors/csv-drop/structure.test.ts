@@ -362,8 +362,35 @@ describe("a line that the profile says is no row", () => {
     },
   );
 
-  test("is a row nevertheless where it says what is to be done", async () => {
-    expect(await outcomeOf(header + rows, { noRow: [".*"] })).toEqual(taken);
+  test("is a row nevertheless where it has an order number and says what is to be done", async () => {
+    expect(await outcomeOf(header + rows, { noRow: ["O-.*"] })).toEqual(taken);
+  });
+
+  test("is passed over where it has an operation and no order number, or a number alone", async () => {
+    const noRow = [",STORE,,,", "Total,.*"];
+    expect(await outcomeOf(`${header}${rows},STORE,,,\n`, { noRow })).toEqual(taken);
+    const definition = { operation: { value: "STORE" }, noRow } as const;
+    expect(await outcomeOf(`${header}${rows}Total,2,,,\n`, definition)).toEqual(taken);
+  });
+
+  test("may stand above the headings", async () => {
+    const file = `sep=,\nExport of today\n\n${header}${rows}`;
+    const below = ["line 5 accepted: O-1 V-1", "line 6 accepted: O-2 V-2"];
+    expect(await outcomeOf(file, { noRow: ["Export.*"] })).toEqual(below);
+    expect(await outcomeOf(file, { skipLines: 3 })).toEqual(below);
+    expect(await outcomeOf(file.replace("sep=,\n", ""), { skipLines: 2 })).toEqual([
+      "line 4 accepted: O-1 V-1",
+      "line 5 accepted: O-2 V-2",
+    ]);
+  });
+
+  test("is named by the hint where the headings stand below it", async () => {
+    for (const title of ["Export\n\n", "Export;;2026\n"]) {
+      expect(await hintsOf(title + header.replaceAll(",", ";") + rows)).toEqual([
+        expect.stringMatching(/^CSV_(COLUMN_MISSING|HEADER_EMPTY) .*`skipLines: 1`/),
+      ]);
+    }
+    expect(String(await hintsOf("Export\nof today\n"))).not.toContain("skipLines");
   });
 
   test("is no line of which the pattern matches a part", async () => {
@@ -441,6 +468,13 @@ describe("a trailer that the profile names", () => {
     const source = { sizeBytes: bytes.length, chunks: () => chunksOf(bytes) };
     expect((await csvFileFormat({ reading }).examine(source)).problems).toMatchObject([
       { place: "line 4", message: expect.stringContaining("counts 3 rows, and 2 rows stand above it") },
+    ]);
+  });
+
+  test("has a hint where it counts fewer rows that names the lines which were counted", async () => {
+    const file = `${header}${rows},,,,note\nFIN,2\n`;
+    expect(await hintsOf(file, { trailer })).toEqual([
+      expect.stringMatching(/^CSV_TRAILER_COUNT Counted .* line 2 to line 4\. Without .*: line 4\..*`noRow`/),
     ]);
   });
 
