@@ -14,6 +14,7 @@ import { startSideLoops } from "./app/side-loops.ts";
 import { watchEventLoop } from "./app/watch-event-loop.ts";
 import { type Config, type ConnectorConfig, wayOfFacility } from "./config/config.ts";
 import type { Connector } from "./connectors/connector.ts";
+import { type Trouble, trouble } from "./core/alert.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import type { Failure } from "./core/failures.ts";
 import type { MessageVerdict } from "./core/intake.ts";
@@ -78,7 +79,9 @@ export interface Daemon {
   /** Reports what happens, until the returned function is called; for metrics. */
   observe(observer: DaemonObserver): () => void;
   /** Why orders can't be taken or worked off right now; empty when all is well. */
-  troubles(): string[];
+  troubles(): Trouble[];
+  /** Whether this daemon does now what one does for all. */
+  isLeader(): boolean;
   /** Stops in the order in which work flows, and waits for what is in hand. */
   stop(): Promise<void>;
 }
@@ -170,12 +173,15 @@ export async function startDaemon(
         return () => observers.delete(observer);
       },
       troubles: () => [
-        ...connectors.flatMap(({ name, trouble, warning }) =>
-          [trouble, warning].flatMap((words) => (words ? [`connector ${name}: ${words}`] : [])),
+        ...connectors.flatMap(({ name, trouble: down, warning }) =>
+          [down, warning].flatMap((words) =>
+            words ? [trouble("connectorDown", name, `connector ${name}: ${words}`)] : [],
+          ),
         ),
-        ...watchdog.troubles(),
+        ...watchdog.troubles().map((text) => trouble("daemonTrouble", "event loop", text)),
         ...(worker?.troubles() ?? []),
       ],
+      isLeader: () => worker !== undefined && membership.isLeader,
       stop,
     };
   } catch (error) {
@@ -247,7 +253,7 @@ interface RunningWorker {
   readonly service: ServiceClient;
   readonly feeder: Feeder;
   isLabAway(connector: string): boolean;
-  troubles(): string[];
+  troubles(): Trouble[];
 }
 
 async function startWorker(context: Context, connectors: readonly Connector[]): Promise<RunningWorker> {
@@ -366,13 +372,17 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     feeder,
     isLabAway: (connector) => targets.get(connector)?.breaker.isOpen === true,
     troubles: () => {
-      const troubles: string[] = [];
-      if (!membership.isSure) troubles.push("the ledger does not answer: nothing is sent until it does");
-      if (queues.trouble) troubles.push(queues.trouble);
-      if (service.breaker.opening) troubles.push(serviceTrouble(service.breaker.opening, clock.now()));
+      const troubles: Trouble[] = [];
+      const report = (about: string, text: string) => troubles.push(trouble("daemonTrouble", about, text));
+      if (!membership.isSure) report("ledger", "the ledger does not answer: nothing is sent until it does");
+      if (queues.trouble) report("queue", queues.trouble);
+      const { opening } = service.breaker;
+      if (opening) troubles.push(trouble("serviceUnreachable", "", serviceTrouble(opening, clock.now())));
       if (clock.monotonic() - feeder.lastLookAt > FEEDER_SILENT_MS)
-        troubles.push("the feeder has not read the ledger for two minutes");
-      return [...troubles, ...refills.troubles(), ...shapeTroubles(service, clock)];
+        report("feeder", "the feeder has not read the ledger for two minutes");
+      for (const text of refills.troubles()) report("refills", text);
+      for (const text of shapeTroubles(service, clock)) report("service shape", text);
+      return troubles;
     },
   };
 }

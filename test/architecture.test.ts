@@ -14,6 +14,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   service: ["core"],
   connectors: ["core", "formats"],
   jobs: ["core", "formats", "mapping", "ledger", "service"],
+  alerts: ["core", "ledger"],
   operator: ["core", "formats", "ledger", "jobs"],
   console: ["core", "formats", "ledger", "jobs", "operator"],
   simulator: ["core"],
@@ -25,6 +26,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   undici: ["service"],
   bullmq: ["jobs"],
   ioredis: ["jobs"],
+  nodemailer: ["alerts"],
 };
 
 interface Import {

@@ -5,7 +5,7 @@ import { listSecrets } from "../config/secret.ts";
 import type { Connector } from "../connectors/connector.ts";
 import type { MllpConnector } from "../connectors/mllp/mllp.ts";
 import { describeRestored } from "../console/attention.ts";
-import type { ConsoleDeps, ConsoleUser } from "../console/deps.ts";
+import type { AskedDeps, ConsoleDeps, ConsoleUser } from "../console/deps.ts";
 import type {
   ConnectorRow,
   LedgerCounts,
@@ -57,12 +57,7 @@ export async function openConsole(
   const metrics = createMetrics(version);
   const unwatch = watch(daemon, metrics);
   const deps: ConsoleDeps = {
-    ...ledgerView(pool, config, clock),
-    readiness: () => readReadiness(daemon),
-    untaken: () =>
-      daemon.connectors.flatMap(({ name, untaken = [] }) =>
-        untaken.map((files) => ({ ...files, connector: name })),
-      ),
+    ...daemonView(daemon, clock),
     listeners: () => daemon.connectors.flatMap(toListenerRow),
     connectors: () => daemon.connectors.map((connector) => toConnectorRow(connector, daemon)),
     service: () => serviceRowOf(daemon),
@@ -161,6 +156,18 @@ export function ledgerView(
   };
 }
 
+/** How a daemon and its ledger stand, for the console and for alerts. */
+export function daemonView(daemon: Daemon, clock: Clock): Omit<AskedDeps, "logger" | "clock" | "mask"> {
+  return {
+    ...ledgerView(daemon.pool, daemon.config, clock),
+    readiness: () => readReadiness(daemon),
+    untaken: () =>
+      daemon.connectors.flatMap(({ name, untaken = [] }) =>
+        untaken.map((files) => ({ ...files, connector: name })),
+      ),
+  };
+}
+
 /** Keeps the metrics up to date until the returned function is called. */
 function watch({ service, observe }: Daemon, metrics: Metrics): () => void {
   const unobserve = observe({
@@ -183,7 +190,9 @@ function watch({ service, observe }: Daemon, metrics: Metrics): () => void {
 
 /** Orders can be taken while the database answers and no connector is in trouble; the service may be away meanwhile. */
 async function readReadiness(daemon: Daemon): Promise<Readiness> {
-  const troubles = daemon.troubles();
+  const found = daemon.troubles();
+  const troubles = found.map(({ text }) => text);
+  const subjectByReason = new Map(found.map(({ text, kind, about }) => [text, { kind, about }] as const));
   const isIntakeWell = daemon.connectors.every((connector) => connector.trouble === undefined);
   try {
     const isWorkedOff = daemon.queues !== undefined || (await isWorkerThere(daemon.pool));
@@ -194,9 +203,9 @@ async function readReadiness(daemon: Daemon): Promise<Readiness> {
       ...(isWorkedOff ? [] : [NO_WORKER]),
       ...(isComparing ? [describeRestored(restored)] : []),
     ];
-    return { ready: isIntakeWell, reasons };
+    return { ready: isIntakeWell, reasons, subjectByReason };
   } catch (error) {
-    return { ready: false, reasons: [ledgerFailureInWords(error), ...troubles] };
+    return { ready: false, reasons: [ledgerFailureInWords(error), ...troubles], subjectByReason };
   }
 }
 

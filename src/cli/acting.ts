@@ -65,7 +65,7 @@ export async function actOnEach<Row>(
   return done;
 }
 
-const NOUNS = { m: "message", d: "delivery", k: "task" } as const;
+const NOUNS = { m: "message", d: "delivery", k: "task", a: "alert" } as const;
 type Kind = keyof typeof NOUNS;
 
 /** The number of an id of the command line, such as `m12`. @throws Failure CLI_USAGE for what is no id of that kind */

@@ -19,6 +19,7 @@ const DESCRIPTIONS = {
   queue: "Show the queues of work, and act on what is in them.",
   workers:
     "List the daemons that work with this ledger, and have one stop when it has done what it has in hand.",
+  alerts: "List, acknowledge and silence alerts, and try the places that are told.",
   tasks: "What a person has to see to, and what was seen to.",
   audit: "Who did and saw what, when and why; and whether that record is whole.",
   hl7: "Show, check, compare, send and receive HL7 messages.",

@@ -1,6 +1,7 @@
 import path from "node:path";
 import type { LogSettings } from "../core/logger.ts";
 import type { FacilityWay } from "../core/surface.ts";
+import { type AlertsConfig, toAlertsConfig } from "./alerts-schema.ts";
 import { type MllpConnectorConfig, toMllpConfig } from "./connector-schema.ts";
 import { type RefillsConfig, toFacilities, toRefillsConfig } from "./facility-schema.ts";
 import type { ListName } from "./open-points-schema.ts";
@@ -38,6 +39,7 @@ export interface Config<P = unknown> {
   readonly database: { readonly url?: Secret | undefined };
   readonly queue: QueueConfig;
   readonly console: FileConfig["console"];
+  readonly alerts: AlertsConfig;
   readonly retention: { readonly messagesMs: number; readonly ordersMs: number };
   readonly worker: { readonly name?: string | undefined; readonly stopWithinMs: number };
   readonly lanes: FileConfig["lanes"];
@@ -180,6 +182,7 @@ export function toConfig<P>(
     database: given.database,
     queue: given.queue,
     console: given.console,
+    alerts: toAlertsConfig(given.alerts, baseDirectory),
     retention: { messagesMs: given.retention.messages, ordersMs: given.retention.orders },
     worker: { name: given.worker.name, stopWithinMs: given.worker.stopWithin },
     lanes: given.lanes,

@@ -29,6 +29,7 @@ export function ruleFindings(value: unknown, context: RuleContext): Finding[] {
     ...consoleFindings(value),
     ...queueFindings(value),
     ...refillFindings(value),
+    ...alertFindings(value),
   ];
 }
 
@@ -61,6 +62,29 @@ function profileFindings(value: unknown, known: readonly string[]): Finding[] {
       : "";
     return [{ path: [...path, "profile"], message: `${words}${place}` }];
   });
+}
+
+/** Places are told apart by their names, and traffic is expected of connectors that there are. */
+function alertFindings(value: unknown): Finding[] {
+  const places = valueAt(value, ["alerts", "to"]);
+  const seen = new Set<unknown>();
+  const twins = (Array.isArray(places) ? places : []).flatMap((place, index) => {
+    const name = childOf(place, "name") ?? childOf(place, "type");
+    const isTwin = name !== undefined && seen.has(name);
+    seen.add(name);
+    const message = `another place is called "${name}"; give each a name of its own`;
+    return isTwin ? [{ path: ["alerts", "to", index], message }] : [];
+  });
+  const expected = valueAt(value, ["alerts", "expectTraffic"]);
+  const known = connectorsOf(value).map(({ connector }) => childOf(connector, "name"));
+  const unknown = (Array.isArray(expected) ? expected : []).flatMap((each, index) => {
+    const name = childOf(each, "connector");
+    if (typeof name !== "string" || known.includes(name)) return [];
+    const names = known.filter((one) => typeof one === "string");
+    const message = unknownWords("connector", name, names, "there are");
+    return [{ path: ["alerts", "expectTraffic", index, "connector"], message }];
+  });
+  return [...twins, ...unknown];
 }
 
 /** Without a certificate nobody has a name, and a list of names would let everybody in. */

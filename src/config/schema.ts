@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { alertsSchema } from "./alerts-schema.ts";
 import { address, connectorsSchema } from "./connector-schema.ts";
 import { facilitiesSchema, refillsSchema } from "./facility-schema.ts";
-import { duration, filePath, host, port, secret, secretUrl } from "./scalars.ts";
+import { duration, filePath, host, httpUrl, port, secret, secretUrl } from "./scalars.ts";
 import { serviceSchema } from "./service-schema.ts";
 
 const POSTGRES = ["postgres:", "postgresql:"] as const;
@@ -67,6 +68,7 @@ const consoleSection = z.strictObject({
     )
     .default({})
     .describe("Who may use the console, by name: the audit has the name with everything that somebody did."),
+  url: httpUrl("Where people reach the console, for links in e-mail.").optional(),
   trustedProxies: z
     .array(address)
     .default([])
@@ -107,6 +109,7 @@ export const fileSchema = z.strictObject({
     .prefault({ backend: "postgres" })
     .describe("Where the job queues are kept."),
   console: consoleSection.prefault({}).describe("The console: health, metrics and status over HTTP."),
+  alerts: alertsSchema.prefault({}).describe("Who is told when something is wrong, and when."),
   retention: z
     .strictObject({
       messages: duration("How long raw messages are kept after their orders ended.", { min: "1d" }).prefault(

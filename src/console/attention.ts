@@ -1,3 +1,4 @@
+import type { AlertKind, AlertSubject } from "../core/alert.ts";
 import { FAILURES, type FailureCode } from "../core/failures.ts";
 import type { UntakenReason } from "../core/untaken-files.ts";
 import { formatMinute } from "../core/utc-minute.ts";
@@ -10,13 +11,22 @@ type Facts = Omit<Status, "attention">;
  * Everything in a status document that somebody should know, what needs a person first; empty when all is well.
  *
  * @param unread what the ledger did not answer, in words
+ * @param subjectByReason what each of the status's reasons is about, where that is known
  */
-export function listAttention(status: Facts, unread: readonly string[]): Attention[] {
+export function listAttention(
+  status: Facts,
+  unread: readonly string[],
+  subjectByReason: ReadonlyMap<string, AlertSubject> = new Map(),
+): Attention[] {
   const found = [
     ...restoredOf(status),
     ...status.reasons
       .filter((what) => what !== status.restored?.text)
-      .map((what) => item("act", what, { hint: hintOf(what), command: "cryobridge check" })),
+      .map((what) => {
+        const { kind, about } = subjectByReason.get(what) ?? { kind: "daemonTrouble", about: "" };
+        const more = { hint: hintOf(what), command: "cryobridge check" };
+        return item("act", what, { ...more, ...alert(kind, about, what) });
+      }),
     ...unreadOf(status, unread),
     ...ordersOf(status),
     ...goingOnOf(status),
@@ -39,7 +49,12 @@ function item(
   what: string,
   more: Partial<Omit<Attention, "level" | "what">> = {},
 ): Attention {
-  return { level, what, since: null, hint: null, command: null, ...more };
+  return { level, what, since: null, hint: null, command: null, alerts: [], ...more };
+}
+
+/** The one alert that an item is a condition of. */
+function alert(kind: AlertKind, about: string, text: string): Pick<Attention, "alerts"> {
+  return { alerts: [{ kind, about, text }] };
 }
 
 /** A ledger that is away altogether is among the reasons already. */
@@ -76,6 +91,7 @@ function restoredOf({ restored }: Facts): Attention[] {
   const isHeld = restored.uncomparedOrders > 0;
   return [
     item(isHeld ? "act" : "look", restored.text, {
+      ...alert("ledgerRestored", "", restored.text),
       since: restored.noticedAt,
       hint: HINT_RESTORED,
       command: isHeld ? "cryobridge orders list --state received,queued,submitting,parked" : null,
@@ -102,6 +118,11 @@ function ordersOf({ states, stillOrders, stuckOrders, generatedAt }: Facts): Att
       since: before(generatedAt, parked.oldestSeconds),
       hint: (others.length === 0 && only?.hint) || why,
       command: "cryobridge orders list --state parked",
+      alerts: groups.map(({ code, count }) => ({
+        kind: "ordersParked",
+        about: code ?? "UNCLASSIFIED",
+        text: `${many(count, "order waits", "orders wait")} for a person: ${code ?? "UNCLASSIFIED"}`,
+      })),
     }),
   ];
 }
@@ -120,10 +141,16 @@ function goingOn({ kind, count, since, code, text, hint }: StatusStillOrders): A
   }
   if (kind === "reconciling") {
     const what = `no sure answer came to the call for ${many(count, "order", "orders")}; the service is searched for what the call did before anything is sent again${said}`;
-    return item("wait", what, { since, command: "cryobridge orders list --state submitting" });
+    return item("wait", what, {
+      ...{ since, command: "cryobridge orders list --state submitting" },
+      ...alert("ordersStalled", code ?? "", what),
+    });
   }
   const what = `${many(count, "order is", "orders are")} tried again by ${itself}${said}`;
-  return item("wait", what, { since, hint, command: "cryobridge queue" });
+  return item("wait", what, {
+    ...{ since, hint, command: "cryobridge queue" },
+    ...alert("ordersStalled", code ?? "", what),
+  });
 }
 
 /** A lab system is back from a restart sooner; after that somebody over there has to know. */
@@ -134,17 +161,20 @@ function deliveriesOf({ failingDeliveries, generatedAt }: Facts): Attention[] {
     const isParked = state === "parked";
     const isLong = Date.parse(generatedAt) - Date.parse(since) > LAB_AWAY_MS;
     const tail = isParked ? "" : "; tried again by itself";
-    return item(
-      isParked || isLong ? "act" : "wait",
-      `the lab doesn't have ${many(count, "result", "results")} through ${connector}: ${text} (${code})${tail}; later results of the same orders wait`,
-      { since, hint, command: "cryobridge queue" },
-    );
+    const what = `the lab doesn't have ${many(count, "result", "results")} through ${connector}: ${text} (${code})${tail}; later results of the same orders wait`;
+    return item(isParked || isLong ? "act" : "wait", what, {
+      ...{ since, hint, command: "cryobridge queue" },
+      ...alert("resultsNotTaken", connector, what),
+    });
   });
 }
 
 function orphanedOf({ orphaned }: Facts): Attention[] {
-  return (orphaned ?? []).map(({ text, since, hint }) =>
-    item("act", text, { since, hint, command: "cryobridge queue" }),
+  return (orphaned ?? []).map(({ connector, text, since, hint }) =>
+    item("act", text, {
+      ...{ since, hint, command: "cryobridge queue" },
+      ...alert("connectorOrphaned", connector, text),
+    }),
   );
 }
 
@@ -176,6 +206,15 @@ function unknownCodesOf(groups: readonly StatusWaiting[]): Attention[] {
       since: earliest(groups.map(({ since }) => since)),
       hint: hint ?? several,
       command: "cryobridge messages waiting",
+      alerts: byCode.map(([name, each]) => {
+        const messages = each.reduce((sum, { messages }) => sum + messages, 0);
+        const wait = many(messages, "message waits", "messages wait");
+        return {
+          kind: "codesUnmapped",
+          about: name,
+          text: `${wait} for a code that no table knows: ${name}`,
+        };
+      }),
     }),
   ];
 }
@@ -187,8 +226,10 @@ function behindOf({ connector, code, messages, since }: StatusWaiting): Attentio
 
 function tasksOf({ tasks, generatedAt }: Facts): Attention[] {
   if (!tasks || tasks.open === 0) return [];
+  const what = `${many(tasks.open, "task is", "tasks are")} open`;
   return [
-    item("act", `${many(tasks.open, "task is", "tasks are")} open`, {
+    item("act", what, {
+      ...alert("tasksOpen", "", what),
       since: before(generatedAt, tasks.oldestSeconds),
       hint: "See to it, then write that down with `cryobridge tasks done ID`.",
       command: "cryobridge tasks",
@@ -197,12 +238,11 @@ function tasksOf({ tasks, generatedAt }: Facts): Attention[] {
 }
 
 function pausesOf({ pausedQueues }: Facts): Attention[] {
-  return (pausedQueues ?? []).map(({ queue, since, actor }) =>
-    item("act", `the queue ${queue} was paused by ${actor}: ${PAUSED[queue] ?? "its work waits"}`, {
-      since,
-      command: `cryobridge queue resume ${queue}`,
-    }),
-  );
+  return (pausedQueues ?? []).map(({ queue, since, actor }) => {
+    const what = `the queue ${queue} was paused by ${actor}: ${PAUSED[queue] ?? "its work waits"}`;
+    const command = `cryobridge queue resume ${queue}`;
+    return item("act", what, { since, command, ...alert("queuePaused", queue, what) });
+  });
 }
 
 const PAUSED: Readonly<Record<string, string>> = {
@@ -216,7 +256,9 @@ export function untakenOf({ untakenFiles }: Pick<Facts, "untakenFiles">): Attent
   return (untakenFiles ?? []).map(({ connector, reason, count, since, marker }) => {
     const { what, hint } = describeUntaken(reason, count, marker ?? "");
     const level = reason === "name" ? "look" : "act";
-    return item(level, `in the drop folder of connector ${connector}, ${what}`, { since, hint });
+    const where = `in the drop folder of connector ${connector}, ${what}`;
+    const own = alert("filesUntaken", `${connector} ${reason}`, where);
+    return item(level, where, { since, hint, ...own });
   });
 }
 
@@ -266,23 +308,23 @@ function describeUntaken(
 function workersOf({ workers }: Facts): Attention[] {
   const there = new Set((workers ?? []).filter(({ state }) => state !== "lost").map(({ name }) => name));
   const lost = (workers ?? []).filter(({ state, name }) => state === "lost" && !there.has(name));
-  return lost.map(({ id, name, host, seenAt }) =>
-    item("look", `daemon ${name} (${id}) on ${host} is gone; others took its work over`, {
+  return lost.map(({ id, name, host, seenAt }) => {
+    const what = `daemon ${name} (${id}) on ${host} is gone; others took its work over`;
+    return item("look", what, {
       since: seenAt,
       hint: "Start it again, or take its machine out of service.",
       command: "cryobridge workers",
-    }),
-  );
+      ...alert("workerDead", name, what),
+    });
+  });
 }
 
 function tanksOf({ overdueTanks }: Facts): Attention[] {
-  return (overdueTanks ?? []).map(({ storage, facilityCode, since }) =>
-    item("act", `tank ${storage} of ${facilityCode} was not refilled for too long`, {
-      since,
-      hint: "Call the facility.",
-      command: "cryobridge refills tanks",
-    }),
-  );
+  return (overdueTanks ?? []).map(({ storage, facilityCode, since }) => {
+    const what = `tank ${storage} of ${facilityCode} was not refilled for too long`;
+    const more = { since, hint: "Call the facility.", command: "cryobridge refills tanks" };
+    return item("act", what, { ...more, ...alert("tankOverdue", `${facilityCode} ${storage}`, what) });
+  });
 }
 
 function refusalsOf({ refusals }: Facts): Attention[] {

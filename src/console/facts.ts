@@ -1,3 +1,4 @@
+import type { AlertSubject } from "../core/alert.ts";
 import type { FailureCode } from "../core/failures.ts";
 import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
@@ -9,6 +10,8 @@ import type { TaskCount } from "../ledger/operator/tasks.ts";
 export interface Readiness {
   readonly ready: boolean;
   readonly reasons: readonly string[];
+  /** What each of them is about, where that is known. */
+  readonly subjectByReason?: ReadonlyMap<string, AlertSubject> | undefined;
 }
 
 /** How much of what the ledger holds. */

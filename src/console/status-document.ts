@@ -1,3 +1,4 @@
+import type { AlertSubject } from "../core/alert.ts";
 import type { FailureCode } from "../core/failures.ts";
 import type { Operation } from "../core/order.ts";
 import type { OrderState, TerminalState } from "../core/order-state.ts";
@@ -186,4 +187,6 @@ export interface Attention {
   readonly hint: string | null;
   /** The command that shows more. */
   readonly command: string | null;
+  /** The alerts whose condition this is, each in its own words; empty where nobody is to be called for it. */
+  readonly alerts: readonly (AlertSubject & { readonly text: string })[];
 }

@@ -123,7 +123,7 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
         .slice(0, TANKS)
         .map(toStatusTank) ?? null,
   };
-  return { ...facts, attention: listAttention(facts, unread) };
+  return { ...facts, attention: listAttention(facts, unread, readiness.subjectByReason) };
 }
 
 /** Dropped files that aren't taken, as the status has them. */

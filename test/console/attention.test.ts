@@ -39,6 +39,7 @@ describe("what somebody should know", () => {
         since: since.toISOString(),
         hint: expect.stringContaining("Check that the lab system listens"),
         command: "cryobridge queue",
+        alerts: [{ kind: "resultsNotTaken", about: "lims", text: expect.stringContaining("ECONNREFUSED") }],
       },
     ]);
   });

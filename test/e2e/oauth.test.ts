@@ -77,7 +77,7 @@ test("a daemon whose secret is refused takes orders in, says so, and goes on onc
       try {
         await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
         await site.drop("csv", "b.csv", labCsv([{ number: "B-1" }, { number: "B-2" }]));
-        await eventually(() => daemon.troubles().some((words) => /credentials are refused/.test(words)));
+        await eventually(() => daemon.troubles().some(({ text }) => /credentials are refused/.test(text)));
         await site.waitForOrders(3, ["received", "queued", "submitting"]);
         expect(site.simulator.tally().journal).toEqual([]);
 
@@ -90,7 +90,7 @@ test("a daemon whose secret is refused takes orders in, says so, and goes on onc
         authorization.register({ id: "lab", secret: "right-2" });
         await authorization.revoke(gate.token);
         await site.drop("hl7", "c.hl7", omlO33({ number: "A-2" }));
-        await eventually(() => daemon.troubles().some((words) => /credentials are refused/.test(words)));
+        await eventually(() => daemon.troubles().some(({ text }) => /credentials are refused/.test(text)));
         await writeFile(secretFile, "right-2\n");
         await site.waitForOrders(4, ["completed"]);
         expect(site.simulator.tally().doubled).toEqual([]);

@@ -16,6 +16,6 @@ it("follows a service that wraps its lists otherwise, and shows the change as on
     await site.waitForOrders(2);
     const change = '/api/subjects comes as a list under "items"; before: array';
     expect(lines.filter((line) => line.includes(JSON.stringify(change).slice(1, -1)))).toHaveLength(1);
-    expect(daemon.troubles().join()).toContain("the storage service answers in another shape");
+    expect(daemon.troubles()[0]?.text).toContain("the storage service answers in another shape");
   });
 });

@@ -1,5 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { type Command, Option } from "commander";
+import { openAlerts } from "../../app/alerts.ts";
 import { openConsole } from "../../app/console.ts";
 import { ROLES, type Role } from "../../app/roles.ts";
 import { type Daemon, startDaemon } from "../../app.ts";
@@ -72,8 +73,12 @@ async function startProgram(
       const open = roles.has("console")
         ? await openConsole(daemon, { version: VERSION, logger, clock, secrets: session.secrets })
         : undefined;
+      const closeAlerts = openAlerts(daemon, {
+        ...{ version: VERSION, logger, clock, path: session.io.env.PATH },
+      });
       announce(daemon, roles, open?.url, session, logger);
       return async () => {
+        await closeAlerts();
         await open?.close();
         await daemon.stop();
       };

@@ -1,0 +1,61 @@
+import type { AlertCondition, AlertKind, AlertSubject } from "../core/alert.ts";
+import type { Alert, AlertChanges } from "../ledger/alerts/alerts.ts";
+
+/** What decides when an alert starts and ends. */
+export interface AlertRules {
+  /** For how long a condition has to hold, by the kinds that are on, ms. */
+  readonly afterMsByKind: ReadonlyMap<AlertKind, number>;
+  /** For how long a condition has to be gone before its alert is over, ms. */
+  readonly overAfterMs: number;
+}
+
+/** The present moment, as far as alerts are concerned. */
+export interface AlertMoment {
+  readonly now: Date;
+  /** Whether maintenance was declared for now. */
+  readonly isMaintenance: boolean;
+  /** Whether what was gone when somebody last looked has been looked for since. */
+  readonly isFirstLook: boolean;
+}
+
+/**
+ * What becomes of alerts. A condition starts an alert once it has held for as long as its kind asks, and the alert is over once
+ * the condition has been gone for a while, so that one that comes and goes is reported once. Nothing is announced that a person
+ * silenced or that starts during maintenance; what still holds afterwards is announced then.
+ */
+export function decideAlerts(
+  open: readonly Alert[],
+  conditions: readonly AlertCondition[],
+  { afterMsByKind, overAfterMs }: AlertRules,
+  { now, isMaintenance, isFirstLook }: AlertMoment,
+): AlertChanges {
+  const holding = new Map<string, AlertCondition>();
+  for (const each of conditions) {
+    if (afterMsByKind.has(each.kind) && !holding.has(keyOf(each))) holding.set(keyOf(each), each);
+  }
+  const known = new Set(open.map(keyOf));
+  const changes = {
+    begun: [...holding].flatMap(([key, condition]) => (known.has(key) ? [] : [condition])),
+    ...{ started: [] as number[], announced: [] as number[], back: [] as number[] },
+    ...{ gone: [] as number[], over: [] as number[], forgotten: [] as number[] },
+  };
+  const hasLasted = (since: Date | undefined, ms: number) =>
+    since !== undefined && now.getTime() - since.getTime() >= ms;
+  for (const alert of open) {
+    const { id, goneSince } = alert;
+    if (holding.has(keyOf(alert))) {
+      if (goneSince) changes.back.push(id);
+      const isStarting = !alert.startedAt && hasLasted(alert.since, afterMsByKind.get(alert.kind) ?? 0);
+      if (isStarting) changes.started.push(id);
+      const isQuiet = isMaintenance || alert.silencedUntil !== undefined;
+      if ((alert.startedAt || isStarting) && !alert.announcedAt && !isQuiet) changes.announced.push(id);
+    } else if (!goneSince || isFirstLook) changes.gone.push(id);
+    else if (hasLasted(goneSince, overAfterMs)) (alert.startedAt ? changes.over : changes.forgotten).push(id);
+  }
+  return changes;
+}
+
+/** Neither part of a key holds a line end. */
+function keyOf({ kind, about }: AlertSubject): string {
+  return `${kind}\n${about}`;
+}

@@ -1,0 +1,87 @@
+import { createTransport } from "nodemailer";
+import type { AlertNews } from "../../core/alert.ts";
+import { formatMinute } from "../../core/utc-minute.ts";
+import { type AlertPlace, type Hidden, headline, PLACE_TIMEOUT_MS } from "./place.ts";
+
+export interface EmailSettings {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  /** `starttls` begins in clear and goes on only with TLS, `tls` begins with it, `none` never uses it. */
+  readonly tls: "starttls" | "tls" | "none";
+  /** PEM certificates to trust instead of the public authorities. */
+  readonly ca?: string | undefined;
+  readonly user?: string | undefined;
+  readonly password?: Hidden | undefined;
+  readonly from: string;
+  readonly to: readonly string[];
+  /** Where the console is, for people. */
+  readonly consoleUrl?: string | undefined;
+}
+
+/** People who get the news by e-mail. */
+export function emailPlace(settings: EmailSettings): AlertPlace {
+  const { name, host, port, tls, ca, user, password, from, to } = settings;
+  return {
+    name,
+    send: async (news) => {
+      const transport = createTransport({
+        host,
+        port,
+        secure: tls === "tls",
+        requireTLS: tls === "starttls",
+        ignoreTLS: tls === "none",
+        ...(ca === undefined ? {} : { tls: { ca } }),
+        ...(user === undefined ? {} : { auth: { user, pass: password?.reveal() ?? "" } }),
+        connectionTimeout: PLACE_TIMEOUT_MS,
+        greetingTimeout: PLACE_TIMEOUT_MS,
+        socketTimeout: PLACE_TIMEOUT_MS,
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      });
+      try {
+        await transport.sendMail({
+          from,
+          to: [...to],
+          subject: subjectOf(news),
+          text: textOf(news, settings.consoleUrl),
+          messageId: `<${news.id}@${news.host}>`,
+          headers: { "Auto-Submitted": "auto-generated", "X-Cryobridge-Id": news.id },
+        });
+      } catch (error) {
+        throw new Error(`the mail server ${host}:${port} did not take the message: ${inWords(error)}`);
+      } finally {
+        transport.close();
+      }
+    },
+  };
+}
+
+const MOST_SUBJECT = 160;
+
+function subjectOf(news: AlertNews): string {
+  const subject = `[Cryobridge ${news.host}] ${headline(news)}`.replace(/\s+/g, " ");
+  return subject.length <= MOST_SUBJECT ? subject : `${subject.slice(0, MOST_SUBJECT - 1)}…`;
+}
+
+function textOf({ event, host, version, alert }: AlertNews, consoleUrl: string | undefined): string {
+  const { id, kind, text, hint, since, overAt } = alert;
+  const over = overAt === null ? [] : [`Over since ${formatMinute(new Date(overAt))}.`];
+  return [
+    event === "over" ? `This is over: ${text}` : text,
+    "",
+    ...(event === "test" ? [] : [`Since ${formatMinute(new Date(since))}. ${over.join("")}`.trim()]),
+    ...(hint === null || event === "over" ? [] : [hint]),
+    "",
+    ...(event === "started" ? [`To see to it: cryobridge alerts acknowledge ${id} --reason TEXT`] : []),
+    ...(consoleUrl === undefined ? [] : [consoleUrl]),
+    `Alert ${id} (${kind}) of Cryobridge ${version} on ${host}.`,
+    "",
+  ].join("\n");
+}
+
+/** What the server said, without what was sent to it. */
+function inWords(error: unknown): string {
+  const { code, responseCode } = error as { readonly code?: string; readonly responseCode?: number };
+  return responseCode === undefined ? (code ?? "the connection failed") : `status ${responseCode} (${code})`;
+}

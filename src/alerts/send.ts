@@ -1,0 +1,101 @@
+import type pg from "pg";
+import type { AlertNews } from "../core/alert.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
+import {
+  type AlertMessage,
+  claimAlertMessage,
+  giveUpOtherPlaces,
+  recordAlertFailed,
+  recordAlertSent,
+} from "../ledger/alerts/messages.ts";
+import { formatId } from "../ledger/ids.ts";
+import type { AlertPlace } from "./places/place.ts";
+
+export interface SendDeps {
+  readonly pool: pg.Pool;
+  readonly places: readonly AlertPlace[];
+  /** Who sends, as the news say it. */
+  readonly sender: Pick<AlertNews, "host" | "version">;
+  readonly clock: Pick<Clock, "now">;
+  readonly logger: Logger;
+}
+
+/** Longer than any place may take, so that a message which somebody is sending is nobody else's. */
+const CLAIM_MS = 60_000;
+const FIRST_RETRY_MS = 10_000;
+const LONGEST_RETRY_MS = 900_000;
+/** What a place did not take for so long is old news. */
+const GIVE_UP_AFTER_MS = 86_400_000;
+
+/**
+ * Sends each place what is due for it, in order. At least once: a daemon that ends between the sending and its record sends it
+ * again, with the same id.
+ */
+export async function sendDueAlerts(deps: SendDeps, signal: AbortSignal): Promise<void> {
+  const { pool, places } = deps;
+  await giveUpOtherPlaces(
+    pool,
+    places.map(({ name }) => name),
+  );
+  await Promise.all(places.map((place) => sendTo(place, deps, signal)));
+}
+
+async function sendTo(place: AlertPlace, deps: SendDeps, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const message = await claimAlertMessage(deps.pool, place.name, CLAIM_MS);
+    if (message === undefined || !(await sendOne(place, message, deps))) return;
+  }
+}
+
+async function sendOne(place: AlertPlace, message: AlertMessage, deps: SendDeps): Promise<boolean> {
+  const { pool, sender, clock, logger } = deps;
+  try {
+    await place.send(newsOf(message, sender));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : "it failed";
+    const isTooOld = clock.now() - message.createdAt.getTime() > GIVE_UP_AFTER_MS;
+    const retryMs = Math.min(FIRST_RETRY_MS * 2 ** Math.min(message.attempts - 1, 10), LONGEST_RETRY_MS);
+    await recordAlertFailed(pool, message.id, why, isTooOld ? undefined : retryMs);
+    const fields = { place: place.name, alert: formatId("a", message.alertId), event: message.event, why };
+    logger.warn(fields, `an alert could not be sent; ${isTooOld ? "it is given up" : "it is tried again"}`);
+    return isTooOld;
+  }
+  await recordAlertSent(pool, message.id);
+  return true;
+}
+
+function newsOf(message: AlertMessage, sender: SendDeps["sender"]): AlertNews {
+  const { alertId, event, kind, about, text, hint, since, overAt } = message;
+  const id = formatId("a", alertId);
+  return {
+    ...{ id: `${id}-${event}`, event, ...sender },
+    alert: {
+      ...{ id, kind, about, text, hint: hint ?? null, since: since.toISOString() },
+      overAt: event === "over" ? (overAt?.toISOString() ?? null) : null,
+    },
+  };
+}
+
+/** Sends every place a test message; what came of it, by the places' names. */
+export async function sendTest(
+  places: readonly AlertPlace[],
+  sender: SendDeps["sender"],
+  clock: Pick<Clock, "now">,
+): Promise<{ readonly place: string; readonly failure: string | undefined }[]> {
+  const now = new Date(clock.now()).toISOString();
+  const text = "This is a test of alerts: nothing is wrong.";
+  const news: AlertNews = {
+    ...{ id: `test-${clock.now()}`, event: "test", ...sender },
+    alert: { id: "test", kind: "daemonTrouble", about: "test", text, hint: null, since: now, overAt: null },
+  };
+  return Promise.all(
+    places.map(async (place) => {
+      const failure = await place.send(news).then(
+        () => undefined,
+        (error: unknown) => (error instanceof Error ? error.message : "it failed"),
+      );
+      return { place: place.name, failure };
+    }),
+  );
+}

@@ -1,0 +1,51 @@
+import type { AlertCondition } from "../core/alert.ts";
+import { changeAlerts, forgetAlerts } from "../ledger/alerts/alerts.ts";
+import { type AlertMoment, type AlertRules, decideAlerts } from "./decide.ts";
+import { type SendDeps, sendDueAlerts } from "./send.ts";
+
+export interface AlertDeps extends SendDeps {
+  readonly rules: AlertRules;
+  /** What holds right now; undefined when that could not be found out whole. */
+  readonly conditions: () => Promise<readonly AlertCondition[] | undefined>;
+  readonly isMaintenance: (now: Date) => boolean;
+  /** How long what is over is kept, ms. */
+  readonly keptMs: number;
+}
+
+/** Looks at alerts, round after round; only one daemon at a time should. */
+export interface AlertRounds {
+  /** Judges what holds and sends what is due. @throws Failure LEDGER_… */
+  round(signal: AbortSignal): Promise<void>;
+  /** Another daemon looked meanwhile, or nobody did: what was gone when it was last seen may have been back. */
+  forgetGone(): void;
+}
+
+/** Prepares rounds. */
+export function alertRounds(deps: AlertDeps): AlertRounds {
+  let isFirstLook = true;
+  return {
+    round: async (signal) => {
+      const { pool, places, rules, isMaintenance } = deps;
+      const conditions = await deps.conditions();
+      if (conditions !== undefined) {
+        const names = places.map(({ name }) => name);
+        const momentAt = (now: Date): AlertMoment => ({
+          now,
+          isMaintenance: isMaintenance(now),
+          isFirstLook,
+        });
+        const judge = () =>
+          changeAlerts(pool, names, (open, now) => decideAlerts(open, conditions, rules, momentAt(now)));
+        const { begun } = await judge();
+        isFirstLook = false;
+        // What asks for no delay starts at once.
+        if (begun.length > 0) await judge();
+        await forgetAlerts(pool, deps.keptMs);
+      }
+      await sendDueAlerts(deps, signal);
+    },
+    forgetGone: () => {
+      isFirstLook = true;
+    },
+  };
+}

@@ -1,0 +1,260 @@
+import path from "node:path";
+import { z } from "zod";
+import { ALERT_KIND_NAMES, ALERT_KINDS, type AlertKind } from "../core/alert.ts";
+import { parseDuration } from "../core/duration.ts";
+import type { OrderState } from "../core/order-state.ts";
+import { parseDays, parseMinute, type Weekly } from "../core/weekly.ts";
+import { duration, filePath, host, port, secret, secretUrl } from "./scalars.ts";
+
+const after = duration("For how long it has to hold before somebody is told.").optional();
+const percent = (description: string, usual: number) =>
+  z.number().min(1).max(100).default(usual).describe(description);
+const atLeast = z.int().min(1).default(5).describe("Of fewer within the hour nothing is concluded.");
+const within = duration("How long before its end.").prefault("30d");
+
+/** In a stage for so long an order is old, unless the configuration says. */
+const OLD_AFTER = {
+  received: "4h",
+  queued: "1h",
+  submitting: "4h",
+  submitted: "3d",
+  accepted: "7d",
+  in_progress: "1d",
+} as const satisfies Partial<Record<OrderState, string>>;
+type Stage = keyof typeof OLD_AFTER;
+
+const stages = z.strictObject({
+  received: duration("Waiting here.").prefault(OLD_AFTER.received),
+  queued: duration("In the submit queue.").prefault(OLD_AFTER.queued),
+  submitting: duration("Being submitted, or searched for.").prefault(OLD_AFTER.submitting),
+  submitted: duration("Waiting for staff at the service.").prefault(OLD_AFTER.submitted),
+  accepted: duration("Waiting for a device.").prefault(OLD_AFTER.accepted),
+  in_progress: duration("In a device.").prefault(OLD_AFTER.in_progress),
+});
+
+/** What the rules of some kinds have beside `after`. */
+const OWN_RULES = {
+  ordersOld: { above: stages.prefault({}).describe("How old the oldest order of each stage may be.") },
+  ordersFailing: { above: percent("Share of the orders that may fail, in percent.", 20), atLeast },
+  messagesRefused: { above: percent("Share of the messages that may be refused, in percent.", 20), atLeast },
+  diskFilling: { above: percent("Share of the disk that may be in use, in percent.", 90) },
+  certificateExpiring: { within },
+  secretExpiring: { within },
+};
+
+function ruleOf<Own extends z.ZodRawShape>(kind: AlertKind, own: Own) {
+  return z
+    .strictObject({
+      on: z.boolean().default(true).describe("Whether anybody is told."),
+      after,
+      ...own,
+    })
+    .prefault({} as never)
+    .describe(`${ALERT_KINDS[kind].means} After ${ALERT_KINDS[kind].after} unless set.`);
+}
+
+const { ordersOld, ordersFailing, messagesRefused, diskFilling, certificateExpiring, secretExpiring } =
+  OWN_RULES;
+
+const rules = z.strictObject({
+  ledgerRestored: ruleOf("ledgerRestored", {}),
+  serviceUnreachable: ruleOf("serviceUnreachable", {}),
+  connectorDown: ruleOf("connectorDown", {}),
+  daemonTrouble: ruleOf("daemonTrouble", {}),
+  workerDead: ruleOf("workerDead", {}),
+  ordersParked: ruleOf("ordersParked", {}),
+  ordersStalled: ruleOf("ordersStalled", {}),
+  ordersOld: ruleOf("ordersOld", ordersOld),
+  ordersFailing: ruleOf("ordersFailing", ordersFailing),
+  messagesRefused: ruleOf("messagesRefused", messagesRefused),
+  codesUnmapped: ruleOf("codesUnmapped", {}),
+  resultsNotTaken: ruleOf("resultsNotTaken", {}),
+  connectorOrphaned: ruleOf("connectorOrphaned", {}),
+  filesUntaken: ruleOf("filesUntaken", {}),
+  queuePaused: ruleOf("queuePaused", {}),
+  tasksOpen: ruleOf("tasksOpen", {}),
+  tankOverdue: ruleOf("tankOverdue", {}),
+  noTraffic: ruleOf("noTraffic", {}),
+  diskFilling: ruleOf("diskFilling", diskFilling),
+  certificateExpiring: ruleOf("certificateExpiring", certificateExpiring),
+  secretExpiring: ruleOf("secretExpiring", secretExpiring),
+} satisfies Record<AlertKind, z.ZodType>);
+
+const placeName = z
+  .string()
+  .regex(/^[\w.-]{1,64}$/, "expected a name of letters, digits, dots, - and _")
+  .optional()
+  .describe("What it is called; its type when not set.");
+const address = z.string().regex(/^[^\s@<>,]+@[^\s@<>,]+$/, "expected an address such as lab@example.org");
+
+const place = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("log").describe("The daemon's log."), name: placeName }),
+  z.strictObject({
+    type: z.literal("webhook").describe("JSON by POST, signed."),
+    name: placeName,
+    url: secretUrl(`Address; where it holds a credential, write that as \${NAME}.`, ["https:", "http:"]),
+    secret: secret(`Key of the signature, at least 16 characters; write it as \${NAME}.`, 16),
+  }),
+  z.strictObject({
+    type: z.literal("email").describe("E-mail by SMTP."),
+    name: placeName,
+    host: host("The mail server."),
+    port: port("TCP port.").default(587),
+    tls: z
+      .enum(["starttls", "tls", "none"])
+      .default("starttls")
+      .describe("TLS after a greeting in clear (usual on 587), from the beginning (465), or none."),
+    ca: filePath("Certificates (PEM) to trust instead of the public authorities.").optional(),
+    user: z.string().min(1).optional().describe("User name at the mail server."),
+    password: secret(`Password at the mail server; write it as \${NAME}.`).optional(),
+    from: address.describe("Address of the sender."),
+    to: z.array(address).min(1).describe("Addresses of those who are told."),
+  }),
+  z.strictObject({
+    type: z.literal("command").describe("A program that gets JSON on its standard input."),
+    name: placeName,
+    command: z
+      .array(z.string().min(1))
+      .min(1)
+      .describe("The program and its arguments; run without a shell, with PATH alone as its environment."),
+  }),
+]);
+
+const days = z
+  .string()
+  .refine((text) => parseDays(text) !== undefined, {
+    error: "expected days such as mon-fri, mon,wed,fri or daily",
+  })
+  .default("daily")
+  .describe("Days of the week, such as mon-fri, mon,wed,fri or daily.");
+const time = (description: string) =>
+  z
+    .string({ error: 'expected a time in quotes, such as "07:00"' })
+    .refine((text) => parseMinute(text) !== undefined, { error: 'expected a time such as "07:00"' })
+    .describe(description);
+const hours = {
+  days,
+  from: time("Beginning, in the machine's own time."),
+  to: time('End, later on the same day; "24:00" is midnight.'),
+};
+const EXPECTED_HOURS = { error: "expected an end after the beginning, on the same day", path: ["to"] };
+const areHours = ({ from, to }: { readonly from: string; readonly to: string }) =>
+  (parseMinute(from) ?? 0) < (parseMinute(to) ?? 0);
+const moment = (description: string) =>
+  z
+    .string()
+    .refine((text) => /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) && !Number.isNaN(Date.parse(text)), {
+      error: "expected a time such as 2026-12-01T20:00",
+    })
+    .describe(description);
+
+/** The section `alerts` of the configuration. */
+export const alertsSchema = z.strictObject({
+  to: z.array(place).default([]).describe("Who is told; nobody when there is none."),
+  rules: rules.prefault({}).describe("When somebody is told, by the kind of alert."),
+  checkEvery: duration("How often everything is looked at.", { min: "100ms", max: "10m" }).prefault("10s"),
+  overAfter: duration("For how long it has to be gone before it is over.").prefault("1m"),
+  expectTraffic: z
+    .array(
+      z
+        .strictObject({
+          connector: z.string().min(1).describe("Name of the connector."),
+          ...hours,
+          quietFor: duration("How long no message may come.", { min: "1s" }),
+        })
+        .refine(areHours, EXPECTED_HOURS),
+    )
+    .default([])
+    .describe("When messages should come."),
+  expiries: z
+    .array(
+      z.strictObject({
+        name: z.string().min(1).max(100).describe("What ends, such as service.auth.clientSecret."),
+        on: z.iso.date({ error: "expected a day such as 2027-01-31" }).describe("The day on which it ends."),
+      }),
+    )
+    .default([])
+    .describe("Tokens and secrets with an end that only you know."),
+  maintenance: z
+    .array(
+      z.union([
+        z.strictObject({ start: moment("Beginning."), end: moment("End.") }),
+        z.strictObject(hours).refine(areHours, EXPECTED_HOURS),
+      ]),
+    )
+    .default([])
+    .describe("When no alert is announced: once (start, end) or each week (days, from, to)."),
+});
+
+type FileAlerts = z.output<typeof alertsSchema>;
+
+/** A place that is told of alerts, by its type. */
+export type AlertPlaceConfig = FileAlerts["to"][number] & { readonly name: string };
+
+/** Limits of what somebody should know. */
+export interface AlertLimits {
+  readonly oldMsByState: Readonly<Record<Stage, number>>;
+  readonly failing: { readonly percent: number; readonly atLeast: number };
+  readonly refused: { readonly percent: number; readonly atLeast: number };
+  readonly diskPercent: number;
+  readonly certificateMs: number;
+  readonly secretMs: number;
+}
+
+export interface AlertsConfig {
+  readonly to: readonly AlertPlaceConfig[];
+  /** For how long its condition has to hold, by the kinds that are on. */
+  readonly afterMsByKind: ReadonlyMap<AlertKind, number>;
+  readonly limits: AlertLimits;
+  readonly checkEveryMs: number;
+  readonly overAfterMs: number;
+  readonly expectTraffic: readonly (Weekly & { readonly connector: string; readonly quietForMs: number })[];
+  readonly expiries: readonly { readonly name: string; readonly endsAt: Date }[];
+  readonly maintenance: readonly ({ readonly start: Date; readonly end: Date } | Weekly)[];
+}
+
+/** What the section says. */
+export function toAlertsConfig(given: FileAlerts, baseDirectory: string): AlertsConfig {
+  const { rules: each, expectTraffic, expiries, maintenance } = given;
+  const afterMsOf = (kind: AlertKind) => each[kind].after ?? parseDuration(ALERT_KINDS[kind].after) ?? 0;
+  const shareOf = ({ above, atLeast: least }: { above: number; atLeast: number }) => ({
+    percent: above,
+    atLeast: least,
+  });
+  return {
+    to: given.to.map((one) => ({
+      ...one,
+      ...("ca" in one && one.ca !== undefined ? { ca: path.resolve(baseDirectory, one.ca) } : {}),
+      name: one.name ?? one.type,
+    })),
+    afterMsByKind: new Map(
+      ALERT_KIND_NAMES.filter((kind) => each[kind].on).map((kind) => [kind, afterMsOf(kind)]),
+    ),
+    limits: {
+      oldMsByState: each.ordersOld.above,
+      failing: shareOf(each.ordersFailing),
+      refused: shareOf(each.messagesRefused),
+      diskPercent: each.diskFilling.above,
+      certificateMs: each.certificateExpiring.within,
+      secretMs: each.secretExpiring.within,
+    },
+    checkEveryMs: given.checkEvery,
+    overAfterMs: given.overAfter,
+    expectTraffic: expectTraffic.map(({ connector, quietFor, ...own }) => ({
+      ...{ connector, quietForMs: quietFor },
+      ...toWeekly(own),
+    })),
+    expiries: expiries.map(({ name, on }) => ({ name, endsAt: new Date(`${on}T00:00`) })),
+    maintenance: maintenance.map((one) =>
+      "start" in one ? { start: new Date(one.start), end: new Date(one.end) } : toWeekly(one),
+    ),
+  };
+}
+
+function toWeekly(given: { readonly days: string; readonly from: string; readonly to: string }): Weekly {
+  return {
+    days: parseDays(given.days) ?? new Set(),
+    fromMinute: parseMinute(given.from) ?? 0,
+    toMinute: parseMinute(given.to) ?? 0,
+  };
+}

@@ -1,0 +1,115 @@
+import type pg from "pg";
+import type { AlertEvent, AlertKind } from "../../core/alert.ts";
+import { list, run } from "../database.ts";
+
+/** What one place is to be sent of an alert. */
+export interface AlertMessage {
+  readonly id: number;
+  readonly alertId: number;
+  readonly event: Exclude<AlertEvent, "test">;
+  /** With this one. */
+  readonly attempts: number;
+  readonly createdAt: Date;
+  readonly kind: AlertKind;
+  readonly about: string;
+  readonly text: string;
+  readonly hint: string | undefined;
+  readonly since: Date;
+  readonly overAt: Date | undefined;
+}
+
+/** What a place was, or is to be, sent of an alert, for people. */
+export interface AlertDelivery {
+  readonly alertId: number;
+  readonly place: string;
+  readonly event: AlertEvent;
+  readonly attempts: number;
+  readonly sentAt: Date | undefined;
+  readonly givenUpAt: Date | undefined;
+  readonly failure: string | undefined;
+}
+
+/**
+ * The first message that a place does not have, if it is due: $1 the place, $2 for how many ms nobody else may send it. A place
+ * hears of everything in its order. Index: alert_messages_due.
+ */
+const CLAIM = `
+with due as (
+  update alert_messages m
+     set attempts = m.attempts + 1,
+         next_at = now() + $2 * interval '1 millisecond'
+   where m.id = (select f.id
+                   from alert_messages f
+                  where f.place = $1
+                    and f.sent_at is null
+                    and f.given_up_at is null
+                  order by f.id
+                  limit 1)
+     and m.next_at <= now()
+     and m.sent_at is null
+     and m.given_up_at is null
+  returning m.id, m.alert_id, m.event, m.attempts, m.created_at)
+select d.id, d.alert_id as "alertId", d.event, d.attempts, d.created_at as "createdAt",
+       a.kind, a.about, a.text, a.hint, a.since, a.over_at as "overAt"
+  from due d
+  join alerts a on a.id = d.alert_id`;
+
+/** Takes the next message for a place, so that nobody else sends it meanwhile; undefined when none is due. */
+export async function claimAlertMessage(
+  pool: pg.Pool,
+  place: string,
+  forMs: number,
+): Promise<AlertMessage | undefined> {
+  return (await list<AlertMessage>(pool, CLAIM, [place, forMs]))[0];
+}
+
+const SENT = "update alert_messages set sent_at = now(), failure = null where id = $1";
+
+/** Writes down that a message got to its place. */
+export async function recordAlertSent(pool: pg.Pool, id: number): Promise<void> {
+  await run(pool, SENT, [id]);
+}
+
+/** $1 id, $2 why, $3 ms until the next attempt; null to give up. */
+const FAILED = `
+update alert_messages
+   set failure = $2,
+       next_at = now() + coalesce($3::float8, 0) * interval '1 millisecond',
+       given_up_at = case when $3::float8 is null then now() end
+ where id = $1`;
+
+/** Writes down that a message did not get to its place, and when it is tried again; never, when `retryMs` is undefined. */
+export async function recordAlertFailed(
+  pool: pg.Pool,
+  id: number,
+  failure: string,
+  retryMs: number | undefined,
+): Promise<void> {
+  await run(pool, FAILED, [id, failure, retryMs ?? null]);
+}
+
+/** $1 alert ids. Index: alert_messages_alert_id_place_event_key. */
+const DELIVERIES = `
+select m.alert_id as "alertId", m.place, m.event, m.attempts, m.sent_at as "sentAt",
+       m.given_up_at as "givenUpAt", m.failure
+  from alert_messages m
+ where m.alert_id = any($1::bigint[])
+ order by m.id`;
+
+/** What was sent of alerts, in order. */
+export function listAlertDeliveries(pool: pg.Pool, alertIds: readonly number[]): Promise<AlertDelivery[]> {
+  return list<AlertDelivery>(pool, DELIVERIES, [alertIds]);
+}
+
+/** $1 places. Index: alert_messages_due. */
+const DROP_OTHERS = `
+update alert_messages
+   set given_up_at = now(), failure = 'the configuration no longer names this place'
+ where sent_at is null
+   and given_up_at is null
+   and not place = any($1::text[])`;
+
+/** Gives up what waits for places that the configuration does not name. */
+export async function giveUpOtherPlaces(pool: pg.Pool, places: readonly string[]): Promise<void> {
+  await run(pool, DROP_OTHERS, [places]);
+}

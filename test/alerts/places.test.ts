@@ -1,0 +1,164 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it, test } from "vitest";
+import { commandPlace } from "../../src/alerts/places/command.ts";
+import { emailPlace } from "../../src/alerts/places/email.ts";
+import { webhookPlace } from "../../src/alerts/places/webhook.ts";
+import { Secret } from "../../src/config/secret.ts";
+import type { AlertNews } from "../../src/core/alert.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { withFolder } from "../support/with-folder.ts";
+import { withMailServer, withReceiver } from "./receivers.ts";
+
+const NEWS: AlertNews = {
+  ...{ id: "a12-started", event: "started", host: "lab-server", version: "1.2.3" },
+  alert: {
+    ...{
+      id: "a12",
+      kind: "tankOverdue",
+      about: "NORTH T1",
+      text: "tank T1 of NORTH was not refilled for too long",
+    },
+    ...{ hint: "Call the facility.", since: "2026-11-22T08:00:00.000Z", overAt: null },
+  },
+};
+const OVER: AlertNews = {
+  ...{ ...NEWS, id: "a12-over", event: "over" },
+  alert: { ...NEWS.alert, overAt: "2026-11-22T09:00:00.000Z" },
+};
+const KEY = "invented-key-of-the-hook";
+
+describe("a webhook", () => {
+  const hook = (url: string, secret = KEY) =>
+    webhookPlace({ name: "hook", url: new Secret(url), secret: new Secret(secret) }, systemClock);
+
+  it("is sent the news as JSON, with their id and a signature that its receiver can check", () =>
+    withReceiver(KEY, async (receiver) => {
+      await hook(receiver.url).send(NEWS);
+      await hook(receiver.url, "another-key-altogether").send(NEWS);
+      expect(receiver.taken.map(({ news }) => news)).toEqual([NEWS]);
+      expect(receiver.taken[0]?.headers["cryobridge-id"]).toBe("a12-started");
+      expect(receiver.forged).toHaveLength(1);
+    }));
+
+  it("that answers with an error or a redirect has not taken them, and no redirect is followed", () =>
+    withReceiver(KEY, async (receiver) =>
+      withReceiver(KEY, async (elsewhere) => {
+        receiver.answer = { status: 500 };
+        await expect(hook(receiver.url).send(NEWS)).rejects.toThrow("answered with status 500");
+        receiver.answer = { status: 307, location: elsewhere.url };
+        await expect(hook(receiver.url).send(NEWS)).rejects.toThrow("answered with status 307");
+        expect(elsewhere.taken).toEqual([]);
+      }),
+    ));
+
+  it("that can't be reached is named by its host alone, since its address may hold a credential", async () => {
+    const failure = await hook("http://127.0.0.1:9/hidden-token")
+      .send(NEWS)
+      .catch((error: Error) => error);
+    expect(String(failure)).toMatch(/^Error: 127\.0\.0\.1:9 can't be reached: /);
+    expect(String(failure)).not.toContain("hidden-token");
+  });
+});
+
+describe("e-mail", () => {
+  const settings = { name: "email", host: "127.0.0.1", from: "cryobridge@lab.example" } as const;
+  const to = ["first@lab.example", "second@lab.example"];
+
+  it("says in its subject and text what is wrong, what to do, and where the console is", () =>
+    withMailServer(async ({ port, mails }) => {
+      const place = emailPlace({
+        ...settings,
+        port,
+        to,
+        tls: "none",
+        consoleUrl: "https://cryo.lab.example",
+      });
+      await place.send(NEWS);
+      await place.send(OVER);
+      expect(mails).toHaveLength(2);
+      expect(mails[0]).toContain("Message-ID: <a12-started@lab-server>");
+      expect(mails[0]).toContain("To: first@lab.example, second@lab.example");
+      const [started, over] = mails.map((mail) => mail.replace(/=\r\n|\r\n(?=[ \t])/g, ""));
+      expect(started).toContain("Subject: [Cryobridge lab-server] Alert: tankOverdue: tank T1 of NORTH");
+      expect(started).toContain("Call the facility.");
+      expect(started).toContain("cryobridge alerts acknowledge a12");
+      expect(started).toContain("https://cryo.lab.example");
+      expect(over).toContain("Subject: [Cryobridge lab-server] Over: tankOverdue");
+      expect(over).toContain("Over since 2026-11-22 09:00 UTC");
+    }));
+
+  it("goes by TLS with user and password, and not to a server whose certificate nobody vouches for", () =>
+    withMailServer(
+      async ({ port, mails }) => {
+        const own = {
+          ...settings,
+          port,
+          to,
+          tls: "starttls",
+          user: "bridge",
+          password: new Secret("pw-1"),
+        } as const;
+        await expect(emailPlace(own).send(NEWS)).rejects.toThrow("did not take the message: ");
+        expect(mails).toEqual([]);
+      },
+      {
+        authOptional: false,
+        onAuth: ({ username, password }, _, done) =>
+          username === "bridge" && password === "pw-1"
+            ? done(null, { user: "bridge" })
+            : done(new Error("no")),
+      },
+    ));
+
+  it("is not sent in clear to a server without TLS where TLS is asked for", () =>
+    withMailServer(
+      async ({ port, mails }) => {
+        const place = emailPlace({ ...settings, port, to, tls: "starttls" });
+        await expect(place.send(NEWS)).rejects.toThrow("did not take the message: ");
+        expect(mails).toEqual([]);
+      },
+      { disabledCommands: ["STARTTLS"] },
+    ));
+
+  it("that is refused names the server and its answer, and no password", () =>
+    withMailServer(
+      async ({ port }) => {
+        const password = new Secret("wrong-password");
+        const place = emailPlace({ ...settings, port, to, tls: "none", user: "bridge", password });
+        const failure = await place.send(NEWS).catch((error: Error) => error);
+        expect(String(failure)).toContain(`127.0.0.1:${port} did not take the message: status 535`);
+        expect(String(failure)).not.toContain("wrong-password");
+      },
+      {
+        authOptional: false,
+        allowInsecureAuth: true,
+        onAuth: (_, __, done) => done(Object.assign(new Error("no"), { responseCode: 535 })),
+      },
+    ));
+});
+
+test("a command gets the news on its standard input and nothing of the environment but PATH, and ends with 0 when it took them", () =>
+  withFolder(async (folder) => {
+    const script = join(folder, "take.mjs");
+    await writeFile(
+      script,
+      `import { writeFileSync } from "node:fs";
+       let text = "";
+       for await (const chunk of process.stdin) text += chunk;
+       writeFileSync(process.argv[2], JSON.stringify({ news: JSON.parse(text), env: Object.keys(process.env) }));
+       process.exit(process.argv[3] === undefined ? 0 : 7);`,
+    );
+    const place = (...more: string[]) =>
+      commandPlace({
+        name: "command",
+        command: [process.execPath, script, join(folder, "$(id) out"), ...more],
+        path: "/usr/bin",
+      });
+    await place().send(NEWS);
+    const got = JSON.parse(await readFile(join(folder, "$(id) out"), "utf8"));
+    expect(got).toEqual({ news: NEWS, env: ["PATH"] });
+    await expect(place("fail").send(NEWS)).rejects.toThrow("ended with status 7");
+    const missing = commandPlace({ name: "command", command: [join(folder, "missing")], path: undefined });
+    await expect(missing.send(NEWS)).rejects.toThrow("can't be run: ENOENT");
+  }));

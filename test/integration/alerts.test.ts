@@ -1,0 +1,106 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openAlerts } from "../../src/app/alerts.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { withMailServer, withReceiver } from "../alerts/receivers.ts";
+import { runCli } from "../cli/run-cli.ts";
+import { eventually } from "../support/eventually.ts";
+import { labCsv } from "../support/lab-messages.ts";
+import { type Site, withSite } from "../support/with-daemon.ts";
+import { silent } from "../support/with-ledger.ts";
+
+const KEY = "invented-key-of-the-hook";
+
+/** A program that adds each line that it gets to a file. */
+const APPEND = `import { appendFileSync } from "node:fs";
+let text = "";
+for await (const chunk of process.stdin) text += chunk;
+appendFileSync(process.argv[2], text);`;
+
+/** A daemon that watches its alerts, until it is stopped. */
+async function start(site: Site): Promise<() => Promise<void>> {
+  const daemon = await site.start();
+  const parts = { version: "0", logger: silent, clock: systemClock, path: process.env.PATH };
+  const close = openAlerts(daemon, parts);
+  return async () => {
+    await close();
+    await daemon.stop();
+  };
+}
+
+async function listed(site: Site) {
+  const { stdout } = await runCli(["--config", site.configFile, "alerts", "--json"]);
+  return (JSON.parse(stdout) as { alerts: Record<string, unknown>[] }).alerts;
+}
+
+test("a service that goes away and comes back is reported once at the start and once at the end to each place, though the daemon is started anew meanwhile", () =>
+  withReceiver(KEY, (hook) =>
+    withMailServer(async ({ port, mails }) => {
+      const alerts = {
+        checkEvery: "100ms",
+        overAfter: "500ms",
+        rules: { serviceUnreachable: { after: "200ms" }, ordersStalled: { on: false } },
+        to: [
+          { type: "log" },
+          { type: "webhook", url: hook.url, secret: KEY },
+          {
+            type: "email",
+            host: "127.0.0.1",
+            port,
+            tls: "none",
+            from: "a@lab.example",
+            to: ["b@lab.example"],
+          },
+        ],
+      };
+      await withSite({ config: { alerts } }, async (site) => {
+        const script = join(site.folder, "append.mjs");
+        const got = join(site.folder, "got.jsonl");
+        await writeFile(script, APPEND);
+        await writeFile(got, "");
+        const text = await readFile(site.configFile, "utf8");
+        const command = `    - { type: command, command: ["${process.execPath}", "${script}", "${got}"] }\n`;
+        await writeFile(
+          site.configFile,
+          text.replace(/^ {2}to:\n/m, (to) => `${to}${command}`),
+        );
+        const commands = async () =>
+          (await readFile(got, "utf8"))
+            .split("\n")
+            .flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
+        const events = async () => ({
+          hook: hook.taken.map(({ news }) => news.id),
+          mail: mails.map((mail) => /^Message-ID: <(.*)@/m.exec(mail)?.[1]),
+          command: (await commands()).map(({ id }: { id: string }) => id),
+        });
+
+        let stop = await start(site);
+        site.simulator.control.setFaults([{ path: "/**", before: "drop" }]);
+        await site.drop("csv", "a.csv", labCsv([{ number: "C-1" }]));
+        await eventually(
+          async () => (await commands()).length > 0 && mails.length > 0 && hook.taken.length > 0,
+        );
+        await stop();
+        stop = await start(site);
+        await systemClock.sleep(1_500);
+        const started = ["a1-started"];
+        expect(await events()).toEqual({ hook: started, mail: started, command: started });
+
+        site.simulator.control.setFaults([]);
+        await site.waitForOrders(1, ["completed"]);
+        await eventually(
+          async () => (await commands()).length > 1 && mails.length > 1 && hook.taken.length > 1,
+        );
+        await systemClock.sleep(500);
+        const both = ["a1-started", "a1-over"];
+        expect(await events()).toEqual({ hook: both, mail: both, command: both });
+        expect(hook.taken[0]?.news.alert).toMatchObject({
+          kind: "serviceUnreachable",
+          text: expect.stringContaining("nothing is submitted until it does"),
+        });
+        expect(await listed(site)).toMatchObject([{ id: "a1", kind: "serviceUnreachable" }]);
+        await stop();
+      });
+    }),
+  ));
