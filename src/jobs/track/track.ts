@@ -36,6 +36,9 @@ export function pollPauseMs(polling: Polling): number {
   return polling.firstMs / 4;
 }
 
+/** How much longer than a reading took the locations of completed orders are looked up before the next one. */
+const LOCATING_PER_READING = 4;
+
 /** What the track job is given. */
 export interface TrackDeps {
   readonly pool: pg.Pool;
@@ -87,7 +90,9 @@ async function trackBatch(
   deps: TrackDeps,
   signal: AbortSignal,
 ): Promise<{ readonly found: number; readonly isWhole: boolean }> {
+  const startedAt = deps.clock.monotonic();
   const news = await readNews(facilityId, due, deps, signal);
+  const readingMs = deps.clock.monotonic() - startedAt;
   reportUnread(facilityId, news.reads, deps.logger);
   if (!deps.worker.isSure) return { found: 0, isWhole: false };
   const quiet: { orderId: number; intervalMs: number }[] = [];
@@ -116,7 +121,8 @@ async function trackBatch(
     () => false,
   );
   const round = {
-    forMs: pollPauseMs(deps.polling),
+    // Completed orders are read once more with each reading: many of them would cost more than they bring.
+    forMs: Math.max(pollPauseMs(deps.polling), LOCATING_PER_READING * readingMs),
     unfinished,
     record: ({ order, tracked }: (typeof completed)[number], look: LocationLook) =>
       record(completionChange(order, tracked, look, deps), 0, order),
