@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Outcome } from "../../core/outcome.ts";
-import { formatDate } from "./timestamp.ts";
+import { dateFormatMistake, formatDate } from "./timestamp.ts";
 
 /** Long enough for any order number in use, short enough for every file system. */
 const MAX_SUBJECT_LENGTH = 80;
@@ -8,21 +8,79 @@ const MAX_SUBJECT_LENGTH = 80;
 /** Leaves room for what follows it within the 255 bytes of a name, even where each character takes two. */
 const MAX_INPUT_NAME_LENGTH = 100;
 
-/**
- * `<placer order number>_<control id>.hl7`, or with the site's own ending. An answer to a message without order numbers is
- * named by the message's own control id. Characters that some file system or shell takes amiss become `_`; the control id
- * keeps names apart.
- */
-export function resultFileName(outcome: Outcome, suffix = ".hl7"): string {
-  return `${safeName(subjectOf(outcome))}_${safeName(outcome.controlId)}${suffix}`;
+/** How files of HL7 results are named. */
+interface Hl7Naming {
+  readonly hl7FileName: Hl7FileName | undefined;
+  readonly suffix?: string | undefined;
+  readonly timeZone: string;
 }
 
-function subjectOf(outcome: Outcome): string {
-  if (outcome.kind === "changed") return outcome.order.placerOrderNumber ?? outcome.order.orderId;
-  const [named] =
-    outcome.kind === "acknowledged" ? outcome.orders : outcome.kind === "control" ? outcome.answers : [];
-  return named?.placerOrderNumber ?? outcome.message.messageControlId ?? outcome.message.messageId;
+/**
+ * `<placer order number>_<control id>.hl7`, or as the site has it. An answer to a message without order numbers is
+ * named by the message's own control id. Characters that some file system or shell takes amiss become `_`; the control id
+ * keeps names apart.
+ *
+ * @param number the order number that was read of a message which is refused or waits
+ */
+export function resultFileName(
+  outcome: Outcome,
+  { hl7FileName, suffix = ".hl7", timeZone }: Hl7Naming,
+  number?: string,
+): string {
+  const name = safeName(subjectOf(outcome, number));
+  const controlId = safeName(outcome.controlId);
+  if (hl7FileName === undefined) return `${name}_${controlId}${suffix}`;
+  const status = outcome.kind === "changed" ? outcome.order.state : outcome.kind;
+  const time = (format: string) => safeName(formatDate(outcome.occurredAt.toISOString(), format, timeZone));
+  return hl7FileName
+    .map((part) => {
+      if ("text" in part) return part.text;
+      return "time" in part ? time(part.time) : { number: name, controlId, status }[part.place];
+    })
+    .join("");
 }
+
+function subjectOf(outcome: Outcome, number: string | undefined): string {
+  const { message } = outcome;
+  switch (outcome.kind) {
+    case "changed":
+      return outcome.order.placerOrderNumber ?? outcome.order.orderId;
+    case "acknowledged":
+      return outcome.orders[0]?.placerOrderNumber ?? message.messageControlId ?? message.messageId;
+    case "control":
+      return outcome.answers[0]?.placerOrderNumber ?? message.messageControlId ?? message.messageId;
+    default:
+      return outcome.placerOrderNumber ?? number ?? message.messageControlId ?? message.messageId;
+  }
+}
+
+/** A name of HL7 results with places for values; made by {@link parseHl7FileName}. */
+export type Hl7FileName = readonly (
+  | { readonly text: string }
+  | { readonly place: "number" | "controlId" | "status" }
+  | { readonly time: string }
+)[];
+
+/** Reads a pattern such as `{number}-{status}_{controlId}.hl7`; gives words where no distinct and harmless names come of it. */
+export function parseHl7FileName(pattern: string): Hl7FileName | string {
+  const parts: Hl7FileName[number][] = [];
+  for (const part of pattern.split(/(\{[^{}]*\})/).filter((each) => each !== "")) {
+    const [, place, format] = /^\{(\w+)(?::(.+))?\}$/.exec(part) ?? [];
+    if ((place === "number" || place === "controlId" || place === "status") && format === undefined) {
+      parts.push({ place });
+    } else if (place === "time" && format !== undefined) {
+      const mistake = dateFormatMistake(format);
+      if (mistake !== undefined) return mistake;
+      parts.push({ time: format });
+    } else if (/[{}]/.test(part)) return `${part} stands for nothing; expected ${HL7_PLACES_SHOWN}`;
+    else parts.push({ text: part });
+  }
+  if (parts.filter((part) => "place" in part && part.place === "controlId").length !== 1)
+    return "expected {controlId} once: it makes each name another one";
+  return findTextMistake(parts, ".hl7") ?? parts;
+}
+
+const HL7_PLACES_SHOWN = "{number}, {controlId}, {status} and {time:yyyyMMddHHmmss}";
 
 /** Letters, digits, `-`, `_` and inner dots; never empty, never hidden. */
 export function safeName(text: string): string {
@@ -74,28 +132,38 @@ export function parseFileName(pattern: string): FileNamePattern | string {
 const PLACES_SHOWN = "{input}, {stem}, {connector}, {date} and {number} or {number:4}";
 
 function findMistake(parts: FileNamePattern): string | undefined {
-  const texts = parts.flatMap((part) => ("text" in part ? [part.text] : []));
   const countOf = (...places: readonly Place[]) =>
     parts.filter((part) => "place" in part && places.includes(part.place)).length;
-  if (texts.some((text) => /[\p{Cc}\p{Cf}/\\:*?"<>|]/u.test(text)))
-    return 'expected a name without any folder, and none of the characters / \\ : * ? " < > |';
-  if (texts.join("").length > LONGEST_TEXT)
-    return `expected at most ${LONGEST_TEXT} characters besides the values`;
   if (countOf("number") !== 1) return "expected {number} once: it makes each name another one";
+  const mistake = findTextMistake(parts, ".csv");
+  if (mistake !== undefined) return mistake;
   if (countOf("input", "stem") > 1) return "expected {input} or {stem}, and once";
   const at = parts.findIndex((part) => "place" in part && part.place === "number");
   const [before, after] = [parts[at - 1], parts[at + 1]];
   const isDigit = (part: NamePart | undefined, pattern: RegExp) =>
     part !== undefined && (!("text" in part) || pattern.test(part.text));
-  if (isDigit(before, /\d$/) || isDigit(after, /^\d/))
-    return "expected {number} apart from other values and digits, as in {stem}-{number}.csv";
-  const last = parts.at(-1);
-  const ending = last !== undefined && "text" in last ? /\.[A-Za-z0-9]+$/.exec(last.text) : null;
-  if (ending === null) return "expected an ending such as .csv";
-  if (/^\.(?:tmp|part|filepart|crdownload)$/i.test(ending[0]))
-    return `${ending[0]} is the ending of files that are not done; expected another one, such as .csv`;
-  const first = parts[0];
-  return first !== undefined && "text" in first && /^[. ]/.test(first.text)
+  return isDigit(before, /\d$/) || isDigit(after, /^\d/)
+    ? "expected {number} apart from other values and digits, as in {stem}-{number}.csv"
+    : undefined;
+}
+
+/** What no text around values may be. */
+function findTextMistake(
+  parts: readonly ({ readonly text: string } | object)[],
+  ending: ".csv" | ".hl7",
+): string | undefined {
+  const textOf = (part: object | undefined) =>
+    part !== undefined && "text" in part ? String(part.text) : undefined;
+  const texts = parts.flatMap((part) => textOf(part) ?? []);
+  if (texts.some((text) => /[\p{Cc}\p{Cf}/\\:*?"<>|]/u.test(text)))
+    return 'expected a name without any folder, and none of the characters / \\ : * ? " < > |';
+  if (texts.join("").length > LONGEST_TEXT)
+    return `expected at most ${LONGEST_TEXT} characters besides the values`;
+  const own = /\.[A-Za-z0-9]+$/.exec(textOf(parts.at(-1)) ?? "");
+  if (own === null) return `expected an ending such as ${ending}`;
+  if (/^\.(?:tmp|part|filepart|crdownload)$/i.test(own[0]))
+    return `${own[0]} is the ending of files that are not done; expected another one, such as ${ending}`;
+  return /^[. ]/.test(textOf(parts[0]) ?? "")
     ? "expected a name that does not begin with a dot or a blank"
     : undefined;
 }

@@ -1,3 +1,4 @@
+import { isNumberTaken } from "../../core/failures.ts";
 import { isSubjectNews } from "../../core/order.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import type { AckWants } from "../../formats/hl7/ack.ts";
@@ -6,6 +7,7 @@ import { encodeHl7 } from "../../formats/hl7/encode.ts";
 import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
 import { findMergeSegments } from "../inbound/merge-hl7.ts";
 import { NO_NUMBERS, numberFields, withNumber, writtenNumbers } from "../inbound/number-place.ts";
+import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
 import { type Hl7Profile, isReported, type Profile } from "../profile/profile.ts";
 import { answerType, composeAnswer } from "./answer-hl7.ts";
 import { composeAnswerResult } from "./answer-result-hl7.ts";
@@ -52,7 +54,21 @@ export function composeHl7(fact: Outcome, given: Profile): { fileName: string; b
     outcome.kind === "changed"
       ? encodeHl7(compose(original), original.charset.encoding)
       : encodeAnswer(original, compose);
-  return { fileName: resultFileName(outcome, profile.results.suffix), bytes };
+  return {
+    fileName: resultFileName(outcome, profile.results, numberRead(outcome, original, profile)),
+    bytes,
+  };
+}
+
+/** The first order number that a refused or waiting message names; none where another order has one of them. */
+function numberRead(outcome: Outcome, { message }: Original, profile: Hl7Profile): string | undefined {
+  if (outcome.kind !== "refused" && outcome.kind !== "waiting") return undefined;
+  if (message === undefined || isNumberTaken(outcome.problems)) return undefined;
+  try {
+    return orderGroupsByNumber(message, profile).keys().next().value;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether it is sent to the lab, and there is something to answer to. */

@@ -2,7 +2,7 @@ import { asFailure } from "../../core/failures.ts";
 import { type Encoding, findEncoding, isEncodable, isWide } from "../../formats/encoding.ts";
 import type { CsvColumn, CsvResultSettings } from "../outbound/csv-cells.ts";
 import { compileOverride, type FieldOverride } from "../outbound/field-overrides.ts";
-import { parseFileName } from "../outbound/file-name.ts";
+import { type Hl7FileName, parseFileName, parseHl7FileName } from "../outbound/file-name.ts";
 import type { ResultEncoding } from "../outbound/result-charset.ts";
 import { dateFormatMistake, isTimeZone } from "../outbound/timestamp.ts";
 import type { Complain } from "./compile-rules.ts";
@@ -45,7 +45,6 @@ const CSV_KEYS = [
   "header",
   "dateFormat",
   "decimal",
-  "fileName",
 ] as const;
 
 /** The settings of what is sent to the lab, defaults filled in. */
@@ -64,6 +63,7 @@ export function compileResults(whole: ProfileDefinition, complain: Complain): Re
     );
   }
   const encoding = compileEncoding(whole, complain);
+  const hl7FileName = whole.format === "csv" ? undefined : compileHl7FileName(given, complain);
   const send = new Set(given.send ?? []);
   if (given.controlAnswers === "none" && (whole.cancel ?? []).length > 0 && !send.has("cancelled")) {
     complain(
@@ -91,8 +91,9 @@ export function compileResults(whole: ProfileDefinition, complain: Complain): Re
     encoding,
     marker: compileMarker(whole.format, given, complain),
     reasons: compileReasons(whole.format, given.reasons, complain),
-    suffix: given.suffix,
-    csv: compileCsvResults(given, encoding, complain),
+    suffix: given.suffix ?? (hl7FileName && endingOf(given.fileName)),
+    hl7FileName,
+    csv: compileCsvResults(given, whole.format === "csv", encoding, complain),
     version: given.version,
     sender: given.sender,
     receiver: given.receiver,
@@ -216,13 +217,31 @@ function textsOf(value: unknown, path = ""): [path: string, text: string][] {
   return Object.entries(value).flatMap(([key, each]) => textsOf(each, below(key)));
 }
 
+/** Undefined for a wrong one, and for the shipped names. */
+function compileHl7FileName(
+  { fileName, suffix }: ResultsDefinition,
+  complain: Complain,
+): Hl7FileName | undefined {
+  if (fileName === undefined) return undefined;
+  if (suffix !== undefined)
+    complain("results.suffix", "stands in results.fileName already; expected one of the two");
+  const parsed = parseHl7FileName(fileName);
+  if (typeof parsed !== "string") return parsed;
+  complain("results.fileName", parsed);
+  return undefined;
+}
+
+function endingOf(fileName = ""): string {
+  return /\.[^.{}]*$/.exec(fileName)?.[0] ?? "";
+}
+
 /** A marker by the name of the file itself would be the file. */
 function compileMarker(
   format: ProfileDefinition["format"],
-  { marker, suffix = ".hl7", fileName = DEFAULT_FILE_NAME }: ResultsDefinition,
+  { marker, suffix = ".hl7", fileName = format === "csv" ? DEFAULT_FILE_NAME : undefined }: ResultsDefinition,
   complain: Complain,
 ): string | undefined {
-  const ending = format === "csv" ? (/\.[^.{}]*$/.exec(fileName)?.[0] ?? "") : suffix;
+  const ending = fileName === undefined ? suffix : endingOf(fileName);
   if (marker === `{stem}${ending}`)
     complain(
       "results.marker",
@@ -235,6 +254,7 @@ const DEFAULT_FILE_NAME = "{input}.results-{number}.csv";
 
 function compileCsvResults(
   given: ResultsDefinition,
+  isCsv: boolean,
   encoding: ResultEncoding | undefined,
   complain: Complain,
 ): CsvResultSettings {
@@ -246,9 +266,8 @@ function compileCsvResults(
     complain("results.columns", `two columns have the heading ${twice}; expected each heading once`);
   const mistake = dateFormat === undefined ? undefined : dateFormatMistake(dateFormat);
   if (mistake !== undefined) complain("results.dateFormat", mistake);
-  const fileName = parseFileName(given.fileName ?? DEFAULT_FILE_NAME);
-  if (typeof fileName === "string")
-    throw new TypeError(`the schema of profiles refuses such a name: ${fileName}`);
+  const fileName = parseFileName((isCsv ? given.fileName : undefined) ?? DEFAULT_FILE_NAME);
+  if (typeof fileName === "string") complain("results.fileName", fileName);
   return {
     columns,
     joinContainers: given.joinContainers,
@@ -259,7 +278,7 @@ function compileCsvResults(
     hasHeader: given.header ?? true,
     dateFormat,
     decimal: given.decimal ?? ".",
-    fileName,
+    fileName: typeof fileName === "string" ? [] : fileName,
   };
 }
 

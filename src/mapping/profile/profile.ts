@@ -6,6 +6,7 @@ import type { OrderSegment } from "../../formats/hl7/groups.ts";
 import type { FieldPath, PathSelector } from "../../formats/hl7/path.ts";
 import type { CsvResultSettings } from "../outbound/csv-cells.ts";
 import type { FieldOverride } from "../outbound/field-overrides.ts";
+import type { Hl7FileName } from "../outbound/file-name.ts";
 import type { ResultEncoding } from "../outbound/result-charset.ts";
 import type { MessageTypePattern } from "./message-type.ts";
 import type { SiteModule } from "./module.ts";
@@ -66,6 +67,8 @@ export interface ResultSettings {
   readonly reasons?: Readonly<Partial<Record<string, string>>> | undefined;
   /** HL7: what names of files end in; `.hl7` unless set. */
   readonly suffix?: string | undefined;
+  /** HL7: how files are named; by number and control id unless set. */
+  readonly hl7FileName: Hl7FileName | undefined;
   readonly csv: CsvResultSettings;
   readonly version: string | undefined;
   readonly sender: ResultsDefinition["sender"];

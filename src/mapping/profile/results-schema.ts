@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { FAILURES, type FailureCode } from "../../core/failures.ts";
 import { ORDER_STATES, type OrderState } from "../../core/order-state.ts";
-import { parseFileName } from "../outbound/file-name.ts";
+import { parseFileName, parseHl7FileName } from "../outbound/file-name.ts";
 import { delimiterSchema } from "./delimiter.ts";
 import { pipelineSchema, tableSchema } from "./transform-schema.ts";
 
@@ -296,12 +296,14 @@ export const resultsSchema = z.strictObject({
   fileName: z
     .string()
     .superRefine((pattern, context) => {
-      const mistake = parseFileName(pattern);
+      // Which of the two it must be, the format of the profile says.
+      const isHl7 = /\{(?:controlId|status|time)\b/.test(pattern);
+      const mistake = isHl7 ? parseHl7FileName(pattern) : parseFileName(pattern);
       if (typeof mistake === "string") context.addIssue({ code: "custom", message: mistake });
     })
     .optional()
     .describe(
-      "CSV: the name of a file of results, such as {stem}-ergebnis-{number}.csv, from {input}, {stem} (without its ending), {connector}, {date} (yyyyMMdd) and {number} or {number:4}, which must be there; {input}.results-{number}.csv unless set.",
+      "The name of a file of results. HL7: such as {number}-{status}_{controlId}.hl7, from {number} (of the order), {status}, {time:yyyyMMddHHmmss} and {controlId}, which must be there; {number}_{controlId}.hl7 unless set. CSV: such as {stem}-ergebnis-{number}.csv, from {input}, {stem} (without its ending), {connector}, {date} (yyyyMMdd) and {number} or {number:4}, which must be there; {input}.results-{number}.csv unless set.",
     ),
   encoding: z
     .string()

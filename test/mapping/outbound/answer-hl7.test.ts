@@ -215,7 +215,7 @@ describe("a message that was refused", () => {
     expect(composeHl7(withoutText({ ...outcome, message }), await hl7Profile())).toBeUndefined();
   });
 
-  test("is a file named by the message's control id", async () => {
-    expect(composeHl7(refused(PROBLEMS), await hl7Profile())?.fileName).toBe("MSG-1_CB0000000005.hl7");
+  test("is a file named by the first order's number", async () => {
+    expect(composeHl7(refused(PROBLEMS), await hl7Profile())?.fileName).toBe("LAB-1_CB0000000005.hl7");
   });
 });

@@ -165,3 +165,23 @@ describe("results.reasons", () => {
     expect(refused).toEqual(keys.slice(0, -2));
   });
 });
+
+test("files of results have the names that the site wants, with the control id, and a refused order its number", async () => {
+  const fileName = "{number}-{status}-{time:yyyyMMdd}_{controlId}.txt";
+  const profile = await hl7Profile({ results: { fileName } });
+  expect(composeHl7(changed(), profile)?.fileName).toBe("LAB-1-completed-20261120_CB0000000005.txt");
+  const bad = { code: "MAPPING_DATE_INVALID", place: "message 1, PID-7", message: "is no date" } as const;
+  expect(composeHl7(refused([bad]), profile)?.fileName).toBe("LAB-1-refused-20261120_CB0000000005.txt");
+  const taken = { code: "ORDER_NUMBER_REUSED", place: "message 1", message: "is taken" } as const;
+  expect(composeHl7(refused([taken]), profile)?.fileName).toBe("MSG-1-refused-20261120_CB0000000005.txt");
+});
+
+test.each([
+  ["{number}.hl7", "expected {controlId} once"],
+  ["{number}_{controlId}", "expected an ending such as .hl7"],
+  ["{stem}_{controlId}.hl7", "{stem} stands for nothing"],
+])("the name %s for HL7 results is refused", async (fileName, words) => {
+  expect((await problemsOf({ extends: "builtin/hl7-orders", results: { fileName } })).join()).toContain(
+    words,
+  );
+});
