@@ -206,12 +206,21 @@ const folders = {
     "Folder for files that are being taken, on one file system with in; DIRECTORY/work when not set.",
   ).optional(),
   alertAfter: duration(
-    "A file that lies in the folder for so long and is not taken, since its marker is missing, its name says that it isn't done, it keeps changing or it is a folder, is shown in status and metrics.",
+    "A file that lies in the folder for so long and is not taken, since its marker is missing, its name says that it isn't done or is none of `files`, it keeps changing or it is a folder, is shown in status and metrics.",
     { min: "1s" },
   ).prefault("10m"),
   folderMode: folderMode(
     "Rights of folders that are made; 2770 lets a group of the lab drop files. Results may be read by whom the folder lets read.",
   ).prefault("0750"),
+  files: z
+    .string()
+    .regex(/^(?=.{1,100}$)[^*/]*(?:\*[^*/]*){0,3}$/, {
+      error: "expected a pattern of names such as EXPORT_*.csv, with at most three *",
+    })
+    .optional()
+    .describe(
+      "Which files of the folder are taken, by their name, with * for any characters and ? for one, such as EXPORT_*.csv; upper and lower case are the same. Others stay where they are. All unless set.",
+    ),
   stableFor: duration("How long a file must stay unchanged before it is taken.").prefault("2s"),
   marker: z
     .string()

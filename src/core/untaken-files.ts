@@ -1,6 +1,7 @@
 /**
  * Why files lie in a drop folder and are not taken:
- * - `name`: a name that says "not done", such as one with a dot at its beginning or `.part` at its end.
+ * - `name`: a name that says "not done", such as one with a dot at its beginning or `.part` at its end; or none of those that
+ *   the connector takes.
  * - `marker`: the marker that announces the file isn't there.
  * - `lone_marker`: a marker whose file isn't there.
  * - `changing`: it is written to again and again.

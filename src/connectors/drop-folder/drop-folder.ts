@@ -66,7 +66,7 @@ export class DropFolder implements Connector {
     const ops = this.#ops;
     const identity = deps.identity ?? currentIdentity();
     this.#instance = new WorkInstance(directories.work, { clock, ops, identity });
-    this.#scan = new FolderScan(directories.in, { stableForMs, marker });
+    this.#scan = new FolderScan(directories.in, { stableForMs, marker, files: settings.files });
     this.#untaken = new Untaken(this.#scan, clock, {
       afterMs: settings.alertAfterMs ?? ALERT_AFTER_MS,
       marker,

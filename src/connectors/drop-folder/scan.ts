@@ -50,6 +50,7 @@ interface Entry {
 export class FolderScan {
   readonly #folder: string;
   readonly #marker: string | undefined;
+  readonly #files: RegExp | undefined;
   readonly #window: number;
   readonly #stability: Stability;
   /** Markers found at the first look may be left over from files taken before a crash: they alone prove nothing. */
@@ -58,10 +59,16 @@ export class FolderScan {
 
   constructor(
     folder: string,
-    settings: { stableForMs: number; marker?: string | undefined; window?: number },
+    settings: {
+      stableForMs: number;
+      marker?: string | undefined;
+      files?: string | undefined;
+      window?: number;
+    },
   ) {
     this.#folder = folder;
     this.#marker = settings.marker;
+    this.#files = settings.files === undefined ? undefined : namePattern(settings.files);
     this.#window = settings.window ?? WINDOW;
     this.#stability = new Stability(settings.stableForMs);
   }
@@ -122,11 +129,13 @@ export class FolderScan {
       if (markers.has(key)) continue;
       const marker = this.#marker && markerName(key, this.#marker);
       if (marker !== undefined) lone.delete(marker);
-      const reason = isIgnoredName(nameOf(key))
-        ? "name"
-        : marker !== undefined && !markers.has(marker)
-          ? "marker"
-          : undefined;
+      const name = nameOf(key);
+      const reason =
+        isIgnoredName(name) || this.#files?.test(name) === false
+          ? "name"
+          : marker !== undefined && !markers.has(marker)
+            ? "marker"
+            : undefined;
       if (reason !== undefined) {
         passOver(reason, key);
         continue;
@@ -182,6 +191,15 @@ export async function removeOrphanMarkers(
 async function* listFolder(folder: string): AsyncGenerator<string> {
   const directory = await opendir(folder, { encoding: "latin1", bufferSize: 512 });
   for await (const entry of directory) yield entry.name;
+}
+
+/** Names that a pattern with `*` and `?` describes. */
+function namePattern(pattern: string): RegExp {
+  const source = pattern
+    .replace(/[\\^$.+()[\]{}|/-]/g, "\\$&")
+    .replaceAll("*", ".*")
+    .replaceAll("?", ".");
+  return new RegExp(`^${source}$`, "isu");
 }
 
 function nameOf(key: string): string {

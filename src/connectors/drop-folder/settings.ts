@@ -25,6 +25,8 @@ export interface DropDirectories {
 export interface DropFolderSettings {
   readonly name: string;
   readonly directories: DropDirectories;
+  /** The names that are taken, such as `EXPORT_*.csv`; all unless given. */
+  readonly files?: string | undefined;
   /** How long a file must stay unchanged, by monotonic time, before it counts as whole. Default 2 s. */
   readonly stableForMs?: number | undefined;
   /**

@@ -41,6 +41,19 @@ describe("a scan", () => {
       expect((await scan.look(2_000)).candidates).toEqual([]);
     }));
 
+  test("leaves files alone whose names the connector does not take", () =>
+    withFolder(async (folder) => {
+      const scan = new FolderScan(folder, { stableForMs: 0, files: "EXPORT_?.*" });
+      for (const name of ["EXPORT_1.csv", "export_2.CSV", "EXPORT_10.csv", "my EXPORT_1.csv"]) {
+        await write(folder, name);
+      }
+      await scan.look(0);
+      const { candidates } = await scan.look(1);
+      expect(candidates.map(({ name }) => name)).toEqual(["EXPORT_1.csv", "export_2.CSV"]);
+      const others = (scan.passedOver.get("name") ?? []).map((path) => path.toString());
+      expect(others.sort()).toEqual(["EXPORT_10.csv", "my EXPORT_1.csv"].map((name) => join(folder, name)));
+    }));
+
   test("looks after the oldest files only when there are very many", () =>
     withFolder(async (folder) => {
       const scan = new FolderScan(folder, { stableForMs: 0, window: 10 });
