@@ -227,4 +227,20 @@ describe("the rows of an order", () => {
       const orders = await site.orders();
       expect(orders.filter(({ state }) => state === "parked")).toHaveLength(1);
     }));
+
+  test("that was cancelled as asked are all there is, where the lab's columns would show no difference", () => {
+    const columns = ["order_number", "container_label", "status"];
+    const results = { columns };
+    return withTables({ results }, async (site) => {
+      const content = [HEADINGS, row("A-1"), row("A-1", { operation: "CANCEL" }), ""];
+      await site.drop("csv", "orders.csv", content.join("\n"));
+      const cancelled = async () => {
+        const files = [...(await site.results("csv").catch(() => new Map<string, string>())).values()];
+        const lines = files.join("").split("\r\n");
+        const found = lines.filter((line) => line.endsWith(",cancelled"));
+        return found.length > 0 ? found : undefined;
+      };
+      expect(await eventually(cancelled, { what: "cancelled" })).toEqual(["A-1,V-A-1,cancelled"]);
+    });
+  });
 });

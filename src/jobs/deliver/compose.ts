@@ -70,14 +70,15 @@ export async function composeTables(
   const uncomposed: UncomposedOutcome[] = [];
   for (const { id, outcome } of open) {
     const orderIds = orderIdsOf(outcome);
+    const { kind } = outcome;
     try {
       const rows = csvResultRows(outcome, profile);
-      if (rows.length > 0) answered.push({ outcomeId: id, orderIds, target: targetOf(outcome), rows });
+      if (rows.length > 0) answered.push({ outcomeId: id, kind, orderIds, target: targetOf(outcome), rows });
       else unreported.push(id);
     } catch (error) {
       const { code, message } = asFailure(error);
       uncomposed.push({ outcomeId: id, code, text: message });
-      answered.push({ outcomeId: id, orderIds, target: undefined, rows: [] });
+      answered.push({ outcomeId: id, kind, orderIds, target: undefined, rows: [] });
     }
   }
   const deliveries: ComposedDelivery[] = [];
@@ -85,7 +86,7 @@ export async function composeTables(
     for (const items of Map.groupBy(round, keyOf).values()) {
       const target = items[0]?.target;
       if (target === undefined) continue;
-      const rows = items.flatMap((item) => item.rows);
+      const rows = rowsOf(items);
       const number = await takeNumber(csvResultSeries(target, profile.results));
       const file = csvResultFile(target, number, rows, profile.results);
       deliveries.push({ ...file, outcomeIds: items.map(({ outcomeId }) => outcomeId) });
@@ -97,10 +98,31 @@ export async function composeTables(
 /** The rows of an outcome. */
 interface OutcomeRows {
   readonly outcomeId: number;
+  readonly kind: Outcome["kind"];
   readonly orderIds: readonly string[];
   /** The file that is answered; undefined where no rows can be made, and a person has to see to it. */
   readonly target: CsvResultTarget | undefined;
   readonly rows: readonly CsvResultRow[];
+}
+
+/**
+ * The rows of a file. That a request was granted is left out where a row about its order says all of it already, as with
+ * neither the operation nor the line among the columns.
+ */
+function rowsOf(items: readonly OutcomeRows[]): CsvResultRow[] {
+  const changed = items.flatMap(({ kind, orderIds: [id], rows }) =>
+    kind === "changed" ? [{ id, rows }] : [],
+  );
+  const rowsByOrder = new Map(changed.map(({ id, rows }) => [id, rows]));
+  return items.flatMap(({ kind, orderIds, rows }) => {
+    if (kind !== "control") return rows;
+    const ofOrders = orderIds.flatMap((id) => rowsByOrder.get(id) ?? []);
+    return rows.filter((row) => !ofOrders.some((other) => saysAllOf(other, row)));
+  });
+}
+
+function saysAllOf(other: CsvResultRow, row: CsvResultRow): boolean {
+  return Object.entries(row).every(([name, cell]) => cell === "" || other[name] === cell);
 }
 
 function targetOf({ message, occurredAt }: Outcome): CsvResultTarget {
