@@ -65,8 +65,15 @@ export function unknownWords(what: string, word: string, known: readonly string[
   const near = nearest(word, known);
   if (near !== undefined) return `unknown ${what} "${word}"; did you mean "${near}"?`;
   if (known.length === 0) return `unknown ${what} "${word}"`;
-  const shown = known.length > MOST_LISTED ? [...known.slice(0, 3), `${known.length - 3} more`] : known;
-  return `unknown ${what} "${word}"; ${listedAs}: ${shown.join(", ")}`;
+  if (known.length > MOST_LISTED) {
+    const wanted = word.toLowerCase();
+    const byDistance = known
+      .map((each) => ({ each, distance: editDistance(wanted, each.toLowerCase()) }))
+      .sort((a, b) => a.distance - b.distance)
+      .slice(0, 5);
+    return `unknown ${what} "${word}"; nearest are ${byDistance.map(({ each }) => each).join(", ")}`;
+  }
+  return `unknown ${what} "${word}"; ${listedAs}: ${known.join(", ")}`;
 }
 
 /** A key that decides what its section is gets its choices, and the key that it may have been meant by. */

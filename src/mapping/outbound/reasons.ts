@@ -51,8 +51,8 @@ function codesOfOrder({ reason, sharesNumber }: OutcomeOrder): FailureCode[] {
  * so do places and the words of people, which have no code.
  */
 export function inLabWords<T extends Answer>(outcome: T, { reasons }: Pick<ResultSettings, "reasons">): T {
-  const word = (code: FailureCode | undefined, text: string, unknownCode?: string) =>
-    labWords(reasons, code, text, unknownCode);
+  const word = (code: FailureCode | undefined, text: string, parts?: ReasonParts) =>
+    labWords(reasons, code, text, parts);
   const ofOrder = (order: OutcomeOrder): OutcomeOrder =>
     order.reason === undefined
       ? order
@@ -68,7 +68,7 @@ export function inLabWords<T extends Answer>(outcome: T, { reasons }: Pick<Resul
         ...outcome,
         problems: outcome.problems.map((problem) => ({
           ...problem,
-          message: word(problem.code, problem.message, problem.unknownCode),
+          message: word(problem.code, problem.message, partsOf(problem)),
         })),
       };
     case "control":
@@ -116,13 +116,31 @@ export function problemInWords(
   return `${labPlace(place, reasons)}: ${message}`;
 }
 
+/** What the profile's words for a reason may have put in. */
+interface ReasonParts {
+  readonly code: string;
+  readonly column: string;
+  readonly expected: string;
+}
+
+/** The column that a problem is about, and what was expected there: a form such as `dd.MM.yyyy`, else the English words. */
+function partsOf({ place, message, unknownCode = "" }: Problem): ReasonParts {
+  const named = message.match(/"[^"]*"(?= or "|;)/g)?.join(", ");
+  const column = /(?:^|, )column (.*?)(?:, part \d+)?$/s.exec(place)?.[1] ?? named ?? "";
+  const [, expected = ""] = /\bexpected (?:.*?\bwritten as )?([^;]+)/s.exec(message) ?? [];
+  return { code: unknownCode, column, expected };
+}
+
 /** A reason in words for the lab: the profile's where it has some for its code. */
 export function labWords(
   reasons: Reasons,
   code: FailureCode | undefined,
   text: string,
-  unknownCode = "",
+  parts: ReasonParts = { code: "", column: "", expected: "" },
 ): string {
   const words = code === undefined ? undefined : reasons?.[code];
-  return words?.replaceAll("{code}", () => unknownCode) ?? wordsForLab(code, text);
+  return (
+    words?.replace(/\{(code|column|expected)\}/g, (_, part: keyof ReasonParts) => parts[part]) ??
+    wordsForLab(code, text)
+  );
 }

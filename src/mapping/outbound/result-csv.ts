@@ -252,10 +252,11 @@ function idsOf({ requestId, procedureId, procedureCode }: OutcomeOrder) {
 
 /** Why it isn't done; and which rows it is of, where another order has the number that would say so. */
 function errorOf(
-  { sharesNumber, numberPlace, reason }: OutcomeOrder,
+  { sharesNumber, numberPlace, reason, state }: OutcomeOrder,
   reasons: ResultSettings["reasons"],
 ): string {
   const place = numberPlace === undefined ? "" : `${labPlace(numberPlace, reasons)}: `;
+  if (state === "discarded") return `${place}${reason?.text ?? ""}`;
   const words = labWords(reasons, "ORDER_NUMBER_REUSED", "another order with this number exists");
   const shared = sharesNumber ? `${place}${words}` : undefined;
   return [shared, reason?.text].filter((part) => part !== undefined).join("; ");

@@ -117,8 +117,9 @@ function compileReasons(
   for (const [name, words = ""] of Object.entries(reasons ?? {})) {
     const [field] = words.match(/\{\w+\}/g)?.filter((each) => !mayHave(name, each)) ?? [];
     if (field === undefined) continue;
-    const own = UNKNOWN_CODES.includes(name) ? "; expected {code} or none" : "";
-    complain(`results.reasons.${name}`, `${field} stands for nothing here${own}`);
+    const own = ["{code}", "{column}", "{expected}"].filter((each) => mayHave(name, each));
+    const those = own.length === 0 ? "" : `; expected ${own.join(", ")} or none`;
+    complain(`results.reasons.${name}`, `${field} stands for nothing here${those}`);
   }
   const given: Readonly<Record<string, unknown>> = reasons ?? {};
   // Those are the failures of messages that wait, too.
@@ -134,7 +135,9 @@ function compileReasons(
 
 /** Whether words may have something put in. */
 function mayHave(name: string, field: string): boolean {
-  return name === "fileRefused" ? field === "{file}" : field === "{code}" && UNKNOWN_CODES.includes(name);
+  if (name === "fileRefused") return field === "{file}";
+  if (field === "{code}") return UNKNOWN_CODES.includes(name);
+  return (field === "{column}" || field === "{expected}") && /^(?:CSV|MAPPING)_/.test(name);
 }
 
 /** HL7 has codes for operations and facilities, and a text for the status of an order alone. */

@@ -170,7 +170,7 @@ const wordsSchema = z.strictObject({
 
 /** Failures of these areas stay on this side, but for the named ones, which refuse a message or a file. */
 const INTERNAL_FAILURES =
-  /^(?:CLI|CONFIG|CONSOLE|LEDGER|QUEUE|MLLP|DELIVERY|RESULT|FILE)_(?!VALUE_UNSTORABLE|FRAME_UNENDED|WHOLE_REFUSED|TOO_LARGE|UNREADABLE|NOT_REGULAR)/;
+  /^(?:CLI|CONFIG|CONSOLE|LEDGER|QUEUE|MLLP|DELIVERY|RESULT|FILE)_(?!VALUE_UNSTORABLE|FRAME_UNENDED|WHOLE_REFUSED|TOO_LARGE|UNREADABLE|NOT_REGULAR|DUPLICATE)/;
 
 /** Failures that can reach a lab by their code. */
 const LAB_FAILURES = (Object.keys(FAILURES) as FailureCode[]).filter((code) => !INTERNAL_FAILURES.test(code));
@@ -243,7 +243,7 @@ export const resultsSchema = z.strictObject({
     .partialRecord(z.enum([...LAB_FAILURES, ...REASON_WORDS]), wordSchema)
     .optional()
     .describe(
-      `The lab's words for reasons, by failure code (docs/errors.md); {code} puts in an unknown facility or operation code, also that of an earlier message; and for what stands before them: ${REASON_WORDS.join(", ")}. For NTE, ERR, MSA-3, ORC-16 and OBX, and the CSV column error. An answer with a reason that has no words here is sent in English.`,
+      `The lab's words for reasons, by failure code (docs/errors.md); {code} puts in an unknown facility or operation code, also that of an earlier message, {column} and {expected} of CSV_ and MAPPING_ codes the column and what was expected there; and for what stands before them: ${REASON_WORDS.join(", ")}. For NTE, ERR, MSA-3, ORC-16 and OBX, and the CSV column error. An answer with a reason that has no words here is sent in English.`,
     ),
   suffix: z
     .string()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../src/core/outcome.ts";
 import { phi } from "../../../src/core/phi.ts";
-import { labPlace } from "../../../src/mapping/outbound/reasons.ts";
+import { inLabWords, labPlace } from "../../../src/mapping/outbound/reasons.ts";
 import { createReplier } from "../../../src/mapping/outbound/reply-hl7.ts";
 import { composeHl7 } from "../../../src/mapping/outbound/result-hl7.ts";
 import { resultsSchema } from "../../../src/mapping/profile/results-schema.ts";
@@ -27,6 +27,35 @@ test("a refusal has its reasons in the lab's words in MSA and ERR", async () => 
   const [err] = await linesOf(refused(PROBLEMS), "ERR");
   expect(err).toContain("unbekannter Schlüssel");
   expect(err).not.toContain("holds");
+});
+
+test("the lab's words may have the column put in, and what was expected there", async () => {
+  const words = {
+    CSV_COLUMN_MISSING: "brak kolumny {column}",
+    MAPPING_DATE_INVALID: "kolumna {column}: oczekiwano {expected}",
+  };
+  const problems = [
+    { code: "CSV_COLUMN_MISSING", place: "header", message: 'expected a column named "A" or "B"; none is' },
+    {
+      code: "MAPPING_DATE_INVALID",
+      place: "line 3, column Data",
+      message: "expected a day that exists, written as dd.MM.yyyy",
+    },
+  ] as const;
+  const { problems: answered } = inLabWords(
+    { ...refused(problems), kind: "refused", problems },
+    { reasons: words },
+  );
+  expect(answered.map(({ message }) => message)).toEqual([
+    'brak kolumny "A", "B"',
+    "kolumna Data: oczekiwano dd.MM.yyyy",
+  ]);
+  expect(
+    await problemsOf({
+      extends: "builtin/csv-orders",
+      results: { reasons: { ORDER_DISCARDED: "{column}" } },
+    }),
+  ).toEqual(["results.reasons.ORDER_DISCARDED: {column} stands for nothing here"]);
 });
 
 test("so has an answer over a connection", async () => {
