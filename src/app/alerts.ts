@@ -93,8 +93,8 @@ function readCertificates(file: string): string {
 
 /** What holds; undefined while the ledger did not answer everything, since what is unknown is not over. */
 function conditionsOf(status: Status): AlertCondition[] | undefined {
-  const { states, stillOrders, waitingMessages, failingDeliveries, orphaned, workers } = status;
-  const asked = [states, stillOrders, waitingMessages, failingDeliveries, orphaned, workers];
+  const { states, stillOrders, waitingMessages, failingDeliveries, orphaned, workers, limits } = status;
+  const asked = [states, stillOrders, waitingMessages, failingDeliveries, orphaned, workers, limits];
   if (asked.includes(null)) return undefined;
   return status.attention.flatMap(({ alerts, hint }) => alerts.map((alert) => ({ ...alert, hint })));
 }

@@ -33,6 +33,7 @@ import { findRestored } from "../ledger/restored/restore.ts";
 import { isWorkerThere, listWorkers } from "../ledger/workers/roster.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { createActs } from "./acts/acts.ts";
+import { limitsOf } from "./limits.ts";
 import { readOrphaned } from "./orphaned.ts";
 import { refillOverviewOf } from "./refills.ts";
 import { openService } from "./service.ts";
@@ -161,6 +162,7 @@ export function daemonView(daemon: Daemon, clock: Clock): Omit<AskedDeps, "logge
   return {
     ...ledgerView(daemon.pool, daemon.config, clock),
     readiness: () => readReadiness(daemon),
+    limits: limitsOf(daemon.pool, daemon.config, clock),
     untaken: () =>
       daemon.connectors.flatMap(({ name, untaken = [] }) =>
         untaken.map((files) => ({ ...files, connector: name })),

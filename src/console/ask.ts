@@ -6,7 +6,7 @@ import type { Restored } from "../ledger/restored/restore.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";
 import type { AskedDeps, ConsoleDeps } from "./deps.ts";
-import type { LedgerCounts, OrderRow, Readiness, RefillOverview } from "./facts.ts";
+import type { ExceededLimit, LedgerCounts, OrderRow, Readiness, RefillOverview } from "./facts.ts";
 
 /** Longer than a healthy ledger ever takes, shorter than a browser or a monitor waits. */
 const DEADLINE_MS = 5_000;
@@ -80,6 +80,11 @@ export function askWorkers(deps: AskedDeps): Promise<readonly WorkerView[] | und
   return ask(deps, deps.workers, "the workers could not be read");
 }
 
+/** Which limits are exceeded; undefined where nobody looks, or while that can't be found out. */
+export function askLimits(deps: AskedDeps): Promise<readonly ExceededLimit[] | undefined> {
+  return ask(deps, deps.limits, "which limits are exceeded could not be found out");
+}
+
 /** What messages wait for; undefined where nobody looks, or while the ledger is out of reach. */
 export function askWaiting(deps: AskedDeps): Promise<readonly WaitingCode[] | undefined> {
   return ask(deps, deps.waiting, "the waiting messages could not be read");
@@ -116,6 +121,7 @@ export function askOnceAtATime(deps: ConsoleDeps): ConsoleDeps {
     attention: deps.attention && once(deps.attention),
     orphaned: deps.orphaned && once(deps.orphaned),
     workers: deps.workers && once(deps.workers),
+    limits: deps.limits && once(deps.limits),
   };
 }
 

@@ -38,6 +38,7 @@ export function listAttention(
     ...untakenOf(status),
     ...workersOf(status),
     ...tanksOf(status),
+    ...limitsOf(status),
     ...refusalsOf(status),
   ];
   const order = ["act", "wait", "look"];
@@ -326,6 +327,20 @@ function tanksOf({ overdueTanks }: Facts): Attention[] {
     return item("act", what, { ...more, ...alert("tankOverdue", `${facilityCode} ${storage}`, what) });
   });
 }
+
+function limitsOf({ limits }: Facts): Attention[] {
+  return (limits ?? []).map(({ kind, about, text, since, command }) => {
+    const more = { since, command, hint: LIMIT_HINTS[kind] ?? null };
+    return item(kind === "messagesRefused" ? "look" : "act", text, { ...more, ...alert(kind, about, text) });
+  });
+}
+
+const LIMIT_HINTS: Readonly<Partial<Record<AlertKind, string>>> = {
+  noTraffic: "Look whether the lab system sends, and whether it reaches this machine.",
+  diskFilling: "Free space on it, or move the folder: nothing is taken while the disk is full.",
+  certificateExpiring: "Put a new certificate in its place, then restart the daemon.",
+  secretExpiring: "Renew it, then write the new end under alerts.expiries.",
+};
 
 function refusalsOf({ refusals }: Facts): Attention[] {
   return (refusals ?? []).map(({ kind, connector, count, latestAt }) => {

@@ -11,6 +11,7 @@ import type { WorkerView } from "../ledger/workers/roster.ts";
 import type { Acts } from "../operator/acts.ts";
 import type {
   ConnectorRow,
+  ExceededLimit,
   LedgerCounts,
   ListenerRow,
   OrderRow,
@@ -43,6 +44,8 @@ export interface ConsoleDeps {
   readonly restored?: (() => Promise<Restored | undefined>) | undefined;
   /** The daemons that work with the ledger, and those that ended within a day. */
   readonly workers?: (() => Promise<readonly WorkerView[]>) | undefined;
+  /** Limits of age, failures, traffic, disks and ends that are exceeded; absent where no daemon looks. */
+  readonly limits?: (() => Promise<readonly ExceededLimit[]>) | undefined;
   /** What waits of connectors that aren't configured. */
   readonly orphaned?: (() => Promise<readonly Orphaned[]>) | undefined;
   /** Connectors that listen for messages. */

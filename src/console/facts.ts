@@ -14,6 +14,15 @@ export interface Readiness {
   readonly subjectByReason?: ReadonlyMap<string, AlertSubject> | undefined;
 }
 
+/** A limit of the configuration that is exceeded, in words without patients' data. */
+export interface ExceededLimit extends AlertSubject {
+  readonly text: string;
+  /** ISO 8601; null where the text says it. */
+  readonly since: string | null;
+  /** The command that shows more. */
+  readonly command: string | null;
+}
+
 /** How much of what the ledger holds. */
 export interface LedgerCounts {
   /** All that haven't ended; of those that have, the ones of the last 24 hours. */

@@ -5,6 +5,7 @@ import type { OrderState, TerminalState } from "../core/order-state.ts";
 import type { UntakenReason } from "../core/untaken-files.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { RecentRefusals, StillOrders } from "../ledger/operator/attention.ts";
+import type { ExceededLimit } from "./facts.ts";
 
 /** The document of `/api/status`. Keys are stable; times are ISO 8601. */
 export interface Status {
@@ -64,6 +65,8 @@ export interface Status {
         readonly marker: string | null;
       }[]
     | null;
+  /** Limits of the configuration that are exceeded; null where no daemon looks, or while that is not known. */
+  readonly limits: readonly ExceededLimit[] | null;
   /** The daemons that work with the ledger, and those that were lost within a day; null while that is not known. */
   readonly workers: readonly StatusWorker[] | null;
   /** Tanks that were not refilled for too long, longest first; null when no refills are followed. */

@@ -9,6 +9,7 @@ import type { WorkerView } from "../ledger/workers/roster.ts";
 import {
   askAttention,
   askCounts,
+  askLimits,
   askOrders,
   askOrphaned,
   askReadiness,
@@ -38,7 +39,7 @@ const WAITING = 50;
 
 /** How things stand, as one document. Answers within seconds even while the ledger does not. */
 export async function readStatus(deps: AskedDeps, version: string): Promise<Status> {
-  const [readiness, counts, stuck, recent, refills, waiting, still, left, restored, workers] =
+  const [readiness, counts, stuck, recent, refills, waiting, still, left, restored, workers, limits] =
     await Promise.all([
       askReadiness(deps),
       askCounts(deps),
@@ -50,6 +51,7 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
       askOrphaned(deps),
       askRestored(deps),
       askWorkers(deps),
+      askLimits(deps),
     ]);
   const unread = [
     ...(counts === undefined ? ["how many orders and results wait"] : []),
@@ -59,6 +61,7 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
     ...(deps.orphaned && left === undefined ? ["what waits of former connectors"] : []),
     ...(deps.restored && restored === undefined ? ["whether it was restored from an older copy"] : []),
     ...(deps.workers && workers === undefined ? ["which daemons work"] : []),
+    ...(deps.limits && limits === undefined ? ["which limits are exceeded"] : []),
     ...(deps.refills && refills === undefined ? ["which tanks are overdue"] : []),
   ];
   const gone = new Set(left?.map(({ connector }) => connector));
@@ -116,6 +119,7 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
     restored: restored ? toStatusRestored(restored) : null,
     orphaned: left?.map(toStatusOrphaned) ?? null,
     untakenFiles: untakenStatus(deps),
+    limits: limits ?? null,
     workers: workers?.flatMap(toStatusWorker) ?? null,
     overdueTanks:
       refills?.tanks

@@ -1,0 +1,191 @@
+import { X509Certificate } from "node:crypto";
+import { readFile, stat, statfs } from "node:fs/promises";
+import type pg from "pg";
+import type { AlertsConfig } from "../config/alerts-schema.ts";
+import { type Config, isFolderConnector } from "../config/config.ts";
+import type { ExceededLimit } from "../console/facts.ts";
+import type { Clock } from "../core/clock.ts";
+import { formatDuration } from "../core/duration.ts";
+import { formatMinute } from "../core/utc-minute.ts";
+import { beganAt } from "../core/weekly.ts";
+import { type Pace, readPace } from "../ledger/operator/pace.ts";
+
+/** A disk that does not answer, such as one of a server that is away, must not keep everything else from being known. */
+const DISK_WITHIN_MS = 2_000;
+
+/** What finds out which limits of the configuration are exceeded. */
+export function limitsOf(
+  pool: pg.Pool,
+  config: Config,
+  clock: Clock,
+): () => Promise<readonly ExceededLimit[]> {
+  const { alerts } = config;
+  const states = Object.keys(alerts.limits.oldMsByState);
+  const connectors = alerts.expectTraffic.map(({ connector }) => connector);
+  const disks = diskReader(config, clock);
+  return async () => {
+    const now = new Date(clock.now());
+    const [pace, full, certificates] = await Promise.all([
+      readPace(pool, states, connectors),
+      disks(),
+      readCertificates(config),
+    ]);
+    return [
+      ...exceededPace(pace, alerts, now),
+      ...full,
+      ...certificates.flatMap(({ about, endsAt }) =>
+        ending("certificateExpiring", about, endsAt, alerts.limits.certificateMs, now),
+      ),
+      ...alerts.expiries.flatMap(({ name, endsAt }) =>
+        ending("secretExpiring", name, endsAt, alerts.limits.secretMs, now),
+      ),
+    ];
+  };
+}
+
+/** Which limits of age, failures, refusals and traffic are exceeded. */
+export function exceededPace(
+  { oldest, ended, messages, latest }: Pace,
+  { limits, expectTraffic }: Pick<AlertsConfig, "limits" | "expectTraffic">,
+  now: Date,
+): ExceededLimit[] {
+  const { oldMsByState, failing, refused } = limits;
+  const oldMs = new Map<string, number>(Object.entries(oldMsByState));
+  const isExceeded = ({ wrong, all }: Pace["ended"], { percent, atLeast }: typeof failing) =>
+    all >= atLeast && (wrong * 100) / all > percent;
+  const old = oldest.flatMap(({ state, since }): ExceededLimit[] => {
+    const limitMs = oldMs.get(state) ?? Number.POSITIVE_INFINITY;
+    if (now.getTime() - since.getTime() <= limitMs) return [];
+    const text = `the oldest order that is ${state} has been so for longer than ${formatDuration(limitMs)}`;
+    const command = `cryobridge orders list --state ${state}`;
+    return [{ kind: "ordersOld", about: state, text, since: since.toISOString(), command }];
+  });
+  const failed: ExceededLimit[] = isExceeded(ended, failing)
+    ? [
+        {
+          ...{
+            kind: "ordersFailing",
+            about: "",
+            since: null,
+            command: "cryobridge orders list --state failed",
+          },
+          text: `${ended.wrong} of the ${ended.all} orders that ended within the last hour failed`,
+        },
+      ]
+    : [];
+  const refusals = messages.flatMap((each): ExceededLimit[] => {
+    if (!isExceeded(each, refused)) return [];
+    const { connector, wrong, all } = each;
+    const text = `${wrong} of the ${all} messages of the last hour through ${connector} were refused`;
+    const command = `cryobridge messages list --verdict refused --connector ${connector} --since 1h`;
+    return [{ kind: "messagesRefused", about: connector, text, since: null, command }];
+  });
+  const latestAt = new Map(latest.map(({ connector, at }) => [connector, at]));
+  const quiet = expectTraffic.flatMap((expected): ExceededLimit[] => {
+    const { connector, quietForMs } = expected;
+    const began = beganAt(expected, now);
+    if (began === undefined) return [];
+    const last = latestAt.get(connector);
+    const sinceMs = Math.max(began.getTime(), last?.getTime() ?? 0);
+    if (now.getTime() - sinceMs <= quietForMs) return [];
+    const when = last === undefined ? "none ever came" : `the last came at ${formatMinute(last)}`;
+    const text = `no message came through ${connector} for longer than ${formatDuration(quietForMs)}: ${when}`;
+    return [{ kind: "noTraffic", about: connector, text, since: null, command: null }];
+  });
+  return [...old, ...failed, ...refusals, ...quiet];
+}
+
+const DAY_MS = 86_400_000;
+
+function ending(
+  kind: "certificateExpiring" | "secretExpiring",
+  about: string,
+  endsAt: Date,
+  withinMs: number,
+  now: Date,
+): ExceededLimit[] {
+  const leftMs = endsAt.getTime() - now.getTime();
+  if (leftMs > withinMs) return [];
+  const days = Math.floor(leftMs / DAY_MS);
+  const when = leftMs <= 0 ? "ended" : `ends in ${days === 1 ? "1 day" : `${days} days`}`;
+  const noun = kind === "certificateExpiring" ? `the certificate ${about}` : about;
+  const text = `${noun} ${when}, at ${formatMinute(endsAt)}`;
+  return [{ kind, about, text, since: null, command: null }];
+}
+
+/** Certificates of the configuration, each with its end; of a file with several the first end. */
+async function readCertificates(config: Config): Promise<{ about: string; endsAt: Date }[]> {
+  const files = [
+    config.service.caFile,
+    ...config.connectors.flatMap((connector) => {
+      if (isFolderConnector(connector)) return [];
+      const sending = "directory" in connector.results ? undefined : connector.results.tls;
+      return [connector.listen.tls, sending].flatMap((tls) => [tls?.cert, tls?.ca]);
+    }),
+  ];
+  const named = [...new Set(files)].filter((file) => file !== undefined);
+  const found = await Promise.all(
+    named.map(async (file) => {
+      // One that can't be read is what the connector or the service complains of.
+      const text = await readFile(file, "utf8").catch(() => "");
+      const ends = firstEnd(text);
+      return ends === undefined ? [] : [{ about: file, endsAt: ends }];
+    }),
+  );
+  return found.flat();
+}
+
+const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** When the first of the certificates of a PEM text ends; undefined where there is none that can be read. */
+function firstEnd(text: string): Date | undefined {
+  const ends = (text.match(PEM) ?? []).flatMap((pem) => {
+    try {
+      return [new X509Certificate(pem).validToDate.getTime()];
+    } catch {
+      return [];
+    }
+  });
+  return ends.length === 0 ? undefined : new Date(Math.min(...ends));
+}
+
+/** What finds out which disks of the embedded ledger and the drop folders are nearly full; while they don't answer, what it last found. */
+function diskReader(config: Config, clock: Clock): () => Promise<readonly ExceededLimit[]> {
+  const folders = [
+    ...(config.database.url === undefined ? [config.dataDir] : []),
+    ...config.connectors.filter(isFolderConnector).flatMap(({ directories }) => Object.values(directories)),
+  ];
+  let last: readonly ExceededLimit[] = [];
+  let reading: Promise<void> | undefined;
+  return async () => {
+    reading ??= readDisks(folders, config.alerts.limits.diskPercent)
+      .then((found) => {
+        last = found;
+      })
+      .finally(() => {
+        reading = undefined;
+      });
+    const late = new AbortController();
+    await Promise.race([reading, clock.sleep(DISK_WITHIN_MS, late.signal).catch(() => undefined)]);
+    late.abort();
+    return last;
+  };
+}
+
+async function readDisks(folders: readonly string[], mostPercent: number): Promise<ExceededLimit[]> {
+  const full = new Map<number, ExceededLimit>();
+  for (const folder of folders) {
+    try {
+      const { dev } = await stat(folder);
+      const { blocks, bfree, bavail, bsize } = await statfs(folder);
+      const used = (blocks - bfree) / Math.max(1, blocks - bfree + bavail);
+      if (used * 100 <= mostPercent || full.has(dev)) continue;
+      const left = Math.floor((bavail * bsize) / 1024 ** 2);
+      const text = `the disk of ${folder} is ${Math.floor(used * 100)} % full: ${left} MB are left`;
+      full.set(dev, { kind: "diskFilling", about: folder, text, since: null, command: null });
+    } catch {
+      // A folder that isn't there, or can't be read, is its connector's trouble.
+    }
+  }
+  return [...full.values()];
+}
