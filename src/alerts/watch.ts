@@ -16,7 +16,7 @@ export interface AlertDeps extends SendDeps {
 export interface AlertRounds {
   /** Judges what holds and sends what is due. @throws Failure LEDGER_… */
   round(signal: AbortSignal): Promise<void>;
-  /** Another daemon looked meanwhile, or nobody did: what was gone when it was last seen may have been back. */
+  /** This daemon does not lead: once it does, what was gone has to be seen gone anew. */
   forgetGone(): void;
 }
 

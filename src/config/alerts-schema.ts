@@ -178,7 +178,12 @@ export const alertsSchema = z.strictObject({
   maintenance: z
     .array(
       z.union([
-        z.strictObject({ start: moment("Beginning."), end: moment("End.") }),
+        z
+          .strictObject({ start: moment("Beginning."), end: moment("End.") })
+          .refine(({ start, end }) => Date.parse(start) < Date.parse(end), {
+            error: "expected an end after the beginning",
+            path: ["end"],
+          }),
         z.strictObject(hours).refine(areHours, EXPECTED_HOURS),
       ]),
     )

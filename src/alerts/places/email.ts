@@ -19,6 +19,9 @@ export interface EmailSettings {
   readonly consoleUrl?: string | undefined;
 }
 
+/** A server that is silent for so long at one step is given up, ms. */
+const STEP_MS = PLACE_TIMEOUT_MS / 2;
+
 /** People who get the news by e-mail. */
 export function emailPlace(settings: EmailSettings): AlertPlace {
   const { name, host, port, tls, ca, user, password, from, to } = settings;
@@ -33,9 +36,10 @@ export function emailPlace(settings: EmailSettings): AlertPlace {
         ignoreTLS: tls === "none",
         ...(ca === undefined ? {} : { tls: { ca } }),
         ...(user === undefined ? {} : { auth: { user, pass: password?.reveal() ?? "" } }),
-        connectionTimeout: PLACE_TIMEOUT_MS,
-        greetingTimeout: PLACE_TIMEOUT_MS,
-        socketTimeout: PLACE_TIMEOUT_MS,
+        dnsTimeout: STEP_MS,
+        connectionTimeout: STEP_MS,
+        greetingTimeout: STEP_MS,
+        socketTimeout: STEP_MS,
         disableFileAccess: true,
         disableUrlAccess: true,
       });
@@ -80,8 +84,9 @@ function textOf({ event, host, version, alert }: AlertNews, consoleUrl: string |
   ].join("\n");
 }
 
-/** What the server said, without what was sent to it. */
+/** What the server said, as its status alone, since it may repeat what it was sent; or why it could not be asked. */
 function inWords(error: unknown): string {
-  const { code, responseCode } = error as { readonly code?: string; readonly responseCode?: number };
-  return responseCode === undefined ? (code ?? "the connection failed") : `status ${responseCode} (${code})`;
+  const { responseCode } = error as { readonly responseCode?: number };
+  if (responseCode !== undefined) return `status ${responseCode}`;
+  return error instanceof Error ? error.message : "the connection failed";
 }
