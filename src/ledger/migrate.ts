@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import type pg from "pg";
 import { encodeCrockford } from "../core/crockford.ts";
 import { Failure } from "../core/failures.ts";
-import { inTransaction, run } from "./database.ts";
+import { inTransaction, type Queryable, run } from "./database.ts";
 import { MIGRATION_LOCK } from "./locks.ts";
 
 const SCHEMA = "cryobridge";
@@ -86,13 +86,18 @@ export async function migrateLedger(pool: pg.Pool, folder: URL = FOLDER): Promis
 const AT_WORK =
   "select name, version from workers where ended_at is null and heartbeat_at > now() - interval '15 s'";
 
+/** The daemons that work with the ledger, in words. */
+export async function listAtWork(client: Queryable): Promise<string[]> {
+  const rows = await run<{ name: string; version: string }>(client, AT_WORK);
+  return rows.map(({ name, version }) => `${name} (${version})`);
+}
+
 async function assertNobodyAtWork(client: pg.PoolClient, migration: string): Promise<void> {
-  const { rows } = await client.query<{ name: string; version: string }>(AT_WORK);
-  if (rows.length === 0) return;
-  const who = rows.map(({ name, version }) => `${name} (${version})`).join(", ");
+  const working = await listAtWork(client);
+  if (working.length === 0) return;
   throw new Failure(
     "LEDGER_OLDER_AT_WORK",
-    `${who} could not work with the ledger once ${migration} has changed it`,
+    `${working.join(", ")} could not work with the ledger once ${migration} has changed it`,
   );
 }
 

@@ -6,6 +6,8 @@ const ACTION_WORDS: Readonly<Record<string, string>> = {
   "show-phi": "looked at patients' data",
   "task-done": "did a task",
   "drain-worker": "asked the daemon to stop",
+  backup: "wrote a backup",
+  restore: "restored a backup",
   "restore-noticed": "noticed a restored ledger",
   "release-after-restore": "ended the comparison after a restore",
 };

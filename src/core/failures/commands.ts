@@ -37,6 +37,26 @@ export const COMMAND_FAILURES = {
     meaning: "A file on the command line can't be read.",
     hint: "Correct the path or the file's rights.",
   },
+  CLI_BACKUP_UNWRITABLE: {
+    class: "permanent",
+    meaning: "The backup can't be written there. No file was left.",
+    hint: "Free disk space, correct the folder's rights, or name a file that does not exist yet.",
+  },
+  CLI_BACKUP_UNUSABLE: {
+    class: "permanent",
+    meaning: "The file is no whole backup: cut off, changed, or something else. Nothing was restored.",
+    hint: "Copy the file again from where backups are kept, or take an older one.",
+  },
+  CLI_BACKUP_UNFIT: {
+    class: "permanent",
+    meaning: "Another release made the backup. Nothing was restored.",
+    hint: "Install the release that is named, restore with it, then upgrade.",
+  },
+  CLI_LEDGER_NOT_EMPTY: {
+    class: "permanent",
+    meaning: "A restore would remove what the ledger holds. Nothing was restored.",
+    hint: "Pass the configuration of an empty ledger, or add `--replace` after a backup of this one.",
+  },
   CLI_LEDGER_MISSING: {
     class: "permanent",
     meaning: "The data folder has no ledger: no daemon ever ran on it.",

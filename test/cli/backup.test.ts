@@ -1,0 +1,134 @@
+import { createHash } from "node:crypto";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { describe, expect, it } from "vitest";
+import { copyLedger } from "../support/ledger-copy.ts";
+import { csvMessage, type Lab, PATIENT, withLab } from "./with-lab.ts";
+
+const CONTENT = [
+  "files",
+  "messages",
+  "orders",
+  "order_containers",
+  "order_events",
+  "outcomes",
+  "outcome_orders",
+];
+
+async function contentOf({ pool }: Lab): Promise<unknown> {
+  const { tables } = await copyLedger(pool);
+  // A restore has open orders compared, and goes on with other numbers.
+  return CONTENT.map((name) => (tables.get(name) ?? "").replace(/"compare_at": [^,]*|"fence": \d+/g, ""));
+}
+
+const withBackup = (test: (lab: Lab, file: string) => Promise<void>) =>
+  withLab(async (lab) => {
+    // U+2028 ends a line for some readers of lines, though not for JSON.
+    const odd = csvMessage(3, { container_description: 'a\u2028b\\"\u0007' });
+    await lab.take("bench", [csvMessage(1), csvMessage(2), odd]);
+    const file = join(lab.folder, "backup.gz");
+    expect(await lab.cli(["backup", file, "--reason", "weekly"])).toMatchObject({ status: 0, stderr: "" });
+    await test(lab, file);
+  });
+
+const restored = async (lab: Lab, ...words: string[]) => {
+  const { status, stdout } = await lab.cli(["restore", ...words, "--json"]);
+  const { error, ...result } = JSON.parse(stdout);
+  return { status, code: error?.code, ...result };
+};
+
+describe("a backup", () => {
+  it("is put into an empty ledger, which has all of it and goes on as an older copy", () =>
+    withBackup(async (lab, file) =>
+      withLab(async (other) => {
+        expect(await restored(other, file)).toMatchObject({ status: 0, openOrders: 3 });
+        expect(await contentOf(other)).toEqual(await contentOf(lab));
+        const { stdout } = await other.cli(["status", "--json"]);
+        expect(stdout).toContain("it was restored from the backup of");
+        const { entries } = JSON.parse((await other.cli(["audit", "--json"])).stdout);
+        expect(entries.map(({ action }: { action: string }) => action)).toEqual([
+          ...["restore", "restore-noticed", "backup"],
+        ]);
+        expect((await other.cli(["audit", "verify"])).status).toBe(0);
+        expect(JSON.parse(await readFile(join(other.folder, "data.epoch"), "utf8"))).toMatchObject({
+          restores: 1,
+        });
+      }),
+    ));
+
+  it("is readable by its owner alone, and never written over another file", () =>
+    withBackup(async ({ cli }, file) => {
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      const again = await cli(["backup", file]);
+      expect(again).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining("there is a file of this name"),
+      });
+      expect((await cli(["backup", join(file, "x")])).stderr).toContain("can't be written (ENOTDIR)");
+    }));
+
+  it("replaces what a ledger holds only when that is asked for", () =>
+    withBackup(async (lab, file) => {
+      const before = await contentOf(lab);
+      await lab.take("bench", [csvMessage(7)]);
+      expect(await restored(lab, file)).toMatchObject({ status: 1, code: "CLI_LEDGER_NOT_EMPTY" });
+      expect(await restored(lab, file, "--replace")).toMatchObject({ status: 2, code: "CLI_USAGE" });
+      expect(await contentOf(lab)).not.toEqual(before);
+      expect(await restored(lab, file, "--replace", "--yes")).toMatchObject({ status: 0 });
+      expect(await contentOf(lab)).toEqual(before);
+      // What is made from now on has numbers that were never given.
+      await lab.take("bench", [csvMessage(8)]);
+      const { rows } = await lab.pool.query("select max(id)::int as id from orders");
+      expect(rows[0].id).toBeGreaterThan(1_000_000);
+    }));
+
+  it("is not put in while a daemon works with the ledger", () =>
+    withBackup(async (lab, file) => {
+      await lab.pool.query(
+        "insert into workers (name, host, pid, version, roles, connectors) values ('lab-2', 'h', 1, '1', '{}', '{}')",
+      );
+      const { status, stderr } = await lab.cli(["restore", file, "--replace", "--yes"]);
+      expect({ status, stderr }).toMatchObject({ status: 1, stderr: expect.stringContaining("lab-2") });
+    }));
+
+  it.each<[string, (bytes: Buffer) => Buffer, string]>([
+    ["was cut off", (bytes) => bytes.subarray(0, bytes.length - 40), "CLI_BACKUP_UNUSABLE"],
+    [
+      "lacks its end",
+      (bytes) => gzipSync(gunzipSync(bytes).toString().split("\n").slice(0, -2).join("\n").concat("\n")),
+      "CLI_BACKUP_UNUSABLE",
+    ],
+    [
+      "was changed",
+      (bytes) => gzipSync(gunzipSync(bytes).toString().replace(PATIENT.lastName, "Other")),
+      "CLI_BACKUP_UNUSABLE",
+    ],
+    ["is something else", () => Buffer.from("PK"), "CLI_BACKUP_UNUSABLE"],
+    [
+      "has other tables",
+      (bytes) =>
+        resealed(
+          gunzipSync(bytes)
+            .toString()
+            .replace(/"0001_initial.sql":"../, '"0001_initial.sql":"xx'),
+        ),
+      "CLI_BACKUP_UNFIT",
+    ],
+  ])("that %s changes nothing", (_, damage, code) =>
+    withBackup(async (lab, file) => {
+      const before = await contentOf(lab);
+      await writeFile(file, damage(await readFile(file)));
+      expect(await restored(lab, file, "--replace", "--yes")).toMatchObject({ status: 1, code });
+      expect(await contentOf(lab)).toEqual(before);
+    }),
+  );
+});
+
+/** The same lines with a right sum, as if they had been made so. */
+function resealed(text: string): Buffer {
+  const lines = text.split("\n").slice(0, -2).join("\n").concat("\n");
+  const rows = text.split("\n").filter((line) => line.startsWith("{")).length;
+  const sha256 = createHash("sha256").update(lines).digest("hex");
+  return gzipSync(`${lines}#${JSON.stringify({ end: true, rows, sha256 })}\n`);
+}
