@@ -85,6 +85,7 @@ export function viewOf(
         })),
       })),
       answer: viewOfAnswer(message.answer),
+      secondAnswer: viewOfAnswer(message.secondAnswer),
       controlAnswers: message.controlAnswers.map((sample) => ({
         case: sample.case,
         answer: showAnswer(sample.answer, personalHeadings, session.mayShowPhi),
@@ -144,7 +145,7 @@ function print(view: View, session: Session): void {
 }
 
 function printMessage(message: View["messages"][number], session: Session): void {
-  const { place, verdict, answer, resultProblem } = message;
+  const { place, verdict, answer, secondAnswer, resultProblem } = message;
   const about = [message.messageType, message.messageControlId].filter(Boolean).join(", ");
   const judged = session.paint(["bold", PAINT_BY_VERDICT[verdict]], verdict);
   session.line();
@@ -163,6 +164,10 @@ function printMessage(message: View["messages"][number], session: Session): void
   if (answer) {
     session.lines([`Answer to the lab${placeOf(answer)}:`], 2);
     session.lines(answerLines(answer), 4);
+  }
+  if (secondAnswer) {
+    session.lines([`Second answer to the lab, with the results${nameOf(secondAnswer)}:`], 2);
+    session.lines(answerLines(secondAnswer), 4);
   }
   for (const sample of message.controlAnswers) {
     session.lines([`${SAMPLE_TITLE[sample.case]}${placeOf(sample.answer)}:`], 2);
@@ -203,6 +208,10 @@ function printFileAnswer({ fileAnswer: answer, fileProblem }: View, session: Ses
 
 function placeOf({ fileName }: AnswerView): string {
   return fileName === null ? ", over the connection" : ` ${clean(fileName)}`;
+}
+
+function nameOf({ fileName }: AnswerView): string {
+  return fileName === null ? "" : ` ${clean(fileName)}`;
 }
 
 type Numbered = Pick<OrderView, "placerOrderNumber" | "placerAuthority">;

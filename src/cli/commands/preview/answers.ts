@@ -73,6 +73,11 @@ export interface Answers {
    */
   answerTo(message: IncomingMessage, mapped: MappedMessage): Answer | undefined;
   /**
+   * What goes out with the results about a message that comes over a connection, behind its answer there; undefined where that
+   * answer is all.
+   */
+  secondAnswerTo(message: IncomingMessage, mapped: MappedMessage): Answer | undefined;
+  /**
    * What its requests about earlier orders would get: when all are granted, and when there are no such orders. None where the
    * profile answers none.
    */
@@ -179,6 +184,16 @@ export function createAnswers(
     return createReplier(message, profile, { form, applicationAck }).compose(answer, SAMPLE_LATER_CONTROL_ID);
   }
 
+  /** What is sent about a message as a whole. */
+  function composeOutcome(message: OutcomeMessage, mapped: MappedMessage): Answer | undefined {
+    const { verdict, problems, placerOrderNumber, asRead } = mapped;
+    const kind = ANSWER_BY_VERDICT[verdict];
+    if (kind !== "acknowledged")
+      return compose({ ...about(message), kind, problems, placerOrderNumber, asRead });
+    const orders = mapped.orders.map(toOutcomeOrder);
+    return compose({ ...about(message), kind, orders, isDuplicate: false });
+  }
+
   function controlSamples(message: IncomingMessage, mapped: MappedMessage): ControlSample[] {
     const { controlRequests = [] } = mapped;
     if (controlRequests.length === 0) return [];
@@ -205,7 +220,6 @@ export function createAnswers(
       batched.push(answerInBatch(judged, profile));
     },
     answerTo: (message, mapped) => {
-      const { verdict, problems, orders } = mapped;
       if (response !== "none") return undefined;
       const original = answered(message, mapped);
       if (mllp && profile.format === "hl7") {
@@ -213,14 +227,18 @@ export function createAnswers(
         if (replies.length === 0) return undefined;
         return { kind: "hl7", fileName: undefined, text: replies.map(readText).join("") };
       }
-      if (verdict === "ignored") return undefined;
-      const common = about(original);
-      if (verdict !== "accepted") {
-        const { placerOrderNumber, asRead } = mapped;
-        return compose({ ...common, kind: verdict, problems, placerOrderNumber, asRead });
-      }
-      const accepted = orders.map(toOutcomeOrder);
-      return compose({ ...common, kind: "acknowledged", orders: accepted, isDuplicate: false });
+      return mapped.verdict === "ignored" ? undefined : composeOutcome(original, mapped);
+    },
+    secondAnswerTo: (message, mapped) => {
+      if (!mllp || profile.format !== "hl7") return undefined;
+      const { verdict, problems, orders, controlRequests = [] } = mapped;
+      // Requests about earlier orders are answered each for itself.
+      if (verdict === "accepted" && orders.length === 0 && controlRequests.length > 0) return undefined;
+      const original = answered(message, mapped);
+      const { applicationAck, answers: form } = mllp;
+      const replier = createReplier(original, profile, { form, applicationAck });
+      const isWhole = replier.isWhole({ kind: ANSWER_BY_VERDICT[verdict], problems });
+      return isWhole ? undefined : composeOutcome(original, mapped);
     },
     controlAnswers: controlSamples,
     resultsOf: (message, mapped) => {

@@ -45,6 +45,8 @@ export interface PreviewMessage {
   readonly controlRequests: readonly ControlRequest[];
   /** What the lab would be sent at once about it alone; undefined when the profile sends nothing. */
   readonly answer: Answer | undefined;
+  /** What would go out with the results besides, where `answer` goes back over the connection. */
+  readonly secondAnswer: Answer | undefined;
   /** What it would be sent once that is decided. */
   readonly controlAnswers: readonly ControlSample[];
   /** Why its results would be parked, where the character set of the results can't hold them. */
@@ -138,6 +140,7 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
       const later = orParked(message.place, () => answers.resultsOf(message, mapped));
       const decided = orParked(message.place, () => answers.controlAnswers(message, mapped));
       const atOnce = orParked(message.place, () => answers.answerTo(message, mapped));
+      const second = orParked(message.place, () => answers.secondAnswerTo(message, mapped));
       messages.push({
         place: message.place,
         messageControlId: header?.messageControlId,
@@ -151,8 +154,9 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
           result: later.made?.[n],
         })),
         answer: atOnce.made,
+        secondAnswer: second.made,
         controlAnswers: decided.made ?? [],
-        resultProblem: atOnce.problem ?? later.problem ?? decided.problem,
+        resultProblem: atOnce.problem ?? second.problem ?? later.problem ?? decided.problem,
       });
     }
   }
@@ -187,7 +191,8 @@ function orParked<T>(place: string, make: () => T): { readonly made?: T; readonl
 /** Nothing would be made of it, since all of its file is refused. */
 function withoutAnswers(message: PreviewMessage): PreviewMessage {
   const orders = message.orders.map((order) => ({ ...order, calls: [], result: undefined }));
-  return { ...message, orders, answer: undefined, controlAnswers: [], resultProblem: undefined };
+  const none = { answer: undefined, secondAnswer: undefined, controlAnswers: [], resultProblem: undefined };
+  return { ...message, orders, ...none };
 }
 
 const PERSONAL: ReadonlySet<ResultColumn> = new Set<ResultColumn>(["subject_code", "container_description"]);
