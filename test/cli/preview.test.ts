@@ -351,3 +351,21 @@ profiles: { site: { extends: builtin/hl7-orders, results: { controlAnswers: ${co
     expect(message.controlAnswers).toEqual([]);
   });
 });
+
+it("shows the answer that goes out with the results behind the one over the connection", async () => {
+  const text = `${configText(undefined).replace(
+    "{ name: lims, type: hl7-drop, directory: ./hl7 }",
+    "{ name: lims, type: mllp, listen: { port: 0 }, results: { host: 127.0.0.1, port: 9 }, applicationAck: results, profile: net }",
+  )}
+profiles: { net: { extends: builtin/hl7-orders, results: { send: [acknowledged, refused, waiting] } } }
+`;
+  // MSH-15 and MSH-16: both acknowledgements are wanted.
+  const content = hl7Text({ facility: "NOWHERE" }).replace(
+    /^(MSH(?:\|[^|\r]*){11})[^\r]*/,
+    "$1|||AL|AL||UNICODE UTF-8",
+  );
+  const { stdout } = await preview({ ...HL7, content, text }, "--json");
+  const [message] = JSON.parse(stdout).messages;
+  expect(message.answer.text).toContain("MSA|CA|");
+  expect(message.secondAnswer).toMatchObject({ fileName: null, text: expect.stringContaining("MSA|AA|") });
+});
