@@ -16,7 +16,7 @@ export function reasonsByOrder(
   groups: readonly OrderGroup[],
   profile: Hl7Profile,
 ): ReasonsOf {
-  if (groups.length <= 1) return () => problems;
+  if (groups.length <= 1 || problems.length === 0) return () => problems;
   const groupsByName = new Map<string, Set<OrderGroup>>();
   const note = (name: string, group: OrderGroup) => {
     const others = groupsByName.get(name);
