@@ -111,6 +111,6 @@ function lookBeside(
       other === undefined
         ? "is a description between two containers, expected one value for all containers of the order"
         : "are different descriptions beside the order's containers, expected one value for all of them",
-    hint: `Have the sender write each container's description into the segment that stands for it (${containerPlace}), and read it there: containers.description is ${placesOf(rules.description.sources)}.`,
+    hint: `Have the sender write each container's description into the segment that stands for it (${containerPlace}), and name that place as containers.description of the profile, which now is ${placesOf(rules.description.sources)}.`,
   };
 }
