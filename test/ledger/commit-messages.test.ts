@@ -189,7 +189,7 @@ test("takes nothing of a message with several orders of which one has another or
     expect(await reportedKinds(pool)).toEqual(["acknowledged", "refused"]);
     const [, refused] = await listOpenOutcomes(pool, "lims", 10);
     expect(refused?.outcome).toMatchObject({
-      problems: [{ hint: expect.stringContaining("Nothing of the message was kept") }],
+      problems: [{ hint: expect.stringContaining("No order of the message was kept") }],
     });
     await commit(pool, [aRecord(3, [anOrder({ placerOrderNumber: "A-9" })])]);
     expect(await findOrders(pool, "A-9")).toHaveLength(1);

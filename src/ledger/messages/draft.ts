@@ -295,7 +295,7 @@ const UNSUPPORTED = "MAPPING_ORDER_CONTROL_UNSUPPORTED";
 
 /** What a person does about a number in a message of which no order is parked. */
 const NOTHING_KEPT =
-  "Nothing of the message was kept. Have the lab correct it, give the order a number of its own unless the earlier one is meant (`cryobridge orders show NUMBER`), and send it again.";
+  "No order of the message was kept. Have the lab correct it, give the order a number of its own unless the earlier one is meant (`cryobridge orders show NUMBER`), and send it again.";
 
 /**
  * A message that is refused for its mistakes, or waits, may bring an order whose number another order has. Then that is
