@@ -87,7 +87,8 @@ export interface CsvCell {
 
 /**
  * The cell of a column. A source whose value a transform doesn't take, such as a place that is written otherwise than the
- * profile's pattern, counts as empty: a result is not kept back for a part of it that could not be formed.
+ * profile's pattern, counts as empty: a result is not kept back for a part of it that could not be formed. Where that leaves
+ * nothing at all, the value stands as it came: the lab had better read a place in other words than none.
  */
 export function cellOf(
   { from, transforms, fallback }: CsvColumn,
@@ -95,21 +96,26 @@ export function cellOf(
   settings: CsvResultSettings,
   lab: LabTerms,
 ): CsvCell {
+  let asItCame: CsvCell | undefined;
   for (const source of from) {
     const [first = "", ...others] = source.columns.map((column) => labCell(column, row, settings, lab));
     const parts = [first, ...others.filter((part) => part !== "")];
-    const value = first === "" ? "" : transformed(parts.join(source.between), transforms);
-    if (value !== "") return { value, source };
+    if (first === "") continue;
+    const joined = parts.join(source.between);
+    const value = transformed(joined, transforms);
+    if (value === undefined) asItCame ??= { value: joined, source };
+    else if (value !== "") return { value, source };
   }
-  return { value: fallback, source: undefined };
+  const constant = { value: fallback, source: undefined };
+  return fallback === "" ? (asItCame ?? constant) : constant;
 }
 
-function transformed(value: string, transforms: readonly Transform[]): string {
-  if (value === "") return value;
+/** Undefined where a transform does not take the value. */
+function transformed(value: string, transforms: readonly Transform[]): string | undefined {
   let result = value;
   for (const transform of transforms) {
     const next = transform(result);
-    if (typeof next !== "string") return "";
+    if (typeof next !== "string") return undefined;
     result = next;
   }
   return result;

@@ -127,7 +127,7 @@ interface ReasonParts {
 function partsOf({ place, message, unknownCode = "" }: Problem): ReasonParts {
   const named = message.match(/"[^"]*"(?= or "|;)/g)?.join(", ");
   const column = /(?:^|, )column (.*?)(?:, part \d+)?$/s.exec(place)?.[1] ?? named ?? "";
-  const [, expected = ""] = /\bexpected (?:.*?\bwritten as )?([^;]+)/s.exec(message) ?? [];
+  const [, expected = ""] = /\bexpected (?:form: |form$|.*?\bwritten as )?([^;]*)/s.exec(message) ?? [];
   return { code: unknownCode, column, expected };
 }
 

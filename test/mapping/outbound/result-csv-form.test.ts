@@ -31,6 +31,25 @@ const rowsOf = async (order: Partial<OutcomeOrder>, results: Results, dialect?: 
 const CELLS: Results = { columns: ["order_number", "storage", "canister", "position", "stored_at"] };
 const stored = (location: object) => ({ containers: [{ label: "V-1", description: "", location }] });
 
+test("a place is parted into its columns whichever surface shows it, and stands as it came where it can't be", async () => {
+  const part = (from: string[], match: string) => ({
+    from,
+    header: from[0],
+    as: { regex: { match, replace: "$1" } },
+  });
+  const results = {
+    columns: [
+      part(["canister", "position"], "^(?:Canister |)(\\d{1,3})\\b.*$"),
+      part(["cane", "position"], "^(?:[^,]{1,15}, Cane |Cane |)(\\d{1,3})\\b.*$"),
+    ],
+  } as Results;
+  const cellsOf = async (location: object) => (await rowsOf(stored(location), results))[1];
+  expect(await cellsOf({ canister: "12", cane: "Cane 3" })).toBe("12,3");
+  expect(await cellsOf({ position: "Canister 12, Cane 3, Slot 2" })).toBe("12,3");
+  expect(await cellsOf({ position: "Canister 12" })).toBe("12,Canister 12");
+  expect(await cellsOf({ position: "bottom shelf" })).toBe("bottom shelf,bottom shelf");
+});
+
 describe("a CSV file of results", () => {
   it("is written as its input file: delimiter, character set and byte order mark", async () => {
     const order = stored({ storageName: "Kühlraum" });
