@@ -142,6 +142,7 @@ describe("regex transforms", () => {
     "[(|)*]+x",
     "(?<n>\\d+)-x",
     "^(?:ab){2,50}c",
+    "^(?:Total|Sum|End);(\\d{1,6});([^;]{0,40});([^;]{0,40})$",
   ])("%s is taken", (source) => {
     expect(compileBoundedRegex(source)).toBeInstanceOf(RegExp);
   });
