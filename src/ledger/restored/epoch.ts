@@ -136,7 +136,7 @@ export interface WentBack {
  * to by another worker: what the file knows of it was before that.
  *
  * @param file undefined where there is none: a ledger that made calls had one
- * @param isKnown whether another worker that lives has compared it: then this one merely comes to it
+ * @param isKnown whether another worker that lives has compared it: then one without a file of this ledger merely comes to it
  */
 export function decideWentBack(
   ledger: Pick<EpochRecord, "ledger" | "epoch" | "restores">,
@@ -150,6 +150,8 @@ export function decideWentBack(
     };
   }
   if (file.ledger !== ledger.ledger) {
+    // Such as of a demonstration that ran on the machine before it came to this ledger.
+    if (isKnown) return undefined;
     return {
       text: `its epoch file is that of another ledger (${file.ledger}), which was here before it`,
       forgottenSince: file.since,

@@ -60,6 +60,9 @@ update ledger
  where restores = $5
 returning epoch, restores`;
 
+/** Whoever writes calls down changes orders first and the ledger's row then: in the other order both would wait for each other. */
+const LOCK_ORDERS = "lock table orders in share row exclusive mode";
+
 /** Every id that people and other systems see comes from one of these. $1 by how much. */
 const JUMP_SEQUENCES = `
 select setval(format('%I.%I', schemaname, sequencename)::regclass, coalesce(last_value, 0) + $1)
@@ -121,6 +124,7 @@ export async function enterRestored(
 ): Promise<{ readonly epoch: number; readonly restores: number; readonly open: number } | undefined> {
   return inTransaction(pool, async (client) => {
     const { epoch, restores, text, forgottenSince, after } = noticed;
+    await client.query(LOCK_ORDERS);
     const entered = await client.query<{ epoch: number; restores: number }>(ENTER, [
       epoch,
       restores,

@@ -9,6 +9,7 @@ import { decideWentBack, findLedgerEpoch, startEpoch } from "../../../src/ledger
 import { readEpochFile, writeEpochFile } from "../../../src/ledger/restored/epoch-file.ts";
 import { enterRestored } from "../../../src/ledger/restored/restore.ts";
 import { takeResultNumber } from "../../../src/ledger/results/outcomes.ts";
+import { isAwaited } from "../../support/cut-way.ts";
 import { eventually } from "../../support/eventually.ts";
 import { claimNext, handOver, lead, ME, recordIntent } from "../../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
@@ -163,10 +164,27 @@ describe("a ledger went back", () => {
     expect(decideWentBack(ledger, undefined, true)).toBeUndefined();
   });
 
+  test("nor when the file there is that of another ledger", () => {
+    expect(decideWentBack(ledger, { ...record, ledger: "OTHERS" }, true)).toBeUndefined();
+    expect(decideWentBack(ledger, { ...record, ledger: "OTHERS" }, false)).toBeDefined();
+  });
+
   test("also then when there is a file, and its number is higher", () => {
     expect(decideWentBack(ledger, { ...record, epoch: 8 }, true)).toBeDefined();
   });
 });
+
+test("a restore waits for calls that are being written down, and neither stops the other", () =>
+  withLedger(async ({ pool }) => {
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    const writing = await pool.connect();
+    await writing.query("begin; update orders set attempts = attempts");
+    const entering = enterRestored(pool, { text: "noticed by the test", epoch: 0, restores: 0, after: 0 });
+    await isAwaited(pool);
+    await writing.query("update ledger set epoch = epoch + 1; commit");
+    writing.release();
+    expect(await entering).toMatchObject({ restores: 1, open: 1 });
+  }));
 
 test("a ledger that went back gives no number again, however often it goes back to the same copy", () =>
   withLedger(async ({ pool }) => {
