@@ -3,7 +3,6 @@ import { DONE } from "../../core/order-control.ts";
 import type { ContainerLocation } from "../../core/outcome.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { findMessage, type MessageView } from "../../ledger/messages/views.ts";
-import { findPausedQueues } from "../../ledger/operator/queues.ts";
 import { listOrderTasks } from "../../ledger/operator/tasks.ts";
 import {
   findOrders,
@@ -13,11 +12,8 @@ import {
   type OrderEvent,
 } from "../../ledger/operator/views.ts";
 import { type ControlRequestView, listOrderRequests } from "../../ledger/orders/control-requests.ts";
-import { findLaneHolder } from "../../ledger/orders/handing-over.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { type KeptOrderAnswer, listOrderAnswers } from "../../ledger/orders/service-answers.ts";
-import { isUncompared } from "../../ledger/restored/restore.ts";
-import { isWorkerThere } from "../../ledger/workers/roster.ts";
 import { type Column, forPrograms, recordJson } from "../../operator/column.ts";
 import {
   DELIVERY_COLUMNS,
@@ -26,10 +22,11 @@ import {
   subjectJson,
   TASK_COLUMNS,
 } from "../../operator/order-columns.ts";
+import { findSurroundings } from "../../operator/surroundings.ts";
 import { clean, counted, hideBody } from "../../operator/text.ts";
 import { describeEvent } from "../../operator/timeline.ts";
 import { localTime, timeWithAge } from "../../operator/times.ts";
-import { nameOf, needsLaneHolder, whyWaiting } from "../../operator/why-waiting.ts";
+import { nameOf, whyWaiting } from "../../operator/why-waiting.ts";
 import { type OpenSite, recordShown, withLedger } from "../open.ts";
 import { detailsJson, fields, printSections, type Section, table } from "../output/details.ts";
 import type { Session } from "../session.ts";
@@ -108,15 +105,8 @@ async function readDetails(
   const requests = await listOrderRequests(pool, id);
   const events = await listEvents(pool, id);
   const deliveries = await listOrderDeliveries(pool, id);
-  const why = whyWaiting(order, {
-    nowMs,
-    isDaemonThere: await isWorkerThere(pool),
-    pausedQueues: await findPausedQueues(pool),
-    laneHolder: needsLaneHolder(order)
-      ? await findLaneHolder(pool, id, config.lanes.parkedBlocks)
-      : undefined,
-    isComparing: await isUncompared(pool),
-  });
+  const doesParkedBlock = config.lanes.parkedBlocks;
+  const why = whyWaiting(order, await findSurroundings(pool, order, { nowMs, doesParkedBlock }));
   const paint = PAINT_BY_STATE[order.state];
   const state = session.paint(paint === undefined ? "bold" : ["bold", paint], order.state);
   const since = timeWithAge(order.changedAt, nowMs);

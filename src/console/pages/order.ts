@@ -1,7 +1,6 @@
 import { formatId, parseId } from "../../ledger/ids.ts";
 import { findMessage } from "../../ledger/messages/views.ts";
 import { recordAudit } from "../../ledger/operator/audit.ts";
-import { findPausedQueues } from "../../ledger/operator/queues.ts";
 import { listOrderTasks } from "../../ledger/operator/tasks.ts";
 import {
   type DeliveryView,
@@ -12,11 +11,8 @@ import {
   type OrderEvent,
 } from "../../ledger/operator/views.ts";
 import { isUnreconciled } from "../../ledger/orders/end-reconciling.ts";
-import { findLaneHolder } from "../../ledger/orders/handing-over.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { listOrderAnswers } from "../../ledger/orders/service-answers.ts";
-import { isUncompared } from "../../ledger/restored/restore.ts";
-import { isWorkerThere } from "../../ledger/workers/roster.ts";
 import type { Acted, OrderAct } from "../../operator/acts.ts";
 import {
   DELIVERY_COLUMNS,
@@ -24,10 +20,11 @@ import {
   PAINT_BY_STATE,
   TASK_COLUMNS,
 } from "../../operator/order-columns.ts";
+import { findSurroundings } from "../../operator/surroundings.ts";
 import { hideBody } from "../../operator/text.ts";
 import { describeEvent } from "../../operator/timeline.ts";
 import { localTime, roundToUnit } from "../../operator/times.ts";
-import { nameOf, needsLaneHolder, whyWaiting } from "../../operator/why-waiting.ts";
+import { nameOf, whyWaiting } from "../../operator/why-waiting.ts";
 import { actForm, age, badge, details, listTable, section, withCommands } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
@@ -105,7 +102,6 @@ async function orderPage(order: LedgerOrder, visit: Visit, records: Records): Pr
   const { pool, doesParkedBlock } = records;
   const { viewer, mayAct } = visit;
   const { id, failure } = order;
-  const nowMs = viewer.clock.now();
   const [message, sent, answers, events, deliveries, tasks] = await Promise.all([
     findMessage(pool, order.messageId),
     findSent(pool, id),
@@ -114,14 +110,8 @@ async function orderPage(order: LedgerOrder, visit: Visit, records: Records): Pr
     listOrderDeliveries(pool, id),
     listOrderTasks(pool, id),
   ]);
-  const isComparing = await isUncompared(pool);
-  const why = whyWaiting(order, {
-    nowMs,
-    isDaemonThere: await isWorkerThere(pool),
-    pausedQueues: await findPausedQueues(pool),
-    laneHolder: needsLaneHolder(order) ? await findLaneHolder(pool, id, doesParkedBlock) : undefined,
-    isComparing,
-  });
+  const around = await findSurroundings(pool, order, { nowMs: viewer.clock.now(), doesParkedBlock });
+  const why = whyWaiting(order, around);
   const path = `/orders/${formatId("o", id)}`;
   const reveal =
     mayAct && !viewer.mayShowPhi
@@ -134,7 +124,7 @@ async function orderPage(order: LedgerOrder, visit: Visit, records: Records): Pr
     body: html`
 <div class="title"><h1>Order ${nameOf(order)}</h1>${badge(order.state, PAINT_BY_STATE[order.state])}<span class="note">${order.operation} · since ${age(order.changedAt, viewer)}</span></div>
 ${why ? html`<p class="why"><strong>Why is it waiting?</strong> ${withCommands(why)}</p>` : failure ? html`<p class="why"><strong>Reason:</strong> ${failure.text} <code>${failure.code}</code></p>` : ""}
-<div class="acts">${formsFor(order, path, visit)}${isComparing && why ? releaseAfterRestoreForm(visit) : ""}${reveal}</div>
+<div class="acts">${formsFor(order, path, visit)}${around.isComparing && why ? releaseAfterRestoreForm(visit) : ""}${reveal}</div>
 ${section("Timeline", timeline(events))}
 <div class="columns">
 <section><h2>What was asked</h2>${details(ORDER_COLUMNS, order, viewer)}</section>
