@@ -23,6 +23,7 @@ const IN_LEDGER: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "results show": [["d99"]],
   "results resend": [["d99"]],
   "tasks done": [["k99"]],
+  "alerts acknowledge": [["a99", "--reason", "why"]],
 };
 const AT_SERVICE = [
   "service subject",
@@ -53,7 +54,7 @@ describe("an id that nobody knows", () => {
       for (const line of lines) {
         const { status, stdout, stderr } = await cli(line.split(" "));
         const inJson = await cli([...line.split(" "), "--json"]);
-        const what = /^error: no (order|message|delivery|task)\b/.test(stderr) && stdout === "";
+        const what = /^error: no (order|message|delivery|task|alert)\b/.test(stderr) && stdout === "";
         said.push([line, what, status, inJson.status, JSON.parse(inJson.stdout).error.code]);
       }
       expect(said).toEqual(lines.map((line) => [line, true, 5, 5, "CLI_NOT_FOUND"]));

@@ -129,7 +129,7 @@ describe("a number or a date of a list of places", () => {
   test("of an order control request is no other where the place that counts is empty", async () => {
     const definition = { placerOrderNumber: { from: ["ORC-2.1", "OBR-2.1"], agree: false } };
     expect(await refusedAt([PID, "ORC|CA|", "OBR|1|A-1"], "ORM^O01", definition)).toEqual([
-      "MAPPING_VALUE_MISSING message 1, ORC-2",
+      "MAPPING_VALUE_MISSING message 1, ORC-2.1",
     ]);
   });
 
