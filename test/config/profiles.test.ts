@@ -81,7 +81,7 @@ describe("mapping profiles", () => {
     [
       "a failure code",
       "results: { reasons: { SUBJECT_MISMACH: x, FOO: y } }",
-      /SUBJECT_MISMACH"; did you mean "SUBJECT_MISMATCH"\?\n.*unknown key "FOO"; known here: \w+, \w+, \w+, \d+ more$/,
+      /SUBJECT_MISMACH"; did you mean "SUBJECT_MISMATCH"\?\n.*unknown key "FOO"; nearest are \w+, \w+, \w+, \w+, \w+$/,
     ],
   ])("name %s that is not known, where other forms would be possible", (_case, text, message) => {
     using folder = new ConfigFolder();

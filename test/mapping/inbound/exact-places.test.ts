@@ -26,12 +26,7 @@ test.each<[place: string, what: string, ProfileDefinition, string[], order?: str
     ["ORC|NW|A-2", "OBR|2|A-2||CRYO-STORE|||||||||||^^L-2"],
     "order A-2, ",
   ],
-  [
-    "ORC[2]-2.1 or OBR[2]-2.1",
-    "the placer order number",
-    {},
-    ["ORC|NW", "OBR|2|||CRYO-STORE|||||||||||^^L-2"],
-  ],
+  ["ORC[2]-2.1 or OBR[2]-2.1", "the order number", {}, ["ORC|NW", "OBR|2|||CRYO-STORE|||||||||||^^L-2"]],
   [
     "OBX[2]-5.1",
     "the facility",
