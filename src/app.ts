@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import type pg from "pg";
 import { createConnector, keepTakenBack, profileOf, watchArchive } from "./app/connectors.ts";
 import { openIntake, releaseAtStart } from "./app/intake.ts";
+import { deliveryTargets, runJobs } from "./app/jobs.ts";
 import { type OpenLedger, openLedger, openQueueBackend } from "./app/open-ledger.ts";
 import { noteOrphaned } from "./app/orphaned.ts";
 import { compileProfiles } from "./app/profiles.ts";
@@ -12,7 +13,7 @@ import { openService, serviceTrouble, shapeTroubles } from "./app/service.ts";
 import { watchService } from "./app/service-watch.ts";
 import { startSideLoops } from "./app/side-loops.ts";
 import { watchEventLoop } from "./app/watch-event-loop.ts";
-import { type Config, type ConnectorConfig, wayOfFacility } from "./config/config.ts";
+import type { Config } from "./config/config.ts";
 import type { Connector } from "./connectors/connector.ts";
 import { type Trouble, trouble } from "./core/alert.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
@@ -21,24 +22,15 @@ import type { MessageVerdict } from "./core/intake.ts";
 import type { Logger } from "./core/logger.ts";
 import type { TerminalState } from "./core/order-state.ts";
 import { VERSION } from "./core/version.ts";
-import type { Backoff } from "./jobs/backoff.ts";
-import { composeMessages, composeTables } from "./jobs/deliver/compose.ts";
-import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "./jobs/deliver/deliver.ts";
-import { LabBreaker } from "./jobs/deliver/lab-breaker.ts";
 import { type Feeder, startFeeder } from "./jobs/feeder.ts";
 import type { IntakeDeps } from "./jobs/intake/intake.ts";
 import { type JobQueues, openQueues } from "./jobs/queues.ts";
-import type { Abandoned, SubmitDeps } from "./jobs/submit/deps.ts";
-import { submitBatch } from "./jobs/submit/submit.ts";
-import { pollPauseMs, type TrackDeps, trackFacility } from "./jobs/track/track.ts";
+import type { Abandoned } from "./jobs/submit/deps.ts";
+import { pollPauseMs } from "./jobs/track/track.ts";
 import { acquireDaemonLock } from "./ledger/embedded/lock.ts";
 import { findInstanceCode } from "./ledger/migrate.ts";
-import { openOrderWriter } from "./ledger/order-writer.ts";
-import { putBack } from "./ledger/orders/handing-over.ts";
-import type { Epoch } from "./ledger/restored/epoch.ts";
-import { takeResultNumber } from "./ledger/results/outcomes.ts";
 import { joinWorkers, type Membership } from "./ledger/workers/membership.ts";
-import { tellOthers } from "./ledger/workers/service-pause.ts";
+import { reportToOthers } from "./ledger/workers/service-pause.ts";
 import type { Profile } from "./mapping/profile/profile.ts";
 import type { ProfileDefinition } from "./mapping/profile/schema.ts";
 import type { ServiceClient } from "./service/client.ts";
@@ -88,23 +80,12 @@ export interface Daemon {
 
 /** Orders handed to the submit queue at once for each worker: enough to keep it busy, few enough to stay quick to claim. */
 const WINDOW = 1_000;
-/** Batches of orders that are worked on at the same time: while one ends, the next is under way. */
-const BATCHES_AT_ONCE = 4;
 /**
  * Orders of a batch for each call that a worker may have under way at once, and at most: more in hand share their commits, but each
  * also waits for its turn to call, while its lease runs.
  */
 const ORDERS_A_CALL = 4;
 const MOST_ORDERS_A_BATCH = 64;
-/** After failures, of orders and of results alike. */
-const BACKOFF: Backoff = { firstMs: 2_000, maxMs: 300_000 };
-/** Files that are put into a folder at the same time; over MLLP each result waits for its acknowledgement. */
-const FILES_AT_ONCE = 8;
-/**
- * For so long the connection stays whole after the last result: a lab system may refuse what it acknowledged, and say nothing more
- * once we have hung up. One that still speaks then is heard.
- */
-const LATE_ANSWER_MS = 300;
 const TICK_MS = 1_000;
 /** A feeder that has not read the ledger for this long hangs. */
 const FEEDER_SILENT_MS = 120_000;
@@ -272,7 +253,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
       onCall: (call) => {
         for (const observer of context.observers) observer.serviceCalled(call);
       },
-      others: tellOthers(ledger.pool, logger),
+      others: reportToOthers(ledger.pool, logger),
     },
     options.readAgain,
   );
@@ -309,7 +290,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     onProgress: () => nudge.current(),
   });
   onClose(() => restored.stop());
-  const targets = deliveryTargets(context, connectors);
+  const targets = deliveryTargets({ ...context, pool: ledger.pool }, connectors);
   const feeder = startFeeder({
     pool: ledger.pool,
     queues,
@@ -344,15 +325,18 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     membership.wakeLeader();
   };
   onClose(() => feeder.stop());
-  await runJobs(context, {
-    queues,
-    service,
-    nudge: nudge.current,
-    abandoned,
-    targets,
-    epoch,
-    requireNewestKnown: restored.requireNewestKnown,
-  });
+  await runJobs(
+    { ...context, pool: ledger.pool },
+    {
+      queues,
+      service,
+      nudge: nudge.current,
+      abandoned,
+      targets,
+      epoch,
+      requireNewestKnown: restored.requireNewestKnown,
+    },
+  );
   const side = { ...context, pool: ledger.pool, service };
   onClose(
     startSideLoops(config, {
@@ -386,117 +370,3 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     },
   };
 }
-
-interface JobParts {
-  readonly queues: JobQueues;
-  readonly service: ServiceClient;
-  /** Something may have become due. */
-  readonly nudge: () => void;
-  readonly abandoned: Abandoned;
-  readonly targets: ReadonlyMap<string, DeliveryTarget>;
-  readonly epoch: Epoch;
-  readonly requireNewestKnown: () => Promise<void>;
-}
-
-async function runJobs(context: Context, parts: JobParts): Promise<void> {
-  const { config, clock, logger, ledger, membership } = context;
-  const { queues, service, nudge, abandoned } = parts;
-  const { pool } = ledger;
-  const backoff = BACKOFF;
-  const wayOf = (facilityId: number) => wayOfFacility(config, facilityId);
-  const common = { pool, service, clock, logger, random: Math.random };
-  const submit: SubmitDeps = {
-    ...common,
-    writer: openOrderWriter(pool, parts.epoch),
-    worker: membership,
-    abandoned,
-    requireNewestKnown: parts.requireNewestKnown,
-    settings: {
-      backoff,
-      reconcile: config.service.reconcile,
-      firstPollMs: config.service.polling.firstMs,
-      subjectRequires: config.service.subjectRequires,
-      correlation: config.service.correlation,
-      sameContainer: config.guards.sameContainer,
-      labelOfTwoSubjects: config.guards.labelOfTwoSubjects,
-      wayOf,
-    },
-  };
-  const { polling, concurrency } = config.service;
-  const track: TrackDeps = {
-    ...common,
-    service: service.following,
-    worker: membership,
-    polling,
-    concurrency,
-    wayOf,
-  };
-  const deliver: Omit<DeliverDeps, "mayDeliver"> = {
-    ...common,
-    backoff,
-    targetByConnector: parts.targets,
-    parkAfter: config.delivery.parkAfter,
-  };
-  const ending = new AbortController();
-  context.onClose(async () => ending.abort());
-  await queues.work("submit", BATCHES_AT_ONCE, async ({ batch }, signal) => {
-    // A job that ends without having done anything is missed only after seconds.
-    if (!(await membership.untilSure(AbortSignal.any([signal, ending.signal])))) return;
-    // A job that was given out right when calls began to be held back.
-    if (service.breaker.state === "closed") await submitBatch(batch, submit, signal);
-    else await putBack(pool, [batch]);
-    nudge();
-  });
-  await queues.work("track", Math.max(1, Math.ceil(concurrency / 2)), async ({ facilityId }, signal) => {
-    if (service.breaker.state === "open") return;
-    // What a former leader handed over may still run: two that read the same would take twice as long.
-    await membership.exclusively(`track ${facilityId}`, () => trackFacility(facilityId, track, signal));
-    nudge();
-  });
-  await queues.work("deliver", 1, async ({ connector }, signal) => {
-    // One worker at a time, so that what an order's lane holds back leaves in its order.
-    await membership.exclusively(`deliver ${connector}`, async (isHeld) => {
-      try {
-        await deliverConnector(connector, { ...deliver, mayDeliver: isHeld }, signal);
-      } finally {
-        const hangUp = parts.targets.get(connector)?.hangUp;
-        // Another worker may send next, and a lab system may take one connection at a time.
-        if (hangUp && membership.workers > 1) {
-          await clock.sleep(LATE_ANSWER_MS, signal).catch(() => undefined);
-          await hangUp();
-        }
-      }
-    });
-  });
-}
-
-function deliveryTargets(
-  { config, clock, profiles, ledger }: Context,
-  connectors: readonly Connector[],
-): ReadonlyMap<string, DeliveryTarget> {
-  const byName = new Map(connectors.map((connector) => [connector.name, connector]));
-  return new Map(
-    config.connectors.flatMap((settings) => {
-      const connector = byName.get(settings.name);
-      if (!connector) return [];
-      const profile = profileOf(settings, profiles);
-      const takeNumber = (inputName: string) => takeResultNumber(ledger.pool, settings.name, inputName);
-      const target: DeliveryTarget = {
-        // HL7 outcomes come with their original messages, which may be large.
-        composeAtOnce: profile.format === "hl7" ? 100 : 2_000,
-        compose: async (open) =>
-          profile.format === "hl7"
-            ? composeMessages(open, profile)
-            : composeTables(open, profile, takeNumber),
-        sendAtOnce: isSentByMllp(settings) ? 1 : FILES_AT_ONCE,
-        deliver: (file) => connector.deliver(file),
-        hangUp: connector.hangUp,
-        breaker: new LabBreaker(clock, BACKOFF, Math.random),
-      };
-      return [[settings.name, target] as const];
-    }),
-  );
-}
-
-const isSentByMllp = (settings: ConnectorConfig): boolean =>
-  settings.type === "mllp" && !("directory" in settings.results);

@@ -62,7 +62,7 @@ const folderOf = ({ file, target }: Import) => {
 test("the imports of all files are seen", () => {
   expect(imports.length).toBeGreaterThan(500);
   expect(imports).toContainEqual(
-    expect.objectContaining({ file: "app.ts", target: "./jobs/submit/submit.ts" }),
+    expect.objectContaining({ file: "app/jobs.ts", target: "../jobs/submit/submit.ts" }),
   );
 });
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { Failure } from "../../src/core/failures.ts";
 import { joinWorkers, type Membership } from "../../src/ledger/workers/membership.ts";
-import { tellOthers } from "../../src/ledger/workers/service-pause.ts";
+import { reportToOthers } from "../../src/ledger/workers/service-pause.ts";
 import { createServiceClient, type ServiceClient } from "../../src/service/client.ts";
 import { StubService, send } from "../service/stub-service.ts";
 import { settings } from "../service/with-client.ts";
@@ -40,7 +40,7 @@ async function withWorkers(
       });
       const client = createServiceClient(
         { ...settings(stub.baseUrl), concurrency: 9, longestPauseMs: 1 },
-        { clock: systemClock, logger: silent, others: tellOthers(pool, silent), random: () => 0 },
+        { clock: systemClock, logger: silent, others: reportToOthers(pool, silent), random: () => 0 },
       );
       member.onNews((news) => client.follow(news));
       closers.push(
@@ -161,7 +161,7 @@ test("one that only heard of an outage tries when another one says that it is ov
     answerWith(stub, 502, { "retry-after": "60" });
     while (finder.client.breaker.state === "closed") await callOf(finder);
     await eventually(() => other.client.breaker.state === "open", WITHIN);
-    tellOthers(ledger.pool, silent).reportRecovery();
+    reportToOthers(ledger.pool, silent).reportRecovery();
     await eventually(() => other.client.breaker.state === "half-open", WITHIN);
     expect(finder.client.breaker.state).toBe("open");
     stub.intercept = () => false;

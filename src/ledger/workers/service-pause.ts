@@ -26,13 +26,13 @@ update service_pause
    set asked_until = greatest(asked_until, now() + $1 * interval '1 millisecond')`;
 
 /** Reports to the other workers of a ledger what this one finds of the service, one thing after the other. */
-export function tellOthers(pool: pg.Pool, logger: Logger): OtherWorkers {
+export function reportToOthers(pool: pg.Pool, logger: Logger): OtherWorkers {
   let last: Promise<unknown> = Promise.resolve();
   const write = (sql: string, values: readonly unknown[]) => {
     last = last
       .then(() => run(pool, sql, values))
       .catch((error: unknown) =>
-        logger.warn({ err: error }, "the other workers could not be told how the service is"),
+        logger.warn({ err: error }, "how the service is could not be reported to the other workers"),
       );
   };
   return {

@@ -1,0 +1,161 @@
+import type pg from "pg";
+import { type Config, type ConnectorConfig, wayOfFacility } from "../config/config.ts";
+import type { Connector } from "../connectors/connector.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Backoff } from "../jobs/backoff.ts";
+import { composeMessages, composeTables } from "../jobs/deliver/compose.ts";
+import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "../jobs/deliver/deliver.ts";
+import { LabBreaker } from "../jobs/deliver/lab-breaker.ts";
+import type { JobQueues } from "../jobs/queues.ts";
+import type { Abandoned, SubmitDeps } from "../jobs/submit/deps.ts";
+import { submitBatch } from "../jobs/submit/submit.ts";
+import { type TrackDeps, trackFacility } from "../jobs/track/track.ts";
+import { openOrderWriter } from "../ledger/order-writer.ts";
+import { putBack } from "../ledger/orders/handing-over.ts";
+import type { Epoch } from "../ledger/restored/epoch.ts";
+import { takeResultNumber } from "../ledger/results/outcomes.ts";
+import type { Membership } from "../ledger/workers/membership.ts";
+import type { Profile } from "../mapping/profile/profile.ts";
+import type { ProfileDefinition } from "../mapping/profile/schema.ts";
+import type { ServiceClient } from "../service/client.ts";
+import { profileOf } from "./connectors.ts";
+
+/** Batches of orders that are worked on at the same time: while one ends, the next is under way. */
+const BATCHES_AT_ONCE = 4;
+/** After failures, of orders and of results alike. */
+const BACKOFF: Backoff = { firstMs: 2_000, maxMs: 300_000 };
+/** Files that are put into a folder at the same time; over MLLP each result waits for its acknowledgement. */
+const FILES_AT_ONCE = 8;
+/**
+ * For so long the connection stays whole after the last result: a lab system may refuse what it acknowledged, and say nothing more
+ * once we have hung up. One that still speaks then is heard.
+ */
+const LATE_ANSWER_MS = 300;
+
+/** What of the daemon the jobs work with. */
+interface JobsContext {
+  readonly config: Config<ProfileDefinition>;
+  readonly profiles: ReadonlyMap<string, Profile>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly pool: pg.Pool;
+  readonly membership: Membership;
+  /** Later parts are closed first. */
+  readonly onClose: (close: () => Promise<unknown>) => void;
+}
+
+interface JobParts {
+  readonly queues: JobQueues;
+  readonly service: ServiceClient;
+  /** Something may have become due. */
+  readonly nudge: () => void;
+  readonly abandoned: Abandoned;
+  readonly targets: ReadonlyMap<string, DeliveryTarget>;
+  readonly epoch: Epoch;
+  readonly requireNewestKnown: () => Promise<void>;
+}
+
+/** Takes the queues' jobs: submitting, following and delivering. */
+export async function runJobs(context: JobsContext, parts: JobParts): Promise<void> {
+  const { config, clock, logger, pool, membership } = context;
+  const { queues, service, nudge, abandoned } = parts;
+  const backoff = BACKOFF;
+  const wayOf = (facilityId: number) => wayOfFacility(config, facilityId);
+  const common = { pool, service, clock, logger, random: Math.random };
+  const submit: SubmitDeps = {
+    ...common,
+    writer: openOrderWriter(pool, parts.epoch),
+    worker: membership,
+    abandoned,
+    requireNewestKnown: parts.requireNewestKnown,
+    settings: {
+      backoff,
+      reconcile: config.service.reconcile,
+      firstPollMs: config.service.polling.firstMs,
+      subjectRequires: config.service.subjectRequires,
+      correlation: config.service.correlation,
+      sameContainer: config.guards.sameContainer,
+      labelOfTwoSubjects: config.guards.labelOfTwoSubjects,
+      wayOf,
+    },
+  };
+  const { polling, concurrency } = config.service;
+  const track: TrackDeps = {
+    ...common,
+    service: service.following,
+    worker: membership,
+    polling,
+    concurrency,
+    wayOf,
+  };
+  const deliver: Omit<DeliverDeps, "mayDeliver"> = {
+    ...common,
+    backoff,
+    targetByConnector: parts.targets,
+    parkAfter: config.delivery.parkAfter,
+  };
+  const ending = new AbortController();
+  context.onClose(async () => ending.abort());
+  await queues.work("submit", BATCHES_AT_ONCE, async ({ batch }, signal) => {
+    // A job that ends without having done anything is missed only after seconds.
+    if (!(await membership.untilSure(AbortSignal.any([signal, ending.signal])))) return;
+    // A job that was given out right when calls began to be held back.
+    if (service.breaker.state === "closed") await submitBatch(batch, submit, signal);
+    else await putBack(pool, [batch]);
+    nudge();
+  });
+  await queues.work("track", Math.max(1, Math.ceil(concurrency / 2)), async ({ facilityId }, signal) => {
+    if (service.breaker.state === "open") return;
+    // What a former leader handed over may still run: two that read the same would take twice as long.
+    await membership.exclusively(`track ${facilityId}`, () => trackFacility(facilityId, track, signal));
+    nudge();
+  });
+  await queues.work("deliver", 1, async ({ connector }, signal) => {
+    // One worker at a time, so that what an order's lane holds back leaves in its order.
+    await membership.exclusively(`deliver ${connector}`, async (isHeld) => {
+      try {
+        await deliverConnector(connector, { ...deliver, mayDeliver: isHeld }, signal);
+      } finally {
+        const hangUp = parts.targets.get(connector)?.hangUp;
+        // Another worker may send next, and a lab system may take one connection at a time.
+        if (hangUp && membership.workers > 1) {
+          await clock.sleep(LATE_ANSWER_MS, signal).catch(() => undefined);
+          await hangUp();
+        }
+      }
+    });
+  });
+}
+
+/** How the results of each connector are composed and sent. */
+export function deliveryTargets(
+  { config, clock, profiles, pool }: Pick<JobsContext, "config" | "clock" | "profiles" | "pool">,
+  connectors: readonly Connector[],
+): ReadonlyMap<string, DeliveryTarget> {
+  const byName = new Map(connectors.map((connector) => [connector.name, connector]));
+  return new Map(
+    config.connectors.flatMap((settings) => {
+      const connector = byName.get(settings.name);
+      if (!connector) return [];
+      const profile = profileOf(settings, profiles);
+      const takeNumber = (inputName: string) => takeResultNumber(pool, settings.name, inputName);
+      const target: DeliveryTarget = {
+        // HL7 outcomes come with their original messages, which may be large.
+        composeAtOnce: profile.format === "hl7" ? 100 : 2_000,
+        compose: async (open) =>
+          profile.format === "hl7"
+            ? composeMessages(open, profile)
+            : composeTables(open, profile, takeNumber),
+        sendAtOnce: isSentByMllp(settings) ? 1 : FILES_AT_ONCE,
+        deliver: (file) => connector.deliver(file),
+        hangUp: connector.hangUp,
+        breaker: new LabBreaker(clock, BACKOFF, Math.random),
+      };
+      return [[settings.name, target] as const];
+    }),
+  );
+}
+
+const isSentByMllp = (settings: ConnectorConfig): boolean =>
+  settings.type === "mllp" && !("directory" in settings.results);
