@@ -30,7 +30,10 @@ update messages m
  where m.id = x.id
    and (m.verdict <> x.verdict or m.problems <> x.problems)`;
 
-/** $1 JSON array of orders. A business key that appeared meanwhile makes the insert fail, and the batch is tried again. */
+/**
+ * $1 JSON array of orders. A business key that appeared meanwhile makes the insert fail, and the batch is tried again. In
+ * the sequence of their keys, so that two batches with the same numbers never wait for each other.
+ */
 const INSERT_ORDERS = `
 insert into orders (id, message_id, position, connector, business_key, operation, facility_code, facility_id,
                     placer_order_number, shares_number, placer_authority, subject_code, prior_subject_code, subject, sources,
@@ -43,7 +46,8 @@ select x.id, x.message_id, x.position, x.connector, x.business_key, x.operation,
             facility_code text, facility_id bigint, placer_order_number text, shares_number boolean,
             placer_authority jsonb,
             subject_code text, prior_subject_code text, subject jsonb, sources jsonb, digest text, state text,
-            failure_code text, failure_text text)`;
+            failure_code text, failure_text text)
+ order by x.business_key`;
 
 /** Writes the messages with their orders and timeline entries, as the drafts decide, and which of them wait for another. */
 export async function insertDrafts(
