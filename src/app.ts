@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import type pg from "pg";
 import { createConnector, keepTakenBack, profileOf, watchArchive } from "./app/connectors.ts";
-import type { Context, DaemonObserver, DaemonOptions } from "./app/context.ts";
+import { type Context, type DaemonObserver, type DaemonOptions, report } from "./app/context.ts";
 import { openIntake, releaseAtStart } from "./app/intake.ts";
 import { type OpenLedger, openLedger } from "./app/open-ledger.ts";
 import { noteOrphaned } from "./app/orphaned.ts";
@@ -70,8 +70,9 @@ export async function startDaemon(
     const observers = new Set<DaemonObserver>();
     const ledger = await openLedger(config, {
       ...{ clock, logger, isDaemon: true },
-      onOrdersEnded: (states) => {
-        for (const observer of observers) observer.ordersEnded(states);
+      observer: {
+        ordersMoved: (steps) => report({ observers, logger }, (observer) => observer.ordersMoved(steps)),
+        resultsSent: (results) => report({ observers, logger }, (observer) => observer.resultsSent(results)),
       },
     });
     onClose(ledger.close);
@@ -152,9 +153,14 @@ async function createConnectors(
 ): Promise<readonly Connector[]> {
   const onCommitted: IntakeDeps["onCommitted"] = (connector, verdicts) => {
     nudge();
-    for (const observer of observers) observer.messagesCommitted(connector, verdicts);
+    report({ observers, logger }, (observer) => observer.messagesCommitted(connector, verdicts));
   };
-  const intake = await openIntake(config, { pool: ledger.pool, clock, logger, profiles, onCommitted });
+  const onTaken: IntakeDeps["onTaken"] = (taken) =>
+    report({ observers, logger }, (observer) => observer.messagesTaken(taken));
+  const intake = await openIntake(config, {
+    ...{ pool: ledger.pool, clock, logger, profiles },
+    ...{ onCommitted, onTaken },
+  });
   const takenBack = keepTakenBack(ledger.pool, logger);
   const deps = { intake, archiveWatch: watchArchive(ledger.pool), clock, logger, takenBack };
   return config.connectors.map((connector) =>

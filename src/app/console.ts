@@ -178,9 +178,14 @@ function watch({ service, observe }: Daemon, metrics: Metrics): () => void {
     messagesCommitted: (connector, verdicts) => {
       for (const { verdict } of verdicts) metrics.recordMessages(connector, verdict);
     },
-    ordersEnded: (states) => {
-      for (const state of states) metrics.recordOrderEnded(state);
+    messagesTaken: ({ connector, ms }) => metrics.recordIntake(connector, ms / 1_000),
+    ordersMoved: (steps) => {
+      for (const step of steps) metrics.recordStep(step);
     },
+    resultsSent: (results) => {
+      for (const { connector, seconds } of results) metrics.recordStage(connector, "result", seconds);
+    },
+    jobFinished: ({ queue, outcome, ms }) => metrics.recordJob(queue, outcome, ms / 1_000),
   });
   if (service) metrics.setBreaker(service.breaker.state);
   const unwatchBreaker = service?.breaker.onChange(({ state }) => metrics.setBreaker(state));

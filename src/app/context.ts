@@ -3,7 +3,9 @@ import type { Clock } from "../core/clock.ts";
 import type { Failure } from "../core/failures.ts";
 import type { MessageVerdict } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
-import type { TerminalState } from "../core/order-state.ts";
+import type { TakenMessages } from "../jobs/intake/intake.ts";
+import type { FinishedJob } from "../jobs/queues.ts";
+import type { LedgerObserver } from "../ledger/database.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
 import type { Profile } from "../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../mapping/profile/schema.ts";
@@ -24,12 +26,26 @@ export interface DaemonOptions {
   readonly onDrain?: (() => void) | undefined;
 }
 
-/** Is called with what a daemon does. Must not throw. */
-export interface DaemonObserver {
+/** Is called with what a daemon does, by {@link report}. */
+export interface DaemonObserver extends LedgerObserver {
   serviceCalled(call: ObservedCall): void;
   messagesCommitted(connector: string, verdicts: readonly MessageVerdict[]): void;
-  /** The states in which orders ended, as far as this daemon recorded it. */
-  ordersEnded(states: readonly TerminalState[]): void;
+  messagesTaken(taken: TakenMessages): void;
+  jobFinished(job: FinishedJob): void;
+}
+
+/** Reports something that is done already: an observer that fails is logged, and keeps nobody from anything. */
+export function report(
+  { observers, logger }: Pick<Context, "observers" | "logger">,
+  to: (observer: DaemonObserver) => void,
+): void {
+  for (const observer of observers) {
+    try {
+      to(observer);
+    } catch (error) {
+      logger.error({ err: error }, "an observer failed; metrics may lack something");
+    }
+  }
 }
 
 /** What the parts of a daemon are made with. */

@@ -22,6 +22,7 @@ interface IntakeParts {
   readonly logger: Logger;
   readonly profiles: ReadonlyMap<string, Profile>;
   readonly onCommitted: IntakeDeps["onCommitted"];
+  readonly onTaken?: IntakeDeps["onTaken"];
 }
 
 /** The way in of all configured connectors. @throws Failure LEDGER_UNAVAILABLE, or CONFIG_INVALID as of `profileOf` */

@@ -26,7 +26,7 @@ interface OpenLedgerOptions {
   readonly logger: Logger;
   /** The daemon keeps the embedded server alive; a command only joins it. */
   readonly isDaemon: boolean;
-  readonly onOrdersEnded?: PoolSettings["onOrdersEnded"];
+  readonly observer?: PoolSettings["observer"];
 }
 
 /**
@@ -58,7 +58,7 @@ export async function openLedger(config: Config, options: OpenLedgerOptions): Pr
       schema: SCHEMA,
       max: options.isDaemon ? 12 : 4,
       applicationName: "cryobridge-cli",
-      onOrdersEnded: options.onOrdersEnded,
+      observer: options.observer,
     },
     options.logger,
   );

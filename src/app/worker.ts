@@ -8,7 +8,7 @@ import { findInstanceCode } from "../ledger/migrate.ts";
 import { reportToOthers } from "../ledger/workers/service-pause.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { LONGEST_RETRY_MS } from "../service/http/answer.ts";
-import type { Context } from "./context.ts";
+import { type Context, report } from "./context.ts";
 import { deliveryTargets, runJobs } from "./jobs.ts";
 import { openQueueBackend } from "./open-ledger.ts";
 import { startRefills } from "./refills.ts";
@@ -55,9 +55,7 @@ export async function startWorker(
     {
       clock,
       logger,
-      onCall: (call) => {
-        for (const observer of context.observers) observer.serviceCalled(call);
-      },
+      onCall: (call) => report(context, (observer) => observer.serviceCalled(call)),
       others: reportToOthers(ledger.pool, logger),
     },
     options.readAgain,
@@ -79,7 +77,9 @@ export async function startWorker(
   });
   onClose(close);
   const connectorNames = config.connectors.map(({ name }) => name);
-  const queues = await openQueues(backend, connectorNames, logger);
+  const queues = await openQueues(backend, connectorNames, logger, (job) =>
+    report(context, (observer) => observer.jobFinished(job)),
+  );
   onClose(() => queues.close(config.worker.stopWithinMs));
   for (const { message, hint } of await queues.findRisks()) logger.warn({ hint }, message);
 

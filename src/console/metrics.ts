@@ -1,38 +1,52 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { OPEN_STATES, TERMINAL_STATES, type TerminalState } from "../core/order-state.ts";
+import type { AlertSubject } from "../core/alert.ts";
+import { isTerminal, OPEN_STATES, TERMINAL_STATES } from "../core/order-state.ts";
+import type { OrderStep } from "../core/order-step.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./facts.ts";
+import { addTimeMetrics, type ServiceRequest, type TimeMetrics } from "./time-metrics.ts";
 import {
+  addConditionMetrics,
+  addConnectionMetrics,
   addMllpMetrics,
   addOrphanedMetrics,
   addRefillMetrics,
   addTaskMetrics,
   addUntakenMetrics,
   addWaitingMetrics,
+  type LedgerConnections,
 } from "./work-metrics.ts";
 
 const BREAKER_STATES = ["closed", "open", "half-open"] as const;
 type BreakerState = (typeof BREAKER_STATES)[number];
 
-/** One finished call to the service. */
-export interface ServiceRequest {
-  /** Method and path template: `GET /api/subjects/{id}`. Never a path with values in it. */
-  readonly route: string;
-  /** `ok` or a failure code: a small, fixed set of words. */
-  readonly outcome: string;
-  readonly seconds: number;
+/** What prom-client collects under names that Prometheus has for counters only; it has the same by type under better names. */
+const MISNAMED = [
+  "nodejs_active_handles_total",
+  "nodejs_active_requests_total",
+  "nodejs_active_resources_total",
+];
+
+/** A metric as the program has it, whether anything was counted or not. */
+export interface MetricDefinition {
+  readonly name: string;
+  readonly help: string;
+  readonly type: "counter" | "gauge" | "histogram" | "summary";
+  readonly labels: readonly string[];
 }
 
 /** The program's metrics, in a registry of their own. Nothing in them identifies a patient or an order. */
-export interface Metrics {
+export interface Metrics extends Pick<TimeMetrics, "recordStage" | "recordIntake" | "recordJob"> {
   recordServiceRequest(request: ServiceRequest): void;
   /** State of the circuit breaker in front of the service. */
   setBreaker(state: BreakerState): void;
   /** Messages that got a verdict (`accepted`, `duplicate`, `refused`, `ignored`, `waiting`). */
   recordMessages(connector: string, verdict: string, count?: number): void;
-  /** An order came to its end by what this daemon recorded. */
-  recordOrderEnded(state: TerminalState): void;
+  /** What this daemon recorded of an order: the stage that ended, and its end. */
+  recordStep(step: Pick<OrderStep, "connector" | "stage" | "to">): void;
+  /** All metrics that there are. */
+  readonly definitions: readonly MetricDefinition[];
   /** The Prometheus text; `counts` is undefined while the ledger is out of reach. */
   render(now: {
     readonly isReady: boolean;
@@ -45,6 +59,10 @@ export interface Metrics {
     readonly orphaned?: readonly Orphaned[] | undefined;
     readonly untaken?: readonly UntakenRow[] | undefined;
     readonly listeners?: readonly ListenerRow[] | undefined;
+    /** The conditions of alerts that hold; undefined while that is not known. */
+    readonly conditions?: readonly Pick<AlertSubject, "kind">[] | undefined;
+    /** The daemon's connections to its ledger. */
+    readonly connections?: LedgerConnections | undefined;
     /** For ages, ms since the epoch. */
     readonly nowMs?: number | undefined;
   }): Promise<string>;
@@ -56,6 +74,7 @@ export function createMetrics(version: string): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
   new Gauge({
     name: "cryobridge_build_info",
     help: "Always 1; the version is a label.",
@@ -98,13 +117,6 @@ export function createMetrics(version: string): Metrics {
     labelNames: ["route", "outcome"],
     registers,
   });
-  const requestSeconds = new Histogram({
-    name: "cryobridge_service_request_seconds",
-    help: "Duration of calls to the storage service, by route.",
-    labelNames: ["route"],
-    buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-    registers,
-  });
   const breaker = new Gauge({
     name: "cryobridge_service_breaker_state",
     help: "1 for the state of the circuit breaker in front of the service, 0 for the others.",
@@ -132,12 +144,15 @@ export function createMetrics(version: string): Metrics {
     deliveries.set({ state: "pending" }, counts.deliveriesPending);
     deliveries.set({ state: "parked" }, counts.deliveriesParked);
   };
+  const setConditions = addConditionMetrics(registers);
+  const setConnections = addConnectionMetrics(registers);
   const setTasks = addTaskMetrics(registers);
   const setRefills = addRefillMetrics(registers);
   const setWaiting = addWaitingMetrics(registers);
   const setOrphaned = addOrphanedMetrics(registers);
   const setUntaken = addUntakenMetrics(registers);
   const setListeners = addMllpMetrics(registers);
+  const times = addTimeMetrics(registers);
   setBreaker("closed");
   // The first that fails is a rise, too.
   for (const state of TERMINAL_STATES) ended.inc({ state }, 0);
@@ -145,14 +160,23 @@ export function createMetrics(version: string): Metrics {
     recordServiceRequest: ({ route, outcome, seconds }) => {
       const template = withoutValues(route);
       requests.inc({ route: template, outcome });
-      requestSeconds.observe({ route: template }, seconds);
+      times.recordRequestTime({ route: template, outcome, seconds });
     },
     setBreaker,
     recordMessages: (connector, verdict, count = 1) => messages.inc({ connector, verdict }, count),
-    recordOrderEnded: (state) => ended.inc({ state }),
+    recordStep: (step) => {
+      times.recordStep(step);
+      if (step.to !== undefined && isTerminal(step.to)) ended.inc({ state: step.to });
+    },
+    recordStage: times.recordStage,
+    recordIntake: times.recordIntake,
+    recordJob: times.recordJob,
+    definitions: definitionsOf(registry),
     render: async ({ isReady, counts, nowMs = 0, ...now }) => {
       ready.set(isReady ? 1 : 0);
       setCounts(counts);
+      setConditions(now.conditions);
+      setConnections(now.connections);
       setTasks(counts);
       setRefills(now.refills, nowMs);
       setWaiting(now.waiting, nowMs);
@@ -163,6 +187,23 @@ export function createMetrics(version: string): Metrics {
     },
     contentType: registry.contentType,
   };
+}
+
+function definitionsOf(registry: Registry): MetricDefinition[] {
+  return registry
+    .getMetricsAsArray()
+    .map((metric) => {
+      // Its types leave the labels out.
+      const { name, help, labelNames = [] } = metric as typeof metric & { labelNames?: readonly string[] };
+      return { name, help, type: typeOf(metric), labels: labelNames };
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function typeOf(metric: object): MetricDefinition["type"] {
+  if (metric instanceof Counter) return "counter";
+  if (metric instanceof Gauge) return "gauge";
+  return metric instanceof Histogram ? "histogram" : "summary";
 }
 
 /** A second line of defence: numbers in a path become `{id}` and a query is cut off. */

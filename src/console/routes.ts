@@ -37,6 +37,7 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
       listeners: deps.listeners?.(),
       waiting,
       orphaned,
+      connections: deps.records?.pool,
       nowMs,
     });
     return reply.type(deps.metrics.contentType).send(text);

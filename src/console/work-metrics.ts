@@ -1,9 +1,58 @@
 import { Counter, Gauge, type Registry } from "prom-client";
+import { ALERT_KIND_NAMES, type AlertSubject } from "../core/alert.ts";
 import { type TankAge, tankName } from "../jobs/refills/tanks.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import { TASK_KINDS } from "../ledger/operator/tasks.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./facts.ts";
+
+/**
+ * Adds the gauge of what alerts are about, known whether it is reported or not; the returned function sets it, undefined while it
+ * is not known.
+ */
+export function addConditionMetrics(
+  registers: Registry[],
+): (conditions: readonly Pick<AlertSubject, "kind">[] | undefined) => void {
+  const holding = new Gauge({
+    name: "cryobridge_alert_conditions",
+    help: "Conditions of alerts that hold right now, by kind of alert; absent while the ledger is out of reach.",
+    labelNames: ["kind"],
+    registers,
+  });
+  return (conditions) => {
+    holding.reset();
+    if (conditions === undefined) return;
+    for (const kind of ALERT_KIND_NAMES) holding.set({ kind }, 0);
+    for (const { kind } of conditions) holding.inc({ kind });
+  };
+}
+
+/** How a pool's connections are used. */
+export interface LedgerConnections {
+  readonly totalCount: number;
+  readonly idleCount: number;
+  /** Callers who wait for a connection. */
+  readonly waitingCount: number;
+}
+
+/** Adds the gauge of a daemon's connections to its ledger; the returned function sets it. */
+export function addConnectionMetrics(
+  registers: Registry[],
+): (connections: LedgerConnections | undefined) => void {
+  const connections = new Gauge({
+    name: "cryobridge_ledger_connections",
+    help: "Connections of this daemon to its ledger, by state: busy or idle; waiting: callers without one.",
+    labelNames: ["state"],
+    registers,
+  });
+  return (now) => {
+    connections.reset();
+    if (now === undefined) return;
+    connections.set({ state: "busy" }, now.totalCount - now.idleCount);
+    connections.set({ state: "idle" }, now.idleCount);
+    connections.set({ state: "waiting" }, now.waitingCount);
+  };
+}
 
 /** Adds the gauges about tasks; the returned function sets them, undefined while the ledger is out of reach. */
 export function addTaskMetrics(registers: Registry[]): (counts: LedgerCounts | undefined) => void {

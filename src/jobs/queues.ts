@@ -21,6 +21,14 @@ export interface NewJob<Name extends QueueName> {
   readonly isUrgent?: boolean | undefined;
 }
 
+/** A job that ran, for metrics. */
+export interface FinishedJob {
+  readonly queue: QueueName;
+  /** A job that failed has an error that nobody expected: what is expected to fail is recorded, and the job is done. */
+  readonly outcome: "done" | "failed";
+  readonly ms: number;
+}
+
 /** A job as an operator sees it. */
 export interface JobView {
   readonly queue: QueueName;
@@ -87,18 +95,21 @@ const SCHEMA_GONE = new Set(["42P01", "42883", "3F000"]);
 const REFUSED_LOGIN = /\b(WRONGPASS|NOAUTH|NOPERM)\b/;
 /** What a job that has to stop gets to end in. */
 const AFTER_ABORT_MS = 2_000;
-const JOB_STATES = ["waiting", "active", "delayed", "prioritized", "completed", "failed"] as const;
+/** What is being worked on stands first where a list is cut. */
+const JOB_STATES = ["active", "waiting", "delayed", "prioritized", "completed", "failed"] as const;
 
 /**
  * Opens the queues, and creates or updates their tables where PostgreSQL keeps them. BullMQ has a queue `deliver-…` for each
  * of the connectors, so that no daemon is given the results of a connector that it doesn't have.
  *
+ * @param onFinished is called with each job that ran; must not throw
  * @throws Failure QUEUE_UNAVAILABLE when the server can't be reached.
  */
 export async function openQueues(
   backend: QueueBackend,
   connectors: readonly string[],
   logger: Logger,
+  onFinished: (job: FinishedJob) => void = () => {},
 ): Promise<JobQueues> {
   if (backend.kind === "postgres") await reached(migrate(backend.pool));
   const place = openPlace(backend);
@@ -180,7 +191,9 @@ export async function openQueues(
     counts: async () => {
       const countQueue = async (name: QueueName) => {
         const total: Record<string, number> = {};
-        const counted = await Promise.all([...queuesOf[name].values()].map((queue) => queue.getJobCounts()));
+        const counted = await Promise.all(
+          [...queuesOf[name].values()].map((queue) => queue.getJobCounts(...JOB_STATES)),
+        );
         for (const counts of counted)
           for (const [state, count] of Object.entries(counts)) total[state] = (total[state] ?? 0) + count;
         return total;
@@ -203,7 +216,7 @@ export async function openQueues(
           })),
         ),
       );
-      return (await inTime(Promise.all(asked))).flat();
+      return (await inTime(Promise.all(asked))).flat().slice(0, limit);
     },
     work: async (name, concurrency, run) => {
       const running = new Set<string>();
@@ -216,9 +229,12 @@ export async function openQueues(
             // a job that a full Redis threw away there may be no more than its id.
             if (running.has(jobId) || !job.name) return;
             running.add(jobId);
+            const startedAt = performance.now();
+            let outcome: FinishedJob["outcome"] = "done";
             try {
               await run(job.data as never, stopping.signal);
             } catch (error) {
+              outcome = "failed";
               if (!stopping.signal.aborted)
                 logger.error(
                   { err: error, queue: name, jobId },
@@ -226,6 +242,7 @@ export async function openQueues(
                 );
             } finally {
               running.delete(jobId);
+              onFinished({ queue: name, outcome, ms: performance.now() - startedAt });
             }
           },
           {

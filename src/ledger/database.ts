@@ -1,6 +1,6 @@
 import pg from "pg";
 import type { Logger } from "../core/logger.ts";
-import type { TerminalState } from "../core/order-state.ts";
+import type { OrderStep, SentResult } from "../core/order-step.ts";
 import { asLedgerFailure, isMissingObject } from "./database-failures.ts";
 
 /** Where the ledger's PostgreSQL is: a URL, or the parts of one (`host` may be a socket folder). */
@@ -24,14 +24,22 @@ export interface PoolSettings {
   readonly applicationName: string;
   /** How long a failed attempt to connect, or a query for what isn't there, is kept back, ms; 0 when not set. */
   readonly pauseAfterFailureMs?: number | undefined;
-  /** Is called with the states of orders that ended in a transaction of this pool, once it is committed. Must not throw. */
-  readonly onOrdersEnded?: ((states: readonly TerminalState[]) => void) | undefined;
+  /** Hears what was done to orders in transactions of this pool. */
+  readonly observer?: LedgerObserver | undefined;
 }
+
+/** Hears what was done to orders, once it is committed. Must not throw. */
+export interface LedgerObserver {
+  ordersMoved(steps: readonly OrderStep[]): void;
+  resultsSent(results: readonly SentResult[]): void;
+}
+
+const DEAF: LedgerObserver = { ordersMoved: () => {}, resultsSent: () => {} };
 
 /** What hears of a transaction once it is committed. */
 export interface Listener {
   readonly logger: Logger;
-  readonly ordersEnded: (states: readonly TerminalState[]) => void;
+  readonly observer: LedgerObserver;
 }
 
 /**
@@ -146,7 +154,7 @@ export function openPool(settings: PoolSettings, logger: Logger): pg.Pool {
     pipeline: settings.pauseAfterFailureMs === undefined,
     query_timeout: QUERY_TIMEOUT_MS,
   };
-  const listener = { logger, ordersEnded: settings.onOrdersEnded ?? (() => {}) };
+  const listener = { logger, observer: settings.observer ?? DEAF };
   const pool = new PatientPool(config, settings.pauseAfterFailureMs ?? 0, listener);
   pool.on("error", (error) => logger.warn({ err: error }, "an idle database connection broke"));
   return pool;

@@ -24,11 +24,20 @@ describe("/metrics", () => {
 
   it("counts the orders that ended since the start, from zero", async () => {
     const metrics = createMetrics("1");
-    metrics.recordOrderEnded("completed");
-    metrics.recordOrderEnded("completed");
+    const step = { connector: "lims", stage: { name: "in_progress", seconds: 70 } } as const;
+    metrics.recordStep({ ...step, to: "completed" });
+    metrics.recordStep({ ...step, to: "completed" });
+    metrics.recordStep({ ...step, to: "accepted" });
     const text = await metrics.render({ isReady: true, counts: countsOf({ completed: 40 }) });
     expect(text).toContain('cryobridge_orders_ended_total{state="completed"} 2\n');
     expect(text).toContain('cryobridge_orders_ended_total{state="failed"} 0\n');
+    expect(text).toContain('cryobridge_stage_seconds_count{connector="lims",stage="in_progress"} 3\n');
+    expect(text).toContain(
+      'cryobridge_stage_seconds_bucket{le="60",connector="lims",stage="in_progress"} 0\n',
+    );
+    expect(text).toContain(
+      'cryobridge_stage_seconds_bucket{le="300",connector="lims",stage="in_progress"} 3\n',
+    );
   });
 
   it("tells what the lab has not been told", async () => {
@@ -68,20 +77,22 @@ describe("/metrics", () => {
 
   it("counts the calls to the service by route and outcome, never by what a path holds", async () => {
     const metrics = createMetrics("1");
-    metrics.recordServiceRequest({ route: "GET /api/subjects/{id}", outcome: "ok", seconds: 0.2 });
-    metrics.recordServiceRequest({ route: "GET /api/subjects/77?code=S-1", outcome: "ok", seconds: 0.2 });
+    metrics.recordServiceRequest({ route: "GET /api/subjects/{id}", outcome: "200", seconds: 0.2 });
+    metrics.recordServiceRequest({ route: "GET /api/subjects/77?code=S-1", outcome: "200", seconds: 0.2 });
     metrics.recordServiceRequest({
       route: "GET /api/subjects/{id}",
-      outcome: "SERVICE_NO_ANSWER",
+      outcome: "timeout",
       seconds: 15,
     });
     await withConsole({ deps: { metrics } }, async ({ url }) => {
       const text = await scrape(url);
       expect(text).toContain(
-        'cryobridge_service_requests_total{route="GET /api/subjects/{id}",outcome="ok"} 2\n',
+        'cryobridge_service_requests_total{route="GET /api/subjects/{id}",outcome="200"} 2\n',
       );
-      expect(text).toContain('{route="GET /api/subjects/{id}",outcome="SERVICE_NO_ANSWER"} 1\n');
-      expect(text).toContain('cryobridge_service_request_seconds_count{route="GET /api/subjects/{id}"} 3\n');
+      expect(text).toContain('{route="GET /api/subjects/{id}",outcome="timeout"} 1\n');
+      const times = 'cryobridge_service_request_seconds_count{route="GET /api/subjects/{id}",outcome=';
+      expect(text).toContain(`${times}"2xx"} 2\n`);
+      expect(text).toContain(`${times}"none"} 1\n`);
       expect(text).not.toContain("S-1");
     });
   });

@@ -74,6 +74,16 @@ export function describeQueueContract(
         });
       }));
 
+    test("list no more jobs than were asked for, those that run first", () =>
+      withServer(async ({ open }) => {
+        const queues = await open();
+        await queues.add("submit", [job(1), job(2), job(3)]);
+        await queues.work("submit", 1, never);
+        await eventually(async () => (await queues.counts()).submit.active === 1);
+        const listed = await queues.list("submit", 2);
+        expect(listed.map(({ state }) => state)).toEqual(["active", "waiting"]);
+      }));
+
     test("run every job once and forget it, and take its id again afterwards", () =>
       withServer(async ({ open }) => {
         const queues = await open();

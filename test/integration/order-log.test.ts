@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createLogger } from "../../src/core/logger.ts";
+import type { OrderStep } from "../../src/core/order-step.ts";
 import { eventually } from "../support/eventually.ts";
 import { labCsv, omlO33 } from "../support/lab-messages.ts";
 import { withSite } from "../support/with-daemon.ts";
@@ -11,7 +12,10 @@ interface Line {
 }
 
 /** Hears nothing of what a daemon does. */
-const DEAF = { serviceCalled: () => {}, messagesCommitted: () => {} };
+const DEAF = {
+  ...{ serviceCalled: () => {}, messagesCommitted: () => {}, messagesTaken: () => {}, jobFinished: () => {} },
+  ...{ ordersMoved: () => {}, resultsSent: () => {} },
+};
 const INFO = 30;
 const WARN = 40;
 const SENT = "result sent to the lab";
@@ -29,8 +33,11 @@ describe("the log of a site", () => {
     const { logger, lines, linesOf } = createLog();
     return withSite({ logger }, async (site) => {
       const daemon = await site.start();
-      const ended: string[] = [];
-      daemon.observe({ ...DEAF, ordersEnded: (states) => void ended.push(...states) });
+      const stages: (string | undefined)[] = [];
+      const moved = (steps: readonly OrderStep[]) => {
+        for (const { stage, to } of steps) if (to !== undefined) stages.push(stage?.name, to);
+      };
+      daemon.observe({ ...DEAF, ordersMoved: moved });
       await site.drop("hl7", "a.hl7", omlO33({ number: "A-1", subject: "S-1", labels: ["V-1"] }));
       await site.waitForOrders(1, ["completed"]);
       const sent = await eventually(() => linesOf("o1").find(({ msg }) => msg === SENT));
@@ -45,8 +52,17 @@ describe("the log of a site", () => {
       const words = steps.map(({ msg }) => msg);
       expect([words[0], words.at(-1)]).toEqual(["order received", "order completed"]);
       expect(words).toContain("order submitted");
-      // The metrics count what was logged.
-      expect(ended).toEqual(["completed"]);
+      // The metrics count what was logged, each stage from where the one before it ended.
+      expect(stages.slice(0, 6)).toEqual([
+        undefined,
+        "received",
+        "received",
+        "queued",
+        "submitting",
+        "submitted",
+      ]);
+      expect(stages.at(-1)).toBe("completed");
+      for (let n = 6; n < stages.length; n += 2) expect(stages[n]).toBe(stages[n - 1]);
       for (const secret of ["S-1", "V-1"]) expect(JSON.stringify(lines)).not.toContain(secret);
     });
   });

@@ -28,6 +28,8 @@ const NEEDS = {
   pgbouncer: () => findProgram("pgbouncer") !== undefined,
   /** A browser, of Debian's package of that name. */
   chromium: () => findProgram("chromium") !== undefined,
+  /** Prometheus's own check of metrics and rules, of Debian's package prometheus. */
+  promtool: () => findProgram("promtool") !== undefined,
   /** A converter of character sets of another project, which comes with the C library. */
   iconv: () => findProgram("iconv") !== undefined,
   /** A limit for a process that runs, of Debian's package util-linux. */

@@ -37,6 +37,16 @@ export interface IntakeDeps {
   readonly repliesByConnector?: ReadonlyMap<string, ConnectionReplies> | undefined;
   /** Called after each commit, with its verdicts. */
   readonly onCommitted: (connector: string, verdicts: readonly MessageVerdict[]) => void;
+  /** Called when the messages of a frame, or some of a file, have been taken together: mapped and committed. */
+  readonly onTaken?: ((taken: TakenMessages) => void) | undefined;
+}
+
+/** Messages that came together and are in the ledger. */
+export interface TakenMessages {
+  readonly connector: string;
+  readonly verdicts: readonly MessageVerdict[];
+  /** From the moment when the connector handed them over. */
+  readonly ms: number;
 }
 
 /** Enough to share a disk's sync among many connections, few enough that nobody waits long for the others' rows. */
@@ -68,6 +78,20 @@ export function createIntake(deps: IntakeDeps): Intake {
       connectionIntake(connector, replies, mapperOf(connector), { pool, clock, noteCommit }),
     ]),
   );
+  const accept: Intake["accept"] = async (source, messages) => {
+    const { connector } = source;
+    if ("peer" in source) {
+      const acceptFromPeer = acceptFromPeerByConnector.get(connector);
+      if (!acceptFromPeer) throw new RangeError(`no connector ${connector} takes messages over connections`);
+      return acceptFromPeer(source.peer, messages);
+    }
+    const fileId = requireFileId(source.fileId);
+    const records: MessageRecord[] = [];
+    await mapInTurns(messages, toFileRecord(connector), (piece) => void records.push(...piece.records));
+    const accepted = await commitMessages(pool, { fileId, connector, records });
+    noteCommit(connector, accepted);
+    return accepted;
+  };
   return {
     openFile: async (file) => {
       const opening = await openFile(pool, file);
@@ -75,19 +99,10 @@ export function createIntake(deps: IntakeDeps): Intake {
       return opening;
     },
     accept: async (source, messages) => {
-      const { connector } = source;
-      if ("peer" in source) {
-        const acceptFromPeer = acceptFromPeerByConnector.get(connector);
-        if (!acceptFromPeer)
-          throw new RangeError(`no connector ${connector} takes messages over connections`);
-        return acceptFromPeer(source.peer, messages);
-      }
-      const fileId = requireFileId(source.fileId);
-      const records: MessageRecord[] = [];
-      await mapInTurns(messages, toFileRecord(connector), (piece) => void records.push(...piece.records));
-      const accepted = await commitMessages(pool, { fileId, connector, records });
-      noteCommit(connector, accepted);
-      return accepted;
+      const startedAt = clock.monotonic();
+      const verdicts = await accept(source, messages);
+      deps.onTaken?.({ connector: source.connector, verdicts, ms: clock.monotonic() - startedAt });
+      return verdicts;
     },
     inspect: (connector, messages) =>
       messages

@@ -1,5 +1,6 @@
 import type { Logger } from "../../core/logger.ts";
-import { isTerminal, type OrderState } from "../../core/order-state.ts";
+import type { OrderState } from "../../core/order-state.ts";
+import { isStage, type OrderName, type OrderStep } from "../../core/order-step.ts";
 import { prepared, type Queryable, reportOnceCommitted } from "../database.ts";
 import { formatId } from "../ids.ts";
 
@@ -12,7 +13,11 @@ interface NewEvent {
   readonly detail?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** $1 JSON array of {@link NewEvent}. Gives back what log lines name an order by. Indexes: the primary keys. */
+/**
+ * $1 JSON array of {@link NewEvent}. Gives back what log lines and metrics name an order by, and how long it was in the state that
+ * the entry before says; a new order has none. The entry before may be of a transaction that began later than this one. Indexes: the
+ * primary keys, order_events_order.
+ */
 const INSERT_EVENTS = `
 with noted as (
   insert into order_events (order_id, kind, to_state, detail)
@@ -21,33 +26,57 @@ with noted as (
          with ordinality as x("orderId", kind, "toState", detail, n)
    order by x.n
   returning id, order_id, kind, to_state, detail)
-select n.order_id as "orderId", n.kind, n.to_state as "toState", n.detail, o.connector, m.file_id as "fileId"
+select n.order_id as "orderId", n.kind, n.to_state as "toState", n.detail, o.connector, m.file_id as "fileId",
+       o.operation, o.facility_code as "facilityCode", former.state as "formerState",
+       greatest(0, extract(epoch from now() - former.since)::double precision) as "formerSeconds",
+       greatest(0, extract(epoch from now() - o.received_at)::double precision) as "ageSeconds"
   from noted n
   join orders o on o.id = n.order_id
   join messages m on m.id = o.message_id
+  left join lateral (
+       select case when e.to_state = 'received' and o.queued_at > e.at then 'submitting' else e.to_state end as state,
+              case when e.to_state = 'received' then greatest(e.at, o.queued_at) else e.at end as since
+         from order_events e
+        where n.to_state is not null
+          and n.kind <> 'received'
+          and e.order_id = n.order_id
+          and e.to_state is not null
+        order by e.id desc
+        limit 1) former on true
  order by n.id`;
 
 /** An entry of a timeline with what log lines name its order by. */
-interface Step {
-  readonly orderId: number;
+interface Step extends OrderName {
   readonly kind: string;
   readonly toState: OrderState | null;
   readonly detail: Readonly<Record<string, unknown>>;
-  readonly connector: string;
   readonly fileId: number | null;
+  readonly formerState: OrderState | null;
+  readonly formerSeconds: number;
+  readonly ageSeconds: number;
 }
 
 /**
- * Adds to orders' timelines, in this order. What is added in a transaction is logged, and what ended is counted, once that is
- * committed.
+ * Adds to orders' timelines, in this order. What is added in a transaction is logged and reported once that is committed.
  */
 export async function recordEvents(client: Queryable, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
   const { rows } = await prepared<Step>(client, "insert_events", INSERT_EVENTS, [JSON.stringify(events)]);
-  reportOnceCommitted(client, ({ logger, ordersEnded }) => {
+  reportOnceCommitted(client, ({ logger, observer }) => {
     logSteps(logger, rows);
-    ordersEnded(rows.flatMap(({ toState }) => (toState !== null && isTerminal(toState) ? [toState] : [])));
+    observer.ordersMoved(rows.map(toOrderStep));
   });
+}
+
+function toOrderStep({ toState, formerState, formerSeconds, detail, ...row }: Step): OrderStep {
+  const { orderId, connector, operation, facilityCode, kind, ageSeconds } = row;
+  const hasEnded = formerState !== null && formerState !== toState && isStage(formerState);
+  return {
+    ...{ orderId, connector, operation, facilityCode, kind, ageSeconds },
+    to: toState ?? undefined,
+    stage: hasEnded ? { name: formerState, seconds: formerSeconds } : undefined,
+    failureCode: typeof detail.code === "string" ? detail.code : undefined,
+  };
 }
 
 /** Logs steps of orders: what happened, to which order of which connector and file; at warn where a person is needed. */
@@ -69,6 +98,7 @@ const WORDS: Readonly<Record<string, string>> = {
   received: "order received",
   repeated: "order received again; nothing is started again",
   subject_registered: "order's subject registered at the service",
+  interrupted: "order's attempt was interrupted before it came to an end",
   again: "order not submitted; it is tried again",
   refused_for_now: "order refused for now; it is tried again",
   unanswered: "order's call got no definite answer; the service is checked for it",

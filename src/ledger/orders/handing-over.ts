@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { OrderState } from "../../core/order-state.ts";
-import { run } from "../database.ts";
+import type { OrderName } from "../../core/order-step.ts";
+import { reportOnceCommitted, run } from "../database.ts";
 import { formatId } from "../ids.ts";
 
 /** Orders handed to the submit queue together. An order that is handed over again gets another batch. */
@@ -38,7 +39,7 @@ fresh as materialized (select nextval('batches') as batch)`;
  */
 export const TAKE_WAITING = `${AS_LEADER},
 due as (
-  select o.id
+  select o.id, o.queued_at
     from orders o
    where exists (select 1 from leads)
      and o.state = 'received'
@@ -84,7 +85,11 @@ update orders o
        queued_at = now()
   from due, fresh
  where o.id = due.id
-returning o.id, o.batch`;
+returning o.id, o.batch, o.connector, o.operation, o.facility_code as "facilityCode",
+          -- One that was put back since has ended its wait once.
+          case when due.queued_at is null or due.queued_at <= o.changed_at
+               then extract(epoch from now() - o.changed_at)::double precision end as "waitedSeconds",
+          extract(epoch from now() - o.received_at)::double precision as "ageSeconds"`;
 
 /**
  * Hands over orders that are to be reconciled, one at a time in each lane: the earliest of those that may have
@@ -150,6 +155,13 @@ interface HandedOver {
   batch: number;
 }
 
+/** What is reported of an order that was handed over. */
+interface Waited extends HandedOver, Omit<OrderName, "orderId"> {
+  /** Null for one that was handed over before since its last change. */
+  readonly waitedSeconds: number | null;
+  readonly ageSeconds: number;
+}
+
 function toBatch(rows: readonly HandedOver[]): Batch | undefined {
   const [first] = rows;
   return first && { batch: first.batch, orderIds: rows.map(({ id }) => id).sort((a, b) => a - b) };
@@ -161,7 +173,16 @@ export async function takeWaiting(
   options: { readonly leader: number; readonly limit: number; readonly doesParkedBlock: boolean },
 ): Promise<Batch | undefined> {
   const { leader, limit, doesParkedBlock } = options;
-  return toBatch(await run<HandedOver>(pool, TAKE_WAITING, [leader, limit, statesThatHold(doesParkedBlock)]));
+  const rows = await run<Waited>(pool, TAKE_WAITING, [leader, limit, statesThatHold(doesParkedBlock)]);
+  reportOnceCommitted(pool, ({ observer }) =>
+    observer.ordersMoved(
+      rows.map(({ id: orderId, batch: _, waitedSeconds: seconds, ...order }) => ({
+        ...{ ...order, orderId, kind: "handed_over", to: "queued", failureCode: undefined },
+        stage: typeof seconds === "number" ? { name: "received", seconds } : undefined,
+      })),
+    ),
+  );
+  return toBatch(rows);
 }
 
 /** Hands over orders that are due to be reconciled; they stay as they are until a worker takes them. */

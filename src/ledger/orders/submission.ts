@@ -3,6 +3,7 @@ import type { OrderState } from "../../core/order-state.ts";
 import type { Surface } from "../../core/surface.ts";
 import { type Queryable, run } from "../database.ts";
 import { insertOrderOutcomes } from "./change.ts";
+import { recordEvents } from "./events.ts";
 import { type Intent, type LedgerOrder, listOrderRows, ORDER_COLUMNS } from "./row.ts";
 
 /**
@@ -56,6 +57,8 @@ update orders o
    and o.state = 'submitting'
 returning o.id, o.intent_at`;
 
+const TOO_OFTEN = "ORDER_TRIED_TOO_OFTEN";
+
 /**
  * What workers that ended left in hand, and what this one has given up; $1 fences that this one's jobs gave up, $2 interruptions
  * in a row after which a person is asked, since an order whose every
@@ -63,35 +66,27 @@ returning o.id, o.intent_at`;
  * was not answered. A new fence shuts out a worker that wakes up late. Indexes: orders_in_hand, the workers' primary key.
  */
 const RELEASE_ABANDONED = `
-with released as (
-  update orders
-     set state = case when interruptions + 1 >= $2 then 'parked' when intent is null then 'received' else state end,
-         failure_code = case when interruptions + 1 >= $2 then 'ORDER_TRIED_TOO_OFTEN' else failure_code end,
-         failure_text = case when interruptions + 1 >= $2 then $3 else failure_text end,
-         changed_at = case when interruptions + 1 >= $2 or intent is null then now() else changed_at end,
-         interruptions = interruptions + 1,
-         -- An attempt that came to its call is one; and a look that was interrupted had not been counted as any.
-         attempts = case when intent is null then greatest(attempts - 1, 0) else attempts end,
-         owner = null,
-         fence = nextval('fences'),
-         next_at = now()
-   where state = 'submitting'
-     and owner is not null
-     and (not exists (
-            select 1
-              from workers w
-             where w.id = owner
-               and w.ended_at is null)
-          or fence = any ($1)
-          or (owner = $4 and batch = any ($5)))
-  returning id, state, intent),
- noted as (
-  insert into order_events (order_id, kind, to_state, detail)
-  select id, case when state = 'parked' then 'parked' else 'interrupted' end, state,
-         case when state = 'parked' then jsonb_build_object('code', 'ORDER_TRIED_TOO_OFTEN', 'text', $3::text) else '{}' end
-    from released)
-select id, state
-  from released`;
+update orders
+   set state = case when interruptions + 1 >= $2 then 'parked' when intent is null then 'received' else state end,
+       failure_code = case when interruptions + 1 >= $2 then '${TOO_OFTEN}' else failure_code end,
+       failure_text = case when interruptions + 1 >= $2 then $3 else failure_text end,
+       changed_at = case when interruptions + 1 >= $2 or intent is null then now() else changed_at end,
+       interruptions = interruptions + 1,
+       -- An attempt that came to its call is one; and a look that was interrupted had not been counted as any.
+       attempts = case when intent is null then greatest(attempts - 1, 0) else attempts end,
+       owner = null,
+       fence = nextval('fences'),
+       next_at = now()
+ where state = 'submitting'
+   and owner is not null
+   and (not exists (
+          select 1
+            from workers w
+           where w.id = owner
+             and w.ended_at is null)
+        or fence = any ($1)
+        or (owner = $4 and batch = any ($5)))
+returning id, state`;
 
 /** An order that was interrupted so often is a person's business. */
 const MOST_INTERRUPTIONS = 20;
@@ -159,6 +154,14 @@ export async function releaseAbandoned(
   const values = [fences, MOST_INTERRUPTIONS, INTERRUPTED_TEXT, workerId, claims];
   const { rows } = await client.query<Released>(RELEASE_ABANDONED, values);
   const parked = rows.filter((row) => row.state === "parked").map((row) => row.id);
+  await recordEvents(
+    client,
+    rows.map(({ id: orderId, state }) =>
+      state === "parked"
+        ? { orderId, kind: "parked", toState: state, detail: { code: TOO_OFTEN, text: INTERRUPTED_TEXT } }
+        : { orderId, kind: "interrupted", toState: state },
+    ),
+  );
   if (parked.length > 0) await insertOrderOutcomes(client, parked);
   return rows.length;
 }

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { FailureCode } from "../../core/failures.ts";
+import type { SentResult } from "../../core/order-step.ts";
 import { inTransaction, reportOnceCommitted, run } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
@@ -73,7 +74,7 @@ select c.name
         order by d.connector, d.id
         limit 1) due`;
 
-/** The lab has these, and the timelines say so, but for answers; $1 bigint[]. Index: the primary key. */
+/** The lab has these, and the timelines say so, but for answers; $1 bigint[]. Indexes: the primary key, outcomes_delivery. */
 const DELIVERED = `
 with done as (
   update deliveries
@@ -84,7 +85,7 @@ with done as (
          failure_text = null
    where id = any ($1)
      and state = 'pending'
-  returning id, connector, file_name, order_ids, is_answer),
+  returning id, connector, file_name, order_ids, is_answer, created_at),
  noted as (
   insert into order_events (order_id, kind, detail)
   select o.id, 'result_sent', jsonb_build_object('deliveryId', 'd' || done.id, 'file', done.file_name)
@@ -92,10 +93,12 @@ with done as (
    cross join lateral unnest(done.order_ids) as o(id)
    where not done.is_answer
    order by o.id, done.id)
-select done.id, done.connector, o.id as "orderId"
+select done.id as "deliveryId", done.connector, done.order_ids as "orderIds",
+       extract(epoch from now() - coalesce(fact.at, done.created_at))::double precision as seconds,
+       extract(epoch from now() - done.created_at)::double precision as "sendingSeconds"
   from done
-  left join lateral unnest(done.order_ids) as o(id) on true
- order by o.id, done.id`;
+  left join lateral (select min(t.occurred_at) as at from outcomes t where t.delivery_id = done.id) fact on true
+ order by done.id`;
 
 /** $1 id, $2 ms until the next try, $3 code, $4 text. Index: the primary key. */
 const POSTPONE = `
@@ -145,12 +148,14 @@ export async function findProbe(pool: pg.Pool, connector: string): Promise<DueDe
 /** Records that the lab has these; the log has it for each order. */
 export async function recordDelivered(pool: pg.Pool, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
-  const sent = await run<{ id: number; connector: string; orderId: number | null }>(pool, DELIVERED, [ids]);
-  reportOnceCommitted(pool, ({ logger }) => {
-    for (const { id, connector, orderId } of sent) {
-      const order = orderId === null ? {} : { order: formatId("o", orderId) };
-      logger.info({ ...order, connector, delivery: formatId("d", id) }, "result sent to the lab");
+  const sent = await run<SentResult & pg.QueryResultRow>(pool, DELIVERED, [ids]);
+  reportOnceCommitted(pool, ({ logger, observer }) => {
+    for (const { deliveryId, connector, orderIds } of sent) {
+      const names = orderIds.length === 0 ? [{}] : orderIds.map((id) => ({ order: formatId("o", id) }));
+      const delivery = formatId("d", deliveryId);
+      for (const order of names) logger.info({ ...order, connector, delivery }, "result sent to the lab");
     }
+    observer.resultsSent(sent);
   });
 }
 

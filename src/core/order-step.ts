@@ -1,0 +1,58 @@
+import type { Operation } from "./order.ts";
+import type { OrderState } from "./order-state.ts";
+
+/**
+ * What takes time in an order's life, as metrics and traces name it: the state that it was in, but `submitting` from the
+ * moment when the order is handed over to the submit queue.
+ */
+export const STAGES = [
+  "received",
+  "submitting",
+  "submitted",
+  "accepted",
+  "in_progress",
+  "parked",
+  "failed",
+] as const satisfies readonly OrderState[];
+export type Stage = (typeof STAGES)[number];
+
+/** What metrics, traces and logs may say of an order: nothing of it is about a patient. */
+export interface OrderName {
+  /** Number of the order in its ledger: 17 of `o17`. */
+  readonly orderId: number;
+  readonly connector: string;
+  readonly operation: Operation;
+  readonly facilityCode: string;
+}
+
+/** A step of an order that is committed. */
+export interface OrderStep extends OrderName {
+  /** The kind of the timeline's entry, such as `submitted` or `parked`; `handed_over` has none. */
+  readonly kind: string;
+  /** The state that it came to; undefined when the step moved it nowhere. */
+  readonly to: OrderState | undefined;
+  /** The stage that ended with the step, and how long it took; undefined when none did. */
+  readonly stage: { readonly name: Stage; readonly seconds: number } | undefined;
+  /** Since the order was received. */
+  readonly ageSeconds: number;
+  /** Why, where something went wrong. */
+  readonly failureCode: string | undefined;
+}
+
+/** A result that the lab has, once that is committed. */
+export interface SentResult {
+  /** Number of the delivery in its ledger: 5 of `d5`. */
+  readonly deliveryId: number;
+  readonly connector: string;
+  /** The orders that it is about; none for an answer to a message without any. */
+  readonly orderIds: readonly number[];
+  /** From the first fact in it until the lab had it. */
+  readonly seconds: number;
+  /** From the moment when its bytes were made until the lab had it. */
+  readonly sendingSeconds: number;
+}
+
+/** Whether a state is one of the stages. */
+export function isStage(state: string): state is Stage {
+  return (STAGES as readonly string[]).includes(state);
+}
