@@ -7,6 +7,7 @@ import { type OpenLedger, openLedger } from "./app/open-ledger.ts";
 import { noteOrphaned } from "./app/orphaned.ts";
 import { compileProfiles } from "./app/profiles.ts";
 import { ROLES } from "./app/roles.ts";
+import { startTracing } from "./app/tracing.ts";
 import { watchEventLoop } from "./app/watch-event-loop.ts";
 import { startWorker } from "./app/worker.ts";
 import type { Config } from "./config/config.ts";
@@ -76,13 +77,18 @@ export async function startDaemon(
       },
     });
     onClose(ledger.close);
+    const tracer = await startTracing(config, {
+      ...{ pool: ledger.pool, clock, logger, onClose },
+      observe: (traces) => observers.add({ ...traces, messagesCommitted: () => {}, jobFinished: () => {} }),
+    });
     const watchdog = watchEventLoop(clock, logger);
     onClose(async () => watchdog.stop());
     const feeder: { current: Feeder | undefined } = { current: undefined };
     const membership = await join(config, options, ledger, () => feeder.current?.nudge());
     onClose(() => membership.leave());
     const context: Context = {
-      ...{ config, options, profiles, clock, logger, ledger, membership, observers, onClose },
+      ...{ config, options, profiles, clock, logger, ledger, membership },
+      ...{ observers, tracer, onClose },
     };
     const connectors = await createConnectors(context, () => {
       feeder.current?.nudge();

@@ -18,6 +18,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   operator: ["core", "formats", "ledger", "jobs"],
   console: ["core", "formats", "ledger", "jobs", "operator"],
   simulator: ["core"],
+  tracing: ["core"],
 };
 
 /** Packages that only one folder may know. */
@@ -79,6 +80,16 @@ test("each of the packages with an owner is used by its owner alone", () => {
       !isType && target in OWNERS && !OWNERS[target]?.includes(folder) && folder !== "cli",
   );
   expect(wrong.map(({ file, target }) => `${file} imports ${target}`)).toEqual([]);
+});
+
+test("OpenTelemetry is known to tracing alone, which loads it only once it is asked for", () => {
+  const files = readdirSync(SOURCE, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".ts"),
+  );
+  const users = files.filter((file) => readFileSync(join(SOURCE, file), "utf8").includes("@opentelemetry/"));
+  expect(users.sort()).toEqual(["tracing/exporting.ts", "tracing/tracing.ts"]);
+  const loaded = imports.filter(({ target, isType }) => target.startsWith("@opentelemetry/") && !isType);
+  expect(loaded).toEqual([]);
 });
 
 test("only the command line ends the process, and only the configuration reads its environment", () => {

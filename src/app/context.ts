@@ -3,6 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Failure } from "../core/failures.ts";
 import type { MessageVerdict } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
+import type { OrderTracer } from "../core/order-trace.ts";
 import type { TakenMessages } from "../jobs/intake/intake.ts";
 import type { FinishedJob } from "../jobs/queues.ts";
 import type { LedgerObserver } from "../ledger/database.ts";
@@ -43,7 +44,7 @@ export function report(
     try {
       to(observer);
     } catch (error) {
-      logger.error({ err: error }, "an observer failed; metrics may lack something");
+      logger.error({ err: error }, "an observer failed; metrics or traces may lack something");
     }
   }
 }
@@ -58,6 +59,7 @@ export interface Context {
   readonly ledger: OpenLedger;
   readonly membership: Membership;
   readonly observers: ReadonlySet<DaemonObserver>;
+  readonly tracer: OrderTracer;
   /** Later parts are closed first. */
   readonly onClose: (close: () => Promise<unknown>) => void;
 }

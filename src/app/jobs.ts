@@ -3,6 +3,7 @@ import { type Config, type ConnectorConfig, wayOfFacility } from "../config/conf
 import type { Connector } from "../connectors/connector.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
+import type { OrderTracer } from "../core/order-trace.ts";
 import type { Backoff } from "../jobs/backoff.ts";
 import { composeMessages, composeTables } from "../jobs/deliver/compose.ts";
 import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "../jobs/deliver/deliver.ts";
@@ -41,6 +42,7 @@ interface JobsContext {
   readonly logger: Logger;
   readonly pool: pg.Pool;
   readonly membership: Membership;
+  readonly tracer: OrderTracer;
   /** Later parts are closed first. */
   readonly onClose: (close: () => Promise<unknown>) => void;
 }
@@ -65,6 +67,7 @@ export async function runJobs(context: JobsContext, parts: JobParts): Promise<vo
   const common = { pool, service, clock, logger, random: Math.random };
   const submit: SubmitDeps = {
     ...common,
+    tracer: context.tracer,
     writer: openOrderWriter(pool, parts.epoch),
     worker: membership,
     abandoned,

@@ -40,6 +40,8 @@ export interface Config<P = unknown> {
   readonly queue: QueueConfig;
   readonly console: FileConfig["console"];
   readonly alerts: AlertsConfig;
+  /** Undefined when no traces are made. */
+  readonly tracing?: FileConfig["tracing"];
   readonly retention: { readonly messagesMs: number; readonly ordersMs: number };
   readonly worker: { readonly name?: string | undefined; readonly stopWithinMs: number };
   readonly lanes: FileConfig["lanes"];
@@ -190,6 +192,7 @@ export function toConfig<P>(
     mapping: given.mapping,
     guards: given.guards,
     log: given.log,
+    tracing: given.tracing,
     warnings,
   };
 }

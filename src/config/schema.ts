@@ -4,6 +4,7 @@ import { address, connectorsSchema } from "./connector-schema.ts";
 import { facilitiesSchema, refillsSchema } from "./facility-schema.ts";
 import { duration, filePath, host, httpUrl, port, secret, secretUrl } from "./scalars.ts";
 import { serviceSchema } from "./service-schema.ts";
+import { tracingSchema } from "./tracing-schema.ts";
 
 const POSTGRES = ["postgres:", "postgresql:"] as const;
 const REDIS = ["redis:", "rediss:"] as const;
@@ -110,6 +111,9 @@ export const fileSchema = z.strictObject({
     .describe("Where the job queues are kept."),
   console: consoleSection.prefault({}).describe("The console: health, metrics and status over HTTP."),
   alerts: alertsSchema.prefault({}).describe("Who is told when something is wrong, and when."),
+  tracing: tracingSchema
+    .optional()
+    .describe("Traces of orders for OpenTelemetry; none are made when not set."),
   retention: z
     .strictObject({
       messages: duration("How long raw messages are kept after their orders ended.", { min: "1d" }).prefault(

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
+import { noTracer } from "../../src/core/order-trace.ts";
 import type { Phi } from "../../src/core/phi.ts";
 import type { SubmitDeps } from "../../src/jobs/submit/deps.ts";
 import { submitBatch } from "../../src/jobs/submit/submit.ts";
@@ -48,6 +49,7 @@ test("an order is not sent when another subject's order for its label overtook i
       service: service as ServiceClient,
       clock: systemClock,
       logger: silent,
+      tracer: noTracer,
       random: () => 0.5,
       worker: { id: ME, isSure: true },
       abandoned: { fences: new Set(), claims: new Set() },

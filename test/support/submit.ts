@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { systemClock } from "../../src/core/clock.ts";
+import { noTracer } from "../../src/core/order-trace.ts";
 import type { SubmitDeps, SubmitSettings } from "../../src/jobs/submit/deps.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
@@ -30,6 +31,7 @@ export function submitDeps(pool: pg.Pool, found: ReconcileFindings): SubmitDeps 
     service: service as ServiceClient,
     clock: systemClock,
     logger: silent,
+    tracer: noTracer,
     random: () => 0,
     worker: { id: ME, isSure: true },
     requireNewestKnown: async () => undefined,

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { OrderTracer } from "../../core/order-trace.ts";
 import type { FacilityWay } from "../../core/surface.ts";
 import type { OrderWriter } from "../../ledger/order-writer.ts";
 import type { Membership } from "../../ledger/workers/membership.ts";
@@ -41,6 +42,7 @@ export interface SubmitDeps {
   readonly service: ServiceClient;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly tracer: OrderTracer;
   /** Uniform in [0, 1). */
   readonly random: () => number;
   /** This worker, as the owner of orders in hand. */

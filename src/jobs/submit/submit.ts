@@ -46,11 +46,15 @@ export async function submitBatch(batch: number, deps: SubmitDeps, signal: Abort
  * the ledger says that a call may have left, and the service is searched before anything is sent again.
  */
 async function submitOrder(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
+  const { order } = step;
+  const { id: orderId, connector, operation, facilityCode, attempts: attempt } = order;
+  const name = { orderId, connector, operation, facilityCode, attempt };
   try {
-    if (step.order.intent === undefined) await submitFresh(step, deps, signal);
-    else await reconcileOrder(step.order, deps, signal);
+    if (order.intent === undefined)
+      await deps.tracer.during("submit", name, () => submitFresh(step, deps, signal));
+    else await deps.tracer.during("reconcile", name, () => reconcileOrder(order, deps, signal));
   } catch (error) {
-    await recordSubmitFailure(step.order, error, deps);
+    await recordSubmitFailure(order, error, deps);
   }
 }
 

@@ -1,0 +1,41 @@
+import { hostname } from "node:os";
+import type pg from "pg";
+import type { Config } from "../config/config.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
+import { noTracer, type OrderTracer } from "../core/order-trace.ts";
+import { VERSION } from "../core/version.ts";
+import { findInstanceCode } from "../ledger/migrate.ts";
+import { openTracing, type Tracing } from "../tracing/tracing.ts";
+
+interface TracingParts {
+  readonly pool: pg.Pool;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Has it hear what the daemon does. */
+  readonly observe: (traces: Tracing) => void;
+  /** Later parts are closed first. */
+  readonly onClose: (close: () => Promise<unknown>) => void;
+}
+
+/** What is left may take this long to be sent at the end, ms; never longer than the daemon may take to stop. */
+const SEND_REST_WITHIN_MS = 3_000;
+
+/** Makes traces of what a daemon does, where the configuration wants them. */
+export async function startTracing(
+  { tracing, worker }: Config,
+  { pool, clock, logger, observe, onClose }: TracingParts,
+): Promise<OrderTracer> {
+  if (!tracing) return noTracer;
+  const headers = Object.entries(tracing.headers).map(([name, value]) => [name, value.reveal()]);
+  const traces = await openTracing(
+    { ...tracing, headers: Object.fromEntries(headers) },
+    {
+      ...{ clock, logger, version: VERSION, workerName: worker.name ?? hostname() },
+      instanceCode: await findInstanceCode(pool),
+    },
+  );
+  observe(traces);
+  onClose(() => traces.close(Math.min(SEND_REST_WITHIN_MS, worker.stopWithinMs)));
+  return traces;
+}

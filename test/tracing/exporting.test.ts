@@ -1,0 +1,32 @@
+import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
+import { expect, test } from "vitest";
+import { createLogger } from "../../src/core/logger.ts";
+import { CountingExporter, MOST_WAITING } from "../../src/tracing/exporting.ts";
+
+const BATCH = 512;
+
+test("a queue that stays full costs one line in the log, and another once it is half empty", () => {
+  const lines: { readonly msg: string; readonly dropped?: number }[] = [];
+  const stream = { write: (text: string) => void lines.push(JSON.parse(text)) };
+  const taking: SpanExporter = {
+    export: (_spans, done) => done({ code: 0 }),
+    shutdown: async () => {},
+  };
+  const logger = createLogger({ level: "info", pretty: false }, undefined, stream);
+  const exporter = new CountingExporter(taking, logger);
+  const send = () => exporter.export(Array<ReadableSpan>(BATCH), () => {});
+  const comeIn = (count: number) => {
+    for (let each = 0; each < count; each += 1) exporter.takeOne();
+  };
+  comeIn(MOST_WAITING + 1);
+  for (let round = 0; round < 3; round += 1) {
+    send();
+    comeIn(BATCH + 1);
+  }
+  expect(lines.map(({ msg }) => msg)).toEqual([expect.stringContaining("takes no traces")]);
+  for (let left = MOST_WAITING; left > MOST_WAITING / 2; left -= BATCH) {
+    expect(lines).toHaveLength(1);
+    send();
+  }
+  expect(lines[1]).toMatchObject({ msg: "the collector takes traces again", dropped: 4 });
+});
