@@ -36,15 +36,29 @@ export function riskFindings(value: unknown, isFromEnvironment: (path: Path) => 
 }
 
 function clearTextFindings(value: unknown, isFromEnvironment: (path: Path) => boolean): Finding[] {
-  const withPassword = URLS_WITH_SECRETS.filter((path) => (urlAt(value, path)?.password ?? "") !== "");
+  const places = alertPlacesOf(value);
+  const urls = [...URLS_WITH_SECRETS, ...places.map((place): Path => [...place, "url"])];
+  const withPassword = urls.filter((path) => (urlAt(value, path)?.password ?? "") !== "");
   const users = Object.keys(valueAt(value, ["console", "users"]) ?? {});
   const tokens = users.map((name): Path => ["console", "users", name, "token"]);
-  return [...SECRETS, ...tokens, ...withPassword]
+  const ofPlaces = places.flatMap((place): Path[] => [
+    [...place, "password"],
+    [...place, "secret"],
+  ]);
+  const headers = Object.keys(valueAt(value, ["tracing", "headers"]) ?? {});
+  const ofTracing = headers.map((name): Path => ["tracing", "headers", name]);
+  return [...SECRETS, ...tokens, ...ofPlaces, ...ofTracing, ...withPassword]
     .filter((path) => typeof valueAt(value, path) === "string" && !isFromEnvironment(path))
     .map((path) => ({
       path,
       message: `a credential stands here in clear text; write it as \${NAME} and set NAME, or NAME_FILE, in the environment`,
     }));
+}
+
+/** Where the places stand that alerts are sent to. */
+function alertPlacesOf(value: unknown): Path[] {
+  const places = valueAt(value, ["alerts", "to"]);
+  return Array.isArray(places) ? places.map((_, index) => ["alerts", "to", index]) : [];
 }
 
 /** Every path of the specification begins with /api, so a base address that ends so is most likely one part too long. */
@@ -81,7 +95,32 @@ function plainLinkFindings(value: unknown): Finding[] {
       message: "the link to the database is not encrypted; add ?sslmode=verify-full",
     });
   }
-  return findings;
+  const headers = Object.keys(valueAt(value, ["tracing", "headers"]) ?? {});
+  if (headers.length > 0 && isPlainHttp(value, ["tracing", "endpoint"])) {
+    findings.push({
+      path: ["tracing", "endpoint"],
+      message: "the headers go to the collector without encryption; https:// has it",
+    });
+  }
+  return [...findings, ...alertPlacesOf(value).flatMap((place) => plainPlaceFindings(value, place))];
+}
+
+function plainPlaceFindings(value: unknown, place: Path): Finding[] {
+  if (isPlainHttp(value, [...place, "url"]))
+    return [
+      { path: [...place, "url"], message: "alerts go to the webhook without encryption; https:// has it" },
+    ];
+  const [host, tls, password] = ["host", "tls", "password"].map((key) => valueAt(value, [...place, key]));
+  const isPlain = tls === "none" && password !== undefined && typeof host === "string";
+  if (!isPlain || isLoopbackHost(host)) return [];
+  const message = "the password goes to the mail server without encryption; starttls and tls have it";
+  return [{ path: [...place, "tls"], message }];
+}
+
+/** Whether an address leads to another machine over http://. */
+function isPlainHttp(value: unknown, path: Path): boolean {
+  const url = urlAt(value, path);
+  return url?.protocol === "http:" && !isLoopbackHost(url.hostname);
 }
 
 /** Messages and their patients cross the network in clear, and anybody there may send orders. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ConfigFolder, MINIMAL } from "./config-file.ts";
+import { ConfigFolder, ENV, MINIMAL } from "./config-file.ts";
 
 describe("exposure", () => {
   it("to the network needs a token for the console", () => {
@@ -71,5 +71,43 @@ describe("exposure", () => {
     const text = `${MINIMAL}database: { url: "postgres://db.example.org/x" }`;
     expect(folder.load(text).warnings.map(({ path: at }) => at)).toEqual(["database.url"]);
     expect(folder.load(text.replace('/x"', '/x?sslmode=verify-full"')).warnings).toEqual([]);
+  });
+
+  const ALERTS = `${MINIMAL}alerts:
+  to:
+    - { type: email, host: mail.example.org, from: a@example.org, to: [b@example.org], user: u, password: pw }
+    - { type: webhook, url: "https://me:pw@alerts.example.org", secret: "invented-key-of-the-hook" }
+tracing: { endpoint: "https://collector.example.org/v1/traces", headers: { authorization: Bearer x } }
+`;
+
+  it("of the credentials of alerts and traces in the file is warned of", () => {
+    using folder = new ConfigFolder();
+    const warnings = (text: string, env = {}) =>
+      folder.load(text, { ...ENV, ...env }).warnings.map(({ path: at }) => at);
+    expect(warnings(ALERTS)).toEqual([
+      "alerts.to[0].password",
+      "alerts.to[1].secret",
+      "tracing.headers.authorization",
+      "alerts.to[1].url",
+    ]);
+    const hidden = ALERTS.replace("password: pw", `password: "\${X}"`)
+      .replace('"invented-key-of-the-hook"', `"\${X}"`)
+      .replace("me:pw@", `me:\${X}@`)
+      .replace("Bearer x", `"Bearer \${X}"`);
+    expect(warnings(hidden, { X: "a-secret-of-sixteen" })).toEqual([]);
+  });
+
+  it("of alerts and traces, with what they present, on an unencrypted way to another machine is warned of", () => {
+    using folder = new ConfigFolder();
+    const plain = ALERTS.replace("user: u", "tls: none, user: u")
+      .replace("https://me:pw@", "http://")
+      .replace("https://collector", "http://collector");
+    const warnings = (text: string) =>
+      folder
+        .load(text)
+        .warnings.filter(({ message }) => message.includes("without encryption"))
+        .map(({ path: at }) => at);
+    expect(warnings(plain)).toEqual(["tracing.endpoint", "alerts.to[0].tls", "alerts.to[1].url"]);
+    expect(warnings(plain.replace(/(mail|alerts|collector)\.example\.org/g, "127.0.0.1"))).toEqual([]);
   });
 });
