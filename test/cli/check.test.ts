@@ -40,7 +40,9 @@ describe("check --offline", () => {
       expect(stdout).toContain("✓ configuration: ");
       expect(stdout).toContain("✓ profile builtin/hl7-orders: for HL7");
       expect(stdout).toContain("✓ profile builtin/csv-orders: for CSV");
-      expect(stdout).toMatch(/✓ connector lims, .*does not exist yet/);
+      expect(stdout).toMatch(
+        /✓ connector lims, folders in, work, archive, error, out of .*hl7: will be made at the start\n/,
+      );
       expect(stdout).toContain("is made by the first start");
       expect(stdout).toContain("All is well.");
       expect(stdout).not.toContain("database:");

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { access, chmod, lstat, mkdir, open } from "node:fs/promises";
 import { userInfo } from "node:os";
-import { dirname, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { Failure } from "../../core/failures.ts";
 import type { CheckLine } from "../connector.ts";
 import { errnoOf } from "./file-ops.ts";
@@ -40,23 +40,30 @@ export async function prepareFolders(directories: DropDirectories, mode: number)
   return states[0]?.device ?? 0n;
 }
 
-/** One line a folder for `cryobridge check`; changes nothing. */
+/** Lines for `cryobridge check`: one for each folder that is worth a look, and one for those that are well alike; changes nothing. */
 export async function checkFolders(directories: DropDirectories): Promise<CheckLine[]> {
   const states = await lookAtFolders(directories);
-  return Promise.all(
-    states.map(async (state) => {
-      const subject = `folder ${state.path} (${state.key})`;
-      if (state.problem) return { subject, isOk: false, detail: state.problem };
-      if (state.device !== undefined) return { subject, ...(await judgeRights(state)) };
-      return (await mayBeMade(state.path))
-        ? { subject, isOk: true, detail: "does not exist yet; it will be made at the start" }
-        : {
-            subject,
-            isOk: false,
-            detail: "does not exist and may not be made here: make it, or correct the path",
-          };
-    }),
+  const judged = await Promise.all(states.map(async (state) => ({ state, ...(await judge(state)) })));
+  const alike = Map.groupBy(judged, ({ state: { key, path }, isOk, isWarning, detail }) =>
+    isOk && !isWarning && basename(path) === key ? `${dirname(path)} ${detail}` : key,
   );
+  return [...alike.values()].flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    const { state, ...line } = first;
+    const keys = [first, ...others].map(({ state: { key } }) => key);
+    const subject =
+      others.length === 0
+        ? `folder ${state.path} (${state.key})`
+        : `folders ${keys.join(", ")} of ${dirname(state.path)}`;
+    return [{ subject, ...line }];
+  });
+}
+
+async function judge(state: FolderState): Promise<Omit<CheckLine, "subject">> {
+  if (state.problem) return { isOk: false, detail: state.problem };
+  if (state.device !== undefined) return judgeRights(state);
+  if (await mayBeMade(state.path)) return { isOk: true, detail: "will be made at the start" };
+  return { isOk: false, detail: "does not exist and may not be made here: make it, or correct the path" };
 }
 
 async function judgeRights({ key, path }: FolderState): Promise<Omit<CheckLine, "subject">> {
@@ -66,7 +73,7 @@ async function judgeRights({ key, path }: FolderState): Promise<Omit<CheckLine, 
   const isForOthers = key === "out" || key === "error" || key === "archive";
   const lockedOut = isForOthers ? await groupLockedOut(path) : undefined;
   return lockedOut === undefined
-    ? { isOk: true, detail: "exists and can be written" }
+    ? { isOk: true, detail: "can be written" }
     : { isOk: true, isWarning: true, detail: lockedOut };
 }
 
