@@ -1,11 +1,13 @@
 import { hostname } from "node:os";
 import type pg from "pg";
-import { createConnector, keepTakenBack, profileOf, watchArchive } from "./app/connectors.ts";
+import { Configuration } from "./app/configuration.ts";
+import { connectorOf, createConnector, keepTakenBack, watchArchive } from "./app/connectors.ts";
 import { type Context, type DaemonObserver, type DaemonOptions, report } from "./app/context.ts";
-import { openIntake, releaseAtStart } from "./app/intake.ts";
+import { openIntake, releaseKnown, releaseLate } from "./app/intake.ts";
 import { type OpenLedger, openLedger } from "./app/open-ledger.ts";
 import { noteOrphaned } from "./app/orphaned.ts";
 import { compileProfiles } from "./app/profiles.ts";
+import { openReload, type Reload } from "./app/reload.ts";
 import { ROLES } from "./app/roles.ts";
 import { startTracing } from "./app/tracing.ts";
 import { watchEventLoop } from "./app/watch-event-loop.ts";
@@ -19,12 +21,14 @@ import type { Feeder } from "./jobs/feeder.ts";
 import type { IntakeDeps } from "./jobs/intake/intake.ts";
 import type { JobQueues } from "./jobs/queues.ts";
 import { acquireDaemonLock } from "./ledger/embedded/lock.ts";
-import { joinWorkers, type Membership } from "./ledger/workers/membership.ts";
+import { joinWorkers, type Membership, type MembershipDeps } from "./ledger/workers/membership.ts";
 import type { ProfileDefinition } from "./mapping/profile/schema.ts";
 import type { ServiceClient } from "./service/client.ts";
 
 /** A running daemon. */
 export interface Daemon {
+  /** What it works by; its parts that a reload takes over change in place. */
+  readonly configuration: Configuration;
   readonly config: Config<ProfileDefinition>;
   readonly pool: pg.Pool;
   readonly queues: JobQueues | undefined;
@@ -40,6 +44,8 @@ export interface Daemon {
   troubles(): Trouble[];
   /** Whether this daemon does now what one does for all. */
   isLeader(): boolean;
+  /** Takes over a configuration that was changed; see {@link Reload.reload}. Does nothing where it can't be read again. */
+  reload(): Promise<void>;
   /** Stops in the order in which work flows, and waits for what is in hand. */
   stop(): Promise<void>;
 }
@@ -50,10 +56,7 @@ export interface Daemon {
  *
  * @throws Failure with what is in the way; everything that was started is stopped again.
  */
-export async function startDaemon(
-  config: Config<ProfileDefinition>,
-  options: DaemonOptions,
-): Promise<Daemon> {
+export async function startDaemon(given: Config<ProfileDefinition>, options: DaemonOptions): Promise<Daemon> {
   const { logger } = options;
   const clock = options.clock ?? systemClock;
   const closers: (() => Promise<unknown>)[] = [];
@@ -66,7 +69,8 @@ export async function startDaemon(
     }
   };
   try {
-    const profiles = await compileProfiles(config);
+    const configuration = new Configuration({ config: given, profiles: await compileProfiles(given) });
+    const { config } = configuration;
     for (const role of options.roles) onClose(await acquireDaemonLock(config.dataDir, clock, role));
     const observers = new Set<DaemonObserver>();
     const ledger = await openLedger(config, {
@@ -84,10 +88,20 @@ export async function startDaemon(
     const watchdog = watchEventLoop(clock, logger);
     onClose(async () => watchdog.stop());
     const feeder: { current: Feeder | undefined } = { current: undefined };
-    const membership = await join(config, options, ledger, () => feeder.current?.nudge());
+    const reloading: { current: Reload | undefined; asked: number | undefined } = {
+      current: undefined,
+      asked: undefined,
+    };
+    const membership = await join(config, options, ledger, {
+      onWake: () => feeder.current?.nudge(),
+      onReload: (request) => {
+        reloading.asked = request;
+        void reloading.current?.reload(request);
+      },
+    });
     onClose(() => membership.leave());
     const context: Context = {
-      ...{ config, options, profiles, clock, logger, ledger, membership },
+      ...{ configuration, config, options, clock, logger, ledger, membership },
       ...{ observers, tracer, onClose },
     };
     const connectors = await createConnectors(context, () => {
@@ -98,10 +112,14 @@ export async function startDaemon(
     const worker = options.roles.has("worker") ? await startWorker(context, connectors) : undefined;
     feeder.current = worker?.feeder;
     if (options.roles.has("intake")) {
-      await releaseAtStart(ledger.pool, config, profiles, logger);
+      await releaseKnown(ledger.pool, configuration, logger);
       await startConnectors(connectors, onClose);
     }
+    reloading.current = startReload(context);
+    // Somebody may have asked while it still started.
+    if (reloading.asked !== undefined) void reloading.current?.reload(reloading.asked);
     return {
+      configuration,
       config,
       pool: ledger.pool,
       queues: worker?.queues,
@@ -123,6 +141,7 @@ export async function startDaemon(
         ...(worker?.troubles() ?? []),
       ],
       isLeader: () => worker !== undefined && membership.isLeader,
+      reload: async () => reloading.current?.reload(),
       stop,
     };
   } catch (error) {
@@ -136,7 +155,7 @@ function join(
   config: Config,
   { roles, clock = systemClock, logger, onDrain }: DaemonOptions,
   { connection, pool }: OpenLedger,
-  onWake: () => void,
+  hooks: Pick<MembershipDeps, "onWake" | "onReload">,
 ): Promise<Membership> {
   const host = hostname();
   const self = {
@@ -145,7 +164,7 @@ function join(
     connectors: config.connectors.map(({ name }) => name),
   };
   return joinWorkers({
-    ...{ connection, pool, self, clock, logger, onWake },
+    ...{ connection, pool, self, clock, logger, ...hooks },
     onDrain: () => {
       logger.info("a person asked this worker to stop");
       onDrain?.();
@@ -154,7 +173,7 @@ function join(
 }
 
 async function createConnectors(
-  { config, profiles, clock, logger, ledger, observers }: Context,
+  { configuration, clock, logger, ledger, observers }: Context,
   nudge: () => void,
 ): Promise<readonly Connector[]> {
   const onCommitted: IntakeDeps["onCommitted"] = (connector, verdicts) => {
@@ -163,15 +182,42 @@ async function createConnectors(
   };
   const onTaken: IntakeDeps["onTaken"] = (taken) =>
     report({ observers, logger }, (observer) => observer.messagesTaken(taken));
-  const intake = await openIntake(config, {
-    ...{ pool: ledger.pool, clock, logger, profiles },
-    ...{ onCommitted, onTaken },
+  const onStale = () => void releaseLate(ledger.pool, configuration, logger);
+  const intake = await openIntake(configuration, {
+    pool: ledger.pool,
+    clock,
+    logger,
+    onCommitted,
+    onTaken,
+    onStale,
   });
   const takenBack = keepTakenBack(ledger.pool, logger);
   const deps = { intake, archiveWatch: watchArchive(ledger.pool), clock, logger, takenBack };
-  return config.connectors.map((connector) =>
-    createConnector(connector, profileOf(connector, profiles), deps),
+  return configuration.config.connectors.map(({ name }) =>
+    createConnector(connectorOf(configuration, name), deps),
   );
+}
+
+/** Takes over changes of the configuration for this daemon; undefined where it can't be read again. */
+function startReload({
+  configuration,
+  options,
+  clock,
+  logger,
+  ledger,
+  membership,
+  onClose,
+}: Context): Reload | undefined {
+  const { readAgain, roles } = options;
+  if (!readAgain) return undefined;
+  const reload = openReload({
+    ...{ configuration, read: readAgain, pool: ledger.pool, worker: membership, clock, logger },
+    onTakenOver: async () => {
+      if (roles.has("intake")) await releaseLate(ledger.pool, configuration, logger);
+    },
+  });
+  onClose(() => reload.stop());
+  return reload;
 }
 
 async function startConnectors(connectors: readonly Connector[], onClose: Context["onClose"]): Promise<void> {

@@ -2,17 +2,18 @@ import type pg from "pg";
 import type { Config, ConnectorConfig } from "../config/config.ts";
 import type { MllpConnectorConfig, TlsFiles } from "../config/connector-schema.ts";
 import type { Connector } from "../connectors/connector.ts";
-import { createCsvDrop, csvFileFormat } from "../connectors/csv-drop/csv-drop.ts";
+import { csvFileFormat } from "../connectors/csv-drop/csv-drop.ts";
+import { DropFolder } from "../connectors/drop-folder/drop-folder.ts";
 import { systemFileOps } from "../connectors/drop-folder/file-ops.ts";
 import { makeFolder, resultModeOf } from "../connectors/drop-folder/layout.ts";
 import { deliverFile, removeStaleTemporaries } from "../connectors/drop-folder/outbox.ts";
 import type { FileFormat } from "../connectors/drop-folder/settings.ts";
-import { createHl7Drop, hl7FileFormat } from "../connectors/hl7-drop/hl7-drop.ts";
+import { hl7FileFormat } from "../connectors/hl7-drop/hl7-drop.ts";
 import { createMllp, type MllpSettings } from "../connectors/mllp/mllp.ts";
 import type { ArchiveWatch } from "../core/archive-watch.ts";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
-import { MOST_PEM_BYTES, readGivenFile } from "../core/given-file.ts";
+import { readPem } from "../core/given-file.ts";
 import type { Intake } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import { findEncoding } from "../formats/encoding.ts";
@@ -22,6 +23,7 @@ import { noteTakenBack } from "../ledger/results/tasks.ts";
 import { createMapper, type Mapper } from "../mapping/inbound/mapper.ts";
 import { type CsvProfile, type Hl7Profile, isReported, type Profile } from "../mapping/profile/profile.ts";
 import { ANSWERS } from "../mapping/profile/results-schema.ts";
+import type { Configuration } from "./configuration.ts";
 
 interface ConnectorDeps {
   readonly intake: Intake;
@@ -92,36 +94,70 @@ export function createMappers(
   );
 }
 
-/** A connector as its configuration describes it. */
-export function createConnector(
-  connector: ConnectorConfig,
-  profile: Profile,
-  deps: ConnectorDeps,
-): Connector {
-  if (connector.type === "mllp") return createMllpConnector(connector, profile, deps);
-  const settings = { ...connector, resultMarker: profile.results.marker };
-  if (profile.format === "hl7")
-    return createHl7Drop({ ...settings, charset: charsetOf(connector, profile) }, deps);
-  return createCsvDrop({ ...settings, reading: readingOf(connector, profile) }, deps);
+/** What of a connector may change while it runs: its settings `profile` and `encoding`, and what the profile says. */
+type Live = () => { readonly connector: ConnectorConfig; readonly profile: Profile };
+
+/** The settings of a connector as they are at any moment. @throws Failure CONFIG_INVALID as {@link profileOf}, when it is taken over too */
+export function connectorOf(configuration: Configuration, name: string): Live {
+  return configuration.derive(({ config, profiles }) => {
+    const connector = config.connectors.find((each) => each.name === name);
+    if (!connector) throw new RangeError(`no connector ${name}`);
+    return { connector, profile: profileOf(connector, profiles) };
+  });
+}
+
+/** A connector as its configuration describes it. @throws Failure CONFIG_INVALID, as {@link createMllpConnector} */
+export function createConnector(live: Live, deps: ConnectorDeps): Connector {
+  const { connector } = live();
+  if (connector.type === "mllp") return createMllpConnector(connector, live, deps);
+  const settings = {
+    ...connector,
+    get resultMarker() {
+      return live().profile.results.marker;
+    },
+  };
+  return new DropFolder(liveFormat(live), settings, deps);
+}
+
+/** How files are read, by the settings of the moment at which each begins. */
+function liveFormat(live: Live): FileFormat {
+  const now = () => {
+    const { connector, profile } = live();
+    return fileFormatOf(connector, profile);
+  };
+  const { type, maxBytes } = now();
+  return {
+    ...{ type, maxBytes },
+    get isWholeFile() {
+      return now().isWholeFile;
+    },
+    get dialect() {
+      return now().dialect;
+    },
+    examine: (file) => now().examine(file),
+    check: () => now().check(),
+  };
 }
 
 /** @throws Failure CONFIG_INVALID for a certificate that can't be read or an address that is none. */
-function createMllpConnector(config: MllpConnectorConfig, profile: Profile, deps: ConnectorDeps): Connector {
+function createMllpConnector(config: MllpConnectorConfig, live: Live, deps: ConnectorDeps): Connector {
   const { name, listen } = config;
-  const charset = charsetOf(config, profile.format === "hl7" ? profile : { encoding: undefined });
   try {
     const settings: MllpSettings = {
       name,
       listen: {
         ...listen,
-        charset,
+        get charset() {
+          const { connector, profile } = live();
+          return charsetOf(connector, profile.format === "hl7" ? profile : { encoding: undefined });
+        },
         tls: listen.tls && {
-          ...readPem(name, listen.tls),
+          ...readTls(name, listen.tls),
           requestCert: listen.tls.requestCert,
           allowSubjects: listen.tls.allowSubjects,
         },
       },
-      results: resultsOf(config, profile.results.marker, deps.clock),
+      results: resultsOf(config, () => live().profile.results.marker, deps.clock),
     };
     const { takenBack } = deps;
     const onTakenBack = takenBack && ((file: string, answer: string) => takenBack(name, file, answer));
@@ -134,7 +170,7 @@ function createMllpConnector(config: MllpConnectorConfig, profile: Profile, deps
 
 function resultsOf(
   { name, results }: MllpConnectorConfig,
-  marker: string | undefined,
+  marker: () => string | undefined,
   clock: Clock,
 ): MllpSettings["results"] {
   if ("directory" in results) {
@@ -148,7 +184,7 @@ function resultsOf(
         deliverFile(file, {
           folder: directory,
           mode: resultModeOf(folderMode),
-          marker,
+          marker: marker(),
           ops: systemFileOps,
           step: () => Promise.resolve(),
         }),
@@ -158,16 +194,12 @@ function resultsOf(
   const { tls, ...rest } = results;
   return {
     ...rest,
-    tls: tls && { ...readPem(name, tls), servername: tls.serverName ?? results.host },
+    tls: tls && { ...readTls(name, tls), servername: tls.serverName ?? results.host },
   };
 }
 
-function readPem(name: string, files: TlsFiles): { cert?: Buffer; key?: Buffer; ca?: Buffer } {
-  const read = (file: string) => {
-    const given = readGivenFile(file, MOST_PEM_BYTES);
-    if ("bytes" in given) return given.bytes;
-    throw new Failure("CONFIG_INVALID", `connector ${name}: ${file}: ${given.problem}`);
-  };
+function readTls(name: string, files: TlsFiles): { cert?: Buffer; key?: Buffer; ca?: Buffer } {
+  const read = (file: string) => readPem(`connector ${name}`, file);
   return {
     ...(files.cert === undefined ? {} : { cert: read(files.cert) }),
     ...(files.key === undefined ? {} : { key: read(files.key) }),

@@ -8,9 +8,9 @@ import type { TakenMessages } from "../jobs/intake/intake.ts";
 import type { FinishedJob } from "../jobs/queues.ts";
 import type { LedgerObserver } from "../ledger/database.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
-import type { Profile } from "../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../mapping/profile/schema.ts";
 import type { ObservedCall } from "../service/http/transport.ts";
+import type { Configuration } from "./configuration.ts";
 import type { OpenLedger } from "./open-ledger.ts";
 import type { Role } from "./roles.ts";
 
@@ -19,7 +19,7 @@ export interface DaemonOptions {
   readonly roles: ReadonlySet<Role>;
   readonly logger: Logger;
   readonly clock?: Clock | undefined;
-  /** Reads the configuration again, for secrets that were rotated while the daemon runs. */
+  /** Reads the configuration again: for secrets that were rotated while the daemon runs, and to reload it. */
   readonly readAgain?: (() => Config<ProfileDefinition>) | undefined;
   /** Called when the daemon can't go on, such as when the ledger was put back under it. */
   readonly onFatal: (failure: Failure) => void;
@@ -51,9 +51,9 @@ export function report(
 
 /** What the parts of a daemon are made with. */
 export interface Context {
+  readonly configuration: Configuration;
   readonly config: Config<ProfileDefinition>;
   readonly options: DaemonOptions;
-  readonly profiles: ReadonlyMap<string, Profile>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly ledger: OpenLedger;

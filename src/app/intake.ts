@@ -7,27 +7,39 @@ import type { Logger } from "../core/logger.ts";
 import { phi } from "../core/phi.ts";
 import { decodeIncoming } from "../formats/hl7/charset.ts";
 import type { BatchFileDeps } from "../jobs/intake/batch-response.ts";
-import { asAnswered, createIntake, type IntakeDeps, toRecord } from "../jobs/intake/intake.ts";
+import {
+  asAnswered,
+  createIntake,
+  type IntakeDeps,
+  type IntakeRules,
+  toRecord,
+} from "../jobs/intake/intake.ts";
 import type { ConnectionReplies } from "../jobs/intake/replies.ts";
 import type { MessageRecord } from "../ledger/messages/record.ts";
-import { type Released, type ReleaseFilter, releaseMessages } from "../ledger/messages/release.ts";
+import { type OnReleased, type ReleaseFilter, releaseMessages } from "../ledger/messages/release.ts";
 import type { StoredMessage } from "../ledger/messages/views.ts";
 import { findInstanceCode } from "../ledger/migrate.ts";
 import type { Profile } from "../mapping/profile/profile.ts";
+import type { Configuration, Settings } from "./configuration.ts";
 import { charsetOf, createMappers, profileOf } from "./connectors.ts";
 
 interface IntakeParts {
   readonly pool: pg.Pool;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly profiles: ReadonlyMap<string, Profile>;
   readonly onCommitted: IntakeDeps["onCommitted"];
   readonly onTaken?: IntakeDeps["onTaken"];
+  readonly onStale?: IntakeDeps["onStale"];
 }
 
 /** The way in of all configured connectors. @throws Failure LEDGER_UNAVAILABLE, or CONFIG_INVALID as of `profileOf` */
-export async function openIntake(config: Config, { profiles, ...deps }: IntakeParts): Promise<Intake> {
+export async function openIntake(configuration: Configuration, deps: IntakeParts): Promise<Intake> {
   const instanceCode = await findInstanceCode(deps.pool);
+  const rules = configuration.derive(({ config, profiles }) => rulesOf(config, profiles, instanceCode));
+  return createIntake({ ...deps, rules, hold: () => configuration.hold() });
+}
+
+function rulesOf(config: Config, profiles: ReadonlyMap<string, Profile>, instanceCode: string): IntakeRules {
   const repliesByConnector = new Map(
     config.connectors.flatMap((connector): [string, ConnectionReplies][] => {
       if (connector.type !== "mllp") return [];
@@ -37,10 +49,9 @@ export async function openIntake(config: Config, { profiles, ...deps }: IntakePa
       return [[connector.name, { profile, form, applicationAck, reusedControlId, instanceCode }]];
     }),
   );
-  return createIntake({
-    ...deps,
+  return {
     mapperByConnector: createMappers(config, profiles),
-    batches: await openBatches(config, profiles, deps.pool),
+    batches: batchesOf(config, profiles, instanceCode),
     answersRepeats: {
       instanceCode,
       connectors: new Set(
@@ -50,15 +61,15 @@ export async function openIntake(config: Config, { profiles, ...deps }: IntakePa
       ),
     },
     repliesByConnector,
-  });
+  };
 }
 
 /** The connectors whose profile wants the batches of files answered as a whole. */
-async function openBatches(
+function batchesOf(
   config: Config,
   profiles: ReadonlyMap<string, Profile>,
-  pool: pg.Pool,
-): Promise<BatchFileDeps> {
+  instanceCode: string,
+): BatchFileDeps {
   const settings = config.connectors.flatMap((connector) => {
     if (connector.type !== "hl7-drop") return [];
     const profile = profileOf(connector, profiles);
@@ -66,7 +77,7 @@ async function openBatches(
     if (profile.format !== "hl7" || response === "none") return [];
     return [[connector.name, { profile, response }] as const];
   });
-  return { instanceCode: await findInstanceCode(pool), settingsByConnector: new Map(settings) };
+  return { instanceCode, settingsByConnector: new Map(settings) };
 }
 
 /**
@@ -78,7 +89,8 @@ export async function releaseWaiting(
   config: Config,
   profiles: ReadonlyMap<string, Profile>,
   filter: ReleaseFilter = {},
-): Promise<Released[]> {
+  onReleased?: OnReleased,
+): Promise<void> {
   const mappers = createMappers(config, profiles);
   const connectors = new Map(config.connectors.map((connector) => [connector.name, connector]));
   const map = (message: StoredMessage): MessageRecord | undefined => {
@@ -89,21 +101,31 @@ export async function releaseWaiting(
     if ((profile.format === "csv") !== (message.format === "csv")) return undefined;
     return asAnswered(toRecord(mapper, toIncoming(message, connector, profile)));
   };
-  return releaseMessages(pool, map, filter);
+  await releaseMessages(pool, map, filter, onReleased);
 }
 
-/** What a start does: nothing that comes later may be taken in before. */
-export async function releaseAtStart(
+/** Maps what waits, as far as it can be mapped now: at the start, before anything that comes later is taken in. */
+export async function releaseKnown(
   pool: pg.Pool,
-  config: Config,
-  profiles: ReadonlyMap<string, Profile>,
+  { config, profiles }: Settings,
   logger: Logger,
 ): Promise<void> {
-  const released = await releaseWaiting(pool, config, profiles);
-  if (released.length === 0) return;
   const counts = { accepted: 0, duplicate: 0, refused: 0, ignored: 0 };
-  for (const { verdict } of released) counts[verdict] += 1;
+  await releaseWaiting(pool, config, profiles, {}, ({ verdict }) => {
+    counts[verdict] += 1;
+  });
+  if (Object.values(counts).every((count) => count === 0)) return;
   logger.info(counts, "messages that waited for a code were mapped");
+}
+
+/** The same once other tables hold. Never throws: those that wait on can be released by a person. */
+export async function releaseLate(pool: pg.Pool, settings: Settings, logger: Logger): Promise<void> {
+  try {
+    await releaseKnown(pool, settings, logger);
+  } catch (error) {
+    const words = "messages that wait for a code could not be mapped; `cryobridge messages release` does it";
+    logger.warn({ err: error }, words);
+  }
 }
 
 /**

@@ -17,10 +17,10 @@ import { putBack } from "../ledger/orders/handing-over.ts";
 import type { Epoch } from "../ledger/restored/epoch.ts";
 import { takeResultNumber } from "../ledger/results/outcomes.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
-import type { Profile } from "../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../mapping/profile/schema.ts";
 import type { ServiceClient } from "../service/client.ts";
-import { profileOf } from "./connectors.ts";
+import type { Configuration } from "./configuration.ts";
+import { connectorOf } from "./connectors.ts";
 
 /** Batches of orders that are worked on at the same time: while one ends, the next is under way. */
 const BATCHES_AT_ONCE = 4;
@@ -37,7 +37,6 @@ const LATE_ANSWER_MS = 300;
 /** What of the daemon the jobs work with. */
 interface JobsContext {
   readonly config: Config<ProfileDefinition>;
-  readonly profiles: ReadonlyMap<string, Profile>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly pool: pg.Pool;
@@ -133,23 +132,26 @@ export async function runJobs(context: JobsContext, parts: JobParts): Promise<vo
 
 /** How the results of each connector are composed and sent. */
 export function deliveryTargets(
-  { config, clock, profiles, pool }: Pick<JobsContext, "config" | "clock" | "profiles" | "pool">,
+  configuration: Configuration,
+  { clock, pool }: Pick<JobsContext, "clock" | "pool">,
   connectors: readonly Connector[],
 ): ReadonlyMap<string, DeliveryTarget> {
   const byName = new Map(connectors.map((connector) => [connector.name, connector]));
   return new Map(
-    config.connectors.flatMap((settings) => {
+    configuration.config.connectors.flatMap((settings) => {
       const connector = byName.get(settings.name);
       if (!connector) return [];
-      const profile = profileOf(settings, profiles);
+      const live = connectorOf(configuration, settings.name);
       const takeNumber = (inputName: string) => takeResultNumber(pool, settings.name, inputName);
       const target: DeliveryTarget = {
         // HL7 outcomes come with their original messages, which may be large.
-        composeAtOnce: profile.format === "hl7" ? 100 : 2_000,
-        compose: async (open) =>
-          profile.format === "hl7"
+        composeAtOnce: live().profile.format === "hl7" ? 100 : 2_000,
+        compose: async (open) => {
+          const { profile } = live();
+          return profile.format === "hl7"
             ? composeMessages(open, profile)
-            : composeTables(open, profile, takeNumber),
+            : composeTables(open, profile, takeNumber);
+        },
         sendAtOnce: isSentByMllp(settings) ? 1 : FILES_AT_ONCE,
         deliver: (file) => connector.deliver(file),
         hangUp: connector.hangUp,

@@ -7,17 +7,21 @@ import { importFrom } from "../mapping/profile/module.ts";
 import type { Profile } from "../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../mapping/profile/schema.ts";
 
+/** Imports the module that a profile names. */
+export type LoadModule = (specifier: string, declaredBy: string) => Promise<unknown>;
+
 /**
  * Compiles every profile of a configuration, used or not, and the built-in ones.
  *
+ * @param loadModule imports modules relative to their profile's file, unless given
  * @throws ConfigFailure with all mistakes of all profiles.
  */
 export async function compileProfiles(
   config: Config<ProfileDefinition>,
+  loadModule: LoadModule = (specifier, declaredBy) =>
+    importFrom(config.profileByName.get(declaredBy)?.directory ?? process.cwd())(specifier),
 ): Promise<ReadonlyMap<string, Profile>> {
   const own = Object.fromEntries([...config.profileByName].map(([name, loaded]) => [name, loaded.value]));
-  const loadModule = (specifier: string, declaredBy: string) =>
-    importFrom(config.profileByName.get(declaredBy)?.directory ?? process.cwd())(specifier);
   const profiles = new Map<string, Profile>();
   const problems: ConfigProblem[] = [];
   for (const [name, definition] of Object.entries({ ...builtinProfiles, ...own })) {

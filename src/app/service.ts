@@ -1,12 +1,11 @@
 import type { AuthConfig, Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
-import { Failure } from "../core/failures.ts";
-import { MOST_PEM_BYTES, readGivenFile } from "../core/given-file.ts";
+import { readPem } from "../core/given-file.ts";
 import { formatMinute, formatSecond } from "../core/utc-minute.ts";
 import { createServiceClient, type ServiceClient, type ServiceDeps } from "../service/client.ts";
 import type { Opening } from "../service/http/breaker.ts";
 import { pathOfList } from "../service/lists/reads.ts";
-import type { Secret, ServiceSettings } from "../service/settings.ts";
+import type { ServiceSettings } from "../service/settings.ts";
 
 /**
  * The service client that a configuration describes.
@@ -18,7 +17,6 @@ export function openService(
   deps: ServiceDeps,
   readAgain: () => Config = () => config,
 ): ServiceClient {
-  const settings = serviceSettings(config);
   const readService = () => {
     try {
       return readAgain().service;
@@ -30,10 +28,10 @@ export function openService(
       return config.service;
     }
   };
-  const { auth, externalAuth } = settings;
+  const { auth, externalAuth } = config.service;
   return createServiceClient(
     {
-      ...settings,
+      ...serviceSettings(config),
       auth: withRotation(auth, () => readService().auth),
       externalAuth: externalAuth && withRotation(externalAuth, () => readService().externalAuth),
     },
@@ -41,34 +39,27 @@ export function openService(
   );
 }
 
-/** The same credentials, with the secret looked up whenever it is needed. */
-function withRotation(
-  known: ServiceSettings["auth"],
-  auth: () => AuthConfig | undefined,
-): ServiceSettings["auth"] {
-  if ("apiToken" in known) {
-    return {
-      apiToken: async () => {
-        const now = auth();
-        return now?.kind === "apiToken" ? now.apiToken.reveal() : revealed(known.apiToken);
-      },
-    };
-  }
-  return {
-    ...known,
-    clientSecret: async () => {
-      const now = auth();
-      return now?.kind === "oauth" ? now.clientSecret.reveal() : revealed(known.clientSecret);
-    },
+/**
+ * The same credentials, with the secret looked up whenever it is needed. What the file has of another client waits for a restart, and
+ * so does its secret.
+ */
+function withRotation(running: AuthConfig, readAgain: () => AuthConfig | undefined): ServiceSettings["auth"] {
+  const secret = async () => {
+    const read = readAgain();
+    return secretOf(read && clientOf(read) === clientOf(running) ? read : running).reveal();
   };
+  const settings = authSettings(running);
+  return "apiToken" in settings ? { apiToken: secret } : { ...settings, clientSecret: secret };
 }
 
-const revealed = (secret: Secret) => (typeof secret === "string" ? secret : secret());
+const secretOf = (auth: AuthConfig) => (auth.kind === "apiToken" ? auth.apiToken : auth.clientSecret);
+
+const clientOf = (auth: AuthConfig) => (auth.kind === "apiToken" ? "" : `${auth.tokenUrl} ${auth.clientId}`);
 
 /**
  * A configuration's section `service` as the client takes it.
  *
- * @throws Error of the file system when the certificates' file can't be read.
+ * @throws Failure CONFIG_INVALID when the certificates' file can't be read.
  */
 export function serviceSettings(config: Config): ServiceSettings {
   const { auth, externalAuth, listEnvelopes, unpaged, caFile, ...service } = config.service;
@@ -76,16 +67,10 @@ export function serviceSettings(config: Config): ServiceSettings {
     ...service,
     listEnvelopes: envelopesByPath(listEnvelopes),
     unpaged: unpaged.flatMap((name) => PATHS[name] ?? []),
-    ca: caFile === undefined ? undefined : readAuthorities(caFile),
+    ca: caFile === undefined ? undefined : readPem("service.ca", caFile).toString("utf8"),
     auth: authSettings(auth),
     externalAuth: externalAuth && authSettings(externalAuth),
   };
-}
-
-function readAuthorities(file: string): string {
-  const given = readGivenFile(file, MOST_PEM_BYTES);
-  if ("bytes" in given) return given.bytes.toString("utf8");
-  throw new Failure("CONFIG_INVALID", `service.ca: ${file}: ${given.problem}`);
 }
 
 function authSettings(auth: AuthConfig): ServiceSettings["auth"] {

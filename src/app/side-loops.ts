@@ -10,7 +10,7 @@ import { forgetOld } from "../ledger/prune.ts";
 import { forgetRefills } from "../ledger/refills.ts";
 import type { ServiceClient } from "../service/client.ts";
 
-/** What is done rarely, and so in loops of their own beside the three jobs. */
+/** What is done rarely, in loops beside the three jobs. */
 interface SideLoopDeps {
   readonly pool: pg.Pool;
   readonly service: ServiceClient;
@@ -76,7 +76,7 @@ async function pruneLedger(
 ): Promise<void> {
   while (!signal.aborted) {
     const pruned = await forgetOld(pool, retention, PRUNE_BATCH);
-    const most = Math.max(pruned.messages, pruned.deliveries, pruned.orders);
+    const most = Math.max(...Object.values(pruned));
     if (most > 0) logger.info(pruned, "old personal data was pruned");
     const refills = await forgetRefills(pool, retention.ordersMs, PRUNE_BATCH);
     if (refills > 0) logger.info({ refills }, "old refills were pruned");
@@ -92,7 +92,7 @@ async function pruneLedger(
  */
 export function startLoop(
   { clock, logger }: Pick<SideLoopDeps, "clock" | "logger">,
-  everyMs: number,
+  everyMs: number | (() => number),
   trouble: string,
   work: (signal: AbortSignal) => Promise<boolean>,
 ): () => Promise<void> {
@@ -105,7 +105,7 @@ export function startLoop(
       } catch (error) {
         if (!signal.aborted) logger.warn({ err: asFailure(error) }, `${trouble}; it is tried again`);
       }
-      await clock.sleep(everyMs, signal).catch(() => undefined);
+      await clock.sleep(typeof everyMs === "number" ? everyMs : everyMs(), signal).catch(() => undefined);
     }
   };
   const running = loop();

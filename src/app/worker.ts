@@ -95,7 +95,7 @@ export async function startWorker(
     onProgress: () => nudge.current(),
   });
   onClose(() => restored.stop());
-  const targets = deliveryTargets({ ...context, pool: ledger.pool }, connectors);
+  const targets = deliveryTargets(context.configuration, { pool: ledger.pool, clock }, connectors);
   const feeder = startFeeder({
     pool: ledger.pool,
     queues,

@@ -19,7 +19,8 @@ const DESCRIPTIONS = {
   queue: "Show the queues of work, and act on what is in them.",
   workers:
     "List the daemons that work with this ledger, and have one stop when it has done what it has in hand.",
-  alerts: "List, acknowledge and silence alerts, and try the places that are told.",
+  reload: "Have the daemons take over what was changed in their configuration, without a restart.",
+  alerts: "List, acknowledge and silence alerts, and try the places that they are sent to.",
   tasks: "What a person has to see to, and what was seen to.",
   audit: "Who did and saw what, when and why; and whether that record is whole.",
   backup: "Write all that the ledger holds into a file, also while daemons work.",

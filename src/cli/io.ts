@@ -25,6 +25,8 @@ export interface Io {
   readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** Calls the listener each time the process is asked to stop; gives a function that ends that. */
   readonly onStop?: ((listener: () => void) => () => void) | undefined;
+  /** Calls the listener each time the process is asked to read its configuration again; absent where nobody can ask. */
+  readonly onReload?: ((listener: () => void) => () => void) | undefined;
   /** Calls the listener for an error that nobody caught; gives a function that ends that. */
   readonly onCrash?: ((listener: (error: unknown) => void) => () => void) | undefined;
   readonly clock?: Clock | undefined;

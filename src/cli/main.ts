@@ -24,6 +24,7 @@ async function main(): Promise<number> {
 }
 
 function processIo(stdout: Output, stderr: Output): Io {
+  const reloaders = new Set<() => void>();
   const isInteractive = process.stdin.isTTY === true && process.stdout.isTTY === true;
   return {
     stdout,
@@ -33,7 +34,21 @@ function processIo(stdout: Output, stderr: Output): Io {
     isTTY: process.stdout.isTTY === true,
     columns: process.stdout.columns,
     ask: isInteractive ? ask : undefined,
-    onStop: (listener) => subscribe(["SIGINT", "SIGTERM"], listener),
+    // A terminal that is closed says so by SIGHUP: what runs in it ends. So does what reads nothing again.
+    onStop: (listener) =>
+      subscribe(["SIGINT", "SIGTERM", "SIGHUP"], (event) => {
+        if (event !== "SIGHUP" || reloaders.size === 0) listener();
+      }),
+    onReload: isInteractive
+      ? undefined
+      : (listener) => {
+          reloaders.add(listener);
+          const end = subscribe(["SIGHUP"], listener);
+          return () => {
+            reloaders.delete(listener);
+            end();
+          };
+        },
     onCrash: (listener) => subscribe(["uncaughtException", "unhandledRejection"], listener),
   };
 }

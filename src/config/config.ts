@@ -49,6 +49,8 @@ export interface Config<P = unknown> {
   readonly mapping: FileConfig["mapping"];
   readonly guards: FileConfig["guards"];
   readonly log: LogSettings;
+  /** What the file and its profiles say, by their own keys; `changesOf` of `take-over.ts` compares it. */
+  readonly written: WrittenSettings;
   /** What works but is unwise, such as a credential in clear text. Shown at start and by `cryobridge check`. */
   readonly warnings: readonly ConfigProblem[];
 }
@@ -160,6 +162,11 @@ export function wayOfFacility(
   return facilityWayById.get(facilityId) ?? { surface: service.surface, subjects: service.subjects };
 }
 
+/** A validated file, with the profiles of all files in it. */
+export type WrittenSettings = Omit<FileConfig, "profiles"> & {
+  readonly profiles: Readonly<Record<string, unknown>>;
+};
+
 /** What a validated file says, in the shape of {@link Config}. */
 export function toConfig<P>(
   given: FileConfig,
@@ -185,6 +192,7 @@ export function toConfig<P>(
     queue: given.queue,
     console: given.console,
     alerts: toAlertsConfig(given.alerts, baseDirectory),
+    tracing: given.tracing,
     retention: { messagesMs: given.retention.messages, ordersMs: given.retention.orders },
     worker: { name: given.worker.name, stopWithinMs: given.worker.stopWithin },
     lanes: given.lanes,
@@ -192,9 +200,19 @@ export function toConfig<P>(
     mapping: given.mapping,
     guards: given.guards,
     log: given.log,
-    tracing: given.tracing,
+    written: { ...given, profiles: writtenProfiles(profileByName) },
     warnings,
   };
+}
+
+/** A module that was changed counts as a change of its profile. */
+function writtenProfiles(profileByName: ReadonlyMap<string, LoadedProfile>): Record<string, unknown> {
+  return Object.fromEntries(
+    [...profileByName].map(([name, { value, moduleStamp }]) => [
+      name,
+      moduleStamp === undefined ? value : { ...(value as object), module: moduleStamp },
+    ]),
+  );
 }
 
 function toServiceConfig(service: FileService, baseDirectory: string): ServiceConfig {

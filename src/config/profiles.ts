@@ -1,6 +1,8 @@
+import { hash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import type { z } from "zod";
+import { readGivenFile } from "../core/given-file.ts";
 import { type Environment, readText } from "./environment.ts";
 import { type ConfigProblem, type Path, problemAt } from "./problems.ts";
 import { childOf } from "./schema-at.ts";
@@ -15,6 +17,8 @@ export interface LoadedProfile<P = unknown> {
   readonly file: string;
   /** Where relative paths in it (such as `module`) start. */
   readonly directory: string;
+  /** The name of its module, with a digest of what that says; undefined without a module. */
+  readonly moduleStamp: string | undefined;
   /** The line of the file that a value of it stands on. */
   lineOf(at: Path): number;
 }
@@ -76,16 +80,28 @@ export function readProfiles<P>(options: ProfileOptions<P>): ProfileReading<P> {
     if (!validation.isValid) problems.push(...validation.problems);
     else {
       const { file, source, path: within } = profile;
+      const directory = path.dirname(file);
       const lineOf = (at: Path) => source.positionOf([...within, ...at], "key").line;
       profileByName.set(profile.name, {
         value: validation.value,
         file,
-        directory: path.dirname(file),
+        directory,
+        moduleStamp: stampOfModule(childOf(profile.value, "module"), directory),
         lineOf,
       });
     }
   }
   return { profileByName, names, problems, warnings };
+}
+
+/** More than anybody writes by hand. */
+const MOST_MODULE_BYTES = 5_000_000;
+
+/** One that can't be read is what compiling the profile complains of. */
+function stampOfModule(module: unknown, directory: string): string | undefined {
+  if (typeof module !== "string") return undefined;
+  const read = readGivenFile(path.resolve(directory, module), MOST_MODULE_BYTES);
+  return `${module} ${"bytes" in read ? hash("sha256", read.bytes) : read.problem}`;
 }
 
 function profilesOfSection({ source, file }: ProfileOptions<unknown>): FoundProfile[] {

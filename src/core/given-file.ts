@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { Failure } from "./failures.ts";
 
 /** Certificates and keys; the bundle of all authorities of a system has a quarter of that. */
 export const MOST_PEM_BYTES = 1_000_000;
@@ -48,6 +49,18 @@ export function readGivenFile(
   } finally {
     if (file !== undefined) closeSync(file);
   }
+}
+
+/**
+ * Certificates or a key that the configuration names.
+ *
+ * @param place where it names them, such as `service.ca`
+ * @throws Failure CONFIG_INVALID when they can't be read
+ */
+export function readPem(place: string, file: string): Buffer {
+  const given = readGivenFile(file, MOST_PEM_BYTES);
+  if ("bytes" in given) return given.bytes;
+  throw new Failure("CONFIG_INVALID", `${place}: ${file}: ${given.problem}`);
 }
 
 /** Opens such a file to be read in pieces; the caller closes it. Never throws. */

@@ -81,7 +81,7 @@ export interface IncomingMessage {
     | {
         readonly kind: "unreadable";
         readonly problems: readonly Problem[];
-        /** The number of the order, where it could be read all the same. */
+        /** The number of the order, where it could be read nevertheless. */
         readonly placerOrderNumber?: string | undefined;
       };
 }
@@ -153,7 +153,7 @@ export interface Intake {
    *
    * Of a file it takes a batch, in one commit. What comes over connections shares commits with whatever else comes at that
    * moment. What one peer brings is kept in its order: after a call that rejected, each later one for the same peer
-   * rejects, too, and the first messages of a large frame may be kept all the same. It has to come again over another
+   * rejects, too, and the first messages of a large frame may be kept nevertheless. It has to come again over another
    * connection.
    */
   accept(source: MessageSource, messages: readonly IncomingMessage[]): Promise<Accepted[]>;
@@ -168,6 +168,11 @@ export interface Intake {
     end: { readonly status: "taken" | "refused"; readonly problems: readonly Problem[] },
     batch?: BatchOutline,
   ): Promise<void>;
+  /**
+   * Keeps how messages are read and answered as it is until the returned function is called, so that a file is taken by one
+   * configuration from its first byte to its closing; absent where that never changes.
+   */
+  readonly hold?: (() => Promise<() => void>) | undefined;
   /**
    * What is sent instead of single answers to a frame that holds a batch: one message or, where the sender wants none,
    * nothing; the same bytes for the same frame. Undefined where the site wants single answers.

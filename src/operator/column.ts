@@ -39,6 +39,8 @@ export interface Look<Row> {
   readonly only?: "list" | "details";
   /** Numbers stand better at the right. */
   readonly isRight?: boolean;
+  /** Says only how long ago the column before it was. */
+  readonly isAge?: boolean;
   /** May be cut to fit the screen. */
   readonly isFlexible?: boolean;
 }
@@ -56,6 +58,7 @@ export function ageColumn<Row>(of: (row: Row) => Date, title = "age"): Column<Ro
     title,
     only: "list",
     isRight: true,
+    isAge: true,
     show: (row, viewer) => relativeTime(of(row), viewer.clock.now()),
   };
 }

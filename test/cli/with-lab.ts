@@ -64,7 +64,7 @@ export async function withLab<T>(test: (lab: Lab) => Promise<T>, more = ""): Pro
         pool,
         clock: systemClock,
         logger: silent,
-        mapperByConnector,
+        rules: () => ({ mapperByConnector }),
         onCommitted: () => {},
       });
       let files = 0;

@@ -1,10 +1,14 @@
 import { readdir, readFile, rename, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
-import type { DropFolder } from "../../src/connectors/drop-folder/drop-folder.ts";
+import { DropFolder } from "../../src/connectors/drop-folder/drop-folder.ts";
 import type { ProcessIdentity } from "../../src/connectors/drop-folder/instance.ts";
-import type { DropDirectories, DropFolderDeps } from "../../src/connectors/drop-folder/settings.ts";
-import { createHl7Drop, type Hl7DropSettings } from "../../src/connectors/hl7-drop/hl7-drop.ts";
+import type {
+  DropDirectories,
+  DropFolderDeps,
+  DropFolderSettings,
+} from "../../src/connectors/drop-folder/settings.ts";
+import { type Hl7FileSettings, hl7FileFormat } from "../../src/connectors/hl7-drop/hl7-drop.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { eventually } from "../support/eventually.ts";
 import { withFolder } from "../support/with-folder.ts";
@@ -24,7 +28,7 @@ export interface DropWorld {
   drop(name: string, content: string | Buffer, age?: number): Promise<void>;
   /** Starts a connector that ends with the test. */
   start(connector: DropFolder): Promise<DropFolder>;
-  hl7(settings?: Partial<Hl7DropSettings>, deps?: Partial<DropFolderDeps>): DropFolder;
+  hl7(settings?: Partial<DropFolderSettings & Hl7FileSettings>, deps?: Partial<DropFolderDeps>): DropFolder;
   /** Waits until nothing is left in `in` and `work`, or the test has seen enough. */
   settled(isEnough?: () => boolean): Promise<void>;
   list(folder: keyof DropDirectories): Promise<string[]>;
@@ -77,7 +81,11 @@ export function makeWorld(folder: string, started: DropFolder[]): DropWorld {
       return connector;
     },
     hl7: (settings, own) =>
-      createHl7Drop({ name: "lims", directories, ...QUICK, ...settings }, { ...deps, ...own }),
+      new DropFolder(
+        hl7FileFormat(settings ?? {}),
+        { name: "lims", directories, ...QUICK, ...settings },
+        { ...deps, ...own },
+      ),
     settled: async (isEnough = () => false) => {
       // Files go from `in` to `work`, and within it from a dead daemon to a live one: looked at in that order, and twice.
       const isEmpty = async () => {

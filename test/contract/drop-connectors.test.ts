@@ -1,6 +1,6 @@
 import { mkdir, rename } from "node:fs/promises";
-import { createCsvDrop } from "../../src/connectors/csv-drop/csv-drop.ts";
-import type { DropFolder } from "../../src/connectors/drop-folder/drop-folder.ts";
+import { csvFileFormat } from "../../src/connectors/csv-drop/csv-drop.ts";
+import { DropFolder } from "../../src/connectors/drop-folder/drop-folder.ts";
 import { readingBy } from "../connectors/csv-drop/reading.ts";
 import { type DropWorld, hl7Message, QUICK, withDropWorld } from "../connectors/drop-world.ts";
 import { describeConnectorContract, type LabSide } from "./connector.ts";
@@ -47,7 +47,11 @@ describeConnectorContract("csv-drop", (test) =>
   withDropWorld((world) => {
     const { deps, directories } = world;
     const create = () =>
-      createCsvDrop({ name: "bench", directories, ...QUICK, reading: readingBy("order_number") }, deps);
+      new DropFolder(
+        csvFileFormat({ reading: readingBy("order_number") }),
+        { name: "bench", directories, ...QUICK },
+        deps,
+      );
     return test(labOf(world, create, (orderNumber) => `order_number,operation\n${orderNumber},STORE\n`));
   }),
 );

@@ -5,10 +5,10 @@ import { describe, expect, test } from "vitest";
 import { withFolder } from "../support/with-folder.ts";
 
 const UNITS = join(import.meta.dirname, "../../config/service");
-const isThere = spawnSync("systemd-analyze", ["--version"]).status === 0;
+const hasSystemd = spawnSync("systemd-analyze", ["--version"]).status === 0;
 
 // Needs Debian's package systemd; nothing of it has to run.
-describe.runIf(isThere)("the units for systemd", () => {
+describe.runIf(hasSystemd)("the units for systemd", () => {
   test("are taken by systemd without a word", () =>
     withFolder(async (folder) => {
       await cp(UNITS, folder, { recursive: true });
@@ -28,4 +28,26 @@ describe.runIf(isThere)("the units for systemd", () => {
       expect(names.length).toBeGreaterThan(0);
       expect(output).toBe("");
     }));
+});
+
+const hasPython = spawnSync("python3", ["--version"]).status === 0;
+
+describe("the service for Windows", () => {
+  const file = join(UNITS, "cryobridge-winsw.xml");
+
+  test.runIf(hasPython)("is XML that a parser of another project reads", () => {
+    const program = "import sys, xml.etree.ElementTree as t; print(t.parse(sys.argv[1]).getroot().tag)";
+    expect(execFileSync("python3", ["-c", program, file], { encoding: "utf8" }).trim()).toBe("service");
+  });
+
+  test("starts the program of the package, waits for its end, and rotates its log", async () => {
+    const text = await readFile(file, "utf8");
+    const textOf = (name: string) => new RegExp(`<${name}>([^<]*)</${name}>`).exec(text)?.[1];
+    const { bin } = JSON.parse(await readFile(join(UNITS, "../../package.json"), "utf8"));
+    const program = `C:\\Cryobridge\\node_modules\\cryobridge\\${bin.cryobridge.replaceAll("/", "\\")}`;
+    expect(textOf("arguments")).toBe(`${program} start`);
+    expect(textOf("stoptimeout")).toBe("60 sec");
+    expect(text).toContain('<log mode="roll-by-size">');
+    expect(Number(textOf("keepFiles"))).toBeGreaterThan(1);
+  });
 });

@@ -114,9 +114,12 @@ test("so is one whose name has the ending that the profile wants", () =>
     const instanceCode = "ABC123";
     const profile = await hl7Profile({ results: { suffix: ".txt" } });
     const intake = createIntake({
-      ...{ pool, clock: systemClock, logger: silent, mapperByConnector: new Map(), onCommitted: () => {} },
-      batches: { instanceCode, settingsByConnector: new Map([["lims", { profile, response: "all" }]]) },
-      answersRepeats: { instanceCode, connectors: new Set(["lims"]) },
+      ...{ pool, clock: systemClock, logger: silent, onCommitted: () => {} },
+      rules: () => ({
+        mapperByConnector: new Map(),
+        batches: { instanceCode, settingsByConnector: new Map([["lims", { profile, response: "all" }]]) },
+        answersRepeats: { instanceCode, connectors: new Set(["lims"]) },
+      }),
     });
     const file = { connector: "lims", fileName: "day.hl7", sha256: "ab".repeat(32), sizeBytes: 1 };
     const { fileId } = await intake.openFile(file);

@@ -33,12 +33,15 @@ function withIntake(
   return withLedger(async ({ pool }) => {
     const profile = await hl7Profile();
     const settingsByConnector = new Map([["lims", { profile, response }]]);
+    const rules = {
+      mapperByConnector: new Map([["lims", createMapper(profile, { facilityIdByCode })]]),
+      batches: { instanceCode: await findInstanceCode(pool), settingsByConnector },
+    };
     const intake = createIntake({
       pool,
       clock: systemClock,
       logger: silent,
-      mapperByConnector: new Map([["lims", createMapper(profile, { facilityIdByCode })]]),
-      batches: { instanceCode: await findInstanceCode(pool), settingsByConnector },
+      rules: () => rules,
       onCommitted: () => undefined,
     });
     await test(intake, async () => {

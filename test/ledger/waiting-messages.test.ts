@@ -3,7 +3,12 @@ import { describe, expect, test } from "vitest";
 import type { Order } from "../../src/core/order.ts";
 import { phi } from "../../src/core/phi.ts";
 import type { MessageRecord } from "../../src/ledger/messages/record.ts";
-import { discardMessage, type ReleaseFilter, releaseMessages } from "../../src/ledger/messages/release.ts";
+import {
+  discardMessage,
+  type Released,
+  type ReleaseFilter,
+  releaseMessages,
+} from "../../src/ledger/messages/release.ts";
 import { listMessages, type StoredMessage } from "../../src/ledger/messages/views.ts";
 import { listWaitingCodes } from "../../src/ledger/messages/waiting.ts";
 import { listOrders } from "../../src/ledger/operator/views.ts";
@@ -47,13 +52,17 @@ function mapKnowing(facilities: Readonly<Record<string, string>>, records: reado
   };
 }
 
-const release = (
+async function release(
   pool: pg.Pool,
   records: readonly MessageRecord[],
   knows: readonly string[],
   filter?: ReleaseFilter,
-) =>
-  releaseMessages(pool, mapKnowing(Object.fromEntries(knows.map((each) => [each, each])), records), filter);
+): Promise<Released[]> {
+  const released: Released[] = [];
+  const map = mapKnowing(Object.fromEntries(knows.map((each) => [each, each])), records);
+  await releaseMessages(pool, map, filter, (message) => released.push(message));
+  return released;
+}
 
 const numbersOf = async (pool: pg.Pool) =>
   (await listOrders(pool, { limit: 100 })).toReversed().map(({ placerOrderNumber }) => placerOrderNumber);

@@ -68,14 +68,14 @@ export function siteConfig(folder: string, serviceUrl: string, databaseUrl: stri
         type: "hl7-drop",
         directory: join(folder, "hl7"),
         stableFor: "50ms",
-        scanInterval: "50ms",
+        scanInterval: "500ms",
       },
       {
         name: "csv",
         type: "csv-drop",
         directory: join(folder, "csv"),
         stableFor: "50ms",
-        scanInterval: "50ms",
+        scanInterval: "500ms",
         resultsEvery: "200ms",
       },
     ],
@@ -111,8 +111,9 @@ export async function withSite<T>(options: SiteOptions, test: (site: Site) => Pr
         url,
         orders,
         start: async () => {
-          const loaded = loadConfig(configFile, { env: {}, profileSchema });
-          const daemon = await startDaemon(loaded, {
+          const read = () => loadConfig(configFile, { env: {}, profileSchema });
+          const daemon = await startDaemon(read(), {
+            readAgain: read,
             roles: new Set(ROLES),
             logger: options.logger ?? silent,
             onFatal: (failure) => {
@@ -139,16 +140,19 @@ export async function withSite<T>(options: SiteOptions, test: (site: Site) => Pr
           );
         },
         waitForOrders: async (count, states, withinMs) => {
-          let found: LedgerOrder[] = [];
-          const isThere = (state: OrderState) => (states ? states.includes(state) : isTerminal(state));
+          const isThere = ({ state }: Pick<LedgerOrder, "state">) =>
+            states ? states.includes(state) : isTerminal(state);
           const look = async () => {
-            found = await orders();
-            return found.length >= count && found.every((order) => isThere(order.state)) ? found : undefined;
+            // A hundred looks at the whole orders would keep the processors from what is waited for.
+            const { rows } = await pool.query<{ state: OrderState }>("select state from orders");
+            if (rows.length < count || !rows.every(isThere)) return undefined;
+            const found = await orders();
+            return found.every(isThere) && found;
           };
           try {
             return await eventually(look, withinMs === undefined ? {} : { withinMs });
           } catch (error) {
-            throw new Error(`not at their end: ${describeOrders(found)}`, { cause: error });
+            throw new Error(`not at their end: ${describeOrders(await orders())}`, { cause: error });
           }
         },
       };

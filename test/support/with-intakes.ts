@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
 import { stringify } from "yaml";
+import { Configuration } from "../../src/app/configuration.ts";
 import { openIntake } from "../../src/app/intake.ts";
 import { compileProfiles } from "../../src/app/profiles.ts";
 import { loadConfig } from "../../src/config/load.ts";
@@ -50,11 +51,10 @@ export async function withIntakes(test: (intakes: Intakes) => Promise<void>): Pr
         await writeFile(file, stringify(whole), { mode: 0o600 });
         const config = loadConfig(file, { env: {}, profileSchema });
         const profiles = await compileProfiles(config);
-        const intake = await openIntake(config, {
+        const intake = await openIntake(new Configuration({ config, profiles }), {
           pool: own,
           clock: systemClock,
           logger: silent,
-          profiles,
           onCommitted: () => undefined,
         });
         const take = (text: string, peer: Peer = { address: "10.0.0.9" }) =>

@@ -78,7 +78,8 @@ export async function releaseMessages(
   const before = (await listWaitingCodes(pool)).filter(isMeant);
   const detail = { code, connector };
   await recordAudit(pool, act, "release", [{ target: "messages", detail }]);
-  const released = await releaseWaiting(pool, config, profiles, filter);
+  const released: Mapped[] = [];
+  await releaseWaiting(pool, config, profiles, filter, (message) => released.push(message));
   return { before, released, left: await listWaitingCodes(pool) };
 }
 

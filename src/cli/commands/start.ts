@@ -51,6 +51,14 @@ async function startProgram(
   );
   for (const { place, message } of config.warnings) logger.warn({ place }, message);
   const ending = watchForEnd(session, logger);
+  const reloading: { ask: () => void; isAsked: boolean } = {
+    ask: () => {
+      reloading.isAsked = true;
+    },
+    isAsked: false,
+  };
+  // From the first moment to the last: a signal that nobody takes ends the process.
+  session.io.onReload?.(() => reloading.ask());
   const started = startAll();
   // A request to stop may come while it still starts; then it is stopped as soon as there is something to stop.
   await Promise.race([started, ending.first]);
@@ -76,6 +84,8 @@ async function startProgram(
       const closeAlerts = openAlerts(daemon, {
         ...{ version: VERSION, logger, clock, path: session.io.env.PATH },
       });
+      reloading.ask = () => void daemon.reload();
+      if (reloading.isAsked) reloading.ask();
       announce(daemon, roles, open?.url, session, logger);
       return async () => {
         await closeAlerts();

@@ -12,14 +12,7 @@ import { throwProblem } from "../../formats/csv/reader.ts";
 import { findEncoding } from "../../formats/encoding.ts";
 import { type ForeignUtf8, ForeignUtf8Finder } from "../../formats/foreign-utf8.ts";
 import type { CheckLine } from "../connector.ts";
-import { DropFolder } from "../drop-folder/drop-folder.ts";
-import type {
-  DropFolderDeps,
-  DropFolderSettings,
-  FileContent,
-  FileFormat,
-  ReadableFile,
-} from "../drop-folder/settings.ts";
+import type { FileContent, FileFormat, ReadableFile } from "../drop-folder/settings.ts";
 import { OrderAssembler, RowKeys } from "./orders.ts";
 import { ScatterFinder } from "./scattered-orders.ts";
 import {
@@ -46,14 +39,6 @@ interface CsvFileSettings {
   readonly reading: CsvReading;
   readonly maxBytes?: number | undefined;
   readonly limits?: CsvLimits | undefined;
-}
-
-/** Takes CSV files from a folder, and puts CSV results into another. */
-export function createCsvDrop(
-  settings: DropFolderSettings & CsvFileSettings,
-  deps: DropFolderDeps,
-): DropFolder {
-  return new DropFolder(csvFileFormat(settings), settings, deps);
 }
 
 /**

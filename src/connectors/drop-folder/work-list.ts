@@ -113,26 +113,43 @@ export class WorkList {
     // Looked at once: a file that comes to rest while the loop runs must not overtake those before it.
     const nowMs = clock.monotonic();
     let group: Decided[] = [];
+    // A file is taken by one configuration from its first byte to its closing.
+    let release = await this.#hold();
     const finishGroup = async () => {
       const decided = group;
       group = [];
       await this.#carryOut(decided);
     };
-    for (const item of [...this.#items.values()]) {
-      if (signal.aborted || pause.leftMs > 0) break;
-      if (item.nextAtMs > nowMs) continue;
-      try {
-        // The ledger must have closed a file before it is asked whether another one has the same bytes.
-        const beforeOpening = (sha256: string) =>
-          group.some((decided) => "fate" in decided && decided.sha256 === sha256) ? finishGroup() : undefined;
-        const decided = await this.#decide(item, beforeOpening);
-        if (decided) group.push(decided);
-      } catch (error) {
-        await this.#afterError(item, error);
+    try {
+      for (const item of [...this.#items.values()]) {
+        if (signal.aborted || pause.leftMs > 0) break;
+        if (item.nextAtMs > nowMs) continue;
+        if (group.length === 0) {
+          release();
+          release = await this.#hold();
+        }
+        try {
+          // The ledger must have closed a file before it is asked whether another one has the same bytes.
+          const beforeOpening = (sha256: string) =>
+            group.some((decided) => "fate" in decided && decided.sha256 === sha256)
+              ? finishGroup()
+              : undefined;
+          const decided = await this.#decide(item, beforeOpening);
+          if (decided) group.push(decided);
+        } catch (error) {
+          await this.#afterError(item, error);
+        }
+        if (group.length >= CARRIED_OUT_TOGETHER || problemsIn(group) > PROBLEMS_TOGETHER)
+          await finishGroup();
       }
-      if (group.length >= CARRIED_OUT_TOGETHER || problemsIn(group) > PROBLEMS_TOGETHER) await finishGroup();
+      await finishGroup();
+    } finally {
+      release();
     }
-    await finishGroup();
+  }
+
+  async #hold(): Promise<() => void> {
+    return (await this.#deps.intake.hold?.()) ?? (() => {});
   }
 
   /** One try at a file. Undefined while it has yet to come to rest. */

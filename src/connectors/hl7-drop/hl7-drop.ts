@@ -4,14 +4,7 @@ import type { IncomingMessage } from "../../core/intake.ts";
 import { phi } from "../../core/phi.ts";
 import { type CharsetOptions, decodeIncoming } from "../../formats/hl7/charset.ts";
 import { type Hl7FilePart, splitHl7File } from "../../formats/hl7/file.ts";
-import { DropFolder } from "../drop-folder/drop-folder.ts";
-import type {
-  DropFolderDeps,
-  DropFolderSettings,
-  FileContent,
-  FileFormat,
-  ReadableFile,
-} from "../drop-folder/settings.ts";
+import type { FileContent, FileFormat, ReadableFile } from "../drop-folder/settings.ts";
 
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 /** More than files of that size have, unless they are made to fill the memory. */
@@ -21,18 +14,10 @@ const BATCH_MESSAGES = 200;
 const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** The settings of an HL7 drop folder beyond its folders. */
-interface Hl7FileSettings {
+export interface Hl7FileSettings {
   readonly maxBytes?: number | undefined;
   /** Character sets: what the sender really uses, and what an empty MSH-18 means. */
   readonly charset?: CharsetOptions | undefined;
-}
-
-/** The settings of an `hl7-drop` connector. */
-export type Hl7DropSettings = DropFolderSettings & Hl7FileSettings;
-
-/** Takes HL7 v2 files from a folder, and puts HL7 results into another. */
-export function createHl7Drop(settings: Hl7DropSettings, deps: DropFolderDeps): DropFolder {
-  return new DropFolder(hl7FileFormat(settings), settings, deps);
 }
 
 /** HL7 v2 files: one message, several, or batches. A file is kept in memory while it is read, hence the bound. */

@@ -26,6 +26,20 @@ export interface IntakeDeps {
   readonly pool: pg.Pool;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** How messages are read and answered right now. */
+  readonly rules: () => IntakeRules;
+  /** Keeps the rules as they are; see {@link Intake.hold}. */
+  readonly hold?: Intake["hold"];
+  /** Called when messages that were read by former rules wait for a code: the present ones may know it. */
+  readonly onStale?: (() => void) | undefined;
+  /** Called after each commit, with its verdicts. */
+  readonly onCommitted: (connector: string, verdicts: readonly MessageVerdict[]) => void;
+  /** Called when the messages of a frame, or some of a file, have been taken together: mapped and committed. */
+  readonly onTaken?: ((taken: TakenMessages) => void) | undefined;
+}
+
+/** How messages are read and answered. */
+export interface IntakeRules {
   readonly mapperByConnector: ReadonlyMap<string, Mapper>;
   /** How batches of files are answered; by single answers when absent. */
   readonly batches?: BatchFileDeps | undefined;
@@ -35,10 +49,6 @@ export interface IntakeDeps {
     | undefined;
   /** How messages that come over connections are answered, by connector. */
   readonly repliesByConnector?: ReadonlyMap<string, ConnectionReplies> | undefined;
-  /** Called after each commit, with its verdicts. */
-  readonly onCommitted: (connector: string, verdicts: readonly MessageVerdict[]) => void;
-  /** Called when the messages of a frame, or some of a file, have been taken together: mapped and committed. */
-  readonly onTaken?: ((taken: TakenMessages) => void) | undefined;
 }
 
 /** Messages that came together and are in the ledger. */
@@ -54,15 +64,11 @@ const GROUP = { items: 250, bytes: 4 * 1024 * 1024 };
 
 /** The way in: maps messages and commits them with their orders and answers before anybody is answered yes. */
 export function createIntake(deps: IntakeDeps): Intake {
-  const { pool, clock } = deps;
-  const mapperOf = (connector: string): Mapper => {
-    const mapper = deps.mapperByConnector.get(connector);
-    if (!mapper) throw new RangeError(`no connector ${connector}`);
-    return mapper;
-  };
+  const { pool, clock, rules } = deps;
   const toFileRecord = (connector: string) => {
-    const mapper = mapperOf(connector);
-    const answersBatches = deps.batches?.settingsByConnector.has(connector) === true;
+    const { batches, mapperByConnector } = rules();
+    const mapper = mapperOf(mapperByConnector, connector);
+    const answersBatches = batches?.settingsByConnector.has(connector) === true;
     return (message: IncomingMessage): MessageRecord => ({
       ...toRecord(mapper, message),
       isAnsweredInBatch: answersBatches && message.isInBatch === true,
@@ -73,18 +79,26 @@ export function createIntake(deps: IntakeDeps): Intake {
     deps.onCommitted(connector, verdicts);
   };
   const acceptFromPeerByConnector = new Map(
-    [...(deps.repliesByConnector ?? [])].map(([connector, replies]) => [
+    [...(rules().repliesByConnector ?? new Map()).keys()].map((connector) => [
       connector,
-      connectionIntake(connector, replies, mapperOf(connector), { pool, clock, noteCommit }),
+      connectionIntake(connector, { pool, clock, noteCommit }),
     ]),
   );
+  /** By which rules a frame's messages were read, so that they are answered by the same. */
+  const rulesByAccepted = new WeakMap<readonly Accepted[], IntakeRules>();
+  const acceptFrame = async (connector: string, peer: Peer, messages: readonly IncomingMessage[]) => {
+    const acceptFromPeer = acceptFromPeerByConnector.get(connector);
+    if (!acceptFromPeer) throw new RangeError(`no connector ${connector} takes messages over connections`);
+    const current = rules();
+    const accepted = await acceptFromPeer(peer, messages, current);
+    rulesByAccepted.set(accepted, current);
+    // It was not committed when those that wait were looked through.
+    if (rules() !== current && accepted.some(({ verdict }) => verdict === "waiting")) deps.onStale?.();
+    return accepted;
+  };
   const accept: Intake["accept"] = async (source, messages) => {
     const { connector } = source;
-    if ("peer" in source) {
-      const acceptFromPeer = acceptFromPeerByConnector.get(connector);
-      if (!acceptFromPeer) throw new RangeError(`no connector ${connector} takes messages over connections`);
-      return acceptFromPeer(source.peer, messages);
-    }
+    if ("peer" in source) return acceptFrame(connector, source.peer, messages);
     const fileId = requireFileId(source.fileId);
     const records: MessageRecord[] = [];
     await mapInTurns(messages, toFileRecord(connector), (piece) => void records.push(...piece.records));
@@ -95,7 +109,7 @@ export function createIntake(deps: IntakeDeps): Intake {
   return {
     openFile: async (file) => {
       const opening = await openFile(pool, file);
-      if (opening.status === "duplicate") await answerRepeat(opening.fileId, file, deps);
+      if (opening.status === "duplicate") await answerRepeat(opening.fileId, file, deps, rules());
       return opening;
     },
     accept: async (source, messages) => {
@@ -119,22 +133,34 @@ export function createIntake(deps: IntakeDeps): Intake {
             placerOrderNumber,
           })),
         })),
-    closeFile: (fileId, end, batch) =>
-      batch && deps.batches
-        ? closeBatchFile(pool, fileId, end, batch, deps.batches)
-        : closeFile(pool, fileId, end),
+    closeFile: (fileId, end, batch) => {
+      const { batches } = rules();
+      return batch && batches
+        ? closeBatchFile(pool, fileId, end, batch, batches)
+        : closeFile(pool, fileId, end);
+    },
+    hold: deps.hold,
     answerBatch: (connector, outline, frame, accepted) => {
-      const replies = deps.repliesByConnector?.get(connector);
+      const { repliesByConnector } = rulesByAccepted.get(accepted) ?? rules();
+      const replies = repliesByConnector?.get(connector);
       return replies && answerBatchFrame(replies, outline, frame, accepted);
     },
   };
+}
+
+/** @throws RangeError for a connector that there is not */
+function mapperOf(mapperByConnector: IntakeRules["mapperByConnector"], connector: string): Mapper {
+  const mapper = mapperByConnector.get(connector);
+  if (!mapper) throw new RangeError(`no connector ${connector}`);
+  return mapper;
 }
 
 /** Has the answers to a file sent again, where the site wants that, now that its bytes came once more. */
 async function answerRepeat(
   fileId: string,
   { connector }: IncomingFile,
-  { pool, logger, answersRepeats, batches }: IntakeDeps,
+  { pool, logger }: IntakeDeps,
+  { answersRepeats, batches }: IntakeRules,
 ): Promise<void> {
   if (!answersRepeats?.connectors.has(connector)) return;
   const { instanceCode } = answersRepeats;
@@ -148,8 +174,6 @@ async function answerRepeat(
 /** Takes what comes over the connections of one connector: their messages share commits, in their order. */
 function connectionIntake(
   connector: string,
-  replies: ConnectionReplies,
-  mapper: Mapper,
   {
     pool,
     clock,
@@ -157,7 +181,7 @@ function connectionIntake(
   }: Pick<IntakeDeps, "pool" | "clock"> & {
     readonly noteCommit: (connector: string, verdicts: readonly MessageVerdict[]) => void;
   },
-): (peer: Peer, messages: readonly IncomingMessage[]) => Promise<Accepted[]> {
+): (peer: Peer, messages: readonly IncomingMessage[], rules: IntakeRules) => Promise<Accepted[]> {
   const commit = groupCommit(
     async (pieces: readonly (readonly MessageRecord[])[]) => {
       const accepted = await commitPieces(pool, connector, pieces);
@@ -170,8 +194,11 @@ function connectionIntake(
   );
   /** The peers of whom a frame is being mapped; resolves once that is over. */
   const mappingByPeer = new WeakMap<Peer, Promise<void>>();
-  return async (peer, messages) => {
+  return async (peer, messages, { mapperByConnector, repliesByConnector }) => {
     const receivedAt = new Date(clock.now());
+    const mapper = mapperOf(mapperByConnector, connector);
+    const replies = repliesByConnector?.get(connector);
+    if (!replies) throw new RangeError(`no connector ${connector} takes messages over connections`);
     const map = (message: IncomingMessage): MessageRecord => ({
       ...toRecord(mapper, message),
       replyTo: replyTo({ connector, message, peer, receivedAt }, replies),

@@ -70,6 +70,9 @@ export interface Released {
   readonly problems: readonly Problem[];
 }
 
+/** Hears of each message that doesn't wait any more, once that is committed: there may be too many to hold them all. */
+export type OnReleased = (message: Released) => void;
+
 /**
  * Maps waiting messages again, in the order in which they came, and makes orders of those that map now, answered to the
  * lab. Each batch is one transaction in which messages stop waiting, with later ones about the same order, and their orders
@@ -83,28 +86,27 @@ export async function releaseMessages(
   pool: pg.Pool,
   map: (message: StoredMessage) => MessageRecord | undefined,
   filter: ReleaseFilter = {},
-): Promise<Released[]> {
-  const all: Released[] = [];
-  for (;;) {
-    const pass = await releasePass(pool, map, filter);
-    all.push(...pass);
-    // A message may have begun to wait for one that was released at that moment.
-    if (pass.length === 0) return all;
-  }
+  onReleased: OnReleased = () => {},
+): Promise<void> {
+  // A message may have begun to wait for one that was released at that moment.
+  while (await releasePass(pool, map, filter, onReleased));
 }
 
+/** Whether a message was released. */
 async function releasePass(
   pool: pg.Pool,
   map: (message: StoredMessage) => MessageRecord | undefined,
   filter: ReleaseFilter,
-): Promise<Released[]> {
-  const released: Released[] = [];
+  onReleased: OnReleased,
+): Promise<boolean> {
+  let isAny = false;
   for (let after = 0; ; ) {
     const batch = await withInsert(pool, (client, insert) =>
       releaseBatch(client, insert, { map, filter, after }),
     );
-    released.push(...batch.released);
-    if (batch.last === undefined) return released;
+    batch.released.forEach(onReleased);
+    isAny ||= batch.released.length > 0;
+    if (batch.last === undefined) return isAny;
     after = batch.last;
   }
 }

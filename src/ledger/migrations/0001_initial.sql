@@ -158,6 +158,10 @@ create table workers (
   can_lead     boolean not null default false,
   -- When a person asked it to stop once it has done what it has in hand.
   drain_at     timestamptz,
+  -- When a person asked it to take over its changed configuration, last.
+  reload_at    timestamptz,
+  -- How its configuration stands, in its own words.
+  configuration jsonb,
   ended_at     timestamptz,
   -- `lost`: another one has taken over what it had in hand.
   ended_as     text check (ended_as in ('stopped', 'lost')),

@@ -70,6 +70,8 @@ export interface MembershipDeps {
   readonly onWake: () => void;
   /** A person asked this one to stop. Called once. */
   readonly onDrain: () => void;
+  /** A person asked this one to reload its configuration, by this request. Called once for each request. */
+  readonly onReload: (request: number) => void;
 }
 
 const HEARTBEAT_EVERY_MS = 1_000;
@@ -143,6 +145,7 @@ class Member implements Membership {
   #endBeat = () => {};
   #wake: NodeJS.Timeout | undefined;
   #isDrainSaid = false;
+  #reloadSaid = 0;
   #isAnswered: (() => boolean) | undefined;
   #takingOver: Promise<void> | undefined;
 
@@ -332,7 +335,7 @@ class Member implements Membership {
   }
 
   async #beat(session: Session): Promise<void> {
-    const { clock, logger, onDrain, onWake } = this.#deps;
+    const { clock, logger, onDrain, onReload, onWake } = this.#deps;
     const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
     const compare = this.#epoch?.look();
     const { rows } = await session.client.query<Heartbeat>(HEARTBEAT, [
@@ -358,6 +361,11 @@ class Member implements Membership {
     if (said.isDraining && !this.#isDrainSaid) {
       this.#isDrainSaid = true;
       onDrain();
+    }
+    if (said.reload !== this.#reloadSaid) {
+      this.#reloadSaid = said.reload;
+      // One that entered anew was asked for nothing yet.
+      if (said.reload !== 0) onReload(said.reload);
     }
     // Beside the heartbeats: orders of a frozen worker may be locked by it for a while.
     if (said.gone.length > 0)

@@ -4,6 +4,7 @@ import { inTransaction, list, run } from "../database.ts";
 import { WORKER_LOCK } from "../locks.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
 import { releaseAbandoned } from "../orders/submission.ts";
+import type { ConfigurationState } from "./configuration.ts";
 
 /** A worker whose lock is held but that was silent for longer than this is taken for dead: it is frozen, or cut off. */
 const LEASE_MS = 15_000;
@@ -73,7 +74,8 @@ with me as (
          can_lead = $2 and $3 and drain_at is null
    where id = $1
      and ended_at is null
-  returning drain_at is not null as is_draining),
+  returning drain_at is not null as is_draining,
+            coalesce(extract(epoch from reload_at)::float8, 0) as reload),
 free as (
   select l.is_only_row
     from leader l
@@ -98,6 +100,7 @@ led as (
    where l.is_only_row = free.is_only_row
   returning l.worker_id)
 select me.is_draining as "isDraining",
+       me.reload as "reload",
        case
          when exists (select 1 from led) then ${SURE_FOR_MS}
          else coalesce((select extract(epoch from l.until_at - now())::float8 * 1000
@@ -129,6 +132,8 @@ export interface Heartbeat extends Omit<ServiceOutage, "cause">, Pick<ServiceNew
   /** Null while nothing holds calls back. */
   readonly cause: ServiceOutage["cause"] | null;
   readonly isDraining: boolean;
+  /** Which request to reload is the last; 0 before the first. */
+  readonly reload: number;
   /** For how long it leads, ms since the heartbeat was sent; 0 where it doesn't. */
   readonly leadsForMs: number;
   /** How many daemons with the role `worker` there are, this one included. */
@@ -221,6 +226,10 @@ export interface WorkerView extends NewWorker {
   readonly isAlive: boolean;
   readonly isLeader: boolean;
   readonly drainAt: Date | null;
+  /** Which request to reload is the last; 0 before the first. */
+  readonly reload: number;
+  /** Null until it has written it down. */
+  readonly configuration: ConfigurationState | null;
   readonly endedAt: Date | null;
   readonly endedAs: "stopped" | "lost" | null;
   /** Orders that it works on right now. */
@@ -231,6 +240,7 @@ export interface WorkerView extends NewWorker {
 const LIST = `
 select w.id, w.name, w.host, w.pid, w.version, w.roles, w.connectors, w.started_at as "startedAt",
        w.heartbeat_at as "heartbeatAt", w.drain_at as "drainAt", w.ended_at as "endedAt", w.ended_as as "endedAs",
+       coalesce(extract(epoch from w.reload_at)::float8, 0) as reload, w.configuration,
        greatest(0, extract(epoch from now() - w.heartbeat_at) * 1000)::bigint as "silentMs",
        w.ended_at is null and ${HAS_LOCK} as "isAlive",
        exists (select 1 from leader l where l.worker_id = w.id and l.until_at > now()) as "isLeader",

@@ -6,14 +6,28 @@ type AskedProfile = Pick<Profile, "name" | "declaredIn"> & {
   readonly rules: { readonly facility: { readonly hasTable?: boolean | undefined } };
 };
 
-/** What follows once the code is in its table: the message waits, or was refused alone, or with all of its file. */
+const REPLAY =
+  "Then `cryobridge reload`, and `cryobridge messages replay ID`. Or have the lab correct the code and send it again.";
+
+/**
+ * What follows once the code is in its table: the message waits; or it was refused for other mistakes, by the setting, or with all
+ * of its file.
+ */
 const THEN = {
   release:
-    "Then restart the daemon; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.",
-  replay:
-    "Then restart the daemon, and `cryobridge messages replay ID`. Or have the lab correct the code and send it again.",
-  drop: "Then restart the daemon, and drop the file again. Or have the lab correct the code in the file and drop that.",
+    "Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.",
+  besides: REPLAY,
+  setting: REPLAY,
+  drop: "Then `cryobridge reload`, and drop the file again. Or have the lab correct the code in the file and drop that.",
 } as const;
+
+/** Why it does not wait, as others with an unknown code do. */
+const WHY_REFUSED = {
+  release: "",
+  besides: "The message does not wait for the code, since more is wrong with it. ",
+  setting: "The message does not wait for the code, since `mapping.unknownCodes` is `refuse`. ",
+  drop: "Nothing waits for the code, since the profile takes a file as a whole (`wholeFile`). ",
+} as const satisfies Record<keyof typeof THEN, string>;
 
 /** A longer code is no example to copy. */
 const MOST_EXAMPLE = 40;
@@ -21,33 +35,25 @@ const MOST_EXAMPLE = 40;
 /**
  * A problem with a code that no table knows, with what to do about it: the place to edit, and the line to write there. Every
  * other problem as it is.
- *
- * @param facilityIdByCode the configuration's `facilities`
  */
-export function withCodeHint(
-  problem: Problem,
-  profile: AskedProfile,
-  facilityIdByCode: ReadonlyMap<string, number>,
-  then: keyof typeof THEN,
-): Problem {
-  const hint = hintForCode(problem, profile, facilityIdByCode);
-  return hint === undefined ? problem : { ...problem, hint: `${hint} ${THEN[then]}` };
+export function withCodeHint(problem: Problem, profile: AskedProfile, then: keyof typeof THEN): Problem {
+  const hint = hintForCode(problem, profile);
+  if (hint === undefined) return problem;
+  // A value of another table never waits.
+  const why = problem.code === "MAPPING_CODE_UNKNOWN" ? "" : WHY_REFUSED[then];
+  return { ...problem, hint: `${why}${hint} ${THEN[then]}` };
 }
 
-function hintForCode(
-  { code, table, unknownCode }: Problem,
-  profile: AskedProfile,
-  facilityIdByCode: ReadonlyMap<string, number>,
-): string | undefined {
+/** Its lines name no facility or id that exists: once copied, that would be a wrong place for somebody's samples. */
+function hintForCode({ code, table, unknownCode }: Problem, profile: AskedProfile): string | undefined {
   if (table === undefined) return undefined;
-  const [facility, id] = facilityIdByCode.entries().next().value ?? ["NAME", 12];
   const example = exampleOf(unknownCode);
   switch (code) {
     case "MAPPING_OPERATION_UNKNOWN":
       return `${addTo(table, profile, lineFor(table, example, "STORE"))} (or RETRIEVAL, REGISTER).`;
     case "MAPPING_FACILITY_UNKNOWN":
-      if (table === "facilities") return addToFacilities(example, id, profile);
-      return `${addTo(table, profile, lineFor(table, example, facility))}, where ${facility} is a name of \`facilities\`.`;
+      if (table === "facilities") return addToFacilities(example, profile);
+      return `${addTo(table, profile, lineFor(table, example, "NAME"))}; the code becomes a name of \`facilities\`.`;
     case "MAPPING_CODE_UNKNOWN":
       return `${addTo(table, profile, undefined)}.`;
     default:
@@ -64,8 +70,8 @@ function addTo(table: string, profile: AskedProfile, line: string | undefined): 
   return `Add the code to \`${table}\` of ${nameProfile(profile)}${line === undefined ? "" : `, such as ${line}`}`;
 }
 
-function addToFacilities(example: string | undefined, id: number, profile: AskedProfile): string {
-  const line = example === undefined ? "" : `, such as \`facilities: { ${example}: ${id} }\``;
+function addToFacilities(example: string | undefined, profile: AskedProfile): string {
+  const line = example === undefined ? "" : `, such as \`facilities: { ${example}: ID }\``;
   const more = profile.rules.facility.hasTable
     ? `Or correct \`facility.table\` of ${nameProfile(profile)}, which translates to it.`
     : "Several codes may have one id.";

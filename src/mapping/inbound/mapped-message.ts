@@ -102,8 +102,9 @@ export function finishAll(
   const found = withoutRepeats(problems);
   const waits = found.length > 0 && finish.unknownCodes !== "refuse" && found.every(isUnknownCode);
   const isWholeFile = profile.format === "csv" && profile.reading.wholeFile;
-  const then = waits ? "release" : isWholeFile ? "drop" : "replay";
-  const unique = found.map((problem) => withCodeHint(problem, profile, finish.facilityIdByCode, then));
+  const refusedBy = finish.unknownCodes === "refuse" ? "setting" : "besides";
+  const then = waits ? "release" : isWholeFile ? "drop" : refusedBy;
+  const unique = found.map((problem) => withCodeHint(problem, profile, then));
   if (waits) {
     const judged = runs.flatMap((one) => one.drafts);
     return {
@@ -142,7 +143,7 @@ function valuesOf(readings: readonly Reading[]): string[] {
   return [...new Set(readings.flatMap((reading) => (reading.status === "found" ? [reading.value] : [])))];
 }
 
-/** A code that a table or the configuration can be taught, after which the message is right as it is. */
+/** A code that can be added to a table or the configuration, after which the message is right as it is. */
 function isUnknownCode({ code }: Problem): boolean {
   return code === "MAPPING_FACILITY_UNKNOWN" || code === "MAPPING_OPERATION_UNKNOWN";
 }

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -98,7 +99,7 @@ export function moduleFailure(specifier: string, place: string, what: string): P
     code: "MAPPING_MODULE_FAILED",
     place,
     message: "can't be processed: an error of the receiver, not of the message",
-    hint: `Module ${specifier}: ${what}. Correct the module, restart the daemon, then \`cryobridge messages replay ID\`.`,
+    hint: `Module ${specifier}: ${what}. Correct the module, \`cryobridge reload\`, then \`cryobridge messages replay ID\`.`,
   };
 }
 
@@ -251,8 +252,9 @@ const MOST_BYTES = 5_000_000;
 const WRITABLE_BY_OTHERS = 0o022;
 
 /**
- * Imports modules relative to a folder; what an application passes to `compileProfile` for one profile's file. A module
- * runs with the daemon's rights, so one that others may write or replace is refused with an Error.
+ * Imports modules relative to a folder, anew when their file was changed, but not what they import themselves; what an application
+ * passes to `compileProfile` for one profile's file. A module runs with the daemon's rights, so one that others may write or replace
+ * is refused with an Error.
  */
 export function importFrom(folder: string): (specifier: string) => Promise<unknown> {
   return async (specifier) => {
@@ -261,7 +263,8 @@ export function importFrom(folder: string): (specifier: string) => Promise<unkno
     const given = readGivenFile(file, MOST_BYTES);
     if ("problem" in given) throw new Error(given.problem);
     requireOwn(file);
-    return import(pathToFileURL(file).href);
+    // An address is imported once in a process.
+    return import(`${pathToFileURL(file).href}?sha256=${hash("sha256", given.bytes)}`);
   };
 }
 

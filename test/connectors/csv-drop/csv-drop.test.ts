@@ -3,7 +3,8 @@ import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { describe, expect, test } from "vitest";
-import { createCsvDrop } from "../../../src/connectors/csv-drop/csv-drop.ts";
+import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-drop.ts";
+import { DropFolder } from "../../../src/connectors/drop-folder/drop-folder.ts";
 import { currentIdentity } from "../../../src/connectors/drop-folder/instance.ts";
 import type { DropFolderDeps } from "../../../src/connectors/drop-folder/settings.ts";
 import type { CsvReading } from "../../../src/formats/csv/dialect.ts";
@@ -15,13 +16,12 @@ import { readingBy } from "./reading.ts";
 const HEADER = "order_number,operation,container_label\n";
 
 function csv(world: DropWorld, reading: Partial<CsvReading> = {}, deps: Partial<DropFolderDeps> = {}) {
-  const settings = {
-    name: "bench",
-    directories: world.directories,
-    ...QUICK,
-    reading: readingBy("order_number", { requiredColumns: [["order_number"], ["operation"]], ...reading }),
-  };
-  return createCsvDrop(settings, { ...world.deps, ...deps });
+  const required = [["order_number"], ["operation"]];
+  return new DropFolder(
+    csvFileFormat({ reading: readingBy("order_number", { requiredColumns: required, ...reading }) }),
+    { name: "bench", directories: world.directories, ...QUICK },
+    { ...world.deps, ...deps },
+  );
 }
 
 /** Keeps what was stopped in its tracks from being collected with its files open. */

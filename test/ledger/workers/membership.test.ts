@@ -36,6 +36,7 @@ async function withMember(
     self: { name, host: "here", pid: 1, version: "1.0.0", roles: ["worker"], connectors: ["lims"] },
     onWake: () => heard.push("wake"),
     onDrain: () => heard.push("drain"),
+    onReload: () => undefined,
   });
   try {
     member.mayLead(() => true);
@@ -128,6 +129,7 @@ test("a worker that is not ready yet does not lead", () =>
         self: { name: "starting", host: "here", pid: 1, version: "1.0.0", roles: ["worker"], connectors: [] },
         onWake: () => undefined,
         onDrain: () => undefined,
+        onReload: () => undefined,
       });
       await ready.leave();
       await systemClock.sleep(1_500, AbortSignal.timeout(5_000));
@@ -272,8 +274,11 @@ test("what a frozen worker has locked in other sessions is free once it was take
       await session.connect();
       await session.query("begin");
       await session.query("update cryobridge.ledger set epoch = epoch + 1");
-      await silence(pool, id, 16);
-      await takeOver(pool, [id]);
+      // It lives, and may have sent a heartbeat in between.
+      await eventually(async () => {
+        await silence(pool, id, 16);
+        return (await takeOver(pool, [id])).workers.length > 0;
+      }, WITHIN);
       await ended;
       await pool.query("update ledger set epoch = epoch + 1");
     }),

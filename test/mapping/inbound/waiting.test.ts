@@ -157,13 +157,13 @@ describe("the hint for an unknown code", () => {
 
   test("names the profile's table and the line to write there", async () => {
     expect(await hintsOf({}, { operation: "frz" })).toEqual([
-      'Add the code to `operation.table` of profile test, such as `operation: { table: { "frz": STORE } }` (or RETRIEVAL, REGISTER). Then restart the daemon; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.',
+      'Add the code to `operation.table` of profile test, such as `operation: { table: { "frz": STORE } }` (or RETRIEVAL, REGISTER). Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.',
     ]);
   });
 
   test("names `facilities` where no table of the profile translates the code", async () => {
     expect(await hintsOf({}, { facility: "W" })).toEqual([
-      'Add the code with the service\'s facility id to `facilities` of the configuration file, such as `facilities: { "W": 12 }`. Several codes may have one id. Then restart the daemon; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.',
+      'Add the code with the service\'s facility id to `facilities` of the configuration file, such as `facilities: { "W": ID }`. Several codes may have one id. Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.',
     ]);
   });
 
@@ -171,10 +171,10 @@ describe("the hint for an unknown code", () => {
     const facility = { from: "facility", table: { N: "NORTH", W: "WEST" } };
     const [lacking] = await hintsOf({ facility }, { facility: "S" });
     expect(lacking).toContain(
-      '`facility.table` of profile test, such as `facility: { table: { "S": NORTH } }`',
+      '`facility.table` of profile test, such as `facility: { table: { "S": NAME } }`',
     );
     const [given] = await hintsOf({ facility }, { facility: "W" });
-    expect(given).toContain('`facilities: { "WEST": 12 }`. Or correct `facility.table` of profile test');
+    expect(given).toContain('`facilities: { "WEST": ID }`. Or correct `facility.table` of profile test');
   });
 
   test("has a profile written where a built-in one was asked, and has no line for a table among transforms", async () => {
@@ -183,32 +183,38 @@ describe("the hint for an unknown code", () => {
     expect(hint?.hint).toContain("with `extends: builtin/csv-orders` and `operation: { table: {");
     const among = { from: "facility", as: [{ table: { N: "NORTH" } }, "trim" as const] };
     const [own] = await hintsOf({ facility: among }, { facility: "S" });
-    expect(own).toContain("Add the code to `facility.as` of profile test, where NORTH");
+    expect(own).toContain(
+      "Add the code to `facility.as` of profile test; the code becomes a name of `facilities`.",
+    );
   });
 
   test("quotes no code of another table, which may be a patient's", async () => {
     const subject = { code: { from: "subject_code", table: { A: "B" } } };
     expect(await hintsOf({ subject }, {})).toEqual([
-      "Add the code to `subject.code.table` of profile test. Then restart the daemon, and `cryobridge messages replay ID`. Or have the lab correct the code and send it again.",
+      "Add the code to `subject.code.table` of profile test. Then `cryobridge reload`, and `cryobridge messages replay ID`. Or have the lab correct the code and send it again.",
     ]);
   });
 
   test("has the file dropped again where all of it was refused", async () => {
     expect(await hintsOf({ wholeFile: true }, { operation: "frz" })).toEqual([
       expect.stringMatching(
-        /Then restart the daemon, and drop the file again\. Or have the lab correct the code in the file/,
+        /^Nothing waits for the code, since .* \(`wholeFile`\)\. .* Then `cryobridge reload`, and drop the file again\. Or have the lab correct the code in the file/,
       ),
     ]);
   });
 
-  test("has the message mapped again by a person where it was refused, for another mistake or by the setting", async () => {
+  test("has the message mapped again by a person where it was refused, and says why it does not wait: for another mistake, or by the setting", async () => {
     const again =
-      /Then restart the daemon, and `cryobridge messages replay ID`\. Or have the lab correct the code/;
+      /Then `cryobridge reload`, and `cryobridge messages replay ID`\. Or have the lab correct the code/;
     const [hint] = await hintsOf({}, { operation: "frz", subject_code: "" });
     expect(hint).toMatch(again);
+    expect(hint).toMatch(/^The message does not wait for the code, since more is wrong with it\. Add/);
     const refusing = createMapper(await csvProfile(), { facilityIdByCode, unknownCodes: "refuse" });
     const { problems } = refusing.map(csvMessage([{ ...ROW, facility: "W" }]));
     expect(problems[0]?.hint).toMatch(again);
+    expect(problems[0]?.hint).toMatch(
+      /^The message does not wait .* since `mapping\.unknownCodes` is `refuse`\. Add/,
+    );
   });
 
   test("names the file of the profile", async () => {

@@ -55,7 +55,11 @@ export async function* checkConnectors(
     const subject = `connector ${settings.name}`;
     try {
       const profile = profileOf(settings, profiles);
-      const connector = createConnector(settings, profile, { intake: noIntake, clock, logger });
+      const connector = createConnector(() => ({ connector: settings, profile }), {
+        intake: noIntake,
+        clock,
+        logger,
+      });
       for (const line of await connector.check(isOffline)) {
         if (isRunning && settings.type === "mllp" && line.subject === "listen") {
           const { host, port } = settings.listen;
