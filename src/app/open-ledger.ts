@@ -27,6 +27,7 @@ interface OpenLedgerOptions {
   /** The daemon keeps the embedded server alive; a command only joins it. */
   readonly isDaemon: boolean;
   readonly observer?: PoolSettings["observer"];
+  readonly mayTakeLong?: PoolSettings["mayTakeLong"];
 }
 
 /**
@@ -59,6 +60,7 @@ export async function openLedger(config: Config, options: OpenLedgerOptions): Pr
       max: options.isDaemon ? 12 : 4,
       applicationName: "cryobridge-cli",
       observer: options.observer,
+      mayTakeLong: options.mayTakeLong,
     },
     options.logger,
   );

@@ -8,7 +8,7 @@ import { WORD } from "../jobs/reconcile/reconcile.ts";
 import { findLastCall, findWithoutCall } from "../ledger/restored/comparisons.ts";
 import { decideWentBack, type Epoch, findLedgerEpoch, startEpoch } from "../ledger/restored/epoch.ts";
 import { readEpochFile } from "../ledger/restored/epoch-file.ts";
-import { enterRestored, isUncompared } from "../ledger/restored/restore.ts";
+import { enterRestored, isUncompared, type NoticedRestore } from "../ledger/restored/restore.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
 import { hasAnotherCompared, noteCompared } from "../ledger/workers/roster.ts";
 import type { ServiceClient } from "../service/client.ts";
@@ -38,15 +38,16 @@ export async function openEpoch(
     const epoch = file?.ledger === found.ledger ? file.epoch : 0;
     await enter({ ...wentBack, epoch, restores: file?.restores ?? 0, after: found.restores }, deps);
   }
+  // Before the number goes up: a worker that starts beside this one and has no file yet knows a raised number by it.
+  await noteCompared(pool, worker.id);
   const counting = startEpoch({ ...deps, file: epochFile, now: await findLedgerEpoch(pool) });
   // A copy that was made while nothing worked is known by this start already.
   await counting.advance();
-  await noteCompared(pool, worker.id);
   return counting;
 }
 
 async function enter(
-  noticed: Parameters<typeof enterRestored>[1],
+  noticed: NoticedRestore,
   { pool, logger }: { readonly pool: pg.Pool; readonly logger: Logger },
 ): Promise<void> {
   const entered = await enterRestored(pool, noticed);

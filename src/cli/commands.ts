@@ -24,7 +24,8 @@ const DESCRIPTIONS = {
   tasks: "What a person has to see to, and what was seen to.",
   audit: "Who did and saw what, when and why; and whether that record is whole.",
   backup: "Write all that the ledger holds into a file, also while daemons work.",
-  restore: "Put a backup into an empty ledger, or in the place of what the ledger holds. No daemon may run.",
+  restore:
+    "Put a backup into an empty ledger, or in the place of what the ledger holds; beside a daemon only with --stop.",
   hl7: "Show, check, compare, send and receive HL7 messages.",
   refills: "List liquid-nitrogen refills that are followed, and how long ago each tank was refilled.",
   service: "Read what the storage service has; changes nothing.",

@@ -19,6 +19,8 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether standard output is a terminal. */
   readonly isTTY: boolean;
+  /** Whether standard error is one: somebody sees how far a long command is. */
+  readonly isErrorTTY?: boolean | undefined;
   /** Width of that terminal, in characters. */
   readonly columns?: number | undefined;
   /** Asks the person at the terminal; absent where nobody would answer. */

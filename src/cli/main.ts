@@ -1,5 +1,6 @@
 /** The process of the command line: its streams, its signals, its exit status. `run` does the rest. */
 import { createInterface } from "node:readline/promises";
+import { Failure } from "../core/failures.ts";
 import { EXIT } from "./exit-status.ts";
 import { flush, type Io, type Output } from "./io.ts";
 import { run } from "./run.ts";
@@ -32,7 +33,8 @@ function processIo(stdout: Output, stderr: Output): Io {
     stdin: process.stdin,
     env: process.env,
     isTTY: process.stdout.isTTY === true,
-    columns: process.stdout.columns,
+    isErrorTTY: process.stderr.isTTY === true,
+    columns: process.stdout.columns || undefined,
     ask: isInteractive ? ask : undefined,
     // A terminal that is closed says so by SIGHUP: what runs in it ends. So does what reads nothing again.
     onStop: (listener) =>
@@ -91,6 +93,9 @@ async function ask(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {
     return await terminal.question(question);
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== "AbortError") throw error;
+    throw new Failure("CLI_USAGE", "the question was not answered; nothing was done");
   } finally {
     terminal.close();
   }

@@ -24,6 +24,8 @@ export interface PoolSettings {
   readonly applicationName: string;
   /** How long a failed attempt to connect, or a query for what isn't there, is kept back, ms; 0 when not set. */
   readonly pauseAfterFailureMs?: number | undefined;
+  /** Whether a statement may take as long as `statement_timeout` lets it; else an answer is waited for some two minutes. */
+  readonly mayTakeLong?: boolean | undefined;
   /** Hears what was done to orders in transactions of this pool. */
   readonly observer?: LedgerObserver | undefined;
 }
@@ -63,7 +65,7 @@ const NO_COMPILING = "-c jit=off";
  */
 const BY_INDEX =
   "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c random_page_cost=1.1";
-/** A connection that died without a word is given up after this, ms; longer than any statement may take. */
+/** A connection that died without a word is given up after this, ms; longer than `statement_timeout`. */
 const QUERY_TIMEOUT_MS = 130_000;
 
 const INT8 = 20;
@@ -152,7 +154,7 @@ export function openPool(settings: PoolSettings, logger: Logger): pg.Pool {
     keepAlive: true,
     // What is asked for at the same time leaves at the same time. BullMQ's pool, the patient one, is left as it knows it.
     pipeline: settings.pauseAfterFailureMs === undefined,
-    query_timeout: QUERY_TIMEOUT_MS,
+    query_timeout: settings.mayTakeLong ? undefined : QUERY_TIMEOUT_MS,
   };
   const listener = { logger, observer: settings.observer ?? DEAF };
   const pool = new PatientPool(config, settings.pauseAfterFailureMs ?? 0, listener);

@@ -6,14 +6,21 @@ const ACTION_WORDS: Readonly<Record<string, string>> = {
   "show-phi": "looked at patients' data",
   "task-done": "did a task",
   "drain-worker": "asked the daemon to stop",
-  backup: "wrote a backup",
+  backup: "began a backup",
+  "backup-written": "wrote a backup",
   restore: "restored a backup",
   "restore-noticed": "noticed a restored ledger",
   "release-after-restore": "ended the comparison after a restore",
 };
 
 /** The pages of records by the first letter of their ids. */
-const PAGES: Readonly<Record<string, string>> = { o: "orders", m: "messages", f: "files", d: "results" };
+const PAGES: Readonly<Record<string, string>> = {
+  o: "orders",
+  m: "messages",
+  f: "files",
+  d: "results",
+  a: "alerts",
+};
 
 /** What somebody did, or saw. */
 export const AUDIT_COLUMNS: readonly Column<AuditEntry>[] = [
@@ -29,7 +36,7 @@ export const AUDIT_COLUMNS: readonly Column<AuditEntry>[] = [
 
 /** The console's page of what it was done to. */
 function pageOf({ target }: AuditEntry): string | undefined {
-  const folder = /^[omfd]\d+$/.test(target) ? PAGES[target.charAt(0)] : undefined;
+  const folder = /^[omfda]\d+$/.test(target) ? PAGES[target.charAt(0)] : undefined;
   return folder && `/${folder}/${target}`;
 }
 

@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { copyLedger } from "../support/ledger-copy.ts";
-import { csvMessage, type Lab, PATIENT, withLab } from "./with-lab.ts";
+import { withFolder } from "../support/with-folder.ts";
+import { runCli } from "./run-cli.ts";
+import { configText, csvMessage, ENV, type Lab, PATIENT, withLab } from "./with-lab.ts";
 
 const CONTENT = [
   "files",
@@ -68,6 +70,42 @@ describe("a backup", () => {
       expect((await cli(["backup", join(file, "x")])).stderr).toContain("can't be written (ENOTDIR)");
     }));
 
+  it("is recorded as begun, with the reason, and as written only when it was", () =>
+    withBackup(async ({ cli }, file) => {
+      const { rows, sha256 } = JSON.parse((await cli(["backup", `${file}.2`, "--json"])).stdout);
+      expect((await cli(["backup", file])).status).toBe(1);
+      const { entries } = JSON.parse((await cli(["audit", "--json"])).stdout);
+      const [failed, written, begun, , first] = entries;
+      expect(failed).toMatchObject({ action: "backup", detail: {} });
+      expect(written).toMatchObject({ action: "backup-written", detail: { rows, sha256 } });
+      expect(begun).toMatchObject({ action: "backup" });
+      expect(first).toMatchObject({ action: "backup", detail: { reason: "weekly" } });
+      expect((await cli(["audit", "--limit", "1"])).stdout).toContain("began a backup");
+    }));
+
+  it("that is interrupted ends with status 1 and leaves nothing of itself", () =>
+    withLab(async ({ cli, folder }) => {
+      const onStop = (listener: () => void) => {
+        queueMicrotask(listener);
+        return () => {};
+      };
+      const { status, stderr } = await cli(["backup", join(folder, "backup.gz")], { onStop });
+      expect({ status, stderr }).toMatchObject({ status: 1, stderr: expect.stringContaining("interrupted") });
+      expect((await readdir(folder)).filter((name) => name.startsWith("backup"))).toEqual([]);
+    }));
+
+  it("is read before a site that has no ledger gets one for it", () =>
+    withFolder(async (folder) => {
+      const config = join(folder, "cryobridge.yaml");
+      await writeFile(config, configText(undefined));
+      const restore = ["--config", config, "restore", join(folder, "mistyped.gz")];
+      expect(await runCli(restore, { env: ENV })).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining("mistyped.gz can't be read (ENOENT)"),
+      });
+      expect(await readdir(folder)).toEqual(["cryobridge.yaml"]);
+    }));
+
   it("replaces what a ledger holds only when that is asked for", () =>
     withBackup(async (lab, file) => {
       const before = await contentOf(lab);
@@ -81,6 +119,21 @@ describe("a backup", () => {
       await lab.take("bench", [csvMessage(8)]);
       const { rows } = await lab.pool.query("select max(id)::int as id from orders");
       expect(rows[0].id).toBeGreaterThan(1_000_000);
+    }));
+
+  it("is put in together with the note that the ledger is an older copy, or not at all", () =>
+    withBackup(async (lab, file) => {
+      await lab.take("bench", [csvMessage(7)]);
+      const before = await contentOf(lab);
+      const { sequences } = await copyLedger(lab.pool);
+      await lab.pool.query(`
+        create function fail_note() returns trigger language plpgsql as $$ begin raise 'no room for a note'; end $$;
+        create trigger fail_note before insert on audit
+           for each row when (new.action = 'restore-noticed') execute function fail_note()`);
+      expect((await lab.cli(["restore", file, "--replace", "--yes"])).status).not.toBe(0);
+      expect(await contentOf(lab)).toEqual(before);
+      // A number that was given is never given again.
+      expect((await copyLedger(lab.pool)).sequences).toEqual(sequences);
     }));
 
   it("is not put in while a daemon works with the ledger", () =>

@@ -11,6 +11,7 @@ export interface CliResult {
 export interface CliWorld {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly isTTY?: boolean;
+  readonly isErrorTTY?: boolean;
   readonly columns?: number;
   /** What comes by standard input, in these pieces. */
   readonly stdin?: readonly Buffer[];
@@ -46,6 +47,7 @@ export async function runCli(argv: readonly string[], world: CliWorld = {}): Pro
     stdin: world.stdin && Readable.from(world.stdin),
     env: world.env ?? {},
     isTTY: world.isTTY ?? false,
+    isErrorTTY: world.isErrorTTY,
     columns: world.columns,
     ask: answer === undefined ? undefined : async () => answer,
     onStop: world.onStop,

@@ -5,12 +5,13 @@ import { ledgerView } from "../../src/app/console.ts";
 import { ROLES } from "../../src/app/roles.ts";
 import { type Daemon, startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { describeRestored } from "../../src/console/attention.ts";
 import { readStatus } from "../../src/console/status.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { findOrders } from "../../src/ledger/operator/views.ts";
 import { overrideOrder, resolveOrder } from "../../src/ledger/orders/acts.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
-import { findRestored, liftRestored } from "../../src/ledger/restored/restore.ts";
+import { findRestored, liftRestored, type Restored } from "../../src/ledger/restored/restore.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
@@ -190,14 +191,17 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
         return status.attention;
       });
       expect(trouble?.what).toMatch(
-        /^the ledger is an older copy \(restored; .*\); 0 of 3 open orders were compared with the service, and nothing is submitted until all are$/,
+        /^the ledger is an older copy \(restored; .*\); 0 of 3 open orders were compared with the service \(0 adopted, 0 parked, 0 free to go\), and nothing is submitted until all are$/,
       );
       expect(trouble?.hint).toContain("orders release-after-restore --reason");
       site.simulator.control.setFaults([]);
       const orders = await site.waitForOrders(3, ended);
       expect(orders.map(({ state }) => state)).toEqual(["completed", "completed", "completed"]);
       expect(site.simulator.tally().doubled).toEqual([]);
-      expect(await findRestored(site.pool)).toMatchObject({ uncompared: 0 });
+      const compared = (await findRestored(site.pool)) as Restored;
+      expect(describeRestored(compared)).toContain(
+        "open orders were compared with the service (0 adopted, 0 parked, 3 free to go); what came since",
+      );
     }));
 
   test("a person's word has what was not compared submitted, and ends the comparing", () =>

@@ -13,3 +13,11 @@ test("the ledger has none of its statements compiled, also by a server that does
       await pool.end();
     }
   }));
+
+test("a statement is waited for some two minutes, or by a pool whose statements may take long, as long as it takes", () =>
+  withDatabase(async ({ connection }) => {
+    const settings = { connection, schema: "cryobridge", max: 1, applicationName: "test" };
+    const pools = [false, true].map((mayTakeLong) => openPool({ ...settings, mayTakeLong }, silent));
+    expect(pools.map(({ options }) => options.query_timeout)).toEqual([130_000, undefined]);
+    for (const pool of pools) await pool.end();
+  }));

@@ -3,13 +3,14 @@ import { asFailure, Failure, type FailureCode } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { FacilityWay, Surface } from "../../core/surface.ts";
 import { formatId } from "../../ledger/ids.ts";
-import { changeOrders, type OrderChange } from "../../ledger/orders/change.ts";
+import type { OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerOrder, ServiceLink } from "../../ledger/orders/row.ts";
 import {
   findDueComparisons,
   findKnownMarks,
   findLinkedOf,
   postponeComparison,
+  recordComparison,
 } from "../../ledger/restored/comparisons.ts";
 import { findRestored, type Restored } from "../../ledger/restored/restore.ts";
 import type { ServiceClient } from "../../service/client.ts";
@@ -56,6 +57,14 @@ export async function compareDue(deps: CompareDeps, signal: AbortSignal): Promis
       await postponeComparison(deps.pool, order.id, PAUSE_MS);
     }
   }
+  const now = await findRestored(deps.pool);
+  if (now?.uncompared === 0) {
+    const { open: openOrders, adopted, parked, free } = now;
+    deps.logger.info(
+      { openOrders, adopted, parked, free },
+      "the open orders of the restored ledger were compared with the service",
+    );
+  }
   return due.length;
 }
 
@@ -67,16 +76,17 @@ async function compare(
 ): Promise<void> {
   const surface = order.surface ?? deps.settings.wayOf(order.facilityId).surface;
   const decision = await lookForForgotten(order, { restored, surface, wasInCopy: true }, deps, signal);
-  const record = (change: Omit<OrderChange, "orderId">) =>
-    changeOrders(deps.pool, [{ ...change, orderId: order.id, from: [order.state], isCompared: true }]);
-  const changed = await record(toChange(order, decision, surface, deps)).catch((error: unknown) => {
+  const record = (change: Omit<OrderChange, "orderId">, end: ForgottenDecision["kind"]) =>
+    recordComparison(deps.pool, { ...change, orderId: order.id, from: [order.state] }, end);
+  const change = toChange(order, decision, surface, deps);
+  const isRecorded = await record(change, decision.kind).catch((error: unknown) => {
     if (decision.kind !== "adopt" || asFailure(error).code !== "REQUEST_CLAIMED") throw error;
     // A person has to find out whose it is; until then it must not hold up all others.
     const text = `${WORD[surface]} ${decision.id} at the service looks like this order's, but another order has it`;
-    return record(parked(order, { code: "SUBMIT_UNCERTAIN", text }));
+    return record(parked(order, { code: "SUBMIT_UNCERTAIN", text }), "park");
   });
   // It has moved on meanwhile, by a person or the lab: as it stands now it is compared once more.
-  if (changed.size === 0) await postponeComparison(deps.pool, order.id, 0);
+  if (!isRecorded) await postponeComparison(deps.pool, order.id, 0);
 }
 
 function toChange(

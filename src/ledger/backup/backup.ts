@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { VERSION } from "../../core/version.ts";
 import { inTransaction } from "../database.ts";
-import { type BackupContent, type BackupHead, type BackupPart, writeBackup } from "./file.ts";
+import { type BackupContent, type BackupHead, type WrittenPart, writeBackup } from "./file.ts";
 
 /** Tables that say how things stand right now, and those of the schema itself; each start makes them anew. */
 export const NOT_KEPT = ["migrations", "workers", "leader", "service_pause"];
@@ -23,16 +23,26 @@ select l.instance_code as ledger,
        (select json_object_agg(s.sequencename, s.last_value) from pg_sequences s where s.schemaname = 'cryobridge') as sequences
   from ledger l`;
 
-/** The database fetches as many rows at a time as have about this many characters. */
-const FETCH_CHARACTERS = 1_000_000;
-const MOST_ROWS = 2_000;
+/** So many rows are read at a time where they have so many bytes at most; else each by itself. */
+const ROWS_AT_ONCE = 100;
+const BYTES_AT_ONCE = 2_000_000;
 
 /**
  * Writes all that the ledger holds at one moment into a file, whoever works with it meanwhile; nothing of it is kept in memory.
  *
- * @throws Failure CLI_BACKUP_UNWRITABLE, LEDGER_UNAVAILABLE
+ * @param options `onRows` is called now and then with the rows that were written so far
+ * @throws Failure CLI_BACKUP_UNWRITABLE, LEDGER_UNAVAILABLE; the reason of the signal
  */
-export function backupLedger(pool: pg.Pool, file: string, madeAt: Date): Promise<BackupContent> {
+export function backupLedger(
+  pool: pg.Pool,
+  file: string,
+  options: {
+    readonly madeAt: Date;
+    readonly onRows?: (rows: number) => void;
+    readonly signal?: AbortSignal;
+  },
+): Promise<BackupContent> {
+  const { madeAt, onRows = () => {}, signal } = options;
   return inTransaction(pool, async (client) => {
     await client.query("set transaction isolation level repeatable read, read only");
     // The disk that is written to may be slower than the database.
@@ -45,29 +55,39 @@ export function backupLedger(pool: pg.Pool, file: string, madeAt: Date): Promise
       ...{ cryobridge: "backup", format: 1, version: VERSION, madeAt: madeAt.toISOString() },
       ...found,
     };
-    return { head, ...(await writeBackup(file, head, readTables(client, tables))) };
+    return { head, ...(await writeBackup(file, head, readTables(client, tables, { onRows, signal }))) };
   });
+}
+
+interface Row {
+  readonly json: string;
+  /** Bytes of the next rows, as many as are read at once; null for the last one. */
+  readonly ahead: number | null;
 }
 
 async function* readTables(
   client: pg.PoolClient,
   tables: readonly { readonly table: string; readonly columns: string[] }[],
-): AsyncGenerator<BackupPart> {
+  { onRows, signal }: { readonly onRows: (rows: number) => void; readonly signal: AbortSignal | undefined },
+): AsyncGenerator<WrittenPart> {
+  let written = 0;
   for (const table of tables) {
     yield { kind: "table", table };
     await client.query(
       `declare backup no scroll cursor for
-       select row_to_json(x)::text as json from (select ${named(table.columns)} from cryobridge.${quoted(table.table)}) x`,
+       select x.json, sum(octet_length(x.json)) over (rows between 1 following and ${ROWS_AT_ONCE} following) as ahead
+         from (select row_to_json(r)::text as json
+                 from (select ${named(table.columns)} from cryobridge.${quoted(table.table)}) r
+               offset 0) x`,
     );
-    for (let count = 10; ; ) {
-      const { rows } = await client.query<{ json: string }>(`fetch ${count} from backup`);
-      let characters = 1;
-      for (const { json } of rows) {
-        characters += json.length;
-        yield { kind: "row", json };
-      }
-      if (rows.length < count) break;
-      count = Math.min(MOST_ROWS, Math.max(1, Math.floor((count * FETCH_CHARACTERS) / characters)));
+    for (let count = 1; count > 0; ) {
+      signal?.throwIfAborted();
+      const { rows } = await client.query<Row>(`fetch ${count} from backup`);
+      yield { kind: "rows", json: rows.map(({ json }) => json) };
+      written += rows.length;
+      onRows(written);
+      const ahead = rows.at(-1)?.ahead ?? undefined;
+      count = ahead === undefined ? 0 : ahead <= BYTES_AT_ONCE ? ROWS_AT_ONCE : 1;
     }
     await client.query("close backup");
   }

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { access, rename, rm } from "node:fs/promises";
+import { access, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
@@ -39,6 +39,11 @@ export type BackupPart =
   | { readonly kind: "table"; readonly table: BackupTable }
   | { readonly kind: "row"; readonly json: string };
 
+/** The same to be written; rows come many at a time, since a turn for each would take longer than the rest. */
+export type WrittenPart =
+  | { readonly kind: "table"; readonly table: BackupTable }
+  | { readonly kind: "rows"; readonly json: readonly string[] };
+
 /** What a backup holds. */
 export interface BackupContent {
   readonly head: BackupHead;
@@ -55,16 +60,15 @@ export interface BackupContent {
 export async function writeBackup(
   file: string,
   first: BackupHead,
-  parts: AsyncIterable<BackupPart>,
+  parts: AsyncIterable<WrittenPart>,
 ): Promise<Omit<BackupContent, "head">> {
   const isTaken = await access(file).then(
     () => true,
     () => false,
   );
-  if (isTaken) throw new Failure("CLI_BACKUP_UNWRITABLE", `${file}: there is a file of this name already`);
-  const beside = `${file}.part`;
+  if (isTaken) throw taken(file);
+  const beside = `${file}.${randomBytes(4).toString("hex")}.part`;
   try {
-    await rm(beside, { force: true });
     const output = createWriteStream(beside, { flags: "wx", mode: 0o600, flush: true });
     const sum = createHash("sha256");
     let rows = 0;
@@ -75,17 +79,23 @@ export async function writeBackup(
       };
       yield line(`#${JSON.stringify(first)}`);
       for await (const part of parts) {
-        if (part.kind === "row") rows += 1;
-        yield line(part.kind === "row" ? part.json : `#${JSON.stringify(part.table)}`);
+        if (part.kind === "table") yield line(`#${JSON.stringify(part.table)}`);
+        else if (part.json.length > 0) {
+          rows += part.json.length;
+          yield line(part.json.join("\n"));
+        }
       }
       yield `#${JSON.stringify({ end: true, rows, sha256: sum.copy().digest("hex") })}\n`;
     };
     await pipeline(lines, createGzip({ level: 3 }), output);
+    // Of two backups under one name one has it first, also where hard links don't exist.
+    await writeFile(file, "", { flag: "wx", mode: 0o600 });
     await rename(beside, file);
     await syncFolder(path.dirname(path.resolve(file)));
     return { rows, sha256: sum.digest("hex") };
   } catch (error) {
     await rm(beside, { force: true }).catch(() => undefined);
+    if (isOfFile(error) && error.code === "EEXIST") throw taken(file);
     throw isOfFile(error)
       ? new Failure("CLI_BACKUP_UNWRITABLE", {
           message: `${file} can't be written (${error.code})`,
@@ -93,6 +103,10 @@ export async function writeBackup(
         })
       : error;
   }
+}
+
+function taken(file: string): Failure {
+  return new Failure("CLI_BACKUP_UNWRITABLE", `${file}: there is a file of this name already`);
 }
 
 /**

@@ -1,12 +1,12 @@
 import type pg from "pg";
 import { Failure } from "../../core/failures.ts";
-import { inTransaction, run } from "../database.ts";
+import { inTransaction, type Queryable, run } from "../database.ts";
 import { MIGRATION_LOCK } from "../locks.ts";
 import { listAtWork } from "../migrate.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
 import { decideWentBack, findLedgerEpoch, startEpoch } from "../restored/epoch.ts";
 import { readEpochFile } from "../restored/epoch-file.ts";
-import { enterRestored } from "../restored/restore.ts";
+import { enterRestoredWithin } from "../restored/restore.ts";
 import { NOT_KEPT, named, quoted } from "./backup.ts";
 import { type BackupContent, type BackupHead, type BackupTable, readBackup } from "./file.ts";
 
@@ -35,57 +35,112 @@ select relname as name
    and relkind = 'r'
    and relname <> all ($1)`;
 
+const LAST_NUMBERS = `
+select sequencename as name, last_value as last
+  from pg_sequences
+ where schemaname = 'cryobridge'`;
+
 /** $1 sequence, $2 last number; null where none was given. */
 const SET_SEQUENCE =
   "select setval(format('cryobridge.%I', $1::text)::regclass, coalesce($2::bigint, 1), $2 is not null)";
 
+/** A restore reads, checks and joins whole tables, where the ledger's own statements never take so long, nor many rows. */
+const FOR_WHOLE_TABLES = `
+set local idle_in_transaction_session_timeout = 0;
+set local statement_timeout = 0;
+set local enable_seqscan = on;
+set local enable_hashjoin = on;
+set local enable_mergejoin = on`;
+
+/**
+ * Whether a backup may be put in, as far as that can be said before anybody is stopped for it.
+ *
+ * @throws Failure CLI_BACKUP_UNUSABLE, CLI_BACKUP_UNFIT, CLI_LEDGER_NOT_EMPTY
+ */
+export async function assertRestorable(pool: pg.Pool, file: string, isReplacing: boolean): Promise<void> {
+  const { head } = await readBackup(file);
+  await assertMayReplace(pool, isReplacing);
+  await assertFit(pool, head);
+}
+
+async function assertMayReplace(queryable: Queryable, isReplacing: boolean): Promise<void> {
+  const [found] = await run<{ is_there: boolean }>(queryable, HAS_CONTENT);
+  if (found?.is_there && !isReplacing)
+    throw new Failure("CLI_LEDGER_NOT_EMPTY", "the ledger holds messages or entries of the audit already");
+}
+
 /**
  * Has a ledger be what a backup holds, all of it or nothing. Then it goes on as an older copy: what it has open is compared
- * with the service before anything is submitted. The epoch file beside the data is not part of a backup, so that the ledger
- * counts on from the higher number.
+ * with the service before anything is submitted. It counts on from the highest numbers of the backup, of the ledger that is
+ * replaced, and of the epoch file beside the data, which is not part of a backup.
  *
+ * @param pool whose statements may take long
  * @param options `isReplacing` has what the ledger holds removed
  * @throws Failure CLI_BACKUP_UNUSABLE, CLI_BACKUP_UNFIT, CLI_LEDGER_NOT_EMPTY, LEDGER_IN_USE; nothing was changed then
  */
 export async function restoreBackup(
   pool: pg.Pool,
   file: string,
-  options: { readonly isReplacing: boolean; readonly epochFile: string; readonly act: Act },
+  options: {
+    readonly isReplacing: boolean;
+    readonly epochFile: string;
+    readonly act: Act;
+    /** Called now and then with the rows that were put in, and all there are. */
+    readonly onRows?: (done: number, total: number) => void;
+  },
 ): Promise<RestoredBackup> {
-  const { isReplacing, epochFile, act } = options;
+  const { isReplacing, epochFile, act, onRows = () => {} } = options;
   const content = await readBackup(file);
   const { head } = content;
   const kept = await readEpochFile(epochFile);
-  await inTransaction(pool, async (client) => {
+  // That it is an older copy is committed with it: a crash leaves no restored ledger that does not say so.
+  const entered = await inTransaction(pool, async (client) => {
     // A daemon that starts meanwhile waits for this.
     await client.query("select pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
-    await client.query("set local idle_in_transaction_session_timeout = 0; set local statement_timeout = 0");
-    await assertFit(client, head);
     const working = await listAtWork(client);
     if (working.length > 0)
       throw new Failure("LEDGER_IN_USE", `${working.join(", ")} worked with the ledger a few seconds ago`);
-    const [found] = await run<{ is_there: boolean }>(client, HAS_CONTENT);
-    if (found?.is_there && !isReplacing)
-      throw new Failure("CLI_LEDGER_NOT_EMPTY", "the ledger holds messages or entries of the audit already");
-    await putIn(client, file);
+    await assertMayReplace(client, isReplacing);
+    const replaced = await findLedgerEpoch(client);
+    await loadBackup(client, file, head, (done) => onRows(done, content.rows));
+    const now = await findLedgerEpoch(client);
+    const known = [kept, replaced].filter((each) => each?.ledger === now.ledger);
+    const entered = await enterRestoredWithin(client, {
+      text: `it was restored from the backup of ${head.madeAt}`,
+      forgottenSince: decideWentBack(now, kept, false)?.forgottenSince,
+      epoch: Math.max(0, ...known.map((each) => each?.epoch ?? 0)),
+      restores: Math.max(0, ...known.map((each) => each?.restores ?? 0)),
+      after: now.restores,
+    });
+    const detail = { reason: act.reason, madeAt: head.madeAt, sha256: content.sha256 };
+    await recordAudit(client, act, "restore", [{ target: "ledger", detail }]);
+    return entered;
   });
-  const now = await findLedgerEpoch(pool);
-  const isSame = kept?.ledger === now.ledger;
-  const entered = await enterRestored(pool, {
-    text: `it was restored from the backup of ${head.madeAt}`,
-    forgottenSince: decideWentBack(now, kept, false)?.forgottenSince,
-    epoch: isSame ? kept.epoch : 0,
-    restores: isSame ? kept.restores : 0,
-    after: now.restores,
-  });
-  const detail = { reason: act.reason, madeAt: head.madeAt, sha256: content.sha256 };
-  await recordAudit(pool, act, "restore", [{ target: "ledger", detail }]);
   const epoch = startEpoch({ pool, file: epochFile, now: await findLedgerEpoch(pool), onWentBack: () => {} });
   await epoch.advance();
   return { ...content, open: entered?.open ?? 0 };
 }
 
-async function assertFit(client: pg.PoolClient, { migrations, version }: BackupHead): Promise<void> {
+/**
+ * Puts the rows of a backup in the place of all that the tables hold, within a transaction of a pool whose statements may take
+ * long. No sequence goes back.
+ *
+ * @param head of the backup, which was read to its end before
+ * @param onRows called now and then with the rows that were put in
+ * @throws Failure CLI_BACKUP_UNFIT when the tables are others than the backup's
+ */
+export async function loadBackup(
+  client: pg.PoolClient,
+  file: string,
+  head: BackupHead,
+  onRows: (done: number) => void = () => {},
+): Promise<void> {
+  await client.query(FOR_WHOLE_TABLES);
+  await assertFit(client, head);
+  await putIn(client, file, onRows);
+}
+
+async function assertFit(client: Queryable, { migrations, version }: BackupHead): Promise<void> {
   const rows = await run<{ name: string; sha256: string }>(client, "select name, sha256 from migrations");
   const isSame =
     rows.length === Object.keys(migrations).length &&
@@ -97,7 +152,7 @@ async function assertFit(client: pg.PoolClient, { migrations, version }: BackupH
   );
 }
 
-async function putIn(client: pg.PoolClient, file: string): Promise<void> {
+async function putIn(client: pg.PoolClient, file: string, onRows: (done: number) => void): Promise<void> {
   const tables = (await run<{ name: string }>(client, TABLES, [NOT_KEPT])).map(
     ({ name }) => `cryobridge.${quoted(name)}`,
   );
@@ -106,8 +161,15 @@ async function putIn(client: pg.PoolClient, file: string): Promise<void> {
     await client.query(`alter table ${table} drop constraint ${name}`);
   for (const table of tables) await client.query(`alter table ${table} disable trigger user`);
   await client.query(`truncate ${tables.join(", ")}`);
-  const { sequences } = await insertRows(client, file);
-  for (const [name, last] of Object.entries(sequences)) await client.query(SET_SEQUENCE, [name, last]);
+  const { sequences } = await insertRows(client, file, onRows);
+  const given = await run<{ name: string; last: number | null }>(client, LAST_NUMBERS);
+  const lastByName = new Map(given.map(({ name, last }) => [name, last]));
+  for (const [name, before] of Object.entries(sequences)) {
+    const last = Math.max(before ?? 0, lastByName.get(name) ?? 0) || null;
+    // What setval does to a sequence is rolled back only where the same transaction has restarted it before.
+    await client.query(`alter sequence cryobridge.${quoted(name)} restart`);
+    await client.query(SET_SEQUENCE, [name, last]);
+  }
   for (const table of tables) await client.query(`alter table ${table} enable trigger user`);
   for (const { table, name, definition } of references)
     await client.query(`alter table ${table} add constraint ${name} ${definition}`);
@@ -116,10 +178,15 @@ async function putIn(client: pg.PoolClient, file: string): Promise<void> {
 /** Rows of about this many characters are put in at a time. */
 const INSERT_CHARACTERS = 2_000_000;
 
-async function insertRows(client: pg.PoolClient, file: string): Promise<BackupHead> {
+async function insertRows(
+  client: pg.PoolClient,
+  file: string,
+  onRows: (done: number) => void,
+): Promise<BackupHead> {
   let into: BackupTable | undefined;
   let rows: string[] = [];
   let characters = 0;
+  let done = 0;
   const insert = async () => {
     if (into && rows.length > 0) {
       const table = `cryobridge.${quoted(into.table)}`;
@@ -131,6 +198,8 @@ async function insertRows(client: pg.PoolClient, file: string): Promise<BackupHe
         [`[${rows.join(",")}]`],
       );
     }
+    done += rows.length;
+    onRows(done);
     rows = [];
     characters = 0;
   };

@@ -27,8 +27,11 @@ create table ledger (
   restored_by       text,
   -- Since when facts may be missing.
   forgotten_since   timestamptz,
-  -- How many open orders there were to compare with the service.
+  -- How many open orders there were to compare with the service, and how many were adopted, parked, and free to go then.
   restored_open     integer not null default 0,
+  restored_adopted  integer not null default 0,
+  restored_parked   integer not null default 0,
+  restored_free     integer not null default 0,
   -- When a person decided that nothing is compared any more.
   restore_lifted_at timestamptz,
   created_at        timestamptz not null default now()

@@ -1,8 +1,9 @@
 import type pg from "pg";
 import { type Phi, phi } from "../../core/phi.ts";
 import type { Surface } from "../../core/surface.ts";
-import { run } from "../database.ts";
+import { inTransaction, run } from "../database.ts";
 import { formatId } from "../ids.ts";
+import { changeOrdersWithin, type OrderChange } from "../orders/change.ts";
 import { type LedgerOrder, listOrderRows, ORDER_COLUMNS } from "../orders/row.ts";
 
 /** Open orders whose comparison with the service is due; $1 how many. Index: orders_compare. */
@@ -19,6 +20,13 @@ update orders
    set compare_at = now() + $2 * interval '1 millisecond'
  where id = $1
    and compare_at is not null`;
+
+/** $1 how a comparison ended. */
+const COUNT_END = `
+update ledger
+   set restored_adopted = restored_adopted + ($1::text = 'adopt')::integer,
+       restored_parked = restored_parked + ($1 = 'park')::integer,
+       restored_free = restored_free + ($1 = 'free')::integer`;
 
 /** $1 marks. Indexes: orders_mark, orders_former_marks. */
 const KNOWN_MARKS = `
@@ -106,6 +114,24 @@ export function findDueComparisons(pool: pg.Pool, limit: number): Promise<Ledger
 /** Puts a comparison off. */
 export async function postponeComparison(pool: pg.Pool, orderId: number, ms: number): Promise<void> {
   await run(pool, POSTPONE, [orderId, ms]);
+}
+
+/**
+ * Records what became of an order by its comparison with the service, and counts that.
+ *
+ * @returns false when the order has moved on meanwhile, and nothing was recorded
+ * @throws Failure REQUEST_CLAIMED as {@link changeOrdersWithin} does
+ */
+export function recordComparison(
+  pool: pg.Pool,
+  change: Omit<OrderChange, "isCompared">,
+  end: "adopt" | "park" | "free",
+): Promise<boolean> {
+  return inTransaction(pool, async (client) => {
+    const changed = await changeOrdersWithin(client, [{ ...change, isCompared: true }]);
+    if (changed.size > 0) await client.query(COUNT_END, [end]);
+    return changed.size > 0;
+  });
 }
 
 /** Those of the marks that an order of the ledger has or had, with the order. */

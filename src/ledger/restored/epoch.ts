@@ -115,8 +115,8 @@ export function startEpoch({ pool, file, now, onWentBack }: EpochDeps): Epoch {
 const LEDGER = "select instance_code as ledger, epoch, restores, created_at as since from ledger";
 
 /** The ledger as its epoch file knows it. */
-export async function findLedgerEpoch(pool: pg.Pool): Promise<EpochRecord> {
-  const [found] = await list<EpochRecord>(pool, LEDGER);
+export async function findLedgerEpoch(client: Queryable): Promise<EpochRecord> {
+  const [found] = await list<EpochRecord>(client, LEDGER);
   if (!found) throw new RangeError("the ledger has no identity; its migrations did not run");
   return found;
 }

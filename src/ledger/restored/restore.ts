@@ -14,6 +14,10 @@ export interface Restored {
   /** Open orders that there were to compare with the service, and those of them that still are. */
   readonly open: number;
   readonly uncompared: number;
+  /** How comparisons ended: the service has the order's request, may have it, or has nothing of it. */
+  readonly adopted: number;
+  readonly parked: number;
+  readonly free: number;
   /** Until when each order is compared with the service before its first call. */
   readonly watchedUntil: Date;
 }
@@ -30,6 +34,7 @@ const FILE_GAP = 1_000;
  */
 const FIND_RESTORED = `
 select l.restored_at as at, l.restored_by as by, l.forgotten_since as "forgottenSince", l.restored_open as open,
+       l.restored_adopted as adopted, l.restored_parked as parked, l.restored_free as free,
        l.restored_at + $1 * interval '1 day' as "watchedUntil",
        (select count(*)::integer from orders o where o.compare_at is not null) as uncompared
   from ledger l
@@ -89,7 +94,10 @@ with marked as (
      and (surface is distinct from 'external' or procedure_id is null)
   returning id)
 update ledger
-   set restored_open = (select count(*) from marked)
+   set restored_open = (select count(*) from marked),
+       restored_adopted = 0,
+       restored_parked = 0,
+       restored_free = 0
 returning restored_open`;
 
 /** What the service is known to have is asked about at once. Index: orders_state. */
@@ -103,45 +111,62 @@ export async function findRestored(pool: pg.Pool): Promise<Restored | undefined>
   return (await list<Restored>(pool, FIND_RESTORED, [WATCH_DAYS]))[0];
 }
 
+/** How it was noticed that a ledger is an older copy. */
+export interface NoticedRestore {
+  readonly text: string;
+  readonly forgottenSince?: Date | undefined;
+  /** As the file has them, 0 without one; the ledger's own, if higher, count. */
+  readonly epoch: number;
+  readonly restores: number;
+  /** How many restores the ledger itself knew of when it was noticed. */
+  readonly after: number;
+}
+
+/** The ledger's epoch and count of restores from now on, and the orders to compare. */
+interface EnteredRestore {
+  readonly epoch: number;
+  readonly restores: number;
+  readonly open: number;
+}
+
 /**
  * Has the ledger go on as the older copy that it was found to be: no number that it may have given before is given again,
  * each open order is to be compared with the service before anything is submitted, and what the service is known to have is
  * asked about.
  *
- * @param noticed `epoch` and `restores` as the file has them, 0 without one; the ledger's own, if higher, count; and `after` how
- * many restores the ledger itself knew of when it was noticed
- * @returns the ledger's epoch and count of restores from now on; undefined when another worker was first, and nothing was done
+ * @returns undefined when another worker was first, and nothing was done
  */
 export async function enterRestored(
   pool: pg.Pool,
-  noticed: {
-    readonly text: string;
-    readonly forgottenSince?: Date | undefined;
-    readonly epoch: number;
-    readonly restores: number;
-    readonly after: number;
-  },
-): Promise<{ readonly epoch: number; readonly restores: number; readonly open: number } | undefined> {
+  noticed: NoticedRestore,
+): Promise<EnteredRestore | undefined> {
   return inTransaction(pool, async (client) => {
-    const { epoch, restores, text, forgottenSince, after } = noticed;
     await client.query(LOCK_ORDERS);
-    const entered = await client.query<{ epoch: number; restores: number }>(ENTER, [
-      epoch,
-      restores,
-      text,
-      forgottenSince ?? null,
-      after,
-    ]);
-    const now = entered.rows[0];
-    if (!now) return undefined;
-    await client.query(JUMP_SEQUENCES, [GAP * now.restores]);
-    await client.query(JUMP_RESULT_NUMBERS, [FILE_GAP * now.restores]);
-    const marked = await client.query<{ restored_open: number }>(MARK_OPEN);
-    await client.query(FOLLOW_LINKED);
-    const audit = [{ target: "ledger", detail: { reason: text, restores: now.restores } }];
-    await recordAudit(client, { actor: "cryobridge" }, "restore-noticed", audit);
-    return { ...now, open: marked.rows[0]?.restored_open ?? 0 };
+    return enterRestoredWithin(client, noticed);
   });
+}
+
+/** The same within a transaction that has locked the orders. */
+export async function enterRestoredWithin(
+  client: pg.PoolClient,
+  { epoch, restores, text, forgottenSince, after }: NoticedRestore,
+): Promise<EnteredRestore | undefined> {
+  const entered = await client.query<{ epoch: number; restores: number }>(ENTER, [
+    epoch,
+    restores,
+    text,
+    forgottenSince ?? null,
+    after,
+  ]);
+  const now = entered.rows[0];
+  if (!now) return undefined;
+  await client.query(JUMP_SEQUENCES, [GAP * now.restores]);
+  await client.query(JUMP_RESULT_NUMBERS, [FILE_GAP * now.restores]);
+  const marked = await client.query<{ restored_open: number }>(MARK_OPEN);
+  await client.query(FOLLOW_LINKED);
+  const audit = [{ target: "ledger", detail: { reason: text, restores: now.restores } }];
+  await recordAudit(client, { actor: "cryobridge" }, "restore-noticed", audit);
+  return { ...now, open: marked.rows[0]?.restored_open ?? 0 };
 }
 
 const LIFT = `

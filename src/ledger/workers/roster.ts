@@ -293,12 +293,12 @@ export async function noteCompared(pool: pg.Pool, self: number): Promise<void> {
   await run(pool, "update workers set has_compared = true where id = $1", [self]);
 }
 
-/** $1 the worker's id, or $2 its name. Index: workers_alive. */
+/** $1 the worker's id, or $2 its name; all of them where both are null. Index: workers_alive. */
 const DRAIN = `
 update workers
    set drain_at = coalesce(drain_at, now())
  where ended_at is null
-   and (id = $1 or name = $2)
+   and (id = $1 or name = $2 or ($1::integer is null and $2::text is null))
 returning id`;
 
 /**
@@ -311,9 +311,17 @@ export async function drainWorkers(
   which: { readonly name: string } | { readonly id: number },
   by: Act,
 ): Promise<number[]> {
-  const values = ["id" in which ? which.id : null, "name" in which ? which.name : null];
+  return drain(pool, ["id" in which ? which.id : null, "name" in which ? which.name : null], by);
+}
+
+/** Asks all workers to stop once they have done what they have in hand. @returns their ids */
+export function drainAllWorkers(pool: pg.Pool, by: Act): Promise<number[]> {
+  return drain(pool, [null, null], by);
+}
+
+async function drain(pool: pg.Pool, which: readonly [id: number | null, name: string | null], by: Act) {
   return inTransaction(pool, async (client) => {
-    const { rows } = await client.query<{ id: number }>(DRAIN, values);
+    const { rows } = await client.query<{ id: number }>(DRAIN, [...which]);
     const targets = rows.map(({ id }) => ({ target: `w${id}`, detail: { reason: by.reason } }));
     await recordAudit(client, by, "drain-worker", targets);
     return rows.map(({ id }) => id);
