@@ -16,6 +16,7 @@ import { openEpoch, startRestored } from "./restored.ts";
 import { openService, serviceTrouble, shapeTroubles } from "./service.ts";
 import { watchService } from "./service-watch.ts";
 import { startSideLoops } from "./side-loops.ts";
+import { watchAudit } from "./watch-audit.ts";
 
 /** Orders handed to the submit queue at once for each worker: enough to keep it busy, few enough to stay quick to claim. */
 const WINDOW = 1_000;
@@ -151,6 +152,8 @@ export async function startWorker(
       onProgress: nudge.current,
     }),
   );
+  const audit = watchAudit(config, { pool: ledger.pool, clock, logger });
+  onClose(() => audit.stop());
   const refills = await startRefills(config, { ...side, mayRead: mayCallForAll });
   onClose(() => refills.stop());
   onClose(watchService(config, { service, queues, clock, logger }));
@@ -169,6 +172,7 @@ export async function startWorker(
       if (opening) troubles.push(trouble("serviceUnreachable", "", serviceTrouble(opening, clock.now())));
       if (clock.monotonic() - feeder.lastLookAt > FEEDER_SILENT_MS)
         report("feeder", "the feeder has not read the ledger for two minutes");
+      troubles.push(...audit.troubles());
       for (const text of refills.troubles()) report("refills", text);
       for (const text of shapeTroubles(service, clock)) report("service shape", text);
       return troubles;

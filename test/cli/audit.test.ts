@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { recordAudit } from "../../src/ledger/operator/audit.ts";
+import { noteAuditEnd } from "../../src/ledger/operator/audit-note.ts";
 import { type Lab, withLab } from "./with-lab.ts";
 
 const act = (lab: Lab, actor: string, action: string, target: string) =>
@@ -43,6 +44,27 @@ describe("the audit", () => {
       await act(lab, "ana", "retry", "o1");
       expect(await verify(lab, "--expect", last.hash)).toMatchObject({ status: 0, expectedNumber: 40 });
       expect(await verify(lab, "--expect", "0".repeat(64))).toMatchObject({ status: 1, isWhole: false });
+    }));
+
+  it("shows that its end was cut off since the daemon noted it, and that it was made anew; not after a restore", () =>
+    withLab(async (lab) => {
+      const note = `${lab.folder}/data.epoch.audit`;
+      for (const target of ["o1", "o2", "o3"]) await act(lab, "ana", "retry", target);
+      expect(await noteAuditEnd(lab.pool, note)).toBeUndefined();
+      expect(await verify(lab)).toMatchObject({ status: 0, entries: 3 });
+      await tamper(lab, "audit_chain", "delete from audit_chain where number > 1");
+      await tamper(lab, "audit", "delete from audit where target <> 'o1'");
+      const cut = { number: 3, why: "it was removed after the daemon noted it" };
+      expect(await verify(lab)).toMatchObject({ status: 1, isWhole: false, entries: 1, fault: cut });
+      for (const target of ["o4", "o5", "o6"]) await act(lab, "ben", "retry", target);
+      const anew = { number: 3, why: "it has another hash than the daemon noted" };
+      expect(await verify(lab)).toMatchObject({ status: 1, entries: 4, fault: anew });
+      // What was noted stays, for as long as it doesn't fit.
+      expect(await noteAuditEnd(lab.pool, note)).toEqual(anew);
+      expect(await verify(lab)).toMatchObject({ status: 1, fault: anew });
+      await lab.pool.query("update ledger set restores = restores + 1");
+      expect(await verify(lab)).toMatchObject({ status: 0, fault: null });
+      expect(await noteAuditEnd(lab.pool, note)).toBeUndefined();
     }));
 
   it("can't be changed, deleted or emptied", () =>

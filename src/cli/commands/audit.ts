@@ -1,13 +1,15 @@
 import type { Command } from "commander";
 import { Failure } from "../../core/failures.ts";
-import { listAudit } from "../../ledger/operator/audit.ts";
+import { type AuditEntry, listAudit } from "../../ledger/operator/audit.ts";
 import { type AuditChain, verifyAudit } from "../../ledger/operator/audit-chain.ts";
+import { auditNoteFile, findNoteFault } from "../../ledger/operator/audit-note.ts";
 import { AUDIT_COLUMNS } from "../../operator/audit-columns.ts";
 import { parseSince } from "../../operator/times.ts";
 import { wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
+import { withProgress } from "../output/progress.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
 /** `cryobridge audit …`. */
@@ -20,11 +22,14 @@ export function define(audit: Command, cli: Cli): void {
     .option("--action <word>", "only this act, as --json names it, such as show-phi")
     .option("--since <time>", "only since: 2h, 3d, or 2026-11-21T08:00")
     .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
+    .option("--before <n>", "the next page: only entries before the one of this number", wholeNumber(1))
     .addHelpText("after", "\nExample:\n  cryobridge audit list --actor grau --since 7d")
     .action(toAction(cli, listEntries));
   audit
     .command("verify")
-    .description("Check that no entry was changed or removed, and show the number and hash of the last one.")
+    .description(
+      "Check that no entry was changed or removed, also at the end, and show the number and hash of the last one.",
+    )
     .option("--expect <hash>", "a hash that was noted earlier: says whether its entry is still there")
     .addHelpText("after", "\nExample:\n  cryobridge audit verify")
     .action(toAction(cli, verify));
@@ -36,22 +41,25 @@ interface ListOptions {
   readonly action?: string;
   readonly since?: string;
   readonly limit: number;
+  readonly before?: number;
 }
+
+const ENTRIES = {
+  key: "entries",
+  columns: AUDIT_COLUMNS,
+  nothing: "Nobody did anything of that kind.",
+  nextPage: ({ id }: AuditEntry) => `--before ${id}`,
+};
 
 async function listEntries(
   session: Session,
-  { since: from, limit, ...filter }: ListOptions,
+  { since: from, limit, before: beforeId, ...filter }: ListOptions,
 ): Promise<undefined> {
   const since = parseSince(from, session);
   const entries = await withLedger(session, ({ pool }) =>
-    listAudit(pool, { ...filter, since, limit: limit + 1 }),
+    listAudit(pool, { ...filter, since, beforeId, limit: limit + 1 }),
   );
-  printList(
-    session,
-    { key: "entries", columns: AUDIT_COLUMNS, nothing: "Nobody did anything of that kind." },
-    entries,
-    limit,
-  );
+  printList(session, ENTRIES, entries, limit);
 }
 
 /** Status 1 when an entry doesn't fit, or none has the expected hash. */
@@ -62,7 +70,12 @@ async function verify(
   const expected = expect?.toLowerCase();
   if (expected !== undefined && !/^[0-9a-f]{64}$/.test(expected))
     throw new Failure("CLI_USAGE", `--expect ${expect}: expected the 64 digits that audit verify shows`);
-  const chain = await withLedger(session, ({ pool }) => verifyAudit(pool, expected));
+  const progressing = { what: "audit verify", nouns: "entries" };
+  const chain = await withLedger(session, async ({ pool, config }) => {
+    const noteFault = await findNoteFault(pool, auditNoteFile(config.epochFile));
+    const found = await withProgress(session, progressing, (report) => verifyAudit(pool, expected, report));
+    return { ...found, fault: found.fault ?? noteFault };
+  });
   const { count, last, fault, expectedNumber } = chain;
   const isMissing = expected !== undefined && expectedNumber === undefined;
   const isWhole = fault === undefined && !isMissing;

@@ -41,6 +41,8 @@ interface ListForm<Row> {
   readonly nothing: string;
   /** What programs are given of an entry where that is not what the columns say. */
   readonly json?: (row: Row) => unknown;
+  /** The option with which the command shows what comes after a row, such as `--before o17`. */
+  readonly nextPage?: (last: Row) => string;
 }
 
 /** What is said at the end of a list. */
@@ -117,6 +119,11 @@ export function printList<Row>(
   limit?: number,
 ): void {
   const list = new ListWriter(session, form);
-  list.write(rows.slice(0, limit));
-  list.end({ hasMore: limit === undefined ? undefined : rows.length > limit });
+  const shown = rows.slice(0, limit);
+  list.write(shown);
+  const last = shown.at(-1);
+  list.end({
+    hasMore: limit === undefined ? undefined : rows.length > limit,
+    ...(form.nextPage && last ? { how: `--limit shows more, ${form.nextPage(last)} the next ones` } : {}),
+  });
 }

@@ -57,8 +57,13 @@ const A_PAGE = 1_000;
  * whoever can change an entry can change a function of the database, too.
  *
  * @param expected a hash that a person noted
+ * @param onEntries called now and then with how many were followed
  */
-export async function verifyAudit(pool: pg.Pool, expected?: string): Promise<AuditChain> {
+export async function verifyAudit(
+  pool: pg.Pool,
+  expected?: string,
+  onEntries: (checked: number) => void = () => {},
+): Promise<AuditChain> {
   let last = { number: 0, hash: "" };
   let expectedNumber: number | undefined;
   const found = (fault: AuditFault | undefined): AuditChain => ({
@@ -75,6 +80,7 @@ export async function verifyAudit(pool: pg.Pool, expected?: string): Promise<Aud
       last = link;
       if (link.hash === expected) expectedNumber = link.number;
     }
+    onEntries(last.number);
     if (links.length < A_PAGE) break;
   }
   const [unchained] = await list<{ id: number }>(pool, UNCHAINED);

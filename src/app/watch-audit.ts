@@ -1,0 +1,42 @@
+import type pg from "pg";
+import type { Config } from "../config/config.ts";
+import { type Trouble, trouble } from "../core/alert.ts";
+import type { Clock } from "../core/clock.ts";
+import { Failure } from "../core/failures.ts";
+import type { Logger } from "../core/logger.ts";
+import { auditNoteFile, noteAuditEnd } from "../ledger/operator/audit-note.ts";
+import { startLoop } from "./side-loops.ts";
+
+const EVERY_MS = 60_000;
+
+/** Watches whether the audit loses its end, and whether that could be seen. */
+interface AuditWatch {
+  troubles(): Trouble[];
+  stop(): Promise<void>;
+}
+
+/** Begins to note the audit's end in a file each minute, after it was compared with what was noted before. */
+export function watchAudit(
+  { epochFile }: Pick<Config, "epochFile">,
+  deps: { readonly pool: pg.Pool; readonly clock: Clock; readonly logger: Logger },
+): AuditWatch {
+  let found: Trouble | undefined;
+  const stop = startLoop(deps, EVERY_MS, "the end of the audit could not be noted", async () => {
+    const text = await noteEnd(deps.pool, auditNoteFile(epochFile));
+    if (text !== undefined && text !== found?.text) deps.logger.warn(text);
+    found = text === undefined ? undefined : trouble("daemonTrouble", "audit", text);
+    return false;
+  });
+  return { troubles: () => (found ? [found] : []), stop };
+}
+
+/** Gives what is wrong, for people; a ledger that is away is a trouble of its own. @throws Failure of the ledger */
+async function noteEnd(pool: pg.Pool, file: string): Promise<string | undefined> {
+  try {
+    const fault = await noteAuditEnd(pool, file);
+    return fault && `entry ${fault.number} of the audit does not fit: ${fault.why}`;
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== "LEDGER_FOLDER_UNUSABLE") throw error;
+    return `the end of the audit is not noted, so that nobody would see it cut off: ${error.message}`;
+  }
+}
