@@ -8,6 +8,7 @@ import type { Cli } from "./session.ts";
 const DESCRIPTIONS = {
   start:
     "Run the daemon: take orders in, work them off, show the console. Ctrl-C or SIGTERM ends it orderly.",
+  init: "Write a first configuration and mapping profile: from a sample file of the lab, and a few questions.",
   check: "Check whether everything is right: configuration, profiles, folders, database, queue, service.",
   status: "Say in a few lines how things stand: what is wrong, since when, what it affects and what to do.",
   preview:

@@ -24,7 +24,7 @@ export function define(command: Command, cli: Cli): void {
 }
 
 /** What fails is shown with its hint; the exit status is that of what has to be fixed first. */
-async function checkAll(
+export async function checkAll(
   session: Session,
   { offline: isOffline }: { readonly offline?: boolean },
 ): Promise<ExitStatus | undefined> {

@@ -34,7 +34,7 @@ export function define(command: Command, cli: Cli): void {
     .action(toAction(cli, preview));
 }
 
-async function preview(
+export async function preview(
   session: Session,
   path: string,
   options: PreviewOptions,

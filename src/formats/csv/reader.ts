@@ -26,6 +26,7 @@ export interface CsvLimits {
 export type ReaderItem =
   | {
       readonly kind: "header";
+      readonly line: number;
       readonly columns: readonly string[];
       readonly raw: string;
       readonly delimiter: string;
@@ -215,7 +216,8 @@ export class CsvReader {
     this.#columns = columns;
     const raw = this.#dialect.header ? record.raw : "";
     const width = this.#width;
-    const header: ReaderItem = { kind: "header", columns, raw, delimiter: this.#delimiter, width };
+    const { line } = record;
+    const header: ReaderItem = { kind: "header", line, columns, raw, delimiter: this.#delimiter, width };
     return this.#dialect.header ? [header] : [header, ...this.#readRow(record, cells, columns)];
   }
 

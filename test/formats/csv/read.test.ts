@@ -41,6 +41,7 @@ describe("reading a CSV file", () => {
     const items = await read('order_number,subject_code\r\nPO-1,A17\r\n\r\nPO-2,"B ""9""\r\nx"\r\nPO-3,C3');
     expect(items[0]).toEqual({
       kind: "header",
+      line: 1,
       columns: ["order_number", "subject_code"],
       raw: "order_number,subject_code\r\n",
       delimiter: ",",

@@ -1,0 +1,77 @@
+import { stringify } from "yaml";
+
+export const CONNECTOR_TYPES = ["hl7-drop", "csv-drop", "mllp"] as const;
+export type ConnectorType = (typeof CONNECTOR_TYPES)[number];
+
+/** What a first configuration needs to know. */
+export interface Site {
+  readonly service: string;
+  readonly facilities: ReadonlyMap<string, number>;
+  readonly connector: string;
+  readonly type: ConnectorType;
+  readonly profile: string;
+  /** As the file says them: relative ones start at its folder. */
+  readonly dataDir: string;
+  readonly folder: string;
+  /** Of the console. */
+  readonly port: number;
+}
+
+/** Variables of the environment that the written file reads and that have no default, with what they are. */
+export const VARIABLES = {
+  STORAGE_CLIENT_ID: "the client id that the service's administrator gave you",
+  STORAGE_CLIENT_SECRET: "its secret; or STORAGE_CLIENT_SECRET_FILE with the name of a file that holds it",
+} as const;
+
+/** A first configuration, each line that a person may have to change with a comment. */
+export function configText(site: Site): string {
+  const { service, facilities, dataDir, port } = site;
+  const lines = [...facilities].map(([name, id]) => `  ${stringify({ [name]: id }).trimEnd()}`);
+  return `# Written by cryobridge init. Relative paths start at the folder of this file. \${NAME} comes from the environment; with
+# NAME_FILE set instead, from the file that it names. After a change: cryobridge check
+# config/cryobridge.yaml of the package has every setting with its default.
+
+# Folder of the embedded database, and of nothing else.
+dataDir: ${scalar(dataDir)}
+
+service:
+  baseUrl: ${scalar(service)} # address of the Sample Storage Integration Service
+  surface: request # or external: ask the service's administrator which one takes your orders
+  auth:
+    tokenUrl: ${scalar(`${service.replace(/\/+$/, "")}/oauth/token`)} # where the service gives out tokens: ask for it, too
+    clientId: \${STORAGE_CLIENT_ID}
+    clientSecret: \${STORAGE_CLIENT_SECRET} # stays out of this file
+  # auth: { apiToken: "\${STORAGE_API_TOKEN}" } # the other way: a fixed token
+
+# The lab's name for a facility, as in its messages: the service's id.
+facilities:
+${lines.join("\n")}
+
+connectors:
+${connectorLines(site)}
+
+# The console's pages, for this machine alone. For others: another host, and a token or users (docs/guide/operations.md).
+console: { host: 127.0.0.1, port: ${port} }
+`;
+}
+
+function connectorLines({ connector, type, profile, folder }: Site): string {
+  const head = `  - name: ${scalar(connector)} # in the console, the log and the metrics
+    type: ${type}`;
+  const tail = `    profile: ${scalar(profile)} # how its messages become orders`;
+  if (type === "mllp") {
+    return `${head} # HL7 v2 over the network
+    listen: { host: 127.0.0.1, port: 2575 } # where senders connect; 0.0.0.0 for all addresses of this machine
+    results: { directory: ${scalar(`${folder}/results`)} } # or the lab's system: { host: lims.example.org, port: 2576 }
+${tail}`;
+  }
+  return `${head} # ${type === "csv-drop" ? "CSV files" : "HL7 v2 files"} in a folder
+    directory: ${scalar(folder)} # the lab drops into in/ and finds results in out/
+    # marker: .ok # a file is taken once NAME.ok is there too; without this line once it is unchanged for 2 s
+${tail}`;
+}
+
+/** As YAML writes it on one line. */
+function scalar(text: string): string {
+  return stringify(text, { lineWidth: 0 }).trimEnd();
+}

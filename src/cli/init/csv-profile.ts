@@ -1,0 +1,226 @@
+import { Failure } from "../../core/failures.ts";
+import { headingOf } from "../../formats/csv/cells.ts";
+import { delimiterName } from "../../formats/csv/dialect.ts";
+import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
+import { counted } from "../../operator/text.ts";
+import { guessColumns, valuesOf } from "./csv-columns.ts";
+import type { CsvTable } from "./csv-table.ts";
+import { guessDateFormats } from "./date-formats.ts";
+import { type Draft, type Given, onlyGiven, type Place } from "./draft.ts";
+import type { Meaning } from "./headings.ts";
+import type { Questions } from "./questions.ts";
+
+/** What each order has to have, as a person is asked for it. */
+const NEEDED: readonly (readonly [Place & Meaning, string])[] = [
+  ["order_number", "the order number"],
+  ["subject_code", "the patient's or donor's number"],
+  ["container_label", "the container's label"],
+];
+
+/** A profile for a table, but for the words of operations and facilities. What can't be known is asked for. */
+export async function draftCsv(table: CsvTable, given: Given, questions: Questions): Promise<Draft> {
+  const columns = new Map<Meaning, string>(guessColumns(table));
+  for (const [place, column] of given.places) {
+    if (place === "container")
+      throw new Failure("CLI_USAGE", "--place container=…: is for HL7; a row is one container");
+    take(columns, place, requireColumn(table, place, column));
+  }
+  for (const [meaning, words] of NEEDED) {
+    if (!columns.has(meaning)) await askColumn(table, columns, meaning, words, questions);
+  }
+  const hasOperation = columns.has("operation") || given.everyOperation !== undefined;
+  if (!hasOperation) await askOperation(table, columns, questions);
+  const dates = await datesOf(table, columns.get("date_of_birth"), given, questions);
+  return draftOf(table, columns, dates, given);
+}
+
+/** A column that somebody names has no other meaning. */
+function take(columns: Map<Meaning, string>, meaning: Meaning, column: string): void {
+  for (const [other, its] of [...columns]) if (its === column && other !== meaning) columns.delete(other);
+  columns.set(meaning, column);
+}
+
+function requireColumn({ columns }: CsvTable, place: string, wanted: string): string {
+  const name = headingOf(wanted);
+  const found = columns.find((column) => column === name);
+  if (found !== undefined) return found;
+  throw new Failure("CLI_USAGE", `--place ${place}=${wanted}: the sample has ${columns.join(", ")}`);
+}
+
+/** Columns without a meaning yet, and with values. */
+function freeColumns(table: CsvTable, columns: ReadonlyMap<Meaning, string>): string[] {
+  const taken = new Set(columns.values());
+  return table.columns.filter((column) => !taken.has(column) && valuesOf(table, column).length > 0);
+}
+
+async function askColumn(
+  table: CsvTable,
+  columns: Map<Meaning, string>,
+  meaning: Meaning & Place,
+  words: string,
+  questions: Questions,
+): Promise<void> {
+  const free = freeColumns(table, columns);
+  const answer = await questions.ask({
+    text: `Which column holds ${words}? ${free.map((column) => shownColumn(table, column)).join(", ")}:`,
+    flag: `--place ${meaning}=COLUMN`,
+    trouble: (name) => (free.includes(headingOf(name)) ? undefined : `expected one of ${free.join(", ")}`),
+  });
+  if (answer !== undefined) columns.set(meaning, headingOf(answer));
+}
+
+async function askOperation(
+  table: CsvTable,
+  columns: Map<Meaning, string>,
+  questions: Questions,
+): Promise<void> {
+  const free = freeColumns(table, columns);
+  const answer = await questions.ask({
+    text: `Which column holds the operation (store, retrieve)? ${free.map((column) => shownColumn(table, column)).join(", ")}:`,
+    flag: "--place operation=COLUMN, or --operation STORE where all orders are to store",
+    trouble: (name) => (free.includes(headingOf(name)) ? undefined : `expected one of ${free.join(", ")}`),
+  });
+  if (answer !== undefined) columns.set("operation", headingOf(answer));
+}
+
+/** A heading; of a column without one the form of its first value, since the value may be a patient's. */
+function shownColumn(table: CsvTable, column: string): string {
+  if (table.hasHeader) return column;
+  const [value = ""] = valuesOf(table, column);
+  const form = value.slice(0, 20).replace(/\p{L}/gu, "A").replace(/\d/g, "9");
+  return `${column} (${form === "" ? "empty" : form})`;
+}
+
+async function datesOf(
+  table: CsvTable,
+  column: string | undefined,
+  { dateFormats }: Given,
+  questions: Questions,
+): Promise<readonly string[]> {
+  if (column === undefined || dateFormats.length > 0) return dateFormats;
+  const guess = guessDateFormats(valuesOf(table, column));
+  if (guess.kind === "known") return guess.formats;
+  if (guess.kind === "none") return [];
+  const answer = await questions.ask({
+    text: `How are dates in column ${column} written? ${guess.among.join(" or ")}:`,
+    flag: `--date-format ${guess.among.join(" or ")}`,
+    trouble: (format) => (guess.among.includes(format) ? undefined : `expected ${guess.among.join(" or ")}`),
+  });
+  return answer === undefined ? [] : [answer];
+}
+
+function draftOf(
+  table: CsvTable,
+  byMeaning: ReadonlyMap<Meaning, string>,
+  dates: readonly string[],
+  given: Given,
+): Draft {
+  const { hasHeader, skipLines, delimiter, quote, encoding } = table;
+  const nameByColumn = new Map([...byMeaning].map(([meaning, column]) => [column, meaning]));
+  // Without a line of headings the profile names the columns.
+  const nameOf = (column: string) => (hasHeader ? column : (nameByColumn.get(column) ?? `column_${column}`));
+  const at = (meaning: Meaning) => {
+    const column = byMeaning.get(meaning);
+    return column === undefined ? undefined : nameOf(column);
+  };
+  // Where the profile names the columns, a value that has none must not be looked for.
+  const optional = (meaning: Meaning) => at(meaning) ?? (hasHeader ? undefined : { value: "" });
+  const codesIn = (meaning: Meaning) => [...new Set(valuesOf(table, byMeaning.get(meaning) ?? ""))];
+  const label = byMeaning.get("container_label");
+  const separator = label === undefined ? undefined : separatorIn(valuesOf(table, label));
+  const [operation, facility, fullName] = [at("operation"), at("facility"), at("full_name")];
+  const isSplit =
+    fullName !== undefined &&
+    valuesOf(table, byMeaning.get("full_name") ?? "").every((name) => /^[^,]+,[^,]+$/.test(name));
+  const names = isSplit
+    ? {
+        lastName: { from: fullName, as: [{ regex: { match: "^([^,]*),.*$", replace: "$1" } }] },
+        firstName: { from: fullName, as: [{ regex: { match: "^[^,]*, *(.*)$", replace: "$1" } }] },
+      }
+    : onlyGiven({ firstName: optional("first_name"), lastName: optional("last_name") });
+  const constant = given.everyOperation;
+  const definition = onlyGiven({
+    extends: "builtin/csv-orders",
+    delimiter: delimiter === "\t" ? ("tab" as const) : (delimiter as "," | ";" | "|"),
+    quote: quote === '"' ? undefined : quote,
+    header: hasHeader ? undefined : table.columns.map(nameOf),
+    skipLines: skipLines > 0 ? skipLines : undefined,
+    encoding: given.encoding ?? encoding,
+    dateFormats: dates.length > 0 ? [...dates] : undefined,
+    placerOrderNumber: at("order_number"),
+    operation: constant !== undefined && operation === undefined ? { value: constant } : operation,
+    facility,
+    subject: onlyGiven({ code: at("subject_code"), ...names, dateOfBirth: optional("date_of_birth") }),
+    containers: onlyGiven({
+      label:
+        separator === undefined ? at("container_label") : { from: at("container_label"), split: separator },
+      description: optional("container_description"),
+    }),
+  }) as ProfileDefinition;
+  return {
+    definition,
+    comments: commentsOf(table, dates),
+    findings: findingsOf(table, byMeaning, nameOf, dates),
+    codes: { operations: codesIn("operation"), facilities: codesIn("facility") },
+    lacksFacility: facility === undefined,
+  };
+}
+
+/** What stands between labels of one cell, where some cells have several. */
+function separatorIn(labels: readonly string[]): string | undefined {
+  return ["|", ";"].find((separator) =>
+    labels.some((text) => text.split(separator).filter((part) => part.trim()).length > 1),
+  );
+}
+
+function commentsOf({ hasHeader }: CsvTable, dates: readonly string[]): ReadonlyMap<string, string> {
+  return new Map([
+    ["delimiter", "what separates the columns; auto finds it in the first line of each file"],
+    ["quote", "what cells may stand between"],
+    ["header", "the columns in their order; the files have no line of headings"],
+    ["skipLines", "lines above the headings"],
+    ["encoding", "of the files; without this line it is found in each file: UTF-8 or Windows-1252"],
+    ["dateFormats", dates.length > 0 ? "how dates are written in the sample" : "how dates are written"],
+    [
+      "placerOrderNumber",
+      `${hasHeader ? "the column with " : ""}the order number; rows with one number are one order`,
+    ],
+    ["operation", "what is to be done, and the lab's words for it"],
+    ["facility", "where; a name under `facilities` of the configuration"],
+    ["subject.code", "the patient's or donor's number"],
+    ["containers.label", "one label for each container"],
+  ]);
+}
+
+/** A row without any of them is a unit, a total or a remark. */
+const MARKS = ["operation", "subject_code", "container_label"] as const;
+
+function findingsOf(
+  { hasHeader, headingLine, delimiter, quote, encoding, columns, rows }: CsvTable,
+  byMeaning: ReadonlyMap<Meaning, string>,
+  nameOf: (column: string) => string,
+  dates: readonly string[],
+): string[] {
+  const used = new Set(byMeaning.values());
+  const unused = columns.filter((column) => !used.has(column));
+  const isOrder = (row: ReadonlyMap<string, string>) =>
+    MARKS.some((meaning) => row.get(byMeaning.get(meaning) ?? "")?.trim());
+  const others = rows.filter((row) => !isOrder(row)).length;
+  return [
+    [
+      `CSV: ${columns.length} columns between ${delimiterName(delimiter)}`,
+      `${rows.length} rows`,
+      hasHeader ? `headings in line ${headingLine}` : "no headings",
+      ...(quote === '"' ? [] : ["cells between apostrophes"]),
+      ...(encoding === undefined ? [] : [encoding]),
+    ].join(", "),
+    ...[...byMeaning].map(([meaning, column]) => `${meaning}: column ${hasHeader ? nameOf(column) : column}`),
+    ...(dates.length > 0 ? [`dates: ${dates.join(", ")}`] : []),
+    ...(others > 0
+      ? [
+          `${counted(others, "row")} without ${MARKS.join(", ")}: name such lines in noRow of the profile, unless they are orders`,
+        ]
+      : []),
+    ...(unused.length > 0 ? [`not read: ${unused.join(", ")}`] : []),
+  ];
+}

@@ -1,0 +1,137 @@
+import { isUtf8 } from "node:buffer";
+import { Failure } from "../../core/failures.ts";
+import { readCsv } from "../../formats/csv/read.ts";
+import { findByteOrderMark } from "../../formats/encoding.ts";
+import { countMeanings } from "./headings.ts";
+import { operationOf } from "./operation-words.ts";
+
+/** The table of a lab's sample. */
+export interface CsvTable {
+  readonly columns: readonly string[];
+  /** Whether the file names its columns; they are `1`, `2`, … else. */
+  readonly hasHeader: boolean;
+  /** How many lines stand above the headings; blank ones right above them are not counted, since none is read. */
+  readonly skipLines: number;
+  /** The line of the headings in the file. */
+  readonly headingLine: number;
+  readonly delimiter: string;
+  /** What cells may stand between. */
+  readonly quote: Quote;
+  /** For a profile: undefined where `auto` finds it in each file. */
+  readonly encoding: string | undefined;
+  readonly rows: readonly ReadonlyMap<string, string>[];
+}
+
+type Quote = '"' | "'";
+
+/** How a table is read. */
+interface Reading {
+  readonly encoding: string | undefined;
+  readonly quote: Quote;
+  readonly skipLines: number;
+  readonly header: boolean;
+}
+
+/** Enough to see what a column holds. */
+const MOST_ROWS = 10_000;
+/** A title, a date, a blank line. */
+const MOST_LINES_ABOVE = 20;
+/** So many headings that are known make a line one of headings. */
+const ENOUGH_HEADINGS = 3;
+
+/**
+ * Reads a table without knowing how it is written. The headings are the first line that names enough of what an order has;
+ * where there is none, the first line, unless that looks like values.
+ *
+ * @param encoding what somebody says it is, over what the bytes say
+ * @throws Failure CSV_… when it can't be read
+ */
+export async function readTable(bytes: Buffer, encoding: string | undefined): Promise<CsvTable> {
+  const found = { encoding: encoding ?? encodingOf(bytes), quote: quoteOf(bytes) };
+  for (let skipLines = 0; skipLines <= MOST_LINES_ABOVE; skipLines++) {
+    const reading = { ...found, skipLines, header: true };
+    const columns = await readColumns(bytes, reading);
+    if (columns === undefined || countMeanings(columns) < ENOUGH_HEADINGS) continue;
+    return readRows(bytes, reading);
+  }
+  const table = await readRows(bytes, { ...found, skipLines: 0, header: false });
+  return looksLikeHeadings(table.rows) ? readRows(bytes, { ...found, skipLines: 0, header: true }) : table;
+}
+
+/**
+ * Whether the first line is none of the others' kind: no value itself, and without digits where others have some. In doubt it is
+ * taken for values, since headings are shown and values may be a patient's.
+ */
+export function looksLikeHeadings([first, ...others]: CsvTable["rows"]): boolean {
+  const cells = [...(first ?? [])];
+  if (cells.some(([, text]) => isValue(text))) return false;
+  const hasDigit = (text: string | undefined) => /\d/.test(text ?? "");
+  return (
+    others.length === 0 ||
+    cells.some(([column, text]) => !hasDigit(text) && others.some((row) => hasDigit(row.get(column))))
+  );
+}
+
+/** `undefined` for what `auto` of a profile finds: a byte order mark, UTF-8, or Windows-1252. */
+function encodingOf(bytes: Buffer): string | undefined {
+  if (findByteOrderMark(bytes) !== undefined) return undefined;
+  // ASCII in two bytes each: the zero byte comes first or last.
+  if (bytes[1] === 0) return "utf-16le";
+  if (bytes[0] === 0) return "utf-16be";
+  return undefined;
+}
+
+/** Two cells side by side between apostrophes. */
+const IN_APOSTROPHES = /(?:^|[,;|\t])'[^'\r\n]*'[,;|\t]'[^'\r\n]*'/m;
+
+function quoteOf(bytes: Buffer): Quote {
+  // Of every character set that a table has, without the zero bytes of UTF-16.
+  const text = bytes.toString("latin1").replaceAll("\0", "");
+  return IN_APOSTROPHES.test(text) && !text.includes('"') ? "'" : '"';
+}
+
+async function readColumns(bytes: Buffer, reading: Reading): Promise<readonly string[] | undefined> {
+  try {
+    for await (const item of openTable(bytes, reading)) {
+      return item.kind === "header" ? item.columns : undefined;
+    }
+  } catch (error) {
+    // A title has cells without a name, and what stands below may be no table.
+    if (!(error instanceof Failure)) throw error;
+  }
+  return undefined;
+}
+
+async function readRows(bytes: Buffer, reading: Reading): Promise<CsvTable> {
+  const { header: hasHeader, ...others } = reading;
+  let columns: readonly string[] = [];
+  let delimiter = ",";
+  let headingLine = 1;
+  const rows: ReadonlyMap<string, string>[] = [];
+  for await (const item of openTable(bytes, reading)) {
+    if (item.kind === "header") ({ columns, delimiter, line: headingLine } = item);
+    else if (item.kind === "row") rows.push(item.row.values);
+    if (rows.length === MOST_ROWS) break;
+  }
+  return { ...others, hasHeader, columns, delimiter, headingLine, rows };
+}
+
+function openTable(
+  bytes: Buffer,
+  { encoding, quote, skipLines, header }: Reading,
+): ReturnType<typeof readCsv> {
+  const isMarked = findByteOrderMark(bytes) !== undefined;
+  const read = encoding ?? (isMarked || isUtf8(bytes) ? "auto" : "windows-1252");
+  const dialect = { delimiter: "auto", quote, header, skipLines, encoding: read } as const;
+  return readCsv(chunkOf(bytes), dialect);
+}
+
+/** A sample as a reader takes it. */
+export async function* chunkOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
+
+/** What stands in rows and never in a line of headings: dates, numbers of several digits, operations in words. */
+function isValue(cell: string): boolean {
+  return /\d{3,}|\d[-./]\d/.test(cell) || operationOf(cell) !== undefined;
+}
