@@ -66,8 +66,8 @@ export async function startWorker(
   const unfollow = membership.onNews((news) => {
     service.follow(news);
     // The one that came may be the next to send results.
-    if (news.workers > 1 && !hasOthers) for (const { hangUp } of connectors) void hangUp?.();
-    hasOthers = news.workers > 1;
+    if (membership.workers > 1 && !hasOthers) for (const { hangUp } of connectors) void hangUp?.();
+    hasOthers = membership.workers > 1;
   });
   onClose(async () => unfollow());
   const { backend, close } = openQueueBackend(config, ledger.connection, {

@@ -15,8 +15,8 @@ export interface ServiceOutage {
 
 /** What a worker hears of the service with each heartbeat. */
 export interface ServiceNews {
-  /** How many daemons call the service, this one included. */
-  readonly workers: number;
+  /** How many share the limits of the service: daemons, and commands that call it a lot; this one included. */
+  readonly callers: number;
   readonly outage: ServiceOutage | undefined;
   /** How long the service still wants to be left alone, ms; 0 when it may be called. */
   readonly pauseMs: number;

@@ -236,7 +236,20 @@ export function reportOnceCommitted(client: Queryable, report: Report): void {
   else reports.set(client, [...(reports.get(client) ?? []), report]);
 }
 
-async function onConnection<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+/**
+ * Gives `work` a session of its own, which ends with it, and with all that the session holds: locks, settings, temporary tables.
+ *
+ * @throws Failure LEDGER_UNAVAILABLE
+ */
+export function withSession<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  return onConnection(pool, work, { isKept: false });
+}
+
+async function onConnection<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+  { isKept } = { isKept: true },
+): Promise<T> {
   let client: pg.PoolClient;
   try {
     client = await pool.connect();
@@ -258,7 +271,7 @@ async function onConnection<T>(pool: pg.Pool, work: (client: pg.PoolClient) => P
     throw asLedgerFailure(error);
   } finally {
     client.off("error", onError);
-    client.release(broken);
+    client.release(broken ?? !isKept);
   }
 }
 

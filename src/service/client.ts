@@ -192,8 +192,8 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     get callsAtOnce() {
       return limiter.atOnce;
     },
-    follow: ({ workers, outage, pauseMs }) => {
-      limiter.share(workers);
+    follow: ({ callers, outage, pauseMs }) => {
+      limiter.share(callers);
       if (pauseMs > 0) limiter.pause(Math.min(LONGEST_RETRY_MS, pauseMs));
       breaker.follow(outage);
     },

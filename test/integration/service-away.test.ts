@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { Failure } from "../../src/core/failures.ts";
 import { joinWorkers, type Membership } from "../../src/ledger/workers/membership.ts";
+import { asCaller, readServiceNews } from "../../src/ledger/workers/roster.ts";
 import { reportToOthers } from "../../src/ledger/workers/service-pause.ts";
 import { createServiceClient, type ServiceClient } from "../../src/service/client.ts";
 import { StubService, send } from "../service/stub-service.ts";
@@ -167,4 +168,17 @@ test("one that only heard of an outage tries when another one says that it is ov
     expect(finder.client.breaker.state).toBe("open");
     stub.intercept = () => false;
     expect(await callOf(other)).toBe("SERVICE_NOT_FOUND");
+  }));
+
+test("a worker makes room for an inventory while that calls the service, and still works alone", () =>
+  withWorkers(1, async ({ workers: [one], ledger: { pool } }) => {
+    const { client, member } = one as Worker;
+    const isShared = (by: number) => eventually(() => client.callsAtOnce === Math.floor(9 / by), WITHIN);
+    await isShared(1);
+    await asCaller(pool, async () => {
+      await isShared(2);
+      expect(member.workers).toBe(1);
+      expect((await readServiceNews(pool)).callers).toBe(2);
+    });
+    await isShared(1);
   }));

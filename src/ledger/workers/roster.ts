@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { ServiceNews, ServiceOutage } from "../../core/service-outage.ts";
-import { inTransaction, list, run } from "../database.ts";
-import { WORKER_LOCK } from "../locks.ts";
+import { inTransaction, list, run, withSession } from "../database.ts";
+import { CALLER_LOCK, WORKER_LOCK } from "../locks.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
 import { releaseAbandoned } from "../orders/submission.ts";
 import type { ConfigurationState } from "./configuration.ts";
@@ -61,8 +61,17 @@ const IS_GONE = `
        or not ${HAS_LOCK})
   and greatest(w.heartbeat_at, pg_postmaster_start_time()) < now() - ${SURE_FOR_MS} * interval '1 millisecond'`;
 
+/** How many commands call the service a lot. */
+const CALLING_COMMANDS = `
+(select count(*)::integer
+   from pg_locks l
+  where l.locktype = 'advisory'
+    and l.classid = ${CALLER_LOCK}
+    and l.granted
+    and l.database = (select d.oid from pg_database d where d.datname = current_database()))`;
+
 /**
- * Shows that a worker lives, makes it the leader where there is none, and tells it of the others. No row: it was taken for
+ * Shows that a worker lives, makes it the leader where there is none, and gives it what the others report. No row: it was taken for
  * dead. A hand-over, which holds the leader's row, is not waited for, however long it lasts: the worker would drop its session.
  * One that the service does not answer leads only while no other one can. $1 its id, $2 whether it may lead, $3 whether the service
  * answers it. Indexes: the primary key, workers_alive.
@@ -113,6 +122,7 @@ select me.is_draining as "isDraining",
           from workers w
          where w.ended_at is null
            and 'worker' = any (w.roles)) as workers,
+       ${CALLING_COMMANDS} as commands,
        array(select w.id
                from workers w
               where w.ended_at is null
@@ -138,6 +148,8 @@ export interface Heartbeat extends Omit<ServiceOutage, "cause">, Pick<ServiceNew
   readonly leadsForMs: number;
   /** How many daemons with the role `worker` there are, this one included. */
   readonly workers: number;
+  /** How many commands call the service beside them. */
+  readonly commands: number;
   /** Those that are gone and have left things in hand. */
   readonly gone: readonly number[];
   /** How far the ledger has come, and how often it was found to be an older copy. */
@@ -146,10 +158,44 @@ export interface Heartbeat extends Omit<ServiceOutage, "cause">, Pick<ServiceNew
 }
 
 /** What a heartbeat says of the service. */
-export function newsOf(said: Heartbeat): ServiceNews {
-  const { workers, pauseMs, cause, text, since, failingMs, leftMs } = said;
+export function newsOf(
+  said: Pick<
+    Heartbeat,
+    "workers" | "commands" | "pauseMs" | "cause" | "text" | "since" | "failingMs" | "leftMs"
+  >,
+): ServiceNews {
+  const { workers, commands, pauseMs, cause, text, since, failingMs, leftMs } = said;
   const outage = cause === null ? undefined : { cause, text, since, failingMs, leftMs };
-  return { workers: Math.max(1, workers), outage, pauseMs };
+  return { callers: Math.max(1, workers + commands), outage, pauseMs };
+}
+
+/** Index: workers_alive. */
+const SERVICE_NEWS = `
+select (select count(*)::integer
+          from workers w
+         where w.ended_at is null
+           and 'worker' = any (w.roles)) as workers,
+       ${CALLING_COMMANDS} as commands,
+       p.cause, p.text, p.since,
+       extract(epoch from now() - coalesce(p.failing_since, now()))::float8 * 1000 as "failingMs",
+       extract(epoch from greatest(p.until_at, now()) - now())::float8 * 1000 as "leftMs",
+       extract(epoch from greatest(p.asked_until, now()) - now())::float8 * 1000 as "pauseMs"
+  from service_pause p`;
+
+/** What a command that calls the service beside the workers has to keep to. */
+export async function readServiceNews(pool: pg.Pool): Promise<ServiceNews> {
+  const [said] = await run<Parameters<typeof newsOf>[0]>(pool, SERVICE_NEWS);
+  if (said === undefined)
+    throw new RangeError("the ledger has no row service_pause; its migrations did not run");
+  return newsOf(said);
+}
+
+/** Has the workers make room for the calls of `work`: they count its command as one more, by a lock on a session of its own. */
+export function asCaller<T>(pool: pg.Pool, work: () => Promise<T>): Promise<T> {
+  return withSession(pool, async (client) => {
+    await run(client, "select pg_advisory_lock_shared($1, 0)", [CALLER_LOCK]);
+    return work();
+  });
 }
 
 /** $1 ids. Somebody else may have ended them meanwhile, or they live again. */

@@ -34,7 +34,7 @@ export class Limiter {
   #running = 0;
   /** Whether a call that got its place waits for its turn: the next one is only chosen when that has left. */
   #isOneLeaving = false;
-  #workers: number | undefined;
+  #callers: number | undefined;
   #nextAt = Number.NEGATIVE_INFINITY;
   #pausedUntil = Number.NEGATIVE_INFINITY;
 
@@ -46,16 +46,16 @@ export class Limiter {
 
   /** How many calls this worker may have under way at once. */
   get atOnce(): number {
-    return Math.max(1, Math.floor(this.#settings.concurrency / (this.#workers ?? 1)));
+    return Math.max(1, Math.floor(this.#settings.concurrency / (this.#callers ?? 1)));
   }
 
   /**
-   * Says how many workers share the limits, this one included. One that comes to others sends nothing until they have heard
+   * Says how many share the limits, this one included. One that comes to others sends nothing until they have heard
    * of it.
    */
-  share(workers: number): void {
-    if (this.#workers === undefined && workers > 1) this.#nextAt = this.#clock.monotonic() + MAKE_ROOM_MS;
-    this.#workers = workers;
+  share(callers: number): void {
+    if (this.#callers === undefined && callers > 1) this.#nextAt = this.#clock.monotonic() + MAKE_ROOM_MS;
+    this.#callers = callers;
     this.#admit();
   }
 
@@ -113,7 +113,7 @@ export class Limiter {
   #rate(now: number): number {
     const sinceMs = now - this.#pausedUntil;
     const share = Math.min(1, RAMP_FLOOR + (1 - RAMP_FLOOR) * (sinceMs / RAMP_MS));
-    return (this.#settings.maxRequestsPerSecond * share) / (this.#workers ?? 1);
+    return (this.#settings.maxRequestsPerSecond * share) / (this.#callers ?? 1);
   }
 
   /** Up to a tenth later, so that those who wait don't all come back in one instant. */

@@ -47,6 +47,8 @@ export interface ListQuestion {
   readonly filters: Readonly<Record<string, string | number>>;
   /** Those of the filters that are only looked at here, since their spelling over there isn't known. */
   readonly unsent?: readonly string[] | undefined;
+  /** What is missed would count as not there: a list that may be cut is an error then. */
+  readonly isWhole?: boolean | undefined;
   /** Page size to ask for; the configured one when absent. */
   readonly perPage?: number | undefined;
 }
@@ -166,7 +168,7 @@ function requireReadable(place: string, value: unknown): void {
   }
 }
 
-function toListing({ list, surface, filters, unsent = [], perPage }: ListQuestion): Listing {
+function toListing({ list, surface, filters, unsent = [], isWhole, perPage }: ListQuestion): Listing {
   const endpoint = pathOfList(list, surface);
   if (endpoint === undefined) throw noSuchRead(list, surface);
   const query: Query = Object.fromEntries(Object.entries(filters).filter(([name]) => !unsent.includes(name)));
@@ -175,7 +177,7 @@ function toListing({ list, surface, filters, unsent = [], perPage }: ListQuestio
       ? [phi(String(value))]
       : [],
   );
-  return { endpoint, query, sensitive, ends: "short", perPage, maxPages: MAX_PAGES };
+  return { endpoint, query, sensitive, ends: isWhole ? "whole" : "short", perPage, maxPages: MAX_PAGES };
 }
 
 function noSuchRead(what: string, surface: Surface): Failure {
