@@ -28,6 +28,7 @@ const DESCRIPTIONS = {
   restore:
     "Put a backup into an empty ledger, or in the place of what the ledger holds; beside a daemon only with --stop.",
   hl7: "Show, check, compare, send and receive HL7 messages.",
+  report: "What came in on a day or in a month, what became of it, how long it took, and what was refused.",
   inventory: "Compare the lab's list of containers with what the service has in storage.",
   refills: "List liquid-nitrogen refills that are followed, and how long ago each tank was refilled.",
   service: "Read what the storage service has; changes nothing.",

@@ -25,6 +25,7 @@ const SECTIONS = {
   "/queue": "Queue",
   "/tasks": "Tasks",
   "/refills": "Refills",
+  "/reports": "Reports",
   "/workers": "Workers",
   "/audit": "Audit",
 } as const;

@@ -19,6 +19,7 @@ import { addOrderBulk } from "./pages/orders-bulk.ts";
 import { addOverview } from "./pages/overview.ts";
 import { addQueuePage } from "./pages/queue.ts";
 import { addRefillPage } from "./pages/refills.ts";
+import { addReportPage } from "./pages/reports.ts";
 import { addResultPages } from "./pages/results.ts";
 import { addTaskPage } from "./pages/tasks.ts";
 import { addWorkerPage } from "./pages/workers.ts";
@@ -95,6 +96,7 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
     addQueuePage(site, asked, asked.records);
     addTaskPage(site, asked.records);
     addRefillPage(site, asked.records);
+    addReportPage(site, asked.records);
     addWorkerPage(site, asked.records);
   }
   try {
@@ -139,7 +141,9 @@ function addSafety(app: FastifyInstance, { guard, whoAsks }: Doors, deps: Consol
   if (mask !== undefined) {
     // Answers about orders and calls; pages and scripts are the program's own.
     app.addHook("onSend", async (_request, reply, payload) => {
-      const isData = /^(application\/json|text\/plain)/.test(String(reply.getHeader("content-type") ?? ""));
+      const isData = /^(application\/json|text\/(plain|csv))/.test(
+        String(reply.getHeader("content-type") ?? ""),
+      );
       return isData && typeof payload === "string" ? mask(payload) : payload;
     });
   }

@@ -38,10 +38,19 @@ export interface Submission extends Visit {
 /** What a form leads to: a page of its own, or another page that says what became of it. */
 export type Answer = Page | { readonly to: string; readonly notice: Notice };
 
+/** A file that a browser saves. */
+export interface Download {
+  readonly name: string;
+  readonly type: string;
+  readonly text: string;
+}
+
 /** The console's pages. */
 export interface Site {
   /** A page; undefined when there is no such record. */
   page(path: string, build: (visit: Visit) => Promise<Page | undefined>): void;
+  /** What a page shows, as a file; undefined when there is no such record. */
+  file(path: string, build: (visit: Visit) => Promise<Download | undefined>): void;
   /** What a form does; only for users who may act. Undefined when there is no such record. */
   form(path: string, act: (submission: Submission) => Promise<Answer | undefined>): void;
 }
@@ -96,6 +105,16 @@ export function openSite(
       app.get(path, async (request, reply) =>
         send(request, reply, (await build(visitOf(request))) ?? missing(sectionOf(path))),
       );
+    },
+    file: (path, build) => {
+      app.get(path, async (request, reply) => {
+        const download = await build(visitOf(request));
+        if (download === undefined) return send(request, reply, missing(sectionOf(path)));
+        return reply
+          .type(download.type)
+          .header("content-disposition", `attachment; filename="${download.name}"`)
+          .send(download.text);
+      });
     },
     form: (path, act) => {
       app.post(path, { bodyLimit: MAX_FORM_BYTES }, async (request, reply) => {
