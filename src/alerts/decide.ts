@@ -1,4 +1,4 @@
-import type { AlertCondition, AlertKind, AlertSubject } from "../core/alert.ts";
+import { type AlertCondition, type AlertKind, alertKey } from "../core/alert.ts";
 import type { Alert, AlertChanges } from "../ledger/alerts/alerts.ts";
 
 /** What decides when an alert starts and ends. */
@@ -21,7 +21,8 @@ export interface AlertMoment {
 /**
  * What becomes of alerts. A condition starts an alert once it has held for as long as its kind asks, and the alert is over once
  * the condition has been gone for a while, so that one that comes and goes is reported once. Nothing is announced that a person
- * silenced or that starts during maintenance; what still holds afterwards is announced then.
+ * silenced or that starts during maintenance; what still holds afterwards is announced then. Where a kind was turned off, nobody
+ * knows whether its conditions hold, so its alerts end unannounced.
  */
 export function decideAlerts(
   open: readonly Alert[],
@@ -31,31 +32,33 @@ export function decideAlerts(
 ): AlertChanges {
   const holding = new Map<string, AlertCondition>();
   for (const each of conditions) {
-    if (afterMsByKind.has(each.kind) && !holding.has(keyOf(each))) holding.set(keyOf(each), each);
+    if (afterMsByKind.has(each.kind) && !holding.has(alertKey(each))) holding.set(alertKey(each), each);
   }
-  const known = new Set(open.map(keyOf));
+  const known = new Set(open.map(alertKey));
   const changes = {
     begun: [...holding].flatMap(([key, condition]) => (known.has(key) ? [] : [condition])),
     ...{ started: [] as number[], announced: [] as number[], back: [] as number[] },
-    ...{ gone: [] as number[], over: [] as number[], forgotten: [] as number[] },
+    ...{ gone: [] as number[], over: [] as number[], dropped: [] as number[], forgotten: [] as number[] },
+    restated: [] as AlertChanges["restated"][number][],
   };
   const hasLasted = (since: Date | undefined, ms: number) =>
     since !== undefined && now.getTime() - since.getTime() >= ms;
   for (const alert of open) {
     const { id, goneSince } = alert;
-    if (holding.has(keyOf(alert))) {
+    const condition = holding.get(alertKey(alert));
+    if (condition !== undefined) {
+      const { level, text, hint } = condition;
+      if (level !== alert.level || text !== alert.text || hint !== (alert.hint ?? null))
+        changes.restated.push({ id, level, text, hint });
       if (goneSince) changes.back.push(id);
       const isStarting = !alert.startedAt && hasLasted(alert.since, afterMsByKind.get(alert.kind) ?? 0);
       if (isStarting) changes.started.push(id);
       const isQuiet = isMaintenance || alert.silencedUntil !== undefined;
       if ((alert.startedAt || isStarting) && !alert.announcedAt && !isQuiet) changes.announced.push(id);
-    } else if (!goneSince || isFirstLook) changes.gone.push(id);
+    } else if (!afterMsByKind.has(alert.kind))
+      (alert.startedAt ? changes.dropped : changes.forgotten).push(id);
+    else if (!goneSince || isFirstLook) changes.gone.push(id);
     else if (hasLasted(goneSince, overAfterMs)) (alert.startedAt ? changes.over : changes.forgotten).push(id);
   }
   return changes;
-}
-
-/** Neither part of a key holds a line end. */
-function keyOf({ kind, about }: AlertSubject): string {
-  return `${kind}\n${about}`;
 }

@@ -10,14 +10,14 @@ import {
   recordAlertSent,
 } from "../ledger/alerts/messages.ts";
 import { formatId } from "../ledger/ids.ts";
-import type { AlertPlace } from "./places/place.ts";
+import { type AlertPlace, PLACE_TIMEOUT_MS } from "./places/place.ts";
 
 export interface SendDeps {
   readonly pool: pg.Pool;
   readonly places: readonly AlertPlace[];
   /** Who sends, as the news say it. */
   readonly sender: Pick<AlertNews, "host" | "version">;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<Clock, "now" | "monotonic">;
   readonly logger: Logger;
 }
 
@@ -25,11 +25,11 @@ export interface SendDeps {
 const CLAIM_MS = 60_000;
 const FIRST_RETRY_MS = 10_000;
 const LONGEST_RETRY_MS = 900_000;
-/** What a place did not take for so long is old news. */
+/** What a place did not take for this long is old news. */
 const GIVE_UP_AFTER_MS = 86_400_000;
 
 /**
- * Sends each place what is due for it, in order. At least once: a daemon that ends between the sending and its record sends it
+ * Sends each place what is due for it, in order about each thing. At least once: a daemon that ends between the sending and its record sends it
  * again, with the same id.
  */
 export async function sendDueAlerts(deps: SendDeps, signal: AbortSignal): Promise<void> {
@@ -41,17 +41,25 @@ export async function sendDueAlerts(deps: SendDeps, signal: AbortSignal): Promis
   await Promise.all(places.map((place) => sendTo(place, deps, signal)));
 }
 
+/** What a slow place has not taken after a while waits for the next time, since nothing is judged meanwhile. */
 async function sendTo(place: AlertPlace, deps: SendDeps, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
+  const endsAtMs = deps.clock.monotonic() + PLACE_TIMEOUT_MS;
+  while (!signal.aborted && deps.clock.monotonic() < endsAtMs) {
     const message = await claimAlertMessage(deps.pool, place.name, CLAIM_MS);
-    if (message === undefined || !(await sendOne(place, message, deps))) return;
+    if (message === undefined || !(await sendOne(place, message, deps, signal))) return;
   }
 }
 
-async function sendOne(place: AlertPlace, message: AlertMessage, deps: SendDeps): Promise<boolean> {
+async function sendOne(
+  place: AlertPlace,
+  message: AlertMessage,
+  deps: SendDeps,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { pool, sender, clock, logger } = deps;
   try {
-    await place.send(newsOf(message, sender));
+    const within = AbortSignal.any([signal, AbortSignal.timeout(PLACE_TIMEOUT_MS)]);
+    await place.send(newsOf(message, sender), within);
   } catch (error) {
     const why = error instanceof Error ? error.message : "it failed";
     const isTooOld = clock.now() - message.createdAt.getTime() > GIVE_UP_AFTER_MS;
@@ -66,18 +74,18 @@ async function sendOne(place: AlertPlace, message: AlertMessage, deps: SendDeps)
 }
 
 function newsOf(message: AlertMessage, sender: SendDeps["sender"]): AlertNews {
-  const { alertId, event, kind, about, text, hint, since, overAt } = message;
+  const { alertId, event, kind, about, level, text, hint, since, overAt, instanceCode } = message;
   const id = formatId("a", alertId);
   return {
-    ...{ id: `${id}-${event}`, event, ...sender },
+    ...{ id: `${instanceCode}-${id}-${event}`, event, ...sender },
     alert: {
-      ...{ id, kind, about, text, hint: hint ?? null, since: since.toISOString() },
+      ...{ id, kind, about, level, text, hint: hint ?? null, since: since.toISOString() },
       overAt: event === "over" ? (overAt?.toISOString() ?? null) : null,
     },
   };
 }
 
-/** Sends every place a test message; what came of it, by the places' names. */
+/** Sends every place a test message. */
 export async function sendTest(
   places: readonly AlertPlace[],
   sender: SendDeps["sender"],
@@ -87,11 +95,14 @@ export async function sendTest(
   const text = "This is a test of alerts: nothing is wrong.";
   const news: AlertNews = {
     ...{ id: `test-${clock.now()}`, event: "test", ...sender },
-    alert: { id: "test", kind: "daemonTrouble", about: "test", text, hint: null, since: now, overAt: null },
+    alert: {
+      ...{ id: "test", kind: "daemonTrouble", about: "test", level: "look", text },
+      ...{ hint: null, since: now, overAt: null },
+    },
   };
   return Promise.all(
     places.map(async (place) => {
-      const failure = await place.send(news).then(
+      const failure = await place.send(news, AbortSignal.timeout(PLACE_TIMEOUT_MS)).then(
         () => undefined,
         (error: unknown) => (error instanceof Error ? error.message : "it failed"),
       );

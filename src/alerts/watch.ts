@@ -1,10 +1,13 @@
 import type { AlertCondition } from "../core/alert.ts";
 import { changeAlerts, forgetAlerts } from "../ledger/alerts/alerts.ts";
 import { type AlertMoment, type AlertRules, decideAlerts } from "./decide.ts";
+import type { AlertPlace } from "./places/place.ts";
 import { type SendDeps, sendDueAlerts } from "./send.ts";
 
-export interface AlertDeps extends SendDeps {
-  readonly rules: AlertRules;
+export interface AlertDeps extends Omit<SendDeps, "places"> {
+  /** Asked anew each round, since a reload changes them; as are the places. */
+  readonly rules: () => AlertRules;
+  readonly places: () => readonly AlertPlace[];
   /** What holds right now; undefined when that could not be found out whole. */
   readonly conditions: () => Promise<readonly AlertCondition[] | undefined>;
   readonly isMaintenance: (now: Date) => boolean;
@@ -16,7 +19,7 @@ export interface AlertDeps extends SendDeps {
 export interface AlertRounds {
   /** Judges what holds and sends what is due. @throws Failure LEDGER_… */
   round(signal: AbortSignal): Promise<void>;
-  /** This daemon does not lead: once it does, what was gone has to be seen gone anew. */
+  /** This daemon does not look, since it doesn't lead or has no place to send to: what was gone has to be seen gone anew. */
   forgetGone(): void;
 }
 
@@ -25,7 +28,8 @@ export function alertRounds(deps: AlertDeps): AlertRounds {
   let isFirstLook = true;
   return {
     round: async (signal) => {
-      const { pool, places, rules, isMaintenance } = deps;
+      const { pool, isMaintenance } = deps;
+      const [places, rules] = [deps.places(), deps.rules()];
       const conditions = await deps.conditions();
       if (conditions !== undefined) {
         const names = places.map(({ name }) => name);
@@ -42,7 +46,7 @@ export function alertRounds(deps: AlertDeps): AlertRounds {
         if (begun.length > 0) await judge();
         await forgetAlerts(pool, deps.keptMs);
       }
-      await sendDueAlerts(deps, signal);
+      await sendDueAlerts({ ...deps, places }, signal);
     },
     forgetGone: () => {
       isFirstLook = true;

@@ -6,13 +6,13 @@ import type { OrderState } from "../core/order-state.ts";
 import { parseDays, parseMinute, type Weekly } from "../core/weekly.ts";
 import { duration, filePath, host, port, secret, secretUrl } from "./scalars.ts";
 
-const after = duration("For how long it has to hold before somebody is told.").optional();
+const after = duration("For how long it has to hold before an alert is sent.").optional();
 const percent = (description: string, usual: number) =>
   z.number().min(1).max(100).default(usual).describe(description);
 const atLeast = z.int().min(1).default(5).describe("Of fewer within the hour nothing is concluded.");
 const within = duration("How long before its end.").prefault("30d");
 
-/** In a stage for so long an order is old, unless the configuration says. */
+/** In a stage for this long an order is old, unless the configuration says. */
 const OLD_AFTER = {
   received: "4h",
   queued: "1h",
@@ -45,7 +45,7 @@ const OWN_RULES = {
 function ruleOf<Own extends z.ZodRawShape>(kind: AlertKind, own: Own) {
   return z
     .strictObject({
-      on: z.boolean().default(true).describe("Whether anybody is told."),
+      on: z.boolean().default(true).describe("Whether alerts are sent."),
       after,
       ...own,
     })
@@ -108,7 +108,7 @@ const place = z.discriminatedUnion("type", [
     user: z.string().min(1).optional().describe("User name at the mail server."),
     password: secret(`Password at the mail server; write it as \${NAME}.`).optional(),
     from: address.describe("Address of the sender."),
-    to: z.array(address).min(1).describe("Addresses of those who are told."),
+    to: z.array(address).min(1).describe("Addresses that alerts are sent to."),
   }),
   z.strictObject({
     type: z.literal("command").describe("A program that gets JSON on its standard input."),
@@ -150,8 +150,8 @@ const moment = (description: string) =>
 
 /** The section `alerts` of the configuration. */
 export const alertsSchema = z.strictObject({
-  to: z.array(place).default([]).describe("Who is told; nobody when there is none."),
-  rules: rules.prefault({}).describe("When somebody is told, by the kind of alert."),
+  to: z.array(place).default([]).describe("Where alerts are sent; nowhere when there is none."),
+  rules: rules.prefault({}).describe("When alerts are sent, by the kind of alert."),
   checkEvery: duration("How often everything is looked at.", { min: "100ms", max: "10m" }).prefault("10s"),
   overAfter: duration("For how long it has to be gone before it is over.").prefault("1m"),
   expectTraffic: z
@@ -160,7 +160,7 @@ export const alertsSchema = z.strictObject({
         .strictObject({
           connector: z.string().min(1).describe("Name of the connector."),
           ...hours,
-          quietFor: duration("How long no message may come.", { min: "1s" }),
+          quietFor: duration("How long no message may come, counted within these hours.", { min: "1s" }),
         })
         .refine(areHours, EXPECTED_HOURS),
     )
@@ -193,7 +193,7 @@ export const alertsSchema = z.strictObject({
 
 type FileAlerts = z.output<typeof alertsSchema>;
 
-/** A place that is told of alerts, by its type. */
+/** A place that alerts are sent to, by its type. */
 export type AlertPlaceConfig = FileAlerts["to"][number] & { readonly name: string };
 
 /** Limits of what somebody should know. */

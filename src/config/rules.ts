@@ -64,7 +64,7 @@ function profileFindings(value: unknown, known: readonly string[]): Finding[] {
   });
 }
 
-/** Places are told apart by their names, and traffic is expected of connectors that there are. */
+/** Places are distinguished by their names, and traffic is expected of connectors that there are. */
 function alertFindings(value: unknown): Finding[] {
   const places = valueAt(value, ["alerts", "to"]);
   const seen = new Set<unknown>();

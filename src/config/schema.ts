@@ -110,7 +110,7 @@ export const fileSchema = z.strictObject({
     .prefault({ backend: "postgres" })
     .describe("Where the job queues are kept."),
   console: consoleSection.prefault({}).describe("The console: health, metrics and status over HTTP."),
-  alerts: alertsSchema.prefault({}).describe("Who is told when something is wrong, and when."),
+  alerts: alertsSchema.prefault({}).describe("Who gets alerts of what is wrong, and when."),
   tracing: tracingSchema
     .optional()
     .describe("Traces of orders for OpenTelemetry; none are made when not set."),

@@ -1,4 +1,4 @@
-/** What a kind of alert means, and for how long its condition has to hold before somebody is told, unless the configuration says. */
+/** What a kind of alert means, and for how long its condition has to hold before it is reported, unless the configuration says. */
 interface AlertKindFacts {
   readonly means: string;
   readonly after: string;
@@ -11,7 +11,10 @@ export const ALERT_KINDS = {
     after: "2m",
     means: "The storage service is out of reach, or refuses the credentials.",
   },
-  connectorDown: { after: "2m", means: "A connector can't take messages, or works badly." },
+  connectorDown: {
+    after: "2m",
+    means: "A connector can't take messages, or works badly.",
+  },
   daemonTrouble: {
     after: "2m",
     means:
@@ -49,8 +52,14 @@ export const ALERT_KINDS = {
   tasksOpen: { after: "1m", means: "Tasks wait for a person." },
   tankOverdue: { after: "0s", means: "A tank was not refilled for too long." },
   noTraffic: { after: "0s", means: "A connector got no message for longer than its schedule allows." },
-  diskFilling: { after: "5m", means: "A disk that holds the ledger or a drop folder is nearly full." },
-  certificateExpiring: { after: "0s", means: "A certificate of the configuration ends soon, or has ended." },
+  diskFilling: {
+    after: "5m",
+    means: "A disk that holds the ledger or a drop folder is nearly full.",
+  },
+  certificateExpiring: {
+    after: "0s",
+    means: "A certificate of the configuration ends soon, or has ended.",
+  },
   secretExpiring: {
     after: "0s",
     means: "A token or secret that the configuration gives an end ends soon, or has ended.",
@@ -68,9 +77,16 @@ export interface AlertSubject {
   readonly about: string;
 }
 
+/** One line by which an alert is known again. Neither part holds a line end. */
+export function alertKey({ kind, about }: AlertSubject): string {
+  return `${kind}\n${about}`;
+}
+
 /** Something that keeps a daemon from its work, in a sentence. */
 export interface Trouble extends AlertSubject {
   readonly text: string;
+  /** A person is needed unless it says otherwise. */
+  readonly level?: AlertLevel | undefined;
 }
 
 /** A {@link Trouble}. */
@@ -78,8 +94,14 @@ export function trouble(kind: AlertKind, about: string, text: string): Trouble {
   return { kind, about, text };
 }
 
+/**
+ * How urgent something is. `act`: a person is needed. `wait`: it goes on by itself once its cause is gone. `look`: worth a look.
+ */
+export type AlertLevel = "act" | "wait" | "look";
+
 /** A condition that holds, in words without patients' data. */
 export interface AlertCondition extends AlertSubject {
+  readonly level: AlertLevel;
   readonly text: string;
   readonly hint: string | null;
 }
@@ -89,7 +111,7 @@ export type AlertEvent = "started" | "over" | "test";
 
 /** What a place is sent of an alert: the body of a webhook, the input of a command. Keys are stable; times are ISO 8601. */
 export interface AlertNews {
-  /** The same each time that the same is sent again. */
+  /** The same each time that the same is sent again, by whichever machine, and no other ledger's. */
   readonly id: string;
   readonly event: AlertEvent;
   /** The machine that sends it. */
@@ -100,6 +122,7 @@ export interface AlertNews {
     readonly id: string;
     readonly kind: AlertKind;
     readonly about: string;
+    readonly level: AlertLevel;
     readonly text: string;
     readonly hint: string | null;
     readonly since: string;

@@ -1,7 +1,7 @@
-const FORM = /^([fmotdka])([1-9]\d{0,15})$/;
+const FORM = /^([fmotdkas])([1-9]\d{0,15})$/;
 
-/** The kinds of ledger ids that people see: file, message, order, outcome (reported to the lab), delivery, task, alert. */
-type IdKind = "f" | "m" | "o" | "t" | "d" | "k" | "a";
+/** The kinds of ledger ids that people see: file, message, order, outcome (reported to the lab), delivery, task, alert, silence. */
+export type IdKind = "f" | "m" | "o" | "t" | "d" | "k" | "a" | "s";
 
 /** An id as people see and type it: `o17` is order 17. */
 export function formatId(kind: IdKind, id: number): string {

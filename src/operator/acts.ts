@@ -48,6 +48,13 @@ export interface Released {
   readonly left: readonly WaitingCode[];
 }
 
+/** What came of a test message to a place that alerts are sent to. */
+export interface PlaceTest {
+  readonly place: string;
+  /** Why the place did not take it; undefined when it did. */
+  readonly failure: string | undefined;
+}
+
 /** What a person does to records that needs more than the ledger: the configuration, its profiles, or the service. */
 export interface Acts {
   order(name: OrderAct, order: LedgerOrder, act: Act): Promise<Acted>;

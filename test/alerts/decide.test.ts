@@ -13,10 +13,17 @@ const RULES = {
   overAfterMs: 60_000,
 };
 const MOMENT = { now: NOW, isMaintenance: false, isFirstLook: false };
-const DOWN: AlertCondition = { kind: "serviceUnreachable", about: "", text: "it is down", hint: null };
+const DOWN: AlertCondition = {
+  kind: "serviceUnreachable",
+  about: "",
+  level: "act",
+  text: "it is down",
+  hint: null,
+};
 
 const alert = (own: Partial<Alert> = {}): Alert => ({
-  ...{ id: 1, kind: "serviceUnreachable", about: "", text: "it is down", hint: undefined, since: ago(300) },
+  ...{ id: 1, kind: "serviceUnreachable", about: "", level: "act", text: "it is down" },
+  ...{ hint: undefined, since: ago(300) },
   ...{ startedAt: undefined, announcedAt: undefined, goneSince: undefined, overAt: undefined },
   ...{ acknowledgedAt: undefined, acknowledgedBy: undefined, acknowledgedReason: undefined },
   silencedUntil: undefined,
@@ -38,6 +45,11 @@ describe("an alert", () => {
     expect(decided([], [DOWN])).toEqual({ begun: [DOWN] });
     expect(decided([alert({ since: ago(119) })], [DOWN])).toEqual({});
     expect(decided([alert({ since: ago(120) })], [DOWN])).toEqual({ started: [1], announced: [1] });
+  });
+
+  it("says what its condition says now, and is as urgent", () => {
+    const now = { level: "look", text: "it is down for 2 of 3", hint: "Wait." } as const;
+    expect(decided([alert(STARTED)], [{ ...DOWN, ...now }])).toEqual({ restated: [{ id: 1, ...now }] });
   });
 
   it("is announced once, however long it holds", () => {
@@ -62,6 +74,12 @@ describe("an alert", () => {
 
   it("is forgotten when its condition was gone before it had held long enough", () => {
     expect(decided([alert({ goneSince: ago(60) })], [])).toEqual({ forgotten: [1] });
+  });
+
+  it("ends without being over when its kind is turned off", () => {
+    const off = { kind: "noTraffic" } as const;
+    expect(decided([alert({ ...STARTED, ...off })], [{ ...DOWN, ...off }])).toEqual({ dropped: [1] });
+    expect(decided([alert(off)], [])).toEqual({ forgotten: [1] });
   });
 
   it("is not over because nobody looked: after a start its condition has to be gone for a while anew", () => {

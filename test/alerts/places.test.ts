@@ -1,43 +1,49 @@
+import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { commandPlace } from "../../src/alerts/places/command.ts";
 import { emailPlace } from "../../src/alerts/places/email.ts";
+import type { AlertPlace } from "../../src/alerts/places/place.ts";
 import { webhookPlace } from "../../src/alerts/places/webhook.ts";
 import { Secret } from "../../src/config/secret.ts";
 import type { AlertNews } from "../../src/core/alert.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { withCertificates } from "../connectors/mllp/with-certificates.ts";
+import { never } from "../service/with-client.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { withMailServer, withReceiver } from "./receivers.ts";
 
 const NEWS: AlertNews = {
-  ...{ id: "a12-started", event: "started", host: "lab-server", version: "1.2.3" },
+  ...{ id: "7K3MZQ-a12-started", event: "started", host: "lab-server", version: "1.2.3" },
   alert: {
     ...{
       id: "a12",
       kind: "tankOverdue",
       about: "NORTH T1",
+      level: "act",
       text: "tank T1 of NORTH was not refilled for too long",
     },
     ...{ hint: "Call the facility.", since: "2026-11-22T08:00:00.000Z", overAt: null },
   },
 };
 const OVER: AlertNews = {
-  ...{ ...NEWS, id: "a12-over", event: "over" },
+  ...{ ...NEWS, id: "7K3MZQ-a12-over", event: "over" },
   alert: { ...NEWS.alert, overAt: "2026-11-22T09:00:00.000Z" },
 };
 const KEY = "invented-key-of-the-hook";
 
-describe("a webhook", () => {
-  const hook = (url: string, secret = KEY) =>
-    webhookPlace({ name: "hook", url: new Secret(url), secret: new Secret(secret) }, systemClock);
+const hookAt = (url: string, secret = KEY) =>
+  webhookPlace({ name: "hook", url: new Secret(url), secret: new Secret(secret) }, systemClock);
 
+describe("a webhook", () => {
   it("is sent the news as JSON, with their id and a signature that its receiver can check", () =>
     withReceiver(KEY, async (receiver) => {
-      await hook(receiver.url).send(NEWS);
-      await hook(receiver.url, "another-key-altogether").send(NEWS);
+      await hookAt(receiver.url).send(NEWS, never);
+      await hookAt(receiver.url, "another-key-altogether").send(NEWS, never);
       expect(receiver.taken.map(({ news }) => news)).toEqual([NEWS]);
-      expect(receiver.taken[0]?.headers["cryobridge-id"]).toBe("a12-started");
+      expect(receiver.taken[0]?.headers["cryobridge-id"]).toBe("7K3MZQ-a12-started");
       expect(receiver.forged).toHaveLength(1);
     }));
 
@@ -45,16 +51,16 @@ describe("a webhook", () => {
     withReceiver(KEY, async (receiver) =>
       withReceiver(KEY, async (elsewhere) => {
         receiver.answer = { status: 500 };
-        await expect(hook(receiver.url).send(NEWS)).rejects.toThrow("answered with status 500");
+        await expect(hookAt(receiver.url).send(NEWS, never)).rejects.toThrow("answered with status 500");
         receiver.answer = { status: 307, location: elsewhere.url };
-        await expect(hook(receiver.url).send(NEWS)).rejects.toThrow("answered with status 307");
+        await expect(hookAt(receiver.url).send(NEWS, never)).rejects.toThrow("answered with status 307");
         expect(elsewhere.taken).toEqual([]);
       }),
     ));
 
   it("that can't be reached is named by its host alone, since its address may hold a credential", async () => {
-    const failure = await hook("http://127.0.0.1:9/hidden-token")
-      .send(NEWS)
+    const failure = await hookAt("http://127.0.0.1:9/hidden-token")
+      .send(NEWS, never)
       .catch((error: Error) => error);
     expect(String(failure)).toMatch(/^Error: 127\.0\.0\.1:9 can't be reached: /);
     expect(String(failure)).not.toContain("hidden-token");
@@ -74,16 +80,16 @@ describe("e-mail", () => {
         tls: "none",
         consoleUrl: "https://cryo.lab.example",
       });
-      await place.send(NEWS);
-      await place.send(OVER);
+      await place.send(NEWS, never);
+      await place.send(OVER, never);
       expect(mails).toHaveLength(2);
-      expect(mails[0]).toContain("Message-ID: <a12-started@lab-server>");
+      expect(mails[0]).toContain("Message-ID: <7K3MZQ-a12-started@lab.example>");
       expect(mails[0]).toContain("To: first@lab.example, second@lab.example");
       const [started, over] = mails.map((mail) => mail.replace(/=\r\n|\r\n(?=[ \t])/g, ""));
       expect(started).toContain("Subject: [Cryobridge lab-server] Alert: tankOverdue: tank T1 of NORTH");
       expect(started).toContain("Call the facility.");
       expect(started).toContain("cryobridge alerts acknowledge a12");
-      expect(started).toContain("https://cryo.lab.example");
+      expect(started).toContain("https://cryo.lab.example/alerts/a12");
       expect(over).toContain("Subject: [Cryobridge lab-server] Over: tankOverdue");
       expect(over).toContain("Over since 2026-11-22 09:00 UTC");
     }));
@@ -99,7 +105,7 @@ describe("e-mail", () => {
           user: "bridge",
           password: new Secret("pw-1"),
         } as const;
-        await expect(emailPlace(own).send(NEWS)).rejects.toThrow("did not take the message: ");
+        await expect(emailPlace(own).send(NEWS, never)).rejects.toThrow("did not take the message: ");
         expect(mails).toEqual([]);
       },
       {
@@ -111,11 +117,32 @@ describe("e-mail", () => {
       },
     ));
 
+  it.each(["starttls", "tls"] as const)("is taken by a server with a good certificate, by %s", (tls) =>
+    withCertificates(({ ca, server: { cert, key } }) =>
+      withMailServer(
+        async ({ port, mails }) => {
+          const own = { ...settings, port, to, tls, user: "bridge", password: new Secret("pw-1") } as const;
+          await emailPlace({ ...own, ca: ca.toString() }).send(NEWS, never);
+          expect(mails).toHaveLength(1);
+          expect(mails[0]).toContain("Message-ID: <7K3MZQ-a12-started@lab.example>");
+        },
+        {
+          ...{ secure: tls === "tls", cert, key, authOptional: false },
+          // Only what came by TLS may sign in.
+          onAuth: ({ username, password }, { secure }, done) =>
+            secure && username === "bridge" && password === "pw-1"
+              ? done(null, { user: "bridge" })
+              : done(new Error("no")),
+        },
+      ),
+    ),
+  );
+
   it("is not sent in clear to a server without TLS where TLS is asked for", () =>
     withMailServer(
       async ({ port, mails }) => {
         const place = emailPlace({ ...settings, port, to, tls: "starttls" });
-        await expect(place.send(NEWS)).rejects.toThrow("did not take the message: ");
+        await expect(place.send(NEWS, never)).rejects.toThrow("did not take the message: ");
         expect(mails).toEqual([]);
       },
       { disabledCommands: ["STARTTLS"] },
@@ -126,7 +153,7 @@ describe("e-mail", () => {
       async ({ port }) => {
         const password = new Secret("wrong-password");
         const place = emailPlace({ ...settings, port, to, tls: "none", user: "bridge", password });
-        const failure = await place.send(NEWS).catch((error: Error) => error);
+        const failure = await place.send(NEWS, never).catch((error: Error) => error);
         expect(String(failure)).toContain(`127.0.0.1:${port} did not take the message: status 535`);
         expect(String(failure)).not.toContain("wrong-password");
       },
@@ -155,10 +182,51 @@ test("a command gets the news on its standard input and nothing of the environme
         command: [process.execPath, script, join(folder, "$(id) out"), ...more],
         path: "/usr/bin",
       });
-    await place().send(NEWS);
+    await place().send(NEWS, never);
     const got = JSON.parse(await readFile(join(folder, "$(id) out"), "utf8"));
     expect(got).toEqual({ news: NEWS, env: ["PATH"] });
-    await expect(place("fail").send(NEWS)).rejects.toThrow("ended with status 7");
+    await expect(place("fail").send(NEWS, never)).rejects.toThrow("ended with status 7");
     const missing = commandPlace({ name: "command", command: [join(folder, "missing")], path: undefined });
-    await expect(missing.send(NEWS)).rejects.toThrow("can't be run: ENOENT");
+    await expect(missing.send(NEWS, never)).rejects.toThrow("can't be run: ENOENT");
   }));
+
+/** A server that takes connections and says nothing. */
+async function withSilentServer<T>(body: (port: number) => Promise<T>): Promise<T> {
+  const server = createServer((socket) => socket.on("error", () => undefined).resume());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    return await body((server.address() as AddressInfo).port);
+  } finally {
+    server.close();
+  }
+}
+
+const places: Readonly<Record<string, (port: number) => AlertPlace>> = {
+  webhook: (port) => hookAt(`http://127.0.0.1:${port}/`),
+  "e-mail": (port) =>
+    emailPlace({
+      ...{ name: "email", host: "127.0.0.1", port, tls: "none" },
+      ...{ from: "a@lab.example", to: ["b@lab.example"] },
+    }),
+  command: () =>
+    commandPlace({
+      name: "command",
+      command: [process.execPath, "-e", "setInterval(() => {}, 1000)"],
+      path: undefined,
+    }),
+};
+
+test.each(Object.keys(places))("a sending by %s ends with its signal, and says why", (name) =>
+  withSilentServer(async (port) => {
+    const place = places[name]?.(port) as AlertPlace;
+    const began = performance.now();
+    await expect(place.send(NEWS, AbortSignal.timeout(300))).rejects.toThrow("no answer within 10 s");
+    const stopping = new AbortController();
+    const sending = place.send(NEWS, stopping.signal);
+    stopping.abort();
+    await expect(sending).rejects.toThrow("the daemon stops");
+    // Sooner than any step of its own is given up.
+    expect(performance.now() - began).toBeLessThan(4_000);
+  }),
+);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openAlerts } from "../../src/app/alerts.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { findInstanceCode } from "../../src/ledger/migrate.ts";
 import { withMailServer, withReceiver } from "../alerts/receivers.ts";
 import { runCli } from "../cli/run-cli.ts";
 import { eventually } from "../support/eventually.ts";
@@ -84,7 +85,8 @@ test("a service that goes away and comes back is reported once at the start and 
         await stop();
         stop = await start(site);
         await systemClock.sleep(1_500);
-        const started = ["a1-started"];
+        const code = await findInstanceCode(site.pool);
+        const started = [`${code}-a1-started`];
         expect(await events()).toEqual({ hook: started, mail: started, command: started });
 
         site.simulator.control.setFaults([]);
@@ -93,7 +95,7 @@ test("a service that goes away and comes back is reported once at the start and 
           async () => (await commands()).length > 1 && mails.length > 1 && hook.taken.length > 1,
         );
         await systemClock.sleep(500);
-        const both = ["a1-started", "a1-over"];
+        const both = [...started, `${code}-a1-over`];
         expect(await events()).toEqual({ hook: both, mail: both, command: both });
         expect(hook.taken[0]?.news.alert).toMatchObject({
           kind: "serviceUnreachable",

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { type AlertPlace, PLACE_TIMEOUT_MS } from "./place.ts";
+import { type AlertPlace, whyAborted } from "./place.ts";
 
 export interface CommandSettings {
   readonly name: string;
@@ -14,25 +14,27 @@ export function commandPlace({ name, command, path }: CommandSettings): AlertPla
   const [program = "", ...args] = command;
   return {
     name,
-    send: (news) =>
+    send: (news, signal) =>
       new Promise((resolve, reject) => {
         const child = spawn(program, args, {
           shell: false,
           env: path === undefined ? {} : { PATH: path },
           stdio: ["pipe", "ignore", "ignore"],
-          timeout: PLACE_TIMEOUT_MS,
+          signal,
           killSignal: "SIGKILL",
         });
         child.on("error", ({ code }: NodeJS.ErrnoException) =>
-          reject(new Error(`${program} can't be run: ${code ?? "it failed"}`)),
+          reject(
+            new Error(
+              signal.aborted
+                ? `${program} was ended: ${whyAborted(signal)}`
+                : `${program} can't be run: ${code ?? "it failed"}`,
+            ),
+          ),
         );
-        child.on("exit", (status, signal) => {
+        child.on("exit", (status, endedBy) => {
           if (status === 0) resolve();
-          else if (signal)
-            reject(
-              new Error(`${program} was ended by ${signal}, after ${PLACE_TIMEOUT_MS / 1_000} s at most`),
-            );
-          else reject(new Error(`${program} ended with status ${status}`));
+          else reject(new Error(`${program} ended with ${endedBy ?? `status ${status}`}`));
         });
         // A program that reads nothing is done when it ends.
         child.stdin.on("error", () => undefined);

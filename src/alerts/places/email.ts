@@ -1,7 +1,7 @@
 import { createTransport } from "nodemailer";
 import type { AlertNews } from "../../core/alert.ts";
 import { formatMinute } from "../../core/utc-minute.ts";
-import { type AlertPlace, type Hidden, headline, PLACE_TIMEOUT_MS } from "./place.ts";
+import { type AlertPlace, type Hidden, headline, PLACE_TIMEOUT_MS, whyAborted } from "./place.ts";
 
 export interface EmailSettings {
   readonly name: string;
@@ -19,7 +19,7 @@ export interface EmailSettings {
   readonly consoleUrl?: string | undefined;
 }
 
-/** A server that is silent for so long at one step is given up, ms. */
+/** A server that is silent for this long at one step is given up, ms. */
 const STEP_MS = PLACE_TIMEOUT_MS / 2;
 
 /** People who get the news by e-mail. */
@@ -27,7 +27,7 @@ export function emailPlace(settings: EmailSettings): AlertPlace {
   const { name, host, port, tls, ca, user, password, from, to } = settings;
   return {
     name,
-    send: async (news) => {
+    send: async (news, signal) => {
       const transport = createTransport({
         host,
         port,
@@ -45,15 +45,18 @@ export function emailPlace(settings: EmailSettings): AlertPlace {
       });
       try {
         await transport.sendMail({
+          signal,
           from,
           to: [...to],
           subject: subjectOf(news),
           text: textOf(news, settings.consoleUrl),
-          messageId: `<${news.id}@${news.host}>`,
+          messageId: `<${news.id}@${from.slice(from.indexOf("@") + 1)}>`,
           headers: { "Auto-Submitted": "auto-generated", "X-Cryobridge-Id": news.id },
         });
       } catch (error) {
-        throw new Error(`the mail server ${host}:${port} did not take the message: ${inWords(error)}`);
+        throw new Error(
+          `the mail server ${host}:${port} did not take the message: ${signal.aborted ? whyAborted(signal) : inWords(error)}`,
+        );
       } finally {
         transport.close();
       }
@@ -68,7 +71,8 @@ function subjectOf(news: AlertNews): string {
   return subject.length <= MOST_SUBJECT ? subject : `${subject.slice(0, MOST_SUBJECT - 1)}…`;
 }
 
-function textOf({ event, host, version, alert }: AlertNews, consoleUrl: string | undefined): string {
+function textOf(news: AlertNews, consoleUrl: string | undefined): string {
+  const { event, host, version, alert } = news;
   const { id, kind, text, hint, since, overAt } = alert;
   const over = overAt === null ? [] : [`Over since ${formatMinute(new Date(overAt))}.`];
   return [
@@ -78,10 +82,15 @@ function textOf({ event, host, version, alert }: AlertNews, consoleUrl: string |
     ...(hint === null || event === "over" ? [] : [hint]),
     "",
     ...(event === "started" ? [`To see to it: cryobridge alerts acknowledge ${id} --reason TEXT`] : []),
-    ...(consoleUrl === undefined ? [] : [consoleUrl]),
+    ...(consoleUrl === undefined ? [] : [pageOf(news, consoleUrl)]),
     `Alert ${id} (${kind}) of Cryobridge ${version} on ${host}.`,
     "",
   ].join("\n");
+}
+
+/** The console's page about it. */
+function pageOf({ event, alert }: AlertNews, consoleUrl: string): string {
+  return `${consoleUrl.replace(/\/$/, "")}/alerts${event === "test" ? "" : `/${alert.id}`}`;
 }
 
 /** What the server said, as its status alone, since it may repeat what it was sent; or why it could not be asked. */

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { Clock } from "../../core/clock.ts";
-import { type AlertPlace, type Hidden, PLACE_TIMEOUT_MS } from "./place.ts";
+import { type AlertPlace, type Hidden, whyAborted } from "./place.ts";
 
 export interface WebhookSettings {
   readonly name: string;
@@ -22,7 +22,7 @@ export function signatureOf(secret: string, seconds: number, body: string): stri
 export function webhookPlace({ name, url, secret }: WebhookSettings, clock: Clock): AlertPlace {
   return {
     name,
-    send: async (news) => {
+    send: async (news, signal) => {
       const address = new URL(url.reveal());
       const body = JSON.stringify(news);
       const seconds = Math.floor(clock.now() / 1_000);
@@ -32,7 +32,7 @@ export function webhookPlace({ name, url, secret }: WebhookSettings, clock: Cloc
           method: "POST",
           body,
           redirect: "manual",
-          signal: AbortSignal.timeout(PLACE_TIMEOUT_MS),
+          signal,
           headers: {
             "content-type": "application/json",
             "user-agent": "cryobridge",
@@ -41,7 +41,8 @@ export function webhookPlace({ name, url, secret }: WebhookSettings, clock: Cloc
           },
         });
       } catch (error) {
-        throw new Error(`${address.host} can't be reached: ${causeOf(error)}`);
+        const why = signal.aborted ? whyAborted(signal) : causeOf(error);
+        throw new Error(`${address.host} can't be reached: ${why}`);
       }
       await answer.body?.cancel();
       if (!answer.ok) throw new Error(`${address.host} answered with status ${answer.status}`);
@@ -52,7 +53,6 @@ export function webhookPlace({ name, url, secret }: WebhookSettings, clock: Cloc
 /** The address may stand in an error's own words, so only the code of what is behind it is shown. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return "no answer";
-  if (error.name === "TimeoutError") return `no answer within ${PLACE_TIMEOUT_MS / 1_000} s`;
   const { code } = (error.cause ?? {}) as { readonly code?: unknown };
   return typeof code === "string" ? code : "the connection failed";
 }

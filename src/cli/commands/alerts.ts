@@ -1,12 +1,13 @@
 import type { Command } from "commander";
 import { sendTest } from "../../alerts/send.ts";
-import { alertPlaces, senderOf } from "../../app/alerts.ts";
+import { alertPlaces, senderOf } from "../../app/alert-places.ts";
 import { ALERT_KIND_NAMES, type AlertKind } from "../../core/alert.ts";
 import { Failure } from "../../core/failures.ts";
 import { createLogger } from "../../core/logger.ts";
 import { VERSION } from "../../core/version.ts";
-import { acknowledgeAlert, findAlert, listRecentAlerts, silenceAlerts } from "../../ledger/alerts/alerts.ts";
+import { acknowledgeAlert, findAlert, listRecentAlerts } from "../../ledger/alerts/alerts.ts";
 import { listAlertDeliveries } from "../../ledger/alerts/messages.ts";
+import { silenceAlerts } from "../../ledger/alerts/silences.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { ALERT_COLUMNS, type AlertRow } from "../../operator/alert-columns.ts";
 import { clean } from "../../operator/text.ts";
@@ -132,7 +133,7 @@ async function test(session: Session, { to }: { readonly to?: string }): Promise
   const config = readConfig(session);
   const { clock, io, secrets } = session;
   const logger = createLogger({ level: "info", pretty: false }, secrets);
-  const places = alertPlaces(config, { clock, logger, path: io.env.PATH });
+  const places = alertPlaces(config, { version: VERSION, clock, logger, path: io.env.PATH });
   const wanted = places.filter(({ name }) => to === undefined || name === to);
   if (wanted.length === 0) {
     const names = places.map(({ name }) => name).join(", ");

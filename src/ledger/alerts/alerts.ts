@@ -1,15 +1,17 @@
 import type pg from "pg";
-import type { AlertCondition, AlertKind } from "../../core/alert.ts";
+import type { AlertCondition, AlertKind, AlertLevel } from "../../core/alert.ts";
 import { inTransaction, list, type Queryable, run } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
+import { forgetSilences } from "./silences.ts";
 
 /** An alert of the ledger. */
 export interface Alert {
   readonly id: number;
   readonly kind: AlertKind;
-  /** What tells it from others of its kind; empty for all. */
+  /** What distinguishes it from others of its kind; empty for all. */
   readonly about: string;
+  readonly level: AlertLevel;
   readonly text: string;
   readonly hint: string | undefined;
   /** Since when its condition was seen to hold. */
@@ -35,14 +37,18 @@ export interface AlertChanges {
   /** Those whose condition holds again. */
   readonly back: readonly number[];
   readonly gone: readonly number[];
+  /** Those whose condition has other words than it had, or is more urgent or less. */
+  readonly restated: readonly (Pick<AlertCondition, "level" | "text" | "hint"> & { readonly id: number })[];
   readonly over: readonly number[];
+  /** Those that end without a message. */
+  readonly dropped: readonly number[];
   /** Those that were over before they had held long enough. */
   readonly forgotten: readonly number[];
 }
 
 /** {@link Alert}s. Index: alert_silences_until. */
 const ALERTS = `
-select a.id, a.kind, a.about, a.text, a.hint, a.since, a.started_at as "startedAt",
+select a.id, a.kind, a.about, a.level, a.text, a.hint, a.since, a.started_at as "startedAt",
        a.announced_at as "announcedAt", a.gone_since as "goneSince", a.over_at as "overAt",
        a.acknowledged_at as "acknowledgedAt", a.acknowledged_by as "acknowledgedBy",
        a.acknowledged_reason as "acknowledgedReason",
@@ -56,24 +62,38 @@ select a.id, a.kind, a.about, a.text, a.hint, a.since, a.started_at as "startedA
 /** All that are not over. Index: alerts_open. */
 const OPEN_ALERTS = `${ALERTS} where a.over_at is null order by a.id`;
 
-/** The same for those that have started, and those that ended within $1 ms; $2 limit. Indexes: alerts_open, alerts_over. */
+/**
+ * The same for those that have started, and those that ended within $1 ms; $2 limit, $3 the last alert of the page before or null.
+ * Indexes: alerts_open, alerts_over.
+ */
 const RECENT_ALERTS = `
 ${ALERTS}
  where (a.over_at is null or a.over_at > now() - $1 * interval '1 millisecond')
    and a.started_at is not null
+   and ($3::bigint is null
+        or (coalesce(a.over_at, 'infinity'), a.id) < (select coalesce(b.over_at, 'infinity'), b.id from alerts b where b.id = $3))
  order by a.over_at desc nulls first, a.id desc
  limit $2`;
 
 const ALERT_BY_ID = `${ALERTS} where a.id = $1 and a.started_at is not null`;
 
-/** $1 JSON array of {kind, about, text, hint}. */
+/** $1 JSON array of {kind, about, level, text, hint}. */
 const BEGIN = `
-insert into alerts (kind, about, text, hint)
-select x.kind, x.about, x.text, x.hint
-  from jsonb_to_recordset($1::jsonb) as x(kind text, about text, text text, hint text)
+insert into alerts (kind, about, level, text, hint)
+select x.kind, x.about, x.level, x.text, x.hint
+  from jsonb_to_recordset($1::jsonb) as x(kind text, about text, level text, text text, hint text)
     on conflict do nothing`;
 
-/** $1 to $6 ids; $7 names of the places that are sent something. */
+/** $1 JSON array of {id, level, text, hint}. */
+const RESTATE = `
+update alerts a
+   set level = x.level,
+       text = x.text,
+       hint = x.hint
+  from jsonb_to_recordset($1::jsonb) as x(id bigint, level text, text text, hint text)
+ where a.id = x.id`;
+
+/** $1 to $6 ids, of those that end ($5) the ones that are announced in $8; $7 names of the places that are sent something. */
 const CHANGE = `
 with started as (
   update alerts set started_at = coalesce(started_at, now()),
@@ -95,7 +115,7 @@ insert into alert_messages (alert_id, place, event)
 select m.id, p.place, m.event
   from (select unnest($2::bigint[]) as id, 'started' as event
          union all
-        select a.id, 'over' from alerts a where a.id = any($5::bigint[]) and a.announced_at is not null) m
+        select a.id, 'over' from alerts a where a.id = any($8::bigint[]) and a.announced_at is not null) m
  cross join unnest($7::text[]) as p(place)
  order by m.id, p.place
     on conflict do nothing`;
@@ -116,11 +136,13 @@ export function changeAlerts(
     await client.query(LOCK_ALERTS);
     const [time] = await list<{ now: Date }>(client, "select now()");
     const changes = decide(await listOpenAlerts(client), time?.now ?? new Date());
-    const { begun, started, announced, back, gone, over, forgotten } = changes;
-    const touched = [...new Set([...started, ...announced, ...over])];
+    const { begun, started, announced, back, gone, restated, over, dropped, forgotten } = changes;
+    const ended = [...over, ...dropped];
+    const touched = [...new Set([...started, ...announced, ...ended])];
     if (begun.length > 0) await client.query(BEGIN, [JSON.stringify(begun)]);
+    if (restated.length > 0) await client.query(RESTATE, [JSON.stringify(restated)]);
     if (touched.length + back.length + gone.length + forgotten.length > 0)
-      await client.query(CHANGE, [touched, announced, back, gone, over, forgotten, places]);
+      await client.query(CHANGE, [touched, announced, back, gone, ended, forgotten, places, over]);
     return changes;
   });
 }
@@ -130,9 +152,17 @@ export function listOpenAlerts(pool: Queryable): Promise<Alert[]> {
   return list<Alert>(pool, OPEN_ALERTS);
 }
 
-/** Alerts that have started: first those that hold, then those that ended lately. */
-export function listRecentAlerts(pool: pg.Pool, endedWithinMs: number, limit: number): Promise<Alert[]> {
-  return list<Alert>(pool, RECENT_ALERTS, [endedWithinMs, limit]);
+/**
+ * Alerts that have started: first those that hold, then those that ended lately.
+ * @param beforeId the last alert of the page before
+ */
+export function listRecentAlerts(
+  pool: pg.Pool,
+  endedWithinMs: number,
+  limit: number,
+  beforeId?: number,
+): Promise<Alert[]> {
+  return list<Alert>(pool, RECENT_ALERTS, [endedWithinMs, limit, beforeId ?? null]);
 }
 
 /** An alert that has started; undefined when there is none of that number. */
@@ -159,35 +189,11 @@ export function acknowledgeAlert(pool: pg.Pool, id: number, act: Act): Promise<b
   });
 }
 
-/** $1 kind, $2 about, $3 ms, $4 actor, $5 reason. */
-const SILENCE = `
-insert into alert_silences (kind, about, until_at, actor, reason)
-values ($1, $2, now() + $3 * interval '1 millisecond', $4, $5)
-returning until_at as "until"`;
-
-/** Silences an alert, or with `about` null all of a kind; gives until when. */
-export function silenceAlerts(
-  pool: pg.Pool,
-  { kind, about }: { readonly kind: AlertKind; readonly about: string | null },
-  forMs: number,
-  act: Act & { readonly reason: string },
-): Promise<Date> {
-  return inTransaction(pool, async (client) => {
-    const values = [kind, about, forMs, act.actor, act.reason];
-    const { rows } = await client.query<{ until: Date }>(SILENCE, values);
-    const until = rows[0]?.until ?? new Date(0);
-    const target = about === null || about === "" ? kind : `${kind} ${about}`;
-    await recordAudit(client, act, "alert-silence", [{ target, detail: { until, reason: act.reason } }]);
-    return until;
-  });
-}
-
 /** $1 ms. Index: alerts_over; messages go with their alerts. */
 const FORGET = "delete from alerts where over_at < now() - $1 * interval '1 millisecond'";
-const FORGET_SILENCES = "delete from alert_silences where until_at < now() - $1 * interval '1 millisecond'";
 
 /** Forgets alerts that ended long ago. */
 export async function forgetAlerts(pool: pg.Pool, keptMs: number): Promise<void> {
   await run(pool, FORGET, [keptMs]);
-  await run(pool, FORGET_SILENCES, [keptMs]);
+  await forgetSilences(pool, keptMs);
 }

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { AlertEvent, AlertKind } from "../../core/alert.ts";
+import type { AlertEvent, AlertKind, AlertLevel } from "../../core/alert.ts";
 import { list, run } from "../database.ts";
 
 /** What one place is to be sent of an alert. */
@@ -12,10 +12,13 @@ export interface AlertMessage {
   readonly createdAt: Date;
   readonly kind: AlertKind;
   readonly about: string;
+  readonly level: AlertLevel;
   readonly text: string;
   readonly hint: string | undefined;
   readonly since: Date;
   readonly overAt: Date | undefined;
+  /** The ledger's, so that no other ledger's message has the same id. */
+  readonly instanceCode: string;
 }
 
 /** What a place was, or is to be, sent of an alert, for people. */
@@ -30,8 +33,9 @@ export interface AlertDelivery {
 }
 
 /**
- * The first message that a place does not have, if it is due: $1 the place, $2 for how many ms nobody else may send it. A place
- * hears of everything in its order. Index: alert_messages_due.
+ * The first message that is due for a place: $1 the place, $2 for how many ms nobody else may send it. A place hears in order what
+ * begins and ends about one thing, so that the last it heard of that is how it is; what it does not take of one thing holds up no
+ * other one. Indexes: alert_messages_due, the primary key of alerts.
  */
 const CLAIM = `
 with due as (
@@ -40,9 +44,20 @@ with due as (
          next_at = now() + $2 * interval '1 millisecond'
    where m.id = (select f.id
                    from alert_messages f
+                   join alerts a on a.id = f.alert_id
                   where f.place = $1
                     and f.sent_at is null
                     and f.given_up_at is null
+                    and f.next_at <= now()
+                    and not exists (select
+                                      from alert_messages e
+                                      join alerts b on b.id = e.alert_id
+                                     where e.place = f.place
+                                       and b.kind = a.kind
+                                       and b.about = a.about
+                                       and e.id < f.id
+                                       and e.sent_at is null
+                                       and e.given_up_at is null)
                   order by f.id
                   limit 1)
      and m.next_at <= now()
@@ -50,9 +65,11 @@ with due as (
      and m.given_up_at is null
   returning m.id, m.alert_id, m.event, m.attempts, m.created_at)
 select d.id, d.alert_id as "alertId", d.event, d.attempts, d.created_at as "createdAt",
-       a.kind, a.about, a.text, a.hint, a.since, a.over_at as "overAt"
+       a.kind, a.about, a.level, a.text, a.hint, a.since, a.over_at as "overAt",
+       g.instance_code as "instanceCode"
   from due d
-  join alerts a on a.id = d.alert_id`;
+  join alerts a on a.id = d.alert_id
+ cross join ledger g`;
 
 /** Takes the next message for a place, so that nobody else sends it meanwhile; undefined when none is due. */
 export async function claimAlertMessage(

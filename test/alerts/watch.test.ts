@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { alertRounds } from "../../src/alerts/watch.ts";
+import type { AlertCondition, AlertKind, AlertNews } from "../../src/core/alert.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { never } from "../service/with-client.ts";
+import { silent, withLedger } from "../support/with-ledger.ts";
+
+test("an alert whose kind is turned off ends, and nobody is told that it is over", () =>
+  withLedger(async ({ pool }) => {
+    const sent: string[] = [];
+    const hook = {
+      name: "hook",
+      send: async ({ event, alert }: AlertNews) => {
+        sent.push(`${alert.kind} ${event}`);
+      },
+    };
+    const condition = (kind: AlertKind): AlertCondition => ({
+      ...{ kind, about: "lims", level: "act", text: "it is so", hint: null },
+    });
+    let holding = [condition("noTraffic"), condition("tasksOpen")];
+    const afterMsByKind = new Map<AlertKind, number>([
+      ["noTraffic", 0],
+      ["tasksOpen", 0],
+    ]);
+    const rounds = alertRounds({
+      ...{ pool, places: () => [hook], sender: { host: "lab", version: "1" }, clock: systemClock },
+      ...{ logger: silent, rules: () => ({ afterMsByKind, overAfterMs: 0 }), keptMs: 86_400_000 },
+      conditions: async () => holding,
+      isMaintenance: () => false,
+    });
+    await rounds.round(never);
+    expect(sent).toEqual(["noTraffic started", "tasksOpen started"]);
+    afterMsByKind.delete("noTraffic");
+    holding = [condition("noTraffic")];
+    await rounds.round(never);
+    await rounds.round(never);
+    expect(sent.slice(2)).toEqual(["tasksOpen over"]);
+    const { rows } = await pool.query("select over_at from alerts where kind = 'noTraffic'");
+    expect(rows).toEqual([{ over_at: expect.any(Date) }]);
+  }));
