@@ -4,8 +4,10 @@ import { Configuration } from "./app/configuration.ts";
 import { connectorOf, createConnector, keepTakenBack, watchArchive } from "./app/connectors.ts";
 import { type Context, type DaemonObserver, type DaemonOptions, report } from "./app/context.ts";
 import { openIntake, releaseKnown, releaseLate } from "./app/intake.ts";
+import { machineLimitsOf } from "./app/limits.ts";
 import { type OpenLedger, openLedger } from "./app/open-ledger.ts";
 import { noteOrphaned } from "./app/orphaned.ts";
+import { noteOwnTroubles, untakenTroubles } from "./app/own-troubles.ts";
 import { compileProfiles } from "./app/profiles.ts";
 import { openReload, type Reload } from "./app/reload.ts";
 import { ROLES } from "./app/roles.ts";
@@ -14,7 +16,8 @@ import { watchEventLoop } from "./app/watch-event-loop.ts";
 import { startWorker } from "./app/worker.ts";
 import type { Config } from "./config/config.ts";
 import type { Connector } from "./connectors/connector.ts";
-import { type Trouble, trouble } from "./core/alert.ts";
+import type { ExceededLimit } from "./console/facts.ts";
+import { aboutOn, type Trouble, trouble } from "./core/alert.ts";
 import { systemClock } from "./core/clock.ts";
 import { VERSION } from "./core/version.ts";
 import type { Feeder } from "./jobs/feeder.ts";
@@ -34,6 +37,8 @@ export interface Daemon {
   readonly queues: JobQueues | undefined;
   readonly service: ServiceClient | undefined;
   readonly connectors: readonly Connector[];
+  /** Which limits of its machine are exceeded. */
+  machineLimits(): Promise<readonly ExceededLimit[]>;
   /** Whether it takes what comes in. */
   readonly isTaking: boolean;
   /** Whether the lab takes no results through a connector, as far as this daemon sends them. */
@@ -42,6 +47,8 @@ export interface Daemon {
   observe(observer: DaemonObserver): () => void;
   /** Why orders can't be taken or worked off right now; empty when all is well. */
   troubles(): Trouble[];
+  /** Its number among the workers of the ledger right now. */
+  readonly workerId: number;
   /** Whether this daemon does now what one does for all. */
   isLeader(): boolean;
   /** Takes over a configuration that was changed; see {@link Reload.reload}. Does nothing where it can't be read again. */
@@ -59,6 +66,7 @@ export interface Daemon {
 export async function startDaemon(given: Config<ProfileDefinition>, options: DaemonOptions): Promise<Daemon> {
   const { logger } = options;
   const clock = options.clock ?? systemClock;
+  const host = options.host ?? hostname();
   const closers: (() => Promise<unknown>)[] = [];
   const onClose = (close: () => Promise<unknown>) => closers.unshift(close);
   const stop = async () => {
@@ -92,7 +100,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
       current: undefined,
       asked: undefined,
     };
-    const membership = await join(config, options, ledger, {
+    const membership = await join(config, { ...options, host }, ledger, {
       onWake: () => feeder.current?.nudge(),
       onReload: (request) => {
         reloading.asked = request;
@@ -101,7 +109,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
     });
     onClose(() => membership.leave());
     const context: Context = {
-      ...{ configuration, config, options, clock, logger, ledger, membership },
+      ...{ configuration, config, options, host, clock, logger, ledger, membership },
       ...{ observers, tracer, onClose },
     };
     const connectors = await createConnectors(context, () => {
@@ -115,6 +123,22 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
       await releaseKnown(ledger.pool, configuration, logger);
       await startConnectors(connectors, onClose);
     }
+    const troubles = () => [
+      ...connectors.flatMap(({ name, trouble: down, warning }) =>
+        [down, warning].flatMap((words) =>
+          words ? [trouble("connectorDown", aboutOn(host, name), `connector ${name}: ${words}`)] : [],
+        ),
+      ),
+      ...watchdog.troubles().map((text) => trouble("daemonTrouble", aboutOn(host, "event loop"), text)),
+      ...(worker?.troubles() ?? []),
+    ];
+    const machineLimits = machineLimitsOf(config, { host, clock });
+    onClose(
+      noteOwnTroubles({
+        ...{ pool: ledger.pool, clock, logger, worker: membership, machineLimits },
+        troubles: () => [...troubles(), ...untakenTroubles(connectors)],
+      }),
+    );
     reloading.current = startReload(context);
     // Somebody may have asked while it still started.
     if (reloading.asked !== undefined) void reloading.current?.reload(reloading.asked);
@@ -125,21 +149,17 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
       queues: worker?.queues,
       service: worker?.service,
       connectors,
+      get workerId() {
+        return membership.id;
+      },
+      machineLimits,
       isTaking: options.roles.has("intake"),
       isLabAway: (connector) => worker?.isLabAway(connector) === true,
       observe: (observer) => {
         observers.add(observer);
         return () => observers.delete(observer);
       },
-      troubles: () => [
-        ...connectors.flatMap(({ name, trouble: down, warning }) =>
-          [down, warning].flatMap((words) =>
-            words ? [trouble("connectorDown", name, `connector ${name}: ${words}`)] : [],
-          ),
-        ),
-        ...watchdog.troubles().map((text) => trouble("daemonTrouble", "event loop", text)),
-        ...(worker?.troubles() ?? []),
-      ],
+      troubles,
       isLeader: () => worker !== undefined && membership.isLeader,
       reload: async () => reloading.current?.reload(),
       stop,
@@ -153,11 +173,10 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
 /** Enters this daemon among those that work with the ledger. */
 function join(
   config: Config,
-  { roles, clock = systemClock, logger, onDrain }: DaemonOptions,
+  { roles, host, clock = systemClock, logger, onDrain }: DaemonOptions & { readonly host: string },
   { connection, pool }: OpenLedger,
   hooks: Pick<MembershipDeps, "onWake" | "onReload">,
 ): Promise<Membership> {
-  const host = hostname();
   const self = {
     ...{ name: config.worker.name ?? host, host, pid: process.pid, version: VERSION },
     roles: ROLES.filter((role) => roles.has(role)),

@@ -1,11 +1,10 @@
 import { alertRounds } from "../alerts/watch.ts";
 import type { Daemon } from "../app.ts";
 import type { AlertsConfig } from "../config/alerts-schema.ts";
+import { askAll, askOnceAtATime } from "../console/ask.ts";
 import type { AskedDeps } from "../console/deps.ts";
-import { readStatus } from "../console/status.ts";
-import type { Status } from "../console/status-document.ts";
-import type { AlertCondition } from "../core/alert.ts";
-import { beganAt } from "../core/weekly.ts";
+import { conditionsOf } from "../console/status.ts";
+import { isWithin } from "../core/weekly.ts";
 import { type AlertParts, alertPlaces, senderOf } from "./alert-places.ts";
 import { daemonView } from "./console.ts";
 import { startLoop } from "./side-loops.ts";
@@ -19,12 +18,12 @@ export function openAlerts(daemon: Daemon, parts: AlertParts): () => Promise<voi
   const { configuration, config, pool } = daemon;
   const { clock, logger } = parts;
   const places = configuration.derive((settings) => alertPlaces(settings.config, parts));
-  const view: AskedDeps = { ...daemonView(daemon, clock), clock, logger };
+  const view: AskedDeps = askOnceAtATime({ ...daemonView(daemon, clock), clock, logger });
   const rounds = alertRounds({
     ...{ pool, clock, logger, places },
     rules: () => config.alerts,
     sender: senderOf(parts),
-    conditions: async () => conditionsOf(await readStatus(view, parts.version)),
+    conditions: async () => conditionsOf(view, await askAll(view)),
     isMaintenance: (now) => isMaintenance(config.alerts, now),
     keptMs: config.retention.ordersMs,
   });
@@ -36,19 +35,7 @@ export function openAlerts(daemon: Daemon, parts: AlertParts): () => Promise<voi
   });
 }
 
-/** What holds; undefined while the ledger did not answer everything, since what is unknown is not over. */
-function conditionsOf(status: Status): AlertCondition[] | undefined {
-  const { states, stillOrders, waitingMessages, failingDeliveries, orphaned, workers, limits } = status;
-  const asked = [states, stillOrders, waitingMessages, failingDeliveries, orphaned, workers, limits];
-  if (asked.includes(null)) return undefined;
-  return status.attention.flatMap(({ level, alerts, hint }) =>
-    alerts.map((alert) => ({ ...alert, level, hint })),
-  );
-}
-
 /** Whether maintenance was declared for a moment. */
 export function isMaintenance({ maintenance }: Pick<AlertsConfig, "maintenance">, now: Date): boolean {
-  return maintenance.some((one) =>
-    "start" in one ? now >= one.start && now < one.end : beganAt(one, now) !== undefined,
-  );
+  return maintenance.some((one) => ("start" in one ? now >= one.start && now < one.end : isWithin(one, now)));
 }

@@ -6,35 +6,27 @@ import type { Connector } from "../connectors/connector.ts";
 import type { MllpConnector } from "../connectors/mllp/mllp.ts";
 import { describeRestored } from "../console/attention.ts";
 import type { AskedDeps, ConsoleDeps, ConsoleUser } from "../console/deps.ts";
-import type {
-  ConnectorRow,
-  LedgerCounts,
-  ListenerRow,
-  OrderRow,
-  Readiness,
-  ServiceRow,
-} from "../console/facts.ts";
+import type { LedgerCounts, ListenerRow, Readiness } from "../console/facts.ts";
 import { createMetrics, type Metrics } from "../console/metrics.ts";
 import { type RunningConsole, startConsole } from "../console/server.ts";
-import { formatAuthority } from "../core/assigning-authority.ts";
+import type { StatusConnector } from "../console/status-document.ts";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { ORDER_STATES, type OrderState } from "../core/order-state.ts";
 import { SecretMask } from "../core/secret-mask.ts";
 import { asRefusal } from "../ledger/database-failures.ts";
-import { formatId } from "../ledger/ids.ts";
 import { listWaitingCodes } from "../ledger/messages/waiting.ts";
 import { countOpenDeliveries, countOrders, readAttention } from "../ledger/operator/attention.ts";
 import { countOpenTasks } from "../ledger/operator/tasks.ts";
-import { listLatestOrders, listParkedOrders } from "../ledger/operator/views.ts";
-import type { LedgerOrder } from "../ledger/orders/row.ts";
 import { findRestored } from "../ledger/restored/restore.ts";
 import { isWorkerThere, listWorkers } from "../ledger/workers/roster.ts";
+import type { ServiceView } from "../operator/service-columns.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { createActs } from "./acts/acts.ts";
 import { limitsOf } from "./limits.ts";
 import { readOrphaned } from "./orphaned.ts";
+import { listUntaken } from "./own-troubles.ts";
 import { refillOverviewOf } from "./refills.ts";
 import { openService } from "./service.ts";
 
@@ -61,12 +53,14 @@ export async function openConsole(
     ...daemonView(daemon, clock),
     listeners: () => daemon.connectors.flatMap(toListenerRow),
     connectors: () => daemon.connectors.map((connector) => toConnectorRow(connector, daemon)),
-    service: () => serviceRowOf(daemon),
+    service: () => serviceViewOf(daemon, clock),
     records: {
       pool,
       queues: daemon.queues,
       tankLimits: config.refills,
-      facilityIdByCode: config.facilityIdByCode,
+      get facilityIdByCode() {
+        return config.facilityIdByCode;
+      },
       acts: createActs({ pool, config, withService: (work) => withServiceOf(daemon, clock, logger, work) }),
       connectors: config.connectors.map(({ name }) => name),
       doesParkedBlock: config.lanes.parkedBlocks,
@@ -91,7 +85,7 @@ export async function openConsole(
 }
 
 /** Who may use the console. */
-export function consoleUsers({ console: { token, users } }: Config): ConsoleUser[] {
+export function consoleUsers({ console: { token, users } }: Pick<Config, "console">): ConsoleUser[] {
   const own =
     token === undefined ? [] : [{ name: "operator", token: token.reveal(), role: "operator" as const }];
   const named = Object.entries(users).map(([name, each]) => ({
@@ -132,27 +126,14 @@ export function ledgerView(
   pool: pg.Pool,
   config: Pick<Config, "connectors" | "refills">,
   clock: Clock,
-): Pick<
-  ConsoleDeps,
-  | "counts"
-  | "recentOrders"
-  | "stuckOrders"
-  | "refills"
-  | "waiting"
-  | "orphaned"
-  | "attention"
-  | "restored"
-  | "workers"
-> {
+): Pick<ConsoleDeps, "counts" | "refills" | "waiting" | "orphaned" | "attention" | "restored" | "workers"> {
   return {
     counts: () => readCounts(pool),
-    recentOrders: async (limit) => (await listLatestOrders(pool, limit)).map(toRow),
-    stuckOrders: async (limit) => (await listParkedOrders(pool, limit)).map(toRow),
     refills: refillOverviewOf(pool, config.refills, clock),
     waiting: () => listWaitingCodes(pool),
     orphaned: () => readOrphaned(pool, config),
     attention: () => readAttention(pool),
-    restored: () => findRestored(pool),
+    restored: async () => (await findRestored(pool)) ?? null,
     workers: () => listWorkers(pool, WORKERS_ENDED_WITHIN_MS),
   };
 }
@@ -161,12 +142,14 @@ export function ledgerView(
 export function daemonView(daemon: Daemon, clock: Clock): Omit<AskedDeps, "logger" | "clock" | "mask"> {
   return {
     ...ledgerView(daemon.pool, daemon.config, clock),
-    readiness: () => readReadiness(daemon),
-    limits: limitsOf(daemon.pool, daemon.config, clock),
-    untaken: () =>
-      daemon.connectors.flatMap(({ name, untaken = [] }) =>
-        untaken.map((files) => ({ ...files, connector: name })),
+    // Its own troubles are among the reasons, as they are right now.
+    workers: async () =>
+      (await listWorkers(daemon.pool, WORKERS_ENDED_WITHIN_MS)).map((worker) =>
+        worker.id === daemon.workerId ? { ...worker, troubles: [] } : worker,
       ),
+    readiness: () => readReadiness(daemon),
+    limits: limitsOf(daemon.pool, daemon.config, clock, daemon.machineLimits),
+    untaken: () => listUntaken(daemon.connectors),
   };
 }
 
@@ -199,7 +182,7 @@ function watch({ service, observe }: Daemon, metrics: Metrics): () => void {
 async function readReadiness(daemon: Daemon): Promise<Readiness> {
   const found = daemon.troubles();
   const troubles = found.map(({ text }) => text);
-  const subjectByReason = new Map(found.map(({ text, kind, about }) => [text, { kind, about }] as const));
+  const subjectByReason = new Map(found.map((each) => [each.text, each] as const));
   const isIntakeWell = daemon.connectors.every((connector) => connector.trouble === undefined);
   try {
     const isWorkedOff = daemon.queues !== undefined || (await isWorkerThere(daemon.pool));
@@ -250,41 +233,40 @@ async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
   };
 }
 
-function toConnectorRow({ name, type, trouble, warning }: Connector, daemon: Daemon): ConnectorRow {
+function toConnectorRow(connector: Connector, daemon: Daemon): StatusConnector {
+  const { name, type, trouble = null, warning = null } = connector;
   return {
     ...{ connector: name, type, isTaking: daemon.isTaking, trouble, warning },
     isLabAway: daemon.isLabAway(name),
+    connections: listeningOf(connector)?.connections ?? null,
   };
 }
 
-function serviceRowOf({ service, config }: Daemon): ServiceRow | undefined {
+function serviceViewOf({ service, config }: Daemon, clock: Clock): ServiceView | undefined {
   if (service === undefined) return undefined;
-  const { breaker, tokenLife, callsAtOnce, requestCounts } = service;
-  const { maxRequestsPerSecond } = config.service;
+  const { breaker, tokenLife, callsAtOnce, requestCounts, requestsLastMinute } = service;
+  const { state, opening, isAnswering = null } = breaker;
   return {
-    ...{ breaker: breaker.state, opening: breaker.opening, maxRequestsPerSecond, callsAtOnce },
-    tokenLifeMs: tokenLife?.lifeMs,
+    ...{ breaker: state, callsAtOnce, maxRequestsPerSecond: config.service.maxRequestsPerSecond },
+    opening: opening
+      ? {
+          ...{ since: opening.since.toISOString(), text: opening.text },
+          nextTryAt: opening.nextTryAt.toISOString(),
+        }
+      : null,
+    isReachable: state === "closed" ? isAnswering : false,
+    hasApiToken: "apiToken" in config.service.auth,
+    tokenEndsAt: tokenLife ? new Date(clock.now() + tokenLife.leftMs).toISOString() : null,
     calls: [...requestCounts.values()].reduce((all, count) => all + count, 0),
+    callsLastMinute: requestsLastMinute,
   };
+}
+
+function listeningOf(connector: Connector): MllpConnector["listening"] {
+  return "listening" in connector ? (connector as MllpConnector).listening : undefined;
 }
 
 function toListenerRow(connector: Connector): ListenerRow[] {
-  const listening = "listening" in connector ? (connector as MllpConnector).listening : undefined;
+  const listening = listeningOf(connector);
   return listening === undefined ? [] : [{ connector: connector.name, ...listening }];
-}
-
-function toRow(order: LedgerOrder): OrderRow {
-  return {
-    orderId: formatId("o", order.id),
-    connector: order.connector,
-    operation: order.operation,
-    facilityCode: order.facilityCode,
-    placerOrderNumber: order.placerOrderNumber,
-    placerAuthority: order.placerAuthority && formatAuthority(order.placerAuthority),
-    requestId: order.requestId,
-    procedureId: order.procedureId,
-    state: order.state,
-    changedAt: order.changedAt,
-    reason: order.failure,
-  };
 }

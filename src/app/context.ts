@@ -19,6 +19,8 @@ export interface DaemonOptions {
   readonly roles: ReadonlySet<Role>;
   readonly logger: Logger;
   readonly clock?: Clock | undefined;
+  /** The machine's name, by which alerts and workers name it; its own unless given. */
+  readonly host?: string | undefined;
   /** Reads the configuration again: for secrets that were rotated while the daemon runs, and to reload it. */
   readonly readAgain?: (() => Config<ProfileDefinition>) | undefined;
   /** Called when the daemon can't go on, such as when the ledger was put back under it. */
@@ -54,6 +56,7 @@ export interface Context {
   readonly configuration: Configuration;
   readonly config: Config<ProfileDefinition>;
   readonly options: DaemonOptions;
+  readonly host: string;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly ledger: OpenLedger;

@@ -1,46 +1,84 @@
 import { X509Certificate } from "node:crypto";
-import { readFile, stat, statfs } from "node:fs/promises";
+import { realpath, stat, statfs } from "node:fs/promises";
+import { dirname } from "node:path";
 import type pg from "pg";
 import type { AlertsConfig } from "../config/alerts-schema.ts";
 import { type Config, isFolderConnector } from "../config/config.ts";
 import type { ExceededLimit } from "../console/facts.ts";
+import { aboutOn } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { formatDuration } from "../core/duration.ts";
+import { MOST_PEM_BYTES, openGivenFile } from "../core/given-file.ts";
 import { formatMinute } from "../core/utc-minute.ts";
-import { beganAt } from "../core/weekly.ts";
+import { msWithin } from "../core/weekly.ts";
 import { type Pace, readPace } from "../ledger/operator/pace.ts";
 
 /** A disk that does not answer, such as one of a server that is away, must not keep everything else from being known. */
 const DISK_WITHIN_MS = 2_000;
 
-/** What finds out which limits of the configuration are exceeded. */
+/** The machine whose limits are looked at. */
+export interface Machine {
+  /** Its name. */
+  readonly host: string;
+  readonly clock: Clock;
+}
+
+/**
+ * What finds out which limits of the configuration are exceeded.
+ * @param ofMachine as {@link machineLimitsOf} gives it
+ */
 export function limitsOf(
   pool: pg.Pool,
-  config: Config,
+  config: Pick<Config, "alerts" | "connectors">,
   clock: Clock,
+  ofMachine: () => Promise<readonly ExceededLimit[]>,
 ): () => Promise<readonly ExceededLimit[]> {
-  const { alerts } = config;
-  const states = Object.keys(alerts.limits.oldMsByState);
-  const connectors = alerts.expectTraffic.map(({ connector }) => connector);
-  const disks = diskReader(config, clock);
   return async () => {
+    const { alerts } = config;
+    const states = Object.keys(alerts.limits.oldMsByState);
+    // Through one that waits for a restart nothing can come.
+    const running = new Set(config.connectors.map(({ name }) => name));
+    const connectors = alerts.expectTraffic
+      .map(({ connector }) => connector)
+      .filter((name) => running.has(name));
     const now = new Date(clock.now());
-    const [pace, full, certificates] = await Promise.all([
-      readPace(pool, states, connectors),
-      disks(),
-      readCertificates(config),
-    ]);
+    const [pace, own] = await Promise.all([readPace(pool, states, connectors), ofMachine()]);
     return [
       ...exceededPace(pace, alerts, now),
-      ...full,
-      ...certificates.flatMap(({ about, endsAt }) =>
-        ending("certificateExpiring", about, endsAt, alerts.limits.certificateMs, now),
-      ),
+      ...own,
       ...alerts.expiries.flatMap(({ name, endsAt }) =>
-        ending("secretExpiring", name, endsAt, alerts.limits.secretMs, now),
+        ending("secretExpiring", name, name, endsAt, alerts.limits.secretMs, now),
       ),
     ];
   };
+}
+
+/**
+ * What finds out which limits are exceeded that each machine has for itself: its disks, and the ends of its certificates.
+ */
+export function machineLimitsOf(
+  config: Pick<Config, "alerts" | "connectors" | "database" | "dataDir" | "service">,
+  { host, clock }: Machine,
+): () => Promise<readonly ExceededLimit[]> {
+  const disks = diskReader(config, host, clock);
+  return async () => {
+    const now = new Date(clock.now());
+    const [full, certificates] = await Promise.all([disks(), endingCertificates(config, host, now)]);
+    return [...full, ...certificates];
+  };
+}
+
+/** The certificates of the configuration that end soon, or have ended. */
+export async function endingCertificates(
+  config: Pick<Config, "alerts" | "connectors" | "service">,
+  host: string,
+  now: Date,
+): Promise<readonly ExceededLimit[]> {
+  const { certificateMs } = config.alerts.limits;
+  return (await readCertificates(config)).flatMap(({ file, endsAt }) => {
+    const noun = `the certificate ${file}`;
+    return ending("certificateExpiring", aboutOn(host, file), noun, endsAt, certificateMs, now);
+  });
 }
 
 /** Which limits of age, failures, refusals and traffic are exceeded. */
@@ -80,15 +118,13 @@ export function exceededPace(
     const command = `cryobridge messages list --verdict refused --connector ${connector} --since 1h`;
     return [{ kind: "messagesRefused", about: connector, text, since: null, command }];
   });
-  const latestAt = new Map(latest.map(({ connector, at }) => [connector, at]));
+  const latestByConnector = new Map(latest.map((each) => [each.connector, each]));
   const quiet = expectTraffic.flatMap((expected): ExceededLimit[] => {
     const { connector, quietForMs } = expected;
-    const began = beganAt(expected, now);
-    if (began === undefined) return [];
-    const last = latestAt.get(connector);
-    const sinceMs = Math.max(began.getTime(), last?.getTime() ?? 0);
-    if (now.getTime() - sinceMs <= quietForMs) return [];
-    const when = last === undefined ? "none ever came" : `the last came at ${formatMinute(last)}`;
+    const { at, since } = latestByConnector.get(connector) ?? {};
+    const from = at ?? since;
+    if (from === undefined || msWithin(expected, from, now) <= quietForMs) return [];
+    const when = at === undefined ? "none ever came" : `the last came at ${formatMinute(at)}`;
     const text = `no message came through ${connector} for longer than ${formatDuration(quietForMs)}: ${when}`;
     return [{ kind: "noTraffic", about: connector, text, since: null, command: null }];
   });
@@ -100,6 +136,7 @@ const DAY_MS = 86_400_000;
 function ending(
   kind: "certificateExpiring" | "secretExpiring",
   about: string,
+  noun: string,
   endsAt: Date,
   withinMs: number,
   now: Date,
@@ -108,13 +145,14 @@ function ending(
   if (leftMs > withinMs) return [];
   const days = Math.floor(leftMs / DAY_MS);
   const when = leftMs <= 0 ? "ended" : `ends in ${days === 1 ? "1 day" : `${days} days`}`;
-  const noun = kind === "certificateExpiring" ? `the certificate ${about}` : about;
   const text = `${noun} ${when}, at ${formatMinute(endsAt)}`;
   return [{ kind, about, text, since: null, command: null }];
 }
 
 /** Certificates of the configuration, each with its end; of a file with several the first end. */
-async function readCertificates(config: Config): Promise<{ about: string; endsAt: Date }[]> {
+async function readCertificates(
+  config: Pick<Config, "connectors" | "service">,
+): Promise<{ file: string; endsAt: Date }[]> {
   const files = [
     config.service.caFile,
     ...config.connectors.flatMap((connector) => {
@@ -126,13 +164,25 @@ async function readCertificates(config: Config): Promise<{ about: string; endsAt
   const named = [...new Set(files)].filter((file) => file !== undefined);
   const found = await Promise.all(
     named.map(async (file) => {
-      // One that can't be read is what the connector or the service complains of.
-      const text = await readFile(file, "utf8").catch(() => "");
-      const ends = firstEnd(text);
-      return ends === undefined ? [] : [{ about: file, endsAt: ends }];
+      const ends = firstEnd(await readPem(file));
+      return ends === undefined ? [] : [{ file, endsAt: ends }];
     }),
   );
   return found.flat();
+}
+
+/** Nothing of one that can't be read: the connector or the service complains of it. */
+async function readPem(file: string): Promise<string> {
+  const found = await openGivenFile(file);
+  if ("problem" in found) return "";
+  const { handle, stats } = found;
+  try {
+    return stats.size > MOST_PEM_BYTES ? "" : await handle.readFile("utf8");
+  } catch {
+    return "";
+  } finally {
+    await handle.close();
+  }
 }
 
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
@@ -150,7 +200,11 @@ function firstEnd(text: string): Date | undefined {
 }
 
 /** What finds out which disks of the embedded ledger and the drop folders are nearly full; while they don't answer, what it last found. */
-function diskReader(config: Config, clock: Clock): () => Promise<readonly ExceededLimit[]> {
+function diskReader(
+  config: Pick<Config, "alerts" | "connectors" | "database" | "dataDir">,
+  host: string,
+  clock: Clock,
+): () => Promise<readonly ExceededLimit[]> {
   const folders = [
     ...(config.database.url === undefined ? [config.dataDir] : []),
     ...config.connectors.filter(isFolderConnector).flatMap(({ directories }) => Object.values(directories)),
@@ -158,7 +212,7 @@ function diskReader(config: Config, clock: Clock): () => Promise<readonly Exceed
   let last: readonly ExceededLimit[] = [];
   let reading: Promise<void> | undefined;
   return async () => {
-    reading ??= readDisks(folders, config.alerts.limits.diskPercent)
+    reading ??= readDisks(folders, host, config.alerts.limits.diskPercent)
       .then((found) => {
         last = found;
       })
@@ -172,7 +226,11 @@ function diskReader(config: Config, clock: Clock): () => Promise<readonly Exceed
   };
 }
 
-async function readDisks(folders: readonly string[], mostPercent: number): Promise<ExceededLimit[]> {
+async function readDisks(
+  folders: readonly string[],
+  host: string,
+  mostPercent: number,
+): Promise<ExceededLimit[]> {
   const full = new Map<number, ExceededLimit>();
   for (const folder of folders) {
     try {
@@ -182,10 +240,21 @@ async function readDisks(folders: readonly string[], mostPercent: number): Promi
       if (used * 100 <= mostPercent || full.has(dev)) continue;
       const left = Math.floor((bavail * bsize) / 1024 ** 2);
       const text = `the disk of ${folder} is ${Math.floor(used * 100)} % full: ${left} MB are left`;
-      full.set(dev, { kind: "diskFilling", about: folder, text, since: null, command: null });
+      const about = aboutOn(host, await mountOf(folder, dev));
+      full.set(dev, { kind: "diskFilling", about, text, since: null, command: null });
     } catch {
       // A folder that isn't there, or can't be read, is its connector's trouble.
     }
   }
   return [...full.values()];
+}
+
+/** Where the disk of a folder begins: the same for two daemons that have different folders on it. */
+async function mountOf(folder: string, dev: number): Promise<string> {
+  let found = await realpath(folder);
+  for (let above = dirname(found); above !== found; above = dirname(found)) {
+    if ((await stat(above)).dev !== dev) break;
+    found = above;
+  }
+  return found;
 }

@@ -1,4 +1,5 @@
 import type { AuthConfig, Config } from "../config/config.ts";
+import { type Trouble, trouble } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { readPem } from "../core/given-file.ts";
 import { formatMinute, formatSecond } from "../core/utc-minute.ts";
@@ -99,11 +100,22 @@ function envelopesByPath(byName: Config["service"]["listEnvelopes"]): Readonly<R
   );
 }
 
+/** A service that is restarted is back sooner, ms; after that somebody over there has to know. */
+const AWAY_MS = 15 * 60_000;
+
+/** That nothing goes to the service right now. Nobody is needed for a while, unless it refuses the credentials. */
+export function serviceTrouble(opening: Opening, nowMs: number): Trouble {
+  const { cause, since } = opening;
+  const isPassing = cause !== "SERVICE_CREDENTIALS_REFUSED" && nowMs - since.getTime() < AWAY_MS;
+  const found = trouble("serviceUnreachable", "", serviceTroubleInWords(opening, nowMs));
+  return isPassing ? { ...found, level: "wait" } : found;
+}
+
 /**
  * Why nothing goes to the service right now, since when, when it is tried next, and what becomes of the orders, in words for an
  * operator.
  */
-export function serviceTrouble({ cause, since, text, nextTryAt }: Opening, nowMs: number): string {
+function serviceTroubleInWords({ cause, since, text, nextTryAt }: Opening, nowMs: number): string {
   const when = `since ${formatMinute(since)}`;
   const next =
     nextTryAt.getTime() > nowMs ? `next try at ${formatSecond(nextTryAt)}` : "the next try is due now";

@@ -1,5 +1,5 @@
 import type { Connector } from "../connectors/connector.ts";
-import { type Trouble, trouble } from "../core/alert.ts";
+import { aboutOn, type Trouble, trouble } from "../core/alert.ts";
 import { type Feeder, startFeeder } from "../jobs/feeder.ts";
 import { type JobQueues, openQueues } from "../jobs/queues.ts";
 import type { Abandoned } from "../jobs/submit/deps.ts";
@@ -44,7 +44,7 @@ export async function startWorker(
   context: Context,
   connectors: readonly Connector[],
 ): Promise<RunningWorker> {
-  const { config, options, clock, logger, ledger, membership, onClose } = context;
+  const { config, options, host, clock, logger, ledger, membership, onClose } = context;
   const epoch = await openEpoch(config, {
     ...{ pool: ledger.pool, logger, worker: membership },
     onWentBack: options.onFatal,
@@ -166,12 +166,15 @@ export async function startWorker(
     troubles: () => {
       const troubles: Trouble[] = [];
       const report = (about: string, text: string) => troubles.push(trouble("daemonTrouble", about, text));
-      if (!membership.isSure) report("ledger", "the ledger does not answer: nothing is sent until it does");
-      if (queues.trouble) report("queue", queues.trouble);
+      const here = (part: string) => aboutOn(host, part);
+      if (!membership.isSure)
+        report(here("ledger"), "the ledger does not answer: nothing is sent until it does");
+      if (queues.trouble) report(here("queue"), queues.trouble);
       const { opening } = service.breaker;
-      if (opening) troubles.push(trouble("serviceUnreachable", "", serviceTrouble(opening, clock.now())));
+      if (opening) troubles.push(serviceTrouble(opening, clock.now()));
       if (clock.monotonic() - feeder.lastLookAt > FEEDER_SILENT_MS)
-        report("feeder", "the feeder has not read the ledger for two minutes");
+        report(here("feeder"), "the feeder has not read the ledger for two minutes");
+      // What follows is true of the ledger or the service, whichever machine says so.
       troubles.push(...audit.troubles());
       for (const text of refills.troubles()) report("refills", text);
       for (const text of shapeTroubles(service, clock)) report("service shape", text);

@@ -1,12 +1,8 @@
 import type { Clock } from "../core/clock.ts";
 import { asFailure, Failure } from "../core/failures.ts";
-import type { WaitingCode } from "../ledger/messages/waiting.ts";
-import type { LedgerAttention } from "../ledger/operator/attention.ts";
-import type { Restored } from "../ledger/restored/restore.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
-import type { WorkerView } from "../ledger/workers/roster.ts";
-import type { AskedDeps, ConsoleDeps } from "./deps.ts";
-import type { ExceededLimit, LedgerCounts, OrderRow, Readiness, RefillOverview } from "./facts.ts";
+import type { AskedDeps } from "./deps.ts";
+import type { Readiness } from "./facts.ts";
 
 /** Longer than a healthy ledger ever takes, shorter than a browser or a monitor waits. */
 const DEADLINE_MS = 5_000;
@@ -52,85 +48,70 @@ export async function askReadiness(deps: AskedDeps): Promise<Readiness> {
   }
 }
 
-/** The counts, or undefined while the ledger is out of reach. */
-export function askCounts(deps: AskedDeps): Promise<LedgerCounts | undefined> {
-  return ask(deps, deps.counts, "the ledger could not be counted");
-}
+/** What is asked to say how things stand, as people read of what did not answer. */
+const QUESTIONS = {
+  counts: "how many orders and results wait",
+  waiting: "which messages wait for a code",
+  attention: "which orders and results stand still, and which queues are paused",
+  orphaned: "what waits of former connectors",
+  restored: "whether it was restored from an older copy",
+  workers: "which daemons work",
+  limits: "which limits are exceeded",
+  refills: "which tanks are overdue",
+} as const satisfies Partial<Record<keyof AskedDeps, string>>;
+type Question = keyof typeof QUESTIONS;
+const NAMES = Object.keys(QUESTIONS) as Question[];
 
-/** Orders, by one of the console's questions for them; undefined while the ledger is out of reach. */
-export function askOrders(
-  deps: AskedDeps,
-  question: () => Promise<readonly OrderRow[]>,
-): Promise<readonly OrderRow[] | undefined> {
-  return ask(deps, question, "orders could not be listed");
-}
+/** How things stand; undefined for what nobody looks at, and for what did not answer. */
+export type Answers = {
+  readonly [Name in Question]?: Awaited<ReturnType<NonNullable<AskedDeps[Name]>>>;
+} & {
+  readonly readiness: Readiness;
+  /** What did not answer, in words. */
+  readonly unread: readonly string[];
+};
 
-/** What is known of refills; undefined when none are followed, or while the ledger is out of reach. */
-export function askRefills(deps: AskedDeps): Promise<RefillOverview | undefined> {
-  return ask(deps, deps.refills, "the refills could not be read");
-}
-
-/** What waits of connectors that aren't configured; undefined where nobody looks, or while the ledger is out of reach. */
-export function askOrphaned(deps: AskedDeps): Promise<readonly Orphaned[] | undefined> {
-  return ask(deps, deps.orphaned, "what waits of former connectors could not be read");
-}
-
-/** The daemons of this ledger; undefined where nobody looks, or while the ledger is out of reach. */
-export function askWorkers(deps: AskedDeps): Promise<readonly WorkerView[] | undefined> {
-  return ask(deps, deps.workers, "the workers could not be read");
-}
-
-/** Which limits are exceeded; undefined where nobody looks, or while that can't be found out. */
-export function askLimits(deps: AskedDeps): Promise<readonly ExceededLimit[] | undefined> {
-  return ask(deps, deps.limits, "which limits are exceeded could not be found out");
-}
-
-/** What messages wait for; undefined where nobody looks, or while the ledger is out of reach. */
-export function askWaiting(deps: AskedDeps): Promise<readonly WaitingCode[] | undefined> {
-  return ask(deps, deps.waiting, "the waiting messages could not be read");
-}
-
-/** Failing results, paused queues and refused messages; undefined where nobody looks, or while the ledger is out of reach. */
-export function askAttention(deps: AskedDeps): Promise<LedgerAttention | undefined> {
-  return ask(deps, deps.attention, "what stands still could not be read");
-}
-
-/** The restore of the ledger that is seen to; null when there is none, undefined while the ledger is out of reach. */
-export function askRestored(deps: AskedDeps): Promise<Restored | null | undefined> {
-  const { restored } = deps;
-  return ask(
-    deps,
-    restored && (async () => (await restored()) ?? null),
-    "whether the ledger was restored could not be read",
+/** Asks all of that once. Answers within seconds even while the ledger does not. */
+export async function askAll(deps: AskedDeps): Promise<Answers> {
+  const [readiness, ...answers] = await Promise.all([
+    askReadiness(deps),
+    ...NAMES.map(async (name) => [name, await askOne(deps, name)] as const),
+  ]);
+  const unread = answers.flatMap(([name, answer]) =>
+    deps[name] && answer === undefined ? [QUESTIONS[name]] : [],
   );
+  return { ...Object.fromEntries(answers), readiness, unread };
+}
+
+function askOne<Name extends Question>(deps: AskedDeps, name: Name): Promise<Answers[Name] | undefined> {
+  const question = deps[name] as (() => Promise<Answers[Name]>) | undefined;
+  return ask(deps, question, `the ledger did not answer: ${QUESTIONS[name]}`);
+}
+
+/** What waits of connectors that aren't configured. */
+export function askOrphaned(deps: AskedDeps): Promise<readonly Orphaned[] | undefined> {
+  return askOne(deps, "orphaned");
 }
 
 /**
  * The same questions, each asked of the ledger once at a time: who asks while an answer is on its way gets that answer. So
  * pages and monitors that ask again and again, of a ledger that is slow or hangs, take no more of its connections.
  */
-export function askOnceAtATime(deps: ConsoleDeps): ConsoleDeps {
-  return {
-    ...deps,
-    readiness: once(deps.readiness),
-    counts: once(deps.counts),
-    recentOrders: once(deps.recentOrders),
-    stuckOrders: once(deps.stuckOrders),
-    refills: deps.refills && once(deps.refills),
-    waiting: deps.waiting && once(deps.waiting),
-    attention: deps.attention && once(deps.attention),
-    orphaned: deps.orphaned && once(deps.orphaned),
-    workers: deps.workers && once(deps.workers),
-    limits: deps.limits && once(deps.limits),
-  };
+export function askOnceAtATime<Deps extends AskedDeps>(deps: Deps): Deps {
+  const asked = (["readiness", ...NAMES] as const).flatMap((name) => {
+    const question: (() => Promise<unknown>) | undefined = deps[name];
+    return question ? [[name, once(question)] as const] : [];
+  });
+  return { ...deps, ...Object.fromEntries(asked) };
 }
 
-function once<A extends readonly number[], T>(ask: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
-  const underWay = new Map<string, Promise<T>>();
-  return (...args) => {
-    const key = args.join();
-    const asked = underWay.get(key) ?? ask(...args).finally(() => underWay.delete(key));
-    underWay.set(key, asked);
-    return asked;
+/** A question that is asked once at a time: who asks while its answer is on its way gets that answer. */
+export function once<T>(question: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | undefined;
+  return () => {
+    underWay ??= question().finally(() => {
+      underWay = undefined;
+    });
+    return underWay;
   };
 }

@@ -1,11 +1,13 @@
-import type { AlertKind, AlertSubject } from "../core/alert.ts";
+import { type AlertKind, type Trouble, trouble } from "../core/alert.ts";
 import { FAILURES, type FailureCode } from "../core/failures.ts";
 import type { UntakenReason } from "../core/untaken-files.ts";
 import { formatMinute } from "../core/utc-minute.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
+import { alert, item } from "./attention-item.ts";
+import { configurationsOf, lostWorkersOf, workerTroublesOf } from "./attention-workers.ts";
 import type { Attention, Status, StatusStillOrders, StatusWaiting } from "./status-document.ts";
 
-type Facts = Omit<Status, "attention">;
+type Facts = Omit<Status, "attention" | "version">;
 
 /**
  * Everything in a status document that somebody should know, what needs a person first; empty when all is well.
@@ -16,16 +18,25 @@ type Facts = Omit<Status, "attention">;
 export function listAttention(
   status: Facts,
   unread: readonly string[],
-  subjectByReason: ReadonlyMap<string, AlertSubject> = new Map(),
+  subjectByReason: ReadonlyMap<string, Trouble> = new Map(),
 ): Attention[] {
+  const untaken = untakenOf(status);
+  const known = [
+    ...subjectByReason.values(),
+    ...untaken.flatMap(({ alerts }) => alerts),
+    ...(status.limits ?? []),
+  ];
   const found = [
     ...restoredOf(status),
     ...status.reasons
       .filter((what) => what !== status.restored?.text)
       .map((what) => {
-        const { kind, about } = subjectByReason.get(what) ?? { kind: "daemonTrouble", about: "" };
+        const found = subjectByReason.get(what) ?? trouble("daemonTrouble", "", what);
         const more = { hint: hintOf(what), command: "cryobridge check" };
-        return item("act", what, { ...more, ...alert(kind, about, what) });
+        return item(found.level ?? "act", what, {
+          ...more,
+          ...alert(found.kind, found.about, what),
+        });
       }),
     ...unreadOf(status, unread),
     ...ordersOf(status),
@@ -35,27 +46,16 @@ export function listAttention(
     ...waitingOf(status),
     ...tasksOf(status),
     ...pausesOf(status),
-    ...untakenOf(status),
-    ...workersOf(status),
+    ...untaken,
+    ...lostWorkersOf(status),
+    ...workerTroublesOf(status, known),
+    ...configurationsOf(status),
     ...tanksOf(status),
     ...limitsOf(status),
     ...refusalsOf(status),
   ];
   const order = ["act", "wait", "look"];
   return found.sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
-}
-
-function item(
-  level: Attention["level"],
-  what: string,
-  more: Partial<Omit<Attention, "level" | "what">> = {},
-): Attention {
-  return { level, what, since: null, hint: null, command: null, alerts: [], ...more };
-}
-
-/** The one alert that an item is a condition of. */
-function alert(kind: AlertKind, about: string, text: string): Pick<Attention, "alerts"> {
-  return { alerts: [{ kind, about, text }] };
 }
 
 /** A ledger that is away altogether is among the reasons already. */
@@ -74,13 +74,14 @@ function unreadOf({ isReady, states }: Facts, unread: readonly string[]): Attent
 
 /** How a restored ledger stands, in one sentence. */
 export function describeRestored(restored: Restored): string {
-  const { at, by, open, uncompared, forgottenSince, watchedUntil } = restored;
+  const { at, by, open, uncompared, adopted, parked, free, forgottenSince, watchedUntil } = restored;
   const noticed = `the ledger is an older copy (restored; noticed at ${formatMinute(at)}: ${by})`;
+  const found = `${adopted} adopted, ${parked} parked, ${free} free to go`;
   if (uncompared > 0) {
     const compared = Math.max(0, open - uncompared);
-    return `${noticed}; ${compared} of ${open} open orders were compared with the service, and nothing is submitted until all are`;
+    return `${noticed}; ${compared} of ${open} open orders were compared with the service (${found}), and nothing is submitted until all are`;
   }
-  return `${noticed}; what came since ${formatMinute(forgottenSince)} may be missing in it, and until ${formatMinute(watchedUntil)} each order is compared with the service before it is sent`;
+  return `${noticed}; open orders were compared with the service (${found}); what came since ${formatMinute(forgottenSince)} may be missing in it, and until ${formatMinute(watchedUntil)} each order is compared with the service before it is sent`;
 }
 
 /** What a person does about it. */
@@ -100,32 +101,34 @@ function restoredOf({ restored }: Facts): Attention[] {
   ];
 }
 
-/** Parked orders in one line, by reason. */
-function ordersOf({ states, stillOrders, stuckOrders, generatedAt }: Facts): Attention[] {
+const PARKED = "cryobridge orders list --state parked";
+const HINT_PARKED =
+  "`cryobridge orders show ID` says why; fix the cause, then retry, resolve or discard the order.";
+
+/** Parked orders, a line for each reason; one for all while the reasons are not known. */
+function ordersOf({ states, stillOrders, generatedAt }: Facts): Attention[] {
+  const groups = (stillOrders ?? []).filter(({ kind }) => kind === "parked");
+  if (groups.length > 0)
+    return groups.map(({ count, since, code, hint }) => {
+      const what = `${many(count, "order waits", "orders wait")} for a person: ${meaningOf(code ?? "UNCLASSIFIED")}`;
+      const command = code === null ? PARKED : `${PARKED} --failure ${code}`;
+      const own = alert("ordersParked", code ?? "UNCLASSIFIED", what);
+      return item("act", what, { since, command, hint: hint ?? HINT_PARKED, ...own });
+    });
   const parked = states?.find(({ state }) => state === "parked");
   if (!parked || parked.count === 0) return [];
-  const groups = (stillOrders ?? []).filter(({ kind }) => kind === "parked");
-  const codes =
-    groups.length > 0
-      ? groups.map(({ code, count }) => `${count} ${code ?? "UNCLASSIFIED"}`)
-      : // The list has the longest waiting ones only.
-        [...new Set((stuckOrders ?? []).map(({ reason }) => reason?.code ?? "UNCLASSIFIED"))];
   const what = `${many(parked.count, "order waits", "orders wait")} for a person`;
-  const [only, ...others] = groups;
-  const why =
-    "`cryobridge orders show ID` says why; fix the cause, then retry, resolve or discard the order.";
-  return [
-    item("act", codes.length === 0 ? what : `${what}: ${codes.join(", ")}`, {
-      since: before(generatedAt, parked.oldestSeconds),
-      hint: (others.length === 0 && only?.hint) || why,
-      command: "cryobridge orders list --state parked",
-      alerts: groups.map(({ code, count }) => ({
-        kind: "ordersParked",
-        about: code ?? "UNCLASSIFIED",
-        text: `${many(count, "order waits", "orders wait")} for a person: ${code ?? "UNCLASSIFIED"}`,
-      })),
-    }),
-  ];
+  const since = before(generatedAt, parked.oldestSeconds);
+  const more = { since, command: PARKED, hint: HINT_PARKED };
+  return [item("act", what, more)];
+}
+
+/** What a code means, in the words that follow a colon: `the subject has no such container (CONTAINER_UNKNOWN)`. */
+function meaningOf(code: string): string {
+  const [sentence = ""] = FAILURES[code as FailureCode]?.meaning.split(/\.(?: |$)/) ?? [];
+  if (sentence === "") return code;
+  const isWord = /^[A-Z]?[a-z ]/.test(sentence);
+  return `${isWord ? sentence.charAt(0).toLowerCase() : sentence.charAt(0)}${sentence.slice(1)} (${code})`;
 }
 
 /** Orders that go on without a person here, a line for each reason. */
@@ -200,7 +203,7 @@ function unknownCodesOf(groups: readonly StatusWaiting[]): Attention[] {
   });
   const more = byCode.length > MOST_CODES ? [`and ${byCode.length - MOST_CODES} more`] : [];
   const hints = new Set(groups.map(({ hint }) => hint));
-  const several = "`cryobridge messages waiting` names the place for each; then restart the daemon.";
+  const several = "`cryobridge messages waiting` names the place for each; then `cryobridge reload`.";
   const [hint] = hints.size === 1 ? hints : [several];
   return [
     item("act", `messages wait for codes that no table knows: ${[...named, ...more].join(", ")}`, {
@@ -305,21 +308,6 @@ function describeUntaken(
   }
 }
 
-/** A machine that came back under its name is nothing that somebody has to know. */
-function workersOf({ workers }: Facts): Attention[] {
-  const there = new Set((workers ?? []).filter(({ state }) => state !== "lost").map(({ name }) => name));
-  const lost = (workers ?? []).filter(({ state, name }) => state === "lost" && !there.has(name));
-  return lost.map(({ id, name, host, seenAt }) => {
-    const what = `daemon ${name} (${id}) on ${host} is gone; others took its work over`;
-    return item("look", what, {
-      since: seenAt,
-      hint: "Start it again, or take its machine out of service.",
-      command: "cryobridge workers",
-      ...alert("workerDead", name, what),
-    });
-  });
-}
-
 function tanksOf({ overdueTanks }: Facts): Attention[] {
   return (overdueTanks ?? []).map(({ storage, facilityCode, since }) => {
     const what = `tank ${storage} of ${facilityCode} was not refilled for too long`;
@@ -335,15 +323,23 @@ function limitsOf({ limits }: Facts): Attention[] {
   });
 }
 
+const HINT_REFUSED =
+  "Have the lab correct what it sends, or correct the profile and use `cryobridge messages replay ID`.";
+
 const LIMIT_HINTS: Readonly<Partial<Record<AlertKind, string>>> = {
+  messagesRefused: HINT_REFUSED,
   noTraffic: "Look whether the lab system sends, and whether it reaches this machine.",
   diskFilling: "Free space on it, or move the folder: nothing is taken while the disk is full.",
-  certificateExpiring: "Put a new certificate in its place, then restart the daemon.",
+  certificateExpiring:
+    "Put a new certificate in its place, then restart the daemon; one of another machine is for whoever runs that.",
   secretExpiring: "Renew it, then write the new end under alerts.expiries.",
 };
 
-function refusalsOf({ refusals }: Facts): Attention[] {
-  return (refusals ?? []).map(({ kind, connector, count, latestAt }) => {
+/** Messages of a connector that refuses too many of the last hour's have their line among the limits. */
+function refusalsOf({ refusals, limits }: Facts): Attention[] {
+  const known = new Set(limits?.flatMap(({ kind, about }) => (kind === "messagesRefused" ? [about] : [])));
+  const others = refusals?.filter(({ kind, connector }) => kind === "file" || !known.has(connector));
+  return (others ?? []).map(({ kind, connector, count, latestAt }) => {
     const was = `through ${connector} ${count === 1 ? "was" : "were"} refused`;
     const when = `within the last day, the latest at ${formatMinute(new Date(latestAt))}`;
     return kind === "file"
@@ -351,7 +347,7 @@ function refusalsOf({ refusals }: Facts): Attention[] {
           hint: "The folder error has each with its report, which says where and why; have the lab correct them and drop them again.",
         })
       : item("look", `${many(count, "message", "messages")} ${was} ${when}`, {
-          hint: "Have the lab correct what it sends, or correct the profile and use `cryobridge messages replay ID`.",
+          hint: HINT_REFUSED,
           command: `cryobridge messages list --verdict refused --connector ${connector} --since 1d`,
         });
   });

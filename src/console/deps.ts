@@ -9,18 +9,17 @@ import type { Restored } from "../ledger/restored/restore.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";
 import type { Acts } from "../operator/acts.ts";
+import type { ServiceView } from "../operator/service-columns.ts";
 import type {
-  ConnectorRow,
   ExceededLimit,
   LedgerCounts,
   ListenerRow,
-  OrderRow,
   Readiness,
   RefillOverview,
-  ServiceRow,
   UntakenRow,
 } from "./facts.ts";
 import type { Metrics } from "./metrics.ts";
+import type { StatusConnector } from "./status-document.ts";
 
 /** What the console needs of the program. */
 export interface ConsoleDeps {
@@ -28,10 +27,6 @@ export interface ConsoleDeps {
   readonly mask?: ((text: string) => string) | undefined;
   readiness(): Promise<Readiness>;
   counts(): Promise<LedgerCounts>;
-  /** The orders that changed last, newest first. */
-  recentOrders(limit: number): Promise<readonly OrderRow[]>;
-  /** The orders that need a person, longest waiting first. */
-  stuckOrders(limit: number): Promise<readonly OrderRow[]>;
   /** Dropped files that aren't taken; absent where no daemon looks. */
   readonly untaken?: (() => readonly UntakenRow[]) | undefined;
   /** Absent when no refills are followed. */
@@ -40,8 +35,8 @@ export interface ConsoleDeps {
   readonly waiting?: (() => Promise<readonly WaitingCode[]>) | undefined;
   /** Failing results, paused queues and refused messages. */
   readonly attention?: (() => Promise<LedgerAttention>) | undefined;
-  /** The restore of the ledger that is seen to; undefined when there is none. */
-  readonly restored?: (() => Promise<Restored | undefined>) | undefined;
+  /** The restore of the ledger that is seen to; null when there is none. */
+  readonly restored?: (() => Promise<Restored | null>) | undefined;
   /** The daemons that work with the ledger, and those that ended within a day. */
   readonly workers?: (() => Promise<readonly WorkerView[]>) | undefined;
   /** Limits of age, failures, traffic, disks and ends that are exceeded; absent where no daemon looks. */
@@ -51,9 +46,9 @@ export interface ConsoleDeps {
   /** Connectors that listen for messages. */
   readonly listeners?: (() => readonly ListenerRow[]) | undefined;
   /** The connectors of this daemon. */
-  readonly connectors?: (() => readonly ConnectorRow[]) | undefined;
+  readonly connectors?: (() => readonly StatusConnector[]) | undefined;
   /** The service; gives undefined where this daemon doesn't call it. */
-  readonly service?: (() => ServiceRow | undefined) | undefined;
+  readonly service?: (() => ServiceView | undefined) | undefined;
   /** Absent where there are no pages to show them. */
   readonly records?: Records | undefined;
   readonly metrics: Metrics;
@@ -62,7 +57,7 @@ export interface ConsoleDeps {
 }
 
 /** All that can be asked how things stand, with or without a daemon. */
-export type AskedDeps = Omit<ConsoleDeps, "metrics" | "listeners" | "connectors" | "service" | "records">;
+export type AskedDeps = Omit<ConsoleDeps, "metrics" | "records">;
 
 /** A person, or a program, that may use the console. */
 export interface ConsoleUser {

@@ -1,6 +1,4 @@
-import type { AlertSubject } from "../core/alert.ts";
-import type { FailureCode } from "../core/failures.ts";
-import type { Operation } from "../core/order.ts";
+import type { AlertSubject, Trouble } from "../core/alert.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { UntakenFiles } from "../core/untaken-files.ts";
 import type { TankAge } from "../jobs/refills/tanks.ts";
@@ -11,7 +9,7 @@ export interface Readiness {
   readonly ready: boolean;
   readonly reasons: readonly string[];
   /** What each of them is about, where that is known. */
-  readonly subjectByReason?: ReadonlyMap<string, AlertSubject> | undefined;
+  readonly subjectByReason?: ReadonlyMap<string, Trouble> | undefined;
 }
 
 /** A limit of the configuration that is exceeded, in words without patients' data. */
@@ -35,26 +33,6 @@ export interface LedgerCounts {
   readonly deliveriesParked: number;
   /** Things for a person to do that nobody has done, by kind; kinds without any are left out. */
   readonly tasks: readonly TaskCount[];
-}
-
-/** An order as the console shows it: nothing in it identifies a patient. */
-export interface OrderRow {
-  /** The ledger's id, such as `o17`. */
-  readonly orderId: string;
-  readonly connector: string;
-  readonly operation: Operation;
-  readonly facilityCode: string;
-  readonly placerOrderNumber?: string | undefined;
-  /** Who assigned that number, as HL7 writes it: `LAB`, or `LAB^1.2.3^ISO`. */
-  readonly placerAuthority?: string | undefined;
-  readonly requestId?: number | undefined;
-  /** All that the service gives an order of its external surface, which has no request. */
-  readonly procedureId?: number | undefined;
-  readonly state: OrderState;
-  /** Since when it is in that state. */
-  readonly changedAt: Date;
-  /** Why it is stuck or ended badly, in words without patients' data. */
-  readonly reason?: { readonly code?: FailureCode | undefined; readonly text: string } | undefined;
 }
 
 /** What is known of liquid-nitrogen refills. */
@@ -86,29 +64,3 @@ export interface ListenerRow {
 
 /** Dropped files that a connector does not take. */
 export type UntakenRow = UntakenFiles & { readonly connector: string };
-
-/** A connector of this daemon, and whether the lab's side of it works. */
-export interface ConnectorRow {
-  readonly connector: string;
-  readonly type: string;
-  /** Whether this daemon takes what comes in through it. */
-  readonly isTaking: boolean;
-  /** Why intake doesn't work. */
-  readonly trouble: string | undefined;
-  /** What somebody should know though it works. */
-  readonly warning: string | undefined;
-  /** The lab takes no results, and is tried again after a pause. */
-  readonly isLabAway: boolean;
-}
-
-/** The service, as this daemon sees it. */
-export interface ServiceRow {
-  readonly breaker: "closed" | "open" | "half-open";
-  readonly opening: { readonly since: Date; readonly text: string; readonly nextTryAt: Date } | undefined;
-  /** How long a token lives, ms; undefined before the first, and for an API token. */
-  readonly tokenLifeMs: number | undefined;
-  readonly maxRequestsPerSecond: number;
-  readonly callsAtOnce: number;
-  /** Since the daemon's start. */
-  readonly calls: number;
-}

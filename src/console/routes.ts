@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { askCounts, askOrphaned, askReadiness, askRefills, askWaiting } from "./ask.ts";
+import { askAll, askReadiness } from "./ask.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import type { Guard } from "./guard.ts";
 import { loginPage } from "./layout.ts";
 import type { Peer } from "./peer.ts";
 import { SESSION_COOKIE, SESSION_SECONDS } from "./session.ts";
 import { sendHtml } from "./site.ts";
-import { readStatus } from "./status.ts";
+import { conditionsOf, readStatus } from "./status.ts";
 
 /** What an error answer holds, in JSON. */
 export function errorBody(code: string, message: string) {
@@ -21,13 +21,8 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
     return reply.code(ready ? 200 : 503).send({ ready, reasons });
   });
   app.get("/metrics", async (_request, reply) => {
-    const [readiness, counts, refills, waiting, orphaned] = await Promise.all([
-      askReadiness(deps),
-      askCounts(deps),
-      askRefills(deps),
-      askWaiting(deps),
-      askOrphaned(deps),
-    ]);
+    const answers = await askAll(deps);
+    const { readiness, counts, refills, waiting, orphaned } = answers;
     const nowMs = deps.clock.now();
     const text = await deps.metrics.render({
       isReady: readiness.ready,
@@ -37,6 +32,7 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
       listeners: deps.listeners?.(),
       waiting,
       orphaned,
+      conditions: conditionsOf(deps, answers),
       connections: deps.records?.pool,
       nowMs,
     });

@@ -1,11 +1,17 @@
-import type { AlertSubject } from "../core/alert.ts";
-import type { FailureCode } from "../core/failures.ts";
-import type { Operation } from "../core/order.ts";
+import type { AlertLevel, AlertSubject, Trouble } from "../core/alert.ts";
 import type { OrderState, TerminalState } from "../core/order-state.ts";
-import type { UntakenReason } from "../core/untaken-files.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
-import type { RecentRefusals, StillOrders } from "../ledger/operator/attention.ts";
-import type { ExceededLimit } from "./facts.ts";
+import type {
+  FailingDeliveries,
+  PausedQueue,
+  RecentRefusals,
+  StillOrders,
+} from "../ledger/operator/attention.ts";
+import type { Orphaned } from "../ledger/results/orphaned.ts";
+import type { ConfigurationState } from "../ledger/workers/configuration.ts";
+import type { ConnectorView } from "../operator/connector-columns.ts";
+import type { ServiceView } from "../operator/service-columns.ts";
+import type { ExceededLimit, UntakenRow } from "./facts.ts";
 
 /** The document of `/api/status`. Keys are stable; times are ISO 8601. */
 export interface Status {
@@ -25,46 +31,29 @@ export interface Status {
   readonly deliveries: { readonly pending: number; readonly parked: number } | null;
   /** Things for a person to do; null while the ledger is out of reach. */
   readonly tasks: { readonly open: number; readonly oldestSeconds: number | null } | null;
-  /** Orders that need a person, longest waiting first; null while the ledger is out of reach. */
-  readonly stuckOrders: readonly StatusOrder[] | null;
   /** Orders that stand still, by why and by failure, longest first; null while that is not known. */
   readonly stillOrders: readonly StatusStillOrders[] | null;
-  /** The orders that changed last; null while the ledger is out of reach. */
-  readonly recentOrders: readonly StatusOrder[] | null;
   /** What messages wait for, oldest first; null while the ledger is out of reach. */
   readonly waitingMessages: readonly StatusWaiting[] | null;
   /**
    * Results that were tried and that the lab doesn't have, by connector and failure; null while that is not known. Nothing
    * is tried for connectors that aren't configured: theirs are among `orphaned`.
    */
-  readonly failingDeliveries: readonly StatusDeliveries[] | null;
+  readonly failingDeliveries: readonly (Json<FailingDeliveries> & Hinted)[] | null;
   /** Queues that an operator has paused; null while that is not known. */
-  readonly pausedQueues:
-    | readonly { readonly queue: string; readonly since: string; readonly actor: string }[]
-    | null;
+  readonly pausedQueues: readonly Json<PausedQueue>[] | null;
   /** What was refused within a day among the last messages and files, by connector; null while that is not known. */
-  readonly refusals:
-    | readonly {
-        readonly kind: RecentRefusals["kind"];
-        readonly connector: string;
-        readonly count: number;
-        readonly latestAt: string;
-      }[]
-    | null;
+  readonly refusals: readonly Json<RecentRefusals>[] | null;
   /** The restore of the ledger from an older copy that is seen to; null when there is none, or while that is unknown. */
   readonly restored: StatusRestored | null;
   /** What waits of connectors that aren't configured; null while that is not known. */
-  readonly orphaned: readonly StatusOrphaned[] | null;
+  readonly orphaned: readonly (Json<Orphaned> & { readonly text: string; readonly hint: string })[] | null;
   /** Files that lie in drop folders and are not taken; null where no daemon looks. */
-  readonly untakenFiles:
-    | readonly {
-        readonly connector: string;
-        readonly reason: UntakenReason;
-        readonly count: number;
-        readonly since: string;
-        readonly marker: string | null;
-      }[]
-    | null;
+  readonly untakenFiles: readonly Json<UntakenRow>[] | null;
+  /** The connectors of the daemon that answers; null where none does. */
+  readonly connectors: readonly StatusConnector[] | null;
+  /** The service, as the daemon that answers sees it; null where none does, or where that one does not call it. */
+  readonly service: ServiceView | null;
   /** Limits of the configuration that are exceeded; null where no daemon looks, or while that is not known. */
   readonly limits: readonly ExceededLimit[] | null;
   /** The daemons that work with the ledger, and those that were lost within a day; null while that is not known. */
@@ -72,6 +61,26 @@ export interface Status {
   /** Tanks that were not refilled for too long, longest first; null when no refills are followed. */
   readonly overdueTanks: readonly StatusTank[] | null;
 }
+
+/** A record of the ledger as JSON has it: null for undefined, times as ISO 8601. */
+export type Json<Row> = { readonly [Key in keyof Required<Row>]: JsonValue<Row[Key]> };
+type JsonValue<Value> = Value extends Date ? string : Value extends undefined ? null : Value;
+
+/** What to do about it. */
+interface Hinted {
+  readonly hint: string | null;
+}
+
+/** Messages that wait for the same code, in the status document. */
+export type StatusWaiting = Json<WaitingCode>;
+/** Orders that stand still for one reason. */
+export type StatusStillOrders = Json<StillOrders> & Hinted;
+
+/** A connector in the status document. */
+export type StatusConnector = Pick<
+  ConnectorView,
+  "connector" | "type" | "isTaking" | "trouble" | "warning" | "isLabAway" | "connections"
+>;
 
 /** A daemon in the status document. */
 export interface StatusWorker {
@@ -85,51 +94,13 @@ export interface StatusWorker {
   readonly since: string;
   readonly seenAt: string;
   readonly ordersInHand: number;
-}
-
-/** Messages that wait for the same code, in the status document. */
-export interface StatusWaiting {
-  readonly kind: WaitingCode["kind"];
-  readonly code: string | null;
-  readonly connector: string;
-  readonly messages: number;
-  readonly since: string;
-  readonly hint: string | null;
-}
-
-/** Orders that stand still for one reason, in the status document. */
-export interface StatusStillOrders {
-  /** `parked` waits for a person, `on_hold` for the lab; `reconciling` and `retrying` go on by themselves. */
-  readonly kind: StillOrders["kind"];
-  readonly count: number;
-  readonly since: string;
-  readonly code: string | null;
-  /** What one of them says. */
-  readonly text: string | null;
-  readonly hint: string | null;
-}
-
-/** Results with one failure, in the status document. */
-export interface StatusDeliveries {
-  readonly connector: string;
-  /** `pending` is tried again by itself, `parked` waits for a person. */
-  readonly state: "pending" | "parked";
-  readonly count: number;
-  readonly since: string;
-  readonly code: string;
-  readonly text: string;
-  readonly hint: string | null;
-}
-
-/** What waits of a connector that isn't configured, in the status document. */
-export interface StatusOrphaned {
-  readonly connector: string;
-  readonly results: number;
-  readonly orders: number;
-  readonly messages: number;
-  readonly since: string;
-  readonly text: string;
-  readonly hint: string;
+  /** How the file of its configuration differs from what it works by, by keys; null where it has not said so. */
+  readonly configuration: Pick<ConfigurationState, "changed" | "restart" | "problems"> | null;
+  /**
+   * What keeps it from its work, as it said last; none of the daemon that was asked, whose are among `reasons`. Of one that is gone
+   * what is wrong with its machine, until another daemon of that machine works.
+   */
+  readonly troubles: readonly Trouble[];
 }
 
 /** A ledger that was restored from an older copy, in the status document. */
@@ -143,6 +114,10 @@ export interface StatusRestored {
   readonly openOrders: number;
   /** Those of them that are still to be compared; nothing is submitted until there are none. */
   readonly uncomparedOrders: number;
+  /** How the comparisons ended: the service has the order's request, may have it, or has nothing of it. */
+  readonly adoptedOrders: number;
+  readonly parkedOrders: number;
+  readonly freeOrders: number;
 }
 
 /** A tank in the status document. */
@@ -156,32 +131,9 @@ export interface StatusTank {
   readonly since: string;
 }
 
-/** An order in the status document. */
-export interface StatusOrder {
-  readonly orderId: string;
-  readonly placerOrderNumber: string | null;
-  /** Who assigned that number, where a message says so. */
-  readonly placerAuthority: string | null;
-  readonly connector: string;
-  readonly operation: Operation;
-  readonly facilityCode: string;
-  readonly requestId: number | null;
-  readonly procedureId: number | null;
-  readonly state: OrderState;
-  readonly changedAt: string;
-  readonly reason: {
-    readonly code: FailureCode | null;
-    readonly text: string;
-    readonly hint: string | null;
-  } | null;
-}
-
-/**
- * One thing that somebody should know, in words without patients' data. `act`: a person is needed. `wait`: it goes on by
- * itself once its cause is gone. `look`: worth a look.
- */
+/** One thing that somebody should know, in words without patients' data. */
 export interface Attention {
-  readonly level: "act" | "wait" | "look";
+  readonly level: AlertLevel;
   /** What is wrong, and what it affects. */
   readonly what: string;
   /** Since when, ISO 8601; null where `what` says it or nobody knows. */

@@ -1,186 +1,105 @@
+import { type AlertCondition, isOn } from "../core/alert.ts";
 import { FAILURES, type FailureCode } from "../core/failures.ts";
 import { OPEN_STATES, TERMINAL_STATES } from "../core/order-state.ts";
 import { type TankAge, tankName } from "../jobs/refills/tanks.ts";
-import type { FailingDeliveries } from "../ledger/operator/attention.ts";
 import type { TaskCount } from "../ledger/operator/tasks.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
-import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";
-import {
-  askAttention,
-  askCounts,
-  askLimits,
-  askOrders,
-  askOrphaned,
-  askReadiness,
-  askRefills,
-  askRestored,
-  askWaiting,
-  askWorkers,
-} from "./ask.ts";
+import { type Answers, askAll } from "./ask.ts";
 import { describeRestored, listAttention } from "./attention.ts";
 import type { AskedDeps } from "./deps.ts";
-import type { OrderRow } from "./facts.ts";
+import type { LedgerCounts } from "./facts.ts";
 import { describeOrphaned, hintForOrphaned } from "./orphaned.ts";
-import type {
-  Status,
-  StatusDeliveries,
-  StatusOrder,
-  StatusOrphaned,
-  StatusRestored,
-  StatusTank,
-  StatusWorker,
-} from "./status-document.ts";
+import type { Json, Status, StatusRestored, StatusTank, StatusWorker } from "./status-document.ts";
 
-const RECENT = 25;
-const STUCK = 50;
 const TANKS = 50;
 const WAITING = 50;
 
 /** How things stand, as one document. Answers within seconds even while the ledger does not. */
 export async function readStatus(deps: AskedDeps, version: string): Promise<Status> {
-  const [readiness, counts, stuck, recent, refills, waiting, still, left, restored, workers, limits] =
-    await Promise.all([
-      askReadiness(deps),
-      askCounts(deps),
-      askOrders(deps, () => deps.stuckOrders(STUCK)),
-      askOrders(deps, () => deps.recentOrders(RECENT)),
-      askRefills(deps),
-      askWaiting(deps),
-      askAttention(deps),
-      askOrphaned(deps),
-      askRestored(deps),
-      askWorkers(deps),
-      askLimits(deps),
-    ]);
-  const unread = [
-    ...(counts === undefined ? ["how many orders and results wait"] : []),
-    ...(stuck === undefined ? ["which orders are parked"] : []),
-    ...(deps.waiting && waiting === undefined ? ["which messages wait for a code"] : []),
-    ...(deps.attention && still === undefined ? ["which results fail and which queues are paused"] : []),
-    ...(deps.orphaned && left === undefined ? ["what waits of former connectors"] : []),
-    ...(deps.restored && restored === undefined ? ["whether it was restored from an older copy"] : []),
-    ...(deps.workers && workers === undefined ? ["which daemons work"] : []),
-    ...(deps.limits && limits === undefined ? ["which limits are exceeded"] : []),
-    ...(deps.refills && refills === undefined ? ["which tanks are overdue"] : []),
-  ];
-  const gone = new Set(left?.map(({ connector }) => connector));
+  return { version, ...statusOf(deps, await askAll(deps)) };
+}
+
+function statusOf(deps: AskedDeps, answers: Answers): Omit<Status, "version"> {
+  const {
+    readiness,
+    counts,
+    refills,
+    waiting,
+    attention: still,
+    orphaned,
+    restored,
+    workers,
+    limits,
+  } = answers;
+  const gone = new Set(orphaned?.map(({ connector }) => connector));
   const facts = {
-    version,
     generatedAt: new Date(deps.clock.now()).toISOString(),
     isReady: readiness.ready,
     reasons: readiness.reasons,
-    states:
-      counts === undefined
-        ? null
-        : OPEN_STATES.map((state) => ({
-            state,
-            count: counts.byState[state],
-            oldestSeconds: counts.oldestSecondsByState[state] ?? null,
-          })),
-    endedLastDay:
-      counts === undefined ? null : TERMINAL_STATES.map((state) => ({ state, count: counts.byState[state] })),
-    deliveries:
-      counts === undefined
-        ? null
-        : {
-            pending: counts.deliveriesPending,
-            parked: counts.deliveriesParked,
-          },
-    tasks: counts === undefined ? null : sumTasks(counts.tasks),
-    stuckOrders: stuck?.map(toStatusOrder) ?? null,
-    stillOrders:
-      still?.orders.map(({ kind, count, since, code, text }) => ({
-        ...{ kind, count, since: since.toISOString() },
-        ...{ code: code ?? null, text: text ?? null, hint: hintOfCode(code) },
-      })) ?? null,
-    recentOrders: recent?.map(toStatusOrder) ?? null,
-    waitingMessages:
-      waiting?.slice(0, WAITING).map(({ kind, code, connector, messages, since, hint }) => ({
-        ...{ kind, code: code ?? null, connector, messages },
-        since: since.toISOString(),
-        hint: hint ?? null,
-      })) ?? null,
+    ...countsStatus(counts),
+    stillOrders: still?.orders.map(withHint) ?? null,
+    waitingMessages: waiting?.slice(0, WAITING).map((each) => json({ hint: undefined, ...each })) ?? null,
     failingDeliveries:
-      still?.deliveries.filter(({ connector }) => !gone.has(connector)).map(toStatusDeliveries) ?? null,
-    pausedQueues:
-      still?.pausedQueues.map(({ queue, pausedAt, actor }) => ({
-        queue,
-        since: pausedAt.toISOString(),
-        actor,
-      })) ?? null,
-    refusals:
-      still?.refusals.map(({ kind, connector, count, latestAt }) => ({
-        kind,
-        connector,
-        count,
-        latestAt: latestAt.toISOString(),
-      })) ?? null,
+      still?.deliveries.filter(({ connector }) => !gone.has(connector)).map(withHint) ?? null,
+    pausedQueues: still?.pausedQueues.map(json) ?? null,
+    refusals: still?.refusals.map(json) ?? null,
     restored: restored ? toStatusRestored(restored) : null,
-    orphaned: left?.map(toStatusOrphaned) ?? null,
+    orphaned:
+      orphaned?.map((each) => ({
+        ...json(each),
+        ...{ text: describeOrphaned(each), hint: hintForOrphaned(each) },
+      })) ?? null,
     untakenFiles: untakenStatus(deps),
+    connectors: deps.connectors?.() ?? null,
+    service: deps.service?.() ?? null,
     limits: limits ?? null,
-    workers: workers?.flatMap(toStatusWorker) ?? null,
+    workers: workers?.flatMap((worker) => toStatusWorker(worker, workers)) ?? null,
     overdueTanks:
       refills?.tanks
         .filter(({ isOverdue }) => isOverdue)
         .slice(0, TANKS)
         .map(toStatusTank) ?? null,
   };
-  return { ...facts, attention: listAttention(facts, unread, readiness.subjectByReason) };
+  return { ...facts, attention: listAttention(facts, answers.unread, readiness.subjectByReason) };
+}
+
+function countsStatus(
+  counts: LedgerCounts | undefined,
+): Pick<Status, "states" | "endedLastDay" | "deliveries" | "tasks"> {
+  if (counts === undefined) return { states: null, endedLastDay: null, deliveries: null, tasks: null };
+  const { byState, oldestSecondsByState, deliveriesPending: pending, deliveriesParked: parked } = counts;
+  return {
+    states: OPEN_STATES.map((state) => ({
+      ...{ state, count: byState[state], oldestSeconds: oldestSecondsByState[state] ?? null },
+    })),
+    endedLastDay: TERMINAL_STATES.map((state) => ({ state, count: byState[state] })),
+    deliveries: { pending, parked },
+    tasks: sumTasks(counts.tasks),
+  };
 }
 
 /** Dropped files that aren't taken, as the status has them. */
 export function untakenStatus({ untaken }: Pick<AskedDeps, "untaken">): Status["untakenFiles"] {
-  const found = untaken?.().map(({ connector, reason, count, since, marker }) => ({
-    ...{ connector, reason, count, since: since.toISOString() },
-    marker: marker ?? null,
-  }));
-  return found ?? null;
+  return untaken?.().map((each) => json({ marker: undefined, ...each })) ?? null;
 }
 
-function toStatusDeliveries(found: FailingDeliveries): StatusDeliveries {
-  const { connector, state, count, since, code, text } = found;
-  return { connector, state, count, since: since.toISOString(), code, text, hint: hintOfCode(code) };
+function json<Row extends object>(row: Row): Json<Row> {
+  const values = Object.entries(row).map(([key, value]) => [
+    key,
+    value instanceof Date ? value.toISOString() : (value ?? null),
+  ]);
+  return Object.fromEntries(values);
 }
 
-/** A code in the ledger may be one that this release doesn't know. */
-function hintOfCode(code: string | undefined): string | null {
-  return FAILURES[code as FailureCode]?.hint ?? null;
-}
-
-function toStatusOrphaned(left: Orphaned): StatusOrphaned {
-  const { connector, results, orders, messages, since } = left;
-  return {
-    ...{ connector, results, orders, messages },
-    since: since.toISOString(),
-    text: describeOrphaned(left),
-    hint: hintForOrphaned(left),
-  };
-}
-
-/** Key by key, so that a row with more in it than it should have shows no more than this. */
-function toStatusOrder(row: OrderRow): StatusOrder {
-  const { reason } = row;
-  const code = reason?.code;
-  return {
-    orderId: row.orderId,
-    placerOrderNumber: row.placerOrderNumber ?? null,
-    placerAuthority: row.placerAuthority ?? null,
-    connector: row.connector,
-    operation: row.operation,
-    facilityCode: row.facilityCode,
-    requestId: row.requestId ?? null,
-    procedureId: row.procedureId ?? null,
-    state: row.state,
-    changedAt: row.changedAt.toISOString(),
-    reason: reason ? { code: code ?? null, text: reason.text, hint: hintOfCode(code) } : null,
-  };
+/** With what to do by its code, which may be one that this release doesn't know. */
+function withHint<Row extends { readonly code: string | undefined }>(row: Row) {
+  return { ...json(row), hint: FAILURES[row.code as FailureCode]?.hint ?? null };
 }
 
 /** One that stopped by itself is nobody's business. */
-function toStatusWorker(worker: WorkerView): StatusWorker[] {
-  const { id, name, host, version, roles, isAlive, isLeader, drainAt, endedAs } = worker;
+function toStatusWorker(worker: WorkerView, all: readonly WorkerView[]): StatusWorker[] {
+  const { id, name, host, version, roles, isAlive, isLeader, drainAt, endedAs, configuration } = worker;
   if (endedAs === "stopped") return [];
   const works = isLeader ? "leads" : "works";
   return [
@@ -190,8 +109,27 @@ function toStatusWorker(worker: WorkerView): StatusWorker[] {
       since: worker.startedAt.toISOString(),
       seenAt: worker.heartbeatAt.toISOString(),
       ordersInHand: worker.inHand,
+      configuration: !configuration
+        ? null
+        : {
+            ...{
+              changed: configuration.changed,
+              restart: configuration.restart,
+              problems: configuration.problems,
+            },
+          },
+      troubles: isAlive ? worker.troubles : lastingTroubles(worker, all),
     },
   ];
+}
+
+/**
+ * What troubles a machine is not over because its daemon died: that holds until another daemon of the machine can say. What is true
+ * of the service or the ledger the others say themselves.
+ */
+function lastingTroubles({ host, heartbeatAt, troubles }: WorkerView, all: readonly WorkerView[]) {
+  const isReplaced = all.some((each) => each.host === host && (each.isAlive || each.startedAt > heartbeatAt));
+  return isReplaced ? [] : troubles.filter(({ about }) => isOn(host, about));
 }
 
 function toStatusTank(tank: TankAge): StatusTank {
@@ -205,7 +143,7 @@ function toStatusTank(tank: TankAge): StatusTank {
 }
 
 function toStatusRestored(restored: Restored): StatusRestored {
-  const { at, forgottenSince, watchedUntil, open, uncompared } = restored;
+  const { at, forgottenSince, watchedUntil, open, uncompared, adopted, parked, free } = restored;
   return {
     text: describeRestored(restored),
     noticedAt: at.toISOString(),
@@ -213,6 +151,9 @@ function toStatusRestored(restored: Restored): StatusRestored {
     watchedUntil: watchedUntil.toISOString(),
     openOrders: open,
     uncomparedOrders: uncompared,
+    adoptedOrders: adopted,
+    parkedOrders: parked,
+    freeOrders: free,
   };
 }
 
@@ -222,4 +163,12 @@ function sumTasks(tasks: readonly TaskCount[]): Status["tasks"] {
     open: tasks.reduce((sum, { count }) => sum + count, 0),
     oldestSeconds: oldest.length === 0 ? null : Math.max(...oldest),
   };
+}
+
+/** The conditions of alerts that hold; undefined while the ledger did not answer everything, since what is unknown is not over. */
+export function conditionsOf(deps: AskedDeps, answers: Answers): AlertCondition[] | undefined {
+  if (answers.unread.length > 0) return undefined;
+  return statusOf(deps, answers).attention.flatMap(({ level, alerts, hint }) =>
+    alerts.map((alert) => ({ ...alert, level, hint })),
+  );
 }

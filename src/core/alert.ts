@@ -13,7 +13,7 @@ export const ALERT_KINDS = {
   },
   connectorDown: {
     after: "2m",
-    means: "A connector can't take messages, or works badly.",
+    means: "A connector can't take messages, or works badly; one alert for each connector and machine.",
   },
   daemonTrouble: {
     after: "2m",
@@ -54,7 +54,8 @@ export const ALERT_KINDS = {
   noTraffic: { after: "0s", means: "A connector got no message for longer than its schedule allows." },
   diskFilling: {
     after: "5m",
-    means: "A disk that holds the ledger or a drop folder is nearly full.",
+    means:
+      "A disk that holds the ledger or a drop folder is nearly full; one alert for each disk of a machine.",
   },
   certificateExpiring: {
     after: "0s",
@@ -80,6 +81,19 @@ export interface AlertSubject {
 /** One line by which an alert is known again. Neither part holds a line end. */
 export function alertKey({ kind, about }: AlertSubject): string {
   return `${kind}\n${about}`;
+}
+
+/**
+ * What an alert about a part of one machine is about, such as `/data on lab-server`: the same whichever daemon of the machine
+ * says so, and whichever daemon leads.
+ */
+export function aboutOn(host: string, part: string): string {
+  return `${part} on ${host}`;
+}
+
+/** Whether an alert is about a part of this machine. */
+export function isOn(host: string, about: string): boolean {
+  return about.endsWith(aboutOn(host, ""));
 }
 
 /** Something that keeps a daemon from its work, in a sentence. */

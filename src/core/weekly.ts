@@ -32,9 +32,20 @@ export function parseMinute(text: string): number | undefined {
   return minute === undefined || minute > 1_440 ? undefined : minute;
 }
 
-/** When the hours began that a moment is in; undefined while it is in none. */
-export function beganAt({ days, fromMinute, toMinute }: Weekly, now: Date): Date | undefined {
+/** Whether a moment is within the hours. */
+export function isWithin({ days, fromMinute, toMinute }: Weekly, now: Date): boolean {
   const minute = now.getHours() * 60 + now.getMinutes();
-  if (!days.has(now.getDay()) || minute < fromMinute || minute >= toMinute) return undefined;
-  return new Date(now.getFullYear(), now.getMonth(), now.getDate(), 0, fromMinute);
+  return days.has(now.getDay()) && minute >= fromMinute && minute < toMinute;
+}
+
+/** How much of the time from one moment to another is within the hours, ms. */
+export function msWithin({ days, fromMinute, toMinute }: Weekly, from: Date, to: Date): number {
+  let ms = 0;
+  const day = new Date(from.getFullYear(), from.getMonth(), from.getDate());
+  for (; day < to; day.setDate(day.getDate() + 1)) {
+    if (!days.has(day.getDay())) continue;
+    const at = (minute: number) => new Date(day).setHours(0, minute);
+    ms += Math.max(0, Math.min(at(toMinute), to.getTime()) - Math.max(at(fromMinute), from.getTime()));
+  }
+  return ms;
 }

@@ -114,6 +114,8 @@ export interface ServiceClient extends ServiceCalls {
   follow(news: ServiceNews): void;
   /** Requests sent so far by `METHOD route`; token requests are not among them. */
   readonly requestCounts: ReadonlyMap<string, number>;
+  /** Requests sent within the last minute, likewise. */
+  readonly requestsLastMinute: number;
   /** Cuts what is under way and closes the connections. */
   close(): Promise<void>;
 }
@@ -155,7 +157,7 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     random,
   );
   const openTokens = (auth: ServiceAuth, name: string) => {
-    const deps = { clock, random, logger, key: `service.${name}`, onMended: () => breaker.probeNow() };
+    const deps = { clock, random, logger, key: `service.${name}`, onSecretChanged: () => breaker.probeNow() };
     return "apiToken" in auth ? new StaticTokens(auth.apiToken, deps) : new OAuthTokens(auth, wire, deps);
   };
   const tokens = openTokens(resolved.auth, "auth");
@@ -198,6 +200,9 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
       breaker.follow(outage);
     },
     requestCounts: transport.counts,
+    get requestsLastMinute() {
+      return transport.countLastMinute;
+    },
     get clockSkewMs() {
       return transport.clockSkewMs;
     },

@@ -80,29 +80,19 @@ export interface ServiceSettings {
   readonly ca?: string | undefined;
 }
 
+type Read = "baseUrl" | "externalAuth" | "unpaged" | "words" | "notExecuted" | "allowInsecure" | "ca";
+
 /** Settings with every default filled in and the addresses checked. */
-export interface ResolvedSettings {
+export type ResolvedSettings = {
+  readonly [Key in keyof Required<Omit<ServiceSettings, Read>>]: NonNullable<ServiceSettings[Key]>;
+} & {
   readonly baseUrl: URL;
-  readonly auth: ServiceAuth;
   readonly externalAuth: ServiceAuth | undefined;
-  readonly timeoutMs: number;
-  readonly longestPauseMs: number;
-  readonly maxRequestsPerSecond: number;
-  readonly concurrency: number;
-  readonly perPage: number;
-  readonly listEnvelope: string;
-  readonly listEnvelopes: Readonly<Record<string, string>>;
   readonly unpaged: ReadonlySet<string>;
-  readonly filters: FilterPolicy;
   readonly words: ServiceWords;
   readonly notExecuted: ReadonlySet<number>;
-  readonly errors: readonly ErrorRule[];
-  readonly containerLabelFields: readonly string[];
-  readonly correlation: "token" | "labels";
-  readonly cancel: { readonly [surface in Surface]?: CancelCall | undefined };
-  readonly maxBodyBytes: number;
   readonly ca: string | undefined;
-}
+};
 
 /**
  * Fills in the defaults.

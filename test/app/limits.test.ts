@@ -1,9 +1,10 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { exceededPace, limitsOf } from "../../src/app/limits.ts";
+import { exceededPace, limitsOf, machineLimitsOf } from "../../src/app/limits.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Pace } from "../../src/ledger/operator/pace.ts";
+import { registerWorker } from "../../src/ledger/workers/roster.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { configText, csvMessage, ENV, withLab } from "../cli/with-lab.ts";
 import { withCertificates } from "../connectors/mllp/with-certificates.ts";
@@ -25,7 +26,7 @@ const ALERTS = {
     { connector: "lims", days: new Set([1]), fromMinute: 420, toMinute: 1_080, quietForMs: 7_200_000 },
   ],
 };
-const busy = { ...QUIET, latest: [{ connector: "lims", at: hoursAgo(1) }] };
+const busy = { ...QUIET, latest: [{ connector: "lims", at: hoursAgo(1), since: undefined }] };
 const exceeded = (pace: Partial<Pace>, now = NOW) =>
   exceededPace({ ...busy, ...pace }, ALERTS, now).map(({ kind, about }) => [kind, about]);
 
@@ -47,14 +48,70 @@ test("a share of failures or refusals counts above its limit, and of a few nothi
   expect(exceeded({ messages })).toEqual([["messagesRefused", "lims"]]);
 });
 
-test("traffic is missed within its hours alone, counted from their beginning", () => {
-  const none = { latest: [] };
-  expect(exceeded(none)).toEqual([["noTraffic", "lims"]]);
-  expect(exceeded(none, new Date(2026, 10, 23, 9))).toEqual([]);
-  expect(exceeded(none, new Date(2026, 10, 23, 9, 1))).toEqual([["noTraffic", "lims"]]);
-  expect(exceeded(none, new Date(2026, 10, 24, 12))).toEqual([]);
-  expect(exceeded({ latest: [{ connector: "lims", at: hoursAgo(3) }] })).toEqual([["noTraffic", "lims"]]);
+/** Monday 2026-11-23 at a time; further days on, or before. */
+const monday = (hour: number, minute = 0, days = 0) => new Date(2026, 10, 23 + days, hour, minute);
+const isMissed = (at: Date | undefined, now: Date, since = at) =>
+  exceeded({ latest: [{ connector: "lims", at, since }] }, now).length > 0;
+
+test("traffic is missed once its hours since the last message are more than it may be quiet for", () => {
+  expect(isMissed(monday(10), monday(12))).toBe(false);
+  expect(isMissed(monday(10), monday(12, 1))).toBe(true);
+  // Before its hours, and after them, nothing is expected.
+  expect(isMissed(monday(3), monday(9))).toBe(false);
+  expect(isMissed(monday(3), monday(9, 1))).toBe(true);
+  expect(isMissed(monday(16), monday(23))).toBe(false);
 });
+
+test("traffic that is missed is missed on after the hours, until a message comes", () => {
+  const last = monday(15);
+  expect(
+    [monday(18), monday(23, 59), monday(3, 0, 1), monday(3, 0, 7)].map((now) => isMissed(last, now)),
+  ).toEqual([true, true, true, true]);
+  expect(isMissed(monday(3, 0, 1), monday(3, 0, 1))).toBe(false);
+});
+
+test("traffic may be quiet for longer than its hours of a day last", () => {
+  const last = monday(17, 0, -7);
+  // One hour of the week before, one of this Monday.
+  expect(isMissed(last, monday(8))).toBe(false);
+  expect(isMissed(last, monday(8, 1))).toBe(true);
+});
+
+test("where no message ever came, traffic is missed since a daemon works with the connector, and not before", () => {
+  expect(isMissed(undefined, monday(9), monday(8))).toBe(false);
+  expect(isMissed(undefined, monday(12), monday(8))).toBe(true);
+  expect(isMissed(undefined, monday(12), undefined)).toBe(false);
+});
+
+test("traffic is missed through connectors that run, since their last message or the first daemon that had them", () =>
+  withLab(async ({ pool, take, configFile }) => {
+    await take("bench", [csvMessage(1)]);
+    await pool.query("update messages set received_at = now() - interval '5 hours'");
+    const always = 'from: "00:00", to: "24:00", quietFor: 1s';
+    const each = ["bench", "lims"].map((name) => `{ connector: ${name}, ${always} }`);
+    const alerts = `alerts: { expectTraffic: [${each.join()}] }`;
+    await writeFile(configFile, configText(undefined, alerts));
+    const config = loadConfig(configFile, { env: ENV, profileSchema });
+    const missed = async (connectors = config.connectors) =>
+      (await limitsOf(pool, { ...config, connectors }, systemClock, async () => [])()).flatMap(
+        ({ kind, about }) => (kind === "noTraffic" ? [about] : []),
+      );
+    expect(await missed()).toEqual(["bench"]);
+    // Nothing can come through one that waits for a restart.
+    expect(await missed(config.connectors.filter(({ name }) => name !== "bench"))).toEqual([]);
+    await registerWorker(pool, {
+      name: "lab",
+      host: "lab",
+      pid: 1,
+      version: "1",
+      roles: ["intake"],
+      connectors: ["lims"],
+    });
+    await pool.query(
+      "update workers set started_at = now() - interval '1 hour', ended_at = now(), ended_as = 'stopped'",
+    );
+    expect(await missed()).toEqual(["bench", "lims"]);
+  }));
 
 test("the ledger, the disks, certificates and declared ends are read as they are", () =>
   withCertificates(({ ca }) =>
@@ -78,7 +135,8 @@ alerts:
       // Every disk is fuller than that.
       const limits = { ...config.alerts.limits, diskPercent: -1 };
       const site = { ...config, dataDir: folder, alerts: { ...config.alerts, limits } };
-      const found = await limitsOf(pool, site, systemClock)();
+      const ofMachine = machineLimitsOf(site, { host: "lab-server", clock: systemClock });
+      const found = await limitsOf(pool, site, systemClock, ofMachine)();
       expect(found.map(({ kind, text: words }) => `${kind}: ${words}`)).toEqual([
         "ordersOld: the oldest order that is received has been so for longer than 4h",
         expect.stringMatching(
@@ -88,5 +146,16 @@ alerts:
         expect.stringMatching(/^certificateExpiring: the certificate \S+ca\.pem ends in 1 day, at /),
         expect.stringMatching(/^secretExpiring: the old secret ended, at /),
       ]);
+      const abouts = found.map(({ about }) => about);
+      expect(abouts.slice(2)).toEqual([
+        expect.stringMatching(/^\/\S* on lab-server$/),
+        `${file} on lab-server`,
+        "the old secret",
+      ]);
+      // Another daemon of the machine may have other folders on that disk.
+      const other = { ...site, dataDir: `${folder}/other`, connectors: [], database: { url: undefined } };
+      await mkdir(other.dataDir);
+      const [disk] = await machineLimitsOf(other, { host: "lab-server", clock: systemClock })();
+      expect(disk).toMatchObject({ text: expect.stringContaining(other.dataDir), about: abouts[2] });
     }),
   ));

@@ -13,13 +13,26 @@ test.each([
   ["SERVICE_CREDENTIALS_REFUSED", "the credentials are refused since 2026-11-22 10:24 UTC"],
   ["SERVICE_TOKEN_UNAVAILABLE", "the token endpoint issues no token since 2026-11-22 10:24 UTC"],
 ] as const)("%s says when the service is tried next", (cause, beginning) => {
-  const words = serviceTrouble({ ...opening, cause }, BEFORE);
+  const { text: words } = serviceTrouble({ ...opening, cause }, BEFORE);
   expect(words).toContain(beginning);
   expect(words).toContain("orders");
   expect(words).toContain("; next try at 10:31:07 UTC. Last ");
 });
 
 test("once its time has come, the next try is due", () => {
-  const words = serviceTrouble({ ...opening, cause: "SERVICE_UNREACHABLE" }, opening.nextTryAt.getTime());
+  const { text: words } = serviceTrouble(
+    { ...opening, cause: "SERVICE_UNREACHABLE" },
+    opening.nextTryAt.getTime(),
+  );
   expect(words).toContain("; the next try is due now. Last try: no connection");
+});
+
+test.each([
+  ["SERVICE_UNREACHABLE", 14, "wait"],
+  ["SERVICE_TOKEN_UNAVAILABLE", 14, "wait"],
+  ["SERVICE_UNREACHABLE", 15, undefined],
+  ["SERVICE_CREDENTIALS_REFUSED", 0, undefined],
+] as const)("%s for %i minutes needs a person unless it most likely passes: %s", (cause, minutes, level) => {
+  const now = opening.since.getTime() + minutes * 60_000;
+  expect(serviceTrouble({ ...opening, cause }, now).level).toBe(level);
 });

@@ -3,7 +3,8 @@ import type { ConsoleDeps } from "../../src/console/deps.ts";
 import type { Status } from "../../src/console/status-document.ts";
 import { FAILURES } from "../../src/core/failures.ts";
 import type { LedgerAttention } from "../../src/ledger/operator/attention.ts";
-import { countsOf, PARKED, withConsole } from "./console-fixture.ts";
+import type { WorkerView } from "../../src/ledger/workers/roster.ts";
+import { countsOf, withConsole } from "./console-fixture.ts";
 
 const QUIET: LedgerAttention = { orders: [], deliveries: [], pausedQueues: [], refusals: [] };
 const SINCE = new Date("2026-11-22T08:00:00Z");
@@ -15,6 +16,18 @@ async function attentionOf(deps: Partial<ConsoleDeps>): Promise<Status["attentio
   });
   return found;
 }
+
+const full = (host: string, leftMb: number) =>
+  ({ kind: "diskFilling", about: `/srv on ${host}`, text: `${leftMb} MB are left` }) as const;
+
+const worker = (id: number, troubles: WorkerView["troubles"], own: Partial<WorkerView> = {}): WorkerView => ({
+  ...{ id, name: `lab-${id}`, host: `m${id}`, pid: 1, version: "1", roles: ["worker"], connectors: [] },
+  ...{ startedAt: SINCE, heartbeatAt: SINCE, silentMs: 0, isAlive: true, isLeader: false, reload: 0 },
+  ...{ configuration: null, drainAt: null, endedAt: null, endedAs: null, inHand: 0, troubles },
+  ...own,
+});
+
+const LOST = { isAlive: false, endedAt: SINCE, endedAs: "lost" } as const;
 
 describe("what somebody should know", () => {
   it("is nothing when all is well", async () => {
@@ -79,13 +92,13 @@ describe("what somebody should know", () => {
     expect(found).toMatchObject({ level: "act", hint: expect.stringContaining("Free space") });
   });
 
-  it("says what the ledger did not tell, rather than that nobody is needed", async () => {
+  it("says what the ledger did not answer, rather than that nobody is needed", async () => {
     const late = () => Promise.reject(new Error("late"));
     const found = await attentionOf({ counts: late, attention: late });
     expect(found).toMatchObject([
       {
         level: "act",
-        what: "the ledger did not answer in time, or at all: how many orders and results wait, which results fail and which queues are paused; more may be wrong than stands here",
+        what: "the ledger did not answer in time, or at all: how many orders and results wait, which orders and results stand still, and which queues are paused; more may be wrong than stands here",
       },
     ]);
   });
@@ -93,12 +106,12 @@ describe("what somebody should know", () => {
   it("says once that the ledger is away", async () => {
     const gone = () => Promise.reject(new Error("gone"));
     const readiness = async () => ({ ready: false, reasons: ["the ledger is away (LEDGER_UNAVAILABLE)"] });
-    const found = await attentionOf({ readiness, counts: gone, stuckOrders: gone, attention: gone });
+    const found = await attentionOf({ readiness, counts: gone, attention: gone });
     expect(found.map(({ what }) => what)).toEqual(["the ledger is away (LEDGER_UNAVAILABLE)"]);
   });
 
   it("says what a paused queue holds up, and how it is let go on", async () => {
-    const paused = { queue: "submit", pausedAt: SINCE, actor: "kim" };
+    const paused = { queue: "submit", since: SINCE, actor: "kim" };
     const [found] = await attentionOf({ attention: async () => ({ ...QUIET, pausedQueues: [paused] }) });
     expect(found).toMatchObject({
       level: "act",
@@ -107,7 +120,7 @@ describe("what somebody should know", () => {
     });
   });
 
-  it("has all parked orders in one line, counted by their codes", async () => {
+  it("has a line for each reason why orders are parked, with a command that lists these orders", async () => {
     const still = { kind: "parked", since: SINCE, text: "x" } as const;
     const attention = async () => ({
       ...QUIET,
@@ -117,13 +130,20 @@ describe("what somebody should know", () => {
       ],
     });
     const counts = async () => ({ ...countsOf({ parked: 72 }), oldestSecondsByState: { parked: 60 } });
-    const found = await attentionOf({ counts, attention, stuckOrders: async () => [PARKED] });
-    expect(found.map(({ what }) => what)).toEqual([
-      "72 orders wait for a person: 70 SUBJECT_INCOMPLETE, 2 CONFIG_INVALID",
+    const found = await attentionOf({ counts, attention });
+    expect(found.map(({ what, command }) => [what, command])).toEqual([
+      [
+        "70 orders wait for a person: the subject is not registered, and the order lacks its name or birth date (SUBJECT_INCOMPLETE)",
+        "cryobridge orders list --state parked --failure SUBJECT_INCOMPLETE",
+      ],
+      [
+        "2 orders wait for a person: the configuration, a profile or a file of the simulator has mistakes (CONFIG_INVALID)",
+        "cryobridge orders list --state parked --failure CONFIG_INVALID",
+      ],
     ]);
   });
 
-  it("has the hint of the one code that orders are parked with", async () => {
+  it("has the hint of the code that orders are parked with", async () => {
     const orders = [
       { kind: "parked", since: SINCE, text: "x", count: 2, code: "SUBJECT_INCOMPLETE" } as const,
     ];
@@ -164,7 +184,7 @@ describe("what somebody should know", () => {
       attention: async () => ({
         ...QUIET,
         deliveries: [late],
-        pausedQueues: [{ queue: "track", pausedAt: SINCE, actor: "kim" }],
+        pausedQueues: [{ queue: "track", since: SINCE, actor: "kim" }],
         refusals: [
           { kind: "message", connector: "bench", count: 1, latestAt: SINCE },
           { kind: "file", connector: "bench", count: 2, latestAt: SINCE },
@@ -181,12 +201,25 @@ describe("what somebody should know", () => {
     );
   });
 
-  it("counts no codes of parked orders when the list holds a part of them only", async () => {
-    const [found] = await attentionOf({
-      counts: async () => countsOf({ parked: 5_000 }),
-      stuckOrders: async () => [PARKED],
+  it("has one line for the refused messages of a connector that refuses too many of the last hour's", async () => {
+    const text = "7 of the 22 messages of the last hour through lims were refused";
+    const found = await attentionOf({
+      limits: async () => [{ kind: "messagesRefused", about: "lims", text, since: null, command: "c" }],
+      attention: async () => ({
+        ...QUIET,
+        refusals: [
+          { kind: "message", connector: "bench", count: 1, latestAt: SINCE },
+          { kind: "message", connector: "lims", count: 7, latestAt: SINCE },
+          { kind: "file", connector: "lims", count: 2, latestAt: SINCE },
+        ],
+      }),
     });
-    expect(found?.what).toBe("5000 orders wait for a person: CONFIG_INVALID");
+    expect(found.map(({ what, alerts }) => [what.replace(/ refused .*/, ""), alerts.length])).toEqual([
+      [text, 1],
+      ["1 message through bench was", 0],
+      ["2 files through lims were", 0],
+    ]);
+    expect(found[0]?.hint).toContain("`cryobridge messages replay ID`");
   });
 
   it("has all codes that messages wait for in one line, and what waits behind those messages as going on by itself", async () => {
@@ -218,5 +251,62 @@ describe("what somebody should know", () => {
       waiting: async () => [{ ...wait, kind: "operation", code: "FRZ", hint: "Add FRZ to profile own." }],
     });
     expect(found?.hint).toBe("Add FRZ to profile own.");
+  });
+
+  it("names what other daemons say of themselves, and once what two daemons of a machine say, or what is true of the service", async () => {
+    const away = { kind: "serviceUnreachable", about: "", text: "out of reach", level: "wait" } as const;
+    const found = await attentionOf({
+      attention: async () => QUIET,
+      limits: async () => [{ ...full("m1", 9), since: null, command: null }],
+      workers: async () => [
+        ...[worker(1, []), worker(2, [full("m2", 9), away]), worker(3, [full("m2", 8), away])],
+        ...[worker(4, [full("m1", 8), full("m4", 9)])],
+      ],
+    });
+    expect(found.map(({ level, what, alerts }) => [level, what, alerts[0]?.about])).toEqual([
+      ["act", "daemon lab-2 (w2) on m2: 9 MB are left", "/srv on m2"],
+      ["act", "daemon lab-4 (w4) on m4: 9 MB are left", "/srv on m4"],
+      ["act", "9 MB are left", "/srv on m1"],
+      ["wait", "daemon lab-2 (w2) on m2: out of reach", ""],
+    ]);
+  });
+
+  it("keeps what troubled a machine whose daemon died, until another daemon of the machine works", async () => {
+    const service = { kind: "serviceUnreachable", about: "", text: "out of reach" } as const;
+    const lost = worker(2, [full("m2", 9), service], LOST);
+    const whatOf = async (...workers: WorkerView[]) =>
+      (await attentionOf({ attention: async () => QUIET, workers: async () => workers })).flatMap(
+        ({ alerts }) => alerts.map(({ kind, about }) => `${kind} ${about}`),
+      );
+    const dead = "workerDead lab-2 (worker)";
+    const later = new Date(SINCE.getTime() + 60_000);
+    expect(await whatOf(worker(1, []), lost)).toEqual(["diskFilling /srv on m2", dead]);
+    expect(await whatOf(lost, worker(3, [], { host: "m2" }))).toEqual([dead]);
+    // What it said is old news also once the next one of the machine is lost, too.
+    const next = worker(3, [], { ...LOST, host: "m2", name: "lab-2", startedAt: later, heartbeatAt: later });
+    expect(await whatOf(next, lost)).toEqual([dead, dead]);
+  });
+
+  it("misses a daemon that is lost until one of its name and roles works", async () => {
+    const lost = worker(2, [], { ...LOST, name: "lab", roles: ["intake"] });
+    const missed = async (...workers: WorkerView[]) =>
+      (await attentionOf({ attention: async () => QUIET, workers: async () => workers })).map(
+        ({ what }) => what,
+      );
+    expect(await missed(lost, worker(3, [], { name: "lab" }))).toEqual([
+      "daemon lab (w2) on m2 is gone; others took its work over",
+    ]);
+    expect(await missed(lost, worker(3, [], { name: "lab", roles: ["intake"] }))).toEqual([]);
+  });
+
+  it("says once what this daemon and another one say of a drop folder that they share", async () => {
+    const files = { connector: "bench", reason: "marker", count: 2, since: SINCE, marker: ".ok" } as const;
+    const said = { kind: "filesUntaken", about: "bench marker", text: "2 files wait" } as const;
+    const found = await attentionOf({
+      attention: async () => QUIET,
+      untaken: () => [files],
+      workers: async () => [worker(2, [said]), worker(3, [{ ...said, about: "bench name" }])],
+    });
+    expect(found.map(({ alerts }) => alerts[0]?.about).sort()).toEqual(["bench marker", "bench name"]);
   });
 });

@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import type { ConsoleDeps, ConsoleSettings } from "../../src/console/deps.ts";
-import type { LedgerCounts, OrderRow } from "../../src/console/facts.ts";
+import type { LedgerCounts } from "../../src/console/facts.ts";
 import { createMetrics } from "../../src/console/metrics.ts";
 import { type RunningConsole, startConsole } from "../../src/console/server.ts";
 import { systemClock } from "../../src/core/clock.ts";
@@ -24,26 +24,11 @@ export function countsOf(given: Partial<Record<OrderState, number>> = {}): Ledge
   };
 }
 
-/** An order that a person must look at. */
-export const PARKED: OrderRow = {
-  orderId: "o17",
-  connector: "lims",
-  operation: "STORE",
-  facilityCode: "NORTH",
-  placerOrderNumber: "P-1001",
-  placerAuthority: "LAB",
-  state: "parked",
-  changedAt: new Date("2026-11-21T08:00:00Z"),
-  reason: { code: "CONFIG_INVALID", text: "the facility is not configured" },
-};
-
 /** What a healthy, empty program answers, but for the parts given. */
 export function depsOf(given: Partial<ConsoleDeps> = {}): ConsoleDeps {
   return {
     readiness: async () => ({ ready: true, reasons: [] }),
     counts: async () => countsOf(),
-    recentOrders: async () => [],
-    stuckOrders: async () => [],
     metrics: createMetrics("1.2.3"),
     logger: createLogger({ level: "silent", pretty: false }),
     clock: systemClock,

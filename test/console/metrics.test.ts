@@ -75,6 +75,18 @@ describe("/metrics", () => {
     });
   });
 
+  it("has no conditions of alerts while a question is not answered, since what is unknown is not over", async () => {
+    const asked = (answers: boolean) => async () => {
+      if (!answers) throw new Error("gone");
+      return { counts: [], tanks: [] };
+    };
+    for (const answers of [true, false])
+      await withConsole({ deps: { refills: asked(answers) } }, async ({ url }) => {
+        const text = await scrape(url);
+        expect(text.includes('cryobridge_alert_conditions{kind="ordersParked"} 0\n')).toBe(answers);
+      });
+  });
+
   it("counts the calls to the service by route and outcome, never by what a path holds", async () => {
     const metrics = createMetrics("1");
     metrics.recordServiceRequest({ route: "GET /api/subjects/{id}", outcome: "200", seconds: 0.2 });

@@ -1,9 +1,22 @@
+import type pg from "pg";
 import { expect, test } from "vitest";
 import { askOnceAtATime } from "../../src/console/ask.ts";
 import type { Status } from "../../src/console/status-document.ts";
+import { watchTraffic } from "../../src/console/traffic.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { eventually } from "../support/eventually.ts";
+import { silent, withLedger } from "../support/with-ledger.ts";
 import { countsOf, depsOf, withConsole } from "./console-fixture.ts";
+
+/** Counts the questions: each has a deadline of its own. */
+function countingClock(): { readonly clock: Clock; readonly questions: () => number } {
+  let questions = 0;
+  const sleep: Clock["sleep"] = (ms, signal) => {
+    questions += 1;
+    return systemClock.sleep(ms, signal);
+  };
+  return { clock: { ...systemClock, sleep }, questions: () => questions };
+}
 
 test("a ledger that hangs is asked for its counts once, however many pages and monitors want them", async () => {
   let asked = 0;
@@ -13,19 +26,12 @@ test("a ledger that hangs is asked for its counts once, however many pages and m
     await answer.promise;
     return countsOf({ parked: asked });
   };
-  // Each question has a deadline: a page asks four, a monitor two.
-  let questions = 0;
-  const clock: Clock = {
-    ...systemClock,
-    sleep: (ms, signal) => {
-      questions += 1;
-      return systemClock.sleep(ms, signal);
-    },
-  };
+  // Each of the four asks two.
+  const { clock, questions } = countingClock();
   await withConsole({ deps: { counts, clock } }, async ({ url }) => {
     const paths = ["/api/status", "/metrics", "/api/status", "/metrics"];
     const answers = paths.map((path) => fetch(`${url}${path}`));
-    await eventually(() => questions >= 2 * 4 + 2 * 2);
+    await eventually(() => questions() >= 4 * 2);
     answer.resolve();
     for (const each of await Promise.all(answers)) expect(each.status).toBe(200);
     expect(asked).toBe(1);
@@ -33,6 +39,26 @@ test("a ledger that hangs is asked for its counts once, however many pages and m
     expect(asked).toBe(2);
     expect(status.states).toContainEqual({ state: "parked", count: 2, oldestSeconds: null });
   });
+});
+
+test("metrics ask each question once", async () => {
+  const asked: string[] = [];
+  const noting =
+    <T>(name: string, answer: T) =>
+    async () => {
+      asked.push(name);
+      return answer;
+    };
+  const { clock, questions } = countingClock();
+  const deps = {
+    ...{ clock, readiness: noting("readiness", { ready: true, reasons: [] }) },
+    ...{ counts: noting("counts", countsOf()), waiting: noting("waiting", []) },
+  };
+  await withConsole({ deps }, async ({ url }) => {
+    expect((await fetch(`${url}/metrics`)).status).toBe(200);
+  });
+  expect(asked.sort()).toEqual(["counts", "readiness", "waiting"]);
+  expect(questions()).toBe(3);
 });
 
 test("a question that failed is asked anew", async () => {
@@ -45,16 +71,27 @@ test("a question that failed is asked anew", async () => {
   expect(asked).toBe(2);
 });
 
-test("a question with another limit is another one", async () => {
-  const limits: number[] = [];
-  const deps = askOnceAtATime(
-    depsOf({
-      recentOrders: async (limit) => {
-        limits.push(limit);
-        return [];
-      },
-    }),
+test("a ledger that hangs is asked for its traffic once, however often the overview asks in vain", () =>
+  withLedger(async ({ pool }) => {
+    // Each answer is late at once.
+    const clock: Clock = { ...systemClock, sleep: async () => {} };
+    const readTraffic = watchTraffic({ logger: silent, clock }, { pool, connectors: ["bench"] });
+    const locker = await pool.connect();
+    try {
+      await locker.query("begin; lock table messages in access exclusive mode");
+      const nothing = { hour: undefined, day: undefined, lastMessages: undefined };
+      for (let visit = 0; visit < 4; visit++) expect(await readTraffic()).toEqual(nothing);
+      // Of the last hour, of the last day, and the last message of each connector.
+      await eventually(async () => (await countWaiting(pool)) === 3);
+    } finally {
+      locker.release(true);
+    }
+    await eventually(async () => (await countWaiting(pool)) === 0);
+  }));
+
+async function countWaiting(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ count: string }>(
+    "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
   );
-  await Promise.all([deps.recentOrders(1), deps.recentOrders(2), deps.recentOrders(1)]);
-  expect(limits).toEqual([1, 2]);
-});
+  return Number(rows[0]?.count);
+}

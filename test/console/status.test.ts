@@ -1,14 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { Status } from "../../src/console/status-document.ts";
-import type { FailureCode } from "../../src/core/failures.ts";
-import { countsOf, PARKED, USERS, withConsole } from "./console-fixture.ts";
+import { countsOf, USERS, withConsole } from "./console-fixture.ts";
 
 describe("/api/status", () => {
-  it("tells counts, what is stuck and why, and what to do", async () => {
+  it("has counts by state", async () => {
     const deps = {
       counts: async () => ({ ...countsOf({ parked: 1, rejected: 2 }), oldestSecondsByState: { parked: 60 } }),
-      stuckOrders: async () => [PARKED],
-      recentOrders: async () => [PARKED],
     };
     await withConsole({ deps }, async ({ url }) => {
       const status = (await (await fetch(`${url}/api/status`)).json()) as Status;
@@ -17,21 +14,6 @@ describe("/api/status", () => {
         isReady: true,
         deliveries: { pending: 0, parked: 0 },
         tasks: { open: 0, oldestSeconds: null },
-        stuckOrders: [
-          {
-            orderId: "o17",
-            placerOrderNumber: "P-1001",
-            placerAuthority: "LAB",
-            requestId: null,
-            procedureId: null,
-            changedAt: "2026-11-21T08:00:00.000Z",
-            reason: {
-              code: "CONFIG_INVALID",
-              text: "the facility is not configured",
-              hint: expect.any(String),
-            },
-          },
-        ],
       });
       expect(status.states).toContainEqual({ state: "parked", count: 1, oldestSeconds: 60 });
       expect(status.endedLastDay?.slice(0, 2)).toEqual([
@@ -41,30 +23,37 @@ describe("/api/status", () => {
     });
   });
 
-  it("passes on nothing of an order but what it lists", async () => {
-    const row = { ...PARKED, subject: { code: "S-1", lastName: "Example" } };
-    await withConsole({ deps: { recentOrders: async () => [row] } }, async ({ url }) => {
-      expect(await (await fetch(`${url}/api/status`)).text()).not.toContain("Example");
-    });
-  });
-
-  it("lists parked orders also when one has a code that this release doesn't know", async () => {
-    const reason = { code: "OF_ANOTHER_RELEASE" as FailureCode, text: "it is so" };
-    await withConsole({ deps: { stuckOrders: async () => [{ ...PARKED, reason }] } }, async ({ url }) => {
+  it("counts parked orders also when some have a code that this release doesn't know", async () => {
+    const parked = {
+      kind: "parked",
+      count: 2,
+      since: new Date("2026-11-21T08:00:00Z"),
+      text: "it is so",
+    } as const;
+    const orders = [{ ...parked, code: "OF_ANOTHER_RELEASE" }];
+    const attention = async () => ({ orders, deliveries: [], pausedQueues: [], refusals: [] });
+    await withConsole({ deps: { attention } }, async ({ url }) => {
       const status = (await (await fetch(`${url}/api/status`)).json()) as Status;
-      expect(status.stuckOrders?.map((order) => order.reason)).toEqual([{ ...reason, hint: null }]);
+      expect(status.stillOrders).toMatchObject([{ count: 2, code: "OF_ANOTHER_RELEASE", hint: null }]);
     });
   });
 
-  it("says that the ledger is away rather than that nothing is stuck", async () => {
+  it("holds no credential of the configuration, in whatever words it would stand", async () => {
+    const readiness = async () => ({ ready: false, reasons: ["the service said: hunter2 is wrong"] });
+    const mask = (text: string) => text.replaceAll("hunter2", "[secret]");
+    await withConsole({ deps: { readiness, mask } }, async ({ url }) => {
+      for (const path of ["/api/status", "/readyz"])
+        expect(await (await fetch(url + path)).text()).toContain("the service said: [secret] is wrong");
+    });
+  });
+
+  it("says that the ledger is away rather than that nothing waits", async () => {
     const gone = () => Promise.reject(new Error("gone"));
-    await withConsole({ deps: { counts: gone, stuckOrders: gone, recentOrders: gone } }, async ({ url }) => {
+    await withConsole({ deps: { counts: gone } }, async ({ url }) => {
       expect(await (await fetch(`${url}/api/status`)).json()).toMatchObject({
         states: null,
         deliveries: null,
         tasks: null,
-        stuckOrders: null,
-        recentOrders: null,
       });
     });
   });
@@ -115,7 +104,7 @@ describe("the page", () => {
     });
   });
 
-  it("that doesn't exist is told as JSON", async () => {
+  it("that doesn't exist is answered in JSON", async () => {
     await withConsole({}, async ({ url }) => {
       const answer = await fetch(`${url}/nothing`);
       expect([answer.status, await answer.json()]).toEqual([

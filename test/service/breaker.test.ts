@@ -53,6 +53,18 @@ describe("the circuit breaker", () => {
     expect(changes.map((change) => change.state)).toEqual(["open", "half-open", "closed"]);
   });
 
+  it("says whether the last call was answered, and nothing before the first", async () => {
+    const { breaker, fail, succeed } = setUp();
+    expect(breaker.isAnswering).toBeUndefined();
+    await fail("SERVICE_UNREACHABLE");
+    expect([breaker.state, breaker.isAnswering]).toEqual(["closed", false]);
+    await fail("SERVICE_REFUSED");
+    expect(breaker.isAnswering).toBe(true);
+    await fail();
+    await succeed();
+    expect(breaker.isAnswering).toBe(true);
+  });
+
   it("tells since when calls are held back, the latest reason, and when the next one is let through, until it closes", async () => {
     const { clock, breaker, failTimes, fail, succeed } = setUp();
     await failTimes(5);

@@ -106,6 +106,19 @@ describe("asking for a token", () => {
     }, clock);
   });
 
+  it("has less and less of its life left", () => {
+    const clock = new FakeClock();
+    return withOAuth(async (stub, client) => {
+      expect(client.tokenLife).toBeUndefined();
+      issueTokens(stub, { expires_in: 3_600 });
+      await client.checkToken(never);
+      await clock.advance(600_000);
+      expect(client.tokenLife).toEqual({ lifeMs: 3_600_000, leftMs: 3_000_000, isAssumed: false });
+      await clock.advance(3_000_000);
+      expect(client.tokenLife?.leftMs).toBe(0);
+    }, clock);
+  });
+
   it("is spread where several workers took their tokens at the same moment, and none asks twice", () => {
     const clock = new FakeClock();
     return withOAuth(async (stub) => {

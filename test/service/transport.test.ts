@@ -284,6 +284,25 @@ it("counts requests by route, never by address", () =>
     });
   }));
 
+it("counts the requests of the last minute", () => {
+  const clock = new FakeClock();
+  return withStub(
+    async (stub, client) => {
+      stub.rows.procedures = [{ id: 7 }];
+      await client.getProcedure(7, never);
+      await clock.advance(30_000);
+      await client.getProcedure(7, never);
+      expect(client.requestsLastMinute).toBe(2);
+      await clock.advance(30_000);
+      expect(client.requestsLastMinute).toBe(1);
+      await clock.advance(30_000);
+      expect(client.requestsLastMinute).toBe(0);
+    },
+    {},
+    { clock },
+  );
+});
+
 it("tells how far the service's clock is off", () =>
   withStub(async (stub, client) => {
     stub.rows.procedures = [{ id: 7 }];

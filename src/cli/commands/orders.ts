@@ -18,6 +18,7 @@ export function define(orders: Command, cli: Cli): void {
     .description("List orders, newest first.")
     .option("--state <states>", "only these states, such as parked,failed", orderStates)
     .option("--connector <name>", "only orders that came through this connector")
+    .option("--failure <code>", "only orders with this failure, such as SUBJECT_UNKNOWN")
     .option("--subject <code>", "only orders of this subject code")
     .option("--since <time>", "only orders that came in since: 2h, 3d, or 2026-11-21T08:00")
     .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
@@ -121,6 +122,7 @@ const ACTS = [
 interface ListOptions {
   readonly state?: readonly OrderState[];
   readonly connector?: string;
+  readonly failure?: string;
   readonly subject?: string;
   readonly since?: string;
   readonly limit: number;
@@ -128,11 +130,12 @@ interface ListOptions {
 
 async function list(
   session: Session,
-  { state: states, connector, subject, since, limit }: ListOptions,
+  { state: states, connector, failure, subject, since, limit }: ListOptions,
 ): Promise<undefined> {
   const filter = {
     states,
     connector,
+    failureCode: failure,
     subjectCode: subject,
     since: parseSince(since, session),
     limit: limit + 1,

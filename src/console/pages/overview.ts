@@ -1,14 +1,18 @@
 import type { OrderState } from "../../core/order-state.ts";
+import { LEVELS } from "../../operator/alert-columns.ts";
+import { detailTexts } from "../../operator/column.ts";
+import { SERVICE_COLUMNS } from "../../operator/service-columns.ts";
 import { counted } from "../../operator/text.ts";
 import { relativeTime, roundToUnit } from "../../operator/times.ts";
-import { age, badge, withCommands } from "../components.ts";
+import { age, badge, toneOf, withCommands } from "../components.ts";
 import type { ConsoleDeps } from "../deps.ts";
-import { type Content, type Html, html } from "../html.ts";
+import { type Html, html } from "../html.ts";
 import type { Site, Visit } from "../site.ts";
 import { readStatus } from "../status.ts";
 import type { Attention, Status } from "../status-document.ts";
+import { watchTraffic } from "../traffic.ts";
 import { pageOf } from "./page-of-command.ts";
-import { connectorTable, trafficCharts, watchTraffic } from "./traffic.ts";
+import { connectorTable, trafficCharts } from "./traffic.ts";
 
 /** The first page: what needs a person, and how things stand. */
 export function addOverview(site: Site, deps: ConsoleDeps, { version }: { readonly version: string }): void {
@@ -24,26 +28,31 @@ export function addOverview(site: Site, deps: ConsoleDeps, { version }: { readon
       body: html`
 <div class="title"><h1>Overview</h1><span class="badge ${status.isReady ? "good" : "bad"}">${status.isReady ? "✓ Taking orders" : "✗ Not taking orders"}</span></div>
 ${attentionList(status.attention, viewer.clock.now())}
-<div class="cards">${GROUPS.map(([title, states]) => countCard(title, states, status))}${serviceCard(deps, visit)}${tasksCard(status)}${workersCard(status, visit)}</div>
-${traffic === undefined ? "" : connectorTable(deps, traffic, visit)}
+<div class="board">${listTiles(status).map(tilesCard)}</div>
+<div class="cards">${serviceCard(deps, status, visit)}${workersCard(status, visit)}</div>
+${traffic === undefined ? "" : connectorTable(status, traffic, visit)}
 ${traffic === undefined ? "" : trafficCharts(traffic)}`,
     };
   });
 }
 
-const SIGNS = {
-  act: ["✗", "bad", "Needs a person"],
-  wait: ["↻", "wait", "Goes on by itself"],
-  look: ["·", "", "Worth a look"],
-} as const satisfies Record<Attention["level"], readonly [sign: string, tone: string, meaning: string]>;
-
-/** What somebody should know, each with what to do. */
+/** What somebody should know, each with what to do; what is only worth a look is behind a click where it is much. */
 export function attentionList(items: readonly Attention[], nowMs: number): Html {
-  if (items.length === 0) return html`<p class="banner good">Nothing needs a person.</p>`;
+  const worthALook = items.filter(({ level }) => level === "look");
+  const shown = worthALook.length > 1 ? items.filter(({ level }) => level !== "look") : items;
+  const more =
+    shown.length === items.length
+      ? ""
+      : html`<details class="look"><summary>${worthALook.length} things worth a look</summary>${itemList(worthALook, nowMs)}</details>`;
+  if (shown.length === 0) return html`<p class="banner good">Nothing needs a person.</p>${more}`;
+  return html`${itemList(shown, nowMs)}${more}`;
+}
+
+function itemList(items: readonly Attention[], nowMs: number): Html {
   return html`<ul class="attention" aria-label="What somebody should know">${items.map(
     ({ level, what, since, hint, command }) => {
-      const [sign, tone, meaning] = SIGNS[level];
-      return html`<li class="${level}"><span class="sign ${tone}" title="${meaning}">${sign}<span class="unseen">${meaning}: </span></span><div class="grow"><div class="what">${what}${since === null ? "" : html` <span class="note">${relativeTime(new Date(since), nowMs)}</span>`}</div>${hint === null ? "" : html`<div class="note">${withCommands(hint)}</div>`}${command === null ? "" : whereToAct(command)}</div></li>`;
+      const { sign, meaning, paint } = LEVELS[level];
+      return html`<li class="${level}"><span class="sign ${toneOf(paint)}" title="${meaning}">${sign}<span class="unseen">${meaning}: </span></span><div class="grow"><div class="what">${what}${since === null ? "" : html` <span class="note">${relativeTime(new Date(since), nowMs)}</span>`}</div>${hint === null ? "" : html`<div class="note">${withCommands(hint)}</div>`}${command === null ? "" : whereToAct(command)}</div></li>`;
     },
   )}</ul>`;
 }
@@ -54,74 +63,67 @@ function whereToAct(command: string): Html {
   return page === undefined ? html`<code>${command}</code>` : html`<a href="${page.to}">${page.name}</a>`;
 }
 
-const GROUPS: readonly (readonly [title: string, states: readonly OrderState[]])[] = [
-  ["Needs a person", ["parked"]],
-  ["Waiting here", ["received", "queued", "submitting"]],
-  ["At the storage service", ["submitted", "accepted", "in_progress"]],
-];
-
-function countCard(title: string, states: readonly OrderState[], { states: counts }: Status): Html {
-  if (counts === null) return html``;
-  return card(
-    title,
-    states.map((state) => {
-      const { count = 0, oldestSeconds = null } = counts.find((each) => each.state === state) ?? {};
-      const oldest = count > 0 ? oldestOf(oldestSeconds) : "";
-      return [html`<a href="/orders?state=${state}">${state}</a>`, count, oldest] as const;
-    }),
-  );
+/** Counts that belong together, each with a link to the list behind it. */
+interface Tiles {
+  readonly title: string;
+  readonly tiles: readonly Tile[];
+  /** What is counted is trouble. */
+  readonly isTrouble?: boolean;
 }
 
-function oldestOf(seconds: number | null): string {
-  return seconds === null ? "" : `oldest ${relativeTime(new Date(-seconds * 1_000), 0)}`;
+interface Tile {
+  readonly name: string;
+  readonly to: string;
+  readonly count: number;
+  readonly oldestSeconds?: number | null;
 }
 
-type Line = readonly [name: Content, value: Content, note: Content];
-
-function card(title: string, lines: readonly Line[]): Html {
-  return html`<section class="card"><h2>${title}</h2><table><tbody>${lines.map(([name, value, note]) => html`<tr><th scope="row">${name}</th><td class="right">${value}</td><td class="note">${note}</td></tr>`)}</tbody></table></section>`;
-}
-
-function tasksCard({ tasks, deliveries }: Status): Html {
-  if (tasks === null || deliveries === null) return html``;
-  return card("For a person, and for the lab", [
-    [html`<a href="/tasks">open tasks</a>`, tasks.open, oldestOf(tasks.oldestSeconds)],
-    [html`<a href="/results?state=pending">results that go out</a>`, deliveries.pending, ""],
-    [html`<a href="/results?state=parked">results that are parked</a>`, deliveries.parked, ""],
-  ]);
-}
-
-const BREAKER = {
-  closed: { words: "✓ reachable", paint: "green" },
-  "half-open": { words: "↻ tried now", paint: "yellow" },
-  open: { words: "✗ not called", paint: "red" },
-} as const;
-
-function serviceCard({ service }: ConsoleDeps, { viewer }: Visit): Html {
-  if (service === undefined) return html``;
-  const row = service();
-  const title = "The storage service";
-  if (row === undefined)
-    return html`<section class="card"><h2>${title}</h2><p class="note">Another daemon calls it.</p></section>`;
-  const { breaker, opening, tokenLifeMs, maxRequestsPerSecond, callsAtOnce, calls } = row;
-  const lines: (readonly [name: string, value: Content])[] = [
-    ["calls", badge(BREAKER[breaker].words, BREAKER[breaker].paint)],
-    ...(opening === undefined
-      ? []
-      : [
-          ["since", age(opening.since, viewer)] as const,
-          ["why", opening.text] as const,
-          ["next try", relativeTime(opening.nextTryAt, viewer.clock.now())] as const,
-        ]),
-    ["token", tokenLifeMs === undefined ? "an API token, or none yet" : `lives ${roundToUnit(tokenLifeMs)}`],
-    ["rate", `at most ${maxRequestsPerSecond} a second, ${callsAtOnce} at once`],
-    ["called", `${counted(calls, "time")} since the start`],
+/** What needs a person, where orders stand, and what the lab is to get, with counts and the oldest ages. */
+function listTiles({ states, tasks, deliveries }: Status): Tiles[] {
+  if (states === null || tasks === null || deliveries === null) return [];
+  const stateTile = (state: OrderState, name: string = state): Tile => {
+    const { count = 0, oldestSeconds = null } = states.find((each) => each.state === state) ?? {};
+    return { name, to: `/orders?state=${state}`, count, oldestSeconds };
+  };
+  const open = { name: "open tasks", to: "/tasks", count: tasks.open, oldestSeconds: tasks.oldestSeconds };
+  const parked = { name: "parked results", to: "/results?state=parked", count: deliveries.parked };
+  const pending = { name: "results to send", to: "/results?state=pending", count: deliveries.pending };
+  return [
+    { title: "Needs a person", tiles: [stateTile("parked", "parked orders"), open, parked], isTrouble: true },
+    {
+      title: "Waiting here",
+      tiles: (["received", "queued", "submitting"] as const).map((each) => stateTile(each)),
+    },
+    {
+      title: "At the storage service",
+      tiles: (["submitted", "accepted", "in_progress"] as const).map((each) => stateTile(each)),
+    },
+    { title: "For the lab", tiles: [pending] },
   ];
-  return html`<section class="card"><h2>${title}</h2><dl class="details">${lines.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></section>`;
 }
 
-/** Where one daemon works alone, there is nothing to say of it. */
+function tilesCard({ title, tiles, isTrouble }: Tiles): Html {
+  const items = tiles.map(({ name, to, count, oldestSeconds = null }) => {
+    const oldest = count > 0 && oldestSeconds !== null && `oldest ${roundToUnit(oldestSeconds * 1_000)}`;
+    const tone = count === 0 ? "dim" : isTrouble ? "bad" : "";
+    return html`<li><a href="${to}"><strong class="${tone}">${count}</strong> ${name}</a>${oldest && html`<span class="note">${oldest}</span>`}</li>`;
+  });
+  return html`<section class="card tiles"><h2>${title}</h2><ul>${items}</ul></section>`;
+}
+
+function serviceCard({ service: asked }: ConsoleDeps, { service }: Status, { viewer }: Visit): Html {
+  if (asked === undefined) return html``;
+  const title = "The storage service";
+  if (service === null)
+    return html`<section class="card"><h2>${title}</h2><p class="note">Another daemon calls it.</p></section>`;
+  const lines = detailTexts(SERVICE_COLUMNS, service, viewer).map(({ title, text }) => {
+    const paint = SERVICE_COLUMNS.find((column) => column.title === title)?.paint?.(service);
+    return html`<div><dt>${title}</dt><dd>${paint === undefined ? text : badge(text, paint)}</dd></div>`;
+  });
+  return html`<section class="card"><h2>${title}</h2><dl class="details">${lines}</dl></section>`;
+}
+
 function workersCard({ workers }: Status, { viewer }: Visit): Html {
-  if (workers === null || workers.length < 2) return html``;
+  if (workers === null || workers.length === 0) return html``;
   return html`<section class="card"><h2><a href="/workers">Workers</a></h2><ul class="plain">${workers.map(({ id, name, state, seenAt, ordersInHand }) => html`<li>${badge(state, state === "works" || state === "leads" ? "green" : "yellow")} ${name} (${id}) <span class="note">${counted(ordersInHand, "order")} in hand, seen ${age(new Date(seenAt), viewer)}</span></li>`)}</ul></section>`;
 }

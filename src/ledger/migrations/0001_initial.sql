@@ -159,6 +159,8 @@ create table workers (
   heartbeat_at timestamptz not null default now(),
   -- Whether it is ready to lead, and the service answers it.
   can_lead     boolean not null default false,
+  -- What keeps it from its work, as it says itself: [{kind, about, text}, ...].
+  troubles     jsonb not null default '[]',
   -- When a person asked it to stop once it has done what it has in hand.
   drain_at     timestamptz,
   -- When a person asked it to take over its changed configuration, last.
@@ -331,6 +333,8 @@ create index orders_still on orders (changed_at)
   where state in ('parked', 'received', 'submitting')
     and (state = 'parked' or failure_code is not null or held_at is not null or checks > 0);
 create index orders_connector on orders (connector, id);
+-- All orders with one failure, whatever became of them: few among very many.
+create index orders_failure on orders (failure_code, id) where failure_code is not null;
 -- Which connectors have open orders, however many have ended.
 create index orders_open on orders (connector)
   where state in ('received', 'queued', 'submitting', 'submitted', 'accepted', 'in_progress', 'parked');

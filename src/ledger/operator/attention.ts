@@ -33,9 +33,9 @@ export interface StillOrders {
 }
 
 /** A queue that an operator has paused. */
-interface PausedQueue {
+export interface PausedQueue {
   readonly queue: string;
-  readonly pausedAt: Date;
+  readonly since: Date;
   readonly actor: string;
 }
 
@@ -82,7 +82,7 @@ select case when o.state = 'parked' then 'parked'
  order by min(o.changed_at), 1, 2
  limit $1`;
 
-const PAUSED_QUEUES = 'select queue, paused_at as "pausedAt", actor from paused_queues order by queue';
+const PAUSED_QUEUES = "select queue, paused_at as since, actor from paused_queues order by queue";
 
 /**
  * Refusals of the last day among the latest $1 messages and $1 files, so that it costs the same however many there are. A

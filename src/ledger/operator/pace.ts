@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { list } from "../database.ts";
+import { findLastMessages } from "./activity.ts";
 
 /** The order that has been in a state for longest. */
 interface OldestOrder {
@@ -21,7 +22,10 @@ interface ConnectorPace extends Share {
 /** When a connector's last message came. */
 interface LatestMessage {
   readonly connector: string;
-  readonly at: Date;
+  /** Undefined when none ever came. */
+  readonly at: Date | undefined;
+  /** Since when a daemon has worked with the connector; undefined when none has. */
+  readonly since: Date | undefined;
 }
 
 /** How fast and how well work goes through the ledger. */
@@ -61,15 +65,11 @@ select m.connector, count(*)::integer as "all",
  group by m.connector
  order by m.connector`;
 
-/** $1 connectors. Index: messages_connector. */
-const LATEST = `
-select c.name as connector, m.received_at as at
-  from unnest($1::text[]) as c(name)
- cross join lateral (select e.received_at
-                       from messages e
-                      where e.connector = c.name
-                      order by e.id desc
-                      limit 1) m`;
+/** Since when daemons have worked with a connector; $1 connectors. No index: there are few workers. */
+const SINCE = `
+select c.name as connector,
+       (select min(w.started_at) from workers w where c.name = any (w.connectors)) as since
+  from unnest($1::text[]) as c(name)`;
 
 const MESSAGES_SEARCHED = 10_000;
 
@@ -79,11 +79,13 @@ export async function readPace(
   states: readonly string[],
   connectors: readonly string[],
 ): Promise<Pace> {
-  const [oldest, ended, messages, latest] = await Promise.all([
+  const [oldest, ended, messages, since, lastMessages] = await Promise.all([
     list<OldestOrder>(pool, OLDEST, [states]),
     list<Share>(pool, ENDED),
     list<ConnectorPace>(pool, MESSAGES, [MESSAGES_SEARCHED]),
-    list<LatestMessage>(pool, LATEST, [connectors]),
+    list<Pick<LatestMessage, "connector" | "since">>(pool, SINCE, [connectors]),
+    findLastMessages(pool, connectors),
   ]);
+  const latest = since.map((each) => ({ ...each, at: lastMessages.get(each.connector) }));
   return { oldest, ended: ended[0] ?? { wrong: 0, all: 0 }, messages, latest };
 }

@@ -10,6 +10,8 @@ interface OrderFilter {
   readonly states?: readonly OrderState[] | undefined;
   readonly connector?: string | undefined;
   readonly subjectCode?: string | undefined;
+  /** Only those with this failure, such as `SUBJECT_UNKNOWN`. */
+  readonly failureCode?: string | undefined;
   readonly since?: Date | undefined;
   /** Orders before this one, for the next page. */
   readonly beforeId?: number | undefined;
@@ -19,8 +21,8 @@ interface OrderFilter {
 }
 
 /**
- * Newest first; $1 text[] states, $2 connector, $3 subject code, $4 since, $5 before id, $6 limit, $7 ids; null for any. Indexes: the
- * primary key, orders_state, orders_connector, orders_subject, orders_received.
+ * Newest first; $1 text[] states, $2 connector, $3 subject code, $4 since, $5 before id, $6 limit, $7 ids, $8 failure; null for any.
+ * Indexes: the primary key, orders_state, orders_connector, orders_subject, orders_received, orders_failure.
  */
 const LIST_ORDERS = `
 select ${ORDER_COLUMNS}
@@ -31,13 +33,14 @@ select ${ORDER_COLUMNS}
    and ($4::timestamptz is null or o.received_at >= $4)
    and ($5::bigint is null or o.id < $5)
    and ($7::bigint[] is null or o.id = any ($7))
+   and ($8::text is null or o.failure_code = $8)
  order by o.id desc
  limit $6`;
 
 /** Orders, newest first. */
 export function listOrders(pool: pg.Pool, filter: OrderFilter): Promise<LedgerOrder[]> {
-  const { states, connector, subjectCode, since, beforeId, limit, ids } = filter;
-  const values = [states, connector, subjectCode, since, beforeId, limit, ids];
+  const { states, connector, subjectCode, since, beforeId, limit, ids, failureCode } = filter;
+  const values = [states, connector, subjectCode, since, beforeId, limit, ids, failureCode];
   return listOrderRows(
     pool,
     LIST_ORDERS,
@@ -97,40 +100,6 @@ export async function searchOrders(
   const rows = await list<{ id: number }>(pool, SEARCH_ORDERS, [word, beginsWith(word), connectors, limit]);
   const id = parseId("o", word);
   return [...rows.map((row) => row.id), ...(id === undefined ? [] : [id])];
-}
-
-/**
- * The orders of the latest timeline entries, newest first; $1 how many. Some entries are about the same order, so ten
- * times as many are read. Indexes: the primary keys.
- */
-const LATEST_ORDERS = `
-with latest as (
-  select e.order_id, max(e.id) as event_id
-    from (select order_id, id from order_events order by id desc limit $1 * 10) e
-   group by e.order_id
-   order by max(e.id) desc
-   limit $1)
-select ${ORDER_COLUMNS}
-  from latest
-  join orders o on o.id = latest.order_id
- order by latest.event_id desc`;
-
-/** The orders to which something happened last, newest first. */
-export function listLatestOrders(pool: pg.Pool, limit: number): Promise<LedgerOrder[]> {
-  return listOrderRows(pool, LATEST_ORDERS, [limit]);
-}
-
-/** Parked orders, longest waiting first; $1 how many. Indexes: orders_still, orders_state. */
-const PARKED_ORDERS = `
-select ${ORDER_COLUMNS}
-  from orders o
- where o.state = 'parked'
- order by o.changed_at
- limit $1`;
-
-/** The orders that wait for a person, longest waiting first. */
-export function listParkedOrders(pool: pg.Pool, limit: number): Promise<LedgerOrder[]> {
-  return listOrderRows(pool, PARKED_ORDERS, [limit]);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { Trouble } from "../../core/alert.ts";
 import type { ServiceNews, ServiceOutage } from "../../core/service-outage.ts";
 import { inTransaction, list, run, withSession } from "../database.ts";
 import { CALLER_LOCK, WORKER_LOCK } from "../locks.ts";
@@ -280,13 +281,15 @@ export interface WorkerView extends NewWorker {
   readonly endedAs: "stopped" | "lost" | null;
   /** Orders that it works on right now. */
   readonly inHand: number;
+  /** What keeps it from its work, as it said last. */
+  readonly troubles: readonly Trouble[];
 }
 
 /** $1 how long ago a worker that is listed may have ended, ms. */
 const LIST = `
 select w.id, w.name, w.host, w.pid, w.version, w.roles, w.connectors, w.started_at as "startedAt",
        w.heartbeat_at as "heartbeatAt", w.drain_at as "drainAt", w.ended_at as "endedAt", w.ended_as as "endedAs",
-       coalesce(extract(epoch from w.reload_at)::float8, 0) as reload, w.configuration,
+       coalesce(extract(epoch from w.reload_at)::float8, 0) as reload, w.configuration, w.troubles,
        greatest(0, extract(epoch from now() - w.heartbeat_at) * 1000)::bigint as "silentMs",
        w.ended_at is null and ${HAS_LOCK} as "isAlive",
        exists (select 1 from leader l where l.worker_id = w.id and l.until_at > now()) as "isLeader",

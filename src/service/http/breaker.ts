@@ -30,6 +30,8 @@ export interface Breaker {
   readonly state: BreakerState;
   /** What is known of its opening, while it is not closed. */
   readonly opening: Opening | undefined;
+  /** Whether the service answered the last call; undefined before the first. */
+  readonly isAnswering: boolean | undefined;
   /** Calls back on each change until the returned function is called. */
   onChange(listener: (change: BreakerChange) => void): () => void;
 }
@@ -84,6 +86,7 @@ export class CircuitBreaker implements Breaker {
   #opening = 0;
   #openUntil = 0;
   #isProbing = false;
+  #isAnswering: boolean | undefined;
   /** Whether it is open by another worker's finding alone, so that it is over when that is. */
   #isFollowing = false;
   /** When the first of the failures in a row came. */
@@ -103,6 +106,10 @@ export class CircuitBreaker implements Breaker {
 
   get opening(): Opening | undefined {
     return this.#why;
+  }
+
+  get isAnswering(): boolean | undefined {
+    return this.#isAnswering;
   }
 
   onChange(listener: (change: BreakerChange) => void): () => void {
@@ -189,6 +196,7 @@ export class CircuitBreaker implements Breaker {
 
   #succeeded(isProbe: boolean, startedAt: number): void {
     this.#answeredAt = Math.max(this.#answeredAt, startedAt);
+    this.#isAnswering = true;
     // A late success of a call that began before the opening doesn't close it: only the probe does.
     if (this.#state !== "closed" && !isProbe) return;
     this.#failures = 0;
@@ -207,7 +215,9 @@ export class CircuitBreaker implements Breaker {
       this.#succeeded(isProbe, startedAt);
       return;
     }
-    if (!TROUBLE.has(error.code) || (this.#state !== "closed" && !isProbe)) return;
+    if (!TROUBLE.has(error.code)) return;
+    this.#isAnswering = false;
+    if (this.#state !== "closed" && !isProbe) return;
     if (this.#failures === 0) this.#failingSince = this.#clock.monotonic();
     this.#failures += 1;
     if (isProbe || this.#failures >= THRESHOLD || error.code === "SERVICE_CREDENTIALS_REFUSED") {

@@ -30,6 +30,8 @@ export interface TokenSource {
 /** A token's life: as the answer says, or as it is assumed where the answer says nothing. */
 export interface TokenLife {
   readonly lifeMs: number;
+  /** What is left of it, ms; not above 0 once it is over. */
+  readonly leftMs: number;
   readonly isAssumed: boolean;
 }
 
@@ -39,7 +41,7 @@ interface TokenDeps {
   /** Where its settings stand in the configuration, such as `service.auth`, for messages. */
   readonly key: string;
   /** Called when a secret that was refused has been replaced: it is worth trying again now. */
-  readonly onMended?: (() => void) | undefined;
+  readonly onSecretChanged?: (() => void) | undefined;
 }
 
 /** First wait after a failed token request; doubled for each further one up to {@link LONGEST_BACKOFF_MS}. */
@@ -102,7 +104,7 @@ export class OAuthTokens implements TokenSource {
       deps.logger.info("the client secret has changed; a token is asked for again");
       this.#failure = undefined;
       this.#failures = 0;
-      deps.onMended?.();
+      deps.onSecretChanged?.();
     });
     this.#clock = deps.clock;
     this.#random = deps.random;
@@ -111,7 +113,9 @@ export class OAuthTokens implements TokenSource {
 
   get life(): TokenLife | undefined {
     const current = this.#current;
-    return current && { lifeMs: current.lifeMs, isAssumed: current.isLifeAssumed };
+    if (current === undefined) return undefined;
+    const { lifeMs, askedAt, isLifeAssumed: isAssumed } = current;
+    return { lifeMs, leftMs: lifeMs - (this.#clock.monotonic() - askedAt), isAssumed };
   }
 
   async get(signal: AbortSignal): Promise<string> {
@@ -248,7 +252,7 @@ export class StaticTokens implements TokenSource {
     this.#secret = secret;
     this.#clock = deps.clock;
     this.#key = `${deps.key}.apiToken`;
-    this.#watch = new SecretWatch(secret, deps.clock, () => deps.onMended?.());
+    this.#watch = new SecretWatch(secret, deps.clock, () => deps.onSecretChanged?.());
   }
 
   async get(): Promise<string> {

@@ -87,6 +87,8 @@ export interface ObservedCall {
 export class Transport {
   readonly #parts: TransportParts;
   readonly #counts = new Map<string, number>();
+  /** When each request of the last minute was sent, monotonic ms. */
+  readonly #sentAt: number[] = [];
   readonly #knownCodes: KnownCodes;
   #clockSkewMs: number | undefined;
   /** The token that each source gave after it had been refused to a call that changes the service. */
@@ -104,6 +106,17 @@ export class Transport {
   /** Requests sent so far by `METHOD route`. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
+  }
+
+  /** Requests sent within the last minute. */
+  get countLastMinute(): number {
+    this.#forgetSent();
+    return this.#sentAt.length;
+  }
+
+  #forgetSent(): void {
+    const since = this.#parts.clock.monotonic() - 60_000;
+    while (this.#sentAt[0] !== undefined && this.#sentAt[0] <= since) this.#sentAt.shift();
   }
 
   /** How far the service's clock is ahead of ours by its last `Date` header, ms; undefined before the first. */
@@ -214,6 +227,8 @@ export class Transport {
     await call.beforeSend?.();
     const startedAt = clock.monotonic();
     this.#counts.set(name(call), (this.#counts.get(name(call)) ?? 0) + 1);
+    this.#sentAt.push(startedAt);
+    this.#forgetSent();
     const result = await wire.exchange(
       {
         method: call.method,

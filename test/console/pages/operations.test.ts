@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import { csvMessage } from "../../cli/with-lab.ts";
 import { withPages, wordsOf } from "./with-pages.ts";
 
+const NOW = new Date().toISOString();
+
 test("the queue's page says what waits, and pauses and resumes a queue by name", () =>
   withPages(async ({ lab, operator, viewer, pool }) => {
     await lab.take("bench", [csvMessage(1)]);
@@ -91,8 +93,8 @@ test("the overview shows each connector's day, the service and the charts, and l
       expect(page).toContain('href="/orders?state=parked"');
       expect(page).toMatch(/<desc[^>]*>2 in all, at most \d in one minute\.<\/desc>/);
       const words = wordsOf(page);
-      expect(words).toMatch(/bench ✓ looks for files now 2 1 0/);
-      expect(words).toContain("✗ not called");
+      expect(words).toMatch(/bench ✓ looks for files ✓ takes results now 2 1 0/);
+      expect(words).toContain("reachable ✗ no breaker ✗ open: it is not called since");
       expect(words).toContain("the service is away");
     },
     {
@@ -100,15 +102,14 @@ test("the overview shows each connector's day, the service and the charts, and l
         connectors: () => [
           {
             ...{ connector: "bench", type: "csv-drop", isTaking: true },
-            trouble: undefined,
-            warning: undefined,
-            isLabAway: false,
+            ...{ trouble: null, warning: null, isLabAway: false, connections: null },
           },
         ],
         service: () => ({
           breaker: "open",
-          opening: { since: new Date(), text: "the service is away", nextTryAt: new Date() },
-          ...{ tokenLifeMs: undefined, maxRequestsPerSecond: 5, callsAtOnce: 2, calls: 7 },
+          opening: { since: NOW, text: "the service is away", nextTryAt: NOW },
+          ...{ isReachable: false, hasApiToken: true, tokenEndsAt: null, callsLastMinute: 3 },
+          ...{ maxRequestsPerSecond: 5, callsAtOnce: 2, calls: 7 },
         }),
       },
     },

@@ -1,0 +1,73 @@
+import type { Clock } from "../core/clock.ts";
+import { type Activity, findLastMessages, readActivity } from "../ledger/operator/activity.ts";
+import type { ConnectorView } from "../operator/connector-columns.ts";
+import { ask, once } from "./ask.ts";
+import type { ConsoleDeps, Records } from "./deps.ts";
+import type { Status } from "./status-document.ts";
+
+/** What came and went lately; undefined for what the ledger does not answer. */
+export interface Traffic {
+  readonly hour: Activity | undefined;
+  readonly day: Activity | undefined;
+  readonly lastMessages: ReadonlyMap<string, Date> | undefined;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** A day of a busy site is some hundred thousand rows, which no page has to count anew. */
+const DAY_LASTS_MS = MINUTE_MS;
+
+/** Gives what reads the traffic: the last hour each time, the last day once a minute. */
+export function watchTraffic(
+  deps: Pick<ConsoleDeps, "logger" | "clock">,
+  { pool, connectors }: Pick<Records, "pool" | "connectors">,
+): () => Promise<Traffic> {
+  const { clock } = deps;
+  const WARNING = "what came and went could not be read";
+  // A question goes on after its deadline, and must not be asked again beside itself.
+  const readHour = once(() => readActivity(pool, spanOf(clock, 60, MINUTE_MS)));
+  const readDay = once(() => readActivity(pool, spanOf(clock, 24, HOUR_MS)));
+  const readLastMessages = once(() => findLastMessages(pool, connectors));
+  let day: { readonly readAt: number; readonly activity: Promise<Activity | undefined> } | undefined;
+  return async () => {
+    if (day === undefined || clock.monotonic() - day.readAt >= DAY_LASTS_MS) {
+      day = { readAt: clock.monotonic(), activity: ask(deps, readDay, WARNING) };
+    }
+    const [hour, ofDay, lastMessages] = await Promise.all([
+      ask(deps, readHour, WARNING),
+      day.activity,
+      ask(deps, readLastMessages, WARNING),
+    ]);
+    if (ofDay === undefined) day = undefined;
+    return { hour, day: ofDay, lastMessages };
+  };
+}
+
+/** Whole spans, so that a bar only grows; the last one is under way. */
+function spanOf(clock: Clock, slots: number, slotMs: number) {
+  const end = (Math.floor(clock.now() / slotMs) + 1) * slotMs;
+  return { from: new Date(end - slots * slotMs), slots, slotMs };
+}
+
+const NOTHING = { received: 0, refused: 0, sent: 0 };
+
+/** The connectors of the daemon that gave the status, and what went through each. */
+export function listConnectors(
+  { connectors, untakenFiles }: Pick<Status, "connectors" | "untakenFiles">,
+  { hour, day, lastMessages }: Traffic,
+): ConnectorView[] {
+  return (connectors ?? []).map((row) => {
+    const ofDay = day && { ...NOTHING, ...day.byConnector.get(row.connector) };
+    const ofHour = hour && { ...NOTHING, ...hour.byConnector.get(row.connector) };
+    const untaken = untakenFiles?.filter(({ connector }) => connector === row.connector);
+    return {
+      ...row,
+      received: ofDay?.received,
+      refused: ofDay?.refused,
+      sent: ofDay?.sent,
+      lastMessageAt: lastMessages && (lastMessages.get(row.connector) ?? null),
+      receivedLastHour: ofHour?.received,
+      untakenFiles: untaken?.reduce((all, { count }) => all + count, 0),
+    };
+  });
+}

@@ -1,0 +1,15 @@
+import type pg from "pg";
+import type { Trouble } from "../../core/alert.ts";
+import { run } from "../database.ts";
+
+/** $1 the worker's id, $2 JSON array. Index: the primary key. */
+const RECORD = "update workers set troubles = $2 where id = $1 and ended_at is null";
+
+/** Notes what keeps a worker from its work, where the others see it. */
+export async function recordTroubles(
+  pool: pg.Pool,
+  self: number,
+  troubles: readonly Trouble[],
+): Promise<void> {
+  await run(pool, RECORD, [self, JSON.stringify(troubles)]);
+}

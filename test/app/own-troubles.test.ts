@@ -1,0 +1,93 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parse, stringify } from "yaml";
+import { daemonView } from "../../src/app/console.ts";
+import { ROLES, type Role } from "../../src/app/roles.ts";
+import { type Daemon, startDaemon } from "../../src/app.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { readStatus } from "../../src/console/status.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { profileSchema } from "../../src/mapping/profile/schema.ts";
+import { eventually } from "../support/eventually.ts";
+import { type Site, withSite } from "../support/with-daemon.ts";
+import { silent } from "../support/with-ledger.ts";
+
+/** A daemon on a machine of this name, all of whose disks are too full. */
+function startOn(
+  host: string,
+  { configFile, folder }: Site,
+  roles: readonly Role[] = ROLES,
+): Promise<Daemon> {
+  const config = loadConfig(configFile, { env: {}, profileSchema });
+  const alerts = { ...config.alerts, limits: { ...config.alerts.limits, diskPercent: -1 } };
+  const dataDir = join(folder, `data-${host}`);
+  return startDaemon(
+    { ...config, dataDir, epochFile: `${dataDir}.epoch`, alerts },
+    {
+      ...{ host, roles: new Set(roles), logger: silent },
+      onFatal: (failure) => {
+        throw failure;
+      },
+    },
+  );
+}
+
+const statusOf = (daemon: Daemon) =>
+  readStatus({ ...daemonView(daemon, systemClock), clock: systemClock, logger: silent }, "1.2.3");
+
+test("a machine's disk is the same alert whichever daemon leads or is asked, and another machine's is another", () =>
+  withSite({}, async (site) => {
+    const leader = await startOn("lab-1", site);
+    await eventually(() => leader.isLeader());
+    const second = await startOn("lab-2", site);
+    const attentionOf = async (daemon: Daemon) =>
+      (await statusOf(daemon)).attention.filter(({ alerts: [first] }) => first?.kind === "diskFilling");
+    const bothOf = (daemon: Daemon) =>
+      eventually(async () => {
+        const attention = await attentionOf(daemon);
+        return attention.length > 1 && attention;
+      });
+    try {
+      const [found, own] = await bothOf(leader);
+      expect(found).toMatchObject({ level: "act", command: "cryobridge workers" });
+      expect(found?.what).toMatch(/^daemon lab-2 \(w\d+\) on lab-2: the disk of \S+ is \d+ % full/);
+      expect(own?.what).toMatch(/^the disk of /);
+      const abouts = (await Promise.all([leader, second].map(bothOf))).map((all) =>
+        all.flatMap(({ alerts }) => alerts.map(({ about }) => about)).sort(),
+      );
+      expect(abouts[0]).toEqual([
+        expect.stringMatching(/^\S+ on lab-1$/),
+        expect.stringMatching(/^\S+ on lab-2$/),
+      ]);
+      expect(abouts[1]).toEqual(abouts[0]);
+    } finally {
+      await second.stop();
+      await leader.stop();
+    }
+  }));
+
+test("files that a daemon of the role intake does not take are known to the one that leads, and as urgent", () =>
+  withSite({}, async (site) => {
+    const inbox = join(site.folder, "csv/in");
+    const own = { type: "csv-drop", directory: join(site.folder, "csv"), scanInterval: "50ms" };
+    const before: object = parse(await readFile(site.configFile, "utf8"));
+    const connectors = [{ name: "csv", ...own, alertAfter: "1s" }];
+    await writeFile(site.configFile, stringify({ ...before, connectors }), { mode: 0o600 });
+    await mkdir(inbox, { recursive: true });
+    await writeFile(join(inbox, "list.csv.part"), "x");
+    const leader = await startOn("lab-1", site, ["worker"]);
+    const intake = await startOn("lab-2", site, ["intake"]);
+    try {
+      const found = await eventually(async () =>
+        (await statusOf(leader)).attention.find(({ alerts: [first] }) => first?.kind === "filesUntaken"),
+      );
+      expect(found).toMatchObject({ level: "look", alerts: [{ about: "csv name" }] });
+      expect(found.what).toMatch(
+        /^daemon lab-2 \(w\d+\) on lab-2: in the drop folder of connector csv, 1 file /,
+      );
+    } finally {
+      await intake.stop();
+      await leader.stop();
+    }
+  }));
