@@ -19,6 +19,7 @@ import type { Connector } from "./connectors/connector.ts";
 import type { ExceededLimit } from "./console/facts.ts";
 import { aboutOn, type Trouble, trouble } from "./core/alert.ts";
 import { systemClock } from "./core/clock.ts";
+import { PeerCertificates } from "./core/peer-certificates.ts";
 import { VERSION } from "./core/version.ts";
 import type { Feeder } from "./jobs/feeder.ts";
 import type { IntakeDeps } from "./jobs/intake/intake.ts";
@@ -81,6 +82,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
     const { config } = configuration;
     for (const role of options.roles) onClose(await acquireDaemonLock(config.dataDir, clock, role));
     const observers = new Set<DaemonObserver>();
+    const certificates = new PeerCertificates(clock);
     const ledger = await openLedger(config, {
       ...{ clock, logger, isDaemon: true },
       observer: {
@@ -110,7 +112,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
     onClose(() => membership.leave());
     const context: Context = {
       ...{ configuration, config, options, host, clock, logger, ledger, membership },
-      ...{ observers, tracer, onClose },
+      ...{ observers, certificates, tracer, onClose },
     };
     const connectors = await createConnectors(context, () => {
       feeder.current?.nudge();
@@ -132,7 +134,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
       ...watchdog.troubles().map((text) => trouble("daemonTrouble", aboutOn(host, "event loop"), text)),
       ...(worker?.troubles() ?? []),
     ];
-    const machineLimits = machineLimitsOf(config, { host, clock });
+    const machineLimits = machineLimitsOf(config, { host, clock, peers: certificates });
     onClose(
       noteOwnTroubles({
         ...{ pool: ledger.pool, clock, logger, worker: membership, machineLimits },
@@ -192,7 +194,7 @@ function join(
 }
 
 async function createConnectors(
-  { configuration, clock, logger, ledger, observers }: Context,
+  { configuration, clock, logger, ledger, observers, certificates }: Context,
   nudge: () => void,
 ): Promise<readonly Connector[]> {
   const onCommitted: IntakeDeps["onCommitted"] = (connector, verdicts) => {
@@ -211,7 +213,7 @@ async function createConnectors(
     onStale,
   });
   const takenBack = keepTakenBack(ledger.pool, logger);
-  const deps = { intake, archiveWatch: watchArchive(ledger.pool), clock, logger, takenBack };
+  const deps = { intake, archiveWatch: watchArchive(ledger.pool), clock, logger, certificates, takenBack };
   return configuration.config.connectors.map(({ name }) =>
     createConnector(connectorOf(configuration, name), deps),
   );

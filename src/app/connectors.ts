@@ -16,6 +16,7 @@ import { Failure } from "../core/failures.ts";
 import { readPem } from "../core/given-file.ts";
 import type { Intake } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
+import type { PeerCertificates } from "../core/peer-certificates.ts";
 import { findEncoding } from "../formats/encoding.ts";
 import type { CharsetOptions } from "../formats/hl7/charset.ts";
 import { listDueArchived, noteArchived, recordArchiveLook } from "../ledger/messages/archived-files.ts";
@@ -31,6 +32,8 @@ interface ConnectorDeps {
   readonly archiveWatch?: ArchiveWatch | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Where the certificates are noted that labs' systems show. */
+  readonly certificates?: PeerCertificates | undefined;
   /** Absent where nothing is delivered. */
   readonly takenBack?: TakenBack | undefined;
 }

@@ -4,6 +4,7 @@ import type { Failure } from "../core/failures.ts";
 import type { MessageVerdict } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import type { OrderTracer } from "../core/order-trace.ts";
+import type { PeerCertificates } from "../core/peer-certificates.ts";
 import type { TakenMessages } from "../jobs/intake/intake.ts";
 import type { FinishedJob } from "../jobs/queues.ts";
 import type { LedgerObserver } from "../ledger/database.ts";
@@ -62,6 +63,7 @@ export interface Context {
   readonly ledger: OpenLedger;
   readonly membership: Membership;
   readonly observers: ReadonlySet<DaemonObserver>;
+  readonly certificates: PeerCertificates;
   readonly tracer: OrderTracer;
   /** Later parts are closed first. */
   readonly onClose: (close: () => Promise<unknown>) => void;

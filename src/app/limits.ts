@@ -9,6 +9,7 @@ import { aboutOn } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { formatDuration } from "../core/duration.ts";
 import { MOST_PEM_BYTES, openGivenFile } from "../core/given-file.ts";
+import type { PeerCertificates } from "../core/peer-certificates.ts";
 import { formatMinute } from "../core/utc-minute.ts";
 import { msWithin } from "../core/weekly.ts";
 import { type Pace, readPace } from "../ledger/operator/pace.ts";
@@ -21,6 +22,8 @@ export interface Machine {
   /** Its name. */
   readonly host: string;
   readonly clock: Clock;
+  /** What other machines showed to it. */
+  readonly peers?: Pick<PeerCertificates, "list"> | undefined;
 }
 
 /**
@@ -54,17 +57,27 @@ export function limitsOf(
 }
 
 /**
- * What finds out which limits are exceeded that each machine has for itself: its disks, and the ends of its certificates.
+ * What finds out which limits are exceeded that each machine has for itself: its disks, and the ends of certificates, its own and
+ * those that other machines showed to it.
  */
 export function machineLimitsOf(
   config: Pick<Config, "alerts" | "connectors" | "database" | "dataDir" | "service">,
-  { host, clock }: Machine,
+  { host, clock, peers }: Machine,
 ): () => Promise<readonly ExceededLimit[]> {
   const disks = diskReader(config, host, clock);
   return async () => {
+    const { certificateMs } = config.alerts.limits;
     const now = new Date(clock.now());
     const [full, certificates] = await Promise.all([disks(), endingCertificates(config, host, now)]);
-    return [...full, ...certificates];
+    return [
+      ...full,
+      ...certificates,
+      // The same certificate, whichever machine it was shown to.
+      ...(peers?.list() ?? []).flatMap(({ peer, endsAt }) => {
+        const noun = `the certificate of ${peer}`;
+        return ending("certificateExpiring", `of ${peer}`, noun, endsAt, certificateMs, now);
+      }),
+    ];
   };
 }
 

@@ -54,8 +54,7 @@ export async function startWorker(
   const service = openService(
     config,
     {
-      clock,
-      logger,
+      ...{ clock, logger, certificates: context.certificates },
       onCall: (call) => report(context, (observer) => observer.serviceCalled(call)),
       others: reportToOthers(ledger.pool, logger),
     },

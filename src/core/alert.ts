@@ -59,7 +59,8 @@ export const ALERT_KINDS = {
   },
   certificateExpiring: {
     after: "0s",
-    means: "A certificate of the configuration ends soon, or has ended.",
+    means:
+      "A certificate of the configuration, or one that the service or a lab's system showed, ends soon, or has ended.",
   },
   secretExpiring: {
     after: "0s",

@@ -1,5 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
+import type { PeerCertificates } from "../core/peer-certificates.ts";
 import type { Phi } from "../core/phi.ts";
 import type { OtherWorkers, ServiceNews } from "../core/service-outage.ts";
 import type { Surface } from "../core/surface.ts";
@@ -129,6 +130,8 @@ export interface ServiceDeps {
   readonly others?: OtherWorkers | undefined;
   /** Called after each call, for metrics. */
   readonly onCall?: ((call: ObservedCall) => void) | undefined;
+  /** Where the certificates are noted that the service and its token endpoint show. */
+  readonly certificates?: PeerCertificates | undefined;
 }
 
 function bindAll(context: ServiceContext): ServiceCalls {
@@ -148,7 +151,7 @@ function bindAll(context: ServiceContext): ServiceCalls {
 export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps): ServiceClient {
   const resolved = resolveSettings(settings);
   const { clock, logger, random = Math.random, others, onCall } = deps;
-  const wire = createWire(resolved);
+  const wire = createWire(resolved, deps.certificates);
   const breaker = new CircuitBreaker(clock, random, others);
   breaker.onChange((change) => logger.warn(change, "circuit breaker of the service"));
   const limiter = new Limiter(

@@ -135,7 +135,8 @@ alerts:
       // Every disk is fuller than that.
       const limits = { ...config.alerts.limits, diskPercent: -1 };
       const site = { ...config, dataDir: folder, alerts: { ...config.alerts, limits } };
-      const ofMachine = machineLimitsOf(site, { host: "lab-server", clock: systemClock });
+      const peers = { list: () => [{ peer: "storage.example", endsAt: new Date(0) }] };
+      const ofMachine = machineLimitsOf(site, { host: "lab-server", clock: systemClock, peers });
       const found = await limitsOf(pool, site, systemClock, ofMachine)();
       expect(found.map(({ kind, text: words }) => `${kind}: ${words}`)).toEqual([
         "ordersOld: the oldest order that is received has been so for longer than 4h",
@@ -144,12 +145,14 @@ alerts:
         ),
         expect.stringMatching(/^diskFilling: the disk of \S+ is \d+ % full: \d+ MB are left$/),
         expect.stringMatching(/^certificateExpiring: the certificate \S+ca\.pem ends in 1 day, at /),
+        "certificateExpiring: the certificate of storage.example ended, at 1970-01-01 00:00 UTC",
         expect.stringMatching(/^secretExpiring: the old secret ended, at /),
       ]);
       const abouts = found.map(({ about }) => about);
       expect(abouts.slice(2)).toEqual([
         expect.stringMatching(/^\/\S* on lab-server$/),
         `${file} on lab-server`,
+        "of storage.example",
         "the old secret",
       ]);
       // Another daemon of the machine may have other folders on that disk.

@@ -2,6 +2,8 @@ import { createSecureServer } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { expect, it } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
+import { PeerCertificates } from "../../src/core/peer-certificates.ts";
 import { phi } from "../../src/core/phi.ts";
 import { elsewherePair, localhostPair } from "./tls-pairs.ts";
 import { failureOf, never, withClient } from "./with-client.ts";
@@ -37,6 +39,23 @@ it.each([
       expect(failure.message).toContain(words);
       expect(requests).toBe(0);
     }),
+  );
+});
+
+it("notes when the certificate of the service ends", () => {
+  const server = createHttpsServer(localhostPair, (_request, response) => response.end('{"id":5}'));
+  const certificates = new PeerCertificates(systemClock);
+  return listening(server, (port) =>
+    withClient(
+      { baseUrl: `https://localhost:${port}`, ca: localhostPair.cert },
+      async (client) => {
+        await client.createRequest(request, never);
+        expect(certificates.list()).toEqual([
+          expect.objectContaining({ peer: "localhost", endsAt: new Date("2126-10-28T16:34:03Z") }),
+        ]);
+      },
+      { certificates },
+    ),
   );
 });
 

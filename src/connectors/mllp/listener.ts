@@ -26,6 +26,8 @@ export interface ListenerStatus extends Readonly<MllpCounts> {
 export interface ListenerDeps extends Pick<ConnectionDeps, "take" | "keepUnended"> {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Called with each connection that is let in. */
+  readonly onPeer?: ((peer: string, socket: Socket) => void) | undefined;
 }
 
 /** A handshake that takes longer holds a socket for nothing, ms. */
@@ -220,7 +222,8 @@ export class MllpListener {
   #welcome(socket: Socket): void {
     this.#handshakes.delete(peerOf(socket));
     if (socket.destroyed) return;
-    const { clock, logger, take, keepUnended } = this.#deps;
+    const { clock, logger, take, keepUnended, onPeer } = this.#deps;
+    onPeer?.(socket.remoteAddress ?? "a peer", socket);
     const connection = new MllpConnection(socket, {
       limits: this.#settings,
       clock,

@@ -1,6 +1,7 @@
-import { createServer } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { asFailure, Failure } from "../../core/failures.ts";
 import type { Accepted, BatchOutline, IncomingMessage, Intake, Peer } from "../../core/intake.ts";
+import type { PeerCertificates } from "../../core/peer-certificates.ts";
 import { phi } from "../../core/phi.ts";
 import { decodeHl7 } from "../../formats/hl7/charset.ts";
 import { splitHl7File } from "../../formats/hl7/file.ts";
@@ -29,6 +30,8 @@ interface ResultFolder {
 
 interface MllpDeps extends Pick<ListenerDeps, "clock" | "logger"> {
   readonly intake: Intake;
+  /** Where the certificates are noted that peers show. */
+  readonly certificates?: PeerCertificates | undefined;
   /** Called for a result that the lab answered with an error after it had acknowledged it. Must not throw. */
   readonly onTakenBack?: ((fileName: string, answer: string) => void) | undefined;
 }
@@ -46,11 +49,13 @@ const STOP_WITHIN_MS = 10_000;
 /** Makes the connector; nothing is listened on before `start`. @throws RangeError for a bad entry of the address list. */
 export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnector {
   const { name, listen, results } = settings;
-  const { clock, intake } = deps;
+  const { clock, intake, certificates } = deps;
   const logger = deps.logger.child({ connector: name });
+  const place = `connector ${name}`;
   const listener = new MllpListener(listen, {
     clock,
     logger,
+    onPeer: (peer, socket) => certificates?.noteCaller(peer, socket, place),
     take: (frame, peer) => take(frame, peer),
     keepUnended: async (bytes, peer) => {
       await intake.accept({ connector: name, peer }, [unendedMessage(bytes)]);
@@ -67,7 +72,8 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
       throw error;
     }
   };
-  const sender = "put" in results ? undefined : new MllpSender(results, { clock, logger });
+  const onPeer = (peer: string, socket: Socket) => certificates?.noteCalled(peer, socket, place);
+  const sender = "put" in results ? undefined : new MllpSender(results, { clock, logger, onPeer });
   let isListening = false;
   return {
     name,

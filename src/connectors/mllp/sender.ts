@@ -32,6 +32,8 @@ interface SendHooks {
 interface SenderDeps {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Called with each connection once it stands. */
+  readonly onPeer?: ((peer: string, socket: Socket) => void) | undefined;
 }
 
 /** Acknowledgements are small; a peer that sends more talks of something else. */
@@ -281,6 +283,7 @@ export class MllpSender {
 
   async #connect(): Promise<Socket> {
     const socket = await dial(this.#settings, this.#deps.clock, this.#closing.signal);
+    this.#deps.onPeer?.(this.#peer, socket);
     const reader = new FrameReader(this.#settings.maxAnswerBytes ?? MAX_ANSWER_BYTES);
     socket.on("data", (chunk: Buffer) => {
       const events = reader.push(chunk);

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { Agent, type Dispatcher } from "undici";
+import { Agent, buildConnector, type Dispatcher } from "undici";
+import type { PeerCertificates } from "../../core/peer-certificates.ts";
 
 /** One HTTP exchange as it is put on the wire. */
 interface WireRequest {
@@ -40,20 +41,37 @@ interface WireSettings {
   readonly ca: string | undefined;
 }
 
+/** Connects as undici does, and has the service's certificate noted. */
+function connector(
+  options: buildConnector.BuildOptions,
+  certificates: PeerCertificates | undefined,
+): buildConnector.connector {
+  const connect = buildConnector(options);
+  return (target, callback) =>
+    connect(target, (...result) => {
+      certificates?.noteCalled(target.hostname, result[1]);
+      callback(...result);
+    });
+}
+
 /**
  * Opens the connections: HTTP/1.1 only, since undici repeats a POST by itself on an HTTP/2 REFUSED_STREAM; no
  * retries, no redirects, no pipelining; the whole exchange has one deadline.
  */
-export function createWire(settings: WireSettings): Wire {
+export function createWire(settings: WireSettings, certificates?: PeerCertificates): Wire {
   const { timeoutMs, maxBodyBytes } = settings;
   const agent = new Agent({
     allowH2: false,
     pipelining: 1,
     connections: settings.concurrency,
-    connect: {
-      timeout: Math.min(timeoutMs, 10_000),
-      ...(settings.ca === undefined ? {} : { ca: settings.ca }),
-    },
+    connect: connector(
+      {
+        allowH2: false,
+        timeout: Math.min(timeoutMs, 10_000),
+        ...(settings.ca === undefined ? {} : { ca: settings.ca }),
+      },
+      certificates,
+    ),
     // Our own deadline rules; these only make sure that undici lets go as well.
     headersTimeout: timeoutMs + 1_000,
     bodyTimeout: timeoutMs + 1_000,

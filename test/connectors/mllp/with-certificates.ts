@@ -11,6 +11,8 @@ export interface Certificates {
   readonly ca: Buffer;
   readonly server: { readonly cert: Buffer; readonly key: Buffer };
   readonly client: { readonly cert: Buffer; readonly key: Buffer };
+  /** The client's next one, which ends a day later. */
+  readonly renewed: { readonly cert: Buffer; readonly key: Buffer };
   readonly stranger: { readonly cert: Buffer; readonly key: Buffer };
 }
 
@@ -18,7 +20,7 @@ export interface Certificates {
 export async function withCertificates(test: (certificates: Certificates) => Promise<void>): Promise<void> {
   await withFolder(async (folder) => {
     const openssl = (...words: string[]) => run("openssl", words, { cwd: folder });
-    const make = async (name: string, subject: string, ...signer: string[]) => {
+    const make = async (name: string, subject: string, signer: readonly string[] = [], days = 2) => {
       const names = "subjectAltName=IP:127.0.0.1,DNS:localhost";
       await openssl(
         ...[
@@ -30,7 +32,7 @@ export async function withCertificates(test: (certificates: Certificates) => Pro
           "ec_paramgen_curve:prime256v1",
           "-nodes",
           "-days",
-          "2",
+          String(days),
         ],
         ...["-keyout", `${name}.key`, "-out", `${name}.pem`, "-subj", `/CN=${subject}`, "-addext", names],
         ...signer,
@@ -44,8 +46,9 @@ export async function withCertificates(test: (certificates: Certificates) => Pro
     const signed = ["-CA", "ca.pem", "-CAkey", "ca.key", "-addext", "basicConstraints=CA:FALSE"];
     await test({
       ca,
-      server: await make("server", "localhost", ...signed),
-      client: await make("client", "lims", ...signed),
+      server: await make("server", "localhost", signed),
+      client: await make("client", "lims", signed),
+      renewed: await make("renewed", "lims", signed, 3),
       stranger: await make("stranger", "stranger"),
     });
   });
