@@ -32,12 +32,19 @@ interface Applied {
  * release may have added to it.
  *
  * @param folder of the migrations
+ * @param only names of migrations, for tables as an older release had them; all unless given
  * @throws Failure LEDGER_NEWER when a newer release has changed the schema so that this one can't work with it; LEDGER_OLDER when
  *   the schema was made by a build from before the first release; LEDGER_OLDER_AT_WORK when daemons work with the ledger that
  *   could not go on after the change; LEDGER_SERVER_UNFIT when the server is too old or the database not in UTF-8.
  */
-export async function migrateLedger(pool: pg.Pool, folder: URL = FOLDER): Promise<void> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
+export async function migrateLedger(
+  pool: pg.Pool,
+  folder: URL = FOLDER,
+  only?: ReadonlySet<string>,
+): Promise<void> {
+  const names = (await readdir(folder))
+    .filter((name) => name.endsWith(".sql") && only?.has(name) !== false)
+    .sort();
   return inTransaction(pool, async (client) => {
     await assertFit(client);
     await client.query("select pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { unsafeSettings } from "../../src/cli/commands/check/remote.ts";
 import { acquireDaemonLock } from "../../src/ledger/embedded/lock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
+import { withCertificates } from "../connectors/mllp/with-certificates.ts";
 import { machineHas } from "../support/needs.ts";
 import { withDatabase } from "../support/with-database.ts";
 import { withFolder } from "../support/with-folder.ts";
@@ -47,6 +48,21 @@ describe("check --offline", () => {
       expect(stdout).toContain("All is well.");
       expect(stdout).not.toContain("database:");
     });
+  });
+
+  it("warns of a certificate that ends soon", async () => {
+    await withFolder((folder) =>
+      withCertificates(async ({ ca }) => {
+        await writeFile(join(folder, "ca.pem"), ca);
+        const text = configText(undefined).replace(
+          "http://127.0.0.1:9",
+          "https://127.0.0.1:9\n  ca: ./ca.pem",
+        );
+        const { status, stdout } = await check(folder, text, "--offline");
+        expect(stdout).toMatch(/^! certificate: the certificate \S+ca\.pem ends in 1 day, at /m);
+        expect(status).toBe(0);
+      }),
+    );
   });
 
   it("names the folder in which the embedded database lies, and what keeps a database from starting there", async () => {

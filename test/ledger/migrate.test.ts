@@ -52,6 +52,18 @@ test("lets an older release work on beside a newer one that only added to the ta
     }),
   ));
 
+test("makes the tables of an older release where only its migrations are named, and those of this one later", () =>
+  withNewerRelease("alter table orders add column extra text;", (folder) =>
+    withDatabase(async ({ pool }) => {
+      const columns = async () =>
+        (await pool.query("select from information_schema.columns where column_name = 'extra'")).rowCount;
+      await migrateLedger(pool, folder, new Set(["0001_initial.sql"]));
+      expect(await columns()).toBe(0);
+      await migrateLedger(pool, folder);
+      expect(await columns()).toBe(1);
+    }),
+  ));
+
 test("doesn't change tables under daemons of an older release that could not go on, and names them", () =>
   withNewerRelease("alter table orders rename column sources to origins;", (folder) =>
     withDatabase(async ({ pool }) => {

@@ -1,4 +1,6 @@
+import { hostname } from "node:os";
 import type { Command } from "commander";
+import { endingCertificates } from "../../app/limits.ts";
 import type { Config } from "../../config/config.ts";
 import { isConfigFailure } from "../../config/problems.ts";
 import { findUnreached } from "../../mapping/inbound/unreached.ts";
@@ -10,6 +12,7 @@ import { listWordless } from "../../mapping/profile/wordless.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig } from "../open.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
+import { checkAgainst } from "./check/against.ts";
 import { checkConnectors, checkConsole, checkDataFolder, checkProfiles } from "./check/local.ts";
 import { checkDatabaseAndQueue } from "./check/remote.ts";
 import { type Finding, type Findings, failed, ok, Report, warning } from "./check/report.ts";
@@ -19,35 +22,46 @@ import { checkService } from "./check/service.ts";
 export function define(command: Command, cli: Cli): void {
   command
     .option("--offline", "only what needs neither network nor database")
-    .addHelpText("after", "\nExample:\n  cryobridge check --offline")
+    .option(
+      "--against <old>",
+      "rehearse an upgrade on a copy: the data folder of a stopped daemon, or a backup; neither is changed",
+    )
+    .addHelpText(
+      "after",
+      "\nExample:\n  cryobridge check --offline\n  cryobridge check --against /backup/before-0.2.0.gz",
+    )
     .action(toAction(cli, checkAll));
 }
 
 /** What fails is shown with its hint; the exit status is that of what has to be fixed first. */
 export async function checkAll(
   session: Session,
-  { offline: isOffline }: { readonly offline?: boolean },
+  { offline: isOffline = false, against }: { readonly offline?: boolean; readonly against?: string },
 ): Promise<ExitStatus | undefined> {
   const report = new Report(session);
-  for await (const finding of checks(session, isOffline === true)) report.add(finding);
+  for await (const finding of checks(session, isOffline, against)) report.add(finding);
   return report.end();
 }
 
-async function* checks(session: Session, isOffline: boolean): Findings {
+async function* checks(session: Session, isOffline: boolean, against: string | undefined): Findings {
   const config = yield* checkConfiguration(session);
   if (!config) return;
   const profiles = yield* checkProfiles(config);
   yield* checkFacilityNames(config);
   const running = yield* checkDataFolder(config, session);
-  if (profiles)
+  if (profiles) {
     yield* checkConnectors(config, profiles, session, { isRunning: running.has("intake"), isOffline });
-  if (profiles) yield* checkUnsent(config, profiles);
-  if (profiles) yield* checkUnansweredControl(config, profiles);
-  if (profiles) yield* checkContainerPlaces(profiles);
-  if (profiles) yield* checkWords(config);
+    yield* checkUnsent(config, profiles);
+    yield* checkUnansweredControl(config, profiles);
+    yield* checkContainerPlaces(profiles);
+    yield* checkWords(config);
+  }
   yield* checkConsole(config, running.has("console"));
+  yield* checkCertificates(config, session);
+  // The ledger of the configuration may be the one to be upgraded: to open it would be to upgrade it.
+  if (against !== undefined && profiles) yield* checkAgainst(config, profiles, against, session);
   if (isOffline) return;
-  yield* checkDatabaseAndQueue(config, session);
+  if (against === undefined) yield* checkDatabaseAndQueue(config, session);
   yield* checkService(config, session);
 }
 
@@ -63,6 +77,12 @@ async function* checkConfiguration(session: Session): Findings<Config<ProfileDef
       yield failed("configuration", `${place}: ${message}`, error.hint, EXIT.configuration);
     return undefined;
   }
+}
+
+/** Warns of certificates of the configuration that end within `certificateExpiring`, or have ended. */
+async function* checkCertificates(config: Config<ProfileDefinition>, { clock }: Session): Findings {
+  for (const { text } of await endingCertificates(config, hostname(), new Date(clock.now())))
+    yield warning("certificate", text, "Put a new certificate in its place.");
 }
 
 const HINT =

@@ -12,8 +12,7 @@ export async function* checkDatabaseAndQueue(config: OpenSite["config"], session
   const found: Finding[] = [];
   const work = async (site: OpenSite) => {
     found.push(...(await checkDatabase(site)), ...(await checkQueue(site, session)));
-    for (const left of await readOrphaned(site.pool, site.config))
-      found.push(warning(`connector ${left.connector}`, describeOrphaned(left), hintForOrphaned(left)));
+    found.push(...(await checkOrphaned(site)));
   };
   try {
     // A check doesn't make a database under the account of whoever typed it: the first start does, under its own.
@@ -37,6 +36,13 @@ export function unsafeSettings(valueByName: ReadonlyMap<string, string>): string
   return DURABILITY_SETTINGS.filter((name) => ["off", "local"].includes(valueByName.get(name) ?? ""));
 }
 
+/** Warns of connectors that the ledger has something of and the configuration lacks. */
+export async function checkOrphaned({ pool, config }: OpenSite): Promise<Finding[]> {
+  return (await readOrphaned(pool, config)).map((left) =>
+    warning(`connector ${left.connector}`, describeOrphaned(left), hintForOrphaned(left)),
+  );
+}
+
 async function checkDatabase({ pool, isEmbedded }: OpenSite): Promise<Finding[]> {
   const show = async (name: string) =>
     (await run<{ value: string }>(pool, "select current_setting($1) as value", [name]))[0]?.value ?? "";
@@ -53,7 +59,8 @@ async function checkDatabase({ pool, isEmbedded }: OpenSite): Promise<Finding[]>
   ];
 }
 
-async function checkQueue(site: OpenSite, session: Session): Promise<Finding[]> {
+/** Asks the queue for its jobs. */
+export async function checkQueue(site: OpenSite, session: Session): Promise<Finding[]> {
   try {
     const { counts, risks } = await withQueues(session, site, async (queues) => ({
       counts: await queues.counts(),
