@@ -2,6 +2,7 @@ import { Failure } from "../core/failures.ts";
 import { formatId, parseId } from "../ledger/ids.ts";
 import { clean } from "../operator/text.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
+import { withProgress } from "./output/progress.ts";
 import type { Session } from "./session.ts";
 
 /**
@@ -57,24 +58,43 @@ export async function actOnEach<Row>(
     if (!(await confirm(session, clean(`${verb} ${rows.length} ${noun}s (${names})?`), yes)))
       return undefined;
   }
-  const done: Done[] = [];
-  for (const row of rows) {
-    const [isDone, words] = await change(row);
-    done.push({ id: idOf(row), isDone, text: `${nameOf(row)} ${words}` });
-  }
-  return done;
+  return withProgress(session, { what: "done", nouns: "records" }, async (report) => {
+    const done: Done[] = [];
+    for (const row of rows) {
+      const [isDone, words] = await change(row);
+      done.push({ id: idOf(row), isDone, text: `${nameOf(row)} ${words}` });
+      report(done.length, rows.length);
+    }
+    return done;
+  });
 }
 
-const NOUNS = { m: "message", d: "delivery", k: "task", a: "alert" } as const;
+const NOUNS = {
+  ...{ o: "order", m: "message", f: "file", d: "delivery", k: "task", a: "alert", s: "silence" },
+} as const;
 type Kind = keyof typeof NOUNS;
+
+/** Where the ids of a kind are listed. */
+const LISTS: Readonly<Record<Kind, string>> = {
+  ...{ o: "orders list", m: "messages list", f: "files list", d: "results list", k: "tasks list" },
+  ...{ a: "alerts list", s: "alerts silences" },
+};
+
+/** That the ledger has no record of this name. @param more what follows from that */
+export function notFound(kind: Kind, word: string, more = ""): Failure {
+  const hint = `\`cryobridge ${LISTS[kind]}\` shows what there is.`;
+  return new Failure("CLI_NOT_FOUND", { message: `no ${NOUNS[kind]} ${word}${more}`, hint });
+}
 
 /** The number of an id of the command line, such as `m12`. @throws Failure CLI_USAGE for what is no id of that kind */
 export function requireId(kind: Kind, word: string): number {
   const id = parseId(kind, word);
   if (id !== undefined) return id;
+  const noun = NOUNS[kind];
+  const article = /^[aeiou]/.test(noun) ? "an" : "a";
   throw new Failure(
     "CLI_USAGE",
-    `${word}: expected the id of a ${NOUNS[kind]}, such as ${formatId(kind, 12)}`,
+    `${word}: expected the id of ${article} ${noun}, such as ${formatId(kind, 12)}`,
   );
 }
 
@@ -86,7 +106,7 @@ export async function getNamed<Row>(
 ): Promise<Row> {
   const found = await find(requireId(kind, word));
   if (found !== undefined) return found;
-  throw new Failure("CLI_NOT_FOUND", `no ${NOUNS[kind]} ${word}`);
+  throw notFound(kind, word);
 }
 
 /** All records that words name, each once, before anything is done to the first. @throws Failure CLI_NOT_FOUND, CLI_USAGE */

@@ -1,6 +1,7 @@
-import { InvalidArgumentError } from "commander";
-import { parseDuration } from "../core/duration.ts";
+import { InvalidArgumentError, Option } from "commander";
+import { formatDuration, parseDuration } from "../core/duration.ts";
 import { ORDER_STATES, type OrderState } from "../core/order-state.ts";
+import { formatId, type IdKind, parseId } from "../ledger/ids.ts";
 
 /** Parses a whole number of at least `least`, for commander. */
 export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
@@ -26,6 +27,16 @@ export function duration(text: string): number {
   throw new InvalidArgumentError("Expected a duration such as 90s or 2m.");
 }
 
+/** Parses a duration of at least `leastMs` and at most `mostMs` into ms, for commander. */
+export function durationWithin(leastMs: number, mostMs: number): (text: string) => number {
+  return (text) => {
+    const ms = duration(text);
+    if (ms >= leastMs && ms <= mostMs) return ms;
+    const range = `from ${formatDuration(leastMs)} to ${formatDuration(mostMs)}`;
+    throw new InvalidArgumentError(`Expected a duration ${range}.`);
+  };
+}
+
 /** Parses an option that may stand several times, for commander. */
 export function collect(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
@@ -41,24 +52,60 @@ export function serviceId(text: string): number {
   throw new InvalidArgumentError(rule);
 }
 
+/**
+ * `--before <id>` of a list that is shown by pages: what stands in it after this record; its value is the record's number.
+ * @param flag where another word fits the list better
+ */
+export function pageOption(kind: IdKind, flag: "--before" | "--after" = "--before"): Option {
+  const example = formatId(kind, 17);
+  return new Option(
+    `${flag} <id>`,
+    `the next page: what comes after this one in the list, such as ${example}`,
+  ).argParser((text) => {
+    const id = parseId(kind, text);
+    if (id !== undefined) return id;
+    throw new InvalidArgumentError(`Expected an id such as ${example}.`);
+  });
+}
+
+/** A parser for commander that says which words are meant, for the completion of shells. */
+export interface WordParser<T> {
+  (text: string): T;
+  readonly words: readonly string[];
+  /** Whether several may stand there, with commas between them. */
+  readonly isList: boolean;
+}
+
+/** Whether what commander calls for a value says which words are meant. */
+export function isWordParser(parser: unknown): parser is WordParser<unknown> {
+  return typeof parser === "function" && "words" in parser;
+}
+
 /** Parses a list such as `parked,failed`, each of `allowed`, for commander. */
-export function wordsOf<T extends string>(allowed: readonly T[]): (text: string) => readonly T[] {
-  return (text) =>
+export function wordsOf<T extends string>(allowed: readonly T[]): WordParser<readonly T[]> {
+  const parse = (text: string) =>
     text.split(",").map((part) => {
       const found = allowed.find((word) => word === part.trim());
       if (found !== undefined) return found;
       throw new InvalidArgumentError(`"${part.trim()}" is none of ${allowed.join(", ")}.`);
     });
+  return Object.assign(parse, { words: allowed, isList: true });
 }
 
 /** Parses one word of `allowed`, for commander. */
-export function oneOf<T extends string>(allowed: readonly T[]): (text: string) => T {
-  return (text) => {
+export function oneOf<T extends string>(allowed: readonly T[]): WordParser<T> {
+  const parse = (text: string) => {
     const found = allowed.find((word) => word === text);
     if (found !== undefined) return found;
     throw new InvalidArgumentError(`Expected ${allowed.join(" or ")}.`);
   };
+  return Object.assign(parse, { words: allowed, isList: false });
+}
+
+/** Takes any text, of which these words are one kind, for commander. */
+export function textOr(words: readonly string[]): WordParser<string> {
+  return Object.assign((text: string) => text, { words, isList: false });
 }
 
 /** Parses order states. */
-export const orderStates: (text: string) => readonly OrderState[] = wordsOf(ORDER_STATES);
+export const orderStates: WordParser<readonly OrderState[]> = wordsOf(ORDER_STATES);

@@ -16,6 +16,7 @@ const DESCRIPTIONS = {
   profile: "Show what a profile reads, with where each setting comes from, and test profiles by files.",
   orders: "List, show and act on orders.",
   messages: "List and show what came in, and map it again.",
+  files: "List and show dropped files, and what became of them.",
   results: "List, show and send again what goes to the lab.",
   queue: "Show the queues of work, and act on what is in them.",
   workers:

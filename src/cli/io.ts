@@ -10,6 +10,16 @@ export interface Output {
   readonly drained?: (() => Promise<boolean>) | undefined;
 }
 
+/** A terminal's window, as it is at the moment. */
+export interface Screen {
+  readonly columns: number;
+  readonly rows: number;
+  /** Calls the listener with the keys that are pressed, unechoed and without Enter; gives a function that ends that. */
+  onKeys(listener: (keys: string) => void): () => void;
+  /** Calls the listener each time the window has another size; gives a function that ends that. */
+  onResize(listener: () => void): () => void;
+}
+
 /** The world as a command sees it: the process's own, or a test's. */
 export interface Io {
   readonly stdout: Output;
@@ -23,6 +33,8 @@ export interface Io {
   readonly isErrorTTY?: boolean | undefined;
   /** Width of that terminal, in characters. */
   readonly columns?: number | undefined;
+  /** The window of that terminal, for pictures that stay in place; absent where there is none. */
+  readonly screen?: Screen | undefined;
   /** Asks the person at the terminal; absent where nobody would answer. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** Calls the listener each time the process is asked to stop; gives a function that ends that. */

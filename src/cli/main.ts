@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline/promises";
 import { Failure } from "../core/failures.ts";
 import { EXIT } from "./exit-status.ts";
-import { flush, type Io, type Output } from "./io.ts";
+import { flush, type Io, type Output, type Screen } from "./io.ts";
 import { run } from "./run.ts";
 
 // What a package is going to drop some day is for whoever updates it; a daemon's log has one JSON document a line.
@@ -35,6 +35,7 @@ function processIo(stdout: Output, stderr: Output): Io {
     isTTY: process.stdout.isTTY === true,
     isErrorTTY: process.stderr.isTTY === true,
     columns: process.stdout.columns || undefined,
+    screen: process.stdout.isTTY === true ? processScreen() : undefined,
     ask: isInteractive ? ask : undefined,
     // A terminal that is closed says so by SIGHUP: what runs in it ends. So does what reads nothing again.
     onStop: (listener) =>
@@ -59,6 +60,32 @@ function subscribe(events: readonly string[], listener: (event: unknown) => void
   for (const event of events) process.on(event, listener);
   return () => {
     for (const event of events) process.off(event, listener);
+  };
+}
+
+/** Some terminals, such as serial ones, say that they have no columns and rows. */
+function processScreen(): Screen {
+  const { stdin, stdout } = process;
+  return {
+    get columns() {
+      return stdout.columns || 80;
+    },
+    get rows() {
+      return stdout.rows || 24;
+    },
+    onKeys: (listener) => {
+      if (stdin.isTTY !== true) return () => {};
+      const onData = (bytes: Buffer) => listener(bytes.toString("utf8"));
+      stdin.setRawMode(true).on("data", onData).resume();
+      return () => {
+        stdin.off("data", onData).pause();
+        stdin.setRawMode(false);
+      };
+    },
+    onResize: (listener) => {
+      stdout.on("resize", listener);
+      return () => stdout.off("resize", listener);
+    },
   };
 }
 

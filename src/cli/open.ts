@@ -58,35 +58,39 @@ export interface OpenSite extends OpenLedger {
 }
 
 /**
- * Opens the ledger for one command: joins the server that a daemon runs, or starts it for a moment.
+ * Opens the ledger: joins the server that a daemon runs, or starts it for a moment. To be closed.
  *
  * @throws Failure CLI_LEDGER_MISSING rather than make a database in a place where no daemon ever ran, and under the
  *   account of whoever typed the command.
  */
-export async function withLedger<T>(
-  session: Session,
-  work: (site: OpenSite) => Promise<T>,
-  config: OpenSite["config"] = readConfig(session),
-): Promise<T> {
+export async function openSite(session: Session, config: OpenSite["config"]): Promise<OpenSite> {
   if (!(await hasLedger(config))) {
     throw new Failure("CLI_LEDGER_MISSING", `there is no ledger in ${config.dataDir} yet`);
   }
   const { clock, logger } = session;
   const { openLedger } = await import("../app/open-ledger.ts");
-  const ledger = await openLedger(config, { clock, logger, isDaemon: false });
+  return { ...(await openLedger(config, { clock, logger, isDaemon: false })), config };
+}
+
+/** Opens the ledger for one command. @throws Failure as {@link openSite} does */
+export async function withLedger<T>(
+  session: Session,
+  work: (site: OpenSite) => Promise<T>,
+  config: OpenSite["config"] = readConfig(session),
+): Promise<T> {
+  const site = await openSite(session, config);
   try {
-    return await work({ ...ledger, config });
+    return await work(site);
   } finally {
-    await ledger.close();
+    await site.close();
   }
 }
 
-/** Opens BullMQ's queues for one command. @throws Failure QUEUE_UNAVAILABLE or LEDGER_UNAVAILABLE */
-export async function withQueues<T>(
+/** Opens BullMQ's queues, to be closed. @throws Failure QUEUE_UNAVAILABLE or LEDGER_UNAVAILABLE */
+export async function openSiteQueues(
   session: Session,
   { config, pool, connection }: OpenSite,
-  work: (queues: JobQueues) => Promise<T>,
-): Promise<T> {
+): Promise<{ readonly queues: JobQueues; close(): Promise<void> }> {
   const { openQueueBackend } = await import("../app/open-ledger.ts");
   const { openQueues } = await import("../jobs/queues.ts");
   const { findInstanceCode } = await import("../ledger/migrate.ts");
@@ -99,11 +103,22 @@ export async function withQueues<T>(
   try {
     const connectors = config.connectors.map(({ name }) => name);
     const queues = await openQueues(backend, connectors, session.logger);
-    try {
-      return await work(queues);
-    } finally {
-      await queues.close(CLOSE_QUEUES_WITHIN_MS);
-    }
+    return { queues, close: () => queues.close(CLOSE_QUEUES_WITHIN_MS).finally(close) };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Opens BullMQ's queues for one command. @throws Failure as {@link openSiteQueues} does */
+export async function withQueues<T>(
+  session: Session,
+  site: OpenSite,
+  work: (queues: JobQueues) => Promise<T>,
+): Promise<T> {
+  const { queues, close } = await openSiteQueues(session, site);
+  try {
+    return await work(queues);
   } finally {
     await close();
   }

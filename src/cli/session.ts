@@ -44,6 +44,8 @@ export interface Session {
   result(json: unknown, lines: readonly string[]): void;
   /** Waits until what was written is on its way, so that it doesn't pile up; false when nobody reads it any more. */
   isRead(): Promise<boolean>;
+  /** The same session in another place, such as a picture of the screen. */
+  in(place: Partial<Io>): Session;
   /** A remark that is no part of the result, on standard error; left out with `--json`. */
   note(text: string): void;
 }
@@ -87,7 +89,7 @@ export function isVerbose(options: GlobalOptions, env: Io["env"]): boolean {
   return options.verbose === true || Boolean(env.DEBUG);
 }
 
-function openSession({ io, secrets }: Cli, options: GlobalOptions): Session {
+function openSession({ io, secrets }: Pick<Cli, "io" | "secrets">, options: GlobalOptions): Session {
   const isJson = options.json === true;
   const hasColours = io.isTTY && !isJson && !io.env.NO_COLOR && io.env.TERM !== "dumb";
   const line = (text = "") => io.stdout.write(`${text}\n`);
@@ -115,6 +117,7 @@ function openSession({ io, secrets }: Cli, options: GlobalOptions): Session {
     json,
     result: (value, texts) => (isJson ? json(value) : lines(texts)),
     isRead: async () => (await io.stdout.drained?.()) ?? true,
+    in: (place) => openSession({ io: { ...io, ...place }, secrets }, options),
     note: (text) => {
       if (!isJson) io.stderr.write(`${text}\n`);
     },

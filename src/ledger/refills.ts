@@ -58,6 +58,8 @@ interface RefillFilter {
   readonly facilityId?: number | undefined;
   /** Changed since. */
   readonly since?: Date | undefined;
+  /** Refills after this one in the list, for the next page. */
+  readonly beforeId?: number | undefined;
   readonly limit: number;
 }
 
@@ -206,12 +208,13 @@ update refills
        missing_since = case when id = any ($2) then coalesce(missing_since, now()) else missing_since end
  where id = any ($1)`;
 
-/** Latest change first; $1 facility, $2 since, $3 limit; null for any. */
+/** Latest change first; $1 facility, $2 since, $3 limit, $4 the last refill of the page before; null for any. */
 const LIST_REFILLS = `
 select ${REFILL}
   from refills r
  where ($1::bigint is null or r.facility_id = $1)
    and ($2::timestamptz is null or r.changed_at >= $2)
+   and ($4::bigint is null or (r.changed_at, r.id) < (select b.changed_at, b.id from refills b where b.id = $4))
  order by r.changed_at desc, r.id desc
  limit $3`;
 
@@ -363,8 +366,8 @@ export async function recordChecks(
 
 /** Refills, latest change first. */
 export function listRefills(pool: pg.Pool, filter: RefillFilter): Promise<LedgerRefill[]> {
-  const { facilityId = null, since = null, limit } = filter;
-  return run<LedgerRefill>(pool, LIST_REFILLS, [facilityId, since, limit]);
+  const { facilityId = null, since = null, limit, beforeId = null } = filter;
+  return run<LedgerRefill>(pool, LIST_REFILLS, [facilityId, since, limit, beforeId]);
 }
 
 /** The last completed refill of each tank that has one; those without a tank count as one of each facility. */

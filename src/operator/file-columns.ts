@@ -1,6 +1,6 @@
 import type { Verdict } from "../core/intake.ts";
 import type { FileView } from "../ledger/messages/file-views.ts";
-import { ageColumn, type Column, type Paint } from "./column.ts";
+import { ageColumn, type Column, forPrograms, type Paint } from "./column.ts";
 import { PAINT_BY_VERDICT } from "./order-columns.ts";
 import { countsInWords, withHint } from "./text.ts";
 
@@ -42,6 +42,7 @@ export const FILE_COLUMNS: readonly Column<FileView>[] = [
   ageColumn(({ receivedAt }) => receivedAt),
   { key: "closedAt", title: "done with", only: "details" },
   { key: "verdicts", title: "messages", isFlexible: true, show: messagesOf },
+  ...forPrograms<FileView>("isCut", "ordersDone", "ordersOpen", "resultsSent", "resultsOpen"),
   {
     title: "orders",
     show: ({ ordersDone, ordersOpen }) => countsInWords({ done: ordersDone, open: ordersOpen }, ""),

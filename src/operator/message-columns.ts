@@ -4,7 +4,7 @@ import { ageColumn, type Column } from "./column.ts";
 import { PAINT_BY_VERDICT } from "./order-columns.ts";
 import { clean, withHint } from "./text.ts";
 
-/** A message may have thousands; people are shown so many ids. */
+/** A message may have thousands; people are shown this many ids. */
 const ORDERS = 20;
 
 /** The values of a message that lists show too. */
@@ -52,8 +52,8 @@ export const MESSAGE_COLUMNS: readonly Column<MessageView>[] = [
         ...orderIds.slice(0, ORDERS),
         orderIds.length > ORDERS && `and ${orderIds.length - ORDERS} more`,
       ].filter(Boolean),
-    link: ({ orderIds: [first, ...others] }) =>
-      first === undefined || others.length > 0 ? undefined : `/orders/${first}`,
+    link: ({ messageId, orderIds: [first, ...others] }) =>
+      first && (others.length > 0 ? `/messages/${messageId}` : `/orders/${first}`),
   },
   {
     key: "problems",
@@ -64,6 +64,14 @@ export const MESSAGE_COLUMNS: readonly Column<MessageView>[] = [
     show: firstProblem,
   },
 ];
+
+/** What every message of a file has alike. */
+const OF_THE_FILE = ["connector", "fileName"];
+
+/** The values of a message in the list of its file. */
+export const FILE_MESSAGE_COLUMNS = MESSAGE_COLUMNS.filter(
+  ({ key }) => key === undefined || !OF_THE_FILE.includes(key),
+);
 
 function firstProblem({ problems: [first, ...others] }: MessageView): string {
   if (!first) return "";

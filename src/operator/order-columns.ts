@@ -135,6 +135,14 @@ export const ORDER_COLUMNS: readonly Column<LedgerOrder>[] = [
   { ...ORDER_REASON, only: "list" },
 ];
 
+/** How the state of a result is coloured. */
+export const PAINT_BY_DELIVERY_STATE: Readonly<Record<DeliveryView["state"], Paint>> = {
+  pending: "yellow",
+  delivered: "green",
+  parked: "red",
+  dropped: "dim",
+};
+
 /** The values of a result for the lab, in lists and in its details. */
 export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
   {
@@ -145,7 +153,7 @@ export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
   },
   { key: "connector", title: "connector" },
   { key: "fileName", title: "file", isFlexible: true },
-  { key: "state", title: "state", only: "list" },
+  { key: "state", title: "state", only: "list", paint: ({ state }) => PAINT_BY_DELIVERY_STATE[state] },
   { key: "createdAt", title: "made", only: "details" },
   { key: "deliveredAt", title: "delivered", only: "details" },
   { key: "attempts", title: "attempts", isRight: true },

@@ -1,12 +1,18 @@
 import type pg from "pg";
-import type { JobData, JobView, QueueName } from "../jobs/queues.ts";
+import { type JobData, type JobQueues, type JobView, QUEUE_NAMES, type QueueName } from "../jobs/queues.ts";
 import { formatId } from "../ledger/ids.ts";
-import { type BatchOrder, listBatchOrders, type QueueWork } from "../ledger/operator/queues.ts";
+import {
+  type BatchOrder,
+  countQueueWork,
+  findPausedQueues,
+  listBatchOrders,
+  type QueueWork,
+} from "../ledger/operator/queues.ts";
 import type { DeliveryView } from "../ledger/operator/views.ts";
 import type { LedgerOrder } from "../ledger/orders/row.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { Column } from "./column.ts";
-import { authorityOf, DELIVERY_COLUMNS, ORDER_REASON, showNumber } from "./order-columns.ts";
+import { authorityOf, DELIVERY_COLUMNS, ORDER_REASON, PAINT_BY_STATE, showNumber } from "./order-columns.ts";
 import { counted, countsInWords } from "./text.ts";
 import { relativeTime } from "./times.ts";
 
@@ -17,6 +23,17 @@ export interface QueueView {
   readonly ledger: QueueWork;
   /** Jobs by state; null when BullMQ's server can't be asked. */
   readonly bullmq: Readonly<Record<string, number>> | null;
+}
+
+/** All queues. @param counts what BullMQ has by queue, where it was asked and answers */
+export async function readQueues(
+  pool: pg.Pool,
+  counts?: Awaited<ReturnType<JobQueues["counts"]>>,
+): Promise<QueueView[]> {
+  const [work, paused] = await Promise.all([countQueueWork(pool), findPausedQueues(pool)]);
+  return QUEUE_NAMES.map((queue) => ({
+    ...{ queue, isPaused: paused.has(queue), ledger: work[queue], bullmq: counts?.[queue] ?? null },
+  }));
 }
 
 /** A queue. */
@@ -51,7 +68,7 @@ export const WAITING_COLUMNS: readonly Column<LedgerOrder>[] = [
   },
   { key: "placerOrderNumber", title: "order number", isFlexible: true, show: showNumber },
   { key: "placerAuthority", value: authorityOf },
-  { key: "state", title: "state" },
+  { key: "state", title: "state", paint: ({ state }) => PAINT_BY_STATE[state] },
   { key: "attempts", title: "attempts", isRight: true },
   {
     key: "nextAt",

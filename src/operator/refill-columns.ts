@@ -33,7 +33,7 @@ export const REFILL_COLUMNS: readonly Column<LedgerRefill>[] = [
     show: ({ refill }) => serviceTime(refill.completedAt ?? ""),
   },
   { key: "error", value: ({ refill }) => refill.error },
-  ...forPrograms<LedgerRefill>("firstSeenAt", "missingSince", "flagged"),
+  ...forPrograms<LedgerRefill>("ledgerId", "firstSeenAt", "missingSince", "flagged"),
   { title: "remark", isFlexible: true, show: remarkOf },
 ];
 

@@ -1,30 +1,21 @@
-import type pg from "pg";
 import { describe, expect, it } from "vitest";
+import { addAlert } from "../alerts/add-alert.ts";
 import { withReceiver } from "../alerts/receivers.ts";
 import { withLab } from "./with-lab.ts";
 
 const KEY = "invented-key-of-the-hook";
 
-/** An alert that started a minute ago and was announced to `hook`. */
-async function addAlert(pool: pg.Pool, kind: string, about: string): Promise<void> {
-  await pool.query(
-    `with a as (insert into alerts (kind, about, text, since, started_at, announced_at)
-                values ($1, $2, $1 || ' of ' || $2, now() - interval '1 minute', now(), now()) returning id)
-     insert into alert_messages (alert_id, place, event, attempts, failure)
-     select id, 'hook', 'started', 2, 'status 500' from a`,
-    [kind, about],
-  );
-}
-
 const alertsIn = (stdout: string) => (JSON.parse(stdout) as { alerts: Record<string, unknown>[] }).alerts;
 
 describe("cryobridge alerts", () => {
-  it("lists what holds and what was sent where, and says when nobody is told", () =>
+  it("lists what holds and what was sent where, and says when alerts are sent to nobody", () =>
     withLab(async ({ cli, pool }) => {
-      expect((await cli(["alerts"])).stderr).toContain("Nobody is told");
+      expect((await cli(["alerts"])).stderr).toContain("Alerts are sent to nobody");
       await addAlert(pool, "tankOverdue", "NORTH T1");
       const { stdout } = await cli(["alerts", "list"]);
-      expect(stdout).toMatch(/^a1 +open +tankOverdue .*tankOverdue of NORTH T1.*hook waits \(status 500\)$/m);
+      expect(stdout).toMatch(
+        /^a1 +needs a person +open +tankOverdue .*tankOverdue of NORTH T1.*hook waits \(status 500\)$/m,
+      );
       expect(alertsIn((await cli(["alerts", "--json"])).stdout)).toMatchObject([
         { id: "a1", kind: "tankOverdue", about: "NORTH T1", messages: [{ place: "hook", attempts: 2 }] },
       ]);
@@ -51,7 +42,7 @@ describe("cryobridge alerts", () => {
       await addAlert(pool, "ordersParked", "SUBJECT_INCOMPLETE");
       for (const word of ["a1", "noTraffic"]) {
         const { stdout } = await cli(["alerts", "silence", word, "--for", "4h", "--reason", "known"]);
-        expect(stdout).toContain("nothing is announced until");
+        expect(stdout).toContain("✓ Nothing is announced of ");
       }
       const silenced = alertsIn((await cli(["alerts", "--json"])).stdout).filter(
         (each) => each.silencedUntil,
@@ -60,6 +51,53 @@ describe("cryobridge alerts", () => {
       expect((await cli(["alerts", "silence", "a9", "--for", "4h", "--reason", "x"])).stderr).toContain(
         "no alert a9",
       );
+    }));
+
+  it("silences for a minute at least and 90 days at most, and says what can be silenced", () =>
+    withLab(async ({ cli, pool }) => {
+      for (const span of ["59s", "91d"]) {
+        const { status, stderr } = await cli([
+          "alerts",
+          "silence",
+          "noTraffic",
+          "--for",
+          span,
+          "--reason",
+          "x",
+        ]);
+        expect([status, stderr]).toEqual([2, expect.stringContaining("from 1m to 90d")]);
+      }
+      const { stderr } = await cli(["alerts", "silence", "traffic", "--for", "1m", "--reason", "x"]);
+      expect(stderr).toContain("traffic: expected the id of an alert, such as a12, or one of ");
+      expect(stderr).toContain("noTraffic");
+      expect((await pool.query("select from alert_silences")).rowCount).toBe(0);
+      for (const span of ["1m", "90d"])
+        expect((await cli(["alerts", "silence", "noTraffic", "--for", span, "--reason", "x"])).status).toBe(
+          0,
+        );
+    }));
+
+  it("lists silences and ends one, after which nothing is silenced", () =>
+    withLab(async ({ cli, pool }) => {
+      await addAlert(pool, "noTraffic", "lims");
+      await cli(["alerts", "silence", "a1", "--for", "4h", "--reason", "known"]);
+      await cli(["alerts", "silence", "noTraffic", "--for", "2d", "--reason", "holiday"]);
+      const { stdout } = await cli(["alerts", "silences"]);
+      expect(stdout).toMatch(/^s1 +noTraffic lims .* known$/m);
+      expect(stdout).toMatch(/^s2 +all noTraffic .* holiday$/m);
+      expect(await cli(["alerts", "unsilence", "s1", "s2"])).toMatchObject({ status: 0 });
+      expect(await cli(["alerts", "unsilence", "s2"])).toMatchObject({
+        status: 1,
+        stdout: "✗ s2 had ended before\n",
+      });
+      expect((await cli(["alerts", "silences"])).stdout).toBe("Nothing is silenced.\n");
+      const [alert] = alertsIn((await cli(["alerts", "--json"])).stdout);
+      expect(alert).toMatchObject({ id: "a1", silencedUntil: null });
+      const { rows } = await pool.query("select action, target from audit order by id");
+      expect(rows.slice(2)).toEqual([
+        { action: "alert-unsilence", target: "s1" },
+        { action: "alert-unsilence", target: "s2" },
+      ]);
     }));
 
   it("tries each place, and says what came of it", () =>

@@ -24,7 +24,9 @@ describe("orders list", () => {
       expect(rest).toEqual([]);
       expect(stderr).toContain("There are more than these 2");
       const one = await cli(["orders", "list", "--limit", "1"]);
-      expect(one.stderr).toContain("There are more than this one: --limit shows more.");
+      expect(one.stderr).toContain(
+        "There are more than this one: --limit shows more, --before o3 the next ones.",
+      );
       for (const secret of SECRETS) expect(stdout).not.toContain(secret);
     });
   });

@@ -91,6 +91,7 @@ describe("queue list", () => {
         ledger: { waiting: 0, backingOff: 1, inHand: 0, parked: 0 },
         bullmq: expect.objectContaining({ waiting: 0 }),
       });
+      for (const state of Object.keys(document.queues[0].bullmq)) expect(state).toMatch(/^[a-z]+$/i);
       expect(document.waitingOrders).toMatchObject([{ orderId: "o1", attempts: 3 }]);
     });
   });

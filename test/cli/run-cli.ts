@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import type { Screen } from "../../src/cli/io.ts";
 import { run } from "../../src/cli/run.ts";
 import type { Clock } from "../../src/core/clock.ts";
 
@@ -13,6 +14,8 @@ export interface CliWorld {
   readonly isTTY?: boolean;
   readonly isErrorTTY?: boolean;
   readonly columns?: number;
+  /** The terminal's window, where it has one. */
+  readonly screen?: Screen;
   /** What comes by standard input, in these pieces. */
   readonly stdin?: readonly Buffer[];
   /** What the person at the terminal answers; nobody is there without it. */
@@ -49,6 +52,7 @@ export async function runCli(argv: readonly string[], world: CliWorld = {}): Pro
     isTTY: world.isTTY ?? false,
     isErrorTTY: world.isErrorTTY,
     columns: world.columns,
+    screen: world.screen,
     ask: answer === undefined ? undefined : async () => answer,
     onStop: world.onStop,
     clock: world.clock,

@@ -55,6 +55,7 @@ function sessionOf(own: Partial<Session> = {}) {
     result: () => undefined,
     isRead: async () => true,
     note: (text) => notes.push(text),
+    in: () => session,
     ...own,
   };
   return { session, printed: () => printed.join(""), notes };

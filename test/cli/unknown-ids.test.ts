@@ -17,6 +17,7 @@ const IN_LEDGER: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "messages show": [["m99"]],
   "messages replay": [["m99"]],
   "messages discard": [["m99", "--reason", "why"]],
+  "files show": [["f99"]],
   "queue show": [["o99"], ["d99"], ["submit-b99"]],
   "queue retry": [["d99"]],
   "queue remove": [["d99"]],
@@ -24,6 +25,7 @@ const IN_LEDGER: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "results resend": [["d99"]],
   "tasks done": [["k99"]],
   "alerts acknowledge": [["a99", "--reason", "why"]],
+  "alerts unsilence": [["s99"]],
 };
 const AT_SERVICE = [
   "service subject",
@@ -53,8 +55,12 @@ describe("an id that nobody knows", () => {
       const said = [];
       for (const line of lines) {
         const { status, stdout, stderr } = await cli(line.split(" "));
+        expect(stderr).toMatch(
+          /\n {2}`cryobridge (orders|messages|files|results|queue|tasks|alerts) \w+` shows what there is\.\n$/,
+        );
         const inJson = await cli([...line.split(" "), "--json"]);
-        const what = /^error: no (order|message|delivery|task|alert)\b/.test(stderr) && stdout === "";
+        const what =
+          /^error: no (order|message|file|delivery|task|alert|silence)\b/.test(stderr) && stdout === "";
         said.push([line, what, status, inJson.status, JSON.parse(inJson.stdout).error.code]);
       }
       expect(said).toEqual(lines.map((line) => [line, true, 5, 5, "CLI_NOT_FOUND"]));
@@ -62,12 +68,16 @@ describe("an id that nobody knows", () => {
     });
   });
 
-  test.each(["messages show 99", "queue retry m99", "tasks done o99"])("is wrong usage in %s", (line) =>
-    withLab(async ({ cli }) => {
-      const { status, stderr } = await cli(line.split(" "));
-      expect(status).toBe(2);
-      expect(stderr).toMatch(/99: expected the id of a (message|delivery|task), such as [mdk]12/);
-    }),
+  test.each(["messages show 99", "queue retry m99", "tasks done o99", "alerts acknowledge --reason why d99"])(
+    "is wrong usage in %s",
+    (line) =>
+      withLab(async ({ cli }) => {
+        const { status, stderr } = await cli(line.split(" "));
+        expect(status).toBe(2);
+        expect(stderr).toMatch(
+          /99: expected the id of (a message|a delivery|a task|an alert), such as [mdka]12/,
+        );
+      }),
   );
 
   test.each(AT_SERVICE)("ends %s with status 5", (line) =>

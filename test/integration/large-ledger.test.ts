@@ -6,7 +6,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { listMessages } from "../../src/ledger/messages/views.ts";
 import { findLastMessages, readActivity } from "../../src/ledger/operator/activity.ts";
 import { countQueueWork } from "../../src/ledger/operator/queues.ts";
-import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
+import { listOpenTasks, listOrderTasks } from "../../src/ledger/operator/tasks.ts";
 import {
   listDeliveries,
   listOpenDeliveries,
@@ -33,12 +33,24 @@ test("what an operator looks at reads no more of a ledger with many ended orders
   expect(growing).toEqual([]);
 }, 120_000);
 
+/** A large file, results of a connector that has had none lately, results that wait while a lab is away, and tasks that were done. */
+const MORE = [
+  "update messages set file_id = 1, ordinal = id where id <= (select max(id) / 2 from messages)",
+  "update deliveries set connector = 'former' where id <= (select max(id) / 2 from deliveries)",
+  `insert into deliveries (connector, file_name, bytes, state)
+   select 'hl7', 'open-' || n, 'x', case when n % 3 = 0 then 'parked' else 'pending' end from generate_series(1, ${OPEN}) n`,
+  `insert into tasks (order_id, kind, text, closed_at, closed_by)
+   select id, 'cancel', 'x', now(), 'kim' from orders where state = 'completed'`,
+  "vacuum (analyze)",
+];
+
 /** How much each statement reads of a ledger with so many ended orders. */
 function countBlocks(ended: number): Promise<Map<string, number>> {
   return withLedger(async (ledger) => {
     const superuser = new pg.Client({ ...ledger.connection, user: "postgres" });
     await superuser.connect();
     await fillLedger(superuser, { ended, open: OPEN });
+    for (const statement of MORE) await superuser.query(statement);
     await superuser.end();
     const statements = await gatherStatements(ledger);
     const blocks = new Map<string, number>();
@@ -74,14 +86,20 @@ async function gatherStatements({ pool }: TestLedger): Promise<Statement[]> {
     "queue: orders": () => listWaitingOrders(pool, limit),
     "queue: results": () => listOpenDeliveries(pool, limit),
     tasks: () => listOpenTasks(pool, limit),
+    "tasks of an order": () => listOrderTasks(pool, 7),
     orders: () => listOrders(pool, { limit }),
     "parked orders": () => listOrders(pool, { limit, states: ["parked"] }),
+    "orders with a rare failure, whatever became of them": () =>
+      listOrders(pool, { limit, failureCode: "SUBJECT_UNKNOWN" }),
+    "orders parked with a failure": () =>
+      listOrders(pool, { limit, states: ["parked"], failureCode: "SUBMIT_UNCERTAIN" }),
     "failed orders": () => listOrders(pool, { limit, states: ["failed", "rejected"] }),
     "orders of a subject": () => listOrders(pool, { limit, subjectCode: "FILL-7" }),
     "orders by a word": async () => {
       const ids = await searchOrders(pool, "FILL-7", { connectors: ["hl7"], limit });
       return listOrders(pool, { limit, ids });
     },
+    "orders of a large file": () => searchOrders(pool, "file-1.hl7", { connectors: ["hl7"], limit }),
     activity: () =>
       readActivity(pool, { from: new Date(Date.now() - 86_400_000), slots: 24, slotMs: 3_600_000 }),
     "last messages": () => findLastMessages(pool, ["hl7", "csv"]),
@@ -90,11 +108,13 @@ async function gatherStatements({ pool }: TestLedger): Promise<Statement[]> {
     messages: () => listMessages(pool, { limit }),
     "refused messages": () => listMessages(pool, { limit, verdict: "refused" }),
     "messages of another connector": () => listMessages(pool, { limit, connector: "csv" }),
+    "messages of files": () => listMessages(pool, { limit, word: "file-" }),
     "messages since": () => listMessages(pool, { limit, since }),
     results: () => listDeliveries(pool, { limit }),
     "parked results": () => listDeliveries(pool, { limit, state: "parked" }),
     "dropped results": () => listDeliveries(pool, { limit, state: "dropped" }),
     "results of another connector": () => listDeliveries(pool, { limit, connector: "csv" }),
+    "results of a former connector": () => listDeliveries(pool, { limit, connector: "former" }),
     "results since": () => listDeliveries(pool, { limit, since }),
     "results of an order": () => listDeliveries(pool, { limit, orderId: 7 }),
   };

@@ -1,43 +1,57 @@
-import type { Command } from "commander";
-import { sendTest } from "../../alerts/send.ts";
-import { alertPlaces, senderOf } from "../../app/alert-places.ts";
+import { type Command, Option } from "commander";
+import { testPlaces } from "../../app/alert-places.ts";
 import { ALERT_KIND_NAMES, type AlertKind } from "../../core/alert.ts";
 import { Failure } from "../../core/failures.ts";
 import { createLogger } from "../../core/logger.ts";
 import { VERSION } from "../../core/version.ts";
-import { acknowledgeAlert, findAlert, listRecentAlerts } from "../../ledger/alerts/alerts.ts";
-import { listAlertDeliveries } from "../../ledger/alerts/messages.ts";
-import { silenceAlerts } from "../../ledger/alerts/silences.ts";
-import { formatId } from "../../ledger/ids.ts";
-import { ALERT_COLUMNS, type AlertRow } from "../../operator/alert-columns.ts";
+import { type Alert, acknowledgeAlert, findAlert, listRecentAlerts } from "../../ledger/alerts/alerts.ts";
+import {
+  endSilence,
+  findSilence,
+  listSilences,
+  type Silenced,
+  silenceAlerts,
+} from "../../ledger/alerts/silences.ts";
+import { formatId, parseId } from "../../ledger/ids.ts";
+import {
+  ALERT_COLUMNS,
+  describeAcknowledged,
+  describeSilenced,
+  describeUnsilenced,
+  SILENCE_COLUMNS,
+  withMessages,
+} from "../../operator/alert-columns.ts";
 import { clean } from "../../operator/text.ts";
-import { localTime } from "../../operator/times.ts";
 import { actOnEach, getAllNamed, getNamed, printDone, requireReason } from "../acting.ts";
-import { duration, wholeNumber } from "../arguments.ts";
+import { duration, durationWithin, pageOption, textOr, wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
+import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
 import { type OpenSite, readConfig, withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
+
+const KINDS = ALERT_KIND_NAMES.join(", ");
 
 /** `cryobridge alerts …`. */
 export function define(alerts: Command, cli: Cli): void {
   alerts
     .command("list", { isDefault: true })
     .description("List alerts that hold, and those that were over lately.")
-    .option(
-      "--since <duration>",
-      "of those that are over, the ones that ended within this time",
-      duration,
-      604_800_000,
+    .addOption(
+      new Option("--since <duration>", "of those that are over, the ones that ended within this time")
+        .argParser(duration)
+        .default(604_800_000, "7d"),
     )
     .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
+    .addOption(pageOption("a"))
+    .addOption(watchOption())
     .addHelpText("after", "\nExample:\n  cryobridge alerts list --since 30d")
-    .action(toAction(cli, listAlerts));
+    .action(toAction(cli, watched(listAlerts)));
   alerts
     .command("acknowledge")
     .description("Write down that you see to alerts; your name and reason are kept with them.")
     .argument("<id...>", "a…")
-    .option("--reason <text>", "what you do about it")
+    .requiredOption("--reason <text>", "what you do about it")
     .addHelpText("after", '\nExample:\n  cryobridge alerts acknowledge a12 --reason "called the facility"')
     .action(toAction(cli, acknowledge));
   alerts
@@ -45,11 +59,28 @@ export function define(alerts: Command, cli: Cli): void {
     .description(
       "Announce nothing of an alert, or of all of a kind, for a while. What still holds then is announced.",
     )
-    .argument("<id-or-kind>", `a…, or one of ${ALERT_KIND_NAMES.join(", ")}`)
-    .requiredOption("--for <duration>", "for how long", duration)
-    .option("--reason <text>", "why")
+    .argument("<id-or-kind>", `a…, or one of ${KINDS}`, textOr(ALERT_KIND_NAMES))
+    .requiredOption(
+      "--for <duration>",
+      "for how long: from 1m to 90d",
+      durationWithin(60_000, 90 * 86_400_000),
+    )
+    .requiredOption("--reason <text>", "why")
     .addHelpText("after", '\nExample:\n  cryobridge alerts silence noTraffic --for 4h --reason "holiday"')
     .action(toAction(cli, silence));
+  alerts
+    .command("silences")
+    .description("List what is silenced right now.")
+    .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
+    .addHelpText("after", "\nExample:\n  cryobridge alerts silences")
+    .action(toAction(cli, list));
+  alerts
+    .command("unsilence")
+    .description("End silences: what they kept back is announced if it still holds.")
+    .argument("<id...>", "s…")
+    .option("--reason <text>", "why")
+    .addHelpText("after", "\nExample:\n  cryobridge alerts unsilence s3")
+    .action(toAction(cli, unsilence));
   alerts
     .command("test")
     .description("Send each place of alerts.to a test message, and say what came of it. Needs no daemon.")
@@ -62,25 +93,24 @@ const ALERTS = {
   key: "alerts",
   columns: ALERT_COLUMNS,
   nothing: "No alert holds, and none was over lately.",
+  nextPage: ({ id }: Alert) => `--before ${formatId("a", id)}`,
 };
 
-interface ListOptions {
+interface ListOptions extends Watching {
   readonly since: number;
   readonly limit: number;
+  readonly before?: number;
 }
 
-async function listAlerts(session: Session, { since, limit }: ListOptions): Promise<undefined> {
-  const rows = await withLedger(session, async ({ pool, config }) => {
-    if (config.alerts.to.length === 0)
-      session.note("Nobody is told: the configuration has no place under alerts.to.");
-    const alerts = await listRecentAlerts(pool, since, limit + 1);
-    const sent = await listAlertDeliveries(
-      pool,
-      alerts.map(({ id }) => id),
-    );
-    const byAlert = Map.groupBy(sent, ({ alertId }) => alertId);
-    return alerts.map((alert): AlertRow => ({ ...alert, messages: byAlert.get(alert.id) ?? [] }));
-  });
+async function listAlerts(
+  session: Session,
+  site: KeptSite,
+  { since, limit, before }: ListOptions,
+): Promise<undefined> {
+  const { pool, config } = await site.open();
+  if (config.alerts.to.length === 0)
+    session.note("Alerts are sent to nobody: the configuration has no place under alerts.to.");
+  const rows = await withMessages(pool, await listRecentAlerts(pool, since, limit + 1, before));
   printList(session, ALERTS, rows, limit);
 }
 
@@ -100,7 +130,7 @@ async function acknowledge(
       idOf: ({ id }) => formatId("a", id),
       change: async ({ id }) => {
         const isDone = await acknowledgeAlert(pool, id, act);
-        return [isDone, isDone ? "is acknowledged" : "is over, or somebody sees to it already"];
+        return [isDone, describeAcknowledged(isDone)];
       },
     }),
   );
@@ -117,13 +147,39 @@ async function silence(
     const subject = await subjectOf(pool, word);
     return { what: subject, until: await silenceAlerts(pool, subject, options.for, act) };
   });
-  const name = what.about === null ? `All alerts ${what.kind}` : word;
-  session.result({ ...what, until }, [`✓ ${name}: nothing is announced until ${localTime(until)}`]);
+  session.result({ ...what, until }, [clean(`✓ ${describeSilenced(what, until)}`)]);
 }
 
-async function subjectOf(pool: OpenSite["pool"], word: string) {
+const SILENCES = { key: "silences", columns: SILENCE_COLUMNS, nothing: "Nothing is silenced." };
+
+async function list(session: Session, { limit }: { readonly limit: number }): Promise<undefined> {
+  const rows = await withLedger(session, ({ pool }) => listSilences(pool, limit + 1));
+  printList(session, SILENCES, rows, limit);
+}
+
+/** Status 1 when one of them had ended. */
+async function unsilence(
+  session: Session,
+  words: readonly string[],
+  { reason }: Reasoned,
+): Promise<ExitStatus | undefined> {
+  const done = await withLedger(session, async ({ pool }) =>
+    actOnEach(session, await getAllNamed("s", words, (id) => findSilence(pool, id)), {
+      idOf: ({ id }) => formatId("s", id),
+      change: async ({ id }) => {
+        const isDone = await endSilence(pool, id, { actor: session.actor, reason });
+        return [isDone, describeUnsilenced(isDone)];
+      },
+    }),
+  );
+  return printDone(session, done);
+}
+
+async function subjectOf(pool: OpenSite["pool"], word: string): Promise<Silenced> {
   const kind = ALERT_KIND_NAMES.find((each): each is AlertKind => each === word);
   if (kind !== undefined) return { kind, about: null };
+  if (parseId("a", word) === undefined)
+    throw new Failure("CLI_USAGE", `${word}: expected the id of an alert, such as a12, or one of ${KINDS}`);
   const alert = await getNamed("a", word, (id) => findAlert(pool, id));
   return { kind: alert.kind, about: alert.about };
 }
@@ -133,15 +189,7 @@ async function test(session: Session, { to }: { readonly to?: string }): Promise
   const config = readConfig(session);
   const { clock, io, secrets } = session;
   const logger = createLogger({ level: "info", pretty: false }, secrets);
-  const places = alertPlaces(config, { version: VERSION, clock, logger, path: io.env.PATH });
-  const wanted = places.filter(({ name }) => to === undefined || name === to);
-  if (wanted.length === 0) {
-    const names = places.map(({ name }) => name).join(", ");
-    const has =
-      names === "" ? "the configuration has no place under alerts.to" : `the configuration has ${names}`;
-    throw new Failure("CLI_USAGE", to === undefined ? `${has}: nobody is told` : `--to ${to}: ${has}`);
-  }
-  const results = await sendTest(wanted, senderOf({ version: VERSION }), clock);
+  const results = await testPlaces(config, { version: VERSION, clock, logger, path: io.env.PATH }, to);
   const lines = results.map(({ place, failure }) =>
     failure === undefined
       ? `${session.paint("green", "✓")} ${place}: sent`

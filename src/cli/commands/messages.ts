@@ -1,12 +1,18 @@
 import { type Command, Option } from "commander";
-import { findMessage, listMessages, type StoredMessage } from "../../ledger/messages/views.ts";
+import {
+  findMessage,
+  listMessages,
+  type MessageView,
+  type StoredMessage,
+} from "../../ledger/messages/views.ts";
 import { messageText } from "../../operator/kept-text.ts";
 import { MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { PAINT_BY_VERDICT } from "../../operator/order-columns.ts";
 import { cleanLines, HIDDEN, problemLines } from "../../operator/text.ts";
 import { parseSince } from "../../operator/times.ts";
 import { getNamed } from "../acting.ts";
-import { wholeNumber } from "../arguments.ts";
+import { pageOption, wholeNumber } from "../arguments.ts";
+import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
 import { recordShown, withLedger } from "../open.ts";
 import { fields, printDetails, type Section } from "../output/details.ts";
 import { printList } from "../output/list.ts";
@@ -27,8 +33,10 @@ export function define(messages: Command, cli: Cli): void {
     .option("--since <time>", "only messages that came in since: 2h, 3d, or 2026-11-21T08:00")
     .option("--find <text>", "only messages with this control id, or of files whose names begin like this")
     .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
+    .addOption(pageOption("m"))
+    .addOption(watchOption())
     .addHelpText("after", "\nExample:\n  cryobridge messages list --verdict refused --since 1d")
-    .action(toAction(cli, list));
+    .action(toAction(cli, watched(list)));
   messages
     .command("show")
     .description(
@@ -72,20 +80,31 @@ export function define(messages: Command, cli: Cli): void {
     .action(toAction(cli, discardMessages));
 }
 
-interface ListOptions {
+interface ListOptions extends Watching {
   readonly connector?: string;
   readonly verdict?: string;
   readonly since?: string;
   readonly find?: string;
   readonly limit: number;
+  readonly before?: number;
 }
 
-async function list(session: Session, { since, find, limit, ...filter }: ListOptions): Promise<undefined> {
-  const from = parseSince(since, session);
-  const messages = await withLedger(session, ({ pool }) =>
-    listMessages(pool, { ...filter, since: from, word: find, limit: limit + 1 }),
-  );
-  printList(session, { key: "messages", columns: MESSAGE_COLUMNS, nothing: "No messages." }, messages, limit);
+const MESSAGES = {
+  key: "messages",
+  columns: MESSAGE_COLUMNS,
+  nothing: "No messages.",
+  nextPage: ({ messageId }: MessageView) => `--before ${messageId}`,
+};
+
+async function list(
+  session: Session,
+  site: KeptSite,
+  { connector, verdict, since: from, find: word, limit, before: beforeId }: ListOptions,
+): Promise<undefined> {
+  const since = parseSince(from, session);
+  const { pool } = await site.open();
+  const filter = { connector, verdict, since, word, beforeId, limit: limit + 1 };
+  printList(session, MESSAGES, await listMessages(pool, filter), limit);
 }
 
 async function show(session: Session, word: string): Promise<undefined> {

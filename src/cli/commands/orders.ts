@@ -1,11 +1,13 @@
 import type { Command } from "commander";
 import type { OrderState } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
-import { listOrders } from "../../ledger/operator/views.ts";
+import { listOrders, searchOrders } from "../../ledger/operator/views.ts";
+import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
 import { parseSince } from "../../operator/times.ts";
-import { orderStates, wholeNumber } from "../arguments.ts";
-import { recordShown, withLedger } from "../open.ts";
+import { orderStates, pageOption, wholeNumber } from "../arguments.ts";
+import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
+import { recordShown } from "../open.ts";
 import { printList } from "../output/list.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { cancelOrders, changeOrders, releaseAfterRestore, resolveOrders } from "./orders-change.ts";
@@ -20,14 +22,25 @@ export function define(orders: Command, cli: Cli): void {
     .option("--connector <name>", "only orders that came through this connector")
     .option("--failure <code>", "only orders with this failure, such as SUBJECT_UNKNOWN")
     .option("--subject <code>", "only orders of this subject code")
+    .option(
+      "--find <text>",
+      "only orders with this id, order number, container label or control id, or of files whose names begin like this",
+    )
     .option("--since <time>", "only orders that came in since: 2h, 3d, or 2026-11-21T08:00")
-    .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
-    .addHelpText("after", "\nExample:\n  cryobridge orders list --state parked,failed --since 1d")
-    .action(toAction(cli, list));
+    .option("--limit <n>", "at most this many", wholeNumber(1, MOST_LISTED), 50)
+    .addOption(pageOption("o"))
+    .addOption(watchOption())
+    .addHelpText(
+      "after",
+      "\nExample:\n  cryobridge orders list --state parked,failed --since 1d\n  cryobridge orders list --find V-1001",
+    )
+    .action(toAction(cli, watched(list)));
   orders
     .command("show")
-    .description("Show all that is known of an order: by its id, such as o17, or its placer order number.")
-    .argument("<id>", "id or placer order number")
+    .description(
+      "Show all that is known of an order: by its id, such as o17, or its placer order number; else by the label of a container, a control id or the beginning of a file's name.",
+    )
+    .argument("<id>", "id, placer order number, container label, control id or file name")
     .addHelpText(
       "after",
       "\nExample:\n  cryobridge orders show o17\n  cryobridge orders show P-1001 --show-phi",
@@ -119,18 +132,30 @@ const ACTS = [
   },
 ] as const;
 
-interface ListOptions {
+interface ListOptions extends Watching {
   readonly state?: readonly OrderState[];
   readonly connector?: string;
   readonly failure?: string;
   readonly subject?: string;
+  readonly find?: string;
   readonly since?: string;
   readonly limit: number;
+  readonly before?: number;
 }
+
+const MOST_LISTED = 10_000;
+
+const ORDERS = {
+  key: "orders",
+  columns: ORDER_COLUMNS,
+  nothing: "No orders.",
+  nextPage: ({ id }: LedgerOrder) => `--before ${formatId("o", id)}`,
+};
 
 async function list(
   session: Session,
-  { state: states, connector, failure, subject, since, limit }: ListOptions,
+  site: KeptSite,
+  { state: states, connector, failure, subject, find, since, limit, before }: ListOptions,
 ): Promise<undefined> {
   const filter = {
     states,
@@ -138,13 +163,15 @@ async function list(
     failureCode: failure,
     subjectCode: subject,
     since: parseSince(since, session),
+    beforeId: before,
     limit: limit + 1,
   };
-  const found = await withLedger(session, async ({ pool }) => {
-    const orders = await listOrders(pool, filter);
-    const shown = orders.slice(0, limit).map(({ id }) => formatId("o", id));
-    await recordShown(session, pool, shown);
-    return orders;
-  });
-  printList(session, { key: "orders", columns: ORDER_COLUMNS, nothing: "No orders." }, found, limit);
+  const { pool, config } = await site.open();
+  const connectors = config.connectors.map(({ name }) => name);
+  const ids =
+    find === undefined ? undefined : await searchOrders(pool, find, { connectors, limit: MOST_LISTED + 1 });
+  const found = await listOrders(pool, { ...filter, ids });
+  const shown = found.slice(0, limit).map(({ id }) => formatId("o", id));
+  await recordShown(session, pool, shown);
+  printList(session, ORDERS, found, limit);
 }

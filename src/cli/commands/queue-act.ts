@@ -112,7 +112,8 @@ async function getOrphaned(pool: pg.Pool, config: Config, from: string): Promise
   const all = await readOrphaned(pool, config);
   const left = all.find(({ connector, results, orders }) => connector === from && results + orders > 0);
   if (left) return left;
-  throw new Failure("CLI_NOT_FOUND", `no results and no orders of a connector ${from} wait`);
+  const message = `no results and no orders of a connector ${from} wait`;
+  throw new Failure("CLI_NOT_FOUND", { message, hint: "`cryobridge queue list` shows what there is." });
 }
 
 async function assertSameKind(pool: pg.Pool, from: string, { name, type }: ConnectorConfig): Promise<void> {

@@ -4,7 +4,6 @@ import { hintForOrphaned } from "../../console/orphaned.ts";
 import { Failure } from "../../core/failures.ts";
 import { type JobQueues, type JobView, QUEUE_NAMES } from "../../jobs/queues.ts";
 import { parseId } from "../../ledger/ids.ts";
-import { countQueueWork, findPausedQueues } from "../../ledger/operator/queues.ts";
 import { findDelivery, listOpenDeliveries, listWaitingOrders } from "../../ledger/operator/views.ts";
 import { isWorkerThere } from "../../ledger/workers/roster.ts";
 import {
@@ -14,12 +13,13 @@ import {
   OPEN_DELIVERIES,
   ORPHANED_COLUMNS,
   QUEUE_COLUMNS,
-  type QueueView,
+  readQueues,
   WAITING_ORDERS,
 } from "../../operator/queue-columns.ts";
 import { getNamed } from "../acting.ts";
 import { oneOf, wholeNumber } from "../arguments.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
+import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
 import { withLedger, withQueues } from "../open.ts";
 import { printDetails, table } from "../output/details.ts";
 import { failureJson, toFailure } from "../output/failure.ts";
@@ -37,8 +37,9 @@ export function define(queue: Command, cli: Cli): void {
       "How much work stands where, which orders wait and what for, and what the lab doesn't have yet.",
     )
     .option("--limit <n>", "at most this many lines of each kind", wholeNumber(1, 10_000), 50)
+    .addOption(watchOption())
     .addHelpText("after", "\nExample:\n  cryobridge queue list --limit 10")
-    .action(toAction(cli, list));
+    .action(toAction(cli, watched(list)));
   queue
     .command("show")
     .description("Show an order (o17), a delivery (d4), or a job by its id in BullMQ.")
@@ -91,52 +92,48 @@ const MOST_ROWS = 1_000;
 /** Status 4 when BullMQ's server can't be asked, after what the ledger says was shown. */
 async function list(
   session: Session,
-  { limit }: { readonly limit: number },
+  site: KeptSite,
+  { limit }: Watching & { readonly limit: number },
 ): Promise<ExitStatus | undefined> {
-  return withLedger(session, async (site) => {
-    const { pool, config } = site;
-    const asked = await withQueues(session, site, async (queues) => ({
+  const { pool, config } = await site.open();
+  const asked = await site
+    .askQueues(async (queues) => ({
       counts: await queues.counts(),
       jobs: await listJobs(queues, limit),
-    })).catch(toFailure);
-    const failure = asked instanceof Failure ? asked : undefined;
-    const { counts, jobs } = asked instanceof Failure ? { counts: undefined, jobs: [] } : asked;
-    const isDaemonRunning = await isWorkerThere(pool);
-    const work = await countQueueWork(pool);
-    const paused = await findPausedQueues(pool);
-    const queues = QUEUE_NAMES.map((queue): QueueView => {
-      const bullmq = counts?.[queue] ?? null;
-      return { queue, isPaused: paused.has(queue), ledger: work[queue], bullmq };
-    });
-    const rows = session.isJson ? limit : Math.max(limit, MOST_ROWS);
-    const waiting = await listWaitingOrders(pool, rows);
-    const deliveries = await listOpenDeliveries(pool, rows);
-    const orphaned = await readOrphaned(pool, config);
-    const hints = orphaned.map(hintForOrphaned);
-    const warning = session.paint("yellow", "No daemon works on this ledger right now.");
-    printDetails(
-      session,
-      [],
-      [
-        { json: { isDaemonRunning }, lines: isDaemonRunning ? [] : [warning] },
-        table(["queues", "Queues"], QUEUE_COLUMNS, queues, session),
-        groupedTable({ ...WAITING_ORDERS, limit }, waiting, session),
-        groupedTable({ ...OPEN_DELIVERIES, limit }, deliveries, session),
-        table(["orphaned", "Connectors that are not configured"], ORPHANED_COLUMNS, orphaned, session),
-        { json: {}, lines: hints },
-        failure
-          ? { json: { jobs: null, error: failureJson(failure) }, lines: [] }
-          : groupedTable(
-              { ...HANDED_OVER, limit },
-              await nameJobs(jobs, { pool, facilityIdByCode: config.facilityIdByCode }),
-              session,
-            ),
-      ],
-    );
-    if (!failure) return undefined;
-    session.note(`\n${failure.message} (${failure.code})\n  ${failure.hint}`);
-    return exitStatusOf(failure.code);
-  });
+    }))
+    .catch(toFailure);
+  const failure = asked instanceof Failure ? asked : undefined;
+  const { counts, jobs } = asked instanceof Failure ? { counts: undefined, jobs: [] } : asked;
+  const isDaemonRunning = await isWorkerThere(pool);
+  const queues = await readQueues(pool, counts);
+  const rows = session.isJson ? limit : Math.max(limit, MOST_ROWS);
+  const waiting = await listWaitingOrders(pool, rows);
+  const deliveries = await listOpenDeliveries(pool, rows);
+  const orphaned = await readOrphaned(pool, config);
+  const hints = orphaned.map(hintForOrphaned);
+  const warning = session.paint("yellow", "No daemon works on this ledger right now.");
+  printDetails(
+    session,
+    [],
+    [
+      { json: { isDaemonRunning }, lines: isDaemonRunning ? [] : [warning] },
+      table(["queues", "Queues"], QUEUE_COLUMNS, queues, session),
+      groupedTable({ ...WAITING_ORDERS, limit }, waiting, session),
+      groupedTable({ ...OPEN_DELIVERIES, limit }, deliveries, session),
+      table(["orphaned", "Connectors that are not configured"], ORPHANED_COLUMNS, orphaned, session),
+      { json: {}, lines: hints },
+      failure
+        ? { json: { jobs: null, error: failureJson(failure) }, lines: [] }
+        : groupedTable(
+            { ...HANDED_OVER, limit },
+            await nameJobs(jobs, { pool, facilityIdByCode: config.facilityIdByCode }),
+            session,
+          ),
+    ],
+  );
+  if (!failure) return undefined;
+  session.note(`\n${failure.message} (${failure.code})\n  ${failure.hint}`);
+  return exitStatusOf(failure.code);
 }
 
 async function listJobs(queues: JobQueues, limit: number): Promise<JobView[]> {
@@ -154,7 +151,8 @@ async function show(session: Session, word: string): Promise<undefined> {
     const all = await withQueues(session, site, (queues) => listJobs(queues, MOST_JOBS));
     const jobs = all.filter(({ jobId }) => jobId === word);
     if (jobs.length === 0) {
-      throw new Failure("CLI_NOT_FOUND", `no order, delivery or job ${word}; finished jobs are not kept`);
+      const message = `no order, delivery or job ${word}; finished jobs are not kept`;
+      throw new Failure("CLI_NOT_FOUND", { message, hint: "`cryobridge queue list` shows what there is." });
     }
     const named = await nameJobs(jobs, { pool: site.pool, facilityIdByCode: site.config.facilityIdByCode });
     printDetails(session, [], [table(["jobs", "Jobs in BullMQ"], JOB_COLUMNS, named, session)]);

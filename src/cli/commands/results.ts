@@ -18,9 +18,18 @@ import { resultText } from "../../operator/kept-text.ts";
 import { DELIVERY_COLUMNS, DELIVERY_DETAILS } from "../../operator/order-columns.ts";
 import { cleanLines, HIDDEN, problemLines } from "../../operator/text.ts";
 import { parseSince } from "../../operator/times.ts";
-import { type ActOptions, actOnEach, getAllNamed, getNamed, printDone, requireId } from "../acting.ts";
-import { wholeNumber } from "../arguments.ts";
+import {
+  type ActOptions,
+  actOnEach,
+  getAllNamed,
+  getNamed,
+  notFound,
+  printDone,
+  requireId,
+} from "../acting.ts";
+import { pageOption, wholeNumber } from "../arguments.ts";
 import type { ExitStatus } from "../exit-status.ts";
+import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
 import { type OpenSite, recordShown, withLedger } from "../open.ts";
 import { fields, printDetails, type Section } from "../output/details.ts";
 import { printList } from "../output/list.ts";
@@ -36,8 +45,10 @@ export function define(results: Command, cli: Cli): void {
     .addOption(new Option("--state <state>", "only results in this state").choices(DELIVERY_STATES))
     .option("--since <time>", "only what was made since: 2h, 3d, or 2026-11-21T08:00")
     .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
+    .addOption(pageOption("d"))
+    .addOption(watchOption())
     .addHelpText("after", "\nExample:\n  cryobridge results list --order LIMS-2024-0117")
-    .action(toAction(cli, listResults));
+    .action(toAction(cli, watched(listResults)));
   results
     .command("show")
     .description("Show a result: its file, its state, the orders that it is about, and its text.")
@@ -55,27 +66,35 @@ export function define(results: Command, cli: Cli): void {
     .action(toAction(cli, resend));
 }
 
-interface ListOptions extends Pick<DeliveryFilter, "connector" | "state" | "limit"> {
+interface ListOptions extends Watching, Pick<DeliveryFilter, "connector" | "state" | "limit"> {
   readonly order?: string;
   readonly since?: string;
+  readonly before?: number;
 }
+
+const RESULTS = {
+  key: "results",
+  columns: DELIVERY_COLUMNS,
+  nothing: "No results.",
+  nextPage: ({ deliveryId }: DeliveryView) => `--before ${deliveryId}`,
+};
 
 async function listResults(
   session: Session,
-  { order: word, since, limit, ...filter }: ListOptions,
+  site: KeptSite,
+  { order: word, connector, state, since: from, limit, before: beforeId }: ListOptions,
 ): Promise<undefined> {
-  const from = parseSince(since, session);
-  const results = await withLedger(session, async ({ pool }) => {
-    const order = word === undefined ? undefined : await getOrder(pool, word);
-    return listDeliveries(pool, { ...filter, orderId: order?.id, since: from, limit: limit + 1 });
-  });
-  printList(session, { key: "results", columns: DELIVERY_COLUMNS, nothing: "No results." }, results, limit);
+  const filter = { connector, state, since: parseSince(from, session), beforeId, limit: limit + 1 };
+  const { pool } = await site.open();
+  const order = word === undefined ? undefined : await getOrder(pool, word);
+  const results = await listDeliveries(pool, { ...filter, orderId: order?.id });
+  printList(session, RESULTS, results, limit);
 }
 
 /** @throws Failure CLI_NOT_FOUND, CLI_USAGE where a number names several orders */
 async function getOrder(pool: pg.Pool, word: string): Promise<LedgerOrder> {
   const [order, ...others] = await findOrders(pool, word);
-  if (order === undefined) throw new Failure("CLI_NOT_FOUND", `no order ${word}`);
+  if (order === undefined) throw notFound("o", word);
   if (others.length === 0) return order;
   throw new Failure("CLI_USAGE", `--order ${word}: ${others.length + 1} orders have it; name one by its id`);
 }

@@ -1,10 +1,11 @@
 import type { Command } from "commander";
 import { formatId } from "../../ledger/ids.ts";
-import { closeTask, findTask, listOpenTasks } from "../../ledger/operator/tasks.ts";
+import { closeTask, findTask, listOpenTasks, type Task } from "../../ledger/operator/tasks.ts";
 import { TASK_COLUMNS } from "../../operator/order-columns.ts";
 import { type ActOptions, actOnEach, getAllNamed, printDone } from "../acting.ts";
-import { wholeNumber } from "../arguments.ts";
+import { pageOption, wholeNumber } from "../arguments.ts";
 import type { ExitStatus } from "../exit-status.ts";
+import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
 import { withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
@@ -15,8 +16,10 @@ export function define(tasks: Command, cli: Cli): void {
     .command("list", { isDefault: true })
     .description("List what is to be done, oldest first.")
     .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
+    .addOption(pageOption("k", "--after"))
+    .addOption(watchOption())
     .addHelpText("after", "\nExample:\n  cryobridge tasks list")
-    .action(toAction(cli, listTasks));
+    .action(toAction(cli, watched(listTasks)));
   tasks
     .command("done")
     .description("Write down that a task is done; your name is kept with it.")
@@ -33,11 +36,16 @@ const TASKS = {
   key: "tasks",
   columns: TASK_COLUMNS,
   nothing: "No task is open. What else needs a person: cryobridge status",
+  nextPage: ({ taskId }: Task) => `--after ${taskId}`,
 };
 
-async function listTasks(session: Session, { limit }: { readonly limit: number }): Promise<undefined> {
-  const tasks = await withLedger(session, ({ pool }) => listOpenTasks(pool, limit + 1));
-  printList(session, TASKS, tasks, limit);
+async function listTasks(
+  session: Session,
+  site: KeptSite,
+  { limit, after }: Watching & { readonly limit: number; readonly after?: number },
+): Promise<undefined> {
+  const { pool } = await site.open();
+  printList(session, TASKS, await listOpenTasks(pool, limit + 1, after), limit);
 }
 
 /** Status 1 when one of them was done before. */

@@ -60,8 +60,8 @@ select 'f' || f.id as "fileId", f.connector, f.file_name as "fileName", f.size_b
  order by f.id desc`;
 
 /**
- * Newest first; $3 connector, $4 status, $5 the beginning of a name as a pattern, $6 before id, $7 limit; null for any.
- * Indexes: the primary key, files_name, files_status.
+ * Newest first; $3 connector, $4 status, $5 the beginning of a name as a pattern, $6 before id, $7 limit, $8 since; null for
+ * any. Indexes: the primary key, files_name, files_status, files_received.
  */
 const LIST_FILES = viewsOf(`
 select *
@@ -70,6 +70,7 @@ select *
    and ($4::text is null or status = $4)
    and ($5::text is null or file_name like $5)
    and ($6::bigint is null or id < $6)
+   and ($8::timestamptz is null or received_at >= $8)
  order by id desc
  limit $7`);
 
@@ -84,6 +85,7 @@ export interface FileFilter {
   readonly status?: FileView["status"] | undefined;
   /** The beginning of the name. */
   readonly name?: string | undefined;
+  readonly since?: Date | undefined;
   /** Files before this one, for the next page. */
   readonly beforeId?: number | undefined;
   readonly limit: number;
@@ -92,10 +94,10 @@ export interface FileFilter {
 /** Files, newest first. */
 export function listFiles(
   pool: pg.Pool,
-  { connector, status, name, beforeId, limit }: FileFilter,
+  { connector, status, name, since, beforeId, limit }: FileFilter,
 ): Promise<FileView[]> {
   const pattern = name === undefined ? undefined : beginsWith(name);
-  const values = [COUNTED_IN_LIST, DONE, connector, status, pattern, beforeId, limit];
+  const values = [COUNTED_IN_LIST, DONE, connector, status, pattern, beforeId, limit, since];
   return list<FileView>(
     pool,
     LIST_FILES,

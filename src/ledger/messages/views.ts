@@ -48,8 +48,11 @@ const VIEW = `
               order by x.id) as "orderIds"`;
 const STORED = `${VIEW}, m.ordinal, m.raw, m.format, m.encoding, m.csv_rows as "csvRows"`;
 
-/** A word finds so many messages at most, the newest: those of a larger file are listed by the file. */
-const FOUND = 10_000;
+/**
+ * A word finds at most this many messages, those of the newest files: more are listed by the file. One more than an act on all that
+ * was found may change, so that it is refused instead of done to some.
+ */
+const FOUND = 1_001;
 
 /**
  * Newest first; $1 connector, $2 verdict, $3 since, $4 before id, $5 word, $6 the number of an id that is the word, $7 the
@@ -69,8 +72,12 @@ select ${VIEW}
                        || array(select c.id from messages c where c.message_control_id = $5 order by c.id desc limit ${FOUND})
                        || array(select n.id
                                   from (select id from files where file_name like $7 order by id desc limit ${FOUND}) x
-                                  join messages n on n.file_id = x.id
-                                 order by n.id desc
+                                 cross join lateral (select o.id, o.ordinal
+                                                       from messages o
+                                                      where o.file_id = x.id
+                                                      order by o.ordinal desc
+                                                      limit ${FOUND}) n
+                                 order by x.id desc, n.ordinal desc
                                  limit ${FOUND})))
  order by m.id desc
  limit $8`;

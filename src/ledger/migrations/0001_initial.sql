@@ -474,6 +474,11 @@ create index deliveries_pending on deliveries (connector, id) where state = 'pen
 create index deliveries_with_bytes on deliveries (created_at) where bytes is not null;
 create index deliveries_parked on deliveries (connector, id) where state = 'parked';
 create index deliveries_dropped on deliveries (id) where state = 'dropped';
+-- What the lab doesn't have, for the list. By its condition on delivered_at it serves no search for what is sent first: that would
+-- read all of it for each result.
+create index deliveries_open on deliveries (id) where delivered_at is null and state in ('pending', 'parked');
+-- For lists, newest first. It must not serve the order in which what is due is looked for: that is of deliveries_pending alone.
+create index deliveries_connector on deliveries (connector, id desc);
 create index deliveries_created on deliveries (created_at);
 create index deliveries_delivered on deliveries (delivered_at) where delivered_at is not null;
 -- What the lab doesn't have of an order, to find what is sent first. A pending list would be read by each search.
@@ -531,7 +536,8 @@ create table tasks (
 );
 -- One thing to do is asked for once.
 create unique index tasks_once on tasks (order_id, kind) where closed_at is null;
-create index tasks_open on tasks (opened_at) where closed_at is null;
+create index tasks_open on tasks (id) where closed_at is null;
+create index tasks_order on tasks (order_id) where order_id is not null;
 create unique index tasks_message on tasks (message_id) where message_id is not null;
 create unique index tasks_delivery on tasks (delivery_id) where delivery_id is not null;
 create unique index tasks_file on tasks (file_id) where file_id is not null;

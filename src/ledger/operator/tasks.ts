@@ -57,13 +57,14 @@ select 'k' || k.id as "taskId", 'o' || k.order_id as "orderId", 'm' || k.message
   left join files f on f.id = k.file_id
   left join archived_files a on a.file_id = k.file_id`;
 
-/** Oldest first; $1 limit. Index: tasks_open. */
+/** Oldest first; $1 limit, $2 after this task. Index: tasks_open. */
 const OPEN_TASKS = `${TASKS}
  where k.closed_at is null
- order by k.opened_at, k.id
+   and k.id > $2
+ order by k.id
  limit $1`;
 
-/** $1 order id. Index: tasks_once covers the open ones; an order has few. */
+/** $1 order id. Index: tasks_order. */
 const ORDER_TASKS = `${TASKS}
  where k.order_id = $1
  order by k.id`;
@@ -127,9 +128,9 @@ export async function openTasks(client: pg.PoolClient, tasks: readonly NewTask[]
   await client.query(OPEN_NEW_TASKS, [JSON.stringify(rows)]);
 }
 
-/** Tasks that nobody has done yet, oldest first. */
-export function listOpenTasks(pool: pg.Pool, limit: number): Promise<Task[]> {
-  return list<Task>(pool, OPEN_TASKS, [limit]);
+/** Tasks that nobody has done yet, oldest first. @param after the last task of the page before */
+export function listOpenTasks(pool: pg.Pool, limit: number, after = 0): Promise<Task[]> {
+  return list<Task>(pool, OPEN_TASKS, [limit, after]);
 }
 
 /** A task, done or not; undefined when there is none of that number. */

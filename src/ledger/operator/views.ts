@@ -84,11 +84,15 @@ const SEARCH_ORDERS = `
   order by o.id desc
   limit $4)
  union
-(select o.id
-   from (select f.id from files f where f.file_name like $2 order by f.id desc limit 100) f
-   join messages m on m.file_id = f.id
-   join orders o on o.message_id = m.id
-  order by o.id desc
+(select n.id
+   from (select f.id from files f where f.file_name like $2 order by f.id desc limit greatest($4, 100)) f
+  cross join lateral (select o.id, m.ordinal
+                        from messages m
+                        join orders o on o.message_id = m.id
+                       where m.file_id = f.id
+                       order by m.ordinal desc
+                       limit $4) n
+  order by f.id desc, n.ordinal desc
   limit $4)`;
 
 /** Ids of the orders that a word means: an id, an order number, a container's label, a control id or the beginning of a file's name. */
@@ -272,7 +276,7 @@ export interface DeliveryFilter {
 
 /**
  * Newest first; $1 state, $2 connector, $3 order id, $4 since, $5 limit, $6 before id; null for any. Indexes: the primary key,
- * deliveries_pending, deliveries_parked, deliveries_dropped, deliveries_created, deliveries (connector, file_name).
+ * deliveries_pending, deliveries_parked, deliveries_dropped, deliveries_created, deliveries_connector.
  */
 const LIST_DELIVERIES = `
 select ${DELIVERY}
@@ -298,11 +302,12 @@ export function listDeliveries(
   );
 }
 
-/** Deliveries that the lab does not have; $1 limit. Indexes: deliveries_pending, deliveries_parked. */
+/** Deliveries that the lab does not have; $1 limit. Index: deliveries_open. */
 const OPEN_DELIVERIES = `
 select ${DELIVERY}
   from deliveries d
- where (d.state = 'pending' or d.state = 'parked')
+ where d.delivered_at is null
+   and d.state in ('pending', 'parked')
  order by d.id
  limit $1`;
 

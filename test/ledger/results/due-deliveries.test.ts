@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
+import { listOpenDeliveries } from "../../../src/ledger/operator/views.ts";
 import { findDueConnectors, findProbe, listDueDeliveries } from "../../../src/ledger/results/deliveries.ts";
 import { withLedger } from "../../support/with-ledger.ts";
 
@@ -60,6 +61,12 @@ describe("the search for what is due", () => {
       expect(read).toBeLessThan(20);
     }));
 });
+
+test("the list of what the lab doesn't have reads no more deliveries than it shows", () =>
+  withLedger(async ({ pool }) => {
+    await backlog(pool, BACKLOG);
+    expect(await rowsRead(pool, () => listOpenDeliveries(pool, 5))).toBeLessThan(20);
+  }));
 
 test("a lab that takes none is tried by the result that was tried least, so that what fails by itself lets others through", () =>
   withLedger(async ({ pool }) => {
