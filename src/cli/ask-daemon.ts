@@ -4,6 +4,8 @@ import type { Status } from "../console/status-document.ts";
 import { bareHost } from "../core/loopback.ts";
 import { isDaemonThere } from "../ledger/embedded/lock.ts";
 
+type Whereabouts = Pick<Config, "dataDir" | "console">;
+
 /** The console answers within 5 s, whatever its ledger does. */
 const ANSWER_WITHIN_MS = 8_000;
 
@@ -13,7 +15,7 @@ const ANSWER_WITHIN_MS = 8_000;
  * there is none.
  */
 export async function askDaemon(
-  config: Config,
+  config: Whereabouts,
 ): Promise<{ readonly status: Status } | { readonly why: string | undefined }> {
   // Where the folder may not be read, the console still knows.
   if (!(await isDaemonThere(config.dataDir, "console").catch(() => true))) return { why: undefined };
@@ -38,7 +40,7 @@ export async function askDaemon(
   }
 }
 
-function addressOf({ console: { host, port } }: Config): string {
+function addressOf({ console: { host, port } }: Whereabouts): string {
   const name = bareHost(host);
   if (name === "0.0.0.0" || name === "localhost") return `http://127.0.0.1:${port}`;
   if (name === "::") return `http://[::1]:${port}`;

@@ -11,6 +11,7 @@ const DESCRIPTIONS = {
   init: "Write a first configuration and mapping profile: from a sample file of the lab, and a few questions.",
   check: "Check whether everything is right: configuration, profiles, folders, database, queue, service.",
   status: "Say in a few lines how things stand: what is wrong, since when, what it affects and what to do.",
+  top: "Show all at one look, live: what needs a person, connectors, orders by stage, the service, queues and workers.",
   preview:
     "Show what would become of a file: its orders, the calls to the service, and the answer or rejection. Sends and stores nothing.",
   profile: "Show what a profile reads, with where each setting comes from, and test profiles by files.",

@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { z } from "zod";
+import { z } from "zod";
 import { type Config, toConfig } from "./config.ts";
 import { environment, readText } from "./environment.ts";
 import type { Finding } from "./folder-rules.ts";
@@ -55,6 +55,24 @@ export function loadConfig<P>(file: string, options: LoadOptions<P>): Config<P> 
   const risks = problemsOf(source, riskFindings(source.value, source.isFromEnvironment));
   const warnings = [...source.warnings, ...profiles.warnings, ...risks];
   return toConfig(validation.value, absolute, profiles.profileByName, warnings);
+}
+
+const { dataDir, console } = fileSchema.shape;
+const whereaboutsSchema = z.object({ dataDir, console });
+
+/** What it takes to ask the daemon of a configuration whose other parts may have mistakes; undefined where these parts have some. */
+export function loadWhereabouts(
+  file: string,
+  env: LoadOptions<unknown>["env"],
+): Pick<Config, "dataDir" | "console"> | undefined {
+  const baseDirectory = path.dirname(path.resolve(file));
+  const read = readText(path.resolve(file));
+  if ("problem" in read) return undefined;
+  const source = readSource(file, read.text, environment(env, baseDirectory));
+  const validation = validate(whereaboutsSchema, source.value ?? {}, source);
+  if (!source.isReadable || !validation.isValid) return undefined;
+  const { dataDir, console } = validation.value;
+  return { dataDir: path.resolve(baseDirectory, dataDir), console };
 }
 
 function problemsOf(source: Source, findings: readonly Finding[]): ConfigProblem[] {

@@ -38,8 +38,10 @@ test("says with status 4 that no daemon works, and what the ledger holds, withou
     const { status, stdout } = await cli(["status"]);
     expect(status).toBe(4);
     expect(stdout).toContain("✗ no daemon works on this ledger: nothing is taken in or sent until one is");
-    expect(stdout).toMatch(/✗ 1 order waits for a person: 1 SUBJECT_UNKNOWN, since .* \(3h ago\)/);
-    expect(stdout).toContain("cryobridge orders list --state parked");
+    expect(stdout).toMatch(
+      /✗ 1 order waits for a person: the service does not have the subject of a retrieval \(SUBJECT_UNKNOWN\), since .* \(3h ago\)/,
+    );
+    expect(stdout).toContain("cryobridge orders list --state parked --failure SUBJECT_UNKNOWN");
     for (const value of Object.values(PATIENT)) expect(stdout).not.toContain(value);
   }));
 
@@ -75,6 +77,29 @@ test("says with status 0 that nobody is needed", () =>
       stdout: expect.stringContaining("Orders are taken.\n  Nobody is needed."),
     });
   }));
+
+test("asks the daemon how it is while its file has mistakes, and names these where none answers", () =>
+  withLab((lab) =>
+    withConsole({ settings: { users: USERS } }, async ({ url }) => {
+      await setPort(lab, `${new URL(url).port}, token: ${TOKEN}`);
+      const text = await readFile(lab.configFile, "utf8");
+      await writeFile(lab.configFile, text.replace("facilities:", "facilitys:"));
+      expect(await lab.cli(["status"])).toMatchObject({
+        status: 3,
+        stderr: expect.stringContaining("facilitys"),
+      });
+      const release = await acquireDaemonLock(join(lab.folder, "data"), undefined, "console");
+      try {
+        for (const command of [["status"], ["top", "--once"]])
+          expect(await lab.cli(command)).toMatchObject({
+            status: 0,
+            stdout: expect.stringContaining("✓ Orders are taken."),
+          });
+      } finally {
+        await release();
+      }
+    }),
+  ));
 
 test("shows the configuration's token to the console, and says when that is not the daemon's", () =>
   withConsole({ settings: { users: USERS } }, ({ url }) =>

@@ -1,0 +1,135 @@
+import { ledgerView } from "../app/console.ts";
+import { loadWhereabouts } from "../config/load.ts";
+import { listSecrets } from "../config/secret.ts";
+import { readStatus } from "../console/status.ts";
+import type { Attention, Status } from "../console/status-document.ts";
+import { Failure } from "../core/failures.ts";
+import { VERSION } from "../core/version.ts";
+import { isWorkerThere } from "../ledger/workers/roster.ts";
+import { LEVELS } from "../operator/alert-columns.ts";
+import { clean } from "../operator/text.ts";
+import { timeWithAge } from "../operator/times.ts";
+import { askDaemon } from "./ask-daemon.ts";
+import { EXIT, type ExitStatus } from "./exit-status.ts";
+import type { KeptSite } from "./live/watched.ts";
+import type { Session } from "./session.ts";
+
+/** How things stand, and who says so. */
+export interface SiteStatus {
+  readonly status: Status;
+  /** Whether a daemon works. */
+  readonly isRunning: boolean;
+  /** Whether that daemon said it; else the ledger alone did. */
+  readonly isAnswered: boolean;
+}
+
+/**
+ * What the running daemon's console says, else what the ledger alone says. A daemon works on while its file has mistakes, and
+ * says so itself.
+ * @throws ConfigFailure for a file with mistakes where no daemon answers
+ * @throws Failure CLI_LEDGER_MISSING, or LEDGER_… when nothing is known at all
+ */
+export async function readSiteStatus(session: Session, site: KeptSite): Promise<SiteStatus> {
+  const answer = await askDaemon(readWhereabouts(session, site));
+  if ("status" in answer) return { status: answer.status, isRunning: true, isAnswered: true };
+  return { ...(await readFromLedger(site, session, answer.why)), isAnswered: false };
+}
+
+function readWhereabouts(session: Session, site: KeptSite) {
+  try {
+    return site.config;
+  } catch (failure) {
+    const found = loadWhereabouts(session.configFile, session.io.env);
+    if (found === undefined) throw failure;
+    for (const secret of listSecrets(found)) session.secrets.add(secret);
+    return found;
+  }
+}
+
+/** 1 when a person is needed, 4 when no daemon works. */
+export function exitStatusOfSite({ status, isRunning }: SiteStatus): ExitStatus | undefined {
+  if (!isRunning) return EXIT.unreachable;
+  return status.attention.some(isNeeded) || !status.isReady ? EXIT.failed : undefined;
+}
+
+/** @throws Failure CLI_LEDGER_MISSING, or LEDGER_… when nothing is known at all. */
+async function readFromLedger(site: KeptSite, session: Session, why: string | undefined) {
+  const { pool, config } = await site.open();
+  const isRunning = await isWorkerThere(pool);
+  const reason = isRunning
+    ? `a daemon works, but its console can't be asked how it is (${why ?? "it has none on this data folder"}): this comes from the ledger alone`
+    : "no daemon works on this ledger: nothing is taken in or sent until one is started (systemctl start cryobridge, or cryobridge start)";
+  const status = await readStatus(
+    {
+      ...ledgerView(pool, config, session.clock),
+      readiness: async () => ({ ready: false, reasons: [reason] }),
+      logger: session.logger,
+      clock: session.clock,
+    },
+    VERSION,
+  );
+  if (status.states === null)
+    throw new Failure("LEDGER_UNAVAILABLE", "the ledger's database gives no answer in time");
+  return { status, isRunning };
+}
+
+/** Whether orders are taken, in a line. */
+export function takingLine({ status, isRunning, isAnswered }: SiteStatus, session: Session): string {
+  if (status.isReady) return `${session.paint("green", "✓")} Orders are taken.`;
+  const isUnknown = isRunning && !isAnswered;
+  const no = isUnknown ? "It is not known whether orders are taken." : "No orders are taken right now.";
+  return `${session.paint("red", "✗")} ${no}`;
+}
+
+/**
+ * What somebody should know, what needs a person first.
+ * @param most things that are shown, without what to do about each; all and whole unless given
+ */
+export function attentionLines({ attention }: Status, session: Session, most?: number): string[] {
+  const needed = attention.filter(isNeeded);
+  const others = attention.filter((each) => !isNeeded(each));
+  const [first, second] = [needed, others].map((all) => all.map((each) => linesOf(each, session)));
+  const all = [
+    ...(first ?? []),
+    ...(needed.length === 0 ? [["  Nobody is needed."]] : []),
+    ...(second ?? []),
+  ];
+  if (most === undefined) return all.flat();
+  const more = all.length - most;
+  return [
+    ...all.slice(0, most).flatMap(([line = ""]) => line),
+    ...(more > 0 ? [`… and ${more} more: cryobridge status`] : []),
+  ];
+}
+
+function isNeeded({ level }: Attention): boolean {
+  return level === "act";
+}
+
+function linesOf({ level, what, since, hint, command }: Attention, session: Session): string[] {
+  const { sign, paint } = LEVELS[level];
+  const when = since === null ? "" : `, since ${timeWithAge(new Date(since), session.clock.now())}`;
+  return [
+    `${session.paint(paint, sign)} ${clean(what)}${when}`,
+    ...(hint === null ? [] : [`    ${clean(hint)}`]),
+    ...(command === null ? [] : [`    ${session.paint("bold", clean(command))}`]),
+  ];
+}
+
+/** How many orders and results stand where, in two lines. */
+export function countsInWords({ states, endedLastDay, deliveries }: Status): string[] {
+  if (states === null || endedLastDay === null)
+    return ["The ledger does not answer; nothing can be counted."];
+  const sum = (...wanted: readonly string[]) =>
+    states.filter(({ state }) => wanted.includes(state)).reduce((total, { count }) => total + count, 0);
+  const open = [
+    `Orders: ${sum("received", "queued", "submitting")} waiting here`,
+    `${sum("submitted", "accepted", "in_progress")} at the service`,
+    `${sum("parked")} parked`,
+  ].join(", ");
+  const ended = endedLastDay.flatMap(({ state, count }) => (count > 0 ? [`${state} ${count}`] : []));
+  return [
+    `${open}. Results on their way to the lab: ${deliveries?.pending ?? 0}.`,
+    `Ended in the last 24 hours: ${ended.join(", ") || "none"}.`,
+  ];
+}

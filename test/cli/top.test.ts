@@ -1,0 +1,88 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { acquireDaemonLock } from "../../src/ledger/embedded/lock.ts";
+import { withConsole } from "../console/console-fixture.ts";
+import { standIn } from "../support/worker.ts";
+import { Window } from "./window.ts";
+import { csvMessage, PATIENT, withLab } from "./with-lab.ts";
+
+const NOW = new Date().toISOString();
+
+const PARKED =
+  "update orders set state = 'parked', failure_code = 'SUBJECT_UNKNOWN', failure_text = 'there is no such subject'";
+
+describe("cryobridge top", () => {
+  it("shows with --once what needs a person, orders by stage, queues and workers, and ends as status does", () =>
+    withLab(async ({ cli, pool, take }) => {
+      await take("bench", [csvMessage(1), csvMessage(2, { subject_code: "PAT-2" })]);
+      await pool.query(`${PARKED} where id = 1`);
+      const { leave } = await standIn(pool);
+      const { stdout, status } = await cli(["top", "--once"]);
+      const { status: statusOfStatus } = await cli(["status"]);
+      await leave();
+      expect(stdout).toMatch(/^✗ It is not known whether orders are taken\.\n✗ /);
+      expect(stdout).toContain(
+        "1 order waits for a person: the service does not have the subject of a retrieval (SUBJECT_UNKNOWN)",
+      );
+      expect(stdout).toMatch(/STAGE +ORDERS +OLDEST\n +received +1 .*\n +parked +1 /);
+      expect(stdout).toMatch(/submit +1 +0 +0 +1/);
+      expect(stdout).toMatch(/stand-in +test +worker +works/);
+      for (const value of Object.values(PATIENT)) expect(stdout).not.toContain(value);
+      expect(status).toBe(statusOfStatus);
+    }));
+
+  it("shows connectors and service as the daemon's console does", () =>
+    withConsole(
+      {
+        deps: {
+          connectors: () => [
+            {
+              ...{ connector: "bench", type: "csv-drop", isTaking: true, isLabAway: true },
+              ...{ trouble: null, warning: null, connections: null },
+            },
+          ],
+          service: () => ({
+            breaker: "open",
+            opening: { since: NOW, text: "the service is away", nextTryAt: NOW },
+            ...{ isReachable: false, hasApiToken: true, tokenEndsAt: null, callsLastMinute: 3 },
+            ...{ maxRequestsPerSecond: 5, callsAtOnce: 2, calls: 7 },
+          }),
+        },
+      },
+      ({ url }) =>
+        withLab(async ({ folder, configFile, cli, take }) => {
+          const text = await readFile(configFile, "utf8");
+          await writeFile(configFile, text.replace("port: 0", `port: ${new URL(url).port}`));
+          const release = await acquireDaemonLock(join(folder, "data"), undefined, "console");
+          await take("bench", [csvMessage(1)]);
+          const { stdout } = await cli(["top", "--once"]);
+          expect(stdout).toMatch(
+            /bench +✓ looks for files +✗ takes no results, is tried again +(now|\ds ago) +1 +0 +0 +1\n/,
+          );
+          expect(stdout).toMatch(
+            /reachable ✗ no; breaker ✗ open: it is not called; since .*; why the service is away; .*called 7 times/,
+          );
+          const document = JSON.parse((await cli(["top", "--once", "--json"])).stdout);
+          expect(document).toMatchObject({
+            isDaemonRunning: true,
+            connectors: [{ connector: "bench", received: 1, receivedLastHour: 1, isLabAway: true }],
+            service: { breaker: "open", calls: 7 },
+            queues: [{ queue: "submit" }, { queue: "track" }, { queue: "deliver" }],
+          });
+          await release();
+        }),
+    ));
+
+  it("is drawn live until q is pressed", () =>
+    withLab(async ({ cli, take }) => {
+      const window = new Window({ columns: 100, rows: 30 });
+      const command = cli(["top"], window.world);
+      expect(await window.next()).toContain("0 waiting here");
+      await take("bench", [csvMessage(1)]);
+      window.press(" ");
+      expect(await window.next()).toContain("1 waiting here");
+      window.press("q");
+      expect((await command).status).toBe(0);
+    }));
+});
