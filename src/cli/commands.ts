@@ -36,6 +36,7 @@ const DESCRIPTIONS = {
   service: "Read what the storage service has; changes nothing.",
   simulator: "Run the simulated storage service alone, with a page on which to play staff and device.",
   schema: "Print the configuration's JSON Schema, mapping profiles included.",
+  completion: "Print a script with which a shell completes commands, options and their words.",
   demo: "Show the whole way of an order on this machine alone: a simulated service, a daemon, sample orders and their results.",
 } as const;
 

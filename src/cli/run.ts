@@ -82,9 +82,10 @@ function configure(command: Command, io: Io): void {
   for (const child of command.commands) configure(child, io);
 }
 
-/** Help names an option that can't be left out like any other; only its words can say it. */
+/** Help names an option that can't be left out like any other; only its words can say it. They also say what a bare option means. */
 function optionDescription(this: Help, option: Option): string {
-  const words = Help.prototype.optionDescription.call(this, option);
+  const plain: Option = Object.assign(Object.create(option), { presetArg: undefined });
+  const words = Help.prototype.optionDescription.call(this, plain);
   return option.mandatory && option.defaultValue === undefined ? `${words} (required)` : words;
 }
 

@@ -26,6 +26,8 @@ describe("help", () => {
     expect(status).toBe(0);
     expect(stdout).toContain(`Example:\n  cryobridge ${words}`);
     expect(stdout).toContain("--json");
+    // What commander would say of values that people don't write like that.
+    expect(stdout).not.toMatch(/preset:|default: \d{6}/);
   });
 
   it("names as required what a command can't do without", async () => {
