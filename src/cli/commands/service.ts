@@ -6,6 +6,7 @@ import { pathOfList, type ReadableList, type ReadableRecord } from "../../servic
 import type { RawObject } from "../../service/values.ts";
 import { collect, oneOf, serviceId, wholeNumber } from "../arguments.ts";
 import { readConfig, recordRead, withService } from "../open.ts";
+import { withProgress } from "../output/progress.ts";
 import { renderFields } from "../output/table.ts";
 import { type Act, type Cli, type Session, toAction } from "../session.ts";
 import { columnsOf, otherFields, type Shown } from "./service/columns.ts";
@@ -56,7 +57,7 @@ function listCommand(cli: Cli, list: ReadableList, description: string, example:
       "any field=, field_like=, field_from= or field_to=; may stand several times",
       collect,
     )
-    .option("--limit <n>", "at most this many", wholeNumber(1, 1_000_000))
+    .option("--limit <n>", "at most this many (default: 100)", wholeNumber(1, 1_000_000))
     .option("--all", "all of them, however many")
     .addHelpText("after", `\nExample:\n  cryobridge service ${example}`)
     .action(toAction(cli, listAct(list)));
@@ -106,8 +107,8 @@ function showRecord(record: ReadableRecord): Act {
 async function showInventory(session: Session, id: number): Promise<undefined> {
   const config = readConfig(session);
   await recordRead(session, config, `service inventory ${id}`);
-  const raw = await withService(session, config, (service) =>
-    service.getInventory(id, new AbortController().signal),
+  const raw = await withProgress(session, { what: "inventory", nouns: "records" }, () =>
+    withService(session, config, (service) => service.getInventory(id, new AbortController().signal)),
   );
   const inventory = hideRecord(raw, OWNERS.inventory, session.mayShowPhi);
   session.result({ inventory }, JSON.stringify(inventory, null, 2).split("\n").map(clean));

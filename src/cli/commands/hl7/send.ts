@@ -10,6 +10,7 @@ import { clean, counted, hideHl7 } from "../../../operator/text.ts";
 import { EXIT, type ExitStatus } from "../../exit-status.ts";
 import { nameOfInput, readInput } from "../../io.ts";
 import { JsonDocument } from "../../output/list.ts";
+import { type Report, withProgress } from "../../output/progress.ts";
 import type { Session } from "../../session.ts";
 import { readHl7File, readMessage, wholeFailure } from "./messages.ts";
 import { type PemFiles, readPems } from "./tls.ts";
@@ -86,16 +87,20 @@ export async function sendHl7(
     isStopped = true;
     void sender.close();
   });
-  try {
+  const sendAll = async (report: Report) => {
     for (const frame of frames) {
       const sent = await sendFrame(sender, options.acceptOnly ? acceptOnly(frame) : frame, session);
       counts[sent.verdict] += 1;
       done += 1;
+      report(done, frames.length);
       if (document) document.add(sentJson(frame, sent, session));
       else print(frame, sent, session);
       if (isStopped || sent.problem?.code === "MLLP_UNREACHABLE") break;
       if (done % DRAIN_EVERY === 0 && !(await session.isRead())) break;
     }
+  };
+  try {
+    await withProgress(session, { what: "hl7 send", nouns: "frames", isPrinting: true }, sendAll);
   } finally {
     end?.();
     await sender.close();

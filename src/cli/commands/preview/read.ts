@@ -20,6 +20,7 @@ import type { ResultColumn } from "../../../mapping/profile/results-schema.ts";
 import { type PlannedCall, planCalls } from "../../../service/plan-calls.ts";
 import { readStandardInput, STANDARD_INPUT } from "../../io.ts";
 import { readConfig, requireConnector } from "../../open.ts";
+import { type Report, withProgress } from "../../output/progress.ts";
 import type { Session } from "../../session.ts";
 import { type Answer, type ControlSample, createAnswers } from "./answers.ts";
 
@@ -94,7 +95,9 @@ export async function readPreview(path: string, options: PreviewOptions, session
   const isPiped = path === STANDARD_INPUT;
   const fileName = isPiped ? "stdin" : basename(path);
   const examine = (file: ReadableFile) =>
-    previewOf({ file, fileName, config, connector, profile, mapper }, options.limit, session);
+    withProgress(session, { what: "reading", nouns: "messages" }, (report) =>
+      previewOf({ file, fileName, config, connector, profile, mapper, report }, options.limit, session),
+    );
   if (isPiped) return await examine(await readPiped(session, connector.maxBytes));
   const given = await openGivenFile(path);
   if ("problem" in given) throw new Failure("CLI_FILE_UNREADABLE", `${path}: ${given.problem}`);
@@ -112,10 +115,11 @@ interface Source {
   readonly connector: ConnectorConfig;
   readonly profile: Profile;
   readonly mapper: Mapper;
+  readonly report: Report;
 }
 
 async function previewOf(source: Source, limit: number, session: Session): Promise<Preview> {
-  const { file, fileName, config, connector, profile, mapper } = source;
+  const { file, fileName, config, connector, profile, mapper, report } = source;
   const format = fileFormatOf(connector, profile);
   const service = serviceSettings(config);
   const content = await format.examine(file);
@@ -130,6 +134,7 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
   for (const problem of content.problems) tally.addProblem(problem);
   const batches = content.problems.length > 0 ? [] : content.batches();
   for await (const batch of batches) {
+    report(counts.accepted + counts.refused + counts.ignored + counts.waiting);
     for (const message of batch) {
       const mapped = mapper.map(message);
       counts[mapped.verdict] += 1;

@@ -17,6 +17,7 @@ import {
 import { exitStatusOf } from "../../exit-status.ts";
 import { facilityIdOf, readConfig, recordRead, withService } from "../../open.ts";
 import { ListWriter } from "../../output/list.ts";
+import { type Report, withProgress } from "../../output/progress.ts";
 import type { Act } from "../../session.ts";
 import { columnsOf } from "./columns.ts";
 import { hideRecord, OWNERS } from "./hidden.ts";
@@ -59,18 +60,27 @@ export function listAct(list: ReadableList): Act {
     /** Filters whose field no entry of any page had. */
     let unchecked: readonly string[] | undefined;
     let hasMore = false;
-    const failure = await withService(session, config, async (service) => {
-      for await (const page of service.readList(question, new AbortController().signal)) {
-        const room = limit - output.count;
-        for (const [filter, remark] of page.remarks) remarks.set(filter, remark);
-        if (page.listed > 0)
-          unchecked = (unchecked ?? page.unchecked).filter((each) => page.unchecked.includes(each));
-        const shown = page.entries.slice(0, room);
-        output.write(shown.map((entry) => hideRecord(entry, OWNERS[list], session.mayShowPhi) as RawObject));
-        hasMore = page.entries.length > room;
-        if (hasMore || !(await session.isRead())) break;
-      }
-    }).then(() => undefined, asFailure);
+    const readAll = (report: Report) =>
+      withService(session, config, async (service) => {
+        for await (const page of service.readList(question, new AbortController().signal)) {
+          const room = limit - output.count;
+          for (const [filter, remark] of page.remarks) remarks.set(filter, remark);
+          if (page.listed > 0)
+            unchecked = (unchecked ?? page.unchecked).filter((each) => page.unchecked.includes(each));
+          const shown = page.entries.slice(0, room);
+          output.write(
+            shown.map((entry) => hideRecord(entry, OWNERS[list], session.mayShowPhi) as RawObject),
+          );
+          report(output.count);
+          hasMore = page.entries.length > room;
+          if (hasMore || !(await session.isRead())) break;
+        }
+      });
+    const failure = await withProgress(
+      session,
+      { what: `service ${list}`, nouns: "entries", isPrinting: true },
+      readAll,
+    ).then(() => undefined, asFailure);
     const { count } = output;
     const filterRemarks = [...remarks].map(([filter, remark]) => ({ filter, remark }));
     const rest = { count, surface: question.surface, filterRemarks, uncheckedFilters: unchecked ?? [] };
