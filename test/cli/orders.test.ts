@@ -203,6 +203,33 @@ describe("acting on orders", () => {
     });
   });
 
+  it.each([[["--state", "parked"]], [["C-3", "o1", "o2"]]])(
+    "acts in the order of receipt, whichever way they are chosen: %s",
+    (words) =>
+      withLab(async ({ cli, take, pool }) => {
+        await take("bench", [csvMessage(1), csvMessage(2), csvMessage(3)]);
+        await pool.query(PARK, [["C-1", "C-2", "C-3"]]);
+        const { stdout } = await cli(["orders", "retry", ...words, "--yes", "--json"]);
+        const ids = JSON.parse(stdout).results.map(({ id }: { id: string }) => id);
+        expect(ids).toEqual(["o1", "o2", "o3"]);
+      }),
+  );
+
+  it("does nothing, instead of a part, where more orders than that are meant", () =>
+    withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1)]);
+      await pool.query(PARK, [["C-1"]]);
+      await pool.query(`
+        insert into orders (message_id, position, connector, operation, facility_code, facility_id, subject_code, subject,
+                            sources, content_digest, state, failure_code)
+        select o.message_id, n, o.connector, o.operation, o.facility_code, o.facility_id, o.subject_code, o.subject,
+               o.sources, o.content_digest, o.state, o.failure_code
+          from orders o, generate_series(10, 10009) n`);
+      const { status, stderr } = await cli(["orders", "discard", "--state", "parked", "--yes"]);
+      expect([status, stderr]).toEqual([2, expect.stringContaining("more than 10000 orders are parked")]);
+      expect((await pool.query("select from orders where state <> 'parked'")).rowCount).toBe(0);
+    }));
+
   it("refuses to act on more than one where nobody can be asked, unless --yes says so", async () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1), csvMessage(2)]);

@@ -19,7 +19,7 @@ import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { findRestored } from "../../ledger/restored/restore.ts";
 import type { Acted } from "../../operator/acts.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
-import { type ActOptions, actOnEach, confirm, printDone, requireReason } from "../acting.ts";
+import { type ActOptions, actOnEach, confirm, notFound, printDone, requireReason } from "../acting.ts";
 import { askDaemon } from "../ask-daemon.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig, withLedger, withService } from "../open.ts";
@@ -138,20 +138,25 @@ async function onOrders(
   return printDone(session, done);
 }
 
-/** @throws Failure CLI_NOT_FOUND */
+/** In the order of receipt. @throws Failure CLI_NOT_FOUND, CLI_USAGE for more than are changed at once */
 async function chooseOrders(
   pool: pg.Pool,
   words: readonly string[],
   states: readonly OrderState[] | undefined,
 ): Promise<LedgerOrder[]> {
-  if (states !== undefined) return listOrders(pool, { states, limit: MOST_AT_ONCE });
+  if (states !== undefined) {
+    const orders = await listOrders(pool, { states, limit: MOST_AT_ONCE + 1 });
+    if (orders.length <= MOST_AT_ONCE) return orders.reverse();
+    const why = `more than ${MOST_AT_ONCE} orders are ${states.join(" or ")}, and no more are changed at once: name some of them by their ids`;
+    throw new Failure("CLI_USAGE", why);
+  }
   const found = new Map<number, LedgerOrder>();
   for (const word of words) {
     const orders = await findOrders(pool, word);
-    if (orders.length === 0) throw new Failure("CLI_NOT_FOUND", `no order ${word}; nothing was done`);
+    if (orders.length === 0) throw notFound("o", word, "; nothing was done");
     for (const order of orders) found.set(order.id, order);
   }
-  return [...found.values()];
+  return [...found.values()].sort((one, other) => one.id - other.id);
 }
 
 /** `orders release-after-restore`: asks while orders are not compared yet; status 1 when there is no restore to lift. */
