@@ -9,6 +9,7 @@ import {
 } from "../operator/column.ts";
 import { localTime, relativeTime } from "../operator/times.ts";
 import { type Content, type Html, html } from "./html.ts";
+import { withCommands } from "./page-of-command.ts";
 import type { Visit } from "./site.ts";
 
 // What pages are made of.
@@ -45,7 +46,7 @@ export function listTable<Row>(
   options: {
     /** What stands in place of an empty list. */
     readonly nothing: string;
-    /** Stands before each row, such as a box to choose it by. */
+    /** Stands before each row, such as a box to choose it by; its title is for those who don't see it. */
     readonly before?: { readonly title: string; readonly cell: (row: Row) => Content };
   },
 ): Html {
@@ -59,7 +60,7 @@ export function listTable<Row>(
     const cells = filled.map(({ column, texts }) => cell(column, row, texts[index] ?? ""));
     return html`<tr>${before && html`<td class="choose">${before.cell(row)}</td>`}${cells}</tr>`;
   });
-  return html`<div class="table"><table><thead><tr>${before && html`<th scope="col">${before.title}</th>`}${filled.map(
+  return html`<div class="table"><table><thead><tr>${before && html`<th scope="col"><span class="unseen">${before.title}</span></th>`}${filled.map(
     ({ column }) => html`<th scope="col"${classOf(column)}>${column.title}</th>`,
   )}</tr></thead><tbody>${body}</tbody></table></div>`;
 }
@@ -67,14 +68,27 @@ export function listTable<Row>(
 function cell<Row>(column: Column<Row>, row: Row, text: string): Html {
   const paint = column.paint?.(row);
   const to = column.link?.(row);
-  const words = paint === undefined || text === "" ? text : badge(text, paint);
+  const words = paint === undefined || text === "" ? breakable(text) : badge(text, paint);
   const shown = to === undefined ? words : html`<a href="${to}">${words}</a>`;
-  return html`<td data-head="${column.title}"${classOf(column)}>${shown}</td>`;
+  return html`<td data-head="${column.title}"${classOf(column, paint !== undefined)}>${shown}</td>`;
 }
 
-/** Numbers stand at the right, and what may be cut on a terminal may be broken into lines here. */
-function classOf<Row>({ isRight, isFlexible }: Column<Row>): Content {
-  const classes = [isRight && "right", !isFlexible && "whole"].filter(Boolean);
+/** A day is not broken into lines, and a time only on a small window; what has no blank for long is: codes at their underscores. */
+function breakable(text: string): Content {
+  const [, day, rest] = /^(\d{4}-\d{2}-\d{2})( \d{2}:.*)$/.exec(text) ?? [];
+  if (day !== undefined) return html`<span class="when"><span class="whole">${day}</span>${rest}</span>`;
+  const parts = text.split(/(?<=[\s_])/).flatMap((word) => word.match(/.{1,24}/gsu) ?? []);
+  return parts.map((part, n) => html`${n > 0 && !/\s$/.test(parts[n - 1] ?? "") && html`<wbr>`}${part}`);
+}
+
+/**
+ * Numbers stand at the right, and what may be cut on a terminal may be broken into lines here. What says by itself what it is
+ * needs no heading on a card.
+ */
+function classOf<Row>({ isRight, isFlexible, isAge }: Column<Row>, isBadge = false): Content {
+  const classes = [isRight && "right", !isFlexible && "whole", isAge && "age", isBadge && "says"].filter(
+    Boolean,
+  );
   return classes.length > 0 && html` class="${classes.join(" ")}"`;
 }
 
@@ -86,24 +100,20 @@ export function details<Row>(columns: readonly Column<Row>[], row: Row, viewer: 
   )}</dl>`;
 }
 
-/** What a filter offers, by value or by value and name, behind "any". */
+/** What a filter offers, by value or by value and name, behind "any" or another word for all. */
 export function options(
   choices: readonly (string | readonly [value: string, name: string])[],
   chosen: string | undefined,
+  any = "any",
 ): Html {
   const all = choices.map((each) => (typeof each === "string" ? ([each, each] as const) : each));
-  return html`${([["", "any"], ...all] as const).map(([value, name]) => html`<option value="${value}"${value === (chosen ?? "") ? html` selected` : ""}>${name}</option>`)}`;
+  return html`${([["", any], ...all] as const).map(([value, name]) => html`<option value="${value}"${value === (chosen ?? "") ? html` selected` : ""}>${name}</option>`)}`;
 }
 
 /** A part of a page under its heading; nothing without content. */
 export function section(title: string, content: Content): Html {
   if (content === "" || content === undefined) return html``;
   return html`<section><h2>${title}</h2>${content}</section>`;
-}
-
-/** Commands in a text stand between backticks. */
-export function withCommands(text: string): Content {
-  return text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 }
 
 /** A long list of problems is cut. */
@@ -127,7 +137,7 @@ export interface ActForm {
   readonly label: string;
   /** What the act does, before somebody does it. */
   readonly explains?: string;
-  readonly reason?: "optional" | "required";
+  readonly reason?: "optional" | "required" | undefined;
   readonly fields?: Readonly<Record<string, string>>;
   /** Further inputs. */
   readonly inputs?: Content;
@@ -147,16 +157,32 @@ export function actForm(
   );
   const why =
     reason &&
-    html`<label>Why${reason === "required" ? "" : " (may be left out)"}<input name="reason" maxlength="500"${reason === "required" ? html` required` : ""}></label>`;
+    html`<label>Why${reason === "required" ? "" : " (may be left out)"}<input name="reason" maxlength="500"${reason === "required" ? html` required pattern=".*\\S.*" title="Say why"` : ""}></label>`;
   const isPlain = reason === undefined && inputs === undefined && explains === undefined;
-  const form = html`<form method="post" action="${action}"${isPlain || isOpen ? html` class="act"` : ""}>${hidden}${explains && html`<p class="note">${explains}</p>`}${inputs}${why}<button class="small${isDangerous ? " danger" : ""}">${label}</button></form>`;
+  const form = html`<form method="post" action="${action}"${isPlain || isOpen ? html` class="act"` : ""}>${hidden}${explains && html`<p class="note">${explains}</p>`}${inputs}${why}<button class="small${isDangerous ? " danger" : ""}">${label.replace(/…$/, "")}</button></form>`;
   if (isPlain || isOpen) return form;
-  return html`<details class="act" hx-morph-skip><summary class="small">${label}</summary>${form}</details>`;
+  // A refresh leaves it with its record, or takes it away with that: it knows the form by this.
+  const id = ["act", action, ...Object.values(fields)].join("-").replace(/[^\w-]+/g, "-");
+  return html`<details id="${id}" class="act" hx-morph-skip><summary class="small">${label.replace(/…$/, "")}</summary>${form}</details>`;
 }
 
-/** The link to the next page of a list that was cut. */
-export function nextPage(query: URLSearchParams, path: string, before: string): Html {
+/** A list's filter. It is posted, since what somebody types may name a patient: see `Site.filter`. */
+export function filterForm(list: string, inputs: Content, { formToken }: Visit): Html {
+  return html`<form class="filter" method="post" action="${list}/filter"><input type="hidden" name="formToken" value="${formToken}">${inputs}<button class="small">Find</button></form>`;
+}
+
+/** Stands in place of a list whose address has a key that means nothing any more. */
+export const SEARCH_AGAIN = "What was searched for is not kept any more: search again.";
+
+/** The link to the next page of a list that was cut: of what came before its last record, or after it where the oldest stand first. */
+export function nextPage(
+  query: URLSearchParams,
+  path: string,
+  last: string,
+  direction: "before" | "after" = "before",
+): Html {
   const next = new URLSearchParams(query);
-  next.set("before", before);
-  return html`<p class="more"><a href="${path}?${next.toString()}">Older ones</a></p>`;
+  next.set(direction, last);
+  const name = direction === "before" ? "Older ones" : "Newer ones";
+  return html`<p class="more"><a href="${path}?${next.toString()}">${name}</a></p>`;
 }

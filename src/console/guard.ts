@@ -85,10 +85,18 @@ export class Guard {
     return "refusal" in found ? found : { session: this.#sessions.begin(found.user) };
   }
 
-  /** Ends the session of a request, for every copy of its cookie. */
-  signOut(headers: IncomingHttpHeaders): void {
+  /**
+   * Ends the session of a request, for every copy of its cookie.
+   *
+   * @returns false when the form that asked for it is not the session's own
+   */
+  signOut(headers: IncomingHttpHeaders, formToken: string): boolean {
     const number = sessionOf(headers);
-    if (number !== undefined) this.#sessions.end(number);
+    const session = number === undefined ? undefined : this.#sessions.find(number, false);
+    if (number === undefined || session === undefined) return true;
+    if (!isEqual(formToken, session.formToken)) return false;
+    this.#sessions.end(number);
+    return true;
   }
 
   /** Whoever has guessed too often doesn't learn either that a guess was right. */

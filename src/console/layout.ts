@@ -1,6 +1,7 @@
 import { assetPath } from "./assets.ts";
 import type { ConsoleUser } from "./deps.ts";
 import { type Content, type Html, html } from "./html.ts";
+import { withCommands } from "./page-of-command.ts";
 import type { Notice } from "./session.ts";
 
 /** Only the console's own files run, and only this server is asked. */
@@ -37,8 +38,10 @@ export interface Page {
   readonly title: string;
   readonly section: Section;
   readonly body: Content;
-  /** Whether it refreshes itself every five seconds; not where a person types or reads what a refresh would hide. */
+  /** Whether it refreshes itself; not where a person types or reads what a refresh would hide. */
   readonly isLive?: boolean;
+  /** How often it refreshes itself, when not every five seconds. */
+  readonly refreshSeconds?: number;
   /** HTTP status; 200 unless given. */
   readonly status?: number;
 }
@@ -51,20 +54,22 @@ export interface Frame {
   /** The page's own address, for its refresh. */
   readonly path: string;
   readonly notice: Notice | undefined;
+  readonly nowMs: number;
 }
 
 /** A page in the console's frame. */
-export function layOut({ title, section, body, isLive }: Page, frame: Frame): string {
-  const { version, user, formToken, path, notice } = frame;
+export function layOut({ title, section, body, isLive, refreshSeconds = 5 }: Page, frame: Frame): string {
+  const { version, user, formToken, path, notice, nowMs } = frame;
   const menu = Object.entries(SECTIONS).map(
     ([to, name]) =>
       html`<li><a href="${to}"${to === section ? html` aria-current="page"` : ""}>${name}</a></li>`,
   );
   const live = isLive
-    ? html` hx-get="${path}" hx-trigger="every 5s" hx-select="#page" hx-swap="outerMorph" hx-headers='{"Cryobridge-Refresh":"1"}'`
+    ? html` hx-get="${path}" hx-trigger="every ${refreshSeconds}s" hx-select="#page" hx-swap="outerMorph" hx-headers='{"Cryobridge-Refresh":"1"}'`
     : "";
+  const finds = user?.role === "operator" ? `${FINDS} or subject code` : FINDS;
   const signOut = user
-    ? html`<form method="post" action="/logout" class="signed-in"><input type="hidden" name="formToken" value="${formToken}"><span>${user.name}${user.role === "viewer" ? " (looks only)" : ""}</span><button class="outline secondary small">Sign out</button></form>`
+    ? html`<form method="post" action="/logout" class="signed-in"><input type="hidden" name="formToken" value="${formToken}"><span>${user.name}${user.role === "viewer" ? " (read-only)" : ""}</span><button class="outline secondary small">Sign out</button></form>`
     : "";
   return document(
     title,
@@ -72,24 +77,43 @@ export function layOut({ title, section, body, isLive }: Page, frame: Frame): st
 <a class="skip" href="#page">To the content</a>
 <header class="top">
   <a class="brand" href="/">Cryobridge</a>
-  <nav aria-label="Parts of the console"><ul>${menu}</ul></nav>
+  <search><form method="post" action="${SEARCH_PATH}"><input type="hidden" name="formToken" value="${formToken}"><input id="find" type="search" name="find" maxlength="200" autocomplete="off" placeholder="Find an order" aria-label="Find an order" aria-describedby="find-what" title="${finds}"><span id="find-what" class="unseen">${finds}</span></form></search>
   ${signOut}
+  <nav aria-label="Parts of the console"><ul>${menu}</ul></nav>
 </header>
 <p id="silent" class="banner bad" role="alert" hidden>The daemon does not answer. What stands below is old.</p>
-<main id="page"${live}>
 ${notice ? noticeBox(notice) : ""}
+<main id="page"${live}>
 ${body}
 </main>
-<footer>Cryobridge ${version}. Patients are named only where you ask for it, and each look is recorded.</footer>`,
+<footer>${isLive ? html`<button type="button" id="pause" class="outline secondary small" hidden>Pause refreshing</button> ` : ""}Cryobridge ${version}. Times are of the server: ${zoneOf(new Date(nowMs))}. Patients are named only where you ask for it, and each look is recorded.</footer>`,
   );
 }
 
-function noticeBox({ isDone, lines }: Notice): Html {
-  return html`<div class="banner ${isDone ? "good" : "bad"}" role="status"><ul>${lines.map((line) => html`<li>${line}</li>`)}</ul></div>`;
+/** Where the search in the header is sent. */
+export const SEARCH_PATH = "/orders/find";
+/** What it takes; a subject code of those alone who may see patients' data. */
+const FINDS = "Order number, id, container, file, control id";
+
+/** The server's time zone, such as `Europe/Berlin, UTC+01:00`. */
+function zoneOf(now: Date): string {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const minutes = -now.getTimezoneOffset();
+  if (timeZone === "UTC") return timeZone;
+  const two = (value: number) => String(Math.trunc(value)).padStart(2, "0");
+  return `${timeZone}, UTC${minutes < 0 ? "-" : "+"}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`;
 }
 
-/** The page that asks for the token. */
-export function loginPage(message = ""): string {
+function noticeBox({ isDone, lines }: Notice): Html {
+  return html`<div id="notice" class="banner ${isDone ? "good" : "bad"}" role="status"><ul>${lines.map((line) => html`<li>${withCommands(line)}</li>`)}</ul></div>`;
+}
+
+/**
+ * The page that asks for the token.
+ *
+ * @param to the page that it stands in place of, which follows
+ */
+export function loginPage(message = "", to = ""): string {
   return document(
     "Sign in",
     html`
@@ -97,11 +121,25 @@ export function loginPage(message = ""): string {
 <h1>Cryobridge</h1>
 ${message === "" ? "" : html`<p class="banner bad" role="alert">${message}</p>`}
 <form method="post" action="/login">
+  <input type="hidden" name="to" value="${to}">
   <label for="token">Token</label>
   <input id="token" name="token" type="password" autocomplete="current-password" required autofocus aria-describedby="which">
   <p id="which" class="note">Your own token, or console.token of the configuration.</p>
   <button>Sign in</button>
 </form>
+</main>`,
+  );
+}
+
+/** What a person reads where no page can be shown. */
+export function troublePage(title: string, words: string): string {
+  return document(
+    title,
+    html`
+<main id="page" class="login">
+<h1>${title}</h1>
+<p>${words}</p>
+<p><a href="/">To the overview</a></p>
 </main>`,
   );
 }
@@ -113,7 +151,7 @@ ${html`<html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="htmx-config" content='{"noSwap":[204,304,"4xx","5xx"],"history":false}'>
+<meta name="htmx-config" content='{"noSwap":[204,304,"4xx","5xx"],"history":false,"morphIgnore":["data-htmx-powered","open"]}'>
 <title>${title} · Cryobridge</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${assetPath("pico.css")}">

@@ -2,10 +2,10 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { askAll, askReadiness } from "./ask.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import type { Guard } from "./guard.ts";
-import { loginPage } from "./layout.ts";
+import { loginPage, troublePage } from "./layout.ts";
 import type { Peer } from "./peer.ts";
 import { SESSION_COOKIE, SESSION_SECONDS } from "./session.ts";
-import { sendHtml } from "./site.ts";
+import { isOwnPath, OLD_FORM, sendHtml } from "./site.ts";
 import { conditionsOf, readStatus } from "./status.ts";
 
 /** What an error answer holds, in JSON. */
@@ -59,19 +59,22 @@ export function addSignIn(app: FastifyInstance, { guard, whoAsks }: Doors): void
   app.get("/login", (_request, reply) => sendHtml(reply, loginPage()));
   app.post("/login", (request: FastifyRequest, reply) => {
     const { address, isSecure } = whoAsks(request);
-    const given = request.body instanceof URLSearchParams ? request.body.get("token") : null;
-    const answer = guard.signIn(given ?? "", address);
+    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+    const to = form.get("to") ?? "";
+    const answer = guard.signIn(form.get("token") ?? "", address);
     if ("session" in answer) {
       const cookie = sessionCookie(answer.session, { seconds: SESSION_SECONDS, isSecure });
-      return reply.header("set-cookie", cookie).redirect("/", 303);
+      return reply.header("set-cookie", cookie).redirect(isOwnPath(to) ? to : "/", 303);
     }
     if (answer.refusal === "too many") {
-      return sendHtml(reply.code(429).header("retry-after", "60"), loginPage(TOO_MANY_TRIES));
+      return sendHtml(reply.code(429).header("retry-after", "60"), loginPage(TOO_MANY_TRIES, to));
     }
-    return sendHtml(reply.code(401), loginPage("That is not a token of the console."));
+    return sendHtml(reply.code(401), loginPage("That is not a token of the console.", to));
   });
   app.post("/logout", (request, reply) => {
-    guard.signOut(request.headers);
+    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
+    if (!guard.signOut(request.headers, form.get("formToken") ?? ""))
+      return sendHtml(reply.code(403), troublePage("Nothing was done", OLD_FORM));
     const cookie = sessionCookie("", { seconds: 0, isSecure: whoAsks(request).isSecure });
     return reply.header("set-cookie", cookie).redirect("/login", 303);
   });

@@ -8,7 +8,7 @@ import { addAssets } from "./assets.ts";
 import { limitConnections } from "./connections.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import { Guard, type Refusal } from "./guard.ts";
-import { loginPage } from "./layout.ts";
+import { loginPage, troublePage } from "./layout.ts";
 import { addAuditPage } from "./pages/audit.ts";
 import { addFilePages } from "./pages/files.ts";
 import { addMessagePage } from "./pages/message.ts";
@@ -21,6 +21,7 @@ import { addQueuePage } from "./pages/queue.ts";
 import { addRefillPage } from "./pages/refills.ts";
 import { addReportPage } from "./pages/reports.ts";
 import { addResultPages } from "./pages/results.ts";
+import { addSearch } from "./pages/search.ts";
 import { addTaskPage } from "./pages/tasks.ts";
 import { addWorkerPage } from "./pages/workers.ts";
 import { peerOf } from "./peer.ts";
@@ -37,8 +38,6 @@ export interface RunningConsole {
 
 /** Tokens and forms are small; there is nothing to upload. */
 const MAX_BODY_BYTES = 4_096;
-/** Of one address; a browser opens six, a monitor one. */
-const MAX_CONNECTIONS_PER_PEER = 20;
 const MAX_CONNECTIONS = 200;
 /** For a request's headers from the connection's beginning, and for the whole request, ms. */
 const HEADERS_TIMEOUT_MS = 5_000;
@@ -69,11 +68,7 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
     http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: 1_000 },
     forceCloseConnections: true,
   });
-  limitConnections(app.server, {
-    inAll: MAX_CONNECTIONS,
-    perPeer: MAX_CONNECTIONS_PER_PEER,
-    isProxy: (address) => proxies?.includes(address) === true,
-  });
+  limitConnections(app.server, MAX_CONNECTIONS);
   app.decorateRequest("session", undefined);
   const guard = new Guard(settings, deps);
   const whoAsks = ({ socket, headers }: FastifyRequest) => peerOf(socket.remoteAddress, headers, proxies);
@@ -89,6 +84,7 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
     addFilePages(site, asked, asked.records);
     addMessageList(site, asked.records);
     addMessagePage(site, asked.records);
+    addSearch(site, asked.records);
     addOrderList(site, asked.records);
     addOrderBulk(site, asked.records);
     addOrderPage(site, asked.records);
@@ -97,7 +93,7 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
     addTaskPage(site, asked.records);
     addRefillPage(site, asked.records);
     addReportPage(site, asked.records);
-    addWorkerPage(site, asked.records);
+    addWorkerPage(site, asked.records, asked.clock);
   }
   try {
     await app.listen({ host: bareHost(settings.host), port: settings.port });
@@ -125,7 +121,8 @@ function addSafety(app: FastifyInstance, { guard, whoAsks }: Doors, deps: Consol
       "cache-control": "no-store",
       "x-content-type-options": "nosniff",
       "x-frame-options": "DENY",
-      "referrer-policy": "no-referrer",
+      // Without any referrer a browser names no origin with a form either, by plain HTTP the only sign that it is ours.
+      "referrer-policy": "same-origin",
       "cross-origin-opener-policy": "same-origin",
       "cross-origin-resource-policy": "same-origin",
       "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -147,36 +144,64 @@ function addSafety(app: FastifyInstance, { guard, whoAsks }: Doors, deps: Consol
       return isData && typeof payload === "string" ? mask(payload) : payload;
     });
   }
-  app.setNotFoundHandler((_request, reply) =>
-    reply.code(404).send(errorBody("NOT_FOUND", "there is no such page")),
+  app.setNotFoundHandler((request, reply) =>
+    refuse(request, reply.code(404), {
+      code: "NOT_FOUND",
+      message: "there is no such page",
+      title: "Not found",
+    }),
   );
-  app.setErrorHandler((error, _request, reply) => {
+  app.setErrorHandler((error, request, reply) => {
     const status = clientErrorStatus(error);
     if (status !== undefined)
-      return reply.code(status).send(errorBody("BAD_REQUEST", "the request is not understood"));
+      return refuse(request, reply.code(status), {
+        code: "BAD_REQUEST",
+        message: "the request is not understood",
+        title: "Not done",
+      });
     const failure = asFailure(error);
     deps.logger.error({ err: failure }, "console: a request failed");
-    return reply
-      .code(failure.class === "transient" ? 503 : 500)
-      .send(errorBody(failure.code, failure.message));
+    const { code } = failure;
+    const message = deps.mask?.(failure.message) ?? failure.message;
+    const isPassing = failure.class === "transient";
+    const title = isPassing ? "Not now" : "Something went wrong";
+    return refuse(request, reply.code(isPassing ? 503 : 500), { code, message, title });
   });
+}
+
+/** Says why nothing comes of a request: a page for people, JSON for programs. */
+function refuse(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { code, message, title }: { readonly code: string; readonly message: string; readonly title: string },
+): FastifyReply {
+  if (!isForPeople(request)) return reply.send(errorBody(code, message));
+  const words = `${message.charAt(0).toUpperCase()}${message.slice(1)} (${code}).`;
+  return sendHtml(reply, troublePage(title, words));
 }
 
 function turnAway(refusal: Refusal, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   switch (refusal) {
     case "host":
-      return reply
-        .code(421)
-        .send(errorBody("HOST_REFUSED", "this console answers to localhost and 127.0.0.1 only"));
+      return refuse(request, reply.code(421), {
+        code: "HOST_REFUSED",
+        message: "this console answers to localhost and 127.0.0.1 only",
+        title: "Not here",
+      });
     case "cross-site":
-      return reply.code(403).send(errorBody("CROSS_SITE", "the form was sent by another site"));
+      return refuse(request, reply.code(403), {
+        code: "CROSS_SITE",
+        message: "the form was sent by another site",
+        title: "Nothing was done",
+      });
     case "too many":
       reply.code(429).header("retry-after", "60");
       if (isForPeople(request)) return sendHtml(reply, loginPage(TOO_MANY_TRIES));
       return reply.send(errorBody("TOO_MANY_TRIES", TOO_MANY_TRIES));
     case "token":
       reply.code(401).header("www-authenticate", 'Bearer realm="cryobridge"');
-      if (isForPeople(request)) return sendHtml(reply, loginPage());
+      if (isForPeople(request))
+        return sendHtml(reply, loginPage("", request.method === "GET" ? request.url : ""));
       return reply.send(errorBody("TOKEN_NEEDED", "send the console's token: Authorization: Bearer TOKEN"));
   }
 }

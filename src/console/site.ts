@@ -4,6 +4,7 @@ import type { Act } from "../ledger/operator/audit.ts";
 import type { Viewer } from "../operator/column.ts";
 import type { ConsoleDeps, ConsoleUser } from "./deps.ts";
 import { html } from "./html.ts";
+import { KeptWords } from "./kept-words.ts";
 import { CONTENT_SECURITY_POLICY, layOut, type Page, type Section } from "./layout.ts";
 import { isEqual, type Notice, type Session } from "./session.ts";
 
@@ -26,6 +27,18 @@ export interface Visit {
   readonly mayAct: boolean;
   /** Stands in each form as `formToken`. */
   readonly formToken: string;
+  /** Whether the page refreshes itself: what it skips then, it need not be given. */
+  readonly isRefresh: boolean;
+  /** What the person searched for, by keys. */
+  readonly words: Words;
+}
+
+/** What was searched for may name a patient, so no address has it. */
+export interface Words {
+  /** The key that stands for a word in an address, as `find`. */
+  keep(word: string): string;
+  /** The word that an address stands for: empty without one, undefined when it is not kept any more. */
+  of(query: URLSearchParams): string | undefined;
 }
 
 /** Somebody sends a form. */
@@ -35,8 +48,18 @@ export interface Submission extends Visit {
   readonly act: Act;
 }
 
+/** Somebody sends a form that wants a reason, and gave one. */
+export interface ReasonedSubmission extends Submission {
+  readonly act: Act & { readonly reason: string };
+}
+
+/** Somebody searches. */
+export interface Search extends Submission {
+  readonly word: string;
+}
+
 /** What a form leads to: a page of its own, or another page that says what became of it. */
-export type Answer = Page | { readonly to: string; readonly notice: Notice };
+export type Answer = Page | { readonly to: string; readonly notice?: Notice };
 
 /** A file that a browser saves. */
 export interface Download {
@@ -51,8 +74,17 @@ export interface Site {
   page(path: string, build: (visit: Visit) => Promise<Page | undefined>): void;
   /** What a page shows, as a file; undefined when there is no such record. */
   file(path: string, build: (visit: Visit) => Promise<Download | undefined>): void;
-  /** What a form does; only for users who may act. Undefined when there is no such record. */
+  /**
+   * What a form does; only for users who may act. Undefined when there is no such record. What can't be done is said on the
+   * nearest page above the form's path. A form with a field `back` leads to that page instead of where the act would lead.
+   */
   form(path: string, act: (submission: Submission) => Promise<Answer | undefined>): void;
+  /** The same for a form that does nothing without a reason. */
+  reasonedForm(path: string, act: (submission: ReasonedSubmission) => Promise<Answer | undefined>): void;
+  /** Where a search is posted, by everybody who may look. */
+  search(path: string, find: (search: Search) => Promise<Answer>): void;
+  /** Where the filter of a list is posted, by everybody who may look; it leads to the list, with a key for what was typed. */
+  filter(list: string): void;
 }
 
 /** The ids of a thousand records that were chosen together, and a reason. */
@@ -70,27 +102,40 @@ export function openSite(
   { version, hasUsers }: { readonly version: string; readonly hasUsers: boolean },
   deps: ConsoleDeps,
 ): Site {
+  const words = new KeptWords();
+  /** The paths of pages, as they were added. */
+  const pages = new Set<string>();
   const visitOf = (request: FastifyRequest, mayShowPhi = false): Visit => {
     const session = request.session;
     return {
+      words: {
+        keep: (word) => words.keep(word, session),
+        of: (query) => {
+          const key = query.get("find") || undefined;
+          return key === undefined ? "" : words.find(key, session);
+        },
+      },
       params: request.params as Record<string, string>,
       query: readable(new URLSearchParams(request.query as Record<string, string>)),
       viewer: { clock: deps.clock, mayShowPhi },
       user: session?.user,
+      isRefresh: REFRESH_HEADER in request.headers,
       mayAct: session?.user.role === "operator",
       formToken: session?.formToken ?? "",
     };
   };
   const send = (request: FastifyRequest, reply: FastifyReply, page: Page) => {
     const session = request.session;
-    const notice = session?.notice;
-    if (session) session.notice = undefined;
+    // A page that refreshes itself has shown its notice, and another one's is not for it.
+    const notice = REFRESH_HEADER in request.headers ? undefined : session?.notice;
+    if (session && notice) session.notice = undefined;
     const frame = {
       version,
       user: session?.user,
       formToken: session?.formToken ?? "",
       path: request.url,
       notice,
+      nowMs: deps.clock.now(),
     };
     return sendHtml(reply.code(page.status ?? 200), layOut(page, frame));
   };
@@ -100,8 +145,56 @@ export function openSite(
     status: 404,
     body: html`<h1>Not found</h1><p>There is no such record; it may have been pruned by retention.</p>`,
   });
+  /** The nearest page above a form's path: that of its record, or of its list. */
+  const pageAbove = (path: string, { url }: FastifyRequest) => {
+    const parts = path.split("/");
+    const [given = ""] = url.split("?", 1);
+    for (let count = parts.length - 1; count > 1; count -= 1)
+      if (pages.has(parts.slice(0, count).join("/"))) return given.split("/").slice(0, count).join("/");
+    return "/";
+  };
+  const addForm: Site["form"] = (path, act) => {
+    app.post(path, { bodyLimit: MAX_FORM_BYTES }, async (request, reply) => {
+      request.raw.socket.setTimeout(FORM_TIMEOUT_MS);
+      const session = request.session;
+      const form = formOf(request);
+      const section = sectionOf(path);
+      const refusal = refuse(session, form, hasUsers);
+      if (refusal !== undefined || session === undefined)
+        return send(request, reply, notDone(section, refusal));
+      const reason = form.get("reason")?.trim() || undefined;
+      // Only who asked for patients' values sees any, which the form's own act records.
+      const visit = visitOf(request, path.endsWith("/show"));
+      const answer = await act({
+        ...visit,
+        form,
+        act: { actor: actorOf(session), reason },
+      }).catch((error: unknown): Answer => {
+        // What a person asked for and can't be: the words of a command say why.
+        if (!(error instanceof Failure) || !error.code.startsWith("CLI_")) throw error;
+        return { to: pageAbove(path, request), notice: { isDone: false, lines: [error.message] } };
+      });
+      if (answer === undefined) return send(request, reply, missing(section));
+      if (!("to" in answer)) return send(request, reply, answer);
+      if (answer.notice) session.notice = answer.notice;
+      const back = form.get("back") ?? "";
+      return reply.redirect(isOwnPath(back) ? back : answer.to, 303);
+    });
+  };
+  const addSearch: Site["search"] = (path, find) => {
+    app.post(path, { bodyLimit: MAX_FORM_BYTES }, async (request, reply) => {
+      const session = request.session;
+      const form = formOf(request);
+      if (session && !isOwnForm(form, session))
+        return send(request, reply, notDone(sectionOf(path), OLD_FORM));
+      const word = form.get("find")?.trim() ?? "";
+      const answer = await find({ ...visitOf(request), form, word, act: { actor: actorOf(session) } });
+      return "to" in answer ? reply.redirect(answer.to, 303) : send(request, reply, answer);
+    });
+  };
   return {
     page: (path, build) => {
+      pages.add(path);
       app.get(path, async (request, reply) =>
         send(request, reply, (await build(visitOf(request))) ?? missing(sectionOf(path))),
       );
@@ -116,39 +209,38 @@ export function openSite(
           .send(download.text);
       });
     },
-    form: (path, act) => {
-      app.post(path, { bodyLimit: MAX_FORM_BYTES }, async (request, reply) => {
-        request.raw.socket.setTimeout(FORM_TIMEOUT_MS);
-        const session = request.session;
-        const form = readable(request.body instanceof URLSearchParams ? request.body : new URLSearchParams());
-        const section = sectionOf(path);
-        const refusal = refuse(session, form, hasUsers);
-        if (refusal !== undefined || session === undefined) {
-          return send(request, reply, {
-            title: "Not done",
-            section,
-            status: 403,
-            body: html`<h1>Nothing was done</h1><p>${refusal}</p>`,
-          });
-        }
-        const reason = form.get("reason")?.trim() || undefined;
-        // Only who asked for patients' values sees any, which the form's own act records.
-        const visit = visitOf(request, path.endsWith("/show"));
-        const answer = await act({
-          ...visit,
-          form,
-          act: { actor: `${session.user.name} (console)`, reason },
-        }).catch((error: unknown): Answer => {
-          // What a person asked for and can't be: the words of a command say why.
-          if (!(error instanceof Failure) || !error.code.startsWith("CLI_")) throw error;
-          return { to: backOf(request), notice: { isDone: false, lines: [error.message] } };
-        });
-        if (answer === undefined) return send(request, reply, missing(section));
-        if (!("to" in answer)) return send(request, reply, answer);
-        session.notice = answer.notice;
-        return reply.redirect(answer.to, 303);
-      });
-    },
+    form: addForm,
+    reasonedForm: (path, act) =>
+      addForm(path, async (submission) => {
+        const { reason, ...by } = submission.act;
+        if (reason === undefined) throw new Failure("CLI_USAGE", "Say why: nothing was done.");
+        return act({ ...submission, act: { ...by, reason } });
+      }),
+    search: addSearch,
+    filter: (list) =>
+      addSearch(`${list}/filter`, async ({ form, word, words: { keep } }) => {
+        const query = new URLSearchParams(
+          [...form].filter(([name, value]) => name !== "formToken" && value !== ""),
+        );
+        query.delete("find");
+        if (word !== "") query.set("find", keep(word));
+        return { to: query.size === 0 ? list : `${list}?${query}` };
+      }),
+  };
+}
+
+function formOf({ body }: FastifyRequest): URLSearchParams {
+  return readable(body instanceof URLSearchParams ? body : new URLSearchParams());
+}
+
+function actorOf(session: Session | undefined): string {
+  return session ? `${session.user.name} (console)` : "console";
+}
+
+function notDone(section: Section, why: string | undefined): Page {
+  return {
+    ...{ title: "Not done", section, status: 403 },
+    body: html`<h1>Nothing was done</h1><p>${why}</p>`,
   };
 }
 
@@ -167,15 +259,24 @@ function refuse(session: Session | undefined, form: URLSearchParams, hasUsers: b
       : "Nobody can act here, since the console has no users: set console.token or console.users in the configuration. The command line can do the same.";
   if (session.user.role !== "operator")
     return `${session.user.name} may look and not act (role viewer in console.users).`;
-  if (!isEqual(form.get("formToken") ?? "", session.formToken))
-    return "The form is old or was sent by another page: open the page again.";
-  return undefined;
+  return isOwnForm(form, session) ? undefined : OLD_FORM;
 }
 
-/** The page that a form stands on, for words about what could not be done. */
-function backOf({ headers }: FastifyRequest): string {
-  const { referer } = headers;
-  return referer !== undefined && URL.canParse(referer) ? new URL(referer).pathname : "/";
+/** Why a form without its session's token does nothing. */
+export const OLD_FORM = "The form is old or was sent by another page: open the page again.";
+
+function isOwnForm(form: URLSearchParams, session: Session): boolean {
+  return isEqual(form.get("formToken") ?? "", session.formToken);
+}
+
+/** A whole number that somebody sent, of so many digits at most; undefined for anything else. */
+export function wholeNumber(text: string | null, digits: number): number | undefined {
+  return text !== null && text.length <= digits && /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+/** A path of the console, and not of another site, such as `//example.org`. */
+export function isOwnPath(to: string): boolean {
+  return /^\/(?![/\\])[\x21-\x7e]*$/.test(to);
 }
 
 function sectionOf(path: string): Section {

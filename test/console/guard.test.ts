@@ -56,22 +56,46 @@ describe("with a token", () => {
     });
   });
 
+  it("leads to the page that was asked for, and never to another site", async () => {
+    await withConsole(LOCKED, async ({ url }) => {
+      const asked = await fetch(`${url}/orders/o7?x=1`, { headers: { accept: "text/html" } });
+      expect(await asked.text()).toContain('name="to" value="/orders/o7?x=1"');
+      for (const [to, location] of [
+        ["/orders/o7?x=1", "/orders/o7?x=1"],
+        ...["//example.org", "/\\example.org", "https://example.org", "/a\nb"].map((foreign) => [
+          foreign,
+          "/",
+        ]),
+      ] as const) {
+        const body = new URLSearchParams({ token: TOKEN, to: to ?? "" });
+        const answer = await fetch(`${url}/login`, { method: "POST", body, redirect: "manual" });
+        expect(answer.headers.get("location")).toBe(location);
+      }
+    });
+  });
+
   it("signing out takes the session from the browser, and ends it for every copy of the cookie", async () => {
     await withConsole(LOCKED, async ({ url }) => {
       const signIn = async () => (await login(url, TOKEN)).headers.get("set-cookie")?.split(";")[0] ?? "";
       const [cookie, another] = [await signIn(), await signIn()];
       const statusOf = async (given: string) =>
         (await fetch(`${url}/api/status`, { headers: { cookie: given } })).status;
-      const signOut = () =>
-        fetch(`${url}/logout`, { method: "POST", headers: { cookie }, redirect: "manual" });
+      const signOut = (formToken: string) =>
+        fetch(`${url}/logout`, {
+          ...{ method: "POST", headers: { cookie }, redirect: "manual" },
+          body: new URLSearchParams({ formToken }),
+        });
+      expect((await signOut("another page's")).status).toBe(403);
       expect(await statusOf(cookie)).toBe(200);
-      const answer = await signOut();
+      const page = await (await fetch(url, { headers: { cookie } })).text();
+      const formToken = /name="formToken" value="([^"]+)"/.exec(page)?.[1] ?? "";
+      const answer = await signOut(formToken);
       expect([answer.status, answer.headers.get("set-cookie")]).toEqual([
         303,
         expect.stringMatching(/=; .*Max-Age=0/),
       ]);
       expect([await statusOf(cookie), await statusOf(another)]).toEqual([401, 200]);
-      expect((await signOut()).status).toBe(303);
+      expect((await signOut(formToken)).status).toBe(303);
     });
   });
 
@@ -114,7 +138,14 @@ describe("with a token", () => {
 
   it("a login that another site sends is refused", async () => {
     await withConsole(LOCKED, async ({ url }) => {
-      expect((await login(url, TOKEN, { "sec-fetch-site": "cross-site" })).status).toBe(403);
+      const foreign = { "sec-fetch-site": "cross-site" };
+      const answer = await login(url, TOKEN, foreign);
+      expect([answer.status, await answer.json()]).toMatchObject([403, { error: { code: "CROSS_SITE" } }]);
+      const page = await login(url, TOKEN, { ...foreign, accept: "text/html" });
+      expect([page.status, await page.text()]).toEqual([
+        403,
+        expect.stringContaining("The form was sent by another site (CROSS_SITE)."),
+      ]);
     });
   });
 

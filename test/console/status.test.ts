@@ -104,13 +104,16 @@ describe("the page", () => {
     });
   });
 
-  it("that doesn't exist is answered in JSON", async () => {
+  it("that doesn't exist is answered in JSON, and for a person by a page", async () => {
     await withConsole({}, async ({ url }) => {
       const answer = await fetch(`${url}/nothing`);
       expect([answer.status, await answer.json()]).toEqual([
         404,
         { error: { code: "NOT_FOUND", message: "there is no such page" } },
       ]);
+      const page = await fetch(`${url}/nothing`, { headers: { accept: "text/html" } });
+      expect([page.status, page.headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);
+      expect(await page.text()).toContain("<p>There is no such page (NOT_FOUND).</p>");
     });
   });
 });

@@ -1,9 +1,10 @@
-// A page that refreshes itself says when it can't, and keeps still while somebody marks a text to copy it, or chooses rows.
+// A page that refreshes itself says when it can't, and keeps still while somebody wants it to, marks a text to copy it, or chooses rows.
 const silent = () => document.getElementById("silent");
+const isPaused = () => sessionStorage.getItem("paused") !== null;
 document.addEventListener("htmx:before:request", (event) => {
   const isInUse =
     String(getSelection()) !== "" || document.querySelector(".choose-form input:checked") !== null;
-  if (event.target.id === "page" && isInUse) event.preventDefault();
+  if (event.target.id === "page" && (isInUse || isPaused())) event.preventDefault();
 });
 document.addEventListener("htmx:after:request", (event) => {
   const status = event.detail?.ctx?.response?.status;
@@ -13,7 +14,16 @@ document.addEventListener("htmx:after:request", (event) => {
 document.addEventListener("htmx:error", () => {
   if (silent()) silent().hidden = false;
 });
-// A filter takes effect when it is chosen.
-document.addEventListener("change", (event) => {
-  if (event.target.form?.dataset.auto !== undefined) event.target.form.requestSubmit();
-});
+const pause = document.getElementById("pause");
+const showPause = () => {
+  pause.hidden = false;
+  pause.textContent = isPaused() ? "Go on refreshing" : "Pause refreshing";
+};
+if (pause) {
+  showPause();
+  pause.addEventListener("click", () => {
+    if (isPaused()) sessionStorage.removeItem("paused");
+    else sessionStorage.setItem("paused", "yes");
+    showPause();
+  });
+}

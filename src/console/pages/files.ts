@@ -3,14 +3,25 @@ import { FILE_STATUSES, type FileView, findFile, listFiles } from "../../ledger/
 import { listFileMessageViews } from "../../ledger/messages/views.ts";
 import { listFileDeliveries } from "../../ledger/operator/views.ts";
 import { FILE_COLUMNS, FILE_STATUS_WORDS, PAINT_BY_FILE_STATUS } from "../../operator/file-columns.ts";
-import { MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
+import { FILE_MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { DELIVERY_COLUMNS } from "../../operator/order-columns.ts";
 import { untakenOf } from "../attention.ts";
-import { age, badge, details, listTable, nextPage, options, problemBox, section } from "../components.ts";
+import {
+  age,
+  badge,
+  details,
+  filterForm,
+  listTable,
+  nextPage,
+  options,
+  problemBox,
+  SEARCH_AGAIN,
+  section,
+} from "../components.ts";
 import type { ConsoleDeps, Records } from "../deps.ts";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import type { Site, Visit } from "../site.ts";
+import { type Site, type Visit, wholeNumber } from "../site.ts";
 import { untakenStatus } from "../status.ts";
 import { attentionList } from "./overview.ts";
 
@@ -21,6 +32,7 @@ const RESULTS = 20;
 
 /** The list of dropped files, and the page of one. */
 export function addFilePages(site: Site, deps: ConsoleDeps, records: Records): void {
+  site.filter(PATH);
   site.page(PATH, (visit) => listPage(visit, deps, records));
   site.page(`${PATH}/:id`, async (visit) => {
     const number = parseId("f", visit.params.id ?? "");
@@ -30,20 +42,26 @@ export function addFilePages(site: Site, deps: ConsoleDeps, records: Records): v
   });
 }
 
-async function listPage(
-  { query, viewer }: Visit,
-  deps: ConsoleDeps,
-  { pool, connectors }: Records,
-): Promise<Page> {
-  const name = query.get("find")?.trim() || undefined;
+async function listPage(visit: Visit, deps: ConsoleDeps, { pool, connectors }: Records): Promise<Page> {
+  const { query, viewer, words } = visit;
+  const name = words.of(query);
   const connector = query.get("connector") || undefined;
   const status = FILE_STATUSES.find((each) => each === query.get("status"));
   const beforeId = parseId("f", query.get("before") ?? "");
-  const found = await listFiles(pool, { name, connector, status, beforeId, limit: A_PAGE + 1 });
+  const filter = { name: name || undefined, connector, status, beforeId, limit: A_PAGE + 1 };
+  const found = name === undefined ? [] : await listFiles(pool, filter);
   const files = found.slice(0, A_PAGE);
   const last = files.at(-1);
   const untaken = untakenOf({ untakenFiles: untakenStatus(deps) });
-  const nothing = name === undefined ? "No files." : `No file's name begins with ${name}.`;
+  const nothing =
+    name === undefined ? SEARCH_AGAIN : name === "" ? "No files." : `No file's name begins with ${name}.`;
+  const inputs = html`
+  <label>Beginning of the name<input type="search" name="find" maxlength="200" value="${name}"></label>
+  <label>Status<select name="status">${options(
+    FILE_STATUSES.map((each) => [each, FILE_STATUS_WORDS[each]] as const),
+    status,
+  )}</select></label>
+  <label>Connector<select name="connector">${options(connectors, connector)}</select></label>`;
   return {
     title: "Files",
     section: PATH,
@@ -51,23 +69,11 @@ async function listPage(
     body: html`
 <h1>Files</h1>
 ${untaken.length === 0 ? "" : section("In the drop folders, and not taken", attentionList(untaken, viewer.clock.now()))}
-<form class="filter" data-auto>
-  <label>Beginning of the name<input type="search" name="find" value="${name}"></label>
-  <label>Status<select name="status">${options(
-    FILE_STATUSES.map((each) => [each, FILE_STATUS_WORDS[each]] as const),
-    status,
-  )}</select></label>
-  <label>Connector<select name="connector">${options(connectors, connector)}</select></label>
-  <button class="small">Find</button>
-</form>
+${filterForm(PATH, inputs, visit)}
 ${listTable(FILE_COLUMNS, files, viewer, { nothing })}
 ${found.length > A_PAGE && last ? nextPage(query, PATH, last.fileId) : ""}`,
   };
 }
-
-/** What every message of a file has alike. */
-const OF_THE_FILE = ["connector", "fileName"];
-const COLUMNS = MESSAGE_COLUMNS.filter(({ key }) => key === undefined || !OF_THE_FILE.includes(key));
 
 async function filePage(
   file: FileView,
@@ -76,7 +82,7 @@ async function filePage(
   { pool }: Records,
 ): Promise<Page> {
   const { fileId, fileName, status, connector, receivedAt, problems } = file;
-  const after = Number(query.get("after")) || 0;
+  const after = wholeNumber(query.get("after"), 9) ?? 0;
   const [found, results] = await Promise.all([
     listFileMessageViews(pool, number, after, A_PAGE + 1),
     listFileDeliveries(pool, number, RESULTS),
@@ -95,7 +101,7 @@ async function filePage(
 <div class="title"><h1>File ${fileName}</h1>${badge(FILE_STATUS_WORDS[status], PAINT_BY_FILE_STATUS[status])}<span class="note">${fileId}, through ${connector}, ${age(receivedAt, viewer)}</span></div>
 ${problemBox("What is wrong with it", problems)}
 ${details(FILE_COLUMNS, file, viewer)}
-<section><h2>${after > 0 ? `Messages after the first ${after}` : "Messages"}</h2>${listTable(COLUMNS, messages, viewer, { nothing: "No message was taken of it." })}${more}</section>
+<section><h2>${after > 0 ? `Messages after the first ${after}` : "Messages"}</h2>${listTable(FILE_MESSAGE_COLUMNS, messages, viewer, { nothing: "No message was taken of it." })}${more}</section>
 ${section("The newest results about it", listTable(DELIVERY_COLUMNS, results, viewer, { nothing: "Nothing was sent." }))}`,
   };
 }

@@ -7,19 +7,32 @@ import {
 } from "../../ledger/messages/views.ts";
 import { recordAudit } from "../../ledger/operator/audit.ts";
 import { listMessageDeliveries } from "../../ledger/operator/views.ts";
-import { readOrders } from "../../ledger/orders/row.ts";
+import { type LedgerOrder, readOrders } from "../../ledger/orders/row.ts";
+import type { Column } from "../../operator/column.ts";
 import { MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { DELIVERY_COLUMNS, ORDER_COLUMNS, PAINT_BY_VERDICT } from "../../operator/order-columns.ts";
 import { actForm, age, badge, details, listTable, problemBox, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import type { Answer, Site, Visit } from "../site.ts";
+import type { Notice } from "../session.ts";
+import type { Site, Visit } from "../site.ts";
 import { answerContent, messageContent } from "./message-text.ts";
 import { describeDiscarded, describeReplayed } from "./messages.ts";
 
 /** Rows of a list within the page. */
 const A_LIST = 50;
+
+/** What has room beside the message. */
+const BESIDE = ["orderId", "placerOrderNumber", "operation", "facilityCode", "state"];
+const ORDERS_BESIDE: readonly Column<LedgerOrder>[] = [
+  ...ORDER_COLUMNS.filter(({ key = "" }) => BESIDE.includes(key)),
+  {
+    title: "containers",
+    isFlexible: true,
+    show: ({ containers }) => containers.map(({ label }) => label).join(", "),
+  },
+];
 
 /** The page of one message, and what can be done to it. */
 export function addMessagePage(site: Site, records: Records): void {
@@ -28,7 +41,7 @@ export function addMessagePage(site: Site, records: Records): void {
     const number = parseId("m", id);
     return number === undefined ? undefined : findMessage(pool, number);
   };
-  const answer = ({ messageId }: StoredMessage, notice: Extract<Answer, { to: string }>["notice"]) => ({
+  const answer = ({ messageId }: StoredMessage, notice: Notice) => ({
     to: `/messages/${messageId}`,
     notice,
   });
@@ -54,14 +67,11 @@ export function addMessagePage(site: Site, records: Records): void {
     const message = await find(submission);
     return message && answer(message, describeReplayed(await acts.replay([message], submission.act)));
   });
-  site.form("/messages/:id/discard", async (submission) => {
+  site.reasonedForm("/messages/:id/discard", async (submission) => {
     const message = await find(submission);
     if (!message) return undefined;
-    const notice =
-      submission.act.reason === undefined
-        ? { isDone: false, lines: ["Say why: nothing was discarded."] }
-        : describeDiscarded([message], await acts.discardMessages([message], submission.act));
-    return answer(message, notice);
+    const done = await acts.discardMessages([message], submission.act);
+    return answer(message, describeDiscarded([message], done));
   });
 }
 
@@ -86,10 +96,12 @@ async function messagePage(message: StoredMessage, visit: Visit, { pool }: Recor
 ${problemBox(verdict === "waiting" ? "Why is it waiting?" : "What is wrong with it", message.problems)}
 <div class="acts">${formsFor(message, visit)}</div>
 <section><h2>About it</h2>${details(MESSAGE_COLUMNS, message, viewer)}</section>
-${section(orderIds.length > A_LIST ? `The first ${A_LIST} of its ${orderIds.length} orders` : "Orders", listTable(ORDER_COLUMNS, orders, viewer, { nothing: "No order came of it." }))}
 <div class="columns wide">
 <section><h2>The message</h2>${content}</section>
-<section><h2>The answer</h2>${answerPart(answer, viewer.mayShowPhi)}</section>
+<div>
+${section(orderIds.length > A_LIST ? `The first ${A_LIST} of its ${orderIds.length} orders` : "Orders that came of it", listTable(ORDERS_BESIDE, orders, viewer, { nothing: "No order came of it." }))}
+${section("The answer", answerPart(answer, viewer.mayShowPhi))}
+</div>
 </div>
 ${section("Sent to the lab about it", listTable(DELIVERY_COLUMNS, deliveries, viewer, { nothing: "Nothing yet." }))}`,
   };

@@ -20,10 +20,11 @@ import {
   notDone,
   readChoice,
 } from "../bulk.ts";
-import { actForm, age, listTable, nextPage, options, section, withCommands } from "../components.ts";
+import { actForm, age, listTable, nextPage, options, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
+import { withCommands } from "../page-of-command.ts";
 import type { Notice } from "../session.ts";
 import type { Answer, Site, Submission, Visit } from "../site.ts";
 

@@ -25,10 +25,11 @@ import { hideBody } from "../../operator/text.ts";
 import { describeEvent } from "../../operator/timeline.ts";
 import { localTime, roundToUnit } from "../../operator/times.ts";
 import { nameOf, whyWaiting } from "../../operator/why-waiting.ts";
-import { actForm, age, badge, details, listTable, section, withCommands } from "../components.ts";
+import { actForm, age, badge, details, listTable, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
+import { withCommands } from "../page-of-command.ts";
 import type { Site, Submission, Visit } from "../site.ts";
 
 /** The page of an order, and what can be done to it. */

@@ -45,7 +45,7 @@ async function choose(submission: Submission, records: Records): Promise<Answer>
   const choice = readChoice(submission, PATH);
   const name = NAMES.find((each) => each === choice.act);
   if (name === undefined) return notDone(choice, "Choose what to do with the orders.");
-  const orders = await findChosen(choice, records);
+  const orders = await findChosen(choice, submission, records);
   if (orders.length === 0) return notDone(choice, "Choose orders first, by the boxes before them.");
   if (orders.length > MOST_AT_ONCE)
     return notDone(
@@ -68,11 +68,15 @@ async function choose(submission: Submission, records: Records): Promise<Answer>
 }
 
 /** In the order of receipt. */
-async function findChosen({ ids, filter }: Choice, records: Records): Promise<LedgerOrder[]> {
+async function findChosen(
+  { ids, filter }: Choice,
+  { words }: Submission,
+  records: Records,
+): Promise<LedgerOrder[]> {
   const limit = MOST_AT_ONCE + 1;
   const numbers = ids.flatMap((id) => parseId("o", id) ?? []);
   const found = filter
-    ? await findFiltered(filter, records, limit)
+    ? await findFiltered(filter, words, records, limit)
     : await listOrders(records.pool, { ids: numbers, limit });
   return found.reverse();
 }
@@ -84,7 +88,10 @@ async function actOnAll(name: ActName, submission: Submission, records: Records)
   const { reason, verb } = ACTS[name];
   if (reason === "required" && submission.act.reason === undefined)
     return notDone(choice, `Say why: nothing was done (${verb.toLowerCase()}).`);
-  const orders = (await findChosen({ ...choice, filter: undefined }, records)).slice(0, MOST_AT_ONCE);
+  const orders = (await findChosen({ ...choice, filter: undefined }, submission, records)).slice(
+    0,
+    MOST_AT_ONCE,
+  );
   const refusals: string[] = [];
   for (const order of orders) {
     const [isDone, words] = await records.acts.order(name, order, submission.act);

@@ -4,14 +4,14 @@ import { detailTexts } from "../../operator/column.ts";
 import { SERVICE_COLUMNS } from "../../operator/service-columns.ts";
 import { counted } from "../../operator/text.ts";
 import { relativeTime, roundToUnit } from "../../operator/times.ts";
-import { age, badge, toneOf, withCommands } from "../components.ts";
+import { age, badge, toneOf } from "../components.ts";
 import type { ConsoleDeps } from "../deps.ts";
 import { type Html, html } from "../html.ts";
+import { pageOf, withCommands } from "../page-of-command.ts";
 import type { Site, Visit } from "../site.ts";
 import { readStatus } from "../status.ts";
 import type { Attention, Status } from "../status-document.ts";
 import { watchTraffic } from "../traffic.ts";
-import { pageOf } from "./page-of-command.ts";
 import { connectorTable, trafficCharts } from "./traffic.ts";
 
 /** The first page: what needs a person, and how things stand. */

@@ -10,11 +10,21 @@ import {
 } from "../../ledger/operator/views.ts";
 import { findBytes } from "../../ledger/results/resend.ts";
 import type { ResultAct } from "../../operator/acts.ts";
-import type { Paint } from "../../operator/column.ts";
 import { resultText } from "../../operator/kept-text.ts";
-import { DELIVERY_COLUMNS, DELIVERY_DETAILS } from "../../operator/order-columns.ts";
+import { DELIVERY_COLUMNS, DELIVERY_DETAILS, PAINT_BY_DELIVERY_STATE } from "../../operator/order-columns.ts";
 import { cleanLines } from "../../operator/text.ts";
-import { actForm, age, badge, details, listTable, nextPage, options, section } from "../components.ts";
+import {
+  actForm,
+  age,
+  badge,
+  details,
+  filterForm,
+  listTable,
+  nextPage,
+  options,
+  SEARCH_AGAIN,
+  section,
+} from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
@@ -30,6 +40,7 @@ export function addResultPages(site: Site, records: Records): void {
     const number = parseId("d", id);
     return number === undefined ? undefined : findDelivery(pool, number);
   };
+  site.filter(PATH);
   site.page(PATH, (visit) => listPage(visit, records));
   site.page(`${PATH}/:id`, async (visit) => {
     const result = await find(visit);
@@ -42,7 +53,8 @@ export function addResultPages(site: Site, records: Records): void {
     return resultPage(result, submission, records);
   });
   for (const name of ACTS) {
-    site.form(`${PATH}/:id/${name}`, async (submission) => {
+    const add = name === "drop" ? site.reasonedForm : site.form;
+    add(`${PATH}/:id/${name}`, async (submission) => {
       const result = await find(submission);
       if (!result) return undefined;
       const { deliveryId } = result;
@@ -54,11 +66,12 @@ export function addResultPages(site: Site, records: Records): void {
 
 const ACTS: readonly ResultAct[] = ["retry", "drop", "resend"];
 
-async function listPage({ query, viewer }: Visit, { pool, connectors }: Records): Promise<Page> {
+async function listPage(visit: Visit, { pool, connectors }: Records): Promise<Page> {
+  const { query, viewer, words } = visit;
   const state = DELIVERY_STATES.find((each) => each === query.get("state"));
   const connector = query.get("connector") || undefined;
-  const word = query.get("order")?.trim() ?? "";
-  const [order] = word === "" ? [] : await findOrders(pool, word);
+  const word = words.of(query);
+  const [order] = word ? await findOrders(pool, word) : [];
   const filter: DeliveryFilter = {
     ...{ state, connector, orderId: order?.id, limit: A_PAGE + 1 },
     beforeId: parseId("d", query.get("before") ?? ""),
@@ -66,30 +79,22 @@ async function listPage({ query, viewer }: Visit, { pool, connectors }: Records)
   const found = word !== "" && order === undefined ? [] : await listDeliveries(pool, filter);
   const results = found.slice(0, A_PAGE);
   const last = results.at(-1);
+  const inputs = html`
+  <label>Order number or id<input type="search" name="find" maxlength="200" value="${word}"></label>
+  <label>State<select name="state">${options(DELIVERY_STATES, state)}</select></label>
+  <label>Connector<select name="connector">${options(connectors, connector)}</select></label>`;
   return {
     title: "Results",
     section: PATH,
     isLive: true,
     body: html`
 <h1>Results for the lab</h1>
-<form class="filter" data-auto>
-  <label>Order number or id<input type="search" name="order" value="${word}"></label>
-  <label>State<select name="state">${options(DELIVERY_STATES, state)}</select></label>
-  <label>Connector<select name="connector">${options(connectors, connector)}</select></label>
-  <button class="small">Find</button>
-</form>
+${filterForm(PATH, inputs, visit)}
 ${order ? html`<p class="note">About order <a href="/orders/${formatId("o", order.id)}">${formatId("o", order.id)}</a>.</p>` : ""}
-${listTable(DELIVERY_COLUMNS, results, viewer, { nothing: "No results." })}
+${listTable(DELIVERY_COLUMNS, results, viewer, { nothing: word === undefined ? SEARCH_AGAIN : "No results." })}
 ${found.length > A_PAGE && last ? nextPage(query, PATH, last.deliveryId) : ""}`,
   };
 }
-
-const PAINTS: Readonly<Record<DeliveryDetails["state"], Paint>> = {
-  pending: "yellow",
-  delivered: "green",
-  parked: "red",
-  dropped: "dim",
-};
 
 async function resultPage(result: DeliveryDetails, visit: Visit, { pool }: Records): Promise<Page> {
   const { deliveryId, state, failure, orderIds, deliveredAt, waitsBehind } = result;
@@ -101,7 +106,7 @@ async function resultPage(result: DeliveryDetails, visit: Visit, { pool }: Recor
     section: PATH,
     isLive: !viewer.mayShowPhi,
     body: html`
-<div class="title"><h1>Result ${deliveryId}</h1>${badge(state, PAINTS[state])}${deliveredAt === undefined ? "" : html`<span class="note">the lab has it, ${age(deliveredAt, viewer)}</span>`}</div>
+<div class="title"><h1>Result ${deliveryId}</h1>${badge(state, PAINT_BY_DELIVERY_STATE[state])}${deliveredAt === undefined ? "" : html`<span class="note">the lab has it, ${age(deliveredAt, viewer)}</span>`}</div>
 ${failure ? html`<p class="why"><strong>Last error:</strong> ${failure.text} <code>${failure.code}</code></p>` : ""}
 ${waitsBehind === undefined ? "" : html`<p class="why">It waits for <a href="${PATH}/${waitsBehind}">${waitsBehind}</a>, an earlier result of the same order.</p>`}
 <div class="acts">${formsFor(result, visit)}</div>

@@ -2,7 +2,7 @@ import { parseId } from "../../ledger/ids.ts";
 import { closeTask, findTask, listOpenTasks, type Task } from "../../ledger/operator/tasks.ts";
 import { TASK_COLUMNS } from "../../operator/order-columns.ts";
 import { HIDDEN } from "../../operator/text.ts";
-import { actForm, listTable } from "../components.ts";
+import { actForm, listTable, nextPage } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { html } from "../html.ts";
 import type { Site, Visit } from "../site.ts";
@@ -13,9 +13,11 @@ const LINES = 50;
 /** What a person has to do, and writing down that it is done. */
 export function addTaskPage(site: Site, { pool }: Records): void {
   site.page(PATH, async (visit) => {
-    const found = await listOpenTasks(pool, LINES + 1);
+    const { query } = visit;
+    const found = await listOpenTasks(pool, LINES + 1, parseId("k", query.get("after") ?? ""));
     const tasks = found.slice(0, LINES).map(withoutPath);
-    const before = { title: "", cell: (task: Task) => doneForm(task, visit) };
+    const last = tasks.at(-1);
+    const before = { title: "what to do", cell: (task: Task) => doneForm(task, visit) };
     return {
       title: "Tasks",
       section: PATH,
@@ -24,17 +26,12 @@ export function addTaskPage(site: Site, { pool }: Records): void {
 <h1>Tasks</h1>
 <p class="note">What a person has to see to, the oldest first.</p>
 ${listTable(TASK_COLUMNS, tasks, visit.viewer, { nothing: "No task is open.", ...(visit.mayAct ? { before } : {}) })}
-${found.length > LINES ? html`<p class="note">The first ${LINES}.</p>` : ""}`,
+${found.length > LINES && last ? nextPage(query, PATH, last.taskId, "after") : ""}`,
     };
   });
-  site.form(`${PATH}/:id/done`, async ({ params: { id = "" }, act }) => {
+  site.reasonedForm(`${PATH}/:id/done`, async ({ params: { id = "" }, act }) => {
     const number = parseId("k", id);
     if (number === undefined || !(await findTask(pool, number))) return undefined;
-    if (act.reason === undefined)
-      return {
-        to: PATH,
-        notice: { isDone: false, lines: ["Say what came of it: nothing was written down."] },
-      };
     const isDone = await closeTask(pool, number, act);
     return { to: PATH, notice: { isDone, lines: [`${id} ${isDone ? "is done" : "was done before"}.`] } };
   });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { recordAudit } from "../../../src/ledger/operator/audit.ts";
-import { csvMessage } from "../../cli/with-lab.ts";
+import { csvMessage, PATIENT } from "../../cli/with-lab.ts";
 import { withPages, wordsOf } from "./with-pages.ts";
 
 test("the audit names who did what, to what and why, newest first, by person and by record", () =>
@@ -23,10 +23,29 @@ test("the audit names who did what, to what and why, newest first, by person and
     const annas = wordsOf(await viewer.open("/audit?actor=anna"));
     expect(annas).not.toContain("looked at");
     expect(annas).toContain("pause");
-    const ofOne = wordsOf(await viewer.open("/audit?target=o1"));
+    const ofOne = wordsOf(await viewer.send("/audit/filter", { find: "o1" }));
     expect(ofOne).toContain("retry");
     expect(ofOne).not.toContain("pause");
     expect(wordsOf(await viewer.open("/audit?before=2"))).not.toContain("pause");
+    for (const none of ["1.5", "x", "9999999999999999999"])
+      expect(wordsOf(await viewer.open(`/audit?before=${none}`))).toContain("pause");
+  }));
+
+test("which orders are one subject's is nothing that the audit shows those who may only look", () =>
+  withPages(async ({ lab, operator, viewer }) => {
+    await lab.take("bench", [csvMessage(1), csvMessage(2)]);
+    await operator.open("/audit");
+    await operator.send("/orders/find", { find: PATIENT.code });
+    const page = await operator.open("/audit");
+    expect(page).toContain('href="/orders/o1"');
+    expect(page).toContain('href="/orders/o2"');
+    const words = wordsOf(await viewer.open("/audit"));
+    expect(words).toContain("erika (console) looked at patients' data •••• search subject code");
+    expect(words).not.toMatch(/\bo[12]\b(?!7)/);
+    expect(wordsOf(await viewer.send("/audit/filter", { find: "o1" }))).not.toContain(
+      "erika (console) looked",
+    );
+    expect(wordsOf(await operator.send("/audit/filter", { find: "o1" }))).toContain("erika (console) looked");
   }));
 
 test("a long audit is shown a page at a time", () =>

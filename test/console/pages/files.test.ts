@@ -34,8 +34,9 @@ test("files are found by the beginning of their names, by status and by connecto
     const problem = { code: "HL7_FILE_BINARY", place: "", message: "it holds a <zero>" } as const;
     await closeFile(pool, fileId, { status: "refused", problems: [problem] });
     expect(idsOf(await operator.open("/files"))).toEqual(["f5", "f4", "f1", "f2", "f1"]);
-    expect(idsOf(await operator.open("/files?find=file-"))).toEqual(["f2", "f1"]);
-    expect(idsOf(await operator.open("/files?find=_ile"))).toEqual([]);
+    const named = async (find: string) => idsOf(await operator.send("/files/filter", { find }));
+    expect(await named("file-")).toEqual(["f2", "f1"]);
+    expect(await named("_ile")).toEqual([]);
     expect(idsOf(await operator.open("/files?status=duplicate"))).toEqual(["f4", "f1"]);
     expect(idsOf(await operator.open("/files?connector=lims"))).toEqual(["f5"]);
     expect(idsOf(await operator.open("/files?before=f2"))).toEqual(["f1"]);
@@ -57,6 +58,8 @@ test("a file's messages are shown a page at a time, in their order, without what
     expect(last).toContain("Messages after the first 100");
     expect(last).toContain("m101");
     expect(last).not.toContain("Next ones");
+    for (const none of ["99999999999", "1.5", "x"])
+      expect(wordsOf(await viewer.open(`/files/f1?after=${none}`))).toContain("m50");
   }));
 
 test("what lies in drop folders and is not taken stands above the list", () =>

@@ -58,12 +58,36 @@ test("where a file of a task lies is not shown in the list, since it may name a 
     expect(page).not.toContain("Quersack");
   }));
 
+test("how a daemon's configuration differs from its file is shown, and taking it over is asked for by those who act", () =>
+  withPages(async ({ operator, viewer, pool }) => {
+    const configuration = {
+      file: "/etc/cryobridge.yaml",
+      since: "2026-03-01T10:00:00Z",
+      changed: ["facilities.WEST"],
+      restart: [],
+      problems: [],
+      answered: null,
+    };
+    await pool.query(
+      `insert into workers (name, host, pid, version, roles, connectors, configuration)
+       values ('north', 'h', 1, '1', '{worker}', '{}', $1)`,
+      [JSON.stringify(configuration)],
+    );
+    expect(wordsOf(await operator.open("/workers"))).toContain("changed in the file: facilities.WEST");
+    expect(wordsOf(await viewer.open("/workers"))).not.toContain("Take over the changed files");
+    await viewer.send("/workers/reload");
+    await operator.send("/workers/reload", { reason: "a new wing" });
+    expect((await pool.query("select actor, action, detail from audit")).rows).toEqual([
+      { actor: "erika (console)", action: "reload", detail: { reason: "a new wing" } },
+    ]);
+  }));
+
 test("a worker is drained with a reason, under the name of who did it", () =>
   withPages(async ({ operator, pool }) => {
     await pool.query(
       `insert into workers (id, name, host, pid, version, roles, connectors) values (7, 'north', 'h', 1, '1', '{worker}', '{}')`,
     );
-    expect(wordsOf(await operator.open("/workers"))).toContain("Have north (w7) end");
+    expect(wordsOf(await operator.open("/workers"))).toContain("Stop north (w7)");
     expect(wordsOf(await operator.send("/workers/w7/drain"))).toContain("Say why");
     expect(wordsOf(await operator.send("/workers/w7/drain", { reason: "upgrade" }))).toContain("w7 finishes");
     expect((await pool.query("select drain_at is not null as is_asked from workers")).rows).toEqual([
@@ -81,7 +105,14 @@ test("tanks and refills are shown, by facility", () =>
     const page = await operator.open("/refills");
     expect(wordsOf(page)).toContain("Dewar <3>");
     expect(wordsOf(page)).toContain("No refills are followed");
-    expect(wordsOf(await operator.open("/refills?facility=SOUTH"))).toContain("No tanks.");
+    await pool.query(
+      `insert into refills (facility_id, facility_code, surface, procedure_id, status, reached, remote_status)
+       values (12, 'NORTH', 'request', 1, 'PENDING', 0, 'PENDING')`,
+    );
+    expect(wordsOf(await operator.open("/refills"))).toContain("PENDING");
+    const elsewhere = wordsOf(await operator.open("/refills?facility=SOUTH"));
+    expect(elsewhere).toContain("No tanks.");
+    expect(elsewhere).toContain("No refills.");
   }));
 
 test("the overview shows each connector's day, the service and the charts, and leads to the pages where one acts", () =>

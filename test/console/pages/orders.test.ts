@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { csvMessage, hl7Message, PATIENT } from "../../cli/with-lab.ts";
+import { csvMessage, hl7Message } from "../../cli/with-lab.ts";
 import { withPages, wordsOf } from "./with-pages.ts";
 
 const idsOf = (page: string) => [...page.matchAll(/href="\/orders\/(o\d+)"/g)].map(([, id]) => id);
@@ -10,42 +10,31 @@ describe("the list of orders", () => {
     withPages(async ({ lab, operator }) => {
       await lab.take("bench", [csvMessage(1), csvMessage(2, { subject_code: "OTHER" })]);
       await lab.take("lims", [hl7Message(1)]);
-      const found = async (query: string) => idsOf(await operator.open(`/orders?${query}`));
-      expect(await found("")).toEqual(["o3", "o2", "o1"]);
-      expect(await found("find=C-2")).toEqual(["o2"]);
-      expect(await found("find=o1")).toEqual(["o1"]);
-      expect(await found("find=V-1")).toEqual(["o1"]);
-      expect(await found("find=MSG0001")).toEqual(["o3"]);
-      expect(await found("find=file-1")).toEqual(["o2", "o1"]);
-      expect(await found("find=file-1&before=o2")).toEqual(["o1"]);
-      expect(await found("find=%25")).toEqual([]);
-      expect(await found("find=file-1&connector=lims")).toEqual([]);
-      expect(await found("state=received&state=parked")).toEqual(["o3", "o2", "o1"]);
-    }));
-
-  test("finds orders by the subject's code without having it in an address, and records who looked", () =>
-    withPages(async ({ lab, operator, viewer, pool }) => {
-      await lab.take("bench", [csvMessage(1), csvMessage(2, { subject_code: "OTHER" })]);
-      expect(await operator.open("/orders")).not.toContain(PATIENT.code);
-      const page = await operator.send("/orders/of-subject", { code: PATIENT.code });
-      expect(idsOf(page)).toEqual(["o1"]);
-      const { rows } = await pool.query("select actor, action, target, detail from audit");
-      expect(rows).toEqual([
-        {
-          ...{ actor: "erika (console)", action: "show-phi", target: "o1" },
-          detail: { search: "subject code" },
-        },
-      ]);
-      await viewer.open("/orders");
-      expect(wordsOf(await viewer.send("/orders/of-subject", { code: PATIENT.code }))).toContain("may look");
+      const rows = async (query: string) => idsOf(await operator.open(`/orders?${query}&failure=`));
+      const found = async (find: string, more: Readonly<Record<string, string>> = {}) =>
+        idsOf(await operator.send("/orders/filter", { find, failure: "", ...more }));
+      expect(await rows("")).toEqual(["o3", "o2", "o1"]);
+      expect(await found("C-2")).toEqual(["o2"]);
+      expect(await found("o1")).toEqual(["o1"]);
+      expect(await found("V-1")).toEqual(["o1"]);
+      expect(await found("MSG0001")).toEqual(["o3"]);
+      expect(await found("file-1")).toEqual(["o2", "o1"]);
+      expect(idsOf(await operator.open(`${operator.at()}&before=o2`))).toEqual(["o1"]);
+      expect(await found("%")).toEqual([]);
+      expect(await found("file-1", { connector: "lims" })).toEqual([]);
+      expect(operator.at()).toContain("connector=lims");
+      for (const states of ["state=received&state=parked", "state=received%2Cparked"]) {
+        expect(await rows(states)).toEqual(["o3", "o2", "o1"]);
+      }
+      expect(await rows("state=failed%2Cparked")).toEqual([]);
     }));
 
   test("escapes texts from outside", () =>
     withPages(async ({ lab, operator }) => {
       await lab.take("bench", [csvMessage(1, { order_number: "<script>x</script>" })]);
-      for (const path of ["/orders", "/orders/o1", "/orders?find=%3Cscript%3Ex"]) {
+      for (const path of ["/orders", "/orders/o1"])
         expect(await operator.open(path)).not.toContain("<script>x");
-      }
+      expect(await operator.send("/orders/filter", { find: "<script>x" })).not.toContain("<script>x");
     }));
 });
 

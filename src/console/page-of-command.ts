@@ -1,0 +1,76 @@
+import { type Content, html } from "./html.ts";
+
+/** The pages of the console that do what a command does, by its words. */
+const PAGES: readonly (readonly [words: string, path: string, name: string])[] = [
+  ["orders list", "/orders", "To the orders"],
+  ["messages list", "/messages", "To the messages"],
+  ["messages waiting", "/messages", "To the messages"],
+  ["queue", "/queue", "To the queue"],
+  ["tasks", "/tasks", "To the tasks"],
+  ["workers", "/workers", "To the workers"],
+  ["refills tanks", "/refills", "To the tanks"],
+];
+
+/** The page where a person does what a command does, such as `/orders?state=parked`; undefined where there is none. */
+export function pageOf(command: string): { readonly to: string; readonly name: string } | undefined {
+  const [, ...words] = command.split(" ");
+  const at = words.findIndex((word) => word.startsWith("--"));
+  const verb = words.slice(0, at === -1 ? undefined : at).join(" ");
+  const page = PAGES.find(([known]) => verb === known || verb.startsWith(`${known} `));
+  if (page === undefined) return undefined;
+  const [, path, name] = page;
+  const query = new URLSearchParams();
+  for (const [index, word] of words.entries()) {
+    const value = words[index + 1];
+    if (!word.startsWith("--") || value === undefined) continue;
+    const key = word.slice(2);
+    if (key === "since") query.set(key, value === "1d" ? "24h" : value);
+    else for (const each of value.split(",")) query.append(key, each);
+  }
+  return { to: query.size === 0 ? path : `${path}?${query}`, name };
+}
+
+/** What a person presses here instead of a command that a text names, and the page that it is on where that is another one. */
+const BUTTONS: Readonly<Record<string, readonly [button: string, path?: string]>> = {
+  "orders retry ID": ["Try now"],
+  "orders release ID": ["Release"],
+  "orders retry ID --not-at-service --reason TEXT": ["It is not at the service: send it again"],
+  "orders retry ID --override --reason TEXT": ["Have it done although it matches another"],
+  "orders resolve ID --request-id N": ["Link it to what you found at the service"],
+  "orders resolve ID --procedure-id N": ["Link it to what you found at the service"],
+  "orders show ID --show-phi": ["Show the patient's data"],
+  "orders release-after-restore --reason TEXT": ["Go on without comparing", "/orders"],
+  "messages waiting": ["Messages", "/messages"],
+  "messages release": ["Release", "/messages"],
+  "messages replay ID": ["Replay"],
+  "messages discard ID": ["Discard"],
+  "messages discard ID --reason TEXT": ["Discard"],
+  "queue retry ID": ["Try now"],
+  "queue remove ID": ["Give it up"],
+  "queue resume submit": ["Resume submit", "/queue"],
+  "queue resume track": ["Resume track", "/queue"],
+  "queue resume deliver": ["Resume deliver", "/queue"],
+  status: ["Overview", "/"],
+  "tasks done ID": ["Done", "/tasks"],
+  "tasks list": ["Tasks", "/tasks"],
+  reload: ["Take over the changed files", "/workers"],
+};
+
+/** What stands on a page instead of a command, such as `cryobridge orders retry o17`; undefined where it is a command here, too. */
+export function buttonOf(
+  command: string,
+): { readonly name: string; readonly to: string | undefined } | undefined {
+  const [name, to] = BUTTONS[command.replace(/^cryobridge /, "").replace(/ [a-z][1-9]\d*\b/, " ID")] ?? [];
+  return name === undefined ? undefined : { name, to };
+}
+
+/** Commands in a text stand between backticks; where a page has a button for one, that is named instead. */
+export function withCommands(text: string): Content {
+  return text.split("`").map((part, index) => {
+    if (index % 2 === 0) return part;
+    const button = buttonOf(part);
+    if (button === undefined) return html`<code>${part}</code>`;
+    const { name, to } = button;
+    return to === undefined ? html`“${name}”` : html`“<a href="${to}">${name}</a>”`;
+  });
+}

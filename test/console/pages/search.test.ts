@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { csvMessage, PATIENT } from "../../cli/with-lab.ts";
+import { type Browser, withPages, wordsOf } from "./with-pages.ts";
+
+/** The first heading of what a search leads to. */
+async function headOf(browser: Browser, word: string): Promise<string | undefined> {
+  await browser.open("/audit");
+  return /<h1>(.*?)<\/h1>/.exec(await browser.send("/orders/find", { find: word }))?.[1];
+}
+
+test("the search opens the only order that a word means, and lists several", () =>
+  withPages(async ({ lab, operator, viewer }) => {
+    await lab.take("bench", [csvMessage(1), csvMessage(2, { subject_code: "OTHER" })]);
+    for (const browser of [operator, viewer]) {
+      expect(await headOf(browser, "C-2")).toBe("Order o2 (C-2)");
+      expect(await headOf(browser, "V-1")).toBe("Order o1 (C-1)");
+      expect(await headOf(browser, "file-1")).toBe("Orders");
+      expect(await headOf(browser, "")).toBe("Orders");
+    }
+  }));
+
+test("it shows the messages and files that a word means when no order does", () =>
+  withPages(async ({ lab, operator }) => {
+    await lab.take("bench", [csvMessage(1, { order_number: "C-7", facility: "EAST" })]);
+    await operator.open("/");
+    const page = await operator.send("/orders/find", { find: "file-1" });
+    expect(wordsOf(page)).toContain("Messages with that id, control id or file");
+    expect(page).toContain('href="/messages/m1"');
+    expect(page).toContain('href="/files/f1"');
+    expect(wordsOf(await operator.send("/orders/find", { find: "nobody" }))).toContain(
+      "Nothing has the number",
+    );
+    // Orders are not searched for by the id of their message: it may have become one.
+    await lab.take("bench", [csvMessage(2)]);
+    expect(wordsOf(await operator.send("/orders/find", { find: "m2" }))).toMatch(
+      /Messages with that id.* m2 /,
+    );
+  }));
+
+test("it searches for a subject's code first for who may see patients' data, without an address, and records each such search", () =>
+  withPages(async ({ lab, operator, viewer, pool }) => {
+    await lab.take("bench", [
+      csvMessage(1),
+      csvMessage(2, { subject_code: "OTHER" }),
+      csvMessage(3, { subject_code: "OTHER", order_number: PATIENT.code }),
+    ]);
+    await operator.open("/orders");
+    const page = await operator.send("/orders/find", { find: PATIENT.code });
+    expect(wordsOf(page)).toContain("Orders of the subject with that code");
+    expect(page).toContain('href="/orders/o1"');
+    expect(page).not.toContain('href="/orders/o2"');
+    // A number that is somebody's code opens no order by itself.
+    expect(wordsOf(page)).toMatch(/Orders with that number.* o3 /);
+    expect(wordsOf(await operator.send("/orders/find", { find: "NOBODY" }))).toContain("subject code");
+    await viewer.open("/orders");
+    await viewer.send("/orders/find", { find: PATIENT.code });
+    expect(viewer.at()).toBe("/orders/o3");
+    expect(wordsOf(await viewer.send("/orders/find", { find: "OTHER" }))).toContain("Nothing has");
+    const { rows } = await pool.query("select actor, action, target, detail from audit order by id");
+    const by = { actor: "erika (console)", action: "show-phi", detail: { search: "subject code" } };
+    expect(rows).toEqual([
+      { ...by, target: "o1" },
+      { ...by, target: "no order" },
+    ]);
+  }));
+
+test("it refuses a form of another session", () =>
+  withPages(async ({ operator }) => {
+    await operator.open("/");
+    expect(wordsOf(await operator.send("/orders/find", { find: "C-1" }, "forged"))).toContain(
+      "The form is old",
+    );
+  }));
