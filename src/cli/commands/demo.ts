@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { join, relative, resolve, sep } from "node:path";
 import { type Command, Option } from "commander";
 import type pg from "pg";
+import { openAlerts } from "../../app/alerts.ts";
 import { openConsole } from "../../app/console.ts";
 import { ROLES } from "../../app/roles.ts";
 import { startDaemon } from "../../app.ts";
@@ -12,6 +13,7 @@ import { loadConfig } from "../../config/load.ts";
 import { createLogger } from "../../core/logger.ts";
 import { isTerminal } from "../../core/order-state.ts";
 import { VERSION } from "../../core/version.ts";
+import { loadDictionary } from "../../formats/hl7/dictionary.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { profileSchema } from "../../mapping/profile/schema.ts";
 import { recordJson } from "../../operator/column.ts";
@@ -123,9 +125,7 @@ async function runDemo(session: Session, options: DemoOptions): Promise<ExitStat
   const ending = new AbortController();
   const stop = () => ending.abort();
   /** Later parts are closed first. */
-  const closers: (() => unknown)[] = [io.onStop?.(stop) ?? stop];
-  process.once("SIGHUP", stop);
-  closers.unshift(() => process.off("SIGHUP", stop));
+  const closers: (() => unknown)[] = [io.onStop?.(stop) ?? stop, io.onReload?.(stop) ?? stop];
   try {
     screen.line(session.paint("bold", `Cryobridge ${VERSION}, a demonstration on this machine alone`));
     screen.line("Starting a simulated service, a database and the daemon …\n");
@@ -142,14 +142,21 @@ async function runDemo(session: Session, options: DemoOptions): Promise<ExitStat
       consoleToken,
       dataDir: isUsual ? "./data" : dataDir,
     });
-    const config = loadConfig(configFile, { env: io.env, profileSchema });
+    const readAgain = () => loadConfig(configFile, { env: io.env, profileSchema });
+    const config = readAgain();
     const logFile = join(folder, "daemon.log");
     const log = createLogger(config.log, session.secrets, logFile);
+    await loadDictionary();
     const onFatal = (failure: Error) => ending.abort(failure);
-    const daemon = await startDaemon(config, { roles: new Set(ROLES), logger: log, clock, onFatal });
+    const daemon = await startDaemon(config, {
+      roles: new Set(ROLES),
+      ...{ logger: log, clock, onFatal, readAgain },
+    });
     closers.unshift(() => daemon.stop());
-    const console = await openConsole(daemon, { version: VERSION, logger: log, clock });
+    const parts = { version: VERSION, logger: log, clock, path: io.env.PATH };
+    const console = await openConsole(daemon, parts);
     closers.unshift(() => console.close());
+    closers.unshift(openAlerts(daemon, parts));
 
     screen.field("started", `a simulated storage service, ${options.speed} times as fast as a real one`);
     const elsewhere = isUsual ? "" : ` in ${dataDir}, since its account may not enter ${folder}`;

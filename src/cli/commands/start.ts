@@ -8,6 +8,7 @@ import { isFolderConnector } from "../../config/config.ts";
 import { asFailure, type Failure } from "../../core/failures.ts";
 import { createLogger, type Logger } from "../../core/logger.ts";
 import { VERSION } from "../../core/version.ts";
+import { loadDictionary } from "../../formats/hl7/dictionary.ts";
 import { wordsOf } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig } from "../open.ts";
@@ -69,6 +70,8 @@ async function startProgram(
 
   async function startAll(): Promise<() => Promise<void>> {
     const { clock } = session;
+    // Once there is work, loading it would keep everything else waiting for a moment, at somebody's first look at a message.
+    if (roles.has("console")) await loadDictionary();
     const daemon = await startDaemon(config, {
       roles,
       logger,
@@ -78,12 +81,11 @@ async function startProgram(
       onDrain: ending.onDrain,
     });
     try {
+      const parts = { version: VERSION, logger, clock, path: session.io.env.PATH };
       const open = roles.has("console")
-        ? await openConsole(daemon, { version: VERSION, logger, clock, secrets: session.secrets })
+        ? await openConsole(daemon, { ...parts, secrets: session.secrets })
         : undefined;
-      const closeAlerts = openAlerts(daemon, {
-        ...{ version: VERSION, logger, clock, path: session.io.env.PATH },
-      });
+      const closeAlerts = openAlerts(daemon, parts);
       reloading.ask = () => void daemon.reload();
       if (reloading.isAsked) reloading.ask();
       announce(daemon, roles, open?.url, session, logger);
