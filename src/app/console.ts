@@ -34,6 +34,8 @@ interface OpenConsoleDeps {
   readonly version: string;
   readonly logger: Logger;
   readonly clock: Clock;
+  /** Where the program of an alert's command is looked for. */
+  readonly path?: string | undefined;
   /** What no answer may hold. */
   readonly secrets?: SecretMask | undefined;
 }
@@ -44,7 +46,7 @@ interface OpenConsoleDeps {
  */
 export async function openConsole(
   daemon: Daemon,
-  { version, logger, clock, secrets = secretsOf(daemon.config) }: OpenConsoleDeps,
+  { version, logger, clock, path, secrets = secretsOf(daemon.config) }: OpenConsoleDeps,
 ): Promise<RunningConsole> {
   const { pool, config } = daemon;
   const metrics = createMetrics(version);
@@ -61,8 +63,14 @@ export async function openConsole(
       get facilityIdByCode() {
         return config.facilityIdByCode;
       },
-      acts: createActs({ pool, config, withService: (work) => withServiceOf(daemon, clock, logger, work) }),
+      acts: createActs({
+        ...{ pool, config, alertParts: { version, logger, clock, path } },
+        withService: (work) => withServiceOf(daemon, clock, logger, work),
+      }),
       connectors: config.connectors.map(({ name }) => name),
+      get alertPlaces() {
+        return config.alerts.to.map(({ name }) => name);
+      },
       doesParkedBlock: config.lanes.parkedBlocks,
     },
     metrics,

@@ -78,6 +78,8 @@ export interface Records {
   readonly facilityIdByCode: ReadonlyMap<string, number>;
   /** Names of the connectors that are configured. */
   readonly connectors: readonly string[];
+  /** Names of the places that alerts are sent to; nothing is watched where there is none. */
+  readonly alertPlaces: readonly string[];
   /** Whether a parked order keeps later ones of its subject back (`lanes.parkedBlocks`). */
   readonly doesParkedBlock: boolean;
 }

@@ -25,6 +25,7 @@ const SECTIONS = {
   "/results": "Results",
   "/queue": "Queue",
   "/tasks": "Tasks",
+  "/alerts": "Alerts",
   "/refills": "Refills",
   "/reports": "Reports",
   "/workers": "Workers",

@@ -9,6 +9,7 @@ import { limitConnections } from "./connections.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import { Guard, type Refusal } from "./guard.ts";
 import { loginPage, troublePage } from "./layout.ts";
+import { addAlertPages } from "./pages/alerts.ts";
 import { addAuditPage } from "./pages/audit.ts";
 import { addFilePages } from "./pages/files.ts";
 import { addMessagePage } from "./pages/message.ts";
@@ -80,6 +81,7 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
   const site = openSite(app, { version: settings.version, hasUsers: settings.users.length > 0 }, asked);
   addOverview(site, asked, settings);
   if (asked.records) {
+    addAlertPages(site, asked.records);
     addAuditPage(site, asked.records);
     addFilePages(site, asked, asked.records);
     addMessageList(site, asked.records);

@@ -69,4 +69,6 @@ export interface Acts {
   releaseMessages(filter: ReleaseFilter, act: Act): Promise<Released>;
   /** Gives up messages that wait, one result for each. */
   discardMessages(messages: readonly MessageView[], act: Act): Promise<readonly Acted[]>;
+  /** Sends each place that alerts are sent to a test message, or the one of this name alone. @throws Failure CLI_USAGE */
+  testAlerts(place: string | undefined, act: Act): Promise<readonly PlaceTest[]>;
 }

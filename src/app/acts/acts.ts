@@ -2,10 +2,11 @@ import type pg from "pg";
 import type { Config } from "../../config/config.ts";
 import { Failure } from "../../core/failures.ts";
 import type { StoredMessage } from "../../ledger/messages/views.ts";
-import type { Act } from "../../ledger/operator/audit.ts";
+import { type Act, recordAudit } from "../../ledger/operator/audit.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import type { Acted, Acts, Replayed } from "../../operator/acts.ts";
 import type { ServiceClient } from "../../service/client.ts";
+import { type AlertParts, testPlaces } from "../alert-places.ts";
 import { createReplay, discardMessages, releaseMessages } from "./messages.ts";
 import { type ActSite, cancel, discard, override, release, resolve, retry, sendAgain } from "./orders.ts";
 import { releaseAfterRestore } from "./restored.ts";
@@ -18,6 +19,7 @@ const RESULT_ACTS = { retry: retryResult, drop: dropResult, resend: resendResult
 export function createActs(site: {
   readonly pool: pg.Pool;
   readonly config: Config<ProfileDefinition>;
+  readonly alertParts: AlertParts;
   readonly withService: <T>(work: (service: ServiceClient) => Promise<T>) => Promise<T>;
 }): Acts {
   const orders: ActSite = site;
@@ -39,6 +41,15 @@ export function createActs(site: {
         for (const message of messages) done.push(await discardOne(message));
         return done;
       }),
+    testAlerts: async (place, act) => {
+      const tested = await testPlaces(site.config, site.alertParts, place);
+      const targets = tested.map((each) => ({
+        target: each.place,
+        detail: { failure: each.failure ?? null },
+      }));
+      await recordAudit(site.pool, act, "alert-test", targets);
+      return tested;
+    },
   };
 }
 

@@ -62,6 +62,7 @@ export function withPages(
     const config = loadConfig(configFile, { env: ENV, profileSchema });
     const acts = createActs({
       ...{ pool, config, withService: (work) => withService(PARTS, config, work) },
+      alertParts: { version: "1.2.3", logger: silent, clock: systemClock, path: undefined },
     });
     const connectors = config.connectors.map(({ name }) => name);
     const { facilityIdByCode, refills: tankLimits } = config;
@@ -69,6 +70,7 @@ export function withPages(
       pool,
       acts,
       connectors,
+      alertPlaces: config.alerts.to.map(({ name }) => name),
       doesParkedBlock: false,
       queues: undefined,
       tankLimits,
