@@ -64,7 +64,12 @@ export async function openConsole(
         return config.facilityIdByCode;
       },
       acts: createActs({
-        ...{ pool, config, alertParts: { version, logger, clock, path } },
+        ...{
+          pool,
+          config,
+          profiles: daemon.configuration.profiles,
+          alertParts: { version, logger, clock, path },
+        },
         withService: (work) => withServiceOf(daemon, clock, logger, work),
       }),
       connectors: config.connectors.map(({ name }) => name),
@@ -72,6 +77,7 @@ export async function openConsole(
         return config.alerts.to.map(({ name }) => name);
       },
       doesParkedBlock: config.lanes.parkedBlocks,
+      isTraced: config.tracing !== undefined,
     },
     metrics,
     logger,

@@ -82,6 +82,8 @@ export interface Records {
   readonly alertPlaces: readonly string[];
   /** Whether a parked order keeps later ones of its subject back (`lanes.parkedBlocks`). */
   readonly doesParkedBlock: boolean;
+  /** Whether traces of orders are made (`tracing`). */
+  readonly isTraced: boolean;
 }
 
 /** Where the console listens and who may look. */

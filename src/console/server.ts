@@ -24,10 +24,12 @@ import { addReportPage } from "./pages/reports.ts";
 import { addResultPages } from "./pages/results.ts";
 import { addSearch } from "./pages/search.ts";
 import { addTaskPage } from "./pages/tasks.ts";
+import { addRelease } from "./pages/waiting-codes.ts";
 import { addWorkerPage } from "./pages/workers.ts";
 import { peerOf } from "./peer.ts";
 import { addProgramRoutes, addSignIn, type Doors, errorBody, TOO_MANY_TRIES } from "./routes.ts";
 import { openSite, REFRESH_HEADER, sendHtml } from "./site.ts";
+import { addWorkPage } from "./work.ts";
 
 /** A console that is listening. */
 export interface RunningConsole {
@@ -81,14 +83,16 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
   const site = openSite(app, { version: settings.version, hasUsers: settings.users.length > 0 }, asked);
   addOverview(site, asked, settings);
   if (asked.records) {
+    const beginWork = addWorkPage(site, asked);
     addAlertPages(site, asked.records);
     addAuditPage(site, asked.records);
     addFilePages(site, asked, asked.records);
-    addMessageList(site, asked.records);
+    addMessageList(site, asked.records, beginWork);
+    addRelease(site, asked.records, beginWork);
     addMessagePage(site, asked.records);
     addSearch(site, asked.records);
     addOrderList(site, asked.records);
-    addOrderBulk(site, asked.records);
+    addOrderBulk(site, asked.records, beginWork);
     addOrderPage(site, asked.records);
     addResultPages(site, asked.records);
     addQueuePage(site, asked, asked.records);

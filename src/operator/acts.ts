@@ -18,6 +18,8 @@ export type ResultAct = "retry" | "drop" | "resend";
 export interface FoundAtService {
   readonly requestId?: number | undefined;
   readonly procedureId?: number | undefined;
+  /** Of the one or the other, whichever the order becomes there. */
+  readonly id?: number | undefined;
   /** Link it without asking the service whose it is. */
   readonly isUnchecked?: boolean | undefined;
 }
@@ -39,11 +41,10 @@ export interface ReleaseFilter {
   readonly connector?: string | undefined;
 }
 
-/** What a release found and did. */
+/** What a release found and left. */
 export interface Released {
   /** What was meant to be released, as it waited before. */
   readonly before: readonly WaitingCode[];
-  readonly released: readonly Mapped[];
   /** All that waits afterwards. */
   readonly left: readonly WaitingCode[];
 }
@@ -55,7 +56,10 @@ export interface PlaceTest {
   readonly failure: string | undefined;
 }
 
-/** What a person does to records that needs more than the ledger: the configuration, its profiles, or the service. */
+/**
+ * What a person does to records that needs more than the ledger: the configuration, its profiles, or the service. Of many records
+ * `onEach` is called after each.
+ */
 export interface Acts {
   order(name: OrderAct, order: LedgerOrder, act: Act): Promise<Acted>;
   /** @throws Failure CLI_USAGE, CLI_NOT_APPLICABLE, and those of the service */
@@ -64,11 +68,11 @@ export interface Acts {
   releaseAfterRestore(act: Act): Promise<Acted>;
   result(name: ResultAct, result: DeliveryView, act: Act): Promise<Acted>;
   /** In the order given; one that can't be replayed stops no other. */
-  replay(messages: readonly StoredMessage[], act: Act): Promise<readonly Replayed[]>;
+  replay(messages: readonly StoredMessage[], act: Act, onEach?: () => void): Promise<readonly Replayed[]>;
   /** Maps what waits again, by the configuration as it is now, in the order in which it was received. */
-  releaseMessages(filter: ReleaseFilter, act: Act): Promise<Released>;
+  releaseMessages(filter: ReleaseFilter, act: Act, onReleased: (message: Mapped) => void): Promise<Released>;
   /** Gives up messages that wait, one result for each. */
-  discardMessages(messages: readonly MessageView[], act: Act): Promise<readonly Acted[]>;
+  discardMessages(messages: readonly MessageView[], act: Act, onEach?: () => void): Promise<readonly Acted[]>;
   /** Sends each place that alerts are sent to a test message, or the one of this name alone. @throws Failure CLI_USAGE */
   testAlerts(place: string | undefined, act: Act): Promise<readonly PlaceTest[]>;
 }

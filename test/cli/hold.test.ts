@@ -57,7 +57,7 @@ describe("a parked order on hold", () => {
       expect(retried).toMatchObject({
         status: 0,
         stdout:
-          "✓ o1 (A-1) will be tried again once it is released: it stays on hold (cryobridge orders release)\n",
+          "✓ o1 (A-1) will be tried again once it is released: it stays on hold (`cryobridge orders release o1`)\n",
       });
       expect((await lab.cli(["orders", "list"])).stdout).toContain("received (on hold)");
     }));

@@ -106,8 +106,8 @@ describe("results resend", () => {
     }));
 
   it.each([
-    ["pending", {}, "isn't sent yet; to try it now: cryobridge queue retry d1"],
-    ["parked", {}, "isn't sent yet; once its cause is fixed: cryobridge queue retry d1"],
+    ["pending", {}, "isn't sent yet; to try it now: `cryobridge queue retry d1`"],
+    ["parked", {}, "isn't sent yet; once its cause is fixed: `cryobridge queue retry d1`"],
     ["dropped", {}, "it was given up before the lab had it"],
     ["delivered", { bytes: null }, "its bytes are not kept any more (retention.messages)"],
     ["delivered", { connector: "gone" }, "the configuration has no connector gone any more"],

@@ -1,13 +1,15 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type pg from "pg";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { BrowserContext, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { openConsole } from "../../src/app/console.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { addAlert } from "../alerts/add-alert.ts";
 import { eventually } from "../support/eventually.ts";
 import { labCsv, omlO33 } from "../support/lab-messages.ts";
-import { findProgram, machineHas } from "../support/needs.ts";
+import { machineHas } from "../support/needs.ts";
+import { withBrowser } from "../support/with-browser.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
 import { silent } from "../support/with-ledger.ts";
 
@@ -34,22 +36,12 @@ function withBusyConsole(test: (url: string, site: Site) => Promise<void>): Prom
       );
       await site.waitForOrders(3, ["completed", "parked"]);
       await eventually(async () => (await site.results("csv")).size > 0);
+      await addAlert(site.pool, "tasksOpen", "");
       await test(console.url, site);
     } finally {
       await console.close();
     }
   });
-}
-
-/** A browser of the machine for the time of the test. */
-async function withBrowser(test: (browser: Browser) => Promise<void>): Promise<void> {
-  const executablePath = findProgram("chromium") ?? "chromium";
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-  try {
-    await test(browser);
-  } finally {
-    await browser.close();
-  }
 }
 
 /** Signs in, and notes what the browser asks for and complains about. */
@@ -101,14 +93,21 @@ describe.runIf(machineHas("chromium"))("the console in a browser", () => {
         const look = async (path: string) => {
           const answer = await page.goto(url + path);
           if (answer?.status() !== 200) found.push(`${path}: status ${answer?.status()}`);
+          await page.$$eval("main details", (all) => {
+            for (const each of all) each.setAttribute("open", "");
+          });
           await page.evaluate(AXE);
           const add = (what: readonly string[]) => found.push(...what.map((each) => `${path}: ${each}`));
           add(await findings(page, WCAG, "tag"));
           await page.emulateMedia({ colorScheme: "dark" });
           add(await findings(page, ["color-contrast"], "rule"));
-          await page.setViewportSize({ width: 375, height: 800 });
-          const width = await page.evaluate("document.documentElement.scrollWidth");
-          if (width !== 375) add([`is ${width} wide on a phone`]);
+          for (const width of [375, 768, 1024]) {
+            await page.setViewportSize({ width, height: 800 });
+            const beyond = await page.evaluate(
+              "[document.documentElement, ...document.querySelectorAll('.table')].map((part) => part.scrollWidth - part.clientWidth)",
+            );
+            if (Math.max(...(beyond as number[])) > 0) add([`needs moving sideways at ${width}`]);
+          }
           await page.setViewportSize({ width: 1280, height: 800 });
           await page.emulateMedia({ colorScheme: "light" });
         };
@@ -122,7 +121,7 @@ describe.runIf(machineHas("chromium"))("the console in a browser", () => {
         expect(found).toEqual([]);
         expect(notes).toEqual([]);
         expect([...records].map((path) => path.split("/")[1]).sort()).toEqual(
-          expect.arrayContaining(["files", "messages", "orders", "results"]),
+          expect.arrayContaining(["alerts", "files", "messages", "orders", "results"]),
         );
       }),
     ));
@@ -141,6 +140,8 @@ describe.runIf(machineHas("chromium"))("the console in a browser", () => {
 
         await page.goto(`${url}/messages`);
         await page.click('button:has-text("Release")');
+        await page.waitForSelector('h1:has-text("Release 1 message through csv?")');
+        await page.click('main button:has-text("Release 1 message")');
         await page.waitForSelector('.banner[role="status"]');
 
         await page.goto(`${url}/results?state=delivered`);
@@ -150,7 +151,7 @@ describe.runIf(machineHas("chromium"))("the console in a browser", () => {
         await page.waitForSelector('.banner:has-text("is sent again")');
 
         await page.goto(`${url}/workers`);
-        await page.click('summary:has-text("end")');
+        await page.click('summary:has-text("Stop ")');
         await page.fill('details[open] input[name="reason"]', "upgrade");
         await page.click("details[open] button");
         await page.waitForSelector('.banner:has-text("finishes what it has in hand")');
@@ -180,11 +181,28 @@ describe.runIf(machineHas("chromium"))("the console in a browser", () => {
         expect([...reached]).toEqual(
           expect.arrayContaining([...menu, "#page", "find", "state", "connector"]),
         );
-        await page.focus('input[name="find"]');
-        await page.keyboard.type("A-1");
+        await page.focus('main select[name="connector"]');
+        await page.keyboard.press("ArrowDown");
+        // What is chosen changes nothing by itself.
+        await page.keyboard.press("Tab");
+        expect(page.url()).toBe(`${url}/orders`);
         await page.keyboard.press("Enter");
-        await page.waitForURL(/find=A-1/);
-        expect(await page.$$eval("main tbody tr", (rows) => rows.length)).toBe(1);
+        await page.waitForURL(/connector=hl7/);
+        expect(await page.$$eval("main tbody tr", (rows) => rows.length)).toBe(2);
+      }),
+    ));
+
+  test("the search of every page is three steps of the Tab key away, and opens the order", () =>
+    withBusyConsole((url) =>
+      withBrowser(async (browser) => {
+        const page = await signIn(await browser.newContext(), url, []);
+        const focused = () => page.evaluate("document.activeElement.id");
+        await page.goto(`${url}/workers`);
+        for (let tab = 0; tab < 3; tab += 1) await page.keyboard.press("Tab");
+        expect(await focused()).toBe("find");
+        await page.keyboard.type("V-1");
+        await page.keyboard.press("Enter");
+        await page.waitForSelector('h1:has-text("(A-1")');
       }),
     ));
 });

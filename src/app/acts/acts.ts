@@ -3,6 +3,7 @@ import type { Config } from "../../config/config.ts";
 import { Failure } from "../../core/failures.ts";
 import type { StoredMessage } from "../../ledger/messages/views.ts";
 import { type Act, recordAudit } from "../../ledger/operator/audit.ts";
+import type { Profile } from "../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import type { Acted, Acts, Replayed } from "../../operator/acts.ts";
 import type { ServiceClient } from "../../service/client.ts";
@@ -19,6 +20,7 @@ const RESULT_ACTS = { retry: retryResult, drop: dropResult, resend: resendResult
 export function createActs(site: {
   readonly pool: pg.Pool;
   readonly config: Config<ProfileDefinition>;
+  readonly profiles?: ReadonlyMap<string, Profile> | undefined;
   readonly alertParts: AlertParts;
   readonly withService: <T>(work: (service: ServiceClient) => Promise<T>) => Promise<T>;
 }): Acts {
@@ -28,17 +30,23 @@ export function createActs(site: {
     resolve: (order, found, act) => resolve(orders, order, found, act),
     releaseAfterRestore: (act) => releaseAfterRestore(site.pool, act),
     result: (name, result, act) => RESULT_ACTS[name](site, result, act),
-    replay: async (messages, act) => {
-      const prepare = await createReplay(site.config);
+    replay: async (messages, act, onEach) => {
+      const prepare = await createReplay(site);
       const replayed: Replayed[] = [];
-      for (const message of messages) replayed.push(await replayOne(prepare, message, site.pool, act));
+      for (const message of messages) {
+        replayed.push(await replayOne(prepare, message, site.pool, act));
+        onEach?.();
+      }
       return replayed;
     },
-    releaseMessages: (filter, act) => releaseMessages(site, filter, act),
-    discardMessages: (messages, act) =>
+    releaseMessages: (filter, act, onReleased) => releaseMessages(site, filter, act, onReleased),
+    discardMessages: (messages, act, onEach) =>
       discardMessages(site, act, async (discardOne) => {
         const done: Acted[] = [];
-        for (const message of messages) done.push(await discardOne(message));
+        for (const message of messages) {
+          done.push(await discardOne(message));
+          onEach?.();
+        }
         return done;
       }),
     testAlerts: async (place, act) => {

@@ -9,6 +9,7 @@ import type { MessageView, StoredMessage } from "../../ledger/messages/views.ts"
 import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
 import { type Act, recordAudit } from "../../ledger/operator/audit.ts";
 import { closeTaskOfMessage } from "../../ledger/operator/tasks.ts";
+import type { Profile } from "../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import type { Acted, Mapped, Released, ReleaseFilter } from "../../operator/acts.ts";
 import { createMappers, profileOf } from "../connectors.ts";
@@ -18,6 +19,8 @@ import { compileProfiles } from "../profiles.ts";
 interface MessageSite {
   readonly pool: pg.Pool;
   readonly config: Config<ProfileDefinition>;
+  /** Those that a daemon works by; compiled for the act unless given. */
+  readonly profiles?: ReadonlyMap<string, Profile> | undefined;
 }
 
 /** Maps a stored message once more and commits what comes of it. */
@@ -28,10 +31,11 @@ export type Replay = (pool: pg.Pool, act: Act) => Promise<Mapped>;
  *
  * @returns a function that throws Failure CLI_NOT_APPLICABLE for a message that can't be replayed
  */
-export async function createReplay(
-  config: Config<ProfileDefinition>,
-): Promise<(stored: StoredMessage) => Replay> {
-  const profiles = await compileProfiles(config);
+export async function createReplay({
+  config,
+  profiles: known,
+}: Omit<MessageSite, "pool">): Promise<(stored: StoredMessage) => Replay> {
+  const profiles = known ?? (await compileProfiles(config));
   const mappers = createMappers(config, profiles);
   return (stored) => {
     const { messageId, connector: name } = stored;
@@ -43,7 +47,7 @@ export async function createReplay(
     }
     // As a message of its own it would become orders, and the one that waits would become them once more.
     if (stored.verdict === "waiting") {
-      const why = `${messageId} waits; cryobridge messages release maps it as soon as its codes are known`;
+      const why = `${messageId} waits; \`cryobridge messages release\` maps it as soon as its codes are known`;
       throw new Failure("CLI_NOT_APPLICABLE", why);
     }
     const incoming = toIncoming(stored, connector, profileOf(connector, profiles));
@@ -67,29 +71,29 @@ export async function createReplay(
 
 /** Maps what waits again, by the configuration as it is now, in the order in which it was received. */
 export async function releaseMessages(
-  { pool, config }: MessageSite,
+  { pool, config, profiles: known }: MessageSite,
   filter: ReleaseFilter,
   act: Act,
+  onReleased: (message: Mapped) => void,
 ): Promise<Released> {
   const { code, connector } = filter;
   const isMeant = (each: WaitingCode) =>
     (code === undefined || each.code === code) && (connector === undefined || each.connector === connector);
-  const profiles = await compileProfiles(config);
+  const profiles = known ?? (await compileProfiles(config));
   const before = (await listWaitingCodes(pool)).filter(isMeant);
   const detail = { code, connector };
   await recordAudit(pool, act, "release", [{ target: "messages", detail }]);
-  const released: Mapped[] = [];
-  await releaseWaiting(pool, config, profiles, filter, (message) => released.push(message));
-  return { before, released, left: await listWaitingCodes(pool) };
+  await releaseWaiting(pool, config, profiles, filter, onReleased);
+  return { before, left: await listWaitingCodes(pool) };
 }
 
 /** Gives up messages that wait; what waited for them may go on. */
 export async function discardMessages<T>(
-  { pool, config }: MessageSite,
+  { pool, config, profiles: known }: MessageSite,
   act: Act,
   work: (discard: (message: MessageView) => Promise<Acted>) => Promise<T>,
 ): Promise<T> {
-  const profiles = await compileProfiles(config);
+  const profiles = known ?? (await compileProfiles(config));
   let hasDiscarded = false;
   const done = await work(async ({ messageId, verdict, connector }) => {
     const isDone = await discardMessage(pool, numberOf(messageId), act);
@@ -102,7 +106,7 @@ export async function discardMessages<T>(
       true,
       isSent
         ? "is discarded; a refusal will be sent to the lab"
-        : "is discarded; the lab gets no word of it, since results.send of its profile lacks refused: see cryobridge tasks list",
+        : "is discarded; the lab gets no word of it, since results.send of its profile lacks refused: see `cryobridge tasks list`",
     ];
   });
   if (hasDiscarded) await releaseWaiting(pool, config, profiles, { isEarlierOnly: true });

@@ -69,7 +69,7 @@ function cancelWords(result: CancelResult): string {
     case "cancelled":
       return "is cancelled; it will be reported to the lab";
     case "asked":
-      return "is at the storage service, which is asked to cancel it; cryobridge orders show has the outcome";
+      return "is at the storage service, which is asked to cancel it; its timeline has the outcome";
     case "waits":
       return "has a call under way or needs a person first; it is cancelled as soon as it is known what the service has of it";
     case "unable":
@@ -116,34 +116,34 @@ export async function sendAgain(site: ActSite, order: LedgerOrder, act: Act): Pr
     const link = order.surface === "external" ? "--procedure-id N" : "--request-id N";
     const remedy =
       order.intent === "subject"
-        ? `cryobridge orders retry ${id} goes on with it`
-        : `it goes on by itself where that is proved to be its own; once it is parked: cryobridge orders resolve ${id} ${link}, or orders retry ${id}`;
+        ? `\`cryobridge orders retry ${id}\` goes on with it`
+        : `it goes on by itself where that is proved to be its own; once it is parked: \`cryobridge orders resolve ${id} ${link}\`, or \`cryobridge orders retry ${id}\``;
     return [false, `may be at the service: a last check found ${found} there. Nothing was done; ${remedy}`];
   }
   const result = await endReconciling(pool, order, act, service.reconcile.recheckMs);
   if (result === "done") return [true, "is sent again; a last check found nothing of it at the service"];
   if (result === "still on hold")
-    return [true, "is sent again once it is released: it stays on hold (cryobridge orders release)"];
-  return [
-    false,
-    "is in a worker's hands right now, or has moved on; nothing was done, see cryobridge orders show",
-  ];
+    return [
+      true,
+      `is sent again once it is released: it stays on hold (\`cryobridge orders release ${id}\`)`,
+    ];
+  return [false, "is in a worker's hands right now, or has moved on; nothing was done, see its timeline"];
 }
 
 /** What trying an order now means whose call was not answered. */
 function searchWords({ id, intent }: LedgerOrder, { service }: Config): string {
   const what = intent === "subject" ? "the registration of its subject" : "it";
   const until = roundToUnit(service.reconcile.giveUpAfterMs);
-  return `may have reached the service: the service is searched for ${what} now, and the order is sent again only when nothing shows up until ${until} after its call. If you have looked there yourself: cryobridge orders retry ${formatId("o", id)} --not-at-service --reason TEXT`;
+  return `may have reached the service: the service is searched for ${what} now, and the order is sent again only when nothing shows up until ${until} after its call. If you have looked there yourself: \`cryobridge orders retry ${formatId("o", id)} --not-at-service --reason TEXT\``;
 }
 
 function actedOf(order: LedgerOrder, result: ActResult, doneWords: string): Acted {
   const words = {
     done: doneWords,
-    "still on hold": `${doneWords} once it is released: it stays on hold (cryobridge orders release)`,
+    "still on hold": `${doneWords} once it is released: it stays on hold (\`cryobridge orders release ${formatId("o", order.id)}\`)`,
     "not applicable":
       order.state === "submitting"
-        ? "is in a worker's hands right now, and tried already; see cryobridge orders show"
+        ? "is in a worker's hands right now, and tried already; see its timeline"
         : `can't be changed that way: it is ${order.state}${order.heldAt ? " and on hold" : ""}`,
     "reason wanted": "may be at the storage service, so discarding it wants a reason (--reason)",
   };
@@ -151,8 +151,9 @@ function actedOf(order: LedgerOrder, result: ActResult, doneWords: string): Acte
 }
 
 /** The surface that the order's call went to decides, or before any call the one of its facility. */
-function toLink(order: LedgerOrder, { requestId, procedureId }: FoundAtService, config: Config): ServiceLink {
+function toLink(order: LedgerOrder, found: FoundAtService, config: Config): ServiceLink {
   const surface = order.surface ?? wayOfFacility(config, order.facilityId).surface;
+  const { requestId = found.id, procedureId = found.id } = found;
   if (surface === "request" && requestId !== undefined) return { surface, requestId };
   if (surface === "external" && procedureId !== undefined) return { surface, procedureId };
   const words =
@@ -178,7 +179,8 @@ async function requireLinkOf(order: LedgerOrder, link: ServiceLink, site: ActSit
   if (isTheirs) return;
   const what = link.surface === "request" ? `request ${link.requestId}` : `procedure ${link.procedureId}`;
   const words = `the service lists no ${operation} ${what} for the order's subject and facility`;
-  throw new Failure("CLI_NOT_APPLICABLE", `${words}; nothing was done (--unchecked links it without asking)`);
+  const hint = "`--unchecked` links it without asking the service.";
+  throw new Failure("CLI_NOT_APPLICABLE", { message: `${words}; nothing was done`, hint });
 }
 
 async function isProcedureOf(

@@ -41,9 +41,9 @@ export async function resendResult(site: ResultSite, result: DeliveryView, act: 
 
 /** Why a result isn't sent again, with what to do instead. */
 function refuse({ deliveryId, state, connector }: DeliveryView, config: Config): string | undefined {
-  if (state === "pending") return `isn't sent yet; to try it now: cryobridge queue retry ${deliveryId}`;
+  if (state === "pending") return `isn't sent yet; to try it now: \`cryobridge queue retry ${deliveryId}\``;
   if (state === "parked")
-    return `isn't sent yet; once its cause is fixed: cryobridge queue retry ${deliveryId}`;
+    return `isn't sent yet; once its cause is fixed: \`cryobridge queue retry ${deliveryId}\``;
   if (state === "dropped") return "can't be sent again: it was given up before the lab had it";
   if (config.connectors.some(({ name }) => name === connector)) return undefined;
   return `can't be sent again: the configuration has no connector ${connector} any more`;

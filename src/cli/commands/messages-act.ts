@@ -13,6 +13,7 @@ import { type ActOptions, actOnEach, getAllNamed, printDone, requireReason } fro
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { type OpenSite, readConfig, requireConnector, withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
+import { withProgress } from "../output/progress.ts";
 import type { Session } from "../session.ts";
 
 /** `messages replay`: status 1 when one of the messages is refused again. */
@@ -23,7 +24,7 @@ export async function replayMessages(
 ): Promise<ExitStatus | undefined> {
   const replayed: Mapped[] = [];
   const done = await withLedger(session, async ({ pool, config }) => {
-    const prepare = await createReplay(config);
+    const prepare = await createReplay({ config });
     const messages = await getAllNamed("m", words, (id) => findMessage(pool, id));
     // All are made ready before the first is committed, so that a mistake in the list does nothing by halves.
     const ready = messages.map((message) => ({ ...message, replay: prepare(message) }));
@@ -89,9 +90,13 @@ export async function releaseMessages(
   const { code, connector } = filter;
   if (connector !== undefined) requireConnector(config, "--connector", connector);
   const act = { actor: session.actor };
-  const { before, released, left } = await withLedger(
+  const released: Mapped[] = [];
+  const { before, left } = await withLedger(
     session,
-    (site) => releaseWaitingMessages(site, filter, act),
+    (site) =>
+      withProgress(session, { what: "messages release", nouns: "messages" }, (report) =>
+        releaseWaitingMessages(site, filter, act, (message) => report(released.push(message))),
+      ),
     config,
   );
   session.result(

@@ -6,42 +6,39 @@ import {
   type MessageFilter,
   type MessageView,
 } from "../../ledger/messages/views.ts";
-import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
-import type { Acted, Mapped, Released, Replayed } from "../../operator/acts.ts";
-import { MESSAGE_COLUMNS, whatFor, whyStillWaiting } from "../../operator/message-columns.ts";
+import { listWaitingCodes } from "../../ledger/messages/waiting.ts";
+import type { Acted, Mapped, Replayed } from "../../operator/acts.ts";
+import { MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { PAINT_BY_VERDICT } from "../../operator/order-columns.ts";
 import { counted, countsInWords } from "../../operator/text.ts";
 import {
   type Choice,
   chooseBox,
   chooseForm,
-  confirmPage,
+  confirmChoice,
   MOST_AT_ONCE,
   notDone,
   readChoice,
 } from "../bulk.ts";
-import { actForm, age, listTable, nextPage, options, section } from "../components.ts";
+import { filterForm, listTable, nextPage, options, SEARCH_AGAIN, section } from "../components.ts";
 import type { Records } from "../deps.ts";
-import { type Html, html } from "../html.ts";
+import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { withCommands } from "../page-of-command.ts";
 import type { Notice } from "../session.ts";
 import type { Answer, Site, Submission, Visit } from "../site.ts";
+import type { BeginWork, Work } from "../work.ts";
+import { waitingList } from "./waiting-codes.ts";
 
 const A_PAGE = 50;
 const PATH = "/messages";
 
-/** The list of messages, with what waits for a code, and what can be done with many of them. */
-export function addMessageList(site: Site, records: Records): void {
+/** The list of messages, and what can be done with many of them. */
+export function addMessageList(site: Site, records: Records, beginWork: BeginWork): void {
+  site.filter(PATH);
   site.page(PATH, (visit) => listPage(visit, records));
   site.form(`${PATH}/choose`, (submission) => choose(submission, records));
-  site.form(`${PATH}/replay`, (submission) => act("replay", submission, records));
-  site.form(`${PATH}/discard`, (submission) => act("discard", submission, records));
-  site.form(`${PATH}/release`, async ({ form, act: by }) => {
-    const filter = { code: form.get("code") ?? undefined, connector: form.get("connector") ?? undefined };
-    const released = await records.acts.releaseMessages(filter, by);
-    return { to: PATH, notice: describeReleased(released) };
-  });
+  site.form(`${PATH}/replay`, (submission) => act("replay", submission, records, beginWork));
+  site.reasonedForm(`${PATH}/discard`, (submission) => act("discard", submission, records, beginWork));
 }
 
 const SINCE = {
@@ -51,30 +48,46 @@ const SINCE = {
   "30d": ["30 days", 720],
 } as const;
 
-function filterOf(query: URLSearchParams, nowMs: number): MessageFilter {
+/** Undefined for a search that is not kept any more. */
+function filterOf(query: URLSearchParams, { words, viewer: { clock } }: Visit): MessageFilter | undefined {
+  const word = words.of(query);
+  if (word === undefined) return undefined;
   const hours = SINCE[query.get("since") as keyof typeof SINCE]?.[1];
   const verdict = query.get("verdict") ?? "";
   return {
     connector: query.get("connector") || undefined,
     verdict: Object.hasOwn(PAINT_BY_VERDICT, verdict) ? verdict : undefined,
-    since: hours === undefined ? undefined : new Date(nowMs - hours * 3_600_000),
-    word: query.get("find")?.trim() || undefined,
+    since: hours === undefined ? undefined : new Date(clock.now() - hours * 3_600_000),
+    word: word || undefined,
     beforeId: parseId("m", query.get("before") ?? ""),
   };
 }
 
 async function listPage(visit: Visit, { pool, connectors }: Records): Promise<Page> {
   const { query, viewer, mayAct } = visit;
-  const filter = filterOf(query, viewer.clock.now());
+  const filter = filterOf(query, visit);
   const [found, waiting] = await Promise.all([
-    listMessages(pool, { ...filter, limit: A_PAGE + 1 }),
+    filter === undefined ? [] : listMessages(pool, { ...filter, limit: A_PAGE + 1 }),
     listWaitingCodes(pool),
   ]);
   const messages = found.slice(0, A_PAGE);
   const last = messages.at(-1);
-  const { verdict, connector, word = "" } = filter;
-  const before = { title: "", cell: ({ messageId }: MessageView) => chooseBox(messageId) };
-  const nothing = word === "" ? "No messages." : `No message has the id, control id or file ${word}.`;
+  const { verdict, connector, word = "" } = filter ?? {};
+  const before = { title: "choose", cell: ({ messageId }: MessageView) => chooseBox(messageId) };
+  const nothing =
+    filter === undefined
+      ? SEARCH_AGAIN
+      : word === ""
+        ? "No messages."
+        : `No message has the id, control id or file ${word}.`;
+  const inputs = html`
+  <label>Control id, file or id<input type="search" name="find" maxlength="200" value="${word}"></label>
+  <label>Verdict<select name="verdict">${options(Object.keys(PAINT_BY_VERDICT), verdict)}</select></label>
+  <label>Connector<select name="connector">${options(connectors, connector)}</select></label>
+  <label>Within<select name="since">${options(
+    Object.entries(SINCE).map(([value, [name]]) => [value, name] as const),
+    query.get("since") ?? undefined,
+  )}</select></label>`;
   const table = listTable(MESSAGE_COLUMNS, messages, viewer, { nothing, ...(mayAct ? { before } : {}) });
   const acts = { path: PATH, acts: { replay: "Replay…", discard: "Discard…" } };
   return {
@@ -84,54 +97,9 @@ async function listPage(visit: Visit, { pool, connectors }: Records): Promise<Pa
     body: html`
 <h1>Messages</h1>
 ${waiting.length === 0 ? "" : section("Waiting for a code", waitingList(waiting, visit, connectors))}
-<form class="filter" data-auto>
-  <label>Control id, file or id<input type="search" name="find" value="${word}"></label>
-  <label>Verdict<select name="verdict">${options(Object.keys(PAINT_BY_VERDICT), verdict)}</select></label>
-  <label>Connector<select name="connector">${options(connectors, connector)}</select></label>
-  <label>Within<select name="since">${options(
-    Object.entries(SINCE).map(([value, [name]]) => [value, name] as const),
-    query.get("since") ?? undefined,
-  )}</select></label>
-  <button class="small">Find</button>
-</form>
+${filterForm(PATH, inputs, visit)}
 ${mayAct && messages.length > 0 ? chooseForm(acts, table, visit) : table}
 ${found.length > A_PAGE && last ? nextPage(query, PATH, last.messageId) : ""}`,
-  };
-}
-
-/** What messages wait for, each with what to do about it. */
-function waitingList(waiting: readonly WaitingCode[], visit: Visit, connectors: readonly string[]): Html {
-  return html`<ul class="attention">${waiting.map((each) => {
-    const { kind, code, connector, messages, since } = each;
-    const why = whyStillWaiting(each, connectors);
-    // What waits for an earlier message comes along when that is released.
-    const release =
-      kind === "earlier" || code === undefined
-        ? ""
-        : actForm({ action: `${PATH}/release`, label: "Release", fields: { code, connector } }, visit);
-    return html`<li class="act"><div class="grow"><div class="what">${counted(messages, "message")} through ${connector} ${messages === 1 ? "waits" : "wait"} for ${whatFor(each)} <span class="note">${age(since, visit.viewer)}</span></div>${why === undefined ? "" : html`<div class="note">${withCommands(why)}</div>`}</div>${release}</li>`;
-  })}</ul>`;
-}
-
-/** What a release did, and what it left waiting. */
-function describeReleased({ before, released, left }: Released): Notice {
-  const counts = countsInWords(countBy(released.map(({ verdict }) => verdict)), "none");
-  const done =
-    released.length > 0
-      ? `${counted(released.length, "message")} mapped again: ${counts}.`
-      : before.length > 0
-        ? "No message was released: what they wait for is not known to the configuration that runs."
-        : "No message waits for that any more.";
-  const isDone = released.length > 0 && released.every(({ verdict }) => verdict !== "refused");
-  return {
-    isDone,
-    lines: [
-      done,
-      // What to do about each stands above the list.
-      ...left.map(
-        (each) => `Still waiting through ${each.connector}: ${each.messages} for ${whatFor(each)}.`,
-      ),
-    ],
   };
 }
 
@@ -164,7 +132,7 @@ async function choose(submission: Submission, { pool }: Records): Promise<Answer
   if (chosen.length > MOST_AT_ONCE)
     return notDone(
       choice,
-      `More than ${MOST_AT_ONCE} messages are found, and at most so many are changed at once: narrow the filter.`,
+      `More than ${MOST_AT_ONCE} messages are found, and no more than that are changed at once: narrow the filter.`,
     );
   const { isMeant, leftOut, ...words } = ACTS[name];
   const meant = chosen.filter(isMeant);
@@ -180,7 +148,7 @@ async function choose(submission: Submission, { pool }: Records): Promise<Answer
     leftOut: without,
     isDangerous: name === "discard",
   } as const;
-  return confirmPage(asked, named, choice, submission);
+  return confirmChoice(asked, named, choice, submission);
 }
 
 function isAct(name: string): name is ActName {
@@ -190,12 +158,13 @@ function isAct(name: string): name is ActName {
 /** In the order of receipt. */
 async function findChosen(
   { ids, filter }: Choice,
-  { viewer }: Visit,
+  visit: Visit,
   pool: Records["pool"],
 ): Promise<MessageView[]> {
   if (filter === undefined) return listMessagesById(pool, numbersOf(ids));
-  const limit = MOST_AT_ONCE + 1;
-  return (await listMessages(pool, { ...filterOf(filter, viewer.clock.now()), limit })).reverse();
+  const meant = filterOf(filter, visit);
+  if (meant === undefined) return [];
+  return (await listMessages(pool, { ...meant, limit: MOST_AT_ONCE + 1 })).reverse();
 }
 
 function nameOf({ messageId, connector, fileName, place, messageControlId }: MessageView): string {
@@ -207,21 +176,31 @@ function nameOf({ messageId, connector, fileName, place, messageControlId }: Mes
 const BATCH = 100;
 
 /** Does what was confirmed, in the order of receipt. */
-async function act(name: ActName, submission: Submission, { pool, acts }: Records): Promise<Answer> {
+async function act(
+  name: ActName,
+  submission: Submission,
+  { pool, acts }: Records,
+  beginWork: BeginWork,
+): Promise<Answer> {
   const choice = readChoice(submission, PATH);
   const ids = numbersOf(choice.ids).slice(0, MOST_AT_ONCE);
-  if (name === "discard") {
-    if (submission.act.reason === undefined) return notDone(choice, "Say why: nothing was discarded.");
-    const messages = await listMessagesById(pool, ids);
-    const done = await acts.discardMessages(messages, submission.act);
-    return { to: choice.back, notice: describeDiscarded(messages, done) };
-  }
-  const replayed: Replayed[] = [];
-  for (let from = 0; from < ids.length; from += BATCH) {
-    const messages = await listStoredMessages(pool, ids.slice(from, from + BATCH));
-    replayed.push(...(await acts.replay(messages, submission.act)));
-  }
-  return { to: choice.back, notice: describeReplayed(replayed) };
+  const work: Work = {
+    title: `${ACTS[name].verb} ${counted(ids.length, "message")}`,
+    ...{ section: PATH, total: ids.length, back: choice.back },
+    run: async (onEach) => {
+      if (name === "discard") {
+        const messages = await listMessagesById(pool, ids);
+        return describeDiscarded(messages, await acts.discardMessages(messages, submission.act, onEach));
+      }
+      const replayed: Replayed[] = [];
+      for (let from = 0; from < ids.length; from += BATCH) {
+        const messages = await listStoredMessages(pool, ids.slice(from, from + BATCH));
+        replayed.push(...(await acts.replay(messages, submission.act, onEach)));
+      }
+      return describeReplayed(replayed);
+    },
+  };
+  return beginWork(work, submission);
 }
 
 const LINES = 20;

@@ -1,11 +1,14 @@
+import { isTerminal, mayMove } from "../../core/order-state.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
 import { listOrders } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { counted } from "../../operator/text.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
-import { type Choice, confirmPage, MOST_AT_ONCE, notDone, readChoice } from "../bulk.ts";
+import { type Choice, confirmChoice, MOST_AT_ONCE, notDone, readChoice } from "../bulk.ts";
 import type { Records } from "../deps.ts";
-import type { Answer, Site, Submission } from "../site.ts";
+import type { Notice } from "../session.ts";
+import type { Answer, Site, Submission, Visit } from "../site.ts";
+import type { BeginWork, Work } from "../work.ts";
 import { findFiltered } from "./order-filter.ts";
 
 const PATH = "/orders";
@@ -17,28 +20,34 @@ const ACTS = {
   retry: {
     verb: "Try",
     reason: "optional",
-    explains:
-      "They are tried now, from where they stood; of one that failed a new request is made. What has ended or is in work is left as it is.",
+    explains: "They are tried now, from where they stood; of one that failed a new request is made.",
+    isMeant: ({ state, heldAt }: LedgerOrder) =>
+      state === "failed" || !(isTerminal(state) || state === "queued" || (state === "received" && heldAt)),
   },
   cancel: {
     verb: "Cancel",
     reason: "required",
     explains:
       "At once where nothing has left for the service; else the service is asked, where its cancel call is configured.",
+    isMeant: ({ state }: LedgerOrder) => !isTerminal(state),
   },
   discard: {
     verb: "Discard",
     reason: "required",
     explains: "They are not carried out, and the lab hears it of each.",
+    isMeant: ({ state }: LedgerOrder) => mayMove(state, "discarded"),
   },
 } as const;
 type ActName = keyof typeof ACTS;
 const NAMES = Object.keys(ACTS) as ActName[];
 
 /** One act on many orders: what it will do, and then the act. */
-export function addOrderBulk(site: Site, records: Records): void {
+export function addOrderBulk(site: Site, records: Records, beginWork: BeginWork): void {
   site.form(`${PATH}/choose`, (submission) => choose(submission, records));
-  for (const name of NAMES) site.form(`${PATH}/${name}`, (submission) => actOnAll(name, submission, records));
+  for (const name of NAMES) {
+    const add = ACTS[name].reason === "required" ? site.reasonedForm : site.form;
+    add(`${PATH}/${name}`, (submission) => actOnAll(name, submission, records, beginWork));
+  }
 }
 
 async function choose(submission: Submission, records: Records): Promise<Answer> {
@@ -50,27 +59,45 @@ async function choose(submission: Submission, records: Records): Promise<Answer>
   if (orders.length > MOST_AT_ONCE)
     return notDone(
       choice,
-      `More than ${MOST_AT_ONCE} orders are found, and at most so many are changed at once: narrow the filter.`,
+      `More than ${MOST_AT_ONCE} orders are found, and no more than that are changed at once: narrow the filter.`,
     );
-  const named = orders.map((order) => ({
+  const { isMeant, ...words } = ACTS[name];
+  const meant = orders.filter(isMeant);
+  const leftOut = describeLeftOut(orders.filter((order) => !isMeant(order)));
+  if (meant.length === 0) return notDone(choice, ...leftOut);
+  const named = meant.map((order) => ({
     id: formatId("o", order.id),
-    name: `${nameOf(order)} · ${order.operation} · ${order.state}`,
+    name: `${nameOf(order)} · ${order.operation} · ${stateOf(order)}`,
   }));
   const asked = {
-    ...ACTS[name],
+    ...words,
     section: PATH,
     action: `${PATH}/${name}`,
     noun: "order",
-    leftOut: [],
+    leftOut,
     isDangerous: name !== "retry",
   } as const;
-  return confirmPage(asked, named, choice, submission);
+  return confirmChoice(asked, named, choice, submission);
+}
+
+/** `997 orders are left out: 990 completed, 7 discarded.` */
+function describeLeftOut(orders: readonly LedgerOrder[]): string[] {
+  if (orders.length === 0) return [];
+  const counts = Object.entries(Object.groupBy(orders, stateOf)).map(
+    ([state, of = []]) => `${of.length} ${state}`,
+  );
+  const are = orders.length === 1 ? "is" : "are";
+  return [`${counted(orders.length, "order")} ${are} left out: ${counts.join(", ")}.`];
+}
+
+function stateOf({ state, heldAt }: LedgerOrder): string {
+  return heldAt ? `${state} (on hold)` : state;
 }
 
 /** In the order of receipt. */
 async function findChosen(
   { ids, filter }: Choice,
-  { words }: Submission,
+  { words }: Visit,
   records: Records,
 ): Promise<LedgerOrder[]> {
   const limit = MOST_AT_ONCE + 1;
@@ -83,31 +110,40 @@ async function findChosen(
 
 const LINES = 20;
 
-async function actOnAll(name: ActName, submission: Submission, records: Records): Promise<Answer> {
+async function actOnAll(
+  name: ActName,
+  submission: Submission,
+  records: Records,
+  beginWork: BeginWork,
+): Promise<Answer> {
   const choice = readChoice(submission, PATH);
-  const { reason, verb } = ACTS[name];
-  if (reason === "required" && submission.act.reason === undefined)
-    return notDone(choice, `Say why: nothing was done (${verb.toLowerCase()}).`);
-  const orders = (await findChosen({ ...choice, filter: undefined }, submission, records)).slice(
-    0,
-    MOST_AT_ONCE,
-  );
-  const refusals: string[] = [];
-  for (const order of orders) {
-    const [isDone, words] = await records.acts.order(name, order, submission.act);
-    if (!isDone) refusals.push(`${nameOf(order)} ${words}`);
-  }
-  const done = orders.length - refusals.length;
+  const { verb } = ACTS[name];
+  const chosen = await findChosen({ ...choice, filter: undefined }, submission, records);
+  const orders = chosen.slice(0, MOST_AT_ONCE);
+  const work: Work = {
+    title: `${verb} ${counted(orders.length, "order")}`,
+    ...{ section: PATH, total: orders.length, back: choice.back },
+    run: async (onEach) => {
+      const refusals: string[] = [];
+      for (const order of orders) {
+        const [isDone, words] = await records.acts.order(name, order, submission.act);
+        if (!isDone) refusals.push(`${nameOf(order)} ${words}`);
+        onEach();
+      }
+      return describeDone(verb, orders.length, refusals);
+    },
+  };
+  return beginWork(work, submission);
+}
+
+function describeDone(verb: string, all: number, refusals: readonly string[]): Notice {
   const more = refusals.length - LINES;
   return {
-    to: choice.back,
-    notice: {
-      isDone: refusals.length === 0,
-      lines: [
-        `${verb}: done for ${counted(done, "order")} of ${orders.length}.`,
-        ...refusals.slice(0, LINES),
-        ...(more > 0 ? [`And ${more} more.`] : []),
-      ],
-    },
+    isDone: refusals.length === 0,
+    lines: [
+      `${verb}: done for ${counted(all - refusals.length, "order")} of ${all}.`,
+      ...refusals.slice(0, LINES),
+      ...(more > 0 ? [`And ${more} more.`] : []),
+    ],
   };
 }

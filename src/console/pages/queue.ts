@@ -1,9 +1,10 @@
 import { asFailure } from "../../core/failures.ts";
 import { type JobView, QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import { formatId } from "../../ledger/ids.ts";
-import { countQueueWork, findPausedQueues, pauseQueue, resumeQueue } from "../../ledger/operator/queues.ts";
+import { pauseQueue, resumeQueue } from "../../ledger/operator/queues.ts";
 import { listOpenDeliveries, listWaitingOrders } from "../../ledger/operator/views.ts";
 import { isWorkerThere } from "../../ledger/workers/roster.ts";
+import type { Column } from "../../operator/column.ts";
 import { DELIVERY_COLUMNS } from "../../operator/order-columns.ts";
 import {
   JOB_COLUMNS,
@@ -11,6 +12,7 @@ import {
   ORPHANED_COLUMNS,
   QUEUE_COLUMNS,
   type QueueView,
+  readQueues,
   WAITING_COLUMNS,
 } from "../../operator/queue-columns.ts";
 import { askOrphaned } from "../ask.ts";
@@ -19,6 +21,7 @@ import type { ConsoleDeps, Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { hintForOrphaned } from "../orphaned.ts";
+import { withCommands } from "../page-of-command.ts";
 import type { Site, Visit } from "../site.ts";
 
 const PATH = "/queue";
@@ -52,26 +55,30 @@ const MEANINGS: Readonly<Record<QueueName, string>> = {
   deliver: "Results go to the lab.",
 };
 
+const MEANING: Column<QueueView> = {
+  title: "what it does",
+  isFlexible: true,
+  show: ({ queue }) => MEANINGS[queue].replace(/\.$/, ""),
+};
+
 async function queuePage(visit: Visit, deps: ConsoleDeps, records: Records): Promise<Page> {
   const { pool } = records;
   const { viewer } = visit;
-  const [bullmq, work, paused, waiting, deliveries, isDaemonThere, orphaned = []] = await Promise.all([
-    askQueues(records),
-    countQueueWork(pool),
-    findPausedQueues(pool),
+  const bullmq = await askQueues(records);
+  const [queues, waiting, deliveries, isDaemonThere, orphaned = []] = await Promise.all([
+    readQueues(pool, bullmq.counts),
     listWaitingOrders(pool, LINES),
     listOpenDeliveries(pool, LINES),
     isWorkerThere(pool),
     askOrphaned(deps),
   ]);
-  const jobs = await nameJobs(bullmq.jobs.slice(0, LINES), records);
-  const queues = QUEUE_NAMES.map((queue): QueueView => {
-    const counts = bullmq.counts?.[queue] ?? null;
-    return { queue, isPaused: paused.has(queue), ledger: work[queue], bullmq: counts };
-  });
-  const columns = records.queues ? QUEUE_COLUMNS : QUEUE_COLUMNS.filter(({ key }) => key !== "bullmq");
-  const cut = (rows: readonly unknown[]) =>
-    rows.length < LINES ? "" : html`<p class="note">The first ${LINES}.</p>`;
+  const jobs = await nameJobs(bullmq.jobs, records);
+  const shown = records.queues ? QUEUE_COLUMNS : QUEUE_COLUMNS.filter(({ key }) => key !== "bullmq");
+  const columns = shown.flatMap((column) => (column.key === "queue" ? [column, MEANING] : [column]));
+  const cut = (rows: readonly unknown[], ...lists: readonly (readonly [to: string, name: string])[]) =>
+    rows.length < LINES
+      ? ""
+      : html`<p class="more">The first ${LINES}. ${lists.map(([to, name]) => html`<a href="${to}">${name}</a> `)}</p>`;
   return {
     title: "Queue",
     section: PATH,
@@ -82,18 +89,19 @@ ${isDaemonThere ? "" : html`<p class="banner bad">No daemon works on this ledger
 ${bullmq.trouble === undefined ? "" : html`<p class="banner bad">${bullmq.trouble}</p>`}
 ${listTable(columns, queues, viewer, { nothing: "" })}
 <div class="acts">${queues.map(({ queue, isPaused }) => pauseForm(queue, isPaused, visit))}</div>
-${section("Orders that wait", html`${listTable(WAITING_COLUMNS, waiting, viewer, { nothing: "No order waits.", ...(visit.mayAct ? { before: tryNow(visit, (order: { id: number }) => `/orders/${formatId("o", order.id)}/retry`) } : {}) })}${cut(waiting)}`)}
-${section("Results that the lab doesn't have", html`${listTable(DELIVERY_COLUMNS, deliveries, viewer, { nothing: "The lab has all results.", ...(visit.mayAct ? { before: tryNow(visit, (result: { deliveryId: string }) => `/results/${result.deliveryId}/retry`) } : {}) })}${cut(deliveries)}`)}
-${orphaned.length === 0 ? "" : section("Connectors that are not configured", html`${listTable(ORPHANED_COLUMNS, orphaned, viewer, { nothing: "" })}${orphaned.map((each) => html`<p class="note">${hintForOrphaned(each)}</p>`)}`)}
-${records.queues ? section("Handed over to the workers", listTable(JOB_COLUMNS, jobs, viewer, { nothing: "Nothing right now." })) : ""}`,
+${section("Orders that wait", html`${listTable(WAITING_COLUMNS, waiting, viewer, { nothing: "No order waits.", ...(visit.mayAct ? { before: tryNow(visit, (order: { id: number }) => `/orders/${formatId("o", order.id)}/retry`) } : {}) })}${cut(waiting, ["/orders?state=parked,submitting,received", "All orders that wait"])}`)}
+${section("Results that the lab doesn't have", html`${listTable(DELIVERY_COLUMNS, deliveries, viewer, { nothing: "The lab has all results.", ...(visit.mayAct ? { before: tryNow(visit, (result: { deliveryId: string }) => `/results/${result.deliveryId}/retry`) } : {}) })}${cut(deliveries, ["/results?state=pending", "All results to send"], ["/results?state=parked", "All parked results"])}`)}
+${orphaned.length === 0 ? "" : section("Connectors that are not configured", html`${listTable(ORPHANED_COLUMNS, orphaned, viewer, { nothing: "" })}${orphaned.map((each) => html`<p class="note">${withCommands(hintForOrphaned(each))}</p>`)}`)}
+${records.queues ? section("Handed over to the workers", html`${listTable(JOB_COLUMNS, jobs, viewer, { nothing: "Nothing right now." })}${jobs.length < LINES ? "" : html`<p class="note">At most ${LINES} of each queue.</p>`}`) : ""}`,
   };
 }
 
 /** A button before each row. */
 function tryNow<Row>(visit: Visit, actionOf: (row: Row) => string) {
   return {
-    title: "",
-    cell: (row: Row): Html => actForm({ action: actionOf(row), label: "Try now" }, visit),
+    title: "what to do",
+    cell: (row: Row): Html =>
+      actForm({ action: actionOf(row), label: "Try now", fields: { back: PATH } }, visit),
   };
 }
 

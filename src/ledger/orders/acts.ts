@@ -159,6 +159,11 @@ const OVERRIDABLE: Readonly<Partial<Record<FailureCode, Override>>> = {
   SUBMIT_FORGOTTEN_REQUEST: "restored",
 };
 
+/** What a person may have a parked order go past; undefined where it matches nothing. */
+export function overrideOf({ state, failure }: Pick<LedgerOrder, "state" | "failure">): Override | undefined {
+  return state === "parked" && failure ? OVERRIDABLE[failure.code] : undefined;
+}
+
 /** $1 id, $2 what the person saw and goes past. */
 const OVERRIDE = `
 update orders
@@ -179,8 +184,8 @@ export async function overrideOrder(
   by: Act,
 ): Promise<ActResult> {
   return act(pool, id, by, "override", async ({ state, failure, intent }, client) => {
-    const override = failure && OVERRIDABLE[failure.code];
-    if (state !== "parked" || !failure || override === undefined) return "not applicable";
+    const override = overrideOf({ state, failure });
+    if (!failure || override === undefined) return "not applicable";
     if ((by.reason ?? "").trim() === "") return "reason wanted";
     await client.query(OVERRIDE, [id, override]);
     // What its own call did is still reconciled.

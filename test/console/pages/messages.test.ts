@@ -9,16 +9,18 @@ describe("the list of messages", () => {
     withPages(async ({ lab, operator }) => {
       await lab.take("bench", [csvMessage(1), csvMessage(2, { operation: "STORE", container_label: "" })]);
       await lab.take("lims", [hl7Message(1)]);
-      const rows = async (path: string) =>
-        [...(await operator.open(path)).matchAll(/href="\/messages\/(m\d+)"/g)].map(([, id]) => id);
+      const idsOf = (page: string) => [...page.matchAll(/href="\/messages\/(m\d+)"/g)].map(([, id]) => id);
+      const rows = async (path: string) => idsOf(await operator.open(path));
+      const found = async (find: string, more: Readonly<Record<string, string>> = {}) =>
+        idsOf(await operator.send("/messages/filter", { find, ...more }));
       expect(await rows("/messages")).toEqual(["m3", "m2", "m1"]);
       expect(await rows("/messages?verdict=refused")).toEqual(["m2"]);
       expect(await rows("/messages?connector=lims")).toEqual(["m3"]);
-      expect(await rows("/messages?find=MSG0001")).toEqual(["m3"]);
-      expect(await rows("/messages?find=m1")).toEqual(["m1"]);
-      expect(await rows("/messages?find=file-1")).toEqual(["m2", "m1"]);
-      expect(await rows("/messages?find=file-1&verdict=accepted")).toEqual(["m1"]);
-      expect(await rows("/messages?find=%25")).toEqual([]);
+      expect(await found("MSG0001")).toEqual(["m3"]);
+      expect(await found("m1")).toEqual(["m1"]);
+      expect(await found("file-1")).toEqual(["m2", "m1"]);
+      expect(await found("file-1", { verdict: "accepted" })).toEqual(["m1"]);
+      expect(await found("%")).toEqual([]);
       expect(await rows("/messages?before=m3")).toEqual(["m2", "m1"]);
     }));
 
@@ -54,6 +56,21 @@ describe("messages that wait for a code", () => {
       const answer = wordsOf(await operator.send("/messages/release", { code: "WEST", connector: "bench" }));
       expect(answer).toContain("No message was released");
       expect(answer).toContain('Still waiting through bench: 1 for the facility "WEST"');
+    }));
+
+  test("are counted before anything is done with them, and make no work when none waits any more", () =>
+    withPages(async ({ lab, operator, pool }) => {
+      await lab.take(
+        "bench",
+        [1, 2, 3].map((n) => csvMessage(n, { facility: "WEST", subject_code: `S-${n}` })),
+      );
+      await operator.open("/messages");
+      const fields = { code: "WEST", connector: "bench" };
+      const asked = wordsOf(await operator.send("/messages/release/choose", fields));
+      expect(asked).toContain('Release 3 messages through bench? They wait for the facility "WEST".');
+      expect((await pool.query("select from audit")).rowCount).toBe(0);
+      const none = await operator.send("/messages/release/choose", { ...fields, code: "EAST" });
+      expect(wordsOf(none)).toContain("No message waits for that any more.");
     }));
 
   test("become orders by the button once the configuration that runs has the code", () =>
@@ -137,7 +154,7 @@ describe("many messages at once", () => {
   test("change nothing for a viewer, or without the page's token", () =>
     withPages(async ({ lab, operator, viewer, pool }) => {
       await lab.take("bench", [csvMessage(1, { facility: "WEST" })]);
-      expect(await viewer.open("/messages")).not.toContain('type="checkbox"');
+      expect(await viewer.open("/messages")).not.toContain('name="id"');
       await operator.open("/messages");
       const forms = ["choose", "replay", "discard", "release", "m1/replay", "m1/discard", "m1/show"];
       const fields = { id: "m1", act: "discard", reason: "none" };

@@ -7,6 +7,9 @@ const NOW = new Date().toISOString();
 test("the queue's page says what waits, and pauses and resumes a queue by name", () =>
   withPages(async ({ lab, operator, viewer, pool }) => {
     await lab.take("bench", [csvMessage(1)]);
+    await pool.query("update orders set state = 'parked', failure_code = 'SUBMIT_UNCERTAIN'");
+    expect(await operator.open("/queue")).toContain('<span class="badge wait">parked</span>');
+    await pool.query("update orders set state = 'received', failure_code = null");
     const page = wordsOf(await operator.open("/queue"));
     expect(page).toContain("No daemon works on this ledger right now.");
     expect(page).toContain("C-1");
@@ -24,6 +27,17 @@ test("the queue's page says what waits, and pauses and resumes a queue by name",
       { actor: "erika (console)", action: "resume", target: "submit" },
     ]);
     expect(wordsOf(await operator.send("/queue/pause", { queue: "none" }))).toContain("Not found");
+  }));
+
+test("an order that is tried now from the queue's page leads back to that, and to no other site", () =>
+  withPages(async ({ lab, operator }) => {
+    await lab.take("bench", [csvMessage(1)]);
+    expect(await operator.open("/queue")).toContain('name="back" value="/queue"');
+    const page = await operator.send("/orders/o1/retry", { back: "/queue" });
+    expect(operator.at()).toBe("/queue");
+    expect(wordsOf(page)).toContain("o1 (C-1) will be tried again");
+    await operator.send("/orders/o1/retry", { back: "//example.org" });
+    expect(operator.at()).toBe("/orders/o1");
   }));
 
 test("a task is done with a reason, which is kept, and without one it stays", () =>

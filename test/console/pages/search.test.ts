@@ -64,6 +64,29 @@ test("it searches for a subject's code first for who may see patients' data, wit
     ]);
   }));
 
+test("what was searched for stands in no address: a key does, which is the session's own", () =>
+  withPages(async ({ lab, operator, viewer }) => {
+    await lab.take("bench", [csvMessage(1), csvMessage(2)]);
+    await operator.open("/");
+    const found = await operator.send("/orders/find", { find: "file-1" });
+    const address = operator.at();
+    expect(address).toMatch(/^\/orders\?find=k\.[\w-]{12}$/);
+    expect(found).toContain('value="file-1"');
+    expect(found).toContain(`hx-get="${address}"`);
+    for (const part of found.matchAll(/(?:href|action|hx-get|name="filter" value)="([^"]*)"/g))
+      expect(part[1]).not.toContain("file-1");
+    const filter = address.split("?")[1] ?? "";
+    const asked = await operator.send("/orders/choose", { act: "discard", all: "yes", filter });
+    expect(wordsOf(asked)).toContain("Discard 2 orders?");
+    for (const list of ["orders", "messages", "files", "results", "audit"]) {
+      const page = await operator.send(`/${list}/filter`, { find: "o1", actor: "" });
+      expect(operator.at()).toMatch(new RegExp(`^/${list}\\?find=k\\.[\\w-]{12}$`));
+      expect(page).toContain('value="o1"');
+      expect(wordsOf(await viewer.open(operator.at()))).toContain("search again");
+      expect(wordsOf(await operator.open(`/${list}?find=o1`))).toContain("search again");
+    }
+  }));
+
 test("it refuses a form of another session", () =>
   withPages(async ({ operator }) => {
     await operator.open("/");

@@ -72,6 +72,7 @@ export function withPages(
       connectors,
       alertPlaces: config.alerts.to.map(({ name }) => name),
       doesParkedBlock: false,
+      isTraced: false,
       queues: undefined,
       tankLimits,
       facilityIdByCode,
