@@ -57,7 +57,7 @@ function describeLeaf(
 }
 
 /** Segments that hold nothing of the patient but numbers and codes. Everything else is hidden, Z segments too. */
-const IMPERSONAL = new Set("MSH MSA ERR ORC EVN SFT TQ1 QRD BHS FHS BTS FTS".split(" "));
+const IMPERSONAL = new Set("MSH MSA ERR ORC EVN SFT TQ1 BHS FHS BTS FTS".split(" "));
 
 /** Fields of other segments that are numbers, times and codes of the order. */
 const IMPERSONAL_FIELDS: Readonly<Record<string, ReadonlySet<number>>> = {
@@ -68,12 +68,18 @@ const IMPERSONAL_FIELDS: Readonly<Record<string, ReadonlySet<number>>> = {
   SPM: new Set([1, 2, 3, 4, 15, 26, 27]),
   SAC: new Set([1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15]),
   NTE: new Set([1, 2]),
+  QRD: new Set([1, 2, 3, 4, 5, 6, 7]),
 };
 
-/** Fields of impersonal segments that name people: who ordered, entered or verified. */
-const NAMES: Readonly<Record<string, ReadonlySet<number>>> = {
+/** Fields of impersonal segments that name people, such as who ordered, entered or verified, or hold any text. */
+const PERSONAL_FIELDS: Readonly<Record<string, ReadonlySet<number>>> = {
   ORC: new Set([10, 11, 12, 19, 23, 24]),
   EVN: new Set([5]),
+  TQ1: new Set([11]),
+  BHS: new Set([10]),
+  FHS: new Set([10]),
+  BTS: new Set([2]),
+  FTS: new Set([2]),
 };
 
 /** Components that say whose number it is and of which kind, which a mapping chooses by, but not the number. */
@@ -87,7 +93,7 @@ export function shownValue(
   mayShowPhi: boolean,
 ): string {
   if (mayShowPhi || IMPERSONAL_COMPONENTS[`${segment}-${field}`]?.has(component)) return value;
-  if (NAMES[segment]?.has(field)) return HIDDEN;
+  if (PERSONAL_FIELDS[segment]?.has(field)) return HIDDEN;
   if (IMPERSONAL.has(segment) || IMPERSONAL_FIELDS[segment]?.has(field)) return value;
   return HIDDEN;
 }

@@ -1,6 +1,7 @@
 import { DONE } from "../core/order-control.ts";
+import { isTerminal, type OrderState } from "../core/order-state.ts";
 import type { OrderEvent } from "../ledger/operator/views.ts";
-import { roundToUnit } from "./times.ts";
+import { localTime, roundToUnit } from "./times.ts";
 
 type Detail = OrderEvent["detail"];
 
@@ -82,6 +83,69 @@ export function describeEvent({ kind, detail }: Pick<OrderEvent, "kind" | "detai
   const words = Object.hasOwn(WORDS, kind) ? WORDS[kind] : undefined;
   if (words) return words(detail);
   return Object.keys(detail).length === 0 ? kind : `${kind} ${JSON.stringify(detail)}`;
+}
+
+/** A step of an order's timeline: an entry, or several that say the same one after the other. */
+export interface Step {
+  readonly at: Date;
+  /** When the last of them was. */
+  readonly until: Date;
+  readonly times: number;
+  readonly words: string;
+  readonly toState: OrderEvent["toState"];
+}
+
+/** Tries and checks that differ in their number and their next time alone. */
+const REPEATED: ReadonlySet<string> = new Set(["again", "refused_for_now", "checked"]);
+
+/** The steps of a timeline, in order; of tries that failed alike one after the other the last one's words. */
+export function stepsOf(events: readonly OrderEvent[]): Step[] {
+  const steps: Step[] = [];
+  let former: OrderEvent | undefined;
+  for (const event of events) {
+    const { at, toState } = event;
+    const words = describeEvent(event);
+    const last = steps.at(-1);
+    if (last && former && isSameStep(former, event))
+      steps[steps.length - 1] = { ...last, words, until: at, times: last.times + 1 };
+    else steps.push({ at, until: at, times: 1, words, toState });
+    former = event;
+  }
+  return steps;
+}
+
+function isSameStep(one: OrderEvent, other: OrderEvent): boolean {
+  if (one.kind !== other.kind || one.toState !== other.toState) return false;
+  return REPEATED.has(one.kind)
+    ? one.detail.code === other.detail.code
+    : describeEvent(one) === describeEvent(other);
+}
+
+/** A step in words. */
+export function describeStep({ words, times, until }: Step): string {
+  return times === 1 ? words : `${words} (${times} times, last at ${localTime(until)})`;
+}
+
+/** A state that an order was in, and for how long. */
+export interface Stage {
+  readonly state: OrderState;
+  readonly ms: number;
+}
+
+/** The states that an order was in so far, one after the other; the last one lasts until now, unless an order ends in it. */
+export function stagesOf(events: readonly OrderEvent[], nowMs: number): Stage[] {
+  const changes = events.flatMap(({ at, toState }) =>
+    toState === undefined ? [] : [{ at, state: toState }],
+  );
+  const stages: Stage[] = [];
+  for (const [index, { at, state }] of changes.entries()) {
+    const next = changes[index + 1]?.at.getTime() ?? (isTerminal(state) ? at.getTime() : nowMs);
+    const ms = Math.max(0, next - at.getTime());
+    const last = stages.at(-1);
+    if (last?.state === state) stages[stages.length - 1] = { state, ms: last.ms + ms };
+    else stages.push({ state, ms });
+  }
+  return stages;
 }
 
 /** `request 17`, or `procedure 17` for an order of the external surface. */

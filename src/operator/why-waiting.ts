@@ -26,17 +26,17 @@ export function whyWaiting(order: LedgerOrder, around: Surroundings): string | u
   if (isTerminal(order.state)) return undefined;
   if (order.state === "parked") return whyParked(order);
   if (order.heldAt) {
-    return `The lab put it on hold ${relativeTime(order.heldAt, around.nowMs)} (ORC-1 HD); it goes on when the lab releases it (RL), or by cryobridge orders release ${formatId("o", order.id)}.`;
+    return `The lab put it on hold ${relativeTime(order.heldAt, around.nowMs)} (ORC-1 HD); it goes on when the lab releases it (RL), or by \`cryobridge orders release ${formatId("o", order.id)}\`.`;
   }
   if (!around.isDaemonThere) {
-    return "No daemon works on this ledger right now, so nothing moves until one is started (cryobridge start).";
+    return "No daemon works on this ledger right now, so nothing moves until one is started (`cryobridge start`).";
   }
   const queue = linkOf(order) === undefined ? "submit" : "track";
   if (around.pausedQueues.has(queue) && order.state !== "queued") {
-    return `The queue ${queue} is paused by an operator; cryobridge queue resume ${queue} lets it go on.`;
+    return `The queue ${queue} is paused by an operator; \`cryobridge queue resume ${queue}\` lets it go on.`;
   }
   if (around.isComparing === true && linkOf(order) === undefined && order.state !== "queued") {
-    return "The ledger was restored from an older copy, and nothing is submitted until each open order was compared with the service (cryobridge status shows how far that is).";
+    return "The ledger was restored from an older copy, and nothing is submitted until each open order was compared with the service (`cryobridge status` shows how far that is).";
   }
   switch (order.state) {
     case "received":
@@ -121,7 +121,7 @@ function whySubmitting(order: LedgerOrder, { nowMs }: Surroundings): string {
   if (order.failure || order.checks > 0) {
     const checks =
       order.checks === 0 ? "" : `, ${order.checks} ${order.checks === 1 ? "time" : "times"} so far`;
-    return `The answer to the ${what} never came, so the service is searched for what it did before anything is sent again${checks}; next check ${relativeTime(order.nextAt, nowMs)}. If you have looked there and it has nothing: cryobridge orders retry ${formatId("o", order.id)} --not-at-service --reason TEXT.`;
+    return `The answer to the ${what} never came, so the service is searched for what it did before anything is sent again${checks}; next check ${relativeTime(order.nextAt, nowMs)}. If you have looked there and it has nothing: \`cryobridge orders retry ${formatId("o", order.id)} --not-at-service --reason TEXT\`.`;
   }
   return `The ${what} is on its way to the service.`;
 }
@@ -142,7 +142,7 @@ function whyTracked(order: LedgerOrder, { nowMs }: Surroundings): string {
   }[order.state as "submitted" | "accepted" | "in_progress"];
   const dueForMs = nowMs - order.nextAt.getTime();
   if (dueForMs > LONG_DUE_MS) {
-    return `${what}; asking the service is overdue by ${roundToUnit(dueForMs)}, so it may be out of reach (cryobridge check shows it).`;
+    return `${what}; asking the service is overdue by ${roundToUnit(dueForMs)}, so it may be out of reach (\`cryobridge check\` shows it).`;
   }
   const next = dueForMs > 0 ? "now" : relativeTime(order.nextAt, nowMs);
   return `${what}; the service is asked again ${next}.`;

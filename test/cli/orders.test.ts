@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { standIn } from "../support/worker.ts";
-import { csvMessage, PATIENT, withLab } from "./with-lab.ts";
+import { csvMessage, hl7Message, PATIENT, withLab } from "./with-lab.ts";
 
 /** What nobody may see who didn't ask for it. */
 const SECRETS = Object.values(PATIENT);
@@ -108,6 +108,44 @@ describe("orders list", () => {
       expect(await hasColours({})).toBe(false);
     });
   });
+});
+
+describe("orders that a person knows by something else than their number", () => {
+  it.each([
+    ["a container label", "V-2", ["o2"]],
+    ["the beginning of a file's name", "file-2", ["o4", "o3"]],
+    ["a control id", "MSG0001", ["o5"]],
+    ["an order number", "C-1", ["o1"]],
+    ["an id", "o3", ["o3"]],
+    ["nothing that is there", "V-99", []],
+  ])("are found by %s", (_, word, expected) =>
+    withLab(async ({ cli, take }) => {
+      await take("bench", [csvMessage(1), csvMessage(2)]);
+      await take("bench", [csvMessage(3), csvMessage(4)]);
+      await take("lims", [hl7Message(1)]);
+      const { stdout } = await cli(["orders", "list", "--find", word, "--json"]);
+      const ids = JSON.parse(stdout).orders.map(({ orderId }: { orderId: string }) => orderId);
+      expect(ids).toEqual(expected);
+    }),
+  );
+
+  it("are shown by that where it is one, and listed with the command that shows one where they are several", () =>
+    withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1), csvMessage(2)]);
+      const one = await cli(["orders", "show", "V-2"]);
+      expect([one.status, one.stdout]).toEqual([
+        0,
+        expect.stringContaining("Order o2 (C-2): STORE, received"),
+      ]);
+      const several = await cli(["orders", "show", "file-1", "--show-phi"]);
+      expect(several.status).toBe(0);
+      expect(several.stdout).toMatch(/^ID +ORDER NUMBER .*\no2 +C-2 .*\no1 +C-1 .*\n$/);
+      expect(several.stderr).toBe("Several orders have file-1. Choose one: cryobridge orders show o2\n");
+      expect((await pool.query("select target from audit order by 1")).rows).toEqual([
+        { target: "o1" },
+        { target: "o2" },
+      ]);
+    }));
 });
 
 describe("orders show", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { describeEvent } from "../../src/operator/timeline.ts";
+import type { OrderEvent } from "../../src/ledger/operator/views.ts";
+import { describeEvent, describeStep, stagesOf, stepsOf } from "../../src/operator/timeline.ts";
 
 describe("an entry of the timeline in words", () => {
   it.each([
@@ -41,5 +42,39 @@ describe("an entry of the timeline in words", () => {
   it("shows an entry of a kind that it doesn't know as it stands", () => {
     expect(describeEvent({ kind: "teleported", detail: { to: "Mars" } })).toBe('teleported {"to":"Mars"}');
     expect(describeEvent({ kind: "constructor", detail: {} })).toBe("constructor");
+  });
+});
+
+const START = Date.parse("2026-11-23T08:00:00Z");
+
+/** An entry so many seconds after the start. */
+function entry(seconds: number, kind: string, toState?: OrderEvent["toState"]): OrderEvent {
+  return { at: new Date(START + seconds * 1_000), kind, toState, detail: {} };
+}
+
+describe("the timeline of an order", () => {
+  it("has one step for entries that say the same one after the other", () => {
+    const events = [entry(0, "held"), entry(1, "waits"), entry(5, "waits"), entry(6, "held")];
+    const steps = stepsOf(events);
+    expect(steps.map(({ times }) => times)).toEqual([1, 2, 1]);
+    expect(steps.map(describeStep)[1]).toMatch(/^waits for something else \(2 times, last at .*05\)$/);
+  });
+
+  it("has the states with how long each lasted, the last one until now unless it is an end", () => {
+    const events = [
+      entry(0, "received", "received"),
+      entry(3, "waits"),
+      entry(4, "retried", "received"),
+      entry(10, "submitted", "submitted"),
+    ];
+    const submitted = [
+      { state: "received", ms: 10_000 },
+      { state: "submitted", ms: 20_000 },
+    ];
+    expect(stagesOf(events, START + 30_000)).toEqual(submitted);
+    expect(stagesOf([...events, entry(30, "completed", "completed")], START + 90_000)).toEqual([
+      ...submitted,
+      { state: "completed", ms: 0 },
+    ]);
   });
 });

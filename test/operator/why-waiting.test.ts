@@ -64,7 +64,9 @@ const unreachable = { code: "SERVICE_UNREACHABLE", text: "connection refused" } 
 
 describe("why is it waiting?", () => {
   it("says that the lab has it on hold, and how it goes on", () => {
-    expect(why({ heldAt: inMs(-3_600_000) })).toMatch(/put it on hold 1h ago .*orders release o17/);
+    expect(why({ heldAt: inMs(-3_600_000) })).toMatch(
+      /put it on hold 1h ago .*`cryobridge orders release o17`/,
+    );
   });
 
   it("tells an order whose request is unknown to the service from one whose locations are looked up", () => {
@@ -108,7 +110,7 @@ describe("why is it waiting?", () => {
 
   it("names the paused queue that holds it back, and only that one", () => {
     const pausedQueues = new Set(["submit"]);
-    expect(why({}, { pausedQueues })).toContain("cryobridge queue resume submit");
+    expect(why({}, { pausedQueues })).toContain("`cryobridge queue resume submit`");
     expect(why({ state: "submitted", requestId: 1 }, { pausedQueues })).not.toContain("resume");
   });
 
@@ -147,6 +149,7 @@ describe("why is it waiting?", () => {
     });
     expect(sentence).toContain("The answer to the procedure request never came");
     expect(sentence).toContain("2 times so far; next check in 10s");
+    expect(sentence).toContain("`cryobridge orders retry o17 --not-at-service --reason TEXT`");
   });
 
   it("speaks of procedures where the order goes by the external surface", () => {

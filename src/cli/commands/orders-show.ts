@@ -1,19 +1,10 @@
-import { FAILURES, Failure, type FailureCode } from "../../core/failures.ts";
-import { DONE } from "../../core/order-control.ts";
-import type { ContainerLocation } from "../../core/outcome.ts";
+import { FAILURES, type FailureCode } from "../../core/failures.ts";
 import { formatId } from "../../ledger/ids.ts";
-import { findMessage, type MessageView } from "../../ledger/messages/views.ts";
-import { listOrderTasks } from "../../ledger/operator/tasks.ts";
-import {
-  findOrders,
-  findSent,
-  listEvents,
-  listOrderDeliveries,
-  type OrderEvent,
-} from "../../ledger/operator/views.ts";
-import { type ControlRequestView, listOrderRequests } from "../../ledger/orders/control-requests.ts";
+import type { MessageView } from "../../ledger/messages/views.ts";
+import { findOrders, listOrders, type OrderEvent, searchOrders } from "../../ledger/operator/views.ts";
+import type { ControlRequestView } from "../../ledger/orders/control-requests.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import { type KeptOrderAnswer, listOrderAnswers } from "../../ledger/orders/service-answers.ts";
+import type { KeptOrderAnswer } from "../../ledger/orders/service-answers.ts";
 import { type Column, forPrograms, recordJson } from "../../operator/column.ts";
 import {
   DELIVERY_COLUMNS,
@@ -22,24 +13,35 @@ import {
   subjectJson,
   TASK_COLUMNS,
 } from "../../operator/order-columns.ts";
-import { findSurroundings } from "../../operator/surroundings.ts";
-import { clean, counted, hideBody } from "../../operator/text.ts";
-import { describeEvent } from "../../operator/timeline.ts";
+import {
+  CONTAINER_COLUMNS,
+  describeAnswer,
+  describeControl,
+  ORDER_DETAIL_COLUMNS,
+  readOrderDetails,
+  whyEnded,
+} from "../../operator/order-details.ts";
+import { clean, hideBody } from "../../operator/text.ts";
+import { describeEvent, describeStep, stepsOf } from "../../operator/timeline.ts";
 import { localTime, timeWithAge } from "../../operator/times.ts";
-import { nameOf, whyWaiting } from "../../operator/why-waiting.ts";
+import { nameOf } from "../../operator/why-waiting.ts";
+import { notFound } from "../acting.ts";
 import { type OpenSite, recordShown, withLedger } from "../open.ts";
 import { detailsJson, fields, printSections, type Section, table } from "../output/details.ts";
+import { ListWriter } from "../output/list.ts";
 import type { Session } from "../session.ts";
 
-/** `orders show`. A placer order number that several orders carry shows all of them. */
+/** `orders show`. A placer order number that several orders carry shows all of them; of several others one is chosen. */
 export async function showOrder(session: Session, word: string): Promise<undefined> {
   await withLedger(session, (site) => showOrders(session, site, word));
 }
 
 /** Shows the orders that a word names. @throws Failure CLI_NOT_FOUND */
 export async function showOrders(session: Session, site: OpenSite, word: string): Promise<void> {
-  const orders = await findOrders(site.pool, word);
-  if (orders.length === 0) throw new Failure("CLI_NOT_FOUND", `no order ${word}`);
+  const named = await findOrders(site.pool, word);
+  const orders = named.length > 0 ? named : await findByWord(word, site);
+  if (orders.length === 0) throw notFound("o", word);
+  if (named.length === 0 && orders.length > 1) return listFound(session, site, word, orders);
   const ids = orders.map(({ id }) => formatId("o", id));
   await recordShown(session, site.pool, ids);
   const all: Details[] = [];
@@ -54,59 +56,55 @@ export async function showOrders(session: Session, site: OpenSite, word: string)
   }
 }
 
+/** More than these are listed by `orders list --find`. */
+const MOST_FOUND = 20;
+
+async function findByWord(word: string, { pool, config }: OpenSite): Promise<LedgerOrder[]> {
+  const limit = MOST_FOUND + 1;
+  const connectors = config.connectors.map(({ name }) => name);
+  return listOrders(pool, { ids: await searchOrders(pool, word, { connectors, limit }), limit });
+}
+
+async function listFound(
+  session: Session,
+  { pool }: OpenSite,
+  word: string,
+  orders: readonly LedgerOrder[],
+): Promise<void> {
+  const ids = orders.slice(0, MOST_FOUND).map(({ id }) => formatId("o", id));
+  await recordShown(session, pool, ids);
+  const list = new ListWriter(session, { key: "orders", columns: ORDER_COLUMNS, nothing: "" });
+  list.write(orders.slice(0, MOST_FOUND));
+  const how = clean(`cryobridge orders list --find ${word} shows more`);
+  list.end({ hasMore: orders.length > MOST_FOUND, how });
+  session.note(clean(`Several orders have ${word}. Choose one: cryobridge orders show ${ids[0]}`));
+}
+
 interface Details {
   readonly heading: readonly string[];
   readonly sections: readonly Section[];
 }
 
-/** An order with the message that it came in. */
-interface WithMessage extends LedgerOrder {
-  readonly message: MessageView | undefined;
-}
-
-const DETAILS: readonly Column<WithMessage>[] = [
-  ...ORDER_COLUMNS,
-  { title: "message", only: "details", show: originOf },
-  {
-    title: "attempts",
-    only: "details",
-    show: ({ attempts, failure }) => (failure !== undefined || attempts > 0 ? attempts : ""),
-  },
-  { key: "sources" },
-];
-
 const MESSAGE = forPrograms<MessageView>(
   ...(["messageId", "fileName", "place", "messageControlId", "messageType", "receivedAt"] as const),
 );
-
-const CONTAINERS: readonly Column<LedgerOrder["containers"][number]>[] = [
-  { key: "position" },
-  { key: "label", title: "label" },
-  { key: "description", title: "description", isFlexible: true, isPhi: true },
-  { key: "containerId", title: "container id", isRight: true },
-  {
-    key: "location",
-    title: "location",
-    isFlexible: true,
-    show: ({ location }) => location && describeLocation(location),
-  },
-];
 
 async function readDetails(
   order: LedgerOrder,
   { config, pool }: OpenSite,
   session: Session,
 ): Promise<Details> {
-  const { id, containers, failure } = order;
+  const { containers } = order;
   const nowMs = session.clock.now();
-  const message = await findMessage(pool, order.messageId);
-  const sent = hideBody(await findSent(pool, id), session.mayShowPhi);
-  const answers = await listOrderAnswers(pool, id);
-  const requests = await listOrderRequests(pool, id);
-  const events = await listEvents(pool, id);
-  const deliveries = await listOrderDeliveries(pool, id);
   const doesParkedBlock = config.lanes.parkedBlocks;
-  const why = whyWaiting(order, await findSurroundings(pool, order, { nowMs, doesParkedBlock }));
+  const details = await readOrderDetails(pool, order, {
+    nowMs,
+    doesParkedBlock,
+    isTraced: config.tracing !== undefined,
+  });
+  const { message, why, answers, requests, tasks, events, deliveries, traceId } = details;
+  const ended = whyEnded(order, details);
+  const sent = hideBody(details.sent, session.mayShowPhi);
   const paint = PAINT_BY_STATE[order.state];
   const state = session.paint(paint === undefined ? "bold" : ["bold", paint], order.state);
   const since = timeWithAge(order.changedAt, nowMs);
@@ -115,10 +113,11 @@ async function readDetails(
     heading: [
       `Order ${clean(nameOf(order))}: ${order.operation}, ${state} since ${since}`,
       ...(why ? [`Why is it waiting? ${clean(why)}`] : []),
-      ...(!why && failure ? [`Reason: ${clean(failure.text)} (${failure.code})`] : []),
+      ...(ended ? [`Reason: ${clean(ended.reason)}`] : []),
+      ...(ended?.hint ? [`  ${ended.hint}`] : []),
     ],
     sections: [
-      fields(DETAILS, { ...order, message }, session),
+      fields(ORDER_DETAIL_COLUMNS, { ...order, message, traceId }, session),
       {
         json: {
           subject: subjectJson(order, session),
@@ -127,7 +126,7 @@ async function readDetails(
         },
         lines: [],
       },
-      table(["containers", "Containers"], CONTAINERS, containers, session),
+      table(["containers", "Containers"], CONTAINER_COLUMNS, containers, session),
       {
         title: "Sent to the service",
         json: { sent: sent ?? null },
@@ -141,30 +140,17 @@ async function readDetails(
       {
         title: "Order control requests",
         json: { orderControls: requests.map((request) => recordJson(ORDER_CONTROL, request, session)) },
-        lines: requests.map(orderControlLine),
+        lines: requests.map((request) => `${localTime(request.askedAt)}  ${describeControl(request)}`),
       },
-      table(["tasks", "For a person to do"], TASK_COLUMNS, await listOrderTasks(pool, id), session),
+      table(["tasks", "For a person to do"], TASK_COLUMNS, tasks, session),
       {
         title: "Timeline",
         json: { timeline: events.map((event) => recordJson(EVENT, event, session)) },
-        lines: events.map((event) => `${localTime(event.at)}  ${clean(describeEvent(event))}`),
+        lines: stepsOf(events).map((step) => `${localTime(step.at)}  ${clean(describeStep(step))}`),
       },
       deliveries.length === 0 ? { ...reported, lines: ["nothing yet"] } : reported,
     ],
   };
-}
-
-function originOf({ message, messageId, connector }: WithMessage): string {
-  const parts = message ? [message.fileName, message.place, message.messageType] : [];
-  const origin = parts.filter(Boolean).join(", ");
-  return `${formatId("m", messageId)} through ${connector}${origin ? `: ${origin}` : ""}`;
-}
-
-/** Where a container stands, in one line. */
-function describeLocation({ storageName, storageId, canister, cane, position }: ContainerLocation): string {
-  const storage = storageName ?? (storageId === undefined ? undefined : `storage ${storageId}`);
-  const parts = [storage, canister && `canister ${canister}`, cane && `cane ${cane}`, position];
-  return parts.filter(Boolean).join(", ");
 }
 
 const EVENT: readonly Column<OrderEvent>[] = [
@@ -183,14 +169,11 @@ const ANSWER: readonly Column<KeptOrderAnswer>[] = [
 
 /** An answer of the service for people: what it was, what it was taken to mean, and its body where that may be shown. */
 function answerLines(answer: KeptOrderAnswer, { mayShowPhi }: Session): string[] {
-  const { method, route, status, contentType, errorCode, failureCode, times } = answer;
-  const what = [`status ${status}`, errorCode, contentType].filter(Boolean).join(", ");
-  const often = times > 1 ? `, ${times} times, last at ${localTime(answer.lastAt)}` : "";
   const missing = answer.shape === "empty" ? "(no body)" : "(a body that can't be read)";
   const hidden = answer.body && "(what it says is shown with --show-phi)";
   const body = (mayShowPhi ? answer.body?.reveal() : hidden) ?? missing;
   return [
-    `${localTime(answer.firstAt)}  ${method} ${route}: ${clean(what)}; taken as ${failureCode}${often}`,
+    `${localTime(answer.firstAt)}  ${describeAnswer(answer)}`,
     ...body.split("\n").map((line) => `  ${clean(line)}`),
   ];
 }
@@ -198,21 +181,3 @@ function answerLines(answer: KeptOrderAnswer, { mayShowPhi }: Session): string[]
 const ORDER_CONTROL = forPrograms<ControlRequestView>(
   ...(["control", "actor", "reason", "state", "attempts", "failure", "askedAt", "decidedAt"] as const),
 );
-
-const CONTROL_STATES = {
-  open: "not decided yet",
-  done: "done",
-  unable: "not possible",
-} as const satisfies Record<ControlRequestView["state"], string>;
-
-const CONTROL_WORDS = { ...DONE, status: "asked how it stands" } as const;
-
-/** An order control request in words. */
-function orderControlLine(request: ControlRequestView): string {
-  const { control, actor, reason, state, attempts, failure, askedAt } = request;
-  const why = reason === undefined ? "" : ` (${reason})`;
-  const calls = attempts === 0 ? "" : `; ${counted(attempts, "call")} to the service`;
-  const words = failure === undefined || state === "done" ? "" : `: ${failure.text} (${failure.code})`;
-  const what = `${CONTROL_WORDS[control]} by ${actor}${why}: ${CONTROL_STATES[state]}`;
-  return clean(`${localTime(askedAt)}  ${what}${words}${calls}`);
-}

@@ -1,43 +1,39 @@
+import type { Surface } from "../../core/surface.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
-import { findMessage } from "../../ledger/messages/views.ts";
 import { recordAudit } from "../../ledger/operator/audit.ts";
-import { listOrderTasks } from "../../ledger/operator/tasks.ts";
-import {
-  type DeliveryView,
-  findOrders,
-  findSent,
-  listEvents,
-  listOrderDeliveries,
-  type OrderEvent,
-} from "../../ledger/operator/views.ts";
+import { type DeliveryView, listOrderDeliveries } from "../../ledger/operator/views.ts";
+import { overrideOf } from "../../ledger/orders/acts.ts";
 import { isUnreconciled } from "../../ledger/orders/end-reconciling.ts";
-import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import { listOrderAnswers } from "../../ledger/orders/service-answers.ts";
+import { type LedgerOrder, readOrders } from "../../ledger/orders/row.ts";
+import type { Override } from "../../ledger/orders/same-containers.ts";
 import type { Acted, OrderAct } from "../../operator/acts.ts";
+import { DELIVERY_COLUMNS, PAINT_BY_STATE, TASK_COLUMNS } from "../../operator/order-columns.ts";
 import {
-  DELIVERY_COLUMNS,
-  ORDER_COLUMNS,
-  PAINT_BY_STATE,
-  TASK_COLUMNS,
-} from "../../operator/order-columns.ts";
-import { findSurroundings } from "../../operator/surroundings.ts";
+  CONTAINER_COLUMNS,
+  describeAnswer,
+  describeControl,
+  ORDER_DETAIL_COLUMNS,
+  readOrderDetails,
+  whyEnded,
+} from "../../operator/order-details.ts";
 import { hideBody } from "../../operator/text.ts";
-import { describeEvent } from "../../operator/timeline.ts";
-import { localTime, roundToUnit } from "../../operator/times.ts";
-import { nameOf, whyWaiting } from "../../operator/why-waiting.ts";
-import { actForm, age, badge, details, listTable, section } from "../components.ts";
+import { localTime } from "../../operator/times.ts";
+import { nameOf } from "../../operator/why-waiting.ts";
+import { actForm, age, badge, details as facts, listTable, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { withCommands } from "../page-of-command.ts";
-import type { Site, Submission, Visit } from "../site.ts";
+import { type Site, type Submission, type Visit, wholeNumber } from "../site.ts";
+import { timeline } from "../timeline.ts";
+import { messageContent } from "./message-text.ts";
 
 /** The page of an order, and what can be done to it. */
 export function addOrderPage(site: Site, records: Records): void {
   const { pool, acts } = records;
   const find = async ({ params: { id = "" } }: Visit) => {
     const number = parseId("o", id);
-    return number === undefined ? undefined : (await findOrders(pool, id))[0];
+    return number === undefined ? undefined : (await readOrders(pool, [number]))[0];
   };
   site.page("/orders/:id", async (visit) => {
     const order = await find(visit);
@@ -46,11 +42,14 @@ export function addOrderPage(site: Site, records: Records): void {
   site.form("/orders/:id/show", async (submission) => {
     const order = await find(submission);
     if (!order) return undefined;
-    await recordAudit(pool, submission.act, "show-phi", [{ target: formatId("o", order.id) }]);
+    const seen = [formatId("o", order.id), formatId("m", order.messageId)];
+    const targets = seen.map((target) => ({ target }));
+    await recordAudit(pool, submission.act, "show-phi", targets);
     return orderPage(order, submission, records);
   });
-  for (const { path, name } of ORDER_FORMS) {
-    site.form(`/orders/:id/${path}`, async (submission) => {
+  for (const { path, name, needsReason } of ORDER_FORMS) {
+    const add = needsReason ? site.reasonedForm : site.form;
+    add(`/orders/:id/${path}`, async (submission) => {
       const order = await find(submission);
       return order && answerOf(order, await acts.order(name, order, submission.act));
     });
@@ -58,10 +57,10 @@ export function addOrderPage(site: Site, records: Records): void {
   site.form("/orders/:id/resolve", async (submission) => {
     const order = await find(submission);
     if (!order) return undefined;
-    const number = Number(submission.form.get("number"));
-    const surface = order.surface ?? submission.form.get("surface");
-    const found = surface === "external" ? { procedureId: number } : { requestId: number };
-    return answerOf(order, await acts.resolve(order, found, submission.act));
+    const id = wholeNumber(submission.form.get("number"), 15);
+    if (id === undefined)
+      return answerOf(order, [false, "is linked by a number of the service: nothing was done"]);
+    return answerOf(order, await acts.resolve(order, { id }, submission.act));
   });
   site.form("/orders/:id/resend", async (submission) => {
     const order = await find(submission);
@@ -86,13 +85,13 @@ async function resendAll(order: LedgerOrder, { act }: Submission, { pool, acts }
 const isSent = ({ state }: DeliveryView) => state === "delivered";
 
 const ORDER_FORMS = [
-  { path: "retry", name: "retry" },
-  { path: "discard", name: "discard" },
-  { path: "release", name: "release" },
-  { path: "override", name: "override" },
-  { path: "cancel", name: "cancel" },
-  { path: "send-again", name: "sendAgain" },
-] as const satisfies readonly { path: string; name: OrderAct }[];
+  { path: "retry", name: "retry", needsReason: false },
+  { path: "discard", name: "discard", needsReason: true },
+  { path: "release", name: "release", needsReason: false },
+  { path: "override", name: "override", needsReason: true },
+  { path: "cancel", name: "cancel", needsReason: true },
+  { path: "send-again", name: "sendAgain", needsReason: true },
+] as const satisfies readonly { path: string; name: OrderAct; needsReason: boolean }[];
 
 function answerOf(order: LedgerOrder, [isDone, words]: Acted) {
   const notice = { isDone, lines: [`${nameOf(order)} ${words}`] };
@@ -100,20 +99,17 @@ function answerOf(order: LedgerOrder, [isDone, words]: Acted) {
 }
 
 async function orderPage(order: LedgerOrder, visit: Visit, records: Records): Promise<Page> {
-  const { pool, doesParkedBlock } = records;
-  const { viewer, mayAct } = visit;
-  const { id, failure } = order;
-  const [message, sent, answers, events, deliveries, tasks] = await Promise.all([
-    findMessage(pool, order.messageId),
-    findSent(pool, id),
-    listOrderAnswers(pool, id),
-    listEvents(pool, id),
-    listOrderDeliveries(pool, id),
-    listOrderTasks(pool, id),
-  ]);
-  const around = await findSurroundings(pool, order, { nowMs: viewer.clock.now(), doesParkedBlock });
-  const why = whyWaiting(order, around);
-  const path = `/orders/${formatId("o", id)}`;
+  const { pool, doesParkedBlock, isTraced } = records;
+  const { viewer, mayAct, isRefresh } = visit;
+  const { containers } = order;
+  const details = await readOrderDetails(pool, order, {
+    nowMs: viewer.clock.now(),
+    doesParkedBlock,
+    isTraced,
+  });
+  const { message, why, around, sent, answers, requests, tasks, events, deliveries, traceId } = details;
+  const ended = whyEnded(order, details);
+  const path = `/orders/${formatId("o", order.id)}`;
   const reveal =
     mayAct && !viewer.mayShowPhi
       ? actForm({ action: `${path}/show`, label: "Show the patient's data (is recorded)" }, visit)
@@ -123,26 +119,20 @@ async function orderPage(order: LedgerOrder, visit: Visit, records: Records): Pr
     section: "/orders",
     isLive: !viewer.mayShowPhi,
     body: html`
-<div class="title"><h1>Order ${nameOf(order)}</h1>${badge(order.state, PAINT_BY_STATE[order.state])}<span class="note">${order.operation} · since ${age(order.changedAt, viewer)}</span></div>
-${why ? html`<p class="why"><strong>Why is it waiting?</strong> ${withCommands(why)}</p>` : failure ? html`<p class="why"><strong>Reason:</strong> ${failure.text} <code>${failure.code}</code></p>` : ""}
+<div class="title"><h1>Order ${nameOf(order)}</h1>${badge(order.state, PAINT_BY_STATE[order.state])}<span class="note">${order.operation} · ${age(order.changedAt, viewer)}</span></div>
+${why ? html`<p class="why"><strong>Why is it waiting?</strong> ${withCommands(why)}</p>` : ended ? html`<div class="why"><strong>Reason:</strong> ${ended.reason}${ended.hint ? html`<div class="note">${withCommands(ended.hint)}</div>` : ""}</div>` : ""}
 <div class="acts">${formsFor(order, path, visit)}${around.isComparing && why ? releaseAfterRestoreForm(visit) : ""}${reveal}</div>
-${section("Timeline", timeline(events))}
+${section("Timeline", timeline(events, viewer))}
 <div class="columns">
-<section><h2>What was asked</h2>${details(ORDER_COLUMNS, order, viewer)}</section>
-<section><h2>Containers</h2><ul class="plain">${order.containers.map(({ label, containerId }) => html`<li><strong>${label}</strong>${containerId === undefined ? "" : html` <span class="note">container ${containerId}</span>`}</li>`)}</ul>
-<h2>Where it came from</h2><p><a href="/messages/${formatId("m", order.messageId)}">The message as it came (${formatId("m", order.messageId)})</a> through ${order.connector}${message?.fileName ? html`, ${message.fileName}` : ""}${message?.place ? html`, ${message.place}` : ""}</p></section>
+<section><h2>What was asked</h2>${facts(ORDER_DETAIL_COLUMNS, { ...order, message, traceId }, viewer)}</section>
+<section><h2>Containers</h2>${listTable(CONTAINER_COLUMNS, containers, viewer, { nothing: "None." })}</section>
 </div>
+${requests.length === 0 ? "" : section("Order control requests", html`<ul class="plain">${requests.map((request) => html`<li>${localTime(request.askedAt)} ${describeControl(request)}</li>`)}</ul>`)}
 ${tasks.length === 0 ? "" : section("For a person to do", listTable(TASK_COLUMNS, tasks, viewer, { nothing: "" }))}
-${section("Results for the lab", html`${listTable(DELIVERY_COLUMNS, deliveries, viewer, { nothing: "Nothing yet." })}${deliveries.some(isSent) ? html`<div class="acts">${resendForm(path, visit)}</div>` : ""}`)}
+${message === undefined ? "" : section("The message as it came", html`<details id="original" class="act" hx-morph-skip><summary class="small">Show it here</summary>${isRefresh ? "" : await messageContent(message, viewer.mayShowPhi)}</details>`)}
 ${sent === undefined ? "" : section("Sent to the service", html`<pre tabindex="0">${JSON.stringify(hideBody(sent, viewer.mayShowPhi), null, 2)}</pre>`)}
-${
-  answers.length === 0
-    ? ""
-    : section(
-        "Answers of the service",
-        html`<ul class="plain">${answers.map((answer) => html`<li>${localTime(answer.firstAt)} ${answer.method} ${answer.route}: status ${answer.status}, taken as <code>${answer.failureCode}</code>${answer.times > 1 ? html`, ${answer.times} times` : ""}${viewer.mayShowPhi && answer.body ? html`<pre tabindex="0">${answer.body.reveal()}</pre>` : ""}</li>`)}</ul>`,
-      )
-}`,
+${answers.length === 0 ? "" : section("Answers of the service", html`<ul class="plain">${answers.map((answer) => html`<li>${localTime(answer.firstAt)} ${describeAnswer(answer)}${viewer.mayShowPhi && answer.body ? html`<pre tabindex="0">${answer.body.reveal()}</pre>` : ""}</li>`)}</ul>`)}
+${section("Results for the lab", html`${listTable(DELIVERY_COLUMNS, deliveries, viewer, { nothing: "Nothing yet." })}${deliveries.some(isSent) ? html`<div class="acts">${resendForm(path, visit)}</div>` : ""}`)}`,
   };
 }
 
@@ -150,7 +140,7 @@ ${
 export function releaseAfterRestoreForm(visit: Visit): Html {
   const label = "Go on without comparing";
   const explains =
-    "Orders that were not compared with the service yet may be there already, and are sent to it all the same.";
+    "Orders that were not compared with the service yet may be there already, and are sent to it again.";
   const form = { action: "/orders/release-after-restore", label, explains, reason: "required" } as const;
   return actForm({ ...form, isDangerous: true }, visit);
 }
@@ -160,6 +150,24 @@ function resendForm(path: string, visit: Visit): Html {
   const label = "Send its results again";
   return actForm({ action: `${path}/resend`, label, explains, reason: "optional" }, visit);
 }
+
+const BOTH_MEANT =
+  "Only when you know that both orders are meant: it is sent although another order asks for the same container or has its number.";
+
+/** What a person should know before an order goes past what it matches. */
+const OVERRIDE_WORDS: Readonly<Record<Override, string>> = {
+  number: BOTH_MEANT,
+  containers: BOTH_MEANT,
+  label: "Only when you know whose container it is: it is sent although a label belongs to another subject.",
+  restored:
+    "Only when you know that the request at the service is not this order's: the order is sent besides it.",
+};
+
+/** What an order becomes at the service. */
+const NAME_BY_SURFACE: Readonly<Record<Surface, string>> = {
+  request: "Procedure request",
+  external: "Procedure",
+};
 
 /** The forms that this order's state has a use for. */
 function formsFor(order: LedgerOrder, path: string, visit: Visit): Html[] {
@@ -176,12 +184,12 @@ function formsFor(order: LedgerOrder, path: string, visit: Visit): Html[] {
       explains:
         state === "failed" ? "A new request is made for it." : "It is tried now, from where it stood.",
     });
-  if (isParked && order.failure?.code.startsWith("ORDER_"))
+  const override = overrideOf(order);
+  if (override !== undefined)
     add("override", "Have it done although it matches another", {
       reason: "required",
       isDangerous: true,
-      explains:
-        "Only when you know that both orders are meant: it is sent although another order asks for the same container or has its number.",
+      explains: OVERRIDE_WORDS[override],
     });
   if (isUnreconciled(order))
     add("send-again", "It is not at the service: send it again", {
@@ -193,7 +201,7 @@ function formsFor(order: LedgerOrder, path: string, visit: Visit): Html[] {
   if (isParked)
     add("resolve", "Link it to what you found at the service", {
       reason: "optional",
-      inputs: html`<label>${surface === "external" ? "Procedure" : "Procedure request"}<input name="number" inputmode="numeric" pattern="[0-9]+" required></label>`,
+      inputs: html`<label>${surface === undefined ? "Procedure request or procedure" : NAME_BY_SURFACE[surface]}<input name="number" inputmode="numeric" pattern="[0-9]+" required></label>`,
     });
   if (!["completed", "rejected", "cancelled", "failed", "discarded"].includes(state))
     add("cancel", "Cancel", {
@@ -209,13 +217,4 @@ function formsFor(order: LedgerOrder, path: string, visit: Visit): Html[] {
       explains: "It is not carried out, and the lab hears it.",
     });
   return forms;
-}
-
-/** The steps of an order, one below the other, with the time between them. */
-function timeline(events: readonly OrderEvent[]): Html {
-  return html`<ol class="timeline">${events.map((event, index) => {
-    const before = events[index - 1];
-    const gap = before && event.at.getTime() - before.at.getTime();
-    return html`<li class="${event.toState ?? ""}">${gap === undefined || gap < 1_000 ? "" : html`<span class="gap">${roundToUnit(gap)} later</span>`}<time datetime="${event.at.toISOString()}">${localTime(event.at)}</time> <span>${describeEvent(event)}</span></li>`;
-  })}</ol>`;
 }

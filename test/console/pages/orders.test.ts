@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { csvMessage, hl7Message } from "../../cli/with-lab.ts";
+import { createSimulator } from "../../../src/simulator/simulator.ts";
+import { csvMessage, hl7Message, PATIENT } from "../../cli/with-lab.ts";
 import { withPages, wordsOf } from "./with-pages.ts";
 
 const idsOf = (page: string) => [...page.matchAll(/href="\/orders\/(o\d+)"/g)].map(([, id]) => id);
@@ -61,6 +62,31 @@ describe("many orders at once", () => {
       ]);
     }));
 
+  test("are split into those that something is done to and those that are left out, by their states", () =>
+    withPages(async ({ lab, operator, pool }) => {
+      await lab.take(
+        "bench",
+        [1, 2, 3, 4, 5].map((n) => csvMessage(n, { subject_code: `S-${n}` })),
+      );
+      await pool.query(
+        `update orders
+            set state = ('{completed,completed,failed,submitted,parked}'::text[])[id],
+                failure_code = 'SUBMIT_UNCERTAIN', surface = 'request', request_id = id`,
+      );
+      await operator.open("/orders");
+      const asked = async (act: string) =>
+        wordsOf(await operator.send("/orders/choose", { act, all: "yes", filter: "" }));
+      expect(await asked("retry")).toMatch(/Try 3 orders\?.* 2 orders are left out: 2 completed\./);
+      expect(await asked("cancel")).toMatch(
+        /Cancel 2 orders\?.* 3 orders are left out: 2 completed, 1 failed\./,
+      );
+      expect(await asked("discard")).toMatch(
+        /Discard 2 orders\?.* 3 orders are left out: 2 completed, 1 submitted\./,
+      );
+      const none = await operator.send("/orders/choose", { act: "retry", id: "o1" });
+      expect(wordsOf(none)).toContain("1 order is left out: 1 completed.");
+    }));
+
   test("say what could not be done to some of them", () =>
     withPages(async ({ lab, operator, pool }) => {
       await lab.take("bench", [csvMessage(1), csvMessage(2, { subject_code: "OTHER" })]);
@@ -77,13 +103,105 @@ describe("many orders at once", () => {
       await operator.open("/orders");
       expect(wordsOf(await operator.send("/orders/cancel", { id: "o1" }))).toContain("Say why");
       await operator.send("/orders/cancel", { id: "o1", reason: "x" }, "another");
-      expect(await viewer.open("/orders")).not.toContain('type="checkbox"');
+      expect(await viewer.open("/orders")).not.toContain('name="id"');
       await viewer.send("/orders/cancel", { id: "o1", reason: "x" });
       expect((await pool.query("select state from orders")).rows).toEqual([{ state: "received" }]);
     }));
 });
 
 describe("an order's page", () => {
+  test("has the button that its hint names for going past a match, and none where nothing matches", () =>
+    withPages(async ({ lab, operator, pool }) => {
+      await lab.take("bench", [csvMessage(1)]);
+      const name = "Have it done although it matches another";
+      const park = "update orders set state = 'parked', failure_text = 'x', failure_code = $1";
+      for (const code of ["SUBMIT_FORGOTTEN_REQUEST", "ORDER_CONTAINER_IN_OPEN_ORDER"]) {
+        await pool.query(park, [code]);
+        const page = await operator.open("/orders/o1");
+        expect(page).toContain(`“${name}”`);
+        expect(page).toContain(`>${name}</summary>`);
+      }
+      await pool.query(park, ["ORDER_TRIED_TOO_OFTEN"]);
+      expect(await operator.open("/orders/o1")).not.toContain(name);
+      await pool.query(park, ["SUBMIT_FORGOTTEN_REQUEST"]);
+      await operator.send("/orders/o1/override", { reason: "another order's" });
+      expect((await pool.query("select state, overrides from orders")).rows).toEqual([
+        { state: "received", overrides: ["restored"] },
+      ]);
+    }));
+
+  test("names its own buttons where it says why the order waits, and what came of an act", () =>
+    withPages(async ({ lab, operator, pool }) => {
+      await lab.take("bench", [csvMessage(1)]);
+      await pool.query("update orders set held_at = now()");
+      const page = await operator.open("/orders/o1");
+      expect(wordsOf(page)).toContain("or by “Release”.");
+      expect(page).toContain(">Release</summary>");
+      await pool.query(PARK);
+      const done = wordsOf(await operator.send("/orders/o1/retry"));
+      expect(done).toContain("it stays on hold (“Release”)");
+    }));
+
+  test("does nothing dangerous for a reason of blanks alone", () =>
+    withPages(async ({ lab, operator, pool }) => {
+      await lab.take("bench", [csvMessage(1)]);
+      await pool.query(PARK);
+      await operator.open("/orders/o1");
+      for (const act of ["discard", "override", "cancel", "send-again"]) {
+        const page = await operator.send(`/orders/o1/${act}`, { reason: " \t" });
+        expect(wordsOf(page)).toContain("Say why: nothing was done.");
+        expect(operator.at()).toBe("/orders/o1");
+      }
+      expect((await pool.query("select state from orders")).rows).toEqual([{ state: "parked" }]);
+    }));
+
+  test("is not that of another order which has its id as number, once it is gone", () =>
+    withPages(async ({ lab, operator }) => {
+      await lab.take("bench", [csvMessage(1, { order_number: "o7" })]);
+      expect(wordsOf(await operator.open("/orders/o7"))).toContain("Not found");
+    }));
+
+  test("links a parked order by the one number that the service has for it, whichever surface it goes by", async () => {
+    const simulator = await createSimulator({ port: 0, staff: { auto: false }, device: { auto: false } });
+    const adapt = (text: string) =>
+      text
+        .replace("http://127.0.0.1:9", simulator.url)
+        .replace(/auth: .*/, "auth: { apiToken: simulator-api-token }")
+        .replace("NORTH: 12", "NORTH: { id: 12, surface: external }");
+    try {
+      await withPages(
+        async ({ lab, operator, pool }) => {
+          const { code: subjectCode, ...names } = PATIENT;
+          simulator.control.addSubject({ facilityId: 12, code: subjectCode, ...names });
+          const answer = await fetch(`${simulator.url}/api/v1/external/procedures`, {
+            method: "POST",
+            headers: { authorization: "Bearer simulator-api-token", "content-type": "application/json" },
+            body: JSON.stringify({
+              ...{ type: "STORE", facilityId: 12, subjectCode },
+              sampleContainers: [{ name: "V-1", description: "" }],
+            }),
+          });
+          const number = String(((await answer.json()) as { id: number }).id);
+          await lab.take("bench", [csvMessage(1)]);
+          await pool.query(PARK);
+          expect(wordsOf(await operator.open("/orders/o1"))).toContain("Procedure request or procedure");
+          const wrong = wordsOf(await operator.send("/orders/o1/resolve", { number: "999" }));
+          expect(wrong).toContain("lists no STORE procedure 999 for the order's subject");
+          expect(wrong).not.toContain("--unchecked");
+          expect(wordsOf(await operator.send("/orders/o1/resolve", { number: "1e3" }))).toContain(
+            "by a number",
+          );
+          await operator.send("/orders/o1/resolve", { number });
+          const { rows } = await pool.query("select state, surface, procedure_id::text as id from orders");
+          expect(rows).toEqual([{ state: "submitted", surface: "external", id: number }]);
+        },
+        { adapt },
+      );
+    } finally {
+      await simulator.close();
+    }
+  });
+
   test("offers to go on without comparing while a restored ledger is compared", () =>
     withPages(async ({ lab, operator, pool }) => {
       await lab.take("bench", [csvMessage(1)]);

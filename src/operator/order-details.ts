@@ -1,0 +1,180 @@
+import type pg from "pg";
+import { FAILURES } from "../core/failures.ts";
+import { DONE } from "../core/order-control.ts";
+import { traceOf } from "../core/order-trace.ts";
+import type { ContainerLocation } from "../core/outcome.ts";
+import { formatId } from "../ledger/ids.ts";
+import { findMessage, type MessageView, type StoredMessage } from "../ledger/messages/views.ts";
+import { findInstanceCode } from "../ledger/migrate.ts";
+import { findPausedQueues } from "../ledger/operator/queues.ts";
+import { listOrderTasks, type Task } from "../ledger/operator/tasks.ts";
+import {
+  type DeliveryView,
+  findSent,
+  listEvents,
+  listOrderDeliveries,
+  type OrderEvent,
+} from "../ledger/operator/views.ts";
+import { type ControlRequestView, listOrderRequests } from "../ledger/orders/control-requests.ts";
+import { findLaneHolder } from "../ledger/orders/handing-over.ts";
+import type { LedgerOrder } from "../ledger/orders/row.ts";
+import { type KeptOrderAnswer, listOrderAnswers } from "../ledger/orders/service-answers.ts";
+import { isUncompared } from "../ledger/restored/restore.ts";
+import { isWorkerThere } from "../ledger/workers/roster.ts";
+import type { Column } from "./column.ts";
+import { ORDER_COLUMNS } from "./order-columns.ts";
+import { clean, counted } from "./text.ts";
+import { localTime } from "./times.ts";
+import { needsLaneHolder, type Surroundings, whyWaiting } from "./why-waiting.ts";
+
+/** All that is known of an order beside the order itself. */
+export interface OrderDetails {
+  /** The message that it came in; undefined once retention has pruned it. */
+  readonly message: StoredMessage | undefined;
+  /** Why it waits, and what to do about it; undefined when it doesn't. */
+  readonly why: string | undefined;
+  readonly around: Surroundings;
+  /** The body that was sent to the service, with patients' values. */
+  readonly sent: unknown;
+  /** What the service answered to refused or unanswered calls. */
+  readonly answers: readonly KeptOrderAnswer[];
+  readonly requests: readonly ControlRequestView[];
+  readonly tasks: readonly Task[];
+  readonly events: readonly OrderEvent[];
+  readonly deliveries: readonly DeliveryView[];
+  /** Where its trace is found; undefined where none are made. */
+  readonly traceId: string | undefined;
+}
+
+interface DetailsOptions {
+  readonly nowMs: number;
+  /** `lanes.parkedBlocks` of the configuration. */
+  readonly doesParkedBlock: boolean;
+  /** Whether traces are made (`tracing` of the configuration). */
+  readonly isTraced: boolean;
+}
+
+/** Reads all that is known of an order. */
+export async function readOrderDetails(
+  pool: pg.Pool,
+  order: LedgerOrder,
+  options: DetailsOptions,
+): Promise<OrderDetails> {
+  const { id, messageId } = order;
+  const [message, sent, answers, requests, tasks, events, deliveries, around, instanceCode] =
+    await Promise.all([
+      findMessage(pool, messageId),
+      findSent(pool, id),
+      listOrderAnswers(pool, id),
+      listOrderRequests(pool, id),
+      listOrderTasks(pool, id),
+      listEvents(pool, id),
+      listOrderDeliveries(pool, id),
+      findSurroundings(pool, order, options),
+      options.isTraced ? findInstanceCode(pool) : undefined,
+    ]);
+  const why = whyWaiting(order, around);
+  const traceId = instanceCode && traceOf(instanceCode, id).traceId;
+  return { message, why, around, sent, answers, requests, tasks, events, deliveries, traceId };
+}
+
+/** Why an order ended otherwise than the lab wanted, and what to do; undefined for one that waits, and where nothing went wrong. */
+export function whyEnded(
+  { failure }: Pick<LedgerOrder, "failure">,
+  { why }: Pick<OrderDetails, "why">,
+): { readonly reason: string; readonly hint: string | undefined } | undefined {
+  if (why || !failure) return undefined;
+  return { reason: `${failure.text} (${failure.code})`, hint: FAILURES[failure.code]?.hint };
+}
+
+/** An order with the message that it came in, and where its trace is found. */
+interface WithMessage extends LedgerOrder {
+  readonly message: MessageView | undefined;
+  readonly traceId: string | undefined;
+}
+
+/** An order for people and programs, with where it came from. */
+export const ORDER_DETAIL_COLUMNS: readonly Column<WithMessage>[] = [
+  ...ORDER_COLUMNS,
+  {
+    title: "message",
+    only: "details",
+    show: originOf,
+    link: ({ messageId }) => `/messages/${formatId("m", messageId)}`,
+  },
+  {
+    title: "attempts",
+    only: "details",
+    show: ({ attempts, failure }) => (failure !== undefined || attempts > 0 ? attempts : ""),
+  },
+  { key: "traceId", title: "trace", only: "details" },
+  { key: "sources" },
+];
+
+/** A container of an order. */
+export const CONTAINER_COLUMNS: readonly Column<LedgerOrder["containers"][number]>[] = [
+  { key: "position" },
+  { key: "label", title: "label" },
+  { key: "description", title: "description", isFlexible: true, isPhi: true },
+  { key: "containerId", title: "container id", isRight: true },
+  {
+    key: "location",
+    title: "location",
+    isFlexible: true,
+    show: ({ location }) => location && describeLocation(location),
+  },
+];
+
+function originOf({ message, messageId, connector }: WithMessage): string {
+  const parts = message ? [message.fileName, message.place, message.messageType] : [];
+  const origin = parts.filter(Boolean).join(", ");
+  return `${formatId("m", messageId)} through ${connector}${origin ? `: ${origin}` : ""}`;
+}
+
+/** Where a container stands, in one line. */
+function describeLocation({ storageName, storageId, canister, cane, position }: ContainerLocation): string {
+  const storage = storageName ?? (storageId === undefined ? undefined : `storage ${storageId}`);
+  const parts = [storage, canister && `canister ${canister}`, cane && `cane ${cane}`, position];
+  return parts.filter(Boolean).join(", ");
+}
+
+/** What an answer of the service was and what it was taken to mean, in words; its body is apart. */
+export function describeAnswer(answer: KeptOrderAnswer): string {
+  const { method, route, status, contentType, errorCode, failureCode, times } = answer;
+  const what = [`status ${status}`, errorCode, contentType].filter(Boolean).join(", ");
+  const often = times > 1 ? `, ${times} times, last at ${localTime(answer.lastAt)}` : "";
+  return `${method} ${route}: ${clean(what)}; taken as ${failureCode}${often}`;
+}
+
+const CONTROL_STATES = {
+  open: "not decided yet",
+  done: "done",
+  unable: "not possible",
+} as const satisfies Record<ControlRequestView["state"], string>;
+
+const CONTROL_WORDS = { ...DONE, status: "asked how it stands" } as const;
+
+/** An order control request in words. */
+export function describeControl(request: ControlRequestView): string {
+  const { control, actor, reason, state, attempts, failure } = request;
+  const why = reason === undefined ? "" : ` (${reason})`;
+  const calls = attempts === 0 ? "" : `; ${counted(attempts, "call")} to the service`;
+  const words = failure === undefined || state === "done" ? "" : `: ${failure.text} (${failure.code})`;
+  const what = `${CONTROL_WORDS[control]} by ${actor}${why}: ${CONTROL_STATES[state]}`;
+  return clean(`${what}${words}${calls}`);
+}
+
+/** What is around an order that says why it waits. @param doesParkedBlock `lanes.parkedBlocks` of the configuration */
+async function findSurroundings(
+  pool: pg.Pool,
+  order: LedgerOrder,
+  { nowMs, doesParkedBlock }: { readonly nowMs: number; readonly doesParkedBlock: boolean },
+): Promise<Surroundings> {
+  const [isDaemonThere, pausedQueues, isComparing, laneHolder] = await Promise.all([
+    isWorkerThere(pool),
+    findPausedQueues(pool),
+    isUncompared(pool),
+    needsLaneHolder(order) ? findLaneHolder(pool, order.id, doesParkedBlock) : undefined,
+  ]);
+  return { nowMs, isDaemonThere, pausedQueues, isComparing, laneHolder };
+}
