@@ -52,8 +52,8 @@ update deliveries
                limit $2)
 returning id`;
 
-/** Personal data of orders that ended long ago; the order itself, its number and its timeline stay. $1 ms, $2 how many. Index: orders_state. */
-const FORGET_SUBJECTS = `
+/** Personal data of orders that ended long ago; the order itself, its number and its timeline stay. $1 ms, $2 how many. Index: orders_with_subject. */
+export const FORGET_SUBJECTS = `
 update orders
    set subject = '{}',
        sent = null
@@ -66,7 +66,7 @@ update orders
                limit $2)
 returning id`;
 
-/** The service's answers to calls of orders that ended long ago; $1 ms, $2 how many. Index: orders_state, order_answers_order. */
+/** The service's answers to calls of orders that ended long ago; $1 ms, $2 how many. Indexes: order_answers_order, the primary key of orders. */
 const FORGET_ANSWERS = `
 delete from order_answers
  where id in (select a.id
@@ -75,7 +75,8 @@ delete from order_answers
                where o.state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
                  and o.changed_at < now() - $1 * interval '1 millisecond'
                order by o.changed_at
-               limit $2)`;
+               limit $2)
+returning id`;
 
 /** Workers that ended long ago; $1 ms, $2 how many. No index: there are few. */
 const FORGET_WORKERS = `
@@ -90,6 +91,8 @@ interface Pruned {
   readonly messages: number;
   readonly deliveries: number;
   readonly orders: number;
+  /** Of the service. */
+  readonly answers: number;
 }
 
 /**
@@ -104,7 +107,12 @@ export async function forgetOld(
   const messages = await run(pool, FORGET_RAW, [retention.messagesMs, limit]);
   const deliveries = await run(pool, FORGET_BYTES, [retention.messagesMs, limit]);
   const orders = await run(pool, FORGET_SUBJECTS, [retention.ordersMs, limit]);
-  await run(pool, FORGET_ANSWERS, [retention.ordersMs, limit]);
+  const answers = await run(pool, FORGET_ANSWERS, [retention.ordersMs, limit]);
   await run(pool, FORGET_WORKERS, [retention.messagesMs, limit]);
-  return { messages: messages.length, deliveries: deliveries.length, orders: orders.length };
+  return {
+    messages: messages.length,
+    deliveries: deliveries.length,
+    orders: orders.length,
+    answers: answers.length,
+  };
 }

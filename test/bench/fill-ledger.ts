@@ -4,12 +4,26 @@ import type pg from "pg";
 const AT_SERVICE_EACH = 2;
 const PARKED_EACH = 100;
 
-/** `:last` is the last id before, `:all` how many orders, `:ended` how many of them have ended: evenly over 80 days until now. */
+/** Messages of one file. */
+export const IN_A_FILE = 100;
+
+/**
+ * `:last` is the last id before, `:file` the last one of a file, `:all` how many orders, `:ended` how many of them have ended: evenly
+ * over 80 days until now.
+ */
 const FILL = [
-  `insert into messages (id, connector, ordinal, place, message_control_id, message_type, sender, sha256, raw, format, verdict,
+  `insert into files (id, connector, file_name, sha256, size_bytes, status, received_at, closed_at)
+   select :file + n, 'hl7', 'file-' || n || '.hl7', sha256(n::text::bytea), 60000, 'taken', t, t
+     from generate_series(1, (:all - 1) / ${IN_A_FILE} + 1) n,
+          lateral (select now() - (1 - n * ${IN_A_FILE}::float8 / :all) * interval '80 days') f(t)`,
+  `insert into audit (at, actor, action, target)
+   select now() - (1 - n * 10::float8 / :all) * interval '80 days', 'user ' || n % 7, 'show-phi', 'o' || n
+     from generate_series(1, :all / 10) n`,
+  `insert into messages (id, connector, file_id, ordinal, place, message_control_id, message_type, sender, sha256, raw, format, verdict,
                          received_at)
-   select :last + n, 'hl7', 1, 'message 1', 'FILL-' || n, 'OML^O33', 'LIMS^NORTH', sha256(n::text::bytea),
-          convert_to(repeat('MSH|^~\\&|LIMS|NORTH|', 30), 'UTF8'), 'hl7', 'accepted', now() - (1 - n::float8 / :all) * interval '80 days'
+   select :last + n, 'hl7', :file + 1 + (n - 1) / ${IN_A_FILE}, (n - 1) % ${IN_A_FILE} + 1, 'message 1', 'FILL-' || n, 'OML^O33',
+          'LIMS^NORTH', sha256(n::text::bytea), convert_to(repeat('MSH|^~\\&|LIMS|NORTH|', 30), 'UTF8'), 'hl7', 'accepted',
+          now() - (1 - n::float8 / :all) * interval '80 days'
      from generate_series(1, :all) n`,
   `insert into orders (id, message_id, position, connector, business_key, operation, facility_code, facility_id,
                        placer_order_number, subject_code, subject, sources, content_digest, mark, state, failure_code,
@@ -47,7 +61,7 @@ const FILL = [
      from generate_series(1, :ended) n`,
 ] as const;
 
-const TABLES = ["messages", "orders", "deliveries", "outcomes", "order_events"] as const;
+const TABLES = ["files", "messages", "orders", "deliveries", "outcomes", "order_events"] as const;
 
 /**
  * Fills a ledger with orders that ended long ago, and with open ones of which half are at the service and followed within the
@@ -62,13 +76,16 @@ export async function fillLedger(
   await superuser.query(
     "set search_path to cryobridge, public; set session_replication_role = replica; set synchronous_commit = off",
   );
-  const { rows } = await superuser.query<{ last: string }>(
-    "select greatest((select max(id) from orders), (select max(id) from messages)) as last",
+  const { rows } = await superuser.query<{ last: string; file: string }>(
+    `select coalesce(greatest((select max(id) from orders), (select max(id) from messages)), 0) as last,
+            coalesce((select max(id) from files), 0) as file`,
   );
-  const last = rows[0]?.last ?? "0";
-  const numbers = { ":last": last, ":all": String(ended + open), ":ended": String(ended) };
+  const [{ last, file } = { last: "0", file: "0" }] = rows;
+  const numbers = { ":last": last, ":file": file, ":all": String(ended + open), ":ended": String(ended) };
   for (const statement of FILL)
-    await superuser.query(statement.replaceAll(/:(?:last|all|ended)\b/g, (name) => numbers[name as ":all"]));
+    await superuser.query(
+      statement.replaceAll(/:(?:last|file|all|ended)\b/g, (name) => numbers[name as ":all"]),
+    );
   for (const table of TABLES)
     await superuser.query(
       `select setval(pg_get_serial_sequence('cryobridge.${table}', 'id'), (select max(id) from ${table}))`,

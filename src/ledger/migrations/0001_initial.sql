@@ -328,6 +328,10 @@ create index orders_tracked on orders (facility_id, next_at, id) where state in 
 create index orders_recheck on orders (recheck_at) where recheck_at is not null;
 create index orders_compare on orders (compare_at) where compare_at is not null;
 create index orders_state on orders (state, changed_at);
+-- Ended orders are kept for good; those that still have personal data are found without the others.
+create index orders_with_subject on orders (changed_at)
+  where state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
+    and (subject <> '{}' or sent is not null);
 -- What stands still, among however many that merely wait.
 create index orders_still on orders (changed_at)
   where state in ('parked', 'received', 'submitting')
