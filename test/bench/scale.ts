@@ -4,7 +4,8 @@ import { runCli } from "../cli/run-cli.ts";
 import { type Cluster, withCluster } from "../cluster/cluster.ts";
 import { labCsv } from "../support/lab-messages.ts";
 import { ACT } from "./cluster.ts";
-import { fillLedger } from "./fill-ledger.ts";
+import { menuOf, openPages } from "./console-pages.ts";
+import { fillLedger, IN_A_FILE } from "./fill-ledger.ts";
 import type { BenchReport } from "./report.ts";
 import { waitUntil } from "./wait-until.ts";
 
@@ -26,7 +27,43 @@ const COMMANDS = [
   ["results", "list"],
   ["messages", "list"],
 ] as const;
-const PAGES = ["/api/status", "/metrics", "/readyz"] as const;
+const PROGRAM_PAGES = ["/api/status", "/metrics", "/readyz"] as const;
+/**
+ * Pages beside those of the menu.
+ *
+ * @param n an order of the fill, which is known by all of these; half of them are newer
+ * @param file the file that it came in
+ */
+const pagesOf = (n: number, file: number) => [
+  `/orders/o${n}`,
+  "/orders?state=parked",
+  `/orders?state=completed&connector=hl7&before=o${n}`,
+  "/orders?connector=csv",
+  `/messages/m${n}`,
+  "/messages?verdict=refused&connector=hl7",
+  `/messages?since=30d&before=m${Math.floor(1.8 * n)}`,
+  "/files?status=refused",
+  `/files/f${file}`,
+  "/results?state=pending",
+  `/results?connector=hl7&state=delivered&before=d${n}`,
+  `/results/d${n}`,
+  "/audit?actor=user%203",
+];
+/** What lists are searched for, with the same. */
+const searchesOf = (n: number, file: number): readonly (readonly [list: string, find: string])[] => [
+  ["/orders", `FILL-${n}`],
+  ["/orders", `file-${file}.hl7`],
+  ["/orders", `o${n}`],
+  ["/orders", "NOBODY-KNOWS-IT"],
+  ["/messages", `FILL-${n}`],
+  ["/messages", `file-${file}.hl7`],
+  ["/files", `file-${file}`],
+  ["/results", `FILL-${n}`],
+  ["/audit", `o${n}`],
+];
+/** A page of a large ledger is there within, ms. */
+const PAGE_MS = 1_000;
+const TOKEN = "a-token-for-the-bench";
 const SERVICE = {
   maxRequestsPerSecond: 10_000,
   concurrency: 16,
@@ -39,7 +76,7 @@ const SERVICE = {
  * the service and half waiting, against the same ledger when it was new. One daemon, PostgreSQL with the queue in it.
  */
 export function benchScale(ended: number): Promise<BenchReport> {
-  return withCluster({ workers: 1, service: SERVICE }, async (cluster) => {
+  return withCluster({ workers: 1, service: SERVICE, console: { token: TOKEN } }, async (cluster) => {
     const { pool, postgres } = cluster;
     await pauseQueue(pool, "submit", ACT);
     // What runs for the first time is loaded and compiled.
@@ -48,9 +85,9 @@ export function benchScale(ended: number): Promise<BenchReport> {
     const superuser = new pg.Client({ ...postgres.connection, user: "postgres" });
     await superuser.connect();
     const startedAt = performance.now();
-    await fillLedger(superuser, { ended, open: ended / ENDED_EACH });
+    await fillLedger(superuser, { ended, open: ended / ENDED_EACH }).finally(() => superuser.end());
     const fillSeconds = (performance.now() - startedAt) / 1_000;
-    await superuser.end();
+    const pages = await measurePages(cluster, Math.floor(ended / 2));
     const large = await measure(cluster, 2);
     const ratios = [...small].map(([name, ms]) => {
       const [of, to] = [large.get(name) ?? 0, ms].map((each) => Math.max(LEAST_MS, each)) as [number, number];
@@ -59,12 +96,19 @@ export function benchScale(ended: number): Promise<BenchReport> {
     return {
       bench: "scale",
       title: `a ledger of ${ended.toLocaleString("en-US")} ended and ${(ended / ENDED_EACH).toLocaleString("en-US")} open orders, filled in ${fillSeconds.toFixed(0)} s`,
-      figures: ratios,
+      figures: [
+        ...ratios,
+        ...pages.map(([name, { middle }]) => ({
+          ...{ name, value: middle, unit: "ms" },
+          bound: { atMost: PAGE_MS },
+        })),
+      ],
       tables: [
         [
           ["ms", "new", "large"],
           ...[...small].map(([name, ms]) => [name, ms, large.get(name) ?? Number.NaN]),
         ],
+        [["ms", "first", "middle"], ...pages.map(([name, { first, middle }]) => [name, first, middle])],
       ],
     };
   });
@@ -75,7 +119,7 @@ async function measure(cluster: Cluster, round: number): Promise<Map<string, num
   const times = new Map<string, number>();
   times.set("intake, an order", (await measureIntake(cluster, round)) / ORDERS);
   for (const words of COMMANDS) times.set(words.join(" "), await quickest(() => command(cluster, words)));
-  for (const page of PAGES) times.set(page, await quickest(() => ask(cluster, page)));
+  for (const page of PROGRAM_PAGES) times.set(page, await quickest(() => ask(cluster, page)));
   times.set("submit, an order", (await measureSubmit(cluster)) / ORDERS);
   return times;
 }
@@ -92,6 +136,31 @@ async function measureIntake({ lab, pool }: Cluster, round: number): Promise<num
     (await pool.query("select from files where file_name = $1 and status = 'taken'", [name])).rowCount === 1;
   await waitUntil(isTaken, WITHIN_MS, 20);
   return performance.now() - startedAt;
+}
+
+/** How long the console's pages take over HTTP: the first time, and in the middle of all tries. */
+async function measurePages({ daemons }: Cluster, order: number) {
+  const pages = await openPages(daemons[0]?.consoleUrl ?? "", TOKEN);
+  const file = Math.floor(order / IN_A_FILE);
+  const works = [
+    ...[...(await menuOf(pages)), ...pagesOf(order, file)].map(
+      (path) => [path, () => pages.open(path)] as const,
+    ),
+    ...searchesOf(order, file).map(
+      ([list, find]) => [`${list}, ${find}`, () => pages.send(`${list}/filter`, { find })] as const,
+    ),
+    [
+      "search for nothing that is there",
+      () => pages.send("/orders/find", { find: "NOBODY-KNOWS-IT" }),
+    ] as const,
+  ];
+  const times: [name: string, { readonly first: number; readonly middle: number }][] = [];
+  for (const [name, work] of works) {
+    const all = await timesOf(work);
+    const middle = all.toSorted((a, b) => a - b)[Math.floor(TIMES / 2)] ?? 0;
+    times.push([`page ${name}`, { first: all[0] ?? 0, middle }]);
+  }
+  return times;
 }
 
 /** From the first to the last request of so many orders. */
@@ -118,15 +187,20 @@ async function command({ daemons }: Cluster, words: readonly string[]): Promise<
 }
 
 async function ask({ daemons }: Cluster, page: string): Promise<void> {
-  await (await fetch(`${daemons[0]?.consoleUrl}${page}`)).text();
+  const headers = { authorization: `Bearer ${TOKEN}` };
+  await (await fetch(`${daemons[0]?.consoleUrl}${page}`, { headers })).text();
 }
 
-async function quickest(work: () => Promise<void>): Promise<number> {
+async function quickest(work: () => Promise<unknown>): Promise<number> {
+  return Math.min(...(await timesOf(work)));
+}
+
+async function timesOf(work: () => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   for (let time = 0; time < TIMES; time++) {
     const startedAt = performance.now();
     await work();
     times.push(performance.now() - startedAt);
   }
-  return Math.min(...times);
+  return times;
 }

@@ -60,6 +60,8 @@ export interface ClusterOptions {
    * `reconcile.giveUpAfter` may reach the service after it was given up.
    */
   readonly service?: Readonly<Record<string, unknown>> | undefined;
+  /** Keys of the section `console` beside the port. */
+  readonly console?: Readonly<Record<string, unknown>> | undefined;
   /** Whole sections of each daemon's configuration, which may name the port that is its own. */
   readonly config?:
     | ((daemon: { readonly mllpPort: number }) => Readonly<Record<string, unknown>>)
@@ -202,7 +204,7 @@ async function layDaemon(
     connectors: [...(base.connectors as readonly object[]), mllp],
     service: { ...(base.service as object), ...options.service },
     queue: shared.queue,
-    console: { port: consolePort },
+    console: { port: consolePort, ...options.console },
     log: { level: "info", pretty: false },
     ...sections,
     worker: { name, ...(sections.worker as object | undefined) },
