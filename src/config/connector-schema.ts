@@ -72,7 +72,9 @@ const listen = z.strictObject({
     .max(10_000)
     .default(50)
     .describe("Messages of one connection that may be under way before it is read further."),
-  idle: duration("A connection on which nothing comes for so long is closed.", { min: "1s" }).prefault("1h"),
+  idle: duration("A connection on which nothing comes for this long is closed.", { min: "1s" }).prefault(
+    "1h",
+  ),
   firstFrame: duration("A connection must have brought a whole message within.", { min: "100ms" }).prefault(
     "60s",
   ),
@@ -206,7 +208,7 @@ const folders = {
     "Folder for files that are being taken, on one file system with in; DIRECTORY/work when not set.",
   ).optional(),
   alertAfter: duration(
-    "A file that lies in the folder for so long and is not taken, since its marker is missing, its name says that it isn't done or is none of `files`, it keeps changing or it is a folder, is shown in status and metrics.",
+    "A file that lies in the folder for this long and is not taken, since its marker is missing, its name says that it isn't done or is none of `files`, it keeps changing or it is a folder, is shown in status and metrics.",
     { min: "1s" },
   ).prefault("10m"),
   folderMode: folderMode(

@@ -21,7 +21,7 @@ export function areOfTwoAuthorities(
 ): boolean {
   if (one === undefined || other === undefined) return false;
   const universal = differ(one.universalId, other.universalId);
-  // The universal id is what the namespace id stands for; of two kinds it tells nothing.
+  // The universal id is what the namespace id stands for; of two kinds it says nothing.
   if (universal !== undefined && differ(one.universalIdType, other.universalIdType) !== true)
     return universal;
   return differ(one.namespaceId, other.namespaceId) === true;

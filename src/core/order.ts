@@ -43,7 +43,7 @@ export interface Order {
   readonly facilityId: number;
   /** ORC-2 or the CSV's `order_number`. Absent only for orders about a subject alone. */
   readonly placerOrderNumber?: string | undefined;
-  /** Who assigned that number, where the message tells; never of a CSV row. */
+  /** Who assigned that number, where the message says so; never of a CSV row. */
   readonly placerAuthority?: AssigningAuthority | undefined;
   readonly subject: OrderSubject;
   /** MERGE, and only there: the identifier that goes (MRG-1). */

@@ -72,7 +72,7 @@ const CLAMP_EVERY_MS = 300_000;
 const LOST_AFTER_MS = 5_000;
 const SWEEP_BATCH = 200;
 /**
- * A claim that was not answered may wait for a lock at the server, and come about for as long as any statement may take; nobody
+ * A claim that was not answered may wait for a lock at the server, and take effect for as long as any statement may take; nobody
  * else takes its orders from a worker that lives.
  */
 const CLAIM_MAY_COME_FOR_MS = 130_000;

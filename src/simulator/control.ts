@@ -22,7 +22,7 @@ import type { Schedule } from "./world/schedule.ts";
 import type { SimulatorEvent, State } from "./world/state.ts";
 import { Transitions } from "./world/transitions.ts";
 
-/** What a test puts into a row over the head of the service's rules. */
+/** What a test puts into a row against the service's rules. */
 type RequestChange = Partial<Pick<ProcedureRequest, "status" | "procedureId" | "acceptedAt" | "acceptedBy">>;
 type ProcedureChange = Partial<
   Pick<Procedure, "status" | "createdAt" | "startedAt" | "completedAt" | "performedBy" | "error">
@@ -93,7 +93,7 @@ export class Control extends Transitions {
     return { ...this.completeProcedure(procedure.id) };
   }
 
-  /** Lets so much simulated time pass at once; what automatic staff and devices do in it has happened on return. */
+  /** Lets this much simulated time pass at once; what automatic staff and devices do in it has happened on return. */
   advance(ms: number): void {
     this.#parts.schedule.advance(ms);
   }

@@ -105,7 +105,7 @@ const cancelRoute = z.strictObject({
   body: z.record(z.string(), z.unknown()).optional(),
   /** What a call that worked is answered with: the row (200), or nothing (204). */
   answer: z.enum(["row", "empty"]).optional(),
-  /** Cancelled only after so much simulated time, and answered at once with 202; at once when absent. */
+  /** Cancelled only after this much simulated time, and answered at once with 202; at once when absent. */
   afterMs: milliseconds.optional(),
 });
 export type CancelRoute = Readonly<z.infer<typeof cancelRoute>>;

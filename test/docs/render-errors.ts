@@ -68,9 +68,7 @@ answer to the lab, in \`cryobridge orders show\`, in the log, and in \`--json\` 
 - **permanent**, as every code is that does not say otherwise: a person has to change something.
 - **ambiguous**: it may have happened; Cryobridge searches the service before it sends anything again.
 
-**The lab reads** stands where an answer or result has other words for a failure than its place and rule.
-
-This page is generated from \`src/core/failures/\`. A test keeps both equal.
+This page is generated from \`src/core/failures/\`.
 `;
 
 /** The text of `docs/errors.md`. @throws RangeError for a code that belongs to no area. */
@@ -95,9 +93,7 @@ function prefixOf(code: string): string {
 }
 
 function renderEntry(code: FailureCode): string {
-  const entry: (typeof FAILURES)[FailureCode] & { readonly lab?: string } = FAILURES[code];
-  const { class: failureClass, meaning, hint, lab } = entry;
+  const { class: failureClass, meaning, hint } = FAILURES[code];
   const mark = failureClass === "permanent" ? "" : `*${failureClass}.* `;
-  const said = lab === undefined ? "" : `\n\n**The lab reads**: ${lab}`;
-  return `### ${code}\n\n${mark}${meaning}\n\n**Do**: ${hint}${said}`;
+  return `### ${code}\n\n${mark}${meaning}\n\n**Do**: ${hint}`;
 }

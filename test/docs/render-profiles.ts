@@ -12,7 +12,7 @@ import { toValueObject } from "../../src/mapping/profile/value.ts";
 const INTRODUCTION = `# Profile reference
 
 What the built-in profiles read, and every setting of a profile. The [cookbook](mapping-cookbook.md) has recipes, \`config/profiles\`
-whole examples. This page is generated from \`src/mapping/profile/\`. A test keeps both equal.
+whole examples. This page is generated from \`src/mapping/profile/\`.
 `;
 
 /** The text of `docs/guide/profile-reference.md`. */
@@ -34,7 +34,7 @@ const VALUES: readonly { readonly key: string; readonly what: string }[] = [
   { key: "facility", what: "where; a name under `facilities` of the configuration" },
   { key: "placerOrderNumber", what: "the lab's number of the order; all but a registration need one" },
   { key: "subject.code", what: "the patient's number" },
-  { key: "subject.priorCode", what: "the number that a merge does away with" },
+  { key: "subject.priorCode", what: "the prior identifier of a merge" },
   { key: "subject.firstName", what: "the first name; a registration needs it" },
   { key: "subject.lastName", what: "the last name; a registration needs it" },
   { key: "subject.dateOfBirth", what: "the birth date; a registration needs it" },
@@ -43,9 +43,9 @@ const VALUES: readonly { readonly key: string; readonly what: string }[] = [
 ];
 
 function renderProfile(name: string, profile: ProfileDefinition): string {
-  const rows = VALUES.flatMap(({ key, what }) => {
+  const rows = VALUES.flatMap(({ key }) => {
     const value = findIn(profile, key);
-    return value === undefined ? [] : [[code(key), placesOf(value), howOf(value), what]];
+    return value === undefined ? [] : [[code(key), placesOf(value), howOf(value)]];
   });
   const places = profile.format === "hl7" ? "HL7 paths, the first that counts" : "CSV column";
   const settings = Object.entries(profile).filter(
@@ -57,7 +57,7 @@ function renderProfile(name: string, profile: ProfileDefinition): string {
   return [
     `## ${name}`,
     "",
-    table(["value", places, "then", "what it is"], rows),
+    table(["value", places, "then"], rows),
     "",
     ...(profile.format === "hl7" ? [...HL7_NOTES, ""] : []),
     table(

@@ -9,7 +9,7 @@ const MOST_NAMED = 3;
 interface GroupedTable<Row> {
   readonly key: string;
   readonly title: string;
-  /** The first one is what tells the rows of a group apart. */
+  /** The first one distinguishes the rows of a group. */
   readonly columns: readonly Column<Row>[];
   /** Rows with the same text are one line for people. */
   readonly groupBy: (row: Row) => string;

@@ -248,7 +248,7 @@ class Stability {
     return isSame && nowMs - sinceMs >= this.#stableForMs;
   }
 
-  /** How many have not come to rest for so long since they were first seen, and the longest of these times, ms. */
+  /** How many have not come to rest for this long since they were first seen, and the longest of these times, ms. */
   listChanging(nowMs: number, afterMs: number): { readonly count: number; readonly longestMs: number } {
     let count = 0;
     let longestMs = 0;

@@ -48,7 +48,7 @@ interface InHand {
 
 const NOTHING = Buffer.alloc(0);
 
-/** A frame that is open for so long may be one that never ends, ms: the connection counts as idle. */
+/** A frame that is open for this long may be one that never ends, ms: the connection counts as idle. */
 const STALLED_MS = 10_000;
 
 /** How long a peer to which we have said goodbye may take to close, ms. */

@@ -13,7 +13,7 @@ export interface MllpLimits {
   readonly maxInFlight: number;
   /** Bytes of all frames together that have begun and not ended; a connection that goes beyond is closed. */
   readonly maxOpenBytes: number;
-  /** A connection on which nothing came for so long is closed, ms. */
+  /** A connection on which nothing came for this long is closed, ms. */
   readonly idleMs: number;
   /** A connection must have brought a whole frame within, ms. */
   readonly firstFrameMs: number;

@@ -8,18 +8,18 @@ export const COMMAND_FAILURES = {
   },
   CONFIG_INVALID: {
     class: "permanent",
-    meaning: "The configuration, a profile or a file of the simulator has mistakes. Nothing was started.",
+    meaning: "The configuration, a profile or a file of the simulator has mistakes.",
     hint: "Correct the lines that are named, then `cryobridge check`.",
   },
   CLI_USAGE: {
     class: "permanent",
-    meaning: "The command line is wrong. Nothing was done.",
+    meaning: "The command line is wrong.",
     hint: "Add `--help` to the command.",
   },
   CLI_NOT_FOUND: {
     class: "permanent",
     meaning: "The ledger has nothing under this id or number.",
-    hint: "List what there is: `cryobridge orders list`, `messages list`, `queue list` or `tasks list`.",
+    hint: "List what there is: `cryobridge orders list`, `messages list`, `queue list`, `tasks list`.",
   },
   CLI_NOT_APPLICABLE: {
     class: "permanent",
@@ -29,7 +29,7 @@ export const COMMAND_FAILURES = {
   CLI_MOVE_IMPOSSIBLE: {
     class: "permanent",
     meaning:
-      "Results of a removed connector can't go out through the other one: it has another type, or results of the same names.",
+      "Results of a removed connector don't fit the other one: another type, or results of the same names.",
     hint: "Put the old connector back into the configuration.",
   },
   CLI_FILE_UNREADABLE: {
@@ -39,22 +39,22 @@ export const COMMAND_FAILURES = {
   },
   CLI_BACKUP_UNWRITABLE: {
     class: "permanent",
-    meaning: "The backup can't be written there. No file was left.",
-    hint: "Free disk space, correct the folder's rights, or name a file that does not exist yet.",
+    meaning: "The backup can't be written there.",
+    hint: "Free disk space, correct the folder's rights, or name a new file.",
   },
   CLI_BACKUP_UNUSABLE: {
     class: "permanent",
-    meaning: "The file is no whole backup: cut off, changed, or something else. Nothing was restored.",
-    hint: "Copy the file again from where backups are kept, or take an older one.",
+    meaning: "The file is no whole backup: cut off, changed, or something else.",
+    hint: "Copy the file again, or take an older one.",
   },
   CLI_BACKUP_UNFIT: {
     class: "permanent",
-    meaning: "Another release made the backup. Nothing was restored.",
+    meaning: "Another release made the backup.",
     hint: "Install the release that is named, restore with it, then upgrade.",
   },
   CLI_LEDGER_NOT_EMPTY: {
     class: "permanent",
-    meaning: "A restore would remove what the ledger holds. Nothing was restored.",
+    meaning: "A restore would remove what the ledger holds.",
     hint: "Pass the configuration of an empty ledger, or add `--replace` after a backup of this one.",
   },
   CLI_LEDGER_MISSING: {
@@ -64,9 +64,8 @@ export const COMMAND_FAILURES = {
   },
   CLI_DEMO_FOLDER_TAKEN: {
     class: "permanent",
-    meaning:
-      "Another demonstration uses this folder, or it holds other files or can't be written. Nothing in it was changed.",
-    hint: "Choose another folder with `--dir`, end the other demonstration, or empty the folder.",
+    meaning: "The folder has another demonstration or other files, or can't be written.",
+    hint: "Choose another folder with `--dir`, or empty it.",
   },
   CONSOLE_PORT_TAKEN: {
     class: "permanent",
@@ -75,8 +74,7 @@ export const COMMAND_FAILURES = {
   },
   CONSOLE_NOT_LISTENING: {
     class: "permanent",
-    meaning:
-      "The console can't listen on its address: the address is not of this machine, or the port needs more rights.",
+    meaning: "The console can't listen on its address: not of this machine, or the port needs more rights.",
     hint: "Set `console.host` to an address of this machine and `console.port` to 1024 or more.",
   },
   CONSOLE_TOKEN_MISSING: {
@@ -87,6 +85,6 @@ export const COMMAND_FAILURES = {
   CONSOLE_LEDGER_SILENT: {
     class: "transient",
     meaning: "The ledger did not answer the console in time.",
-    hint: "Check that the database runs and has disk space. The console keeps asking.",
+    hint: "Check that the database runs and has disk space.",
   },
 } as const;

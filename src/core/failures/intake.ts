@@ -3,56 +3,53 @@ export const INTAKE_FAILURES = {
   MLLP_NOT_LISTENING: {
     class: "permanent",
     meaning:
-      "An MLLP connector can't listen on its address: another program does, or the address is not of this machine.",
-    hint: "Set `listen.host` and `listen.port` to a free address of this machine (`--host` and `--port` of `cryobridge hl7 listen`).",
+      "An MLLP connector can't listen on its address: taken by another program, or not of this machine.",
+    hint: "Set `listen.host` and `listen.port` to a free address of this machine (`cryobridge hl7 listen`: `--host`, `--port`).",
   },
   HL7_CONTROL_ID_REUSED: {
     class: "permanent",
-    meaning:
-      "A message has the control id (MSH-10) of an earlier one, but other content. It was not accepted.",
+    meaning: "A message has the control id (MSH-10) of an earlier one, but other content.",
     hint: "Have the sender give each message its own control id, or set `reusedControlId: take` for the connector.",
   },
   MLLP_FRAME_UNENDED: {
     class: "permanent",
-    meaning:
-      "An MLLP frame had no end block before the next one began. It was kept, but not read as a message.",
+    meaning: "An MLLP frame had no end block before the next one began.",
     hint: "Have the sender end each frame with 0x1C 0x0D and send the message again.",
   },
   HL7_TOO_MANY_MESSAGES: {
     class: "permanent",
-    meaning:
-      "A frame or file holds more messages or batches than allowed. It was kept, but nothing of it was accepted.",
+    meaning: "A frame or file holds too many messages or batches. Nothing of it was accepted.",
     hint: "Have the sender send fewer messages at once. For frames, `listen.maxMessages` sets the limit.",
   },
   MLLP_UNREACHABLE: {
     class: "transient",
-    meaning: "The lab system's MLLP port can't be reached. The result is sent again later.",
-    hint: "Check that the lab system listens on `results.host` and `results.port` (`--to` of `cryobridge hl7 send`), and that both sides use TLS or neither does.",
+    meaning: "The lab system's MLLP port can't be reached.",
+    hint: "Check that the lab system listens there, and that both sides use TLS or neither.",
   },
   MLLP_NO_ANSWER: {
     class: "transient",
-    meaning: "The lab system did not acknowledge a result. The same bytes are sent again later.",
-    hint: "Look up the control id in the lab system's interface log. Check that both sides use TLS or neither does.",
+    meaning: "The lab system did not acknowledge a result.",
+    hint: "Look up the control id in the lab system's interface log. Check that both sides use TLS or neither.",
   },
   MLLP_RESULT_ERROR: {
     class: "transient",
-    meaning: "The lab system answered a result with an error (AE or CE). The result is sent again later.",
-    hint: "Find the cause in the lab system's interface log and correct it. `cryobridge queue retry ID` sends the result at once.",
+    meaning: "The lab system answered a result with an error (AE or CE).",
+    hint: "Correct what the lab system's interface log names. `cryobridge queue retry ID` sends the result at once.",
   },
   MLLP_RESULT_REFUSED: {
     class: "permanent",
     meaning: "The lab system refused a result for good (AR or CR).",
-    hint: "Agree on type, version and processing id of the results with the lab, then `cryobridge queue retry ID`. `cryobridge queue` shows the id.",
+    hint: "Agree on type, version and processing id of the results with the lab, then `cryobridge queue retry ID`.",
   },
   DELIVERY_FAILS_ALONE: {
     class: "transient",
     meaning:
-      "A result failed as often as `delivery.parkAfter` says while the lab took others. It is parked, and later results of its orders wait.",
-    hint: "Find the cause in the lab system's interface log, or the file in the way. Then `cryobridge queue retry ID`, or `cryobridge queue remove ID` to give the result up.",
+      "A result failed again and again (`delivery.parkAfter`) while the lab took others. Later results of its orders wait.",
+    hint: "Find the cause in the lab system's interface log, or the file in the way. Then `cryobridge queue retry ID`, or `queue remove ID` to give the result up.",
   },
   HL7_NO_MSH: {
     class: "permanent",
-    meaning: "The text does not begin with an MSH segment, so it is not an HL7 message.",
+    meaning: "The text does not begin with an MSH segment.",
     hint: "Send HL7 v2 messages. CSV files need a `csv-drop` connector; `cryobridge preview` shows what it reads.",
   },
   HL7_DELIMITERS: {
@@ -79,13 +76,12 @@ export const INTAKE_FAILURES = {
   HL7_STRUCTURE: {
     class: "permanent",
     meaning:
-      "The segments are not in the sequence of their message type, so it is not certain which belong together.",
+      "The segments are not in the sequence of their message type: it is not certain which belong together.",
     hint: "Have the sender follow the structure of the message type in MSH-9.",
   },
   HL7_CONTINUED: {
     class: "permanent",
-    meaning:
-      "The message, or a segment of it, is one part of a longer one (DSC, MSH-14, ADD). Parts of an order are never processed.",
+    meaning: "The message, or a segment of it, is one part of a longer one (DSC, MSH-14, ADD).",
     hint: "Have the sender send whole messages and segments.",
   },
   HL7_BUILD_INVALID: {
@@ -95,8 +91,8 @@ export const INTAKE_FAILURES = {
   },
   RESULT_NOT_ENCODABLE: {
     class: "permanent",
-    meaning: "The character set of the results lacks a character that this result needs.",
-    hint: "Set `results.encoding` of the profile to `utf-8`, for HL7 also to `as-received`, restart, then `cryobridge queue retry ID`. CSV results are written in the character set of the dropped file unless it is set.",
+    meaning: "The character set of the results lacks a character that this one needs.",
+    hint: "Set `results.encoding` of the profile to `utf-8`, for HL7 also to `as-received`, `cryobridge reload`, then `cryobridge queue retry ID`.",
   },
   HL7_CHARSET_UNKNOWN: {
     class: "permanent",
@@ -106,7 +102,7 @@ export const INTAKE_FAILURES = {
   HL7_UNTERMINATED: {
     class: "permanent",
     meaning: "The last segment has no line end, so it may be cut short.",
-    hint: "Have the sender end each segment with a carriage return. For a sender that never ends the last one, set `unterminated: accept` for the connector.",
+    hint: "Have the sender end each segment with a carriage return. If it never ends the last one, set `unterminated: accept` for the connector.",
   },
   HL7_CHARSET_UTF8: {
     class: "permanent",
@@ -122,7 +118,7 @@ export const INTAKE_FAILURES = {
   HL7_FILE_EMPTY: {
     class: "permanent",
     meaning: "The HL7 file is empty.",
-    hint: "Have the sender write the file again. Where an empty file announces another one, set `marker` of the connector.",
+    hint: "Have the sender write the file again. If an empty file announces another one, set `marker` of the connector.",
   },
   HL7_FILE_BINARY: {
     class: "permanent",
@@ -136,19 +132,18 @@ export const INTAKE_FAILURES = {
   },
   HL7_BATCH_INCOMPLETE: {
     class: "permanent",
-    meaning:
-      "A batch or file header has no trailer, or a trailer no header: the file may be cut short. Nothing of it was processed.",
+    meaning: "A batch or file header has no trailer, or a trailer no header: the file may be cut short.",
     hint: "Have the sender send the whole file again.",
   },
   HL7_BATCH_COUNT: {
     class: "permanent",
-    meaning: "The file does not hold as many messages as BTS-1 or FTS-1 says. Nothing of it was processed.",
+    meaning: "The file does not hold as many messages as BTS-1 or FTS-1 says.",
     hint: "Have the sender send the whole file again, or correct its count.",
   },
   CSV_EMPTY: {
     class: "permanent",
     meaning: "The CSV file is empty, or its header is.",
-    hint: "Have the sender write the file again. Where an empty file announces another one, set `marker` of the connector.",
+    hint: "Have the sender write the file again. If an empty file announces another one, set `marker` of the connector.",
   },
   CSV_BINARY: {
     class: "permanent",
@@ -167,8 +162,8 @@ export const INTAKE_FAILURES = {
   },
   CSV_HEADER_SECOND: {
     class: "permanent",
-    meaning: "The column names appear again within the file, in another sequence: two exports were joined.",
-    hint: "Drop the two exports as two files.",
+    meaning: "The column names come again in another sequence: two exports were joined.",
+    hint: "Drop them as two files.",
   },
   CSV_HEADER_TOO_WIDE: {
     class: "permanent",
@@ -183,38 +178,38 @@ export const INTAKE_FAILURES = {
   CSV_ROW_RAGGED: {
     class: "permanent",
     meaning: "A CSV row has more or fewer columns than the header, or values in the wrong columns.",
-    hint: "Correct the row (quote values that hold the delimiter) and drop the file again. For lines that are not rows set `noRow` in the profile, for the last line `trailer`.",
+    hint: "Correct the row (quote values that hold the delimiter), and drop the file again. For lines that are not rows set `noRow` in the profile, for the last line `trailer`.",
   },
   CSV_ROW_QUOTES: {
     class: "permanent",
     meaning: "A quote is inside an unquoted value or after a closed one.",
-    hint: 'Put the whole value in quotes and write a quote within it twice. For a sender that never puts values in quotes set `quote: ""` in the profile. Drop the file again.',
+    hint: 'Quote the whole value, write a quote within it twice, and drop the file again. For a sender that never quotes values set `quote: ""` in the profile.',
   },
   CSV_ROW_UNFINISHED: {
     class: "permanent",
     meaning: "The CSV file ends within a row, or its last line has no line end: it may be cut short.",
-    hint: "Drop the whole file again. For a sender that never ends the last line, set `lastLineEnd: optional` in the profile.",
+    hint: "Drop the whole file again. If the sender never ends the last line, set `lastLineEnd: optional` in the profile.",
   },
   CSV_TRAILER_MISSING: {
     class: "permanent",
     meaning:
-      "The CSV file does not end with the trailer that the profile names: it may be cut short, or several files in one.",
-    hint: "Drop the whole file again. For files that need none, set `required: false` below `trailer` in the profile.",
+      "The CSV file does not end with the profile's trailer: it may be cut short, or several files in one.",
+    hint: "Drop the whole file again. If the trailer may be missing, set `required: false` below `trailer` in the profile.",
   },
   CSV_TRAILER_COUNT: {
     class: "permanent",
-    meaning: "The trailer of the CSV file counts other rows than stand above it: the file may be cut short.",
-    hint: "Drop the whole file again. If the number is not that of the rows without header and trailer, leave `trailer.count` out of the profile.",
+    meaning: "The trailer counts other rows than stand above it: the file may be cut short.",
+    hint: "Drop the whole file again. If the trailer counts something else, leave `trailer.count` out of the profile.",
   },
   CSV_ROW_TOO_LONG: {
     class: "permanent",
-    meaning: "A CSV row is longer than 1 MiB, usually because a quote or line end is missing.",
+    meaning: "A CSV row is longer than 1 MiB: a quote or line end is missing.",
     hint: "Correct the line that is named and drop the file again.",
   },
   CSV_QUOTE_UNCLOSED: {
     class: "permanent",
     meaning: "A quoted value is never closed.",
-    hint: 'Close the quote on the line that is named. For a sender that never puts values in quotes set `quote: ""` in the profile. Drop the file again.',
+    hint: 'Close the quote on the line that is named, and drop the file again. For a sender that never quotes values set `quote: ""` in the profile.',
   },
   CSV_ENCODING_UTF8: {
     class: "permanent",
@@ -228,7 +223,7 @@ export const INTAKE_FAILURES = {
   },
   FILE_NOT_REGULAR: {
     class: "permanent",
-    meaning: "What was dropped is not a regular file but a link, pipe, socket, device or folder.",
+    meaning: "A link, pipe, socket, device or folder was dropped.",
     hint: "Drop a copy of the file itself.",
   },
   FILE_UNREADABLE: {
@@ -243,39 +238,39 @@ export const INTAKE_FAILURES = {
   },
   FILE_CHANGED: {
     class: "transient",
-    meaning: "The file changed while it was read. It is read again when it no longer changes.",
-    hint: "Have the sender write elsewhere and rename the finished file into the folder, or use a marker file.",
+    meaning: "The file changed while it was read. It is read again.",
+    hint: "Have the sender rename the finished file into the folder, or use a marker file.",
   },
   FILE_DUPLICATE: {
     class: "permanent",
-    meaning: "The same bytes came through this connector before, so nothing was processed again.",
-    hint: "Nothing, if the file was sent twice by mistake. To order the same again, send it with new order numbers. To map its messages again after a change of the profile: `cryobridge messages replay ID`.",
+    meaning: "The same bytes came through this connector before. Nothing was processed again.",
+    hint: "Nothing, if the file was sent twice by mistake. To order the same again, use new order numbers. After a change of the profile: `cryobridge messages replay ID`.",
   },
   FILE_WHOLE_REFUSED: {
     class: "permanent",
-    meaning: "The profile accepts a file as a whole only, and other parts of this file have mistakes.",
+    meaning: "The profile accepts whole files only, and other parts of this one have mistakes.",
     hint: "Correct the mistakes that are named and drop the file again.",
   },
   FILE_NAME_TAKEN: {
     class: "permanent",
-    meaning: "The result folder has another file of this name. It was left as it is.",
-    hint: "Move that file out of the result folder, then `cryobridge queue retry ID`.",
+    meaning: "The result folder has another file of this name.",
+    hint: "Move that file away, then `cryobridge queue retry ID`.",
   },
   FILE_NOT_PLACED: {
     class: "transient",
-    meaning: "A result was written but could not be given its name, or a file of that name can't be read.",
-    hint: "Check whether such a file is there, and its rights. Cryobridge keeps trying.",
+    meaning: "A result could not be given its name, or a file of that name can't be read.",
+    hint: "Check whether such a file is there, and its rights.",
   },
   FILE_FOLDER_UNUSABLE: {
     class: "permanent",
     meaning:
-      "A folder of a drop connector is missing, is a link, is not writable, or is on another file system than its siblings.",
+      "A folder of a drop connector is missing, a link, not writable, or on another file system than its siblings.",
     hint: "Correct the folder that is named, then run `cryobridge check`.",
   },
   FILE_SYSTEM_ERROR: {
     class: "transient",
     meaning: "A drop folder can't be read or written: full, read-only, or out of reach.",
-    hint: "Free space, or repair the disk, the share or the folder's rights. Cryobridge keeps trying.",
+    hint: "Free space, or repair the disk, the share or the folder's rights.",
   },
   CSV_COLUMN_MISSING: {
     class: "permanent",
@@ -284,7 +279,7 @@ export const INTAKE_FAILURES = {
   },
   CSV_ORDER_INCOMPLETE: {
     class: "permanent",
-    meaning: "A row that may belong to this order has no order number, so the whole order is refused.",
+    meaning: "A row that may belong to this order has no order number.",
     hint: "Correct the row that is named and send all rows of the order again.",
   },
   CSV_ORDER_TOO_LARGE: {

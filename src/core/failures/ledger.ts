@@ -18,12 +18,12 @@ export const LEDGER_FAILURES = {
   LEDGER_PLACE_UNREACHABLE: {
     class: "permanent",
     meaning: "The account of the embedded database can't reach its data folder.",
-    hint: "Start Cryobridge as its own user, set `dataDir` to a folder such as /var/lib/cryobridge, or let others pass through the folder that is named (`chmod o+x`).",
+    hint: "Start Cryobridge as its own user, set `dataDir` to a folder such as /var/lib/cryobridge, or let others pass through the folder (`chmod o+x`).",
   },
   LEDGER_DATA_LINKED: {
     class: "permanent",
-    meaning: "A part of the embedded database's folder is a link. A backup would miss what it links to.",
-    hint: "Stop all daemons and move the linked data into the link's place, or move the whole data folder and set `dataDir`.",
+    meaning: "A part of the embedded database's folder is a link, which a backup would miss.",
+    hint: "Stop all daemons, then move the linked data into the link's place, or the whole data folder and set `dataDir`.",
   },
   LEDGER_DATA_NOT_OURS: {
     class: "permanent",
@@ -32,12 +32,12 @@ export const LEDGER_FAILURES = {
   },
   LEDGER_DATA_UNKNOWN: {
     class: "permanent",
-    meaning: "The embedded database's folder holds files that are not PostgreSQL's. Nothing was changed.",
+    meaning: "The embedded database's folder holds files that are not PostgreSQL's.",
     hint: "Move those files away, or choose another `dataDir`.",
   },
   LEDGER_VERSION_MISMATCH: {
     class: "permanent",
-    meaning: "Another major version of PostgreSQL wrote the data. Nothing was changed.",
+    meaning: "Another major version of PostgreSQL wrote the data.",
     hint: "Run the release of Cryobridge that wrote them, or move the data with PostgreSQL's tools.",
   },
   LEDGER_PASSWORD_MISSING: {
@@ -83,7 +83,7 @@ export const LEDGER_FAILURES = {
   LEDGER_UNAVAILABLE: {
     class: "transient",
     meaning: "The database could not be reached, had no disk space, or ended a transaction.",
-    hint: "Check that PostgreSQL runs and has disk space. Cryobridge goes on by itself.",
+    hint: "Check that PostgreSQL runs and has disk space.",
   },
   LEDGER_REFUSED: {
     class: "permanent",
@@ -97,9 +97,8 @@ export const LEDGER_FAILURES = {
   },
   LEDGER_POOLER_UNFIT: {
     class: "permanent",
-    meaning:
-      "A connection pooler before the database does not give each connection a session of its own, or drops the options that Cryobridge connects with.",
-    hint: "Name the host and port of the PostgreSQL server itself in `database.url`. Cryobridge keeps a pool of its own.",
+    meaning: "A connection pooler before the database gives no connection a session of its own.",
+    hint: "Name the PostgreSQL server itself in `database.url`.",
   },
   LEDGER_CONTENDED: {
     class: "transient",
@@ -131,7 +130,7 @@ export const LEDGER_FAILURES = {
     class: "transient",
     meaning:
       "The file by which a restored ledger is noticed can't be read or written. No call that creates something is made.",
-    hint: "Correct the rights of the file and its folder, free disk space, or set `epochFile` to a place that no restore overwrites. If the file was damaged, the next start treats the ledger as restored.",
+    hint: "Correct the rights of the file and its folder, free disk space, or set `epochFile` to a place that no restore overwrites.",
   },
   LEDGER_WENT_BACK: {
     class: "transient",

@@ -13,12 +13,11 @@ export const MAPPING_FAILURES = {
   MAPPING_PROCESSING_ID: {
     class: "permanent",
     meaning: "MSH-11 (test, debugging or production) is not what this connector is set for.",
-    hint: "Send test messages to a test instance, or correct `processingId` of the profile.",
+    hint: "Send test messages to a test instance, or correct `processingId` of the configuration or the profile.",
   },
   MAPPING_PROCESSING_MODE: {
     class: "permanent",
-    meaning:
-      "MSH-11.2 says that the message comes from an archive or an initial load: its orders were placed before.",
+    meaning: "MSH-11.2 says that the message comes from an archive or an initial load.",
     hint: "Keep such messages off this interface, or name the mode in `processingModes` of the profile.",
   },
   MAPPING_NO_PATIENT: {
@@ -28,7 +27,7 @@ export const MAPPING_FAILURES = {
   },
   MAPPING_SECOND_PATIENT: {
     class: "permanent",
-    meaning: "The message has several PID segments, so it is not certain whose orders these are.",
+    meaning: "The message has several PID segments: it is not certain whose orders these are.",
     hint: "Have a message sent for each patient. Only merges may have several pairs of PID and MRG.",
   },
   MAPPING_NO_ORDER: {
@@ -39,7 +38,7 @@ export const MAPPING_FAILURES = {
   MAPPING_NO_CONTAINER: {
     class: "permanent",
     meaning: "An order to store or retrieve names no container, or a container without a label.",
-    hint: "Have the sender name each container, or correct `containers` of the profile: a label is read from the segments that `containers.each` names, and from OBR and ORC. `cryobridge check` warns of one that never is.",
+    hint: "Have the sender name each container, or correct `containers` of the profile: a label is read from the segments of `containers.each`, and from OBR and ORC.",
   },
   MAPPING_TOO_MANY_LABELS: {
     class: "permanent",
@@ -54,34 +53,33 @@ export const MAPPING_FAILURES = {
   MAPPING_CONTAINER_UNEXPECTED: {
     class: "permanent",
     meaning:
-      "A registration names a container, or an OBX or a segment of `containers.each` names one where none is read (before its OBR, or beside specimens).",
-    hint: "Use STORE or RETRIEVAL for containers. Have each OBX with a container sent below its OBR, or use SAC or SPM.",
+      "A registration names a container, or a segment names one where none is read (before its OBR, or beside specimens).",
+    hint: "Use STORE or RETRIEVAL for containers. Have each container sent below its OBR, or use SAC or SPM.",
   },
   MAPPING_OPERATION_UNKNOWN: {
     class: "permanent",
     meaning: "The operation code is not in the profile's table.",
-    hint: "Add the code to `operation.table` of the profile and restart the daemon; waiting messages are then processed. Or have the lab correct the code.",
+    hint: "Add the code to `operation.table` of the profile, then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code.",
   },
   MAPPING_FACILITY_UNKNOWN: {
     class: "permanent",
-    meaning:
-      "The facility code is not in the profile's table, where it has one, or not in `facilities` of the configuration.",
-    hint: "Add the code to the table that is named: `facility.table` of the profile, or `facilities` with the service's facility id. Then restart the daemon; waiting messages are then processed. Or have the lab correct the code.",
+    meaning: "The facility code is not in the profile's table, or not in `facilities` of the configuration.",
+    hint: "Add the code to the table that is named: `facility.table` of the profile, or `facilities`. Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code.",
   },
   MAPPING_CODE_UNKNOWN: {
     class: "permanent",
     meaning: "A value is not in the table by which the profile translates it.",
-    hint: "Add the value to the profile's table, restart the daemon, then `cryobridge messages replay ID`. Or have the lab correct the value.",
+    hint: "Add the value to the profile's table, `cryobridge reload`, then `cryobridge messages replay ID`. Or have the lab correct the value.",
   },
   MAPPING_EARLIER_WAITS: {
     class: "transient",
     meaning: "An earlier message of the same subject waits for a code, and this one must not overtake it.",
-    hint: "`cryobridge messages waiting` lists the code: add it, or discard the earlier message. This one then goes on by itself.",
+    hint: "`cryobridge messages waiting` lists the code: add it, or discard the earlier message.",
   },
   MAPPING_ORDER_CONTROL_UNSUPPORTED: {
     class: "permanent",
     meaning:
-      "ORC-1 is neither NW nor a code of `cancel` or `control` of the profile, or a new order carries the status of an ended one (ORC-5, OBR-25).",
+      "The profile does not take this code in ORC-1, or a new order carries the status of an ended one (ORC-5, OBR-25).",
     hint: "Add the code to `cancel` or `control` of the profile, or arrange the change with the storage staff. Have ORC-5 and OBR-25 left empty in new orders.",
   },
   MAPPING_VALUE_MISSING: {
@@ -107,7 +105,7 @@ export const MAPPING_FAILURES = {
   MAPPING_DATE_INVALID: {
     class: "permanent",
     meaning: "A date is incomplete, does not exist, or has another form than expected.",
-    hint: "Have the lab send a whole date that exists. Where it did, name the sender's form in the profile: HL7 `as: { date: dd.MM.yyyy }`, CSV `dateFormats: [dd.MM.yyyy]`.",
+    hint: "Have the lab send a whole date that exists, or name the sender's form in the profile: HL7 `as: { date: dd.MM.yyyy }`, CSV `dateFormats: [dd.MM.yyyy]`.",
   },
   MAPPING_VALUES_DISAGREE: {
     class: "permanent",
@@ -117,17 +115,17 @@ export const MAPPING_FAILURES = {
   },
   MAPPING_SUBJECT_AMBIGUOUS: {
     class: "permanent",
-    meaning: "PID-3 (or MRG-1) has several identifiers, and the profile does not select one.",
-    hint: "Select by type or assigning authority in the profile, such as `PID-3[4.1=LAB&5=MR].1`. For several prior identifiers, send a PID and an MRG for each.",
+    meaning: "PID-3 (or MRG-1) has several identifiers, and the profile selects none.",
+    hint: "Select one in the profile, such as `PID-3[4.1=LAB&5=MR].1`. For several prior identifiers, send a PID and an MRG for each.",
   },
   MAPPING_MODULE_REFUSED: {
     class: "permanent",
     meaning: "The site's own module refused the order.",
-    hint: "Read the module's reason. The rule is in the module that the profile names.",
+    hint: "Read the module's reason.",
   },
   MAPPING_MODULE_FAILED: {
     class: "permanent",
     meaning: "The site's own module failed, or returned something that is not an order.",
-    hint: "Correct the module that the profile names, restart the daemon, then `cryobridge messages replay ID`.",
+    hint: "Correct the module that the profile names, `cryobridge reload`, then `cryobridge messages replay ID`.",
   },
 } as const;

@@ -3,35 +3,34 @@ export const ORDER_FAILURES = {
   ORDER_NUMBER_REUSED: {
     class: "permanent",
     meaning:
-      "An order has the number of an earlier order but other content. Its message was refused and the order is parked.",
-    hint: "`cryobridge orders show NUMBER` has both. Have the lab send it under a new number or change the earlier order, then discard this one. To carry it out as it is: `cryobridge orders retry ID --override --reason TEXT`.",
+      "An order has the number of an earlier order but other content. Its message was refused; the order is parked.",
+    hint: "`cryobridge orders show NUMBER` has both. Have the lab send it under a new number, then discard this one. To carry it out as it is: `cryobridge orders retry ID --override --reason TEXT`.",
   },
   ORDER_NUMBER_OTHER_AUTHORITY: {
     class: "permanent",
     meaning:
-      "An order has the number of an earlier order but another assigning authority (ORC-2.2 to 2.4). Its message was refused and the order is parked.",
-    hint: "Ask the lab. Discard it if it is the same order, else `cryobridge orders retry ID --override --reason TEXT`. If two systems number independently, give each its own connector, or use `join` in the profile.",
+      "An order has the number of an earlier order but another assigning authority (ORC-2.2 to 2.4). Its message was refused; the order is parked.",
+    hint: "Ask the lab. Discard it if it is the same order, else `cryobridge orders retry ID --override --reason TEXT`. Give systems that number independently a connector each.",
   },
   ORDER_CONTAINER_IN_OPEN_ORDER: {
     class: "permanent",
-    meaning: "Another open order requests the same for one of these containers. Nothing was sent.",
+    meaning: "Another open order requests the same for one of these containers.",
     hint: "Ask the lab. Discard it if it is a duplicate, else `cryobridge orders retry ID --override --reason TEXT`.",
   },
   ORDER_CONTAINER_STORED_ALREADY: {
     class: "permanent",
-    meaning: "A container to store is in storage already. Nothing was sent.",
-    hint: "Check the label with the lab. Discard the order, or if it is another vial, `cryobridge orders retry ID --override --reason TEXT`.",
+    meaning: "A container to store is in storage already.",
+    hint: "Check the label with the lab. Discard the order, or for another vial `cryobridge orders retry ID --override --reason TEXT`.",
   },
   ORDER_CONTAINER_RETRIEVED_ALREADY: {
     class: "permanent",
-    meaning: "A container to retrieve was retrieved before and not stored again. Nothing was sent.",
-    hint: "Check the label with the lab. Discard the order, or if it was put back by hand, `cryobridge orders retry ID --override --reason TEXT`.",
+    meaning: "A container to retrieve was retrieved before and not stored again.",
+    hint: "Check the label with the lab. Discard the order, or if it was put back by hand `cryobridge orders retry ID --override --reason TEXT`.",
   },
   ORDER_LABEL_OF_OTHER_SUBJECT: {
     class: "permanent",
-    meaning:
-      "A label of the order belongs to a container of another subject of the same facility. Nothing was sent.",
-    hint: "Find out whose container it is: the order may be for the wrong patient. Discard the wrong order, or `cryobridge orders retry ID --override --reason TEXT`. If labels are unique only within a subject, set `guards.labelOfTwoSubjects: allow`.",
+    meaning: "A label of the order belongs to another subject of the facility. Nothing was sent.",
+    hint: "Find out whose container it is: it may be the wrong patient. Discard the wrong order, or `cryobridge orders retry ID --override --reason TEXT`. If labels are unique only within a subject: `guards.labelOfTwoSubjects: allow`.",
   },
   ORDER_TRIED_TOO_OFTEN: {
     class: "permanent",
@@ -47,27 +46,26 @@ export const ORDER_FAILURES = {
   SUBJECT_UNKNOWN: {
     class: "permanent",
     meaning: "The service does not have the subject of a retrieval.",
-    hint: "Check subject code and facility with the lab. When the service has the subject, `cryobridge orders retry ID`; or discard the order.",
+    hint: "Check subject code and facility with the lab, then `cryobridge orders retry ID`, or discard the order.",
   },
   SUBJECT_NOT_LISTED_YET: {
     class: "transient",
-    meaning:
-      "The service confirmed the subject's registration in the last 15 minutes, but does not list the subject yet.",
-    hint: "Nothing. Cryobridge keeps checking, and does not register the subject twice.",
+    meaning: "The service confirmed the subject's registration, but does not list the subject yet.",
+    hint: "Nothing. Cryobridge keeps checking.",
   },
   SUBJECT_INCOMPLETE: {
     class: "permanent",
     meaning: "The subject is not registered, and the order lacks its name or birth date.",
-    hint: "Have the lab send the order again under the same number with the missing values: it goes on by itself. Or have the facility register the subject, then `cryobridge orders retry ID`.",
+    hint: "Have the lab send the order again under the same number with the missing values, or have the facility register the subject, then `cryobridge orders retry ID`.",
   },
   SUBJECT_UPDATE_NOT_OFFERED: {
     class: "permanent",
-    meaning: "The lab updates a subject, and the service has no call for that. Nothing was changed there.",
+    meaning: "The lab updates a subject, and the service has no call for that.",
     hint: "Have the facility correct the subject, then `cryobridge orders retry ID` and `cryobridge tasks done ID`.",
   },
   SUBJECT_MERGE_NOT_OFFERED: {
     class: "permanent",
-    meaning: "The lab merges two subjects, and the service has no call for that. Nothing was merged.",
+    meaning: "The lab merges two subjects, and the service has no call for that.",
     hint: "Decide with the facility what happens to containers and orders of the prior identifier, then `cryobridge tasks done ID`.",
   },
   SUBJECT_NOT_REGISTERED: {
@@ -82,8 +80,7 @@ export const ORDER_FAILURES = {
   },
   CONTAINER_OF_OTHER_SUBJECT: {
     class: "permanent",
-    meaning:
-      "The service refused a retrieval with VALIDATION_ERROR: a container is not the subject's. Nothing was done.",
+    meaning: "The service refused a retrieval: a container is not the subject's (VALIDATION_ERROR).",
     hint: "Check labels and subject with the lab: it may be another patient's container. `cryobridge orders show ID --show-phi` has the service's answer.",
     lab: "a container is not this subject's, says the storage service; nothing was done",
   },
@@ -95,8 +92,8 @@ export const ORDER_FAILURES = {
   SUBMIT_UNCERTAIN: {
     class: "permanent",
     meaning:
-      "A call got no answer, and the service shows neither its effect nor proof that it had none; or the order was changed after a refused call, and the service has what may be of that call.",
-    hint: "Search with `cryobridge service requests` (external surface: `service procedures`). If the request is there, `cryobridge orders resolve ID --request-id N` (`--procedure-id N`); if not, or once that of a changed order is cancelled there, `cryobridge orders retry ID`.",
+      "It is not known whether the service carried out a call: what was found there can't be proved to be the order's, or nothing was found.",
+    hint: "Search with `cryobridge service requests` (external surface: `service procedures`). If the order's request is there, `cryobridge orders resolve ID --request-id N` (`--procedure-id N`). If not, or once one from before a change of the order is cancelled there, `cryobridge orders retry ID`, which may send it again.",
     lab: "it is not certain whether the storage service has the order; staff find out",
   },
   SUBMIT_SEVERAL_MATCHES: {
@@ -108,24 +105,24 @@ export const ORDER_FAILURES = {
   SUBMIT_FORGOTTEN_REQUEST: {
     class: "permanent",
     meaning:
-      "The ledger was restored, and the service has a request that no order knows and that may be this order's. Nothing was sent.",
-    hint: "Compare it with the order. If it is this order's, `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`); else `cryobridge orders retry ID --override --reason TEXT`.",
+      "The ledger was restored, and the service has a request that may be this order's. Nothing was sent.",
+    hint: "If it is this order's, `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`); else `cryobridge orders retry ID --override --reason TEXT`.",
     lab: "the storage service has a request that may be this order's already; staff find out",
   },
   REQUEST_GONE: {
     class: "permanent",
-    meaning: "For more than a day the service has not known a request or procedure that it created.",
+    meaning: "For more than a day the service has not known a request or procedure of an order.",
     hint: "Ask the service's operator what happened to it, then resolve or discard the order.",
   },
   ORDER_LEASE_LOST: {
     class: "transient",
-    meaning: "A worker lost its claim on the order before the call. Nothing was sent.",
-    hint: "Nothing; the order is tried again. If this recurs, the machine was paused or is overloaded.",
+    meaning: "A worker lost its claim on the order before the call.",
+    hint: "Nothing. If this recurs, the machine was paused or is overloaded.",
   },
   ORDER_DISCARDED: {
     class: "permanent",
     meaning: "An operator decided that the order is not carried out.",
-    hint: "Ask the operator named in the timeline. The lab may send the order again under a new number.",
+    hint: "Ask the operator named in the timeline.",
   },
   ORDER_CANCELLED: {
     class: "permanent",
@@ -139,9 +136,8 @@ export const ORDER_FAILURES = {
   },
   CANCEL_ORDER_AMBIGUOUS: {
     class: "permanent",
-    meaning:
-      "Several open orders, or orders of several subjects or authorities, have the number that a cancellation names.",
-    hint: "`cryobridge orders show NUMBER` has them all. Ask the lab which one is meant, cancel it with `cryobridge orders cancel ID --reason TEXT`, and close the task.",
+    meaning: "A cancellation's number is that of several open orders, subjects or authorities.",
+    hint: "`cryobridge orders show NUMBER` has them all. Ask the lab which one is meant, `cryobridge orders cancel ID --reason TEXT`, and close the task.",
   },
   CANCEL_ORDER_DIFFERS: {
     class: "permanent",
@@ -157,7 +153,7 @@ export const ORDER_FAILURES = {
   CANCEL_NOT_OFFERED: {
     class: "permanent",
     meaning:
-      "The service has the order, and no call to cancel it is configured (`service.cancel`). The order goes on.",
+      "The service has the order, and no cancel call is configured (`service.cancel`). The order goes on.",
     hint: "Have the facility cancel or reject it at the service, then `cryobridge tasks done ID`.",
   },
   CONTROL_ORDER_UNKNOWN: {
@@ -168,8 +164,8 @@ export const ORDER_FAILURES = {
   CONTROL_ORDER_AMBIGUOUS: {
     class: "permanent",
     meaning:
-      "Several open orders, or orders of several subjects or authorities, have the number that a hold, release, change or status query names.",
-    hint: "`cryobridge orders show NUMBER` has them all. Ask the lab which one is meant, discard the unwanted one, and have the lab send its request again.",
+      "The number of a hold, release, change or status query is that of several open orders, subjects or authorities.",
+    hint: "`cryobridge orders show NUMBER` has them all. Ask the lab which one is meant, discard the other, and have the lab send its request again.",
   },
   CONTROL_ORDER_DIFFERS: {
     class: "permanent",
@@ -184,14 +180,13 @@ export const ORDER_FAILURES = {
   },
   CONTROL_NOT_OFFERED: {
     class: "permanent",
-    meaning:
-      "The service has the order and has no call to hold, release or change it. The order goes on unchanged.",
-    hint: "If it must not go on, have the facility reject it at the service. Then `cryobridge tasks done ID`.",
+    meaning: "The service has the order, and no call to hold, release or change it.",
+    hint: "If the order must not go on, have the facility reject it. Then `cryobridge tasks done ID`.",
   },
   CONTROL_UNDER_WAY: {
     class: "permanent",
     meaning:
-      "The lab asked to hold, release or change the order while a call that submits it was under way or not yet reconciled.",
+      "The lab asked to hold, release or change the order while a call for it was under way or not yet reconciled.",
     hint: "If it still applies, have the lab send the request again; then `cryobridge tasks done ID`.",
   },
   CANCEL_REFUSED: {
@@ -201,8 +196,8 @@ export const ORDER_FAILURES = {
   },
   CANCEL_WITHOUT_EFFECT: {
     class: "permanent",
-    meaning: "The cancel call was made, but the service did not show the order as cancelled in time.",
-    hint: "Check the request or procedure at the service with the facility. If it is cancelled later, the lab gets that result.",
+    meaning: "The cancel call was made, but the order was not cancelled in time.",
+    hint: "Check the request or procedure with the facility. If it is cancelled later, the lab gets that result.",
   },
   REQUEST_CLAIMED: {
     class: "permanent",
@@ -211,8 +206,7 @@ export const ORDER_FAILURES = {
   },
   REQUEST_MISMATCH: {
     class: "permanent",
-    meaning:
-      "The request or procedure at the service has another subject, facility, operation or containers than the order.",
+    meaning: "What the service has differs from the order in subject, facility, operation or containers.",
     hint: "Have the facility stop the procedure, then find out which request belongs to which order.",
   },
   REQUEST_REJECTED: {

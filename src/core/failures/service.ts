@@ -2,32 +2,32 @@
 export const SERVICE_FAILURES = {
   SERVICE_UNREACHABLE: {
     class: "transient",
-    meaning: "No connection to the service (refused, unknown host, time-out, certificate). Nothing was sent.",
-    hint: "Check `service.baseUrl`, network and certificate with `cryobridge check`. Orders go on by themselves.",
+    meaning: "No connection to the service (refused, unknown host, time-out, certificate).",
+    hint: "Check `service.baseUrl`, network and certificate with `cryobridge check`.",
     lab: "the storage service can't be reached",
   },
   SERVICE_UNAVAILABLE: {
     class: "transient",
     meaning: "A read got no usable answer: a server error, a gateway's page, a cut or unreadable body.",
-    hint: "Wait, or ask the service's operator. Orders go on by themselves.",
+    hint: "Wait, or ask the service's operator.",
     lab: "the storage service gave no usable answer",
   },
   SERVICE_BUSY: {
     class: "transient",
-    meaning: "The service asked for a pause (429, or a status of `service.notExecuted`): nothing was done.",
-    hint: "Nothing; after the pause Cryobridge checks the service, then sends again. If it happens often, lower `service.maxRequestsPerSecond`.",
+    meaning: "The service asked for a pause (429, or a status of `service.notExecuted`).",
+    hint: "Nothing. If it happens often, lower `service.maxRequestsPerSecond`.",
     lab: "the storage service is busy",
   },
   SERVICE_PAUSED: {
     class: "transient",
-    meaning: "Calls pause because several failed in a row. Nothing was sent.",
-    hint: "See the failure before it. Cryobridge tries a call from time to time and goes on when one succeeds.",
+    meaning: "Calls pause because several failed in a row.",
+    hint: "See the failure before it. Cryobridge tries a call from time to time.",
     lab: "the storage service can't be reached",
   },
   SERVICE_STOPPED: {
     class: "transient",
     meaning: "Cryobridge stopped a call before it could change anything, such as at shutdown.",
-    hint: "Nothing. The call is made again after the start.",
+    hint: "Nothing.",
     lab: "the storage service was not asked yet",
   },
   SERVICE_NO_ANSWER: {
@@ -71,7 +71,7 @@ export const SERVICE_FAILURES = {
   SERVICE_TOKEN_UNAVAILABLE: {
     class: "transient",
     meaning: "The token endpoint could not be reached or issued no usable token.",
-    hint: "Check `service.auth.tokenUrl` and the authorization server. Cryobridge keeps asking.",
+    hint: "Check `service.auth.tokenUrl` and the authorization server.",
     lab: "the storage service lets no order in at the moment",
   },
   SERVICE_SUBJECT_AMBIGUOUS: {
@@ -83,13 +83,12 @@ export const SERVICE_FAILURES = {
   SERVICE_SHAPE_UNKNOWN: {
     class: "transient",
     meaning: "A read was answered with JSON of an unknown shape, such as an unknown wrapping of a list.",
-    hint: "Set `service.listEnvelope` to the key that holds the list; `cryobridge check` shows it. Orders then go on by themselves.",
+    hint: "Set `service.listEnvelope` to the key that holds the list; `cryobridge check` shows it.",
     lab: "the storage service gave no usable answer",
   },
   SERVICE_FILTER_IGNORED: {
     class: "permanent",
-    meaning:
-      "The service lists containers without their subject and does not filter by subject, so a label proves nothing.",
+    meaning: "The service lists containers without their subject and does not filter by subject.",
     hint: "Ask the service's operator for the `subjectCode` filter or field. Until then a person handles retrievals.",
     lab: "the storage service does not show whose containers are whose; staff handle the order",
   },

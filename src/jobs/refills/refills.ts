@@ -48,7 +48,7 @@ export interface ReadingMemory {
 
 /** While reading is not possible, it is looked again after this. */
 const WAIT_MS = 1_000;
-/** A list of more pages than that is read so much seldomer that it costs a page in two seconds at most. */
+/** A list of more pages than that is read less often: it costs a page in two seconds at most. */
 const FREE_PAGES = 10;
 const MS_PER_PAGE = 2_000;
 /** A service may fail now and then; the third time in a row is reported. */

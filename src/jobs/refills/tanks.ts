@@ -94,7 +94,7 @@ export interface TankFacts {
   readonly listed: readonly ListedTank[];
 }
 
-/** A tank that no list names for so long is no longer there. Lists of tanks are read once a day. */
+/** A tank that no list names for this long is no longer there. Lists of tanks are read once a day. */
 const UNLISTED_MS = 3 * 86_400_000;
 
 /** The tanks of all facilities that are followed, those without a refill for longest first. */

@@ -58,7 +58,7 @@ export interface TrackDeps {
 const BATCH = 2_000;
 /** Completed orders that are recorded in one transaction. */
 const COMPLETED_BATCH = 100;
-/** A request or procedure that the service doesn't know, or doesn't let us read, for so long is a person's business. */
+/** A request or procedure that the service doesn't know, or doesn't let us read, for this long is a person's business. */
 const MISSING_TOO_LONG_MS = 86_400_000;
 
 /**

@@ -94,7 +94,7 @@ export async function readPostmaster(data: string): Promise<Postmaster | undefin
 
 /**
  * Whether the process named in `postmaster.pid` is a server of these data, not just another process that got the same
- * number later. Only Linux can tell; elsewhere a live process is taken for the server.
+ * number later. Only Linux says which process it is; elsewhere a live process is taken for the server.
  */
 export async function isServing({ pid }: Postmaster, data: string): Promise<boolean> {
   return process.platform === "linux" ? await worksIn(pid, await realpath(data)) : isAlive(pid);

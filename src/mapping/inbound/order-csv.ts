@@ -6,11 +6,11 @@ import type { OrderAsRead } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
 import { type ControlOperation, isControlOperation } from "../profile/message-type.ts";
 import { viewCsv } from "../profile/module.ts";
-import type { CsvProfile } from "../profile/profile.ts";
+import type { CsvProfile, Profile } from "../profile/profile.ts";
 import type { Reading, ValueRule } from "../profile/value.ts";
+import { nameProfile } from "./code-hint.ts";
 import type { ReadControl } from "./control-hl7.ts";
 import { columnsOf, readCode, readContainers, readDate, readName, readRow } from "./csv-codes.ts";
-import { withCsvHint } from "./csv-hint.ts";
 import { type Draft, LABELS_PER_ORDER, listRequired } from "./draft.ts";
 import { finishAll, type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
 import { findUnfit, keptIfFit } from "./unfit.ts";
@@ -221,4 +221,22 @@ function readControlRows(rows: readonly ControlRow[], { rules }: CsvProfile): Re
     return subject === undefined ? request : { ...request, subjectCode: phi(subject) };
   };
   return { controlRequests: controlRequests.map(withSubject), problems };
+}
+
+/** What to do about a mistake of a row, where the hint of its code is about HL7 too; {profile} is where it is corrected. */
+const HINTS: Readonly<Partial<Record<FailureCode, string>>> = {
+  MAPPING_NO_CONTAINER:
+    "Have the lab write the container's label into the cell, or correct which column `containers.label` of {profile} reads.",
+  MAPPING_VALUE_MISSING:
+    "Have the lab fill in the cell that is named, or correct in {profile} which column is read.",
+  MAPPING_DATE_INVALID:
+    "Have the lab write a day that exists in the form that is named, or add the form that the lab uses to `dateFormats` of {profile}.",
+  MAPPING_CONTAINER_UNEXPECTED:
+    "Leave the label of a registration empty, or have the lab write its word for STORE or RETRIEVAL as the operation.",
+};
+
+/** A mistake of rows with what to do about it in a table: the cell, and the setting of the profile. */
+function withCsvHint(problem: Problem, profile: Pick<Profile, "name" | "declaredIn">): Problem {
+  const hint = problem.hint ?? HINTS[problem.code]?.replace("{profile}", () => nameProfile(profile));
+  return hint === undefined ? problem : { ...problem, hint };
 }

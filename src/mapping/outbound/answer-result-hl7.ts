@@ -23,7 +23,7 @@ const WORDS = {
 /**
  * The answer to a message as a result, for labs that take nothing else: ORU^R01, or ORM^O01, with an ORC and an OBR for each of
  * its orders, its own reasons in NTE and the message's control id in OBX. An order with the number of another one has an OBR
- * without a number, behind the others; so has a message without orders that can be told apart.
+ * without a number, behind the others; so has a message whose orders can't be distinguished.
  */
 export function composeAnswerResult(
   outcome: MessageAnswer,

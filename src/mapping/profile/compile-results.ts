@@ -123,11 +123,11 @@ function compileReasons(
   }
   const given: Readonly<Record<string, unknown>> = reasons ?? {};
   // Those are the failures of messages that wait, too.
-  const untold = UNKNOWN_CODES.find((code) => given[code] !== undefined);
-  if (format !== "csv" && untold !== undefined && reasons?.onHold === undefined) {
+  const unworded = UNKNOWN_CODES.find((code) => given[code] !== undefined);
+  if (format !== "csv" && unworded !== undefined && reasons?.onHold === undefined) {
     complain(
       "results.reasons.onHold",
-      `is missing, which stands before ${untold} in the answer to a message that waits`,
+      `is missing, which stands before ${unworded} in the answer to a message that waits`,
     );
   }
   return reasons;

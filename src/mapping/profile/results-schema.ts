@@ -195,25 +195,25 @@ export const resultsSchema = z.strictObject({
     .partialRecord(resultStateSchema, formatSchema)
     .optional()
     .describe(
-      "HL7: the format for single states, over `format`; for acknowledged, refused and waiting a result (oru or orm) in the place of ORR, ORL or ACK, over connections besides.",
+      "HL7: the format for single states, over `format`; for acknowledged, refused and waiting oru or orm instead of ORR, ORL or ACK, over connections besides.",
     ),
   controlAnswers: z
     .enum(["response", "result", "none"])
     .optional()
     .describe(
-      "HL7: how requests about earlier orders (ORC-1 CA, HD, SS …) are answered: by an order response (ORR, ORL), by a result message in `format` (ORU for `ssu`), or not at all; response unless set.",
+      "HL7: how requests about earlier orders (ORC-1 CA, HD, SS …) are answered: by an order response (ORR, ORL), a result, or not at all; response unless set.",
     ),
   fields: z
     .record(z.string(), fieldValueSchema)
     .optional()
     .describe(
-      "HL7: fields of what is sent, by path, with the text that is to stand there instead; {name} puts in a value.",
+      "HL7: fields of what is sent, by path, with the text to stand there instead; {name} inserts a value.",
     ),
   batchResponse: z
     .enum(["all", "errors", "none"])
     .optional()
     .describe(
-      "HL7: how a batch (BHS) is answered: by one batch with all answers, with those that report errors, or by single answers. Single answers for files and all for connections unless set.",
+      "HL7: how a batch (BHS) is answered: by one batch with all answers, by one with errors only, or by single answers. Unless set none for files and all for connections.",
     ),
   namespace: z
     .string()
@@ -237,13 +237,13 @@ export const resultsSchema = z.strictObject({
     )
     .optional()
     .describe(
-      "An empty file that is written behind each file of results, once that is whole: .ok for NAME.csv.ok, {stem}.ok for NAME.ok; none unless set.",
+      "An empty file that is written once a file of results is whole: .ok for NAME.csv.ok, {stem}.ok for NAME.ok; none unless set.",
     ),
   reasons: z
     .partialRecord(z.enum([...LAB_FAILURES, ...REASON_WORDS]), wordSchema)
     .optional()
     .describe(
-      `The lab's words for reasons, by failure code (docs/errors.md); {code} puts in an unknown facility or operation code, also that of an earlier message, {column} and {expected} of CSV_ and MAPPING_ codes the column and what was expected there; and for what stands before them: ${REASON_WORDS.join(", ")}. For NTE, ERR, MSA-3, ORC-16 and OBX, and the CSV column error. An answer with a reason that has no words here is sent in English.`,
+      `The lab's words for reasons, by failure code (docs/errors.md), and for what stands before them: ${REASON_WORDS.join(", ")}. {code} inserts an unknown facility or operation code; in CSV_ and MAPPING_ codes {column} and {expected} insert the column and what was expected there. An answer with a reason that has no words here is in English.`,
     ),
   suffix: z
     .string()
@@ -265,7 +265,7 @@ export const resultsSchema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      "CSV: the columns in their order, each by its name, as { order_number: Auftrag } with a heading of its own, as { value: LAB-7, header: Quelle } for a constant, or formed, as { from: [stored_at, updated_at], header: Datum } or { from: { join: [storage, position], with: / }, header: Platz } says, with `as`, `table`, `caseSensitive` and `default` of a value. What there is: see the columns of CSV results below.",
+      "CSV: the columns in their order, each by its name; as { order_number: Auftrag } with a heading, as { value: LAB-7, header: Quelle } for a constant, or formed: { from: [stored_at, updated_at], header: Datum }, { from: { join: [storage, position], with: / }, header: Platz }, also with `as`, `table`, `caseSensitive` and `default`.",
     ),
   joinContainers: z
     .string()
@@ -273,13 +273,13 @@ export const resultsSchema = z.strictObject({
     .max(10, "expected at most 10 characters")
     .optional()
     .describe(
-      "CSV: one row for an order with all of its containers, whose values stand in one cell with this text between, such as |; a row for each container unless set.",
+      "CSV: one row for an order, with this text between the values of its containers, such as |; a row for each container unless set.",
     ),
   header: z.boolean().optional().describe("CSV: whether the first line has the headings; true unless set."),
   words: wordsSchema
     .optional()
     .describe(
-      "The lab's words: CSV in the columns status, operation and facility; HL7 of the status alone, in the OBX CRYO-STATUS.",
+      "The lab's words: in CSV for the columns status, operation and facility; in HL7 for the status, in the OBX CRYO-STATUS.",
     ),
   dateFormat: z
     .string()
@@ -290,9 +290,7 @@ export const resultsSchema = z.strictObject({
   decimal: z
     .enum([".", ","])
     .optional()
-    .describe(
-      "CSV: the decimal mark of a canister, cane or position that is a number: with a comma 1.5 is written 1,5, which a German spreadsheet takes for no date.",
-    ),
+    .describe("CSV: the decimal mark of a canister, cane or position: with a comma 1.5 is written 1,5."),
   fileName: z
     .string()
     .superRefine((pattern, context) => {
@@ -303,19 +301,19 @@ export const resultsSchema = z.strictObject({
     })
     .optional()
     .describe(
-      "The name of a file of results. HL7: such as {number}-{status}_{controlId}.hl7, from {number} (of the order), {status}, {time:yyyyMMddHHmmss} and {controlId}, which must be there; {number}_{controlId}.hl7 unless set. CSV: such as {stem}-ergebnis-{number}.csv, from {input}, {stem} (without its ending), {connector}, {date} (yyyyMMdd) and {number} or {number:4}, which must be there; {input}.results-{number}.csv unless set.",
+      "The name of a file of results. HL7: of {number} (of the order), {status}, {time:yyyyMMddHHmmss} and {controlId}, which must be there; {number}_{controlId}.hl7 unless set. CSV: of {input} (the dropped file), {stem} (without its ending), {connector}, {date} (yyyyMMdd) and {number} or {number:4}, which must be there; {input}.results-{number}.csv unless set.",
     ),
   encoding: z
     .string()
     .optional()
     .describe(
-      "Character set of what is sent, such as utf-8, windows-1252 or 8859/1; as-received for that of the message or file it is about. Unless set utf-8 for HL7 and as-received for CSV.",
+      "Character set of what is sent, such as windows-1252; as-received for that of the message or file it is about. Unless set utf-8 for HL7 and as-received for CSV.",
     ),
   byteOrderMark: z
     .boolean()
     .optional()
     .describe(
-      "CSV: whether files in UTF-8 begin with a byte order mark, by which some spreadsheets know UTF-8; with `encoding: as-received` as the input file does, unless set.",
+      "CSV: whether files in UTF-8 begin with a byte order mark; with `encoding: as-received` as the input file does, unless set.",
     ),
   version: z
     .string()

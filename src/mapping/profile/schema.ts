@@ -14,19 +14,13 @@ const sourceSchema = z.union(
   [
     placeSchema,
     z.strictObject({ value: z.string() }).describe("A constant, the same for every order."),
-    z
-      .strictObject({ only: placeSchema })
-      .describe(
-        "The place counts only when its field does not repeat, so that no repetition is picked by chance.",
-      ),
+    z.strictObject({ only: placeSchema }).describe("The place counts only when its field does not repeat."),
     z
       .strictObject({
         join: z.array(placeSchema).min(2, "expected two places at least"),
         with: z.string().max(10, "expected at most 10 characters"),
       })
-      .describe(
-        "HL7: the values of several places as one, with this text between: none without the first; of the others those that have a value.",
-      ),
+      .describe("HL7: the values of several places as one, with this text between: none without the first."),
   ],
   { error: "expected a field path or column name, { value: … }, { only: … } or { join: [ … ], with: … }" },
 );
@@ -51,34 +45,31 @@ const valueObjectSchema = z.strictObject({
   from: sourcesSchema
     .optional()
     .describe(
-      "Where to look; the first place of a list that has a value counts. For a label, a number, a subject code or a date: the first whose segment or column is there, were it empty.",
+      "Where to look; the first place that has a value counts. For a label, number, subject code or date: the first whose segment or column is there, even if it is empty.",
     ),
   value: z.string().optional().describe("A constant instead of `from`."),
   as: pipelineSchema.optional().describe("Transforms, applied in turn."),
   table: tableSchema
     .optional()
     .describe(
-      "Translates the message's code; a code that is not listed is an error. Blanks around a code don't count. Adds to the table of the profile below; null takes one of its codes out.",
+      "Translates a code; one that is not listed is an error. Adds to the table of the profile below; null takes a code out.",
     ),
   caseSensitive: z
     .boolean()
     .optional()
-    .describe("Whether `table` tells `nord` from `NORD`; false unless set."),
+    .describe("Whether `nord` and `NORD` are two codes of `table`; false unless set."),
   default: z
     .string()
     .optional()
     .describe(
-      "Used as it is when no place has a value; for a label, a number, a subject code or a date only when none of the places is there.",
+      "Used as it is when no place has a value; for a label, number, subject code or date only when none of the places is there.",
     ),
-  agree: z
-    .boolean()
-    .optional()
-    .describe("Every place of the list that has a value must have the same one, as ORC-2 and OBR-2 must."),
+  agree: z.boolean().optional().describe("All places that have a value must have the same one."),
   required: z
     .boolean()
     .optional()
     .describe(
-      "For `subject.firstName`, `lastName`, `dateOfBirth` and `containers.description`: an order to store or retrieve without the value is refused, with its place; false unless set. A registration always needs the first three.",
+      "For `subject.firstName`, `lastName`, `dateOfBirth` and `containers.description`: an order without the value is refused; false unless set. A registration always needs the first three.",
     ),
   split: z
     .union([splitterSchema, z.array(splitterSchema).min(1)], {
@@ -87,13 +78,13 @@ const valueObjectSchema = z.strictObject({
     })
     .optional()
     .describe(
-      "For `containers.label` and `containers.description`: several values stand in one cell or field, with this between them; `lines` for line ends, `repetitions` for the repetitions of an HL7 field. Each label is a container.",
+      "For `containers.label` and `containers.description`: several values stand in one cell or field, with this between them; `lines` for line ends, `repetitions` for those of an HL7 field.",
     ),
   every: z
     .boolean()
     .optional()
     .describe(
-      "For `containers.label` and `containers.description`: every place of the list that has a value gives a container, instead of the first one only.",
+      "For `containers.label` and `containers.description`: every place of the list that has a value gives a container.",
     ),
 });
 
@@ -113,7 +104,7 @@ const subjectSchema = z.strictObject({
   code: valueSchema.optional(),
   priorCode: valueSchema
     .optional()
-    .describe("HL7: the identifier that a merge (ADT^A40) does away with, such as MRG-1.1."),
+    .describe("HL7: the prior identifier of a merge (ADT^A40), such as MRG-1.1."),
   firstName: valueSchema.optional(),
   lastName: valueSchema.optional(),
   dateOfBirth: valueSchema.optional(),
@@ -133,7 +124,7 @@ const containersSchema = z.strictObject({
     })
     .optional()
     .describe(
-      "HL7: the segment that stands for one container. SAC, else SPM, for each specimen; when the order has no specimen, OBX or any other segment below its OBR, else OBR. A condition tells it from others of its name: `OBX[3.1=VIAL]`, `OBX[3.1!=NOTE]`, or `NTE[3^=LABEL]` where NTE-3 begins with LABEL.",
+      "HL7: the segment that stands for one container: SAC or SPM of a specimen; in an order without specimens OBX or any other segment below its OBR, or OBR. With a condition: `OBX[3.1=VIAL]`, `OBX[3.1!=NOTE]`, `NTE[3^=LABEL]`.",
     ),
   label: valueSchema.optional(),
   description: valueSchema.optional(),
@@ -199,7 +190,7 @@ export const profileSchema = z.strictObject({
     .array(z.enum(["A", "R", "I"]))
     .optional()
     .describe(
-      "HL7: messages of an archive (A), restored from one (R) or of an initial load (I) that are accepted nevertheless (MSH-11.2); none unless set.",
+      "HL7: which messages of an archive (A), a restore (R) or an initial load (I) are accepted (MSH-11.2); none unless set.",
     ),
   // CSV
   delimiter: readDelimiterSchema
@@ -218,7 +209,7 @@ export const profileSchema = z.strictObject({
     })
     .optional()
     .describe(
-      "CSV: whether the first line names the columns; a list names them for a file without such a line.",
+      "CSV: whether the first line names the columns; or a list of their names, for a file without such a line.",
     ),
   dateFormats: z
     .array(z.string())
@@ -230,7 +221,7 @@ export const profileSchema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      "CSV: the column with the order number, by which rows make up one order. Only a reminder for readers: it has to be one that placerOrderNumber is read from.",
+      "CSV: the column with the order number; a reminder for readers, which has to be one that placerOrderNumber is read from.",
     ),
   wholeFile: z.boolean().optional().describe("CSV: one bad row refuses the whole file."),
   skipLines: z
@@ -238,14 +229,12 @@ export const profileSchema = z.strictObject({
     .min(0)
     .max(100)
     .optional()
-    .describe(
-      "CSV: how many lines stand above the headings, such as a title and a blank line; 0 unless set.",
-    ),
+    .describe("CSV: how many lines stand above the headings; 0 unless set."),
   noRow: z
     .array(z.string().min(1))
     .optional()
     .describe(
-      "CSV: regexes for whole lines of at most 100 characters that are no rows and are passed over, such as [-,]+, also above the headings; a row that has both an order number and an operation in its cells is never one. For the last line: `trailer`.",
+      "CSV: regexes for whole lines of at most 100 characters that are passed over, such as [-,]+; never a row that has both an order number and an operation.",
     ),
   trailer: z
     .strictObject({
@@ -258,21 +247,19 @@ export const profileSchema = z.strictObject({
         .min(1)
         .max(9)
         .optional()
-        .describe(
-          "Which group in parentheses is the number of rows above; it must be right. Not checked unless set.",
-        ),
+        .describe("Which group in parentheses is the number of rows above. Not checked unless set."),
       required: z
         .boolean()
         .optional()
-        .describe("Whether a file without the line is refused, since it may be cut; true unless set."),
+        .describe("Whether a file without the line is refused; true unless set."),
     })
     .optional()
-    .describe("CSV: the last line of each file, where that is no row. A file with rows below it is refused."),
+    .describe("CSV: the last line of each file, where that is no row."),
   lastLineEnd: z
     .enum(["required", "optional"])
     .optional()
     .describe(
-      "CSV: whether a last line without a line end is refused where the file may be cut short in a value that counts; required unless set.",
+      "CSV: whether a last line without a line end is refused where the file may be cut short; required unless set.",
     ),
   // Both
   encoding: z
@@ -289,13 +276,13 @@ export const profileSchema = z.strictObject({
         .enum(["ORC", "OBR"])
         .optional()
         .describe(
-          "HL7: what is an order of its own: an ORC with all OBRs below it, or each OBR, with its own number, specimens and containers, and the values of ORC; ORC unless set.",
+          "HL7: what is an order: an ORC with all OBRs below it, or each OBR with the values of its ORC; ORC unless set.",
         ),
       sameNumber: z
         .enum(["join", "refuse"])
         .optional()
         .describe(
-          "HL7: what becomes of two such orders of a message that have one number: one order with the containers of both, or the message is refused; join unless set.",
+          "HL7: two orders of a message with one number are one order with the containers of both, or are refused; join unless set.",
         ),
     })
     .optional()

@@ -62,7 +62,7 @@ export class Schedule {
     this.#nap?.abort();
   }
 
-  /** Lets so much simulated time pass at once, and runs what falls due in it, each in its turn. */
+  /** Lets this much simulated time pass at once, and runs what falls due in it, each in its turn. */
   advance(ms: number): void {
     this.#base += ms;
     this.#runDue();

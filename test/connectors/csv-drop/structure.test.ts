@@ -420,7 +420,7 @@ describe("a row with stray quotes", () => {
 
   test("has no such hint where the columns don't come right without quotes either", async () => {
     expect(await hintsOf(withText('"a,b" serum'))).toEqual([
-      expect.stringMatching(/^CSV_ROW_QUOTES Put the whole value/),
+      expect.stringMatching(/^CSV_ROW_QUOTES Quote the whole value/),
     ]);
   });
 });

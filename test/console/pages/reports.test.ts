@@ -21,6 +21,14 @@ test("a day's report leads to the days around it, its month, and the same as CSV
       for (const value of Object.values(PATIENT)) expect(text).not.toContain(value);
   }));
 
+test("what a refusal means is told in words alone", () =>
+  withPages(async ({ lab, viewer, pool }) => {
+    await lab.take("bench", [csvMessage(1)]);
+    await pool.query("update orders set state = 'parked', failure_code = 'DELIVERY_FAILS_ALONE'");
+    const page = wordsOf(await viewer.open("/reports"));
+    expect(page).toContain("A result failed again and again (delivery.parkAfter)");
+  }));
+
 test("without a day the report is today's, and what is no day is named", () =>
   withPages(async ({ lab, viewer }) => {
     await lab.take("bench", [csvMessage(1)]);

@@ -127,8 +127,8 @@ function filterFinding(lists: readonly ListFacts[], settings: KnownSettings): Fi
   const isRefusing = all.some(([, found]) => found === "refused");
   const suggestion = honoured.length === 0 ? "none" : `[${honoured.join(", ")}]`;
   // What an empty list would have shown may be honoured there; a setting that leaves it out would cost whole lists.
-  const isAllTold = lists.every(({ length }) => length > 0) || honoured.length > 0;
-  const isWorth = isRefusing && isAllTold && settings.filters === "auto";
+  const isAllKnown = lists.every(({ length }) => length > 0) || honoured.length > 0;
+  const isWorth = isRefusing && isAllKnown && settings.filters === "auto";
   return point("filters", detail, isWorth ? `service.filters: ${suggestion}` : undefined);
 }
 

@@ -34,7 +34,7 @@ interface Tested {
 }
 
 const SUFFIX = ".expected.json";
-/** No test has so many; what follows would be compared by its count alone. */
+/** No test has more; what follows would be compared by its count alone. */
 const MOST_MESSAGES = 10_000;
 /** Differences of one file that people are shown. */
 const MOST_SHOWN = 20;
