@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Folders whose files take the longest, the longest first. */
-const SLOW = ["integration", "e2e", "contract", "jobs", "ledger", "connectors", "cli"];
+const SLOW = ["cluster", "integration", "e2e", "contract", "jobs", "ledger", "bin", "connectors", "cli"];
 
 /** Begins with the slow files, so that no worker is left alone with one at the end. */
 class SlowFirst extends BaseSequencer {
@@ -32,7 +32,7 @@ export default defineConfig({
     experimental: { viteModuleRunner: false, nodeLoader: false },
     sequence: { sequencer: SlowFirst },
     // Most tests wait for servers and files, so four files run at once even on two cores, which they keep busy. Each of the
-    // concurrent tests of a file may run a whole site with some twenty connections to the run's server, which takes 200.
+    // concurrent tests of a file may run a whole site with some twenty connections to the run's server, which takes 500.
     maxWorkers: 4,
     maxConcurrency: 2,
   },

@@ -104,7 +104,7 @@ function withFolderSite(
   response: "all" | "errors",
   run: (site: Site, python: PythonHl7) => Promise<void>,
 ): Promise<void> {
-  const times = { stableFor: "50ms", scanInterval: "50ms" };
+  const times = { stableFor: "50ms", scanInterval: "500ms" };
   const connector = { name: "hl7", type: "hl7-drop", directory: "hl7", profile: "site", ...times };
   return withPythonHl7((python) =>
     withSite({ config: { profiles: profiles(response), connectors: [connector] } }, async (site) => {

@@ -30,7 +30,7 @@ const profiles = (batchResponse: Response) => ({
 });
 
 function withFolderSite(batchResponse: Response, test: (site: Site) => Promise<void>): Promise<void> {
-  const times = { stableFor: "50ms", scanInterval: "50ms" };
+  const times = { stableFor: "50ms", scanInterval: "500ms" };
   const connector = { name: "hl7", type: "hl7-drop", directory: "hl7", profile: "site", ...times };
   return withSite({ config: { profiles: profiles(batchResponse), connectors: [connector] } }, test);
 }

@@ -33,7 +33,7 @@ async function withTables(profile: object, test: (site: Site) => Promise<void>):
   const profiles = {
     table: { extends: "builtin/csv-orders", results: { columns: COLUMNS, quote: "'" }, ...profile },
   };
-  const times = { stableFor: "50ms", scanInterval: "50ms", resultsEvery: "50ms" };
+  const times = { stableFor: "50ms", scanInterval: "500ms", resultsEvery: "50ms" };
   const connectors = [{ name: "csv", type: "csv-drop", directory: "csv", profile: "table", ...times }];
   await withSite({ config: { profiles, connectors } }, async (site) => {
     await site.start();

@@ -22,7 +22,7 @@ const excel = (...rows: readonly string[]) =>
 /** A site of the lab: a folder `csv` with the example profile. */
 async function withLabB(test: (site: Site) => Promise<void>): Promise<void> {
   const profiles = { "lab-b": parse(await readFile(PROFILE, "utf8")) };
-  const times = { stableFor: "50ms", scanInterval: "50ms", resultsEvery: "50ms" };
+  const times = { stableFor: "50ms", scanInterval: "500ms", resultsEvery: "50ms" };
   const connectors = [{ name: "csv", type: "csv-drop", directory: "csv", profile: "lab-b", ...times }];
   await withSite({ config: { profiles, connectors, service: { surface: "external" } } }, async (site) => {
     await site.start();

@@ -8,7 +8,7 @@ import { eventually } from "../support/eventually.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
 
 const profilesDir = join(import.meta.dirname, "../../config/profiles");
-const times = { stableFor: "50ms", scanInterval: "50ms" };
+const times = { stableFor: "50ms", scanInterval: "500ms" };
 
 /** What the ledger has of each order. */
 async function ordersOf(site: Site) {

@@ -39,7 +39,7 @@ const hasBoth = (reported: readonly string[]) =>
 
 describe("results in another format for each state", () => {
   test("go to a folder, with cane and canister where the service tells them", () => {
-    const times = { stableFor: "50ms", scanInterval: "50ms" };
+    const times = { stableFor: "50ms", scanInterval: "500ms" };
     const connectors = [{ name: "hl7", type: "hl7-drop", directory: "hl7", profile: "site", ...times }];
     return withSite({ config: { profiles, connectors, service: { surface: "external" } } }, async (site) => {
       await site.start();
@@ -105,7 +105,7 @@ async function sendFrame(port: number, text: string): Promise<void> {
 }
 
 test("a cancellation is answered by ORU in a folder of a lab that takes nothing else, for want of the order too", () => {
-  const times = { stableFor: "50ms", scanInterval: "50ms" };
+  const times = { stableFor: "50ms", scanInterval: "500ms" };
   const connectors = [{ name: "hl7", type: "hl7-drop", directory: "hl7", profile: "oru", ...times }];
   const oru = {
     extends: "builtin/hl7-orders",

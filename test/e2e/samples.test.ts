@@ -26,7 +26,7 @@ let fates: ReadonlyMap<string, Fate>;
 beforeAll(async () => {
   const { connectors: senders } = parse(await readFile(join(SAMPLES_FOLDER, "cryobridge.yaml"), "utf8"));
   const connectors = senders.map(({ name, type, profile }: Readonly<Record<string, string>>) => ({
-    ...{ name, type, profile, directory: name, stableFor: "50ms", scanInterval: "50ms" },
+    ...{ name, type, profile, directory: name, stableFor: "50ms", scanInterval: "500ms" },
     ...(type === "csv-drop" && { resultsEvery: "200ms" }),
   }));
   const config = { profilesDir: join(SAMPLES_FOLDER, "profiles"), connectors };

@@ -17,7 +17,7 @@ const profiles = {
 };
 
 test("labels in one cell are carried out as containers of one order, and a wrong one is refused by its place", () => {
-  const times = { stableFor: "50ms", scanInterval: "50ms", resultsEvery: "200ms" };
+  const times = { stableFor: "50ms", scanInterval: "500ms", resultsEvery: "200ms" };
   const connectors = [{ name: "csv", type: "csv-drop", directory: "csv", profile: "proben", ...times }];
   return withSite({ config: { profiles, connectors } }, async (site) => {
     await site.start();

@@ -77,7 +77,7 @@ describe.concurrent("an order number of another assigning authority", () => {
       connectors: [
         {
           ...{ name: "hl7", type: "hl7-drop", directory: "hl7", profile: "two-authorities" },
-          ...{ stableFor: "50ms", scanInterval: "50ms" },
+          ...{ stableFor: "50ms", scanInterval: "500ms" },
         },
       ],
     };

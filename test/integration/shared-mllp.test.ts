@@ -116,8 +116,9 @@ test("two daemons behind a balancer take a message once, answer it alike, and se
 
       const open = "select from deliveries where state <> 'delivered'";
       const unsent = "select from outcomes where not is_composed";
+      // What is composed between the two queries would be missed in the other sequence.
       await eventually(
-        async () => (await pool.query(open)).rowCount === 0 && (await pool.query(unsent)).rowCount === 0,
+        async () => (await pool.query(unsent)).rowCount === 0 && (await pool.query(open)).rowCount === 0,
         { what: "all results" },
       );
       const ids = lab.heard.map((text) => text.split("|")[9]);

@@ -204,7 +204,7 @@ describe.concurrent("a message with several merges", () => {
 /** The site's HL7 folder with another profile. */
 function withProfile(profiles: Readonly<Record<string, unknown>>): ConfigParts {
   const [profile] = Object.keys(profiles);
-  const common = { stableFor: "50ms", scanInterval: "50ms" };
+  const common = { stableFor: "50ms", scanInterval: "500ms" };
   return {
     profiles,
     connectors: [{ name: "hl7", type: "hl7-drop", directory: "./hl7", profile, ...common }],

@@ -482,7 +482,7 @@ test("the feeder's question is answered from its indexes among many ended orders
       `insert into orders (message_id, position, connector, operation, facility_code, facility_id, subject_code, subject,
                            sources, content_digest, state)
        select message_id, n + 1, connector, operation, facility_code, facility_id, 'S' || n, '{}', '{}', '', 'completed'
-         from orders, generate_series(1, 50000) n
+         from orders, generate_series(1, 10000) n
         where id = $1`,
       [id],
     );

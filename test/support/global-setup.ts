@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync, type StatsFs, writeFileSync } from "node:fs";
-import { appendFile, chmod, mkdtemp, rm, statfs } from "node:fs/promises";
+import { appendFile, chmod, mkdtemp, rm, statfs, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
@@ -46,8 +46,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await (await start()).stop();
   const unusedDataDir = join(folder, "unused");
   execFileSync("cp", ["-a", dataDir, unusedDataDir]);
+  await makeFast(dataDir);
   const server = await start();
-  await makeFast(dataDir, server.connection);
+  await makePasswordsFast(server.connection);
   const leftOutFile = join(folder, "left-out");
   project.provide("postgres", server.connection);
   project.provide("freshLedger", await createLedgerTemplate(server.connection));
@@ -63,7 +64,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 /** A file system in memory. */
 const MEMORY = "/dev/shm";
-/** What a run with four workers fills at most, with room to spare. */
+/** What a run fills at most, with room to spare. */
 const ROOM_BYTES = 3 * 1024 ** 3;
 
 /**
@@ -87,15 +88,24 @@ function mayRun(folder: string): boolean {
 }
 
 /**
- * Tests of durability start servers of their own; this one need not wait for the disk. Its passwords cost no time, since every
- * test connects a few times, and tables are analyzed by those tests alone that ask how a query is planned.
+ * Tests of durability start servers of their own; this one need not wait for the disk. Every test connects a few times, so
+ * passwords are compared as they are. Tables are analyzed by those tests alone that ask how a query is planned.
  */
-async function makeFast(dataDir: string, connection: EmbeddedConnection): Promise<void> {
-  const settings = "fsync = off\nfull_page_writes = off\nautovacuum = off\n";
-  await appendFile(join(dataDir, "postgres/conf/postgresql.conf"), settings);
+async function makeFast(dataDir: string): Promise<void> {
+  const data = join(dataDir, "postgres/data");
+  const access = join(data, "pg_hba.conf");
+  await writeFile(access, "local all all password\nhost all all 127.0.0.1/32 password\n");
+  // The program writes a `postgresql.conf` at each start; this file has the last word.
+  await appendFile(
+    join(data, "postgresql.auto.conf"),
+    `fsync = off\nfull_page_writes = off\nautovacuum = off\nmax_connections = 500\nhba_file = '${access}'\n`,
+  );
+}
+
+/** A server compares a password by as much work as it was stored with. */
+async function makePasswordsFast(connection: EmbeddedConnection): Promise<void> {
   const superuser = new Client({ ...connection, user: "postgres" });
   await superuser.connect();
-  await superuser.query("SELECT pg_reload_conf()");
   await superuser.query("SET scram_iterations = 1");
   for (const role of ["postgres", connection.user]) {
     await superuser.query(`ALTER ROLE ${role} PASSWORD ${superuser.escapeLiteral(connection.password)}`);

@@ -43,14 +43,13 @@ select concat_ws(
          (select concat_ws(' ', count(*), sum(oid::bigint), count(*) filter (where relkind = 'r' and reltuples >= 0))
             from pg_class
            where oid >= 16384 and relpersistence <> 't'),
-         (select concat_ws(' ', count(*), sum(attrelid::bigint * attnum), max(a.xmin::text::bigint))
-            from pg_attribute a
-            join pg_class c on c.oid = attrelid
-           where attrelid >= 16384 and relpersistence <> 't'),
-         (select concat_ws(' ', count(*), sum(oid::bigint), max(xmin::text::bigint)) from pg_attrdef),
-         (select concat_ws(' ', count(*), sum(oid::bigint), max(xmin::text::bigint)) from pg_constraint),
-         (select concat_ws(' ', count(*), sum(oid::bigint), max(xmin::text::bigint)) from pg_trigger),
-         (select concat_ws(' ', count(*), sum(oid::bigint), max(xmin::text::bigint)) from pg_proc),
+         (select concat_ws(' ', count(*), sum(attrelid::bigint * attnum), max(xmin::text::bigint))
+            from pg_attribute
+           where attrelid >= 16384),
+         (select concat_ws(' ', count(*), sum(oid::bigint), max(xmin::text::bigint)) from pg_attrdef where oid >= 16384),
+         (select concat_ws(' ', count(*), sum(oid::bigint), max(xmin::text::bigint)) from pg_constraint where oid >= 16384),
+         (select concat_ws(' ', count(*), sum(oid::bigint), max(xmin::text::bigint)) from pg_trigger where oid >= 16384),
+         (select concat_ws(' ', count(*), sum(oid::bigint), max(xmin::text::bigint)) from pg_proc where oid >= 16384),
          (select count(*)
             from pg_db_role_setting
            where setdatabase = (select oid from pg_database where datname = current_database()))) as shape,

@@ -109,7 +109,7 @@ export async function withChildSite<T>(
 
 /** A configuration with short times, on the embedded database. */
 function childConfig(disk: string, serviceUrl: string, options: ChildSiteOptions): unknown {
-  const drop = { stableFor: "50ms", scanInterval: "100ms" };
+  const drop = { stableFor: "50ms", scanInterval: "500ms" };
   return {
     dataDir: join(disk, "data"),
     service: {

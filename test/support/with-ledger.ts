@@ -75,8 +75,11 @@ async function refresh(connection: pg.ClientConfig): Promise<boolean> {
   await client.connect();
   try {
     const { rows } = await client.query<{ ended: boolean }>(
-      `select pg_terminate_backend(pid, $1) as ended from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
+      `select pg_terminate_backend(pid, $1) as ended
+         from pg_stat_get_activity(null)
+        where datid = (select oid from pg_database where datname = current_database())
+          and pid <> pg_backend_pid()
+          and backend_type = 'client backend'`,
       [END_WITHIN_MS],
     );
     return rows.every(({ ended }) => ended) && (await refreshLedger(client, inject("freshLedger")));
