@@ -52,6 +52,7 @@ describe.runIf(machineHas("linux"))("the package that npm pack makes", () => {
         ...["bin/cryobridge.mjs", "dist/cli/main.js", "dist/ledger/migrations/0001_initial.sql"],
         ...["config/schema.json", "config/cryobridge.yaml", "docs/guide/quick-start.md", "README.md"],
         ...["CHANGELOG.md", "npm-shrinkwrap.json"],
+        ...["config/monitoring/alert-rules.yaml", "config/monitoring/grafana-dashboard.json"],
       ]),
     );
     expect(packed.filter((path) => /^(?:src|test|node_modules)\//.test(path))).toEqual([]);
