@@ -82,7 +82,11 @@ const LISTS: Readonly<Record<Kind, string>> = {
 
 /** That the ledger has no record of this name. @param more what follows from that */
 export function notFound(kind: Kind, word: string, more = ""): Failure {
-  const hint = `\`cryobridge ${LISTS[kind]}\` shows what there is.`;
+  const besides =
+    kind === "o"
+      ? "; `cryobridge messages waiting` and `cryobridge files list` show what may not be an order yet"
+      : "";
+  const hint = `\`cryobridge ${LISTS[kind]}\` shows what there is${besides}.`;
   return new Failure("CLI_NOT_FOUND", { message: `no ${NOUNS[kind]} ${word}${more}`, hint });
 }
 

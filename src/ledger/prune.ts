@@ -5,7 +5,8 @@ import { run } from "./database.ts";
 const FORGET_RAW = `
 update messages
    set raw = null,
-       csv_rows = null
+       csv_rows = null,
+       names = null
  where id in (select m.id
                 from messages m
                where m.raw is not null

@@ -97,10 +97,35 @@ export const WAITING_COLUMNS: readonly Column<WaitingCode>[] = [
 ];
 
 /** What messages wait for, in words that follow "for". */
-export function whatFor({ kind, code = "" }: WaitingCode): string {
+export function whatFor({ kind, code = "" }: Pick<WaitingCode, "kind" | "code">): string {
   if (kind === "earlier")
-    return `an earlier message of the same subject or order, which waits for "${clean(code)}"`;
+    return `an earlier message of the same subject or order${code === "" ? "" : `, which waits for "${clean(code)}"`}`;
   return `the ${kind} "${clean(code)}"`;
+}
+
+const KIND_BY_PROBLEM: Readonly<Record<string, WaitingCode["kind"]>> = {
+  MAPPING_FACILITY_UNKNOWN: "facility",
+  MAPPING_OPERATION_UNKNOWN: "operation",
+};
+
+/** What became of a message of which there is no order, such as `waits for the facility "EAST"`. */
+export function whyNoOrder(message: MessageView): string {
+  const { verdict, problems } = message;
+  switch (verdict) {
+    case "waiting": {
+      const { code = "", unknownCode } =
+        problems.find((problem) => problem.unknownCode !== undefined) ?? problems[0] ?? {};
+      return `waits for ${whatFor({ kind: KIND_BY_PROBLEM[code] ?? "earlier", code: unknownCode })}`;
+    }
+    case "refused":
+      return `was refused: ${clean(firstProblem(message))}`;
+    case "duplicate":
+      return "is a duplicate";
+    case "ignored":
+      return "was ignored";
+    case "accepted":
+      return "was accepted";
+  }
 }
 
 /** Why messages wait on after a release, by the connectors that are configured now; undefined where a hint is missing. */

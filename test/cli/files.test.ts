@@ -64,11 +64,21 @@ describe("files show", () => {
       expect(stdout).toContain("There are more than these 2: --limit shows more.");
       expect(stdout).toMatch(/\nThe newest results about it\n +ID .*\n +d1 +bench +r1\.csv +delivered/);
       for (const value of Object.values(PATIENT)) expect(stdout).not.toContain(value);
-      const refused = await cli(["files", "show", "f2"]);
+      const refused = await cli(["files", "show", "day.hl7"]);
       expect(refused.stdout).toMatch(/\nProblems\n +byte 3: it holds a zero \(HL7_FILE_BINARY\)/);
       const { messages, results, hasMore } = JSON.parse(
         (await cli(["files", "show", "f1", "--json"])).stdout,
       );
       expect([messages.length, results.length, hasMore]).toEqual([3, 1, false]);
+    }));
+
+  it("takes the beginning of a name that only one file has, and asks for an id where several have it", () =>
+    withFiles(async ({ cli, take }) => {
+      expect((await cli(["files", "show", "file-1"])).stdout).toContain("File f1, file-1.csv");
+      await take("bench", [csvMessage(9)]);
+      const several = await cli(["files", "show", "file-"]);
+      expect(several.status).toBe(2);
+      expect(several.stderr).toContain("several files have a name that begins with file-");
+      expect((await cli(["files", "show", "nobody.csv"])).status).toBe(5);
     }));
 });

@@ -33,9 +33,10 @@ test("what an operator looks at reads no more of a ledger with many ended orders
   expect(growing).toEqual([]);
 }, 120_000);
 
-/** A large file, results of a connector that has had none lately, results that wait while a lab is away, and tasks that were done. */
+/** A large file, messages of which there is no order, results of a connector that has had none lately, results that wait while a lab is away, and tasks that were done. */
 const MORE = [
   "update messages set file_id = 1, ordinal = id where id <= (select max(id) / 2 from messages)",
+  "update messages set names = jsonb_build_array('N-' || id, 'L-' || id) where id <= (select max(id) / 2 from messages)",
   "update deliveries set connector = 'former' where id <= (select max(id) / 2 from deliveries)",
   `insert into deliveries (connector, file_name, bytes, state)
    select 'hl7', 'open-' || n, 'x', case when n % 3 = 0 then 'parked' else 'pending' end from generate_series(1, ${OPEN}) n`,
@@ -109,6 +110,7 @@ async function gatherStatements({ pool }: TestLedger): Promise<Statement[]> {
     "refused messages": () => listMessages(pool, { limit, verdict: "refused" }),
     "messages of another connector": () => listMessages(pool, { limit, connector: "csv" }),
     "messages of files": () => listMessages(pool, { limit, word: "file-" }),
+    "messages by an order number": () => listMessages(pool, { limit, word: "N-7" }),
     "messages since": () => listMessages(pool, { limit, since }),
     results: () => listDeliveries(pool, { limit }),
     "parked results": () => listDeliveries(pool, { limit, state: "parked" }),

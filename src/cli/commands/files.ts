@@ -1,4 +1,7 @@
 import { type Command, Option } from "commander";
+import type pg from "pg";
+import { Failure } from "../../core/failures.ts";
+import { parseId } from "../../ledger/ids.ts";
 import { FILE_STATUSES, type FileView, findFile, listFiles } from "../../ledger/messages/file-views.ts";
 import { listFileMessageViews } from "../../ledger/messages/views.ts";
 import { listFileDeliveries } from "../../ledger/operator/views.ts";
@@ -7,7 +10,7 @@ import { FILE_MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { DELIVERY_COLUMNS } from "../../operator/order-columns.ts";
 import { clean, problemLines } from "../../operator/text.ts";
 import { parseSince } from "../../operator/times.ts";
-import { getNamed, requireId } from "../acting.ts";
+import { getNamed, notFound, requireId } from "../acting.ts";
 import { pageOption, wholeNumber } from "../arguments.ts";
 import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
 import { withLedger } from "../open.ts";
@@ -32,7 +35,7 @@ export function define(files: Command, cli: Cli): void {
   files
     .command("show")
     .description("Show a file: what is wrong with it, its messages, and the newest results about it.")
-    .argument("<id>", "such as f12")
+    .argument("<id>", "such as f12, or the beginning of its name")
     .option("--limit <n>", "at most this many messages", wholeNumber(1, 10_000), 50)
     .addHelpText("after", "\nExample:\n  cryobridge files show f12")
     .action(toAction(cli, show));
@@ -65,6 +68,15 @@ async function list(
   printList(session, FILES, await listFiles(pool, filter), limit);
 }
 
+/** The id of the only file whose name is, or begins with, this. @throws Failure CLI_NOT_FOUND, CLI_USAGE where they are several */
+async function idOfName(pool: pg.Pool, name: string): Promise<string> {
+  const [first, another] = await listFiles(pool, { name, limit: 2 });
+  if (first === undefined) throw notFound("f", name);
+  if (another === undefined) return first.fileId;
+  const hint = `Choose one of \`cryobridge files list --find ${name}\` by its id.`;
+  throw new Failure("CLI_USAGE", { message: `several files have a name that begins with ${name}`, hint });
+}
+
 /** Results that are shown, the newest. */
 const RESULTS = 20;
 
@@ -74,8 +86,9 @@ async function show(
   { limit }: { readonly limit: number },
 ): Promise<undefined> {
   const { file, found, results } = await withLedger(session, async ({ pool }) => {
-    const file = await getNamed("f", word, (id) => findFile(pool, id));
-    const number = requireId("f", word);
+    const id = parseId("f", word) === undefined ? await idOfName(pool, word) : word;
+    const file = await getNamed("f", id, (number) => findFile(pool, number));
+    const number = requireId("f", id);
     const found = await listFileMessageViews(pool, number, 0, limit + 1);
     return { file, found, results: await listFileDeliveries(pool, number, RESULTS) };
   });

@@ -31,7 +31,10 @@ export function define(messages: Command, cli: Cli): void {
       ),
     )
     .option("--since <time>", "only messages that came in since: 2h, 3d, or 2026-11-21T08:00")
-    .option("--find <text>", "only messages with this control id, or of files whose names begin like this")
+    .option(
+      "--find <text>",
+      "only messages with this control id, or of files whose names begin like this; of what became no order, those with this order number or container label",
+    )
     .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
     .addOption(pageOption("m"))
     .addOption(watchOption())

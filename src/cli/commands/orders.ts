@@ -4,6 +4,7 @@ import { formatId } from "../../ledger/ids.ts";
 import { listOrders, searchOrders } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
+import { clean } from "../../operator/text.ts";
 import { parseSince } from "../../operator/times.ts";
 import { orderStates, pageOption, wholeNumber } from "../arguments.ts";
 import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
@@ -11,7 +12,7 @@ import { recordShown } from "../open.ts";
 import { printList } from "../output/list.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { cancelOrders, changeOrders, releaseAfterRestore, resolveOrders } from "./orders-change.ts";
-import { showOrder } from "./orders-show.ts";
+import { inMessage, showOrder } from "./orders-show.ts";
 
 /** `cryobridge orders …`. */
 export function define(orders: Command, cli: Cli): void {
@@ -174,4 +175,6 @@ async function list(
   const shown = found.slice(0, limit).map(({ id }) => formatId("o", id));
   await recordShown(session, pool, shown);
   printList(session, ORDERS, found, limit);
+  const words = find === undefined || ids?.length !== 0 ? undefined : await inMessage(pool, find);
+  if (words) session.note(clean(`${find}: ${words.message}. ${words.hint}`));
 }

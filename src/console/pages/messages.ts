@@ -79,9 +79,9 @@ async function listPage(visit: Visit, { pool, connectors }: Records): Promise<Pa
       ? SEARCH_AGAIN
       : word === ""
         ? "No messages."
-        : `No message has the id, control id or file ${word}.`;
+        : `No message has the id, control id or file ${word}, or the number or container ${word} without an order of it.`;
   const inputs = html`
-  <label>Control id, file or id<input type="search" name="find" maxlength="200" value="${word}"></label>
+  <label>Control id, file, id or number<input type="search" name="find" maxlength="200" value="${word}"></label>
   <label>Verdict<select name="verdict">${options(Object.keys(PAINT_BY_VERDICT), verdict)}</select></label>
   <label>Connector<select name="connector">${options(connectors, connector)}</select></label>
   <label>Within<select name="since">${options(

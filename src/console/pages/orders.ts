@@ -41,7 +41,7 @@ async function listPage(visit: Visit, records: Records): Promise<Page> {
     word === undefined
       ? SEARCH_AGAIN
       : word !== ""
-        ? `No order has the number, id, container or control id ${word}, or came in a file whose name begins so.`
+        ? `No order has the number, id, container or control id ${word}, or came in a file whose name begins so. The search above finds it in messages that wait or were refused, too.`
         : query.size > 0
           ? "No order is like that."
           : "No order has come in yet.";

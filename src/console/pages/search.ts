@@ -14,26 +14,30 @@ import type { Answer, Search, Site } from "../site.ts";
 
 const OF_A_SUBJECT = 50;
 const BESIDE = 10;
+/** What the audit says of a search. */
+const DETAIL = { search: "subject code" };
 
 /**
  * The search of every page. What somebody types may identify a patient, so it is posted, and stands in no address. Who may see
- * patients' data searches for a subject's code too, which is recorded unless the word only meant something else.
+ * patients' data searches for a subject's code too, which is recorded where one was found, or nothing at all.
  */
 export function addSearch(site: Site, records: Records): void {
   site.search(SEARCH_PATH, (search) => find(search, records));
 }
 
 async function find(search: Search, records: Records): Promise<Answer> {
-  const { word, viewer } = search;
+  const { word, viewer, mayAct, act } = search;
   const { pool, connectors } = records;
   if (word === "") return { to: "/orders" };
   const ids = await searchOrders(pool, word, { connectors, limit: BESIDE });
   const orders = await listOrders(pool, { ids, limit: BESIDE });
   const [hit, another] = orders;
-  const ofSubject = await ofSubjectCode(search, records, { isOtherwiseFound: hit !== undefined });
+  const ofSubject = await ofSubjectCode(search, records);
   if (ofSubject === "" && hit)
     return { to: another ? listOf("/orders", search) : `/orders/${formatId("o", hit.id)}` };
   const beside = await besideOrders(search, records);
+  const isNothing = ofSubject === "" && beside === "";
+  if (isNothing && mayAct) await recordAudit(pool, act, "show-phi", [{ target: "no order", detail: DETAIL }]);
   return {
     title: "Search",
     section: "/orders",
@@ -42,7 +46,7 @@ async function find(search: Search, records: Records): Promise<Answer> {
 ${ofSubject}
 ${part("Orders with that number, id, container, control id or file", listTable(ORDER_COLUMNS, orders, viewer, { nothing: "" }), orders, () => listOf("/orders", search))}
 ${beside}
-${ofSubject === "" && beside === "" ? nothing(search) : ""}
+${isNothing ? nothing(search) : ""}
 <p class="more"><a href="/orders">All orders</a></p>`,
   };
 }
@@ -56,18 +60,12 @@ function nothing({ word, mayAct }: Search): Html {
 }
 
 /** The newest orders of a subject. Neither their code nor what was searched for is in an address, or the audit. */
-async function ofSubjectCode(
-  { word, mayAct, act, viewer }: Search,
-  { pool }: Records,
-  { isOtherwiseFound }: { readonly isOtherwiseFound: boolean },
-): Promise<Html | ""> {
+async function ofSubjectCode({ word, mayAct, act, viewer }: Search, { pool }: Records): Promise<Html | ""> {
   if (!mayAct) return "";
   const orders = await listOrders(pool, { subjectCode: word, limit: OF_A_SUBJECT });
-  if (orders.length === 0 && isOtherwiseFound) return "";
-  const found = orders.length === 0 ? ["no order"] : orders.map(({ id }) => formatId("o", id));
-  const targets = found.map((target) => ({ target, detail: { search: "subject code" } }));
-  await recordAudit(pool, act, "show-phi", targets);
   if (orders.length === 0) return "";
+  const targets = orders.map(({ id }) => ({ target: formatId("o", id), detail: DETAIL }));
+  await recordAudit(pool, act, "show-phi", targets);
   return section(
     "Orders of the subject with that code",
     html`<p class="note">The newest ${OF_A_SUBJECT}; each is recorded as looked at.</p>${listTable(ORDER_COLUMNS, orders, viewer, { nothing: "" })}`,
@@ -82,7 +80,7 @@ async function besideOrders(search: Search, { pool }: Records): Promise<Html | "
     listFiles(pool, { name: word, limit: BESIDE }),
   ]);
   if (messages.length + files.length === 0) return "";
-  return html`${part("Messages with that id, control id or file", listTable(MESSAGE_COLUMNS, messages, viewer, { nothing: "" }), messages, () => listOf("/messages", search))}${part("Files of that name", listTable(FILE_COLUMNS, files, viewer, { nothing: "" }), files, () => listOf("/files", search))}`;
+  return html`${part("Messages with that id, control id or file, or with that number or container of which no order was made", listTable(MESSAGE_COLUMNS, messages, viewer, { nothing: "" }), messages, () => listOf("/messages", search))}${part("Files of that name", listTable(FILE_COLUMNS, files, viewer, { nothing: "" }), files, () => listOf("/files", search))}`;
 }
 
 /** A part of what was found, with a link to the list of all where there may be more. */

@@ -261,6 +261,7 @@ export function toRecord(mapper: Mapper, message: IncomingMessage): MessageRecor
     subjectCodes: mapped.subjectCodes,
     orderNumbers: mapped.orderNumbers,
     echoedNumbers: mapped.echoedNumbers,
+    names: mapped.names,
   };
 }
 

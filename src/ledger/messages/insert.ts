@@ -10,14 +10,14 @@ import { forgetWaitingKeys, keysOf, recordWaitingKeys } from "./waiting.ts";
 /** $1.. arrays of one value a message. */
 const INSERT_MESSAGES = `
 insert into messages (id, connector, file_id, ordinal, place, message_control_id, message_type, sha256, raw, format,
-                      encoding, csv_rows, verdict, problems, duplicate_of, peer, reply, reuses, sender, replay_of)
+                      encoding, csv_rows, verdict, problems, duplicate_of, peer, reply, reuses, sender, names, replay_of)
 select x.id, $1, $2, x.ordinal, x.place, x.control_id, x.message_type, x.sha256, x.raw, x.format,
-       x.encoding, x.csv_rows, x.verdict, x.problems, x.duplicate_of, x.peer, x.reply, x.reuses, x.sender, $3
+       x.encoding, x.csv_rows, x.verdict, x.problems, x.duplicate_of, x.peer, x.reply, x.reuses, x.sender, x.names, $3
   from unnest($4::bigint[], $5::integer[], $6::text[], $7::text[], $8::text[], $9::bytea[], $10::bytea[], $11::text[],
               $12::text[], $13::jsonb[], $14::text[], $15::jsonb[], $16::bigint[], $17::text[], $18::bytea[],
-              $19::bigint[], $20::text[])
+              $19::bigint[], $20::text[], $21::jsonb[])
        as x(id, ordinal, place, control_id, message_type, sha256, raw, format, encoding, csv_rows, verdict, problems,
-            duplicate_of, peer, reply, reuses, sender)`;
+            duplicate_of, peer, reply, reuses, sender, names)`;
 
 /** What became of messages that waited; $1.. arrays of one value a message. Index: the primary key. */
 const DECIDE_WAITING = `
@@ -25,8 +25,10 @@ update messages m
    set verdict = x.verdict,
        problems = x.problems,
        duplicate_of = x.duplicate_of,
+       names = x.names,
        released_at = case when m.verdict = 'waiting' and x.verdict <> 'waiting' then now() end
-  from unnest($1::bigint[], $2::text[], $3::jsonb[], $4::bigint[]) as x(id, verdict, problems, duplicate_of)
+  from unnest($1::bigint[], $2::text[], $3::jsonb[], $4::bigint[], $5::jsonb[])
+       as x(id, verdict, problems, duplicate_of, names)
  where m.id = x.id
    and (m.verdict <> x.verdict or m.problems <> x.problems)`;
 
@@ -105,6 +107,7 @@ async function insertMessages(
     column((draft) => draft.reply ?? null),
     column((draft) => draft.reuses ?? null),
     column(({ record }) => record.sender ?? null),
+    column(encodeNames),
   ]);
 }
 
@@ -115,12 +118,29 @@ async function recordDecided(client: pg.PoolClient, drafts: readonly MessageDraf
     drafts.map((draft) => draft.verdict),
     drafts.map((draft) => JSON.stringify(draft.problems)),
     drafts.map((draft) => draft.duplicateOf ?? null),
+    drafts.map(encodeNames),
   ]);
   const decided = drafts.filter(({ verdict }) => verdict !== "waiting");
   await forgetWaitingKeys(
     client,
     decided.map((draft) => draft.messageId),
   );
+}
+
+/** As many as an order has containers, and more than messages have orders: what has more is found by its first ones. */
+const MOST_NAMES = 100;
+
+/** The column `names`; null for a message that is found by its orders, or names none. */
+function encodeNames({ verdict, record, orders: kept }: MessageDraft): string | null {
+  if ((verdict !== "refused" && verdict !== "waiting") || kept.length > 0) return null;
+  const { placerOrderNumber, echoedNumbers = [], orderNumbers = [], names = [], orders } = record;
+  const all = [
+    ...[placerOrderNumber, ...orders.map((order) => order.placerOrderNumber)],
+    ...[...echoedNumbers, ...orderNumbers, ...names],
+    ...orders.flatMap(({ containers }) => containers.map(({ label }) => label)),
+  ];
+  const different = [...new Set(all.filter((name) => name !== undefined))];
+  return different.length === 0 ? null : JSON.stringify(different.slice(0, MOST_NAMES));
 }
 
 /** The column `csv_rows`; null for rows that can't be kept. */

@@ -30,6 +30,8 @@ export interface MessageRecord {
   readonly orderNumbers?: readonly string[] | undefined;
   /** Numbers of new orders that the answer would carry, where the message is refused or waits. */
   readonly echoedNumbers?: readonly string[] | undefined;
+  /** Numbers and labels of the orders that a refused or waiting message asks for, as far as they could be read. */
+  readonly names?: readonly string[] | undefined;
   /** Set for a message that came over a connection. */
   readonly replyTo?: ReplyTo | undefined;
   /** What is to be said of the message as a whole stands in the response to its batch. */

@@ -57,7 +57,7 @@ const FOUND = 1_001;
 /**
  * Newest first; $1 connector, $2 verdict, $3 since, $4 before id, $5 word, $6 the number of an id that is the word, $7 the
  * beginning of a file's name as a pattern, $8 limit; null for any. Indexes: the primary key, messages_connector,
- * messages_unaccepted, messages_received; for a word messages_repeat, files_name, messages (file_id, ordinal).
+ * messages_unaccepted, messages_received; for a word messages_repeat, messages_names, files_name, messages (file_id, ordinal).
  */
 const LIST_MESSAGES = `
 select ${VIEW}
@@ -70,6 +70,7 @@ select ${VIEW}
    and ($5::text is null
         or m.id = any ($6::bigint
                        || array(select c.id from messages c where c.message_control_id = $5 order by c.id desc limit ${FOUND})
+                       || array(select c.id from messages c where c.names ? $5 order by c.id desc limit ${FOUND})
                        || array(select n.id
                                   from (select id from files where file_name like $7 order by id desc limit ${FOUND}) x
                                  cross join lateral (select o.id, o.ordinal
@@ -87,7 +88,7 @@ export interface MessageFilter {
   readonly connector?: string | undefined;
   readonly verdict?: string | undefined;
   readonly since?: Date | undefined;
-  /** An id, a control id, or the beginning of a file's name. */
+  /** An id, a control id, the beginning of a file's name; or an order's number or label of which no order was made. */
   readonly word?: string | undefined;
   /** Messages before this one, for the next page. */
   readonly beforeId?: number | undefined;

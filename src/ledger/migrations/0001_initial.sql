@@ -109,6 +109,9 @@ create table messages (
   csv_rows           jsonb,
   verdict            text not null check (verdict in ('accepted', 'duplicate', 'refused', 'ignored', 'waiting')),
   problems           jsonb not null default '[]',
+  -- Order numbers and labels of a message that was refused or waits, and of which no order was made: it is found by them. Null
+  -- for any other, and once retention has pruned its text, since what was refused may have anything in their place.
+  names              jsonb,
   -- What was answered over the connection, for a message that comes again; null where nothing was.
   reply              bytea,
   duplicate_of       bigint references messages,
@@ -129,6 +132,7 @@ create index messages_with_raw on messages (received_at) where raw is not null;
 -- Most are accepted: a list of the others, and what waits, is found without them.
 create index messages_unaccepted on messages (verdict, id) where verdict <> 'accepted';
 create index messages_connector on messages (connector, id);
+create index messages_names on messages using gin (names) where names is not null;
 
 -- What waiting messages are about: subjects (s:CODE) and order numbers (n:NUMBER). No later message about the same
 -- through the same connector may overtake them.

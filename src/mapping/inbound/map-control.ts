@@ -75,16 +75,17 @@ export function withControl(
   const parts = [mapped, ...contents];
   const isRefused = found.length > 0 || parts.some(({ verdict }) => verdict === "refused");
   const problems = withoutRepeats([...parts.flatMap((part) => part.problems), ...found]);
-  if (isRefused) return refuse(problems);
+  const names = parts.flatMap((part) => part.names ?? []);
   const orderNumbers = [
     ...new Set([
       ...parts.flatMap((part) => part.orderNumbers ?? []),
       ...controlRequests.flatMap(({ placerOrderNumber }) => placerOrderNumber ?? []),
     ]),
   ];
+  if (isRefused) return { ...refuse(problems), names: [...orderNumbers, ...names] };
   if (parts.some(({ verdict }) => verdict === "waiting")) {
     const subjectCodes = parts.flatMap((part) => part.subjectCodes ?? []);
-    return { ...refuse(problems), verdict: "waiting", subjectCodes, orderNumbers };
+    return { ...refuse(problems), verdict: "waiting", subjectCodes, orderNumbers, names };
   }
   if (controlRequests.length === 0) return mapped;
   const asked = new Set(controlRequests.map(({ placerOrderNumber }) => placerOrderNumber));

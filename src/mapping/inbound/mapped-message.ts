@@ -10,7 +10,7 @@ import type { Profile } from "../profile/profile.ts";
 import type { Reading } from "../profile/value.ts";
 import { withCodeHint } from "./code-hint.ts";
 import { type Draft, type FinishSettings, finishDraft } from "./draft.ts";
-import { presentable } from "./unfit.ts";
+import { keptIfFit, presentable } from "./unfit.ts";
 
 export interface MapperSettings {
   /** The service's facility id by the lab's name, from the configuration's `facilities`. */
@@ -61,6 +61,8 @@ export interface MappedMessage {
    * of other orders.
    */
   readonly echoedNumbers?: readonly string[] | undefined;
+  /** Numbers and labels of the orders that a refused or waiting message asks for, as far as they could be read. */
+  readonly names?: readonly string[] | undefined;
 }
 
 /** A message that is not taken, with the reasons in a form that can be shown. */
@@ -105,16 +107,17 @@ export function finishAll(
   const refusedBy = finish.unknownCodes === "refuse" ? "setting" : "besides";
   const then = waits ? "release" : isWholeFile ? "drop" : refusedBy;
   const unique = found.map((problem) => withCodeHint(problem, profile, then));
+  const judged = unique.length > 0 ? runs.flatMap((one) => one.drafts) : [];
   if (waits) {
-    const judged = runs.flatMap((one) => one.drafts);
     return {
       ...refuse(unique),
       verdict: "waiting",
       subjectCodes: valuesOf(judged.map(({ subject }) => subject.code)).map((code) => phi(code)),
       orderNumbers: valuesOf(judged.map(({ placerOrderNumber }) => placerOrderNumber)),
+      names: namesOf(judged),
     };
   }
-  if (unique.length > 0) return refuse(unique);
+  if (unique.length > 0) return { ...refuse(unique), names: namesOf(judged) };
   const clash = findSharedNumber(orders);
   if (clash === undefined) return { verdict: "accepted", orders, problems: [] };
   const twice = `it made two orders with the number ${clash}; each needs its own`;
@@ -141,6 +144,13 @@ function run(module: SiteModule, draft: Draft, view: MessageView, place: string)
 /** The different values that were found. */
 function valuesOf(readings: readonly Reading[]): string[] {
   return [...new Set(readings.flatMap((reading) => (reading.status === "found" ? [reading.value] : [])))];
+}
+
+/** What orders are found by: their numbers and labels, as far as they can be kept. */
+function namesOf(drafts: readonly Draft[]): string[] {
+  const numbers = drafts.map(({ placerOrderNumber }) => placerOrderNumber);
+  const labels = drafts.flatMap(({ containers }) => containers.map(({ label }) => label));
+  return valuesOf([...numbers, ...labels]).filter((name) => keptIfFit(name, "code") !== undefined);
 }
 
 /** A code that can be added to a table or the configuration, after which the message is right as it is. */

@@ -19,13 +19,20 @@ test("the search opens the only order that a word means, and lists several", () 
     }
   }));
 
-test("it shows the messages and files that a word means when no order does", () =>
-  withPages(async ({ lab, operator }) => {
+test("it shows the messages and files that a word means when no order does, also by number and container", () =>
+  withPages(async ({ lab, operator, pool }) => {
     await lab.take("bench", [csvMessage(1, { order_number: "C-7", facility: "EAST" })]);
     await operator.open("/");
     const page = await operator.send("/orders/find", { find: "file-1" });
     expect(wordsOf(page)).toContain("Messages with that id, control id or file");
     expect(page).toContain('href="/messages/m1"');
+    for (const word of ["C-7", "V-1"]) {
+      const found = await operator.send("/orders/find", { find: word });
+      expect(found).toContain('href="/messages/m1"');
+      expect(wordsOf(found)).toContain('"EAST"');
+    }
+    // No subject was looked for in vain: the word meant a message.
+    expect((await pool.query("select from audit")).rowCount).toBe(0);
     expect(page).toContain('href="/files/f1"');
     expect(wordsOf(await operator.send("/orders/find", { find: "nobody" }))).toContain(
       "Nothing has the number",
