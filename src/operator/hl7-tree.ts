@@ -56,34 +56,33 @@ function describeLeaf(
   };
 }
 
-/** Segments that hold nothing of the patient but numbers and codes. Everything else is hidden, Z segments too. */
-const IMPERSONAL = new Set("MSH MSA ERR ORC EVN SFT TQ1 BHS FHS BTS FTS".split(" "));
+/** Segments of which all is shown but these fields, which name people or hold any text. */
+const ALL_BUT = placesOf({ MSH: "", SFT: "", EVN: "5", BHS: "10", FHS: "10", BTS: "2", FTS: "2" });
 
-/** Fields of other segments that are numbers, times and codes of the order. */
-const IMPERSONAL_FIELDS: Readonly<Record<string, ReadonlySet<number>>> = {
-  PID: new Set([1]),
-  PV1: new Set([1, 2, 3]),
-  OBR: new Set([1, 2, 3, 4, 5, 6, 7, 22, 24, 25]),
-  OBX: new Set([1, 2, 3, 4, 6, 11, 14]),
-  SPM: new Set([1, 2, 3, 4, 15, 26, 27]),
-  SAC: new Set([1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15]),
-  NTE: new Set([1, 2]),
-  QRD: new Set([1, 2, 3, 4, 5, 6, 7]),
-};
+/**
+ * Fields of other segments, and components of fields, by which an order is found and mapped: numbers, identifiers, places, times
+ * and codes. No texts, and nothing that describes a specimen or a patient: that is hidden as the container's description is.
+ * What stands nowhere here is hidden, Z segments too.
+ */
+const SHOWN = placesOf({
+  MSA: "1 2 4 5 6.1 6.3",
+  ERR: "1 2 3.1 3.3 4 5.1 5.3",
+  ORC: "1 2 3 4 5 6 8 9 13 15 16.1 16.3 17.1 17.3 21 25.1 25.3 29.1 29.3",
+  TQ1: "1 7 8 9.1 9.3",
+  // Whose number it is and of which kind, which a mapping chooses by, but not the number.
+  PID: "1 3.4 3.5",
+  PV1: "1 3.1 3.2 3.3 3.4",
+  OBR: "1 2 3 4.1 4.3 4.4 4.6 22 24 25",
+  OBX: "1 2 3.1 3.3 3.4 3.6 4 11",
+  SPM: "1 2 3 26",
+  SAC: "1 2 3 4 8.1 8.3 10 11 13 14",
+  NTE: "1 2",
+  QRD: "1 2 3 4 5 6 7",
+});
 
-/** Fields of impersonal segments that name people, such as who ordered, entered or verified, or hold any text. */
-const PERSONAL_FIELDS: Readonly<Record<string, ReadonlySet<number>>> = {
-  ORC: new Set([10, 11, 12, 19, 23, 24]),
-  EVN: new Set([5]),
-  TQ1: new Set([11]),
-  BHS: new Set([10]),
-  FHS: new Set([10]),
-  BTS: new Set([2]),
-  FTS: new Set([2]),
-};
-
-/** Components that say whose number it is and of which kind, which a mapping chooses by, but not the number. */
-const IMPERSONAL_COMPONENTS: Readonly<Record<string, ReadonlySet<number>>> = { "PID-3": new Set([4, 5]) };
+function placesOf(textBySegment: Readonly<Record<string, string>>): ReadonlyMap<string, ReadonlySet<string>> {
+  return new Map(Object.entries(textBySegment).map(([segment, text]) => [segment, new Set(text.split(" "))]));
+}
 
 /** A value of a message for the screen: hidden where it may say something of a person, unless that was asked for. */
 export function shownValue(
@@ -92,8 +91,11 @@ export function shownValue(
   value: string,
   mayShowPhi: boolean,
 ): string {
-  if (mayShowPhi || IMPERSONAL_COMPONENTS[`${segment}-${field}`]?.has(component)) return value;
-  if (PERSONAL_FIELDS[segment]?.has(field)) return HIDDEN;
-  if (IMPERSONAL.has(segment) || IMPERSONAL_FIELDS[segment]?.has(field)) return value;
-  return HIDDEN;
+  if (mayShowPhi) return value;
+  const hidden = ALL_BUT.get(segment);
+  const shown = SHOWN.get(segment);
+  const isShown = hidden
+    ? !hidden.has(`${field}`)
+    : shown?.has(`${field}`) || shown?.has(`${field}.${component}`);
+  return isShown ? value : HIDDEN;
 }

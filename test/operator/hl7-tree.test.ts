@@ -1,14 +1,15 @@
 import { expect, test } from "vitest";
 import { shownValue } from "../../src/operator/hl7-tree.ts";
-import { HIDDEN } from "../../src/operator/text.ts";
+import { HIDDEN, hideHl7 } from "../../src/operator/text.ts";
 
 const VALUE = "PAT-4711";
 
 /** Which of these fields, such as `QRD-8`, are shown to somebody who didn't ask for patients' data. */
 function shown(...places: readonly string[]): string[] {
   return places.filter((place) => {
-    const [segment = "", field] = place.split("-");
-    const value = shownValue(segment, { field: Number(field) }, VALUE, false);
+    const [segment = "", field, component] = place.split(/[-.]/);
+    const at = { field: Number(field), component: component === undefined ? undefined : Number(component) };
+    const value = shownValue(segment, at, VALUE, false);
     expect([VALUE, HIDDEN]).toContain(value);
     return value === VALUE;
   });
@@ -24,6 +25,53 @@ test("comments and instructions are hidden wherever they stand, since people wri
 
 test("who ordered, entered and verified is hidden, and what the order is called is shown", () => {
   expect(shown("ORC-2", "ORC-3", "ORC-10", "ORC-12", "EVN-2", "EVN-5")).toEqual(["ORC-2", "ORC-3", "EVN-2"]);
+});
+
+test("what describes a specimen is hidden as the container's description is, and what identifies it is shown", () => {
+  const described = [
+    "OBR-4.2",
+    "OBR-13",
+    "OBR-15",
+    "SPM-4",
+    "SPM-4.2",
+    "SPM-14",
+    "SPM-15",
+    "SAC-9",
+    "OBX-3.2",
+    "OBX-5",
+  ];
+  expect(shown(...described)).toEqual([]);
+  const identified = [
+    "OBR-2",
+    "OBR-3",
+    "OBR-4.1",
+    "OBR-4.3",
+    "SPM-2",
+    "SAC-3",
+    "SAC-4",
+    "OBX-3.1",
+    "PV1-3.4",
+  ];
+  expect(shown(...identified)).toEqual(identified);
+});
+
+test("texts beside codes are hidden, also those of an acknowledgement", () => {
+  expect(shown("ORC-16.2", "MSA-3", "ERR-3.2", "ERR-8", "TQ1-9.2", "ORC-16.1", "ERR-3.1")).toEqual([
+    "ORC-16.1",
+    "ERR-3.1",
+  ]);
+});
+
+test("of an answer as it stands, segments that echo the message are hidden, and of ORC who ordered", () => {
+  const answer =
+    "MSH|^~\\&|A\rMSA|AE|1\rORC|UA|P-1|R7|||||||DRQUILL^Enid||||||E^text\rOBR|1|P-1||X^Freeze semen\rSPM|1|||EMB\r";
+  expect(hideHl7(answer, false)).toEqual([
+    "MSH|^~\\&|A",
+    "MSA|AE|1",
+    `ORC|UA|P-1|R7|||||||${HIDDEN}||||||E^text`,
+    `OBR|${HIDDEN}`,
+    `SPM|${HIDDEN}`,
+  ]);
 });
 
 test("everything is shown to somebody who asked for patients' data", () => {
