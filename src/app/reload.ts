@@ -7,6 +7,7 @@ import { changesOf } from "../config/take-over.ts";
 import type { Clock } from "../core/clock.ts";
 import { asFailure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
+import { recordAudit } from "../ledger/operator/audit.ts";
 import { type ConfigurationState, recordConfiguration } from "../ledger/workers/configuration.ts";
 import type { ProfileDefinition } from "../mapping/profile/schema.ts";
 import type { Configuration } from "./configuration.ts";
@@ -45,6 +46,7 @@ export function openReload(deps: ReloadDeps): Reload {
   const { file } = configuration.config;
   let since = new Date(clock.now()).toISOString();
   let answered: number | null = null;
+  let takenOver: readonly string[] | undefined;
   /** What was found when the files had this stamp. */
   let seen: { readonly stamp: string; readonly found: Found } | undefined;
   let recordedBy: number | undefined;
@@ -70,7 +72,7 @@ export function openReload(deps: ReloadDeps): Reload {
   const record = async (stamp: string, found: Found) => {
     const by = worker.id;
     seen = { stamp, found };
-    await recordConfiguration(pool, by, { file, since, answered, ...found });
+    await recordConfiguration(pool, by, { file, since, answered, takenOver, ...found });
     recordedBy = by;
   };
   const standing = (config: Config) => {
@@ -98,15 +100,17 @@ export function openReload(deps: ReloadDeps): Reload {
       const { live } = changesOf(configuration.config, read.config);
       await configuration.takeOver(read, stopping.signal);
       since = new Date(clock.now()).toISOString();
+      takenOver = live;
       for (const { place, message } of read.config.warnings) logger.warn({ place }, message);
       const found = standing(read.config);
-      logger.info({ settings: live, restart: found.restart }, "the configuration was taken over");
-      return found;
+      const { restart } = found;
+      logger.info({ settings: live, restart }, "the configuration was taken over");
+      return { found, came: { takenOver: live, restart } };
     } catch (error) {
       stopping.signal.throwIfAborted();
       const problems = problemsOf(error);
       logger.error({ problems }, "the configuration has mistakes; what was read last without any stays");
-      return mistakes(error);
+      return { found: mistakes(error), came: { mistakes: keysOf(error) } };
     }
   };
   const stop = startLoop(deps, LOOK_EVERY_MS, "the configuration could not be looked at", async () => {
@@ -117,10 +121,12 @@ export function openReload(deps: ReloadDeps): Reload {
     reload: (request) =>
       inTurn(async () => {
         const stamp = await stampOf(configuration.config);
-        const found = await takeOver();
+        const { found, came } = await takeOver();
         if (request !== undefined) answered = request;
         try {
           await record(stamp, found);
+          const act = { actor: `w${worker.id}` };
+          await recordAudit(pool, act, "reloaded", [{ target: "configuration", detail: came }]);
         } finally {
           if (found.problems.length === 0) await deps.onTakenOver();
         }
@@ -141,6 +147,12 @@ function problemsOf(error: unknown): string[] {
   const lines = error.problems.map(({ place, message }) => `${place}: ${message}`);
   const more = lines.length - MOST_PROBLEMS;
   return more > 0 ? [...lines.slice(0, MOST_PROBLEMS), `and ${more} more`] : lines;
+}
+
+/** The settings that have mistakes, without what they say; a code where it is no setting's. */
+function keysOf(error: unknown): string[] {
+  if (!isConfigFailure(error)) return [asFailure(error).code];
+  return [...new Set(error.problems.map(({ path: key, code }) => key || code))].slice(0, MOST_PROBLEMS);
 }
 
 /** Changes with the file, the profiles' folder, and the modules of profiles. */

@@ -19,10 +19,11 @@ const CLOSE_QUEUES_WITHIN_MS = 1_000;
 /**
  * The configuration that a session's `--config` names. What the session writes from then on is without its credentials.
  *
+ * @param isOfDaemon whether a daemon reads it again, whose environment stays as it was
  * @throws ConfigFailure with every mistake.
  */
-export function readConfig(session: Session): Config<ProfileDefinition> {
-  const config = loadConfig(session.configFile, { env: session.io.env, profileSchema });
+export function readConfig(session: Session, isOfDaemon = false): Config<ProfileDefinition> {
+  const config = loadConfig(session.configFile, { env: session.io.env, isOfDaemon, profileSchema });
   for (const secret of listSecrets(config)) session.secrets.add(secret);
   return config;
 }

@@ -21,13 +21,16 @@ export function readText(
   }
 }
 
-/** What a name stands for: a value, or why there is none; `warning` when its secret file is open to others. */
+/**
+ * What a name stands for: a value, or why there is none, `unset` where nothing sets it; `warning` when its secret file is open to
+ * others.
+ */
 type Lookup =
   | { readonly value: string; readonly warning?: string | undefined }
   | { readonly problem: string }
-  | undefined;
+  | { readonly unset: string };
 
-/** Looks up `${NAME}`; undefined when nothing sets it. */
+/** Looks up `${NAME}`. */
 export type Environment = (name: string) => Lookup;
 
 /** Secrets are short; a file beyond this is a wrong path (a log, a device), and is not read. */
@@ -37,11 +40,17 @@ const MAX_SECRET_BYTES = 65_536;
  * The environment as the configuration sees it: `NAME`, or the content of the file that `NAME_FILE` names (as
  * container platforms hand over secrets), its last line end removed. Relative file names start at `baseDirectory`.
  * Empty variables count as not set.
+ *
+ * @param isOfDaemon whether it is that of a running daemon, which stays as it was when it started
  */
 export function environment(
   variables: Readonly<Record<string, string | undefined>>,
   baseDirectory: string,
+  isOfDaemon = false,
 ): Environment {
+  const why = isOfDaemon
+    ? "is not set, and the daemon's environment stays as it was when it started: restart the daemon with it set"
+    : "is not set; set it in the environment";
   return (name) => {
     const value = variables[name];
     const file = variables[`${name}_FILE`];
@@ -49,7 +58,8 @@ export function environment(
       return { problem: `both ${name} and ${name}_FILE are set in the environment; set only one of them` };
     }
     if (value) return { value };
-    return file ? readSecretFile(name, path.resolve(baseDirectory, file)) : undefined;
+    if (file) return readSecretFile(name, path.resolve(baseDirectory, file));
+    return { unset: `${name} ${why}, or ${name}_FILE to the file that holds it` };
   };
 }
 
@@ -95,13 +105,9 @@ export function substitute(text: string, lookUp: Environment): Substitution {
       return "";
     }
     const found = lookUp(name);
-    if (found === undefined) {
+    if ("unset" in found) {
       const fallback = form?.[2];
-      if (fallback === undefined) {
-        problems.push(
-          `${name} is not set; set it in the environment, or ${name}_FILE to the file that holds it`,
-        );
-      }
+      if (fallback === undefined) problems.push(found.unset);
       return fallback ?? "";
     }
     isFromEnvironment = true;

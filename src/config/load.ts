@@ -20,6 +20,8 @@ const WHERE_TO_NAME_IT =
 export interface LoadOptions<P> {
   /** Usually `process.env`. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether a running daemon reads it again, whose environment stays as it was. */
+  readonly isOfDaemon?: boolean | undefined;
   /** What a mapping profile has to look like. */
   readonly profileSchema: z.ZodType<P>;
 }
@@ -33,7 +35,7 @@ export interface LoadOptions<P> {
 export function loadConfig<P>(file: string, options: LoadOptions<P>): Config<P> {
   const absolute = path.resolve(file);
   const baseDirectory = path.dirname(absolute);
-  const lookUp = environment(options.env, baseDirectory);
+  const lookUp = environment(options.env, baseDirectory, options.isOfDaemon);
   const read = readText(absolute);
   if ("problem" in read) {
     const message = read.isMissing ? `${read.problem}; ${WHERE_TO_NAME_IT}` : read.problem;

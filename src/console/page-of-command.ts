@@ -53,7 +53,7 @@ const BUTTONS: Readonly<Record<string, readonly [button: string, path?: string]>
   status: ["Overview", "/"],
   "tasks done ID": ["Done", "/tasks"],
   "tasks list": ["Tasks", "/tasks"],
-  reload: ["Take over the changed files", "/workers"],
+  reload: ["Reload the configuration", "/workers"],
 };
 
 /** What stands on a page instead of a command, such as `cryobridge orders retry o17`; undefined where it is a command here, too. */

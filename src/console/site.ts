@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Failure } from "../core/failures.ts";
-import type { Act } from "../ledger/operator/audit.ts";
+import { type Act, IN_CONSOLE } from "../ledger/operator/audit.ts";
 import type { Viewer } from "../operator/column.ts";
 import type { ConsoleDeps, ConsoleUser } from "./deps.ts";
 import { html } from "./html.ts";
@@ -234,7 +234,7 @@ function formOf({ body }: FastifyRequest): URLSearchParams {
 }
 
 function actorOf(session: Session | undefined): string {
-  return session ? `${session.user.name} (console)` : "console";
+  return session ? `${session.user.name}${IN_CONSOLE}` : "console";
 }
 
 function notDone(section: Section, why: string | undefined): Page {

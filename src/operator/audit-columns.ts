@@ -6,6 +6,7 @@ const ACTION_WORDS: Readonly<Record<string, string>> = {
   "show-phi": "looked at patients' data",
   "task-done": "did a task",
   "drain-worker": "asked the daemon to stop",
+  reloaded: "read its configuration again",
   backup: "began a backup",
   "backup-written": "wrote a backup",
   restore: "restored a backup",

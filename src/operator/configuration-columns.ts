@@ -1,6 +1,7 @@
 import type { ConfigurationState } from "../ledger/workers/configuration.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";
 import type { Column } from "./column.ts";
+import { counted } from "./text.ts";
 
 /** A worker whose configuration is known. */
 export type ConfiguredWorker = WorkerView & { readonly configuration: ConfigurationState };
@@ -20,15 +21,38 @@ export const CONFIGURATION_COLUMNS: readonly Column<ConfiguredWorker>[] = [
   { key: "since", title: "in use since", value: ({ configuration }) => new Date(configuration.since) },
   {
     title: "state",
-    show: ({ configuration }) => configurationInWords(configuration) ?? "is what the file says",
+    show: ({ configuration: { problems, changed, restart } }) =>
+      problems.length > 0
+        ? counted(problems.length, "mistake")
+        : changed.length > 0
+          ? "changed"
+          : restart.length > 0
+            ? "wants a restart"
+            : "up to date",
     paint: ({ configuration: { problems, changed, restart } }) =>
       problems.length > 0 ? "red" : changed.length + restart.length > 0 ? "yellow" : "green",
+  },
+  {
+    title: "what",
     isFlexible: true,
+    show: ({ configuration }) =>
+      configuration.problems.length > 0
+        ? "What was read last without a mistake stays."
+        : configurationInWords(configuration),
   },
   { key: "changed", value: ({ configuration }) => configuration.changed },
   { key: "restart", value: ({ configuration }) => configuration.restart },
   { key: "problems", value: ({ configuration }) => configuration.problems },
 ];
+
+/** What a reload took over, in words that follow a worker's name. */
+export function takenOverInWords({
+  takenOver = [],
+  restart,
+}: Pick<ConfigurationState, "takenOver" | "restart">): string {
+  if (takenOver.length > 0) return `has taken over ${named(takenOver)}`;
+  return restart.length > 0 ? "has taken over nothing" : "is up to date; nothing had changed";
+}
 
 const MOST_NAMED = 6;
 

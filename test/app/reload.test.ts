@@ -77,6 +77,27 @@ async function withWatched(body: (watched: Watched) => Promise<void>): Promise<v
   );
 }
 
+test("what came of each reload is in the audit as the worker's, by the names of settings alone", () =>
+  withWatched(async ({ pool, reload, writeFacilities, writeModule }) => {
+    await reload.reload();
+    await writeFacilities({ NORTH: 12, WEST: 13 });
+    await reload.reload(1);
+    await writeFacilities({ NORTH: "secret" });
+    await reload.reload();
+    await writeFacilities({ NORTH: 12 });
+    await writeModule("export const other = 1;");
+    await reload.reload();
+    const { rows } = await pool.query("select actor, action, target, detail from audit order by id");
+    const [worker] = await listWorkers(pool, 0);
+    const by = { actor: `w${worker?.id}`, action: "reloaded", target: "configuration" };
+    expect(rows).toEqual([
+      { ...by, detail: { takenOver: [], restart: [] } },
+      { ...by, detail: { takenOver: ["facilities.WEST"], restart: [] } },
+      { ...by, detail: { mistakes: ["facilities.NORTH"] } },
+      { ...by, detail: { mistakes: ["profiles.lab.module"] } },
+    ]);
+  }));
+
 test("what a reload found wrong is said until a file changes, though a look runs no module", () =>
   withWatched(async ({ reload, look, problems, writeModule }) => {
     await writeModule("export const order = 1;");

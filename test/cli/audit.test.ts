@@ -30,8 +30,12 @@ describe("the audit", () => {
       };
       expect(await list()).toEqual(["ben o18", "ben o17", "ana o17"]);
       expect(await list("--actor", "ana")).toEqual(["ana o17"]);
+      await act(lab, "ben (console)", "retry", "o19");
+      const bens = ["ben (console) o19", "ben o18", "ben o17"];
+      expect(await list("--actor", "ben")).toEqual(bens);
+      expect(await list("--actor", "ben (console)")).toEqual(bens.slice(0, 1));
       expect(await list("--target", "o17", "--action", "discard")).toEqual(["ben o17"]);
-      expect(await list("--since", "1h", "--limit", "1")).toEqual(["ben o18"]);
+      expect(await list("--since", "1h", "--limit", "1")).toEqual(["ben (console) o19"]);
       expect(await list("--since", "2099-01-01")).toEqual([]);
     }));
 

@@ -29,7 +29,7 @@ describe("messages waiting", () => {
         connector: "bench",
         messages: 2,
         since: expect.any(String),
-        hint: expect.stringContaining('`facilities: { "WEST": ID }`'),
+        hint: expect.stringContaining('Add a line `"WEST": ID` below `facilities`'),
       });
     });
   });
@@ -51,7 +51,7 @@ describe("messages release", () => {
       const { status, stdout } = await lab.cli(["messages", "release"]);
       expect(status).toBe(0);
       expect(stdout).toMatch(
-        /^m1 accepted: o1\nm2 accepted: o2\nm3 accepted: o3\nStill waiting through bench: 1 for the facility "EAST"\n {2}Add the code/,
+        /^m1 accepted: o1\nm2 accepted: o2\nm3 accepted: o3\nStill waiting through bench: 1 for the facility "EAST"\n {2}Add a line `"EAST": ID`/,
       );
       const orders = await lab.pool.query("select placer_order_number as number from orders order by id");
       expect(orders.rows.map(({ number }) => number)).toEqual(["C-1", "C-2", "P-1"]);
@@ -91,7 +91,7 @@ profiles: { own: { extends: builtin/csv-orders, facility: { from: facility, tabl
       await lab.take("bench", [csvMessage(1, { facility: "W" })]);
       const { status, stdout } = await lab.cli(["messages", "release", "--code", "W"]);
       expect(stdout).toBe(
-        'No message was released: what they wait for is not known to the configuration as it is now.\nStill waiting through bench: 1 for the facility "W"\n  Add the code to `facility.table` of profile own (`profiles` of cryobridge.yaml), such as `facility: { table: { "W": NAME } }`; the code becomes a name of `facilities`. Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.\n',
+        'No message was released: what they wait for is not known to the configuration as it is now.\nStill waiting through bench: 1 for the facility "W"\n  Add a line `"W": NAME` below `facility.table` of profile own (`profiles` of cryobridge.yaml); the code becomes a name of `facilities`. Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.\n',
       );
       expect(status).toBe(1);
     });

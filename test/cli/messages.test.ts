@@ -36,7 +36,7 @@ describe("messages show", () => {
       expect(status).toBe(0);
       expect(stdout).toContain("MAPPING_FACILITY_UNKNOWN");
       expect(stdout).toContain("MAPPING_DATE_INVALID");
-      expect(stdout).toContain("Add the code with the service's facility id");
+      expect(stdout).toContain("with the service's facility id");
       expect(stdout).toContain("--show-phi shows it");
       expect(stdout).not.toContain(PATIENT.lastName);
     });

@@ -158,7 +158,7 @@ describe("preview of an HL7 file", () => {
     const { status, stdout } = await preview({ ...HL7, content: hl7Text({ facility: "NOWHERE" }) });
     expect(status).toBe(1);
     expect(stdout).toContain("message 1 (OML^O33, MSG0001): waiting");
-    expect(stdout).toMatch(/PV1-3\.4.*"NOWHERE".*\(MAPPING_FACILITY_UNKNOWN\)\n +Add the code/);
+    expect(stdout).toMatch(/PV1-3\.4.*"NOWHERE".*\(MAPPING_FACILITY_UNKNOWN\)\n +Add a line `"NOWHERE": ID`/);
     expect(stdout).toContain("ORC|OH|P-1|||HD");
     expect(stdout).not.toContain("POST");
   });

@@ -2,9 +2,10 @@ import { chmodSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { substitute } from "../../src/config/environment.ts";
-import { ConfigFolder, MINIMAL } from "./config-file.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { ConfigFolder, MINIMAL, profileSchema } from "./config-file.ts";
 
-const none = () => undefined;
+const none = () => ({ unset: "it is not set" });
 
 describe("a reference to the environment", () => {
   it("is replaced wherever it stands in a value", () => {
@@ -51,6 +52,15 @@ describe("a reference to the environment", () => {
     );
     expect(mistakes).toHaveLength(2);
     expect(mistakes.join()).not.toContain("hunter2");
+  });
+
+  it("that a running daemon can't resolve says that its environment stays as it was", () => {
+    using folder = new ConfigFolder();
+    const file = folder.write("cryobridge.yaml", `${MINIMAL}dataDir: "\${NEW}"`);
+    const options = { env: { API_TOKEN: "t" }, isOfDaemon: true, profileSchema };
+    expect(() => loadConfig(file, options)).toThrow(
+      "NEW is not set, and the daemon's environment stays as it was when it started: restart the daemon with it set, or NEW_FILE to",
+    );
   });
 
   it("has to be spelt in one of two ways", () => {

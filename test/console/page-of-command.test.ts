@@ -21,7 +21,7 @@ test("a button that a hint names instead of a command stands on a page", () => {
 test("a page names its own buttons in a hint, and a command where it has none", () => {
   const shown = html`${withCommands("Then `cryobridge reload`, `cryobridge orders retry ID` or `cryobridge check`.")}`;
   expect(shown.text).toBe(
-    'Then “<a href="/workers">Take over the changed files</a>”, “Try now” or <code>cryobridge check</code>.',
+    'Then “<a href="/workers">Reload the configuration</a>”, “Try now” or <code>cryobridge check</code>.',
   );
 });
 

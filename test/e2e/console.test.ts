@@ -151,12 +151,15 @@ describe.runIf(machineHas("chromium"))("the console in a browser", () => {
         await page.waitForSelector('.banner:has-text("is sent again")');
 
         await page.goto(`${url}/workers`);
+        await page.click('summary:has-text("Reload the configuration")');
+        await page.click('button:has-text("Reload the configuration")');
+        await page.waitForSelector('.banner:has-text("is up to date; nothing had changed")');
         await page.click('summary:has-text("Stop ")');
         await page.fill('details[open] input[name="reason"]', "upgrade");
         await page.click("details[open] button");
         await page.waitForSelector('.banner:has-text("finishes what it has in hand")');
 
-        expect(await audited(pool)).toEqual(["retry", "release", "resend", "drain-worker"]);
+        expect(await audited(pool)).toEqual(["retry", "release", "resend", "reload", "drain-worker"]);
         const { rows } = await pool.query("select drain_at is not null as is_asked from workers");
         expect(rows).toEqual([{ is_asked: true }]);
         expect(notes).toEqual([]);

@@ -55,7 +55,7 @@ test("a changed configuration is taken over without losing a connection, and wha
 
     await edit(site, { facilities: { NORTH: 12, SOUTH: 13, WEST: 13 } });
     const { stdout, status } = await cli(site, "reload", "--reason", "the new wing");
-    expect([status, stdout]).toEqual([0, expect.stringMatching(/^✓ .* works by .*cryobridge\.yaml\n$/)]);
+    expect([status, stdout]).toEqual([0, expect.stringMatching(/^✓ .* has taken over facilities\.WEST\n$/)]);
 
     const orders = await site.waitForOrders(2);
     expect(orders.map(({ placerOrderNumber, facilityId }) => [placerOrderNumber, facilityId]).sort()).toEqual(
@@ -68,8 +68,11 @@ test("a changed configuration is taken over without losing a connection, and wha
     expect(socket.destroyed).toBe(false);
     await site.waitForOrders(3);
     socket.destroy();
-    const { rows } = await site.pool.query("select action, detail from audit");
-    expect(rows).toEqual([{ action: "reload", detail: { reason: "the new wing" } }]);
+    const { rows } = await site.pool.query("select action, detail from audit order by id");
+    expect(rows).toEqual([
+      { action: "reload", detail: { reason: "the new wing" } },
+      { action: "reloaded", detail: { takenOver: ["facilities.WEST"], restart: [] } },
+    ]);
   }));
 
 test("with a mistake in the file the last good configuration stays, and status says so until it is corrected", () =>
@@ -109,7 +112,9 @@ test("status names what differs in the file by itself, apart by what takes it ov
     ]);
     const { stdout, stderr } = await cli(site, "reload");
     expect(stderr).toBe("");
-    expect(stdout).toContain("except: changed in the file, for a restart: lanes.parkedBlocks");
+    expect(stdout).toContain(
+      "has taken over facilities.SOUTH; changed in the file, for a restart: lanes.parkedBlocks",
+    );
   }));
 
 /** What the status document says of configurations; read without the file, which may have mistakes. */

@@ -17,7 +17,10 @@ export function define(audit: Command, cli: Cli): void {
   audit
     .command("list", { isDefault: true })
     .description("List what was done and seen, newest first.")
-    .option("--actor <name>", "only what this person or connector did")
+    .option(
+      "--actor <name>",
+      "only what this person, connector or worker did, on the command line and in the console",
+    )
     .option("--target <id>", "only what was done to this, such as o17 or m12")
     .option("--action <word>", "only this act, as --json names it, such as show-phi")
     .option("--since <time>", "only since: 2h, 3d, or 2026-11-21T08:00")

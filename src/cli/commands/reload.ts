@@ -4,6 +4,7 @@ import { recordJson } from "../../operator/column.ts";
 import {
   CONFIGURATION_COLUMNS,
   configurationInWords,
+  takenOverInWords,
   withConfiguration,
 } from "../../operator/configuration-columns.ts";
 import { reloadWorkers } from "../../operator/reload.ts";
@@ -44,8 +45,8 @@ async function reload(
         `✗ ${who} goes on with what it read last; the file has mistakes:`,
         ...problems.map((problem) => `    ${problem}`),
       ];
-    if (restart.length === 0) return [`✓ ${who} works by ${configuration.file}`];
-    return [`✓ ${who} works by ${configuration.file}, except: ${configurationInWords(configuration)}`];
+    const done = `✓ ${who} ${takenOverInWords(configuration)}`;
+    return [restart.length === 0 ? done : `${done}; ${configurationInWords(configuration)}`];
   });
   session.result(
     {

@@ -76,7 +76,7 @@ async function startProgram(
       roles,
       logger,
       clock,
-      readAgain: () => readConfig(session),
+      readAgain: () => readConfig(session, true),
       onFatal: ending.onFatal,
       onDrain: ending.onDrain,
     });

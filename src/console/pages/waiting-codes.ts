@@ -100,7 +100,7 @@ function describeReleased(
     released > 0
       ? `${counted(released, "message")} mapped again: ${countsInWords(counts, "none")}.`
       : before.length > 0
-        ? "No message was released: what they wait for is not known to the configuration that runs. The page Workers takes over changed files."
+        ? "No message was released: what they wait for is not known to the configuration that runs. Once it is in the file, reload the configuration on the page Workers."
         : NONE_WAITS;
   return {
     isDone: released > 0 && counts.refused === undefined,

@@ -4,6 +4,7 @@ import {
   CONFIGURATION_COLUMNS,
   type ConfiguredWorker,
   configurationInWords,
+  takenOverInWords,
   withConfiguration,
 } from "../../operator/configuration-columns.ts";
 import { reloadWorkers } from "../../operator/reload.ts";
@@ -48,8 +49,10 @@ ${section("Configuration", configurationOf(withConfiguration(workers), visit))}`
     const { answered, silent } = await reloadWorkers(pool, act, { clock, withinMs: RELOAD_WITHIN_MS });
     const lines = [
       ...withConfiguration(answered).map(({ id, name, configuration }) => {
-        const words = configurationInWords(configuration);
-        return `${name} (w${id}): ${words ?? "works by what the file says."}`;
+        const left = configurationInWords(configuration);
+        const who = `${name} (w${id})`;
+        if (configuration.problems.length > 0) return `${who}: ${left}`;
+        return `${who} ${takenOverInWords(configuration)}${left === undefined ? "." : `; ${left}.`}`;
       }),
       ...silent.map(
         ({ id, name }) =>
@@ -57,6 +60,8 @@ ${section("Configuration", configurationOf(withConfiguration(workers), visit))}`
       ),
     ];
     if (lines.length === 0) lines.push("No daemon works with this ledger.");
+    else if (answered.some(({ configuration }) => configuration?.takenOver?.length))
+      lines.push("Messages that waited for a code which is known now are processed.");
     const isDone =
       silent.length === 0 && answered.every(({ configuration }) => configuration?.problems.length === 0);
     return { to: PATH, notice: { isDone, lines } };
@@ -79,7 +84,7 @@ ${listTable(CONFIGURATION_COLUMNS, workers, visit.viewer, { nothing: "" })}
 ${mistakes.length > 0 ? html`<div class="why"><strong>Mistakes in the file</strong><ul class="plain">${[...new Set(mistakes)].map((line) => html`<li>${line}</li>`)}</ul></div>` : ""}
 <div class="acts">${actForm(
     {
-      ...{ action: `${PATH}/reload`, label: "Take over the changed files" },
+      ...{ action: `${PATH}/reload`, label: "Reload the configuration" },
       explains:
         "Every daemon checks its whole configuration and takes over profiles, tables, facilities and alerts; no connection is lost. With a mistake in the files, it goes on with what it has.",
       reason: "optional",

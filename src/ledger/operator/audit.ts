@@ -1,6 +1,9 @@
 import type pg from "pg";
 import { list, type Queryable, run } from "../database.ts";
 
+/** Stands behind the name of a person who acts in the console. */
+export const IN_CONSOLE = " (console)";
+
 /** Who did it and why, for the audit. */
 export interface Act {
   /** The operating system's user, or the console's. */
@@ -36,13 +39,13 @@ export interface AuditEntry {
 }
 
 /**
- * Newest first; $1 actor, $2 target, $3 before id, $4 action, $5 since, $6 limit; null for any. Indexes: the primary key,
+ * Newest first; $1 text[] of the actor's names, $2 target, $3 before id, $4 action, $5 since, $6 limit; null for any. Indexes: the primary key,
  * audit_actor, audit_target.
  */
 const LIST_AUDIT = `
 select a.id, a.at, a.actor, a.action, a.target, a.detail
   from audit a
- where ($1::text is null or a.actor = $1)
+ where ($1::text[] is null or a.actor = any ($1))
    and ($2::text is null or a.target = $2)
    and ($3::bigint is null or a.id < $3)
    and ($4::text is null or a.action = $4)
@@ -54,6 +57,7 @@ select a.id, a.at, a.actor, a.action, a.target, a.detail
 export function listAudit(
   pool: pg.Pool,
   filter: {
+    /** A name; without where the person acts it finds what was done in either place. */
     readonly actor?: string | undefined;
     readonly target?: string | undefined;
     readonly action?: string | undefined;
@@ -67,7 +71,9 @@ export function listAudit(
   return list<AuditEntry>(
     pool,
     LIST_AUDIT,
-    [actor, target, beforeId, action, since, limit].map((value) => value ?? null),
+    [actor && [actor, `${actor}${IN_CONSOLE}`], target, beforeId, action, since, limit].map(
+      (value) => value ?? null,
+    ),
   );
 }
 
@@ -86,7 +92,8 @@ select k.actor
   from known k
  where k.actor is not null`;
 
-/** Everybody who has done something. */
+/** Everybody who has done something, once each wherever it was. */
 export async function listActors(pool: pg.Pool): Promise<string[]> {
-  return (await list<{ actor: string }>(pool, ACTORS)).map(({ actor }) => actor);
+  const actors = (await list<{ actor: string }>(pool, ACTORS)).map(({ actor }) => actor);
+  return [...new Set(actors.map((actor) => actor.replace(IN_CONSOLE, "")))];
 }

@@ -14,6 +14,8 @@ export interface ConfigurationState {
   readonly restart: readonly string[];
   /** Mistakes of the file as it is now, a line each: what was read last without mistakes stays. */
   readonly problems: readonly string[];
+  /** Settings that the last reload took over; absent before the first. */
+  readonly takenOver?: readonly string[] | undefined;
   /** Which request to reload was done last; null before the first. */
   readonly answered: number | null;
 }

@@ -44,38 +44,46 @@ export function withCodeHint(problem: Problem, profile: AskedProfile, then: keyo
   return { ...problem, hint: `${why}${hint} ${THEN[then]}` };
 }
 
-/** Its lines name no facility or id that exists: once copied, that would be a wrong place for somebody's samples. */
+/**
+ * Its lines name no facility or id that exists, and not one operation: once copied, that would be a wrong place for somebody's
+ * samples, or the wrong thing done to them.
+ */
 function hintForCode({ code, table, unknownCode }: Problem, profile: AskedProfile): string | undefined {
   if (table === undefined) return undefined;
   const example = exampleOf(unknownCode);
   switch (code) {
     case "MAPPING_OPERATION_UNKNOWN":
-      return `${addTo(table, profile, lineFor(table, example, "STORE"))} (or RETRIEVAL, REGISTER).`;
+      return `${addTo(table, profile, example, "STORE or RETRIEVAL")}; REGISTER makes a subject known alone.`;
     case "MAPPING_FACILITY_UNKNOWN":
       if (table === "facilities") return addToFacilities(example, profile);
-      return `${addTo(table, profile, lineFor(table, example, "NAME"))}; the code becomes a name of \`facilities\`.`;
+      return `${addTo(table, profile, example, "NAME")}; the code becomes a name of \`facilities\`.`;
     case "MAPPING_CODE_UNKNOWN":
-      return `${addTo(table, profile, undefined)}.`;
+      return `${addTo(table, profile)}.`;
     default:
       return undefined;
   }
 }
 
-function addTo(table: string, profile: AskedProfile, line: string | undefined): string {
+/** Where a code is added; a table among the transforms may have others beside it, so its whole is not shown. */
+function addTo(table: string, profile: AskedProfile, example?: string, translated?: string): string {
   const { name } = profile;
+  const [value, kind] = table.split(".");
+  const line = example === undefined || kind !== "table" ? undefined : `${example}: ${translated}`;
   if (name.startsWith("builtin/")) {
-    const content = line ?? `\`${table}\` that has the code`;
+    const content =
+      line === undefined ? `\`${table}\` that has the code` : `\`${value}: { table: { ${line} } }\``;
     return `Write a profile, such as profiles/lab.yaml, with \`extends: ${name}\` and ${content}, and name it as \`profile\` of the connector`;
   }
-  return `Add the code to \`${table}\` of ${nameProfile(profile)}${line === undefined ? "" : `, such as ${line}`}`;
+  const what = line === undefined ? "the code to" : `a line \`${line}\` below`;
+  return `Add ${what} \`${table}\` of ${nameProfile(profile)}`;
 }
 
 function addToFacilities(example: string | undefined, profile: AskedProfile): string {
-  const line = example === undefined ? "" : `, such as \`facilities: { ${example}: ID }\``;
+  const line = `a line ${example === undefined ? "with the code" : `\`${example}: ID\``} below`;
   const more = profile.rules.facility.hasTable
     ? `Or correct \`facility.table\` of ${nameProfile(profile)}, which translates to it.`
     : "Several codes may have one id.";
-  return `Add the code with the service's facility id to \`facilities\` of the configuration file${line}. ${more}`;
+  return `Add ${line} \`facilities\` of the configuration file, with the service's facility id. ${more}`;
 }
 
 /** A profile that a person can edit, for hints. */
@@ -88,13 +96,6 @@ export function nameProfile(profile: Pick<Profile, "name" | "declaredIn">): stri
 
 function fileOf({ declaredIn }: Pick<Profile, "declaredIn">): string {
   return declaredIn === undefined ? "" : ` (${declaredIn})`;
-}
-
-/** The line to add; undefined for a table among the transforms, which may have others beside it. */
-function lineFor(table: string, example: string | undefined, translated: string): string | undefined {
-  const [value, kind] = table.split(".");
-  if (example === undefined || kind !== "table") return undefined;
-  return `\`${value}: { table: { ${example}: ${translated} } }\``;
 }
 
 /** A code as YAML takes it, whatever it looks like. */

@@ -23,6 +23,9 @@ test("the audit names who did what, to what and why, newest first, by person and
     const annas = wordsOf(await viewer.open("/audit?actor=anna"));
     expect(annas).not.toContain("looked at");
     expect(annas).toContain("pause");
+    // Offered by name, and found wherever she acted.
+    expect(all).toContain('<option value="erika"');
+    expect(wordsOf(await viewer.open("/audit?actor=erika"))).toContain("erika (console) looked");
     const ofOne = wordsOf(await viewer.send("/audit/filter", { find: "o1" }));
     expect(ofOne).toContain("retry");
     expect(ofOne).not.toContain("pause");

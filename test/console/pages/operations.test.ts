@@ -87,13 +87,33 @@ test("how a daemon's configuration differs from its file is shown, and taking it
        values ('north', 'h', 1, '1', '{worker}', '{}', $1)`,
       [JSON.stringify(configuration)],
     );
-    expect(wordsOf(await operator.open("/workers"))).toContain("changed in the file: facilities.WEST");
-    expect(wordsOf(await viewer.open("/workers"))).not.toContain("Take over the changed files");
+    expect(wordsOf(await operator.open("/workers"))).toMatch(
+      / changed changed in the file: facilities\.WEST/,
+    );
+    expect(wordsOf(await viewer.open("/workers"))).not.toContain("Reload the configuration");
     await viewer.send("/workers/reload");
     await operator.send("/workers/reload", { reason: "a new wing" });
     expect((await pool.query("select actor, action, detail from audit")).rows).toEqual([
       { actor: "erika (console)", action: "reload", detail: { reason: "a new wing" } },
     ]);
+  }));
+
+test("mistakes in the file are a list below the daemons", () =>
+  withPages(async ({ operator, pool }) => {
+    const standing = {
+      file: "/etc/cryobridge.yaml",
+      since: "2026-03-01T10:00:00Z",
+      changed: [],
+      restart: [],
+    };
+    await pool.query(
+      `insert into workers (name, host, pid, version, roles, connectors, configuration)
+       values ('north', 'h', 1, '1', '{worker}', '{}', $1)`,
+      [JSON.stringify({ ...standing, problems: ["a.yaml:1: twice", "a.yaml:2: unknown"], answered: null })],
+    );
+    expect(wordsOf(await operator.open("/workers"))).toMatch(
+      / 2 mistakes What was read last without a mistake stays\. Mistakes in the file a\.yaml:1: twice a\.yaml:2: unknown/,
+    );
   }));
 
 test("a worker is drained with a reason, under the name of who did it", () =>

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
 import { csvResultRows } from "../../../src/mapping/outbound/result-csv.ts";
 import { composeHl7 } from "../../../src/mapping/outbound/result-hl7.ts";
@@ -157,13 +158,13 @@ describe("the hint for an unknown code", () => {
 
   test("names the profile's table and the line to write there", async () => {
     expect(await hintsOf({}, { operation: "frz" })).toEqual([
-      'Add the code to `operation.table` of profile test, such as `operation: { table: { "frz": STORE } }` (or RETRIEVAL, REGISTER). Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.',
+      'Add a line `"frz": STORE or RETRIEVAL` below `operation.table` of profile test; REGISTER makes a subject known alone. Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.',
     ]);
   });
 
   test("names `facilities` where no table of the profile translates the code", async () => {
     expect(await hintsOf({}, { facility: "W" })).toEqual([
-      'Add the code with the service\'s facility id to `facilities` of the configuration file, such as `facilities: { "W": ID }`. Several codes may have one id. Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.',
+      'Add a line `"W": ID` below `facilities` of the configuration file, with the service\'s facility id. Several codes may have one id. Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.',
     ]);
   });
 
@@ -171,16 +172,21 @@ describe("the hint for an unknown code", () => {
     const facility = { from: "facility", table: { N: "NORTH", W: "WEST" } };
     const [lacking] = await hintsOf({ facility }, { facility: "S" });
     expect(lacking).toContain(
-      '`facility.table` of profile test, such as `facility: { table: { "S": NAME } }`',
+      'Add a line `"S": NAME` below `facility.table` of profile test; the code becomes a name of `facilities`.',
     );
     const [given] = await hintsOf({ facility }, { facility: "W" });
-    expect(given).toContain('`facilities: { "WEST": ID }`. Or correct `facility.table` of profile test');
+    expect(given).toContain(
+      '`"WEST": ID` below `facilities` of the configuration file, with the service\'s facility id. Or correct `facility.table` of profile test',
+    );
   });
 
   test("has a profile written where a built-in one was asked, and has no line for a table among transforms", async () => {
     const builtin = { ...(await csvProfile()), name: "builtin/csv-orders" };
     const [hint] = mapOne(builtin, csvMessage([{ ...ROW, operation: "FRZ" }])).problems;
     expect(hint?.hint).toContain("with `extends: builtin/csv-orders` and `operation: { table: {");
+    // Pasted as it stands, it is no operation: a person decides which one.
+    const written = /`(operation: .*?)`/.exec(hint?.hint ?? "")?.[1] ?? "";
+    await expect(csvProfile(parse(written))).rejects.toThrow("STORE or RETRIEVAL");
     const among = { from: "facility", as: [{ table: { N: "NORTH" } }, "trim" as const] };
     const [own] = await hintsOf({ facility: among }, { facility: "S" });
     expect(own).toContain(
@@ -221,6 +227,6 @@ describe("the hint for an unknown code", () => {
     const profile = { ...(await hl7Profile()), declaredIn: "profiles/lims.yaml" };
     const segments = [PID, "ORC|NW|A-1", OBR.replace("CRYO-STORE", "FRZ")];
     const { problems } = mapOne(profile, hl7Message(hl7Text("ORM^O01", segments)));
-    expect(problems[0]?.hint).toContain("of profile test (profiles/lims.yaml), such as");
+    expect(problems[0]?.hint).toContain("below `operation.table` of profile test (profiles/lims.yaml);");
   });
 });
