@@ -82,22 +82,29 @@ export function takingLine({ status, isRunning, isAnswered }: SiteStatus, sessio
 }
 
 /**
- * What somebody should know, what needs a person first.
+ * What needs a person.
  * @param most things that are shown, without what to do about each; all and whole unless given
  */
-export function attentionLines({ attention }: Status, session: Session, most?: number): string[] {
+export function neededLines({ attention }: Status, session: Session, most?: number): string[] {
   const needed = attention.filter(isNeeded);
-  const others = attention.filter((each) => !isNeeded(each));
-  const [first, second] = [needed, others].map((all) => all.map((each) => linesOf(each, session)));
-  const all = [
-    ...(first ?? []),
-    ...(needed.length === 0 ? [["  Nobody is needed."]] : []),
-    ...(second ?? []),
-  ];
-  if (most === undefined) return all.flat();
-  const more = all.length - most;
+  return needed.length === 0 ? ["  Nobody is needed."] : linesOfAll(needed, session, most);
+}
+
+/** What somebody should know though nobody is needed. @param most as of {@link neededLines} */
+export function otherLines({ attention }: Status, session: Session, most?: number): string[] {
+  return linesOfAll(
+    attention.filter((each) => !isNeeded(each)),
+    session,
+    most,
+  );
+}
+
+function linesOfAll(all: readonly Attention[], session: Session, most?: number): string[] {
+  const lines = all.map((each) => linesOf(each, session));
+  if (most === undefined) return lines.flat();
+  const more = lines.length - most;
   return [
-    ...all.slice(0, most).flatMap(([line = ""]) => line),
+    ...lines.slice(0, most).flatMap(([line = ""]) => line),
     ...(more > 0 ? [`… and ${more} more: cryobridge status`] : []),
   ];
 }

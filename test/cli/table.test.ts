@@ -199,6 +199,13 @@ describe("details", () => {
     });
   });
 
+  it("keep lists within the screen though they are set in", () => {
+    const { session, printed } = sessionOf({ width: 26 });
+    const likes = [rowOf("o2", 2, "a reason that is far too long")];
+    printDetails(session, [], [table(["likes", "Likes"], columns, likes, session)]);
+    expect(printed()).toContain("\n  o2      2  a reason tha…\n");
+  });
+
   it("leave empty lists out for people", () => {
     const { session, printed } = sessionOf();
     printDetails(session, ["Order o1"], sections(session));

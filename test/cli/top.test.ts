@@ -1,5 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { acquireDaemonLock } from "../../src/ledger/embedded/lock.ts";
 import { withConsole } from "../console/console-fixture.ts";
@@ -25,7 +26,7 @@ describe("cryobridge top", () => {
       expect(stdout).toContain(
         "1 order waits for a person: the service does not have the subject of a retrieval (SUBJECT_UNKNOWN)",
       );
-      expect(stdout).toMatch(/STAGE +ORDERS +OLDEST\n +received +1 .*\n +parked +1 /);
+      expect(stdout).toMatch(/STAGE +ORDERS +OLDEST\nreceived +1 .*\nparked +1 /);
       expect(stdout).toMatch(/submit +1 +0 +0 +1/);
       expect(stdout).toMatch(/stand-in +test +worker +works/);
       for (const value of Object.values(PATIENT)) expect(stdout).not.toContain(value);
@@ -58,11 +59,19 @@ describe("cryobridge top", () => {
           await take("bench", [csvMessage(1)]);
           const { stdout } = await cli(["top", "--once"]);
           expect(stdout).toMatch(
-            /bench +✓ looks for files +✗ takes no results, is tried again +(now|\ds ago) +1 +0 +0 +1\n/,
+            /bench +✓ looks for files +✗ takes no results, is tried again +1 +0 +0 +1 +(now|\ds ago)\n/,
           );
           expect(stdout).toMatch(
             /reachable ✗ no; breaker ✗ open: it is not called; since .*; why the service is away; .*called 7 times/,
           );
+          for (const columns of [80, 110]) {
+            const narrow = (await cli(["top", "--once"], { isTTY: true, columns })).stdout;
+            const lines = stripVTControlCharacters(narrow).split("\n");
+            const [titles = "", row] = lines.filter((line) => /^ +(CONNECT|bench )/.test(line));
+            expect(row).toMatch(/✓ looks.* ✗ takes.* 1 +0 +0 .*(now|ago)$/);
+            const numbersEnd = titles.indexOf("FILES NOT TAKEN") + "FILES NOT TAKEN".length;
+            expect(numbersEnd).toBeLessThan(columns);
+          }
           const document = JSON.parse((await cli(["top", "--once", "--json"])).stdout);
           expect(document).toMatchObject({
             isDaemonRunning: true,
@@ -84,5 +93,23 @@ describe("cryobridge top", () => {
       expect(await window.next()).toContain("1 waiting here");
       window.press("q");
       expect((await command).status).toBe(0);
+    }));
+
+  it("shows in a small window the figures before what is only worth a look, at most three things of it", () =>
+    withLab(async ({ cli, pool, take }) => {
+      await take("bench", [csvMessage(1)]);
+      const { leave } = await standIn(pool);
+      const kind = "certificateExpiring";
+      const troubles = [1, 2, 3, 4].map((n) => ({ kind, about: `${n}`, text: `matter ${n}`, level: "look" }));
+      await pool.query("update workers set troubles = $1", [JSON.stringify(troubles)]);
+      const window = new Window({ columns: 80, rows: 30 });
+      const command = cli(["top"], window.world);
+      const picture = await window.next();
+      window.press("q");
+      await command;
+      await leave();
+      expect(picture).toMatch(
+        /QUEUE .*\n +submit +1 [\s\S]*\n +w\d+ +stand-in .*\n\n· .*: matter 1\n· .*: matter 2\n· .*: matter 3\n… and 1 more: cryobridge status$/,
+      );
     }));
 });

@@ -101,7 +101,17 @@ describe("--watch elsewhere", () => {
     withLab(async ({ cli }) => {
       let turns = 0;
       const world = { clock: HASTY, isRead: () => turns < 2, onStdout: () => (turns += 1) };
-      expect((await cli(["workers", "--watch"], world)).stdout.match(/No daemon works/g)).toHaveLength(2);
+      expect((await cli(["workers", "--watch", "--json"], world)).stdout.trimEnd().split("\n")).toHaveLength(
+        2,
+      );
+    }));
+
+  it("shows people one picture and ends, with the exit status of the command", () =>
+    withLab(async ({ cli }) => {
+      for (const words of [["status", "--watch"], ["top"]]) {
+        const { status, stdout } = await cli(words);
+        expect([status, stdout.match(/No orders are taken right now/g)?.length]).toEqual([4, 1]);
+      }
     }));
 
   it("shows no patients' data", () =>

@@ -3,9 +3,10 @@ import type { ExitStatus } from "../exit-status.ts";
 import { type KeptSite, watched, watchOption } from "../live/watched.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import {
-  attentionLines,
   countsInWords,
   exitStatusOfSite,
+  neededLines,
+  otherLines,
   readSiteStatus,
   takingLine,
 } from "../site-status.ts";
@@ -27,7 +28,8 @@ async function showStatus(session: Session, site: KeptSite): Promise<ExitStatus 
   const { status, isRunning } = found;
   session.result({ isDaemonRunning: isRunning, ...status }, [
     takingLine(found, session),
-    ...attentionLines(status, session),
+    ...neededLines(status, session),
+    ...otherLines(status, session),
     "",
     ...countsInWords(status),
   ]);

@@ -4,7 +4,7 @@ import type { Status } from "../../console/status-document.ts";
 import { listConnectors, type Traffic, watchTraffic } from "../../console/traffic.ts";
 import { listWorkers, type WorkerView } from "../../ledger/workers/roster.ts";
 import { type Column, cellText, detailTexts } from "../../operator/column.ts";
-import { CONNECTOR_COLUMNS } from "../../operator/connector-columns.ts";
+import { CONNECTOR_COLUMNS, type ConnectorView } from "../../operator/connector-columns.ts";
 import { QUEUE_COLUMNS, type QueueView, readQueues } from "../../operator/queue-columns.ts";
 import { SERVICE_COLUMNS } from "../../operator/service-columns.ts";
 import { roundToUnit } from "../../operator/times.ts";
@@ -16,9 +16,10 @@ import { printDetails, type Section, table } from "../output/details.ts";
 import { toFailure } from "../output/failure.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import {
-  attentionLines,
   countsInWords,
   exitStatusOfSite,
+  neededLines,
+  otherLines,
   readSiteStatus,
   type SiteStatus,
   takingLine,
@@ -28,7 +29,7 @@ import {
 export function define(command: Command, cli: Cli): void {
   command
     .option("--every <seconds>", "draw again after this many seconds", wholeNumber(1, 3_600), 2)
-    .option("--once", "one picture, with the exit status of cryobridge status")
+    .option("--once", "one picture, with the exit status of cryobridge status; so it is without a terminal")
     .addHelpText("after", "\nKeys: q ends, any other key draws at once.\n\nExample:\n  cryobridge top")
     .action(toAction(cli, showTop));
 }
@@ -80,8 +81,9 @@ function undefinedIfAway(error: unknown): undefined {
   if (status !== EXIT.unreachable && status !== EXIT.configuration) throw error;
 }
 
-/** Things to know that are shown: the rest of the window is for the others. */
-const MOST_THINGS = 8;
+/** Things that are shown: the rest of the window is for the figures. */
+const MOST_NEEDED = 8;
+const MOST_OTHERS = 3;
 
 function sectionsOf(found: SiteStatus, detail: Detail | undefined, session: Session): Section[] {
   const { status, isRunning } = found;
@@ -93,16 +95,15 @@ function sectionsOf(found: SiteStatus, detail: Detail | undefined, session: Sess
   return [
     {
       json: { isDaemonRunning: isRunning, ...others },
-      lines: [takingLine(found, session), ...attentionLines(status, session, MOST_THINGS)],
+      lines: [takingLine(found, session), ...neededLines(status, session, MOST_NEEDED)],
     },
     {
-      title: "Orders and results",
       json: {},
       lines: [...countsInWords(status), ...table(["states", ""], STAGES, stages, session).lines],
     },
     table(
       ["connectors", "Connectors, with the counts of the last day"],
-      filled(CONNECTOR_COLUMNS, connectors, session),
+      connectorColumns(connectors, session),
       connectors,
       session,
     ),
@@ -113,16 +114,26 @@ function sectionsOf(found: SiteStatus, detail: Detail | undefined, session: Sess
     },
     table(["queues", "Queues"], QUEUES, queues, session),
     table(["workers", "Workers"], WORKERS, workers, session),
+    { json: {}, lines: otherLines(status, session, MOST_OTHERS) },
   ];
 }
 
 const UNKNOWN: Traffic = { hour: undefined, day: undefined, lastMessages: undefined };
 
-/** Without the columns that say nothing of any row: the window is narrow. */
-function filled<Row>(columns: readonly Column<Row>[], rows: readonly Row[], session: Session) {
-  return columns.filter(
+/** A window narrower than this has no room for each figure of a connector; the console has them all. */
+const WIDE = 120;
+const ONLY_WIDE = new Set<string | undefined>(["connected", "last hour"]);
+const AFTER_NUMBERS = new Set<string | undefined>(["note", "last message"]);
+
+/** The window cuts words, and no numbers. Columns that say nothing of any row are left out. */
+function connectorColumns(rows: readonly ConnectorView[], session: Session): Column<ConnectorView>[] {
+  const isNarrow = !session.isJson && (session.width ?? WIDE) < WIDE;
+  return CONNECTOR_COLUMNS.filter(
     (column) => column.key !== undefined || rows.some((row) => cellText(column, row, session) !== ""),
-  );
+  )
+    .filter(({ title }) => !isNarrow || !ONLY_WIDE.has(title))
+    .toSorted((a, b) => Number(AFTER_NUMBERS.has(a.title)) - Number(AFTER_NUMBERS.has(b.title)))
+    .map((column) => (column.isRight ? column : { ...column, isFlexible: true }));
 }
 
 type Stage = NonNullable<Status["states"]>[number];

@@ -1,5 +1,4 @@
 import type { Failure } from "../../core/failures.ts";
-import { localTime } from "../../operator/times.ts";
 import { EXIT, exitStatusOf } from "../exit-status.ts";
 import { failureJson, toFailure } from "../output/failure.ts";
 import type { Session } from "../session.ts";
@@ -26,14 +25,14 @@ interface Display {
 const LEAVE_KEYS = /[qQ\u0003\u0004]/;
 
 /**
- * Shows the same thing time and again until the person leaves: on a terminal in place, elsewhere one below the other, with
- * `--json` one document a line. What is out of reach is said and tried again; other failures end it.
+ * Shows the same thing time and again until the person leaves: on a terminal in place, with `--json` one document a line.
+ * What is out of reach is said and tried again; other failures end it.
  */
 export async function keepShowing(session: Session, { everyMs, turn, onFailure }: Showing): Promise<void> {
   const { io, clock } = session;
   const stop = new AbortController();
   let again = new AbortController();
-  const screen = session.isJson || !io.isTTY ? undefined : io.screen;
+  const screen = session.isJson ? undefined : io.screen;
   const ends = [
     io.onStop?.(() => stop.abort()),
     screen?.onKeys((keys) => {
@@ -76,22 +75,12 @@ async function runTurn(session: Session, { place }: Display, turn: Showing["turn
 }
 
 function printer(session: Session): Display {
-  const { isJson } = session;
   return {
     place: {},
     close: () => {},
     show: (text, failure) => {
-      if (isJson) {
-        const json: unknown = failure ? { error: failureJson(failure) } : JSON.parse(text);
-        session.line(JSON.stringify(json));
-      } else if (failure)
-        session.note(`${whenAgain(failure)}, at ${localTime(new Date(session.clock.now()))}`);
-      else session.line(text);
+      const json: unknown = failure ? { error: failureJson(failure) } : JSON.parse(text);
+      session.line(JSON.stringify(json));
     },
   };
-}
-
-/** A failure that is tried again, in one line. */
-function whenAgain({ message, code }: Failure): string {
-  return `${message} (${code}); tried again`;
 }

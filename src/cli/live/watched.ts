@@ -17,7 +17,7 @@ export interface Watching {
 export function watchOption(): Option {
   return new Option(
     "--watch [seconds]",
-    "show it again every 2 s, or after the seconds given, until Ctrl-C or q",
+    "on a terminal or with --json: show it again every 2 s, or after the seconds given, until Ctrl-C or q",
   )
     .argParser(wholeNumber(1, 3_600))
     .preset("2");
@@ -42,7 +42,9 @@ export function watched<Options extends Watching>(
       throw new Failure("CLI_USAGE", "--watch shows no patients' data: leave out --show-phi");
     const site = new KeptSite(session);
     try {
-      if (watch === undefined) return await turn(session, site, options);
+      // A file or a pipe is no picture that is drawn again; a program reads one document after the other.
+      const isLive = session.isJson || session.io.screen !== undefined;
+      if (watch === undefined || !isLive) return await turn(session, site, options);
       await keepShowing(session, {
         everyMs: watch * 1_000,
         turn: (place) => turn(place, site, options),

@@ -17,6 +17,14 @@ export function fields<Row>(columns: readonly Column<Row>[], row: Row, session: 
   return { json: recordJson(columns, row, session), lines: renderFields(columns, row, session) };
 }
 
+/** What a section with a title is set in. */
+export const INDENT = 2;
+
+/** The room that the lines of a section with a title have. */
+export function insetWidth({ width }: Session): number | undefined {
+  return width === undefined ? undefined : width - INDENT;
+}
+
 /** A list within the details. */
 export function table<Row>(
   [key, title]: readonly [key: string, title: string],
@@ -27,7 +35,7 @@ export function table<Row>(
   return {
     title,
     json: { [key]: rows.map((row) => recordJson(columns, row, session)) },
-    lines: rows.length === 0 ? [] : renderTable(columns, rows, session),
+    lines: rows.length === 0 ? [] : renderTable(columns, rows, { ...session, width: insetWidth(session) }),
   };
 }
 
@@ -49,7 +57,7 @@ export function printSections(
     if (!isFirst) session.line();
     isFirst = false;
     if (title !== undefined) session.line(session.paint("bold", title));
-    session.lines(lines, title === undefined ? 0 : 2);
+    session.lines(lines, title === undefined ? 0 : INDENT);
   }
 }
 

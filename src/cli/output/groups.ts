@@ -1,6 +1,6 @@
 import { type Column, cellText, recordJson } from "../../operator/column.ts";
 import type { Session } from "../session.ts";
-import type { Section } from "./details.ts";
+import { insetWidth, type Section } from "./details.ts";
 import { renderTable } from "./table.ts";
 
 /** Ids of a group that are named; the others are counted. */
@@ -34,7 +34,7 @@ export function groupedTable<Row>(
       rows.length === 0
         ? []
         : [
-            ...renderTable(grouped, groups.slice(0, limit), session),
+            ...renderTable(grouped, groups.slice(0, limit), { ...session, width: insetWidth(session) }),
             ...(more > 0 ? [`… and ${more} more: --limit shows them`] : []),
           ],
   };
