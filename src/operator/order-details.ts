@@ -24,6 +24,7 @@ import { isWorkerThere } from "../ledger/workers/roster.ts";
 import type { Column } from "./column.ts";
 import { ORDER_COLUMNS } from "./order-columns.ts";
 import { clean, counted } from "./text.ts";
+import { describeEvent } from "./timeline.ts";
 import { localTime } from "./times.ts";
 import { needsLaneHolder, type Surroundings, whyWaiting } from "./why-waiting.ts";
 
@@ -81,10 +82,15 @@ export async function readOrderDetails(
 /** Why an order ended otherwise than the lab wanted, and what to do; undefined for one that waits, and where nothing went wrong. */
 export function whyEnded(
   { failure }: Pick<LedgerOrder, "failure">,
-  { why }: Pick<OrderDetails, "why">,
+  { why, events }: Pick<OrderDetails, "why" | "events">,
 ): { readonly reason: string; readonly hint: string | undefined } | undefined {
   if (why || !failure) return undefined;
-  return { reason: `${failure.text} (${failure.code})`, hint: FAILURES[failure.code]?.hint };
+  const discarded =
+    failure.code === "ORDER_DISCARDED" ? events.findLast(({ kind }) => kind === "discarded") : undefined;
+  return {
+    reason: `${failure.text} (${failure.code})`,
+    hint: discarded ? describeEvent(discarded) : FAILURES[failure.code]?.hint,
+  };
 }
 
 /** An order with the message that it came in, and where its trace is found. */

@@ -71,7 +71,8 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
   overridden: (detail) =>
     `to be done although another order is like it, says ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}`,
   discarded: (detail) => `discarded by ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}`,
-  resolved: (detail) => `linked to ${linkWords(detail)} by ${text(detail.actor) ?? "an operator"}`,
+  resolved: (detail) =>
+    `linked to ${linkWords(detail)} by ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}`,
   resend_asked: (detail) =>
     `result ${text(detail.deliveryId) ?? ""} is sent to the lab again, says ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}`,
   result_sent: (detail) =>

@@ -297,6 +297,9 @@ describe("init without a sample", () => {
       const again = await runCli(command);
       expect(again.status).toBe(2);
       expect(again.stderr).toContain("there already");
+      expect(again.stderr).toContain(
+        "For a further connector run init with --name and with --dir NEW_FOLDER",
+      );
       expect((await runCli([...command, "--force"])).status).toBe(0);
     });
   });

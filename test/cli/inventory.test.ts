@@ -199,6 +199,14 @@ describe("the inventory", () => {
       expect(stderr).toContain("--label 3: the list has the columns 1, 2");
     }));
 
+  it("knows the column of the label by the words that init knows, unless two are called so", () =>
+    withContainers({ north: ["V-1"] }, async (_, compare) => {
+      expect((await compare("Standort;Röhrchen\nTank 1;V-1\n")).status).toBe(0);
+      expect((await compare("Étiquette,Cuve\nV-1,a\n")).status).toBe(0);
+      const { status, stderr } = await compare("Röhrchen;Probe\nV-1;V-2\n");
+      expect([status, stderr]).toEqual([2, expect.stringContaining("name it with --label")]);
+    }));
+
   it("compares nothing, with status 2, with a list that is damaged or whose label is unknown", () =>
     withContainers({ north: ["V-1"] }, async (bench, compare) => {
       const compared = async (text: string, ...options: string[]) => {

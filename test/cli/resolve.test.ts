@@ -10,13 +10,22 @@ const NAMES = { firstName: "Ada", lastName: "Example", dateOfBirth: "1990-01-31"
 
 describe("orders resolve for an order of the external surface", () => {
   const wanted = "update orders set surface = 'external'";
+  const REASON = ["--reason", "staff found it"];
 
   it("links it to the procedure that was found", () =>
     withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1)]);
       await pool.query(PARK);
       await pool.query(wanted);
-      const done = await cli(["orders", "resolve", "C-1", "--procedure-id", "2002", "--unchecked"]);
+      const done = await cli([
+        "orders",
+        "resolve",
+        "C-1",
+        "--procedure-id",
+        "2002",
+        "--unchecked",
+        ...REASON,
+      ]);
       expect(done.status).toBe(0);
       const { rows } = await pool.query(
         "select state, surface, request_id, procedure_id::integer from orders",
@@ -25,7 +34,7 @@ describe("orders resolve for an order of the external surface", () => {
         { state: "submitted", surface: "external", request_id: null, procedure_id: 2002 },
       ]);
       const shown = await cli(["orders", "show", "C-1"]);
-      expect(shown.stdout).toContain("linked to procedure 2002 by");
+      expect(shown.stdout).toMatch(/linked to procedure 2002 by .+: staff found it\n/);
       expect(JSON.parse((await cli(["orders", "show", "C-1", "--json"])).stdout)).toMatchObject({
         orders: [{ surface: "external", requestId: null, procedureId: 2002 }],
       });

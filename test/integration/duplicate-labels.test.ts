@@ -37,13 +37,13 @@ describe.concurrent("an order for a container that is in an open order of the sa
       const parked = await inState(site, "B-1", "parked");
       expect(parked.failure).toEqual({
         code: "ORDER_CONTAINER_IN_OPEN_ORDER",
-        text: `container 2 is in order A-1 of the same kind too, which is submitted`,
+        text: `container V-1 is in order A-1 of the same kind too, which was submitted then`,
       });
       expect(requestsOf(site)).toEqual(["STORE"]);
       const reported = await eventually(async () =>
         [...(await site.results("csv")).values()].find((text) => text.includes(",parked,")),
       );
-      expect(reported).toContain(`container 2 is in order A-1`);
+      expect(reported).toContain(`container V-1 is in order A-1`);
     }));
 
   test("goes on when its label only belongs to another facility", () =>
@@ -81,7 +81,7 @@ describe.concurrent("an order for a container that is in an open order of the sa
       await inState(site, "A-1", "parked");
       await site.drop("csv", "b.csv", labCsv([{ number: "B-1", subject: "S-1", labels: ["V-1"] }]));
       const parked = await inState(site, "B-1", "parked");
-      expect(parked.failure?.text).toContain("which is parked");
+      expect(parked.failure?.text).toContain("which was parked then");
       expect(await retryOrder(site.pool, parked, BY)).toBe("done");
       await eventually(async () => {
         const events = await listEvents(site.pool, parked.id);
@@ -131,7 +131,7 @@ describe.concurrent("an order with the label of another subject's container", ()
       await inState(site, "A-1", "completed");
       await site.drop("csv", "b.csv", vialOf("S-2", "B-1"));
       const parked = await inState(site, "B-1", "parked");
-      const text = `the label of container 1 is that of another subject's container, which was stored by order A-1 and has not been retrieved since`;
+      const text = `label V-1 is that of another subject's container, which was stored by order A-1 and has not been retrieved since`;
       expect(parked.failure).toEqual({ code: "ORDER_LABEL_OF_OTHER_SUBJECT", text });
       expect(requestsOf(site)).toEqual(["STORE"]);
       expect(site.simulator.control.subjects().map(({ code }) => code)).toEqual(["S-1"]);
@@ -251,7 +251,7 @@ describe.concurrent("an order for a container that was moved before", () => {
       await site.drop("csv", "a.csv", order("A-1", "CRYO-STORE"));
       const { failure } = await inState(site, "A-1", "parked");
       expect(failure?.code).toBe("ORDER_CONTAINER_STORED_ALREADY");
-      expect(failure?.text).toMatch(/^the service has container 1 of the order in storage already/);
+      expect(failure?.text).toMatch(/^the service has container V-1 in storage already/);
       expect(requestsOf(site)).toEqual([]);
     }));
 

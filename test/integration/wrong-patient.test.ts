@@ -101,7 +101,7 @@ describe.concurrent("a retrieval", () => {
       for (const _ of [1, 2]) control.addContainer({ facilityId: NORTH, subjectCode: "S-1", name: "V-1" });
       expect(await parkedBy(site, retrieval)).toEqual({
         code: "CONTAINER_LABEL_AMBIGUOUS",
-        text: "more than one container of the subject has the label of container 1",
+        text: "more than one container of the subject has the label V-1",
       });
     }));
 });

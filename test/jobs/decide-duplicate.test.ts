@@ -9,6 +9,7 @@ function other(parts: Partial<SameContainer> = {}): SameContainer {
   const otherId = parts.otherId ?? 5;
   return {
     position: 1,
+    label: "V-1",
     otherId,
     otherName: `o${otherId}`,
     hasSameNumber: false,
@@ -31,7 +32,9 @@ describe("an order for a container", () => {
       expect(decideDuplicate(ME, [other({ state, otherName: "order P-1" })])).toEqual({
         kind: "park",
         code: "ORDER_CONTAINER_IN_OPEN_ORDER",
-        text: expect.stringMatching(/^container 1 is in order P-1 of the same kind too/),
+        text: expect.stringMatching(
+          /^container V-1 is in order P-1 of the same kind too, which was .* then$/,
+        ),
       });
     },
   );
@@ -71,10 +74,10 @@ describe("an order for a container", () => {
   });
 
   test("is judged by each of its containers", () => {
-    const stored = other({ position: 2, otherId: 1, state: "completed" });
+    const stored = other({ position: 2, label: "V-2", otherId: 1, state: "completed" });
     const retrieved = other({ otherId: 2, operation: "RETRIEVAL", state: "completed" });
     expect(decideDuplicate(ME, [retrieved, stored])).toMatchObject({
-      text: expect.stringContaining("container 2"),
+      text: expect.stringContaining("container V-2"),
     });
   });
 });

@@ -49,7 +49,7 @@ describe("a label of an order is another subject's", () => {
         const mine = await put(pool, { code: "S-2" });
         const otherName = "order P-1";
         expect(await findLabelHolder(pool, mine)).toEqual({
-          position: 1,
+          label: "V-1",
           otherName,
           operation: "STORE",
           state,
@@ -80,7 +80,7 @@ describe("a label of an order is another subject's", () => {
       const labels = (...texts: string[]) => texts.map((label) => ({ label, description: "" }));
       await put(pool, { code: "S-1", containers: labels("V-7", "V-8") }, "submitted");
       const mine = await put(pool, { code: "S-2", containers: labels("V-5", "V-6", "V-8") });
-      expect(await findLabelHolder(pool, mine)).toMatchObject({ position: 3 });
+      expect(await findLabelHolder(pool, mine)).toMatchObject({ label: "V-8" });
     }));
 
   test("in a later order, as soon as the service may have that one", () =>

@@ -27,6 +27,7 @@ test("finds the orders of the same facility and subject that name the same label
     expect(sameContainers).toEqual([
       {
         position: 1,
+        label: "V-1",
         otherId: first,
         hasSameNumber: false,
         otherName: "order A-1",

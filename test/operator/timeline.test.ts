@@ -20,6 +20,11 @@ describe("an entry of the timeline in words", () => {
     ],
     ["discarded", { actor: "kim", reason: "sent twice" }, "discarded by kim: sent twice"],
     [
+      "resolved",
+      { requestId: 1001, actor: "kim", reason: "staff found it" },
+      "linked to request 1001 by kim: staff found it",
+    ],
+    [
       "control_asked",
       { control: "hold", by: "connector lims", messageId: "m3" },
       "to be put on hold, says connector lims by m3",

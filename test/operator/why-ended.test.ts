@@ -4,12 +4,23 @@ import { whyEnded } from "../../src/operator/order-details.ts";
 const failure = { code: "PROCEDURE_FAILED", text: "the procedure failed" } as const;
 
 test("an order that failed says why and what to do, in the command line and the console alike", () =>
-  expect(whyEnded({ failure }, { why: undefined })).toEqual({
+  expect(whyEnded({ failure }, { why: undefined, events: [] })).toEqual({
     reason: "the procedure failed (PROCEDURE_FAILED)",
     hint: expect.stringContaining("orders retry ID"),
   }));
 
+test("an order that was discarded says by whom and why", () => {
+  const discarded = { code: "ORDER_DISCARDED", text: "discarded by an operator" } as const;
+  const detail = { actor: "kim", reason: "sent twice by the lab" };
+  const events = [
+    { at: new Date(0), kind: "discarded", fromState: "parked", toState: "discarded", detail },
+  ] as const;
+  expect(whyEnded({ failure: discarded }, { why: undefined, events })?.hint).toBe(
+    "discarded by kim: sent twice by the lab",
+  );
+});
+
 test("one that waits says why it waits instead, and one that went well says nothing", () => {
-  expect(whyEnded({ failure }, { why: "it is on hold" })).toBeUndefined();
-  expect(whyEnded({ failure: undefined }, { why: undefined })).toBeUndefined();
+  expect(whyEnded({ failure }, { why: "it is on hold", events: [] })).toBeUndefined();
+  expect(whyEnded({ failure: undefined }, { why: undefined, events: [] })).toBeUndefined();
 });

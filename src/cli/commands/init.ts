@@ -180,7 +180,7 @@ function requireFree(files: readonly string[], { force }: InitOptions): void {
   const verb = taken.length === 1 ? "is" : "are";
   throw new Failure(
     "CLI_USAGE",
-    `${taken.join(" and ")} ${verb} there already: choose another --dir or --name, or overwrite with --force`,
+    `${taken.join(" and ")} ${verb} there already. For a further connector run init with --name and with --dir NEW_FOLDER; then copy its profile into profiles, its lines below connectors and facilities into your configuration, and run cryobridge check. --force overwrites what is there`,
   );
 }
 

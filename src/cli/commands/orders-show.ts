@@ -139,7 +139,7 @@ async function readDetails(
       `Order ${clean(nameOf(order))}: ${order.operation}, ${state} since ${since}`,
       ...(why ? [`Why is it waiting? ${clean(why)}`] : []),
       ...(ended ? [`Reason: ${clean(ended.reason)}`] : []),
-      ...(ended?.hint ? [`  ${ended.hint}`] : []),
+      ...(ended?.hint ? [`  ${clean(ended.hint)}`] : []),
     ],
     sections: [
       fields(ORDER_DETAIL_COLUMNS, { ...order, message, traceId }, session),

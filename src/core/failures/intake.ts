@@ -147,8 +147,9 @@ export const INTAKE_FAILURES = {
   },
   CSV_BINARY: {
     class: "permanent",
-    meaning: "The CSV file holds NUL characters, so it is not text in this encoding.",
-    hint: "Save the file as CSV, or set the connector's `encoding`.",
+    meaning:
+      "The file is no text in this encoding: it holds NUL characters, or begins as a picture, a PDF or an Excel workbook does.",
+    hint: "Save a workbook as CSV. For a CSV file, set the connector's `encoding`.",
   },
   CSV_HEADER_EMPTY: {
     class: "permanent",

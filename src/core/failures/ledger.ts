@@ -3,7 +3,7 @@ export const LEDGER_FAILURES = {
   LEDGER_IN_USE: {
     class: "permanent",
     meaning: "Another daemon works on this data folder.",
-    hint: "Stop the process that is named, or give this one its own `dataDir`.",
+    hint: "Stop the daemon that works on it (for a restore `--stop` does so), or give this one its own `dataDir`.",
   },
   LEDGER_FOLDER_UNUSABLE: {
     class: "permanent",

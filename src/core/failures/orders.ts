@@ -122,7 +122,7 @@ export const ORDER_FAILURES = {
   ORDER_DISCARDED: {
     class: "permanent",
     meaning: "An operator decided that the order is not carried out.",
-    hint: "Ask the operator named in the timeline.",
+    hint: "`cryobridge orders show ID` says who decided so, and why.",
   },
   ORDER_CANCELLED: {
     class: "permanent",

@@ -78,6 +78,18 @@ async function* blocksOf(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
   }
 }
 
+/** What byte order marks and {@link NO_TEXT} need. */
+const OPENING_BYTES = 4;
+
+/** How files begin that people drop by mistake. */
+const NO_TEXT: readonly (readonly [bytes: string, what: string])[] = [
+  ["\x89PNG", "a picture (PNG)"],
+  ["\xff\xd8\xff", "a picture (JPEG)"],
+  ["%PDF", "a PDF"],
+  ["PK\x03\x04", "a ZIP archive or an Excel workbook (.xlsx)"],
+  ["\xd0\xcf\x11\xe0", "an Excel workbook (.xls)"],
+];
+
 /** Takes the byte order mark off the beginning of a source, even when it comes byte by byte. */
 async function* withoutByteOrderMark(
   source: AsyncIterable<Buffer>,
@@ -90,7 +102,7 @@ async function* withoutByteOrderMark(
       continue;
     }
     head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
-    if (head.length < 3) continue;
+    if (head.length < OPENING_BYTES) continue;
     yield openingOf(head, found);
     head = undefined;
   }
@@ -98,6 +110,10 @@ async function* withoutByteOrderMark(
 }
 
 function openingOf(head: Buffer, found: (mark: ReturnType<typeof findByteOrderMark>) => void): Buffer {
+  const opening = head.toString("latin1", 0, OPENING_BYTES);
+  const [, what] = NO_TEXT.find(([bytes]) => opening.startsWith(bytes)) ?? [];
+  if (what !== undefined)
+    throwProblem({ code: "CSV_BINARY", place: "line 1", message: `expected text, found ${what}` });
   const mark = findByteOrderMark(head);
   found(mark);
   return head.subarray(mark?.length ?? 0);

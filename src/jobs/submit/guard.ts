@@ -57,12 +57,12 @@ export function needsFreeLabels(
  * written down first, with the labels locked, goes on.
  */
 export function labelTaken(holder: LabelHolder): Failure {
-  const container = nameContainer(holder);
+  const { label, otherName } = holder;
   return new Failure(
     "ORDER_LABEL_OF_OTHER_SUBJECT",
     holder.state === "completed"
-      ? `the label of ${container} is that of another subject's container, which was stored by ${holder.otherName} and has not been retrieved since`
-      : `the label of ${container} is in ${holder.otherName} of another subject too, which is ${inWords(holder)}`,
+      ? `label ${label} is that of another subject's container, which was stored by ${otherName} and has not been retrieved since`
+      : `label ${label} is in ${otherName} of another subject too, which ${stoodInWords(holder)}`,
   );
 }
 
@@ -142,7 +142,7 @@ export async function guardStored(
       operation === "RETRIEVAL" && state === "completed" && containerId !== undefined ? [containerId] : [],
     ),
   );
-  for (const { position, label } of order.containers) {
+  for (const { label } of order.containers) {
     const same = containersOf(subject, listed).filter(
       ({ id, labels }) => labels.includes(label) && !takenOut.has(id),
     );
@@ -150,7 +150,7 @@ export async function guardStored(
       if (!(await isInStorage(container, surface, deps, signal))) continue;
       throw new Failure(
         "ORDER_CONTAINER_STORED_ALREADY",
-        `the service has container ${position} of the order in storage already, as container ${container.id}`,
+        `the service has container ${label} in storage already, as container ${container.id}`,
       );
     }
   }
@@ -205,7 +205,7 @@ export function decideDuplicate(
   const isFirst = ({ otherId, isAtService }: SameContainer) => otherId < order.id || isAtService;
   const double = same.find((each) => each.operation === operation && isOpen(each) && isFirst(each));
   if (double) {
-    const words = `${nameContainer(double)} is in ${double.otherName} of the same kind too, which is ${inWords(double)}`;
+    const words = `${nameContainer(double)} is in ${double.otherName} of the same kind too, which ${stoodInWords(double)}`;
     return { kind: "park", code: "ORDER_CONTAINER_IN_OPEN_ORDER", text: words };
   }
   const ended = [
@@ -239,12 +239,11 @@ export function decideDuplicate(
   return opposite.length > 0 ? { kind: "wait" } : { kind: "go" };
 }
 
-/** A container of an order in texts for people. */
-export function nameContainer({ position }: Pick<SameContainer, "position">): string {
-  return `container ${position}`;
+function nameContainer({ label }: Pick<SameContainer, "label">): string {
+  return `container ${label}`;
 }
 
-/** How another order stands, in texts for people. */
-export function inWords({ state }: Pick<SameContainer, "state">): string {
-  return state === "parked" ? "parked" : state === "received" ? "waiting" : state.replace("_", " ");
+/** How another order stood, in texts that people read long after. */
+function stoodInWords({ state }: Pick<SameContainer, "state">): string {
+  return `was ${state === "received" ? "waiting" : state.replace("_", " ")} then`;
 }

@@ -232,20 +232,19 @@ async function resolveContainers(
   const idsByLabel = idsByLabelOf(own, labels);
   const ambiguous = order.containers.filter(({ label }) => (idsByLabel.get(label)?.length ?? 0) > 1);
   if (ambiguous.length > 0) {
-    const positions = ambiguous.map((container) => container.position).join(", ");
+    const several = ambiguous.map(({ label }) => label).join(", ");
     throw new Failure(
       "CONTAINER_LABEL_AMBIGUOUS",
-      `more than one container of the subject has the label of container ${positions}`,
+      `more than one container of the subject has the label ${several}`,
     );
   }
   const missing = order.containers.filter(({ label }) => (idsByLabel.get(label)?.length ?? 0) === 0);
   if (missing.length > 0) {
     const missed = missing.map(({ label }) => label);
     if (await isEarlierStoreThere(deps.pool, order.id, missed, LIST_LAG_MS)) return "not yet stored";
-    const positions = missing.map((container) => container.position).join(", ");
     throw new Failure(
       "CONTAINER_UNKNOWN",
-      `the subject has no container with the label of container ${positions}`,
+      `the subject has no container with the label ${missed.join(", ")}`,
     );
   }
   const containers = order.containers.map(({ position, label }) => ({

@@ -278,7 +278,7 @@ export async function resolveOrder(
       attempts: 0,
       nextInMs: 0,
       isIntentCleared: true,
-      event: { kind: "resolved", detail: { actor: by.actor, ...link } },
+      event: { kind: "resolved", detail: { actor: by.actor, reason: by.reason, ...link } },
       isReported: true,
     };
   });

@@ -6,8 +6,7 @@ import { LABEL_LOCK } from "../locks.ts";
 
 /** An order of another subject of the same facility that has one of an order's labels, open or in storage. */
 export interface LabelHolder {
-  /** The container's position in the order that is asked about. */
-  readonly position: number;
+  readonly label: string;
   /** Such as `order P-1001`. */
   readonly otherName: string;
   readonly operation: Operation;
@@ -87,7 +86,7 @@ with recursive mine as (
                  and g.facility_id = m.facility_id
                  and g.operation = 'MERGE'
                  and g.state not in ('cancelled', 'discarded')) merged (code))
-select h.position, h.placer_order_number, h.operation, h.state
+select h.label, h.placer_order_number, h.operation, h.state
   from holders h
  cross join mine m
  where not exists (
@@ -158,12 +157,12 @@ export async function lockLabels(client: Queryable, orderIds: readonly number[])
 /** An order of another subject that has one of this order's labels; undefined when each label is free, or this subject's. */
 async function findLabelHolder(db: Queryable, orderId: number): Promise<LabelHolder | undefined> {
   const [row] = await run<{
-    position: number;
+    label: string;
     placer_order_number: string | null;
     operation: Operation;
     state: OrderState;
   }>(db, FIND_LABEL_HOLDER, [orderId]);
   if (!row) return undefined;
-  const { position, placer_order_number, operation, state } = row;
-  return { position, otherName: nameOrder(placer_order_number), operation, state };
+  const { label, placer_order_number, operation, state } = row;
+  return { label, otherName: nameOrder(placer_order_number), operation, state };
 }

@@ -8,6 +8,7 @@ import { nameOrder } from "../ids.ts";
 export interface SameContainer {
   /** The container's position in the order that is asked about. */
   readonly position: number;
+  readonly label: string;
   readonly otherId: number;
   /** Such as `order P-1001`. */
   readonly otherName: string;
@@ -57,7 +58,7 @@ select o.id,
        o.placer_order_number as number,
        o.placer_authority as authority,
        (select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
-                 'position', mine.position, 'otherId', e.id, 'number', e.placer_order_number,
+                 'position', mine.position, 'label', mine.label, 'otherId', e.id, 'number', e.placer_order_number,
                  'operation', e.operation, 'state', e.state, 'containerId', c.container_id,
                  'isAtService', e.state in ('submitted', 'accepted', 'in_progress') or e.request_id is not null
                                 or e.procedure_id is not null or coalesce(e.intent = 'request', false)))

@@ -320,6 +320,19 @@ describe("the encoding", () => {
     },
   );
 
+  it.each([
+    ["a picture (PNG)", "\x89PNG\r\n\x1a\n"],
+    ["a picture (JPEG)", "\xff\xd8\xff\xe0"],
+    ["a PDF", "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"],
+    ["a ZIP archive or an Excel workbook (.xlsx)", "PK\x03\x04\x14\0"],
+    ["an Excel workbook (.xls)", "\xd0\xcf\x11\xe0\xa1\xb1"],
+  ])("says that it is %s, however its bytes come", async (what, bytes) => {
+    for (const chunkBytes of [1, 100]) {
+      const words = await failureOf(Buffer.from(bytes, "latin1"), { chunkBytes });
+      expect(words).toBe(`CSV_BINARY: line 1: expected text, found ${what}`);
+    }
+  });
+
   it("is strict for a character that the file's end cuts", async () => {
     const file = Buffer.from("a,b\n1,ü").subarray(0, 7);
     expect(await failureOf(file)).toBe("CSV_BYTES: line 2: byte 6 of the file is not utf-8");

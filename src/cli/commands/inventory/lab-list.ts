@@ -6,6 +6,7 @@ import { readCsv } from "../../../formats/csv/read.ts";
 import type { LabLine } from "../../../ledger/reports/inventory.ts";
 import { counted } from "../../../operator/text.ts";
 import { looksLikeHeadings } from "../../init/csv-table.ts";
+import { scoreOf } from "../../init/headings.ts";
 import { nameOfInput, STANDARD_INPUT } from "../../io.ts";
 import type { Session } from "../../session.ts";
 
@@ -108,7 +109,7 @@ interface Columns {
   readonly position: string | undefined;
 }
 
-/** What labs call the column with the label, in this sequence; letters and digits count. */
+/** What labs call the column with the label, in this sequence; letters and digits count. Then come the words that `init` knows. */
 const LABEL_HEADINGS = [
   ...["containerlabel", "samplecontainerid", "containerid", "label", "container", "barcode"],
   ...["sampleid", "vial", "straw", "tube"],
@@ -157,6 +158,10 @@ function guessLabel(columns: readonly string[], found: string): string {
     const found = columns.find((column) => plain(column) === heading);
     if (found !== undefined) return found;
   }
+  const scores = columns.map((column) => scoreOf(column, "container_label"));
+  const best = Math.max(...scores);
+  if (best > 0 && scores.indexOf(best) === scores.lastIndexOf(best))
+    return columns[scores.indexOf(best)] as string;
   const words = "none of the columns is certainly the label: name it with --label";
   throw new Failure("CLI_USAGE", `${words}; the list has ${found}`);
 }
