@@ -76,7 +76,7 @@ function unreadOf({ isReady, states }: Facts, unread: readonly string[]): Attent
 export function describeRestored(restored: Restored): string {
   const { at, by, open, uncompared, adopted, parked, free, forgottenSince, watchedUntil } = restored;
   const noticed = `the ledger is an older copy (restored; noticed at ${formatMinute(at)}: ${by})`;
-  const found = `${adopted} adopted, ${parked} parked, ${free} free to go`;
+  const found = `${adopted} found there, ${parked} parked, ${free} not there and sent as usual`;
   if (uncompared > 0) {
     const compared = Math.max(0, open - uncompared);
     return `${noticed}; ${compared} of ${open} open orders were compared with the service (${found}), and nothing is submitted until all are`;

@@ -125,7 +125,7 @@ ${message === "" ? "" : html`<p class="banner bad" role="alert">${message}</p>`}
   <input type="hidden" name="to" value="${to}">
   <label for="token">Token</label>
   <input id="token" name="token" type="password" autocomplete="current-password" required autofocus aria-describedby="which">
-  <p id="which" class="note">Your own token, or console.token of the configuration.</p>
+  <p id="which" class="note">Your token.</p>
   <button>Sign in</button>
 </form>
 </main>`,

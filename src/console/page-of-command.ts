@@ -64,13 +64,19 @@ export function buttonOf(
   return name === undefined ? undefined : { name, to };
 }
 
+/** Another option of the command before it, which a button needs not: `(external surface: --procedure-id N)`. */
+const OTHER_OPTION = / \((?:external surface: )?`--[^`]*`\)/g;
+
 /** Commands in a text stand between backticks; where a page has a button for one, that is named instead. */
 export function withCommands(text: string): Content {
-  return text.split("`").map((part, index) => {
-    if (index % 2 === 0) return part;
-    const button = buttonOf(part);
-    if (button === undefined) return html`<code>${part}</code>`;
-    const { name, to } = button;
-    return to === undefined ? html`“${name}”` : html`“<a href="${to}">${name}</a>”`;
-  });
+  return text
+    .replace(OTHER_OPTION, "")
+    .split("`")
+    .map((part, index) => {
+      if (index % 2 === 0) return part;
+      const button = buttonOf(part);
+      if (button === undefined) return html`<code>${part}</code>`;
+      const { name, to } = button;
+      return to === undefined ? html`“${name}”` : html`“<a href="${to}">${name}</a>”`;
+    });
 }

@@ -1,6 +1,7 @@
 import type { OrderState } from "../core/order-state.ts";
 import type { OrderEvent } from "../ledger/operator/views.ts";
 import type { Viewer } from "../operator/column.ts";
+import { stateInWords } from "../operator/order-columns.ts";
 import { type Stage, stagesOf, stepsOf } from "../operator/timeline.ts";
 import { localTime, roundToUnit } from "../operator/times.ts";
 import { type Html, html } from "./html.ts";
@@ -43,9 +44,14 @@ function stageBar(stages: readonly Stage[]): Html {
     x += width + gap;
     return bar;
   });
-  const words = stages.map(({ state, ms }) => (ms < 1_000 ? state : `${state} ${roundToUnit(ms)}`));
-  return html`<figure class="stages"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="How long it was in each state: ${words.join(", ")}">${bars}</svg>
-<figcaption>${stages.map(({ state }, index) => html`<span><i class="${TONES[state]}"></i>${words[index]}</span>`)}</figcaption></figure>`;
+  const inWords = ({ state, ms }: Stage) =>
+    ms < 1_000 ? stateInWords(state) : `${stateInWords(state)} ${roundToUnit(ms)}`;
+  const sums = [...Map.groupBy(stages, ({ state }) => state)].map(([state, each]) => ({
+    state,
+    ms: each.reduce((sum, { ms }) => sum + ms, 0),
+  }));
+  return html`<figure class="stages"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="How long it was in each state: ${stages.map(inWords).join(", ")}">${bars}</svg>
+<figcaption>${sums.map((sum) => html`<span><i class="${TONES[sum.state]}"></i>${inWords(sum)}</span>`)}</figcaption></figure>`;
 }
 
 function stepList(events: readonly OrderEvent[]): Html {

@@ -66,6 +66,11 @@ export const PAINT_BY_VERDICT: Readonly<Record<MessageView["verdict"], Paint>> =
   waiting: "yellow",
 };
 
+/** A state as people read it: `in progress`. */
+export function stateInWords(state: string): string {
+  return state.replaceAll("_", " ");
+}
+
 /** How a state is coloured: those that a person wants to see stand out. */
 export const PAINT_BY_STATE: Readonly<Partial<Record<OrderState, Paint>>> = {
   completed: "green",
@@ -108,7 +113,7 @@ export const ORDER_COLUMNS: readonly Column<LedgerOrder>[] = [
     key: "state",
     title: "state",
     only: "list",
-    show: ({ state, heldAt }) => (heldAt ? `${state} (on hold)` : state),
+    show: ({ state, heldAt }) => `${stateInWords(state)}${heldAt ? " (on hold)" : ""}`,
     paint: ({ state, heldAt }) => (heldAt ? "yellow" : PAINT_BY_STATE[state]),
   },
   { key: "changedAt", title: "since", only: "list" },

@@ -12,7 +12,14 @@ import type { DeliveryView } from "../ledger/operator/views.ts";
 import type { LedgerOrder } from "../ledger/orders/row.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { Column } from "./column.ts";
-import { authorityOf, DELIVERY_COLUMNS, ORDER_REASON, PAINT_BY_STATE, showNumber } from "./order-columns.ts";
+import {
+  authorityOf,
+  DELIVERY_COLUMNS,
+  ORDER_REASON,
+  PAINT_BY_STATE,
+  showNumber,
+  stateInWords,
+} from "./order-columns.ts";
 import { counted, countsInWords } from "./text.ts";
 import { relativeTime } from "./times.ts";
 
@@ -41,7 +48,7 @@ export const QUEUE_COLUMNS: readonly Column<QueueView>[] = [
   { key: "queue", title: "queue" },
   { key: "ledger" },
   { title: "waiting", isRight: true, show: ({ ledger }) => ledger.waiting },
-  { title: "backing off", isRight: true, show: ({ ledger }) => ledger.backingOff },
+  { title: "delayed", isRight: true, show: ({ ledger }) => ledger.delayed },
   { title: "in hand", isRight: true, show: ({ ledger }) => ledger.inHand },
   { title: "parked", isRight: true, show: ({ ledger }) => ledger.parked },
   {
@@ -68,7 +75,12 @@ export const WAITING_COLUMNS: readonly Column<LedgerOrder>[] = [
   },
   { key: "placerOrderNumber", title: "order number", isFlexible: true, show: showNumber },
   { key: "placerAuthority", value: authorityOf },
-  { key: "state", title: "state", paint: ({ state }) => PAINT_BY_STATE[state] },
+  {
+    key: "state",
+    title: "state",
+    show: ({ state }) => stateInWords(state),
+    paint: ({ state }) => PAINT_BY_STATE[state],
+  },
   { key: "attempts", title: "attempts", isRight: true },
   {
     key: "nextAt",

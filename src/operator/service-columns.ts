@@ -1,4 +1,4 @@
-import type { Column } from "./column.ts";
+import type { Column, Viewer } from "./column.ts";
 import { counted } from "./text.ts";
 import { relativeTime, timeWithAge } from "./times.ts";
 
@@ -21,11 +21,16 @@ export interface ServiceView {
   readonly calls: number;
 }
 
-const BREAKER = {
-  closed: { words: "✓ closed: it is called", paint: "green" },
-  "half-open": { words: "↻ half-open: one call tries", paint: "yellow" },
-  open: { words: "✗ open: it is not called", paint: "red" },
-} as const;
+const PAINT_BY_BREAKER = { closed: "green", "half-open": "yellow", open: "red" } as const;
+
+/** What the circuit breaker lets through. */
+function callsOf({ breaker, opening }: ServiceView, { clock }: Viewer): string {
+  if (breaker === "closed") return "✓ go out";
+  if (breaker === "half-open") return "↻ one tries";
+  return opening
+    ? `✗ paused; one tries ${relativeTime(new Date(opening.nextTryAt), clock.now())}`
+    : "✗ paused";
+}
 
 /** The storage service. */
 export const SERVICE_COLUMNS: readonly Column<ServiceView>[] = [
@@ -35,19 +40,15 @@ export const SERVICE_COLUMNS: readonly Column<ServiceView>[] = [
     paint: ({ isReachable }) => (isReachable === null ? "dim" : isReachable ? "green" : "red"),
   },
   {
-    title: "breaker",
-    show: ({ breaker }) => BREAKER[breaker].words,
-    paint: ({ breaker }) => BREAKER[breaker].paint,
+    title: "calls",
+    show: callsOf,
+    paint: ({ breaker }) => PAINT_BY_BREAKER[breaker],
   },
   {
     title: "since",
     show: ({ opening }, { clock }) => opening && timeWithAge(new Date(opening.since), clock.now()),
   },
   { title: "why", show: ({ opening }) => opening?.text },
-  {
-    title: "next try",
-    show: ({ opening }, { clock }) => opening && relativeTime(new Date(opening.nextTryAt), clock.now()),
-  },
   {
     title: "token",
     show: ({ hasApiToken, tokenEndsAt }, { clock }) =>

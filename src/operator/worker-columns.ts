@@ -27,5 +27,5 @@ function stateOf({ isAlive, isLeader, drainAt, endedAs }: WorkerView): string {
   if (endedAs === "stopped") return "stopped";
   if (!isAlive) return "gone";
   if (drainAt) return "stopping";
-  return isLeader ? "works, leads" : "works";
+  return isLeader ? "hands out the work" : "works";
 }

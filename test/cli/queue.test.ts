@@ -88,7 +88,7 @@ describe("queue list", () => {
       expect(document.queues[0]).toEqual({
         queue: "submit",
         isPaused: false,
-        ledger: { waiting: 0, backingOff: 1, inHand: 0, parked: 0 },
+        ledger: { waiting: 0, delayed: 1, inHand: 0, parked: 0 },
         bullmq: expect.objectContaining({ waiting: 0 }),
       });
       for (const state of Object.keys(document.queues[0].bullmq)) expect(state).toMatch(/^[a-z]+$/i);

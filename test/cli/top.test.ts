@@ -62,7 +62,7 @@ describe("cryobridge top", () => {
             /bench +✓ looks for files +✗ takes no results, is tried again +1 +0 +0 +1 +(now|\ds ago)\n/,
           );
           expect(stdout).toMatch(
-            /reachable ✗ no; breaker ✗ open: it is not called; since .*; why the service is away; .*called 7 times/,
+            /reachable ✗ no; calls ✗ paused; one tries [^;]*; since .*; why the service is away; .*called 7 times/,
           );
           for (const columns of [80, 110]) {
             const narrow = (await cli(["top", "--once"], { isTTY: true, columns })).stdout;

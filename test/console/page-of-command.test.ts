@@ -25,6 +25,12 @@ test("a page names its own buttons in a hint, and a command where it has none", 
   );
 });
 
+test("another option of a command is not named where a button stands for both", () => {
+  const text =
+    "Find it, then `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`).";
+  expect(html`${withCommands(text)}`.text).toBe("Find it, then “Link it to what you found at the service”.");
+});
+
 test("a page names its buttons also where a text has the very record, and those of the queues by their names", () => {
   const shown = html`${withCommands("`cryobridge orders retry o17 --not-at-service --reason TEXT`, `cryobridge queue resume track`")}`;
   expect(shown.text).toBe('“It is not at the service: send it again”, “<a href="/queue">Resume track</a>”');

@@ -26,3 +26,15 @@ test("the bar of an order's states stays within its picture, however many there 
       if (index > 0) expect(x).toBeGreaterThanOrEqual((bars[index - 1]?.end ?? 0) - 0.2);
   }
 });
+
+test("the legend has each state once, with the time in it together, and reads it as words", () => {
+  const states = ["received", "parked", "received", "in_progress", "completed"] as const;
+  const events = states.map((toState, index) => ({
+    ...{ at: new Date(index * 60_000), kind: "x", toState, detail: {} },
+  }));
+  const picture = timeline(events, { clock: systemClock, mayShowPhi: false }).text;
+  const [, legend = ""] = /<figcaption>(.*)<\/figcaption>/.exec(picture) ?? [];
+  expect(legend.replace(/<[^>]*>/g, "|").replace(/\|+/g, "|")).toBe(
+    "|received 2m|parked 1m|in progress 1m|completed|",
+  );
+});

@@ -28,7 +28,7 @@ test("restore --stop has a daemon that works end by itself, puts the backup in i
     expect((await cli("restore", unusable, "--replace", "--yes", "--stop")).status).toBe(1);
     const kept = await cli("restore", backup, "--stop");
     expect([kept.status, kept.stderr]).toEqual([1, expect.stringContaining("CLI_LEDGER_NOT_EMPTY")]);
-    expect((await cli("workers")).stdout).toContain("works, leads");
+    expect((await cli("workers")).stdout).toContain("hands out the work");
     expect(daemon.hasEnded).toBe(false);
 
     const restored = await cli("restore", backup, "--replace", "--yes", "--stop", "--reason", "a trial");

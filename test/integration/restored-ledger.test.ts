@@ -191,7 +191,7 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
         return status.attention;
       });
       expect(trouble?.what).toMatch(
-        /^the ledger is an older copy \(restored; .*\); 0 of 3 open orders were compared with the service \(0 adopted, 0 parked, 0 free to go\), and nothing is submitted until all are$/,
+        /^the ledger is an older copy \(restored; .*\); 0 of 3 open orders were compared with the service \(0 found there, 0 parked, 0 not there and sent as usual\), and nothing is submitted until all are$/,
       );
       expect(trouble?.hint).toContain("orders release-after-restore --reason");
       site.simulator.control.setFaults([]);
@@ -200,7 +200,7 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
       expect(site.simulator.tally().doubled).toEqual([]);
       const compared = (await findRestored(site.pool)) as Restored;
       expect(describeRestored(compared)).toContain(
-        "open orders were compared with the service (0 adopted, 0 parked, 3 free to go); what came since",
+        "open orders were compared with the service (0 found there, 0 parked, 3 not there and sent as usual); what came since",
       );
     }));
 

@@ -18,7 +18,7 @@ function shown(own: Partial<ServiceView> = {}): Record<string, string> {
 
 test("before the first call nothing is said of whether the service can be reached", () => {
   expect(shown()).toEqual({
-    ...{ reachable: "no call yet", breaker: "✓ closed: it is called", token: "none yet" },
+    ...{ reachable: "no call yet", calls: "✓ go out", token: "none yet" },
     rate: "0 calls in the last minute; at most 5 a second, 2 at once",
     called: "0 times since the start",
   });
@@ -26,18 +26,18 @@ test("before the first call nothing is said of whether the service can be reache
 
 test("a call that failed says that it is out of reach, before the breaker opens", () => {
   expect(shown({ isReachable: false })).toMatchObject({
-    ...{ reachable: "✗ no", breaker: "✓ closed: it is called" },
+    ...{ reachable: "✗ no", calls: "✓ go out" },
   });
   expect(shown({ isReachable: true })).toMatchObject({ reachable: "✓ yes" });
 });
 
-test("an open breaker is shown with since when, why, and when one call tries", () => {
+test("calls that are paused are shown with since when, why, and when one tries", () => {
   const opening = {
     ...{ since: "2026-11-21T09:59:00Z", text: "nothing listens there" },
     nextTryAt: "2026-11-21T10:00:20Z",
   };
   expect(shown({ isReachable: false, breaker: "open", opening })).toMatchObject({
-    ...{ breaker: "✗ open: it is not called", why: "nothing listens there", "next try": "in 20s" },
+    ...{ calls: "✗ paused; one tries in 20s", why: "nothing listens there" },
     since: expect.stringContaining("(1m ago)"),
   });
 });

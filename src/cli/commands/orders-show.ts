@@ -12,6 +12,7 @@ import {
   DELIVERY_COLUMNS,
   ORDER_COLUMNS,
   PAINT_BY_STATE,
+  stateInWords,
   subjectJson,
   TASK_COLUMNS,
 } from "../../operator/order-columns.ts";
@@ -131,7 +132,7 @@ async function readDetails(
   const ended = whyEnded(order, details);
   const sent = hideBody(details.sent, session.mayShowPhi);
   const paint = PAINT_BY_STATE[order.state];
-  const state = session.paint(paint === undefined ? "bold" : ["bold", paint], order.state);
+  const state = session.paint(paint === undefined ? "bold" : ["bold", paint], stateInWords(order.state));
   const since = timeWithAge(order.changedAt, nowMs);
   const reported = table(["deliveries", "Sent to the lab"], DELIVERY_COLUMNS, deliveries, session);
   return {

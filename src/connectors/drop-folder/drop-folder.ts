@@ -211,7 +211,7 @@ export class DropFolder implements Connector {
         if (code === "ENOENT" && (await exists(folder))) continue;
         if (!["EACCES", "EPERM", "EBUSY"].includes(code)) throw error;
         this.#scanTrouble = `a file in ${this.#settings.directories.in} can't be moved (${code})`;
-        logger.warn({ err: error }, "a dropped file can't be claimed; trying again");
+        logger.warn({ err: error }, "a dropped file can't be moved to the work folder; trying again");
         continue;
       }
       await this.#step("claimed");

@@ -239,10 +239,13 @@ export class WorkList {
     if (signal.aborted) return;
     item.attempts += 1;
     if (errnoOf(error) === "ENOENT" && !(await exists(item.claim.path).catch(() => true))) {
-      logger.warn({ claim }, "a claimed file is gone: another daemon or a person took it");
+      logger.warn(
+        { workId: claim },
+        "a file is gone from the work folder: another daemon or a person took it",
+      );
       this.#items.delete(claim);
     } else if (error instanceof Failure && error.code === "FILE_CHANGED") {
-      logger.info({ claim }, "a file is still being written; waiting for it to rest");
+      logger.info({ workId: claim }, "a file is still being written; waiting for it to rest");
       item.expected = undefined;
       item.resting = undefined;
       item.nextAtMs = clock.monotonic();
@@ -251,7 +254,10 @@ export class WorkList {
     } else {
       item.nextAtMs = clock.monotonic() + backoffMs(RETRY_MS, item.attempts);
       item.trouble = `file ${claim} in ${item.claim.folder} can't be taken (${wordsOf(error)}); trying again`;
-      logger.error({ claim, attempts: item.attempts, err: error }, "a file can't be taken; trying again");
+      logger.error(
+        { workId: claim, attempts: item.attempts, err: error },
+        "a file can't be taken; trying again",
+      );
     }
   }
 }

@@ -7,7 +7,12 @@ import { isUnreconciled } from "../../ledger/orders/end-reconciling.ts";
 import { type LedgerOrder, readOrders } from "../../ledger/orders/row.ts";
 import type { Override } from "../../ledger/orders/same-containers.ts";
 import type { Acted, OrderAct } from "../../operator/acts.ts";
-import { DELIVERY_COLUMNS, PAINT_BY_STATE, TASK_COLUMNS } from "../../operator/order-columns.ts";
+import {
+  DELIVERY_COLUMNS,
+  PAINT_BY_STATE,
+  stateInWords,
+  TASK_COLUMNS,
+} from "../../operator/order-columns.ts";
 import {
   CONTAINER_COLUMNS,
   describeAnswer,
@@ -119,7 +124,7 @@ async function orderPage(order: LedgerOrder, visit: Visit, records: Records): Pr
     section: "/orders",
     isLive: !viewer.mayShowPhi,
     body: html`
-<div class="title"><h1>Order ${nameOf(order)}</h1>${badge(order.state, PAINT_BY_STATE[order.state])}<span class="note">${order.operation} · ${age(order.changedAt, viewer)}</span></div>
+<div class="title"><h1>Order ${nameOf(order)}</h1>${badge(stateInWords(order.state), PAINT_BY_STATE[order.state])}<span class="note">${order.operation} · ${age(order.changedAt, viewer)}</span></div>
 ${why ? html`<p class="why"><strong>Why is it waiting?</strong> ${withCommands(why)}</p>` : ended ? html`<div class="why"><strong>Reason:</strong> ${ended.reason}${ended.hint ? html`<div class="note">${withCommands(ended.hint)}</div>` : ""}</div>` : ""}
 <div class="acts">${formsFor(order, path, visit)}${around.isComparing && why ? releaseAfterRestoreForm(visit) : ""}${reveal}</div>
 ${section("Timeline", timeline(events, viewer))}

@@ -2,7 +2,7 @@ import { ORDER_STATES } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { findRestored } from "../../ledger/restored/restore.ts";
-import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
+import { ORDER_COLUMNS, stateInWords } from "../../operator/order-columns.ts";
 import { chooseBox, chooseForm } from "../bulk.ts";
 import { filterForm, listTable, nextPage, options, SEARCH_AGAIN } from "../components.ts";
 import type { Records } from "../deps.ts";
@@ -48,10 +48,11 @@ async function listPage(visit: Visit, records: Records): Promise<Page> {
   const before = { title: "choose", cell: ({ id }: LedgerOrder) => chooseBox(formatId("o", id)) };
   const table = listTable(ORDER_COLUMNS, orders, viewer, { nothing, ...(mayAct ? { before } : {}) });
   const failure = query.get("failure") ?? "";
-  const several = states.length > 1 ? [[states.join(), states.join(", ")] as const] : [];
+  const named = (each: readonly string[]) => [each.join(), each.map(stateInWords).join(", ")] as const;
+  const several = states.length > 1 ? [named(states)] : [];
   const inputs = html`
   ${word === "" ? "" : html`<label>Number, id, container, file or control id<input type="search" name="find" maxlength="200" value="${word}"></label>`}
-  <label>State<select name="state">${options([...several, ...ORDER_STATES], states.join() || undefined)}</select></label>
+  <label>State<select name="state">${options([...several, ...ORDER_STATES.map((each) => named([each]))], states.join() || undefined)}</select></label>
   <label>Connector<select name="connector">${options(connectors, query.get("connector") ?? undefined)}</select></label>
   ${failure === "" ? "" : html`<label>Failure<select name="failure">${options([failure], failure)}</select></label>`}`;
   return {

@@ -1,6 +1,7 @@
 import type { OrderState } from "../../core/order-state.ts";
 import { LEVELS } from "../../operator/alert-columns.ts";
 import { detailTexts } from "../../operator/column.ts";
+import { stateInWords } from "../../operator/order-columns.ts";
 import { SERVICE_COLUMNS } from "../../operator/service-columns.ts";
 import { counted } from "../../operator/text.ts";
 import { relativeTime, roundToUnit } from "../../operator/times.ts";
@@ -81,7 +82,7 @@ interface Tile {
 /** What needs a person, where orders stand, and what the lab is to get, with counts and the oldest ages. */
 function listTiles({ states, tasks, deliveries }: Status): Tiles[] {
   if (states === null || tasks === null || deliveries === null) return [];
-  const stateTile = (state: OrderState, name: string = state): Tile => {
+  const stateTile = (state: OrderState, name: string = stateInWords(state)): Tile => {
     const { count = 0, oldestSeconds = null } = states.find((each) => each.state === state) ?? {};
     return { name, to: `/orders?state=${state}`, count, oldestSeconds };
   };
@@ -125,5 +126,5 @@ function serviceCard({ service: asked }: ConsoleDeps, { service }: Status, { vie
 
 function workersCard({ workers }: Status, { viewer }: Visit): Html {
   if (workers === null || workers.length === 0) return html``;
-  return html`<section class="card"><h2><a href="/workers">Workers</a></h2><ul class="plain">${workers.map(({ id, name, state, seenAt, ordersInHand }) => html`<li>${badge(state, state === "works" || state === "leads" ? "green" : "yellow")} ${name} (${id}) <span class="note">${counted(ordersInHand, "order")} in hand, seen ${age(new Date(seenAt), viewer)}</span></li>`)}</ul></section>`;
+  return html`<section class="card"><h2><a href="/workers">Workers</a></h2><ul class="plain">${workers.map(({ id, name, state, seenAt, ordersInHand }) => html`<li>${badge(state === "leads" ? "hands out the work" : state, state === "works" || state === "leads" ? "green" : "yellow")} ${name} (${id}) <span class="note">${counted(ordersInHand, "order")} in hand, seen ${age(new Date(seenAt), viewer)}</span></li>`)}</ul></section>`;
 }

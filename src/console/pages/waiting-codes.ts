@@ -45,7 +45,7 @@ export function addRelease(site: Site, records: Records, beginWork: BeginWork): 
     return confirmPage(
       {
         ...{ section: PATH, back: PATH, action: `${PATH}/release`, what: title },
-        explains: `${count === 1 ? "It waits" : "They wait"} for ${whatFor(first)}. Mapped again by the configuration that runs, in the order of receipt, their orders go to the service, and the lab is answered. What waits for one of them comes along.`,
+        explains: `${count === 1 ? "It waits" : "They wait"} for ${whatFor(first)}. The configuration that runs maps ${count === 1 ? "it" : "them, in the order of receipt"}. Orders that come of ${count === 1 ? "it" : "them"} go to the service, and the lab is answered; a message whose code is still unknown goes on waiting. Messages that wait for an earlier one are released with it.`,
         fields: { code, connector },
       },
       submission,

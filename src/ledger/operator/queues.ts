@@ -47,7 +47,7 @@ export interface QueueWork {
   /** Due now, and not in anybody's hands. */
   readonly waiting: number;
   /** Due later: after a failure, or at the next planned check of the service. */
-  readonly backingOff: number;
+  readonly delayed: number;
   /** With the queue or a worker. */
   readonly inHand: number;
   /** Needs a person. */
@@ -60,7 +60,7 @@ export interface QueueWork {
  */
 const SUBMIT_WORK = `
 select (w.waiting + h.waiting)::integer as waiting,
-       (w.all_of_them - w.waiting + h."backingOff")::integer as "backingOff",
+       (w.all_of_them - w.waiting + h."delayed")::integer as "delayed",
        h."inHand"::integer as "inHand",
        (select count(*) from orders o where o.state = 'parked')::integer as parked
   from (select count(*) as all_of_them, count(*) filter (where o.next_at <= now()) as waiting
@@ -68,7 +68,7 @@ select (w.waiting + h.waiting)::integer as waiting,
          where o.state = 'received') w
  cross join (
        select count(*) filter (where o.state = 'submitting' and o.owner is null and o.next_at <= now()) as waiting,
-              count(*) filter (where o.state = 'submitting' and o.owner is null and o.next_at > now()) as "backingOff",
+              count(*) filter (where o.state = 'submitting' and o.owner is null and o.next_at > now()) as "delayed",
               count(*) filter (where o.state = 'queued' or o.owner is not null) as "inHand"
          from orders o
         where o.state in ('queued', 'submitting')) h`;
@@ -76,7 +76,7 @@ select (w.waiting + h.waiting)::integer as waiting,
 /** Orders that the service has. Index: orders_tracked. */
 const TRACK_WORK = `
 select count(*) filter (where o.next_at <= now())::integer as waiting,
-       count(*) filter (where o.next_at > now())::integer as "backingOff",
+       count(*) filter (where o.next_at > now())::integer as "delayed",
        0 as "inHand",
        0 as parked
   from orders o
@@ -86,7 +86,7 @@ select count(*) filter (where o.next_at <= now())::integer as waiting,
 const DELIVER_WORK = `
 select (select count(*) from outcomes t where not t.is_composed)::integer
        + count(*) filter (where d.state = 'pending' and d.next_at <= now())::integer as waiting,
-       count(*) filter (where d.state = 'pending' and d.next_at > now())::integer as "backingOff",
+       count(*) filter (where d.state = 'pending' and d.next_at > now())::integer as "delayed",
        0 as "inHand",
        count(*) filter (where d.state = 'parked')::integer as parked
   from deliveries d

@@ -159,7 +159,7 @@ test("the overview shows each connector's day, the service and the charts, and l
       expect(page).toMatch(/<desc[^>]*>2 in all, at most \d in one minute\.<\/desc>/);
       const words = wordsOf(page);
       expect(words).toMatch(/bench ✓ looks for files ✓ takes results now 2 1 0/);
-      expect(words).toContain("reachable ✗ no breaker ✗ open: it is not called since");
+      expect(words).toContain("reachable ✗ no calls ✗ paused; one tries");
       expect(words).toContain("the service is away");
     },
     {
