@@ -73,11 +73,21 @@ function cell<Row>(column: Column<Row>, row: Row, text: string): Html {
   return html`<td data-head="${column.title}"${classOf(column, paint !== undefined)}>${shown}</td>`;
 }
 
-/** A day is not broken into lines, and a time only on a small window; what has no blank for long is: codes at their underscores. */
+/** So many characters find room in one line. */
+const MOST_UNBROKEN = 28;
+const LINE = new RegExp(`.{1,${MOST_UNBROKEN}}`, "gsu");
+
+/**
+ * A day is not broken into lines, and a time only on a small window; what has no blank for long is: codes at their underscores,
+ * names of files after a sign between their parts, and anything else somewhere.
+ */
 function breakable(text: string): Content {
   const [, day, rest] = /^(\d{4}-\d{2}-\d{2})( \d{2}:.*)$/.exec(text) ?? [];
   if (day !== undefined) return html`<span class="when"><span class="whole">${day}</span>${rest}</span>`;
-  const parts = text.split(/(?<=[\s_])/).flatMap((word) => word.match(/.{1,24}/gsu) ?? []);
+  const parts = text
+    .split(/(?<=[\s_])/)
+    .flatMap((word) => (word.length > MOST_UNBROKEN ? word.split(/(?<=[-./\\])/) : [word]))
+    .flatMap((part) => part.match(LINE) ?? []);
   return parts.map((part, n) => html`${n > 0 && !/\s$/.test(parts[n - 1] ?? "") && html`<wbr>`}${part}`);
 }
 
@@ -164,6 +174,18 @@ export function actForm(
   // A refresh leaves it with its record, or takes it away with that: it knows the form by this.
   const id = ["act", action, ...Object.values(fields)].join("-").replace(/[^\w-]+/g, "-");
   return html`<details id="${id}" class="act" hx-morph-skip><summary class="small">${label.replace(/…$/, "")}</summary>${form}</details>`;
+}
+
+/** Who does what a page's texts name, for those who may only look. */
+export function whoActs({ mayAct }: Visit): Html {
+  return mayAct
+    ? html``
+    : html`<p class="note">You may look; what is to be done is for an operator, or for the command line.</p>`;
+}
+
+/** Back to a record's page without patients' data, which was opened with it. */
+export function hideLink(path: string): Html {
+  return html`<a class="small outline secondary" role="button" href="${path}">Hide the patient's data</a>`;
 }
 
 /** A list's filter. It is posted, since what somebody types may name a patient: see `Site.filter`. */

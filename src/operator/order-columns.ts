@@ -74,7 +74,7 @@ export function stateInWords(state: string): string {
 /** How a state is coloured: those that a person wants to see stand out. */
 export const PAINT_BY_STATE: Readonly<Partial<Record<OrderState, Paint>>> = {
   completed: "green",
-  parked: "yellow",
+  parked: "red",
   failed: "red",
   rejected: "red",
   cancelled: "red",

@@ -10,3 +10,9 @@ test("a long text without blanks may be broken into lines anywhere but within a 
   expect(table).toContain("<wbr>");
   expect(table.replaceAll("<wbr>", "")).toContain(text);
 });
+
+test("a long file name is broken after the signs between its parts, and its parts stay whole", () => {
+  const columns = [{ title: "file", show: () => "clinic-03-oml-o33-v251-consent.hl7" }];
+  const table = listTable(columns, [{}], { clock: systemClock, mayShowPhi: false }, { nothing: "" });
+  expect(table.text).toContain("v251-<wbr>consent.<wbr>hl7");
+});

@@ -27,3 +27,5 @@ if (pause) {
     showPause();
   });
 }
+// On a small window the menu is wider than its row.
+document.querySelector("header nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

@@ -84,5 +84,5 @@ function pre(lines: readonly string[], messageId?: string): Html {
     isCut && messageId !== undefined
       ? html`<p class="note">Cut here; <code>cryobridge messages show ${messageId} --show-phi</code> shows all of it.</p>`
       : "";
-  return html`<pre tabindex="0">${text.slice(0, MOST_CHARACTERS)}</pre>${more}`;
+  return html`<pre>${text.slice(0, MOST_CHARACTERS)}</pre>${more}`;
 }

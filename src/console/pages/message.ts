@@ -11,7 +11,17 @@ import { type LedgerOrder, readOrders } from "../../ledger/orders/row.ts";
 import type { Column } from "../../operator/column.ts";
 import { MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { DELIVERY_COLUMNS, ORDER_COLUMNS, PAINT_BY_VERDICT } from "../../operator/order-columns.ts";
-import { actForm, age, badge, details, listTable, problemBox, section } from "../components.ts";
+import {
+  actForm,
+  age,
+  badge,
+  details,
+  hideLink,
+  listTable,
+  problemBox,
+  section,
+  whoActs,
+} from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
@@ -95,6 +105,7 @@ async function messagePage(message: StoredMessage, visit: Visit, { pool }: Recor
 <div class="title"><h1>Message ${messageId}</h1>${badge(verdict, PAINT_BY_VERDICT[verdict])}<span class="note">${messageType ? html`${messageType} ` : ""}through ${connector}, ${age(receivedAt, viewer)}</span></div>
 ${problemBox(verdict === "waiting" ? "Why is it waiting?" : "What is wrong with it", message.problems)}
 <div class="acts">${formsFor(message, visit)}</div>
+${message.problems.length > 0 ? whoActs(visit) : ""}
 <section><h2>About it</h2>${details(MESSAGE_COLUMNS, message, viewer)}</section>
 <div class="columns wide">
 <section><h2>The message</h2>${content}</section>
@@ -138,7 +149,7 @@ function formsFor({ messageId, verdict, raw }: StoredMessage, visit: Visit): Htm
       isDangerous: true,
       explains: "It is given up, and the lab is sent a refusal.",
     });
-  if (!visit.viewer.mayShowPhi)
-    add({ action: `${path}/show`, label: "Show the patient's data (is recorded)" });
+  if (visit.viewer.mayShowPhi) forms.push(hideLink(path));
+  else add({ action: `${path}/show`, label: "Show the patient's data (is recorded)" });
   return forms;
 }

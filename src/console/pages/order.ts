@@ -24,7 +24,16 @@ import {
 import { hideBody } from "../../operator/text.ts";
 import { localTime } from "../../operator/times.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
-import { actForm, age, badge, details as facts, listTable, section } from "../components.ts";
+import {
+  actForm,
+  age,
+  badge,
+  details as facts,
+  hideLink,
+  listTable,
+  section,
+  whoActs,
+} from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
@@ -105,7 +114,7 @@ function answerOf(order: LedgerOrder, [isDone, words]: Acted) {
 
 async function orderPage(order: LedgerOrder, visit: Visit, records: Records): Promise<Page> {
   const { pool, doesParkedBlock, isTraced } = records;
-  const { viewer, mayAct, isRefresh } = visit;
+  const { viewer, isRefresh } = visit;
   const { containers } = order;
   const details = await readOrderDetails(pool, order, {
     nowMs: viewer.clock.now(),
@@ -115,18 +124,18 @@ async function orderPage(order: LedgerOrder, visit: Visit, records: Records): Pr
   const { message, why, around, sent, answers, requests, tasks, events, deliveries, traceId } = details;
   const ended = whyEnded(order, details);
   const path = `/orders/${formatId("o", order.id)}`;
-  const reveal =
-    mayAct && !viewer.mayShowPhi
-      ? actForm({ action: `${path}/show`, label: "Show the patient's data (is recorded)" }, visit)
-      : "";
+  const reveal = viewer.mayShowPhi
+    ? hideLink(path)
+    : actForm({ action: `${path}/show`, label: "Show the patient's data (is recorded)" }, visit);
   return {
     title: nameOf(order),
     section: "/orders",
     isLive: !viewer.mayShowPhi,
     body: html`
 <div class="title"><h1>Order ${nameOf(order)}</h1>${badge(stateInWords(order.state), PAINT_BY_STATE[order.state])}<span class="note">${order.operation} · ${age(order.changedAt, viewer)}</span></div>
-${why ? html`<p class="why"><strong>Why is it waiting?</strong> ${withCommands(why)}</p>` : ended ? html`<div class="why"><strong>Reason:</strong> ${ended.reason}${ended.hint ? html`<div class="note">${withCommands(ended.hint)}</div>` : ""}</div>` : ""}
+${why ? html`<p class="why${order.state === "parked" ? " act" : ""}"><strong>Why is it waiting?</strong> ${withCommands(why)}</p>` : ended ? html`<div class="why"><strong>Reason:</strong> ${ended.reason}${ended.hint ? html`<div class="note">${withCommands(ended.hint)}</div>` : ""}</div>` : ""}
 <div class="acts">${formsFor(order, path, visit)}${around.isComparing && why ? releaseAfterRestoreForm(visit) : ""}${reveal}</div>
+${why || ended ? whoActs(visit) : ""}
 ${section("Timeline", timeline(events, viewer))}
 <div class="columns">
 <section><h2>What was asked</h2>${facts(ORDER_DETAIL_COLUMNS, { ...order, message, traceId }, viewer)}</section>
@@ -135,8 +144,8 @@ ${section("Timeline", timeline(events, viewer))}
 ${requests.length === 0 ? "" : section("Order control requests", html`<ul class="plain">${requests.map((request) => html`<li>${localTime(request.askedAt)} ${describeControl(request)}</li>`)}</ul>`)}
 ${tasks.length === 0 ? "" : section("For a person to do", listTable(TASK_COLUMNS, tasks, viewer, { nothing: "" }))}
 ${message === undefined ? "" : section("The message as it came", html`<details id="original" class="act" hx-morph-skip><summary class="small">Show it here</summary>${isRefresh ? "" : await messageContent(message, viewer.mayShowPhi)}</details>`)}
-${sent === undefined ? "" : section("Sent to the service", html`<pre tabindex="0">${JSON.stringify(hideBody(sent, viewer.mayShowPhi), null, 2)}</pre>`)}
-${answers.length === 0 ? "" : section("Answers of the service", html`<ul class="plain">${answers.map((answer) => html`<li>${localTime(answer.firstAt)} ${describeAnswer(answer)}${viewer.mayShowPhi && answer.body ? html`<pre tabindex="0">${answer.body.reveal()}</pre>` : ""}</li>`)}</ul>`)}
+${sent === undefined ? "" : section("Sent to the service", html`<pre>${JSON.stringify(hideBody(sent, viewer.mayShowPhi), null, 2)}</pre>`)}
+${answers.length === 0 ? "" : section("Answers of the service", html`<ul class="plain">${answers.map((answer) => html`<li>${localTime(answer.firstAt)} ${describeAnswer(answer)}${viewer.mayShowPhi && answer.body ? html`<pre>${answer.body.reveal()}</pre>` : ""}</li>`)}</ul>`)}
 ${section("Results for the lab", html`${listTable(DELIVERY_COLUMNS, deliveries, viewer, { nothing: "Nothing yet." })}${deliveries.some(isSent) ? html`<div class="acts">${resendForm(path, visit)}</div>` : ""}`)}`,
   };
 }

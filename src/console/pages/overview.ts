@@ -5,7 +5,7 @@ import { stateInWords } from "../../operator/order-columns.ts";
 import { SERVICE_COLUMNS } from "../../operator/service-columns.ts";
 import { counted } from "../../operator/text.ts";
 import { relativeTime, roundToUnit } from "../../operator/times.ts";
-import { age, badge, toneOf } from "../components.ts";
+import { age, badge, toneOf, whoActs } from "../components.ts";
 import type { ConsoleDeps } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import { pageOf, withCommands } from "../page-of-command.ts";
@@ -27,8 +27,8 @@ export function addOverview(site: Site, deps: ConsoleDeps, { version }: { readon
       section: "/",
       isLive: true,
       body: html`
-<div class="title"><h1>Overview</h1><span class="badge ${status.isReady ? "good" : "bad"}">${status.isReady ? "✓ Taking orders" : "✗ Not taking orders"}</span></div>
-${attentionList(status.attention, viewer.clock.now())}
+<div class="title"><h1>Overview</h1><span class="badge now ${status.isReady ? "good" : "bad"}">${status.isReady ? "✓ Taking orders" : "✗ Not taking orders"}</span></div>
+${attentionList(status.attention, viewer.clock.now())}${needed === 0 ? "" : whoActs(visit)}
 <div class="board">${listTiles(status).map(tilesCard)}</div>
 <div class="cards">${serviceCard(deps, status, visit)}${workersCard(status, visit)}</div>
 ${traffic === undefined ? "" : connectorTable(status, traffic, visit)}

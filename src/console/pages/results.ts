@@ -19,6 +19,7 @@ import {
   badge,
   details,
   filterForm,
+  hideLink,
   listTable,
   nextPage,
   options,
@@ -120,7 +121,8 @@ ${section("Text", textOf(result, bytes, visit))}`,
 
 function textOf({ sizeBytes, deliveryId }: DeliveryDetails, bytes: Buffer | undefined, visit: Visit): Html {
   if (sizeBytes === undefined) return html`<p class="nothing">It is not kept.</p>`;
-  if (bytes !== undefined) return html`<pre tabindex="0">${cleanLines(resultText(bytes)).join("\n")}</pre>`;
+  if (bytes !== undefined)
+    return html`<div class="acts">${hideLink(`${PATH}/${deliveryId}`)}</div><pre>${cleanLines(resultText(bytes)).join("\n")}</pre>`;
   const form = { action: `${PATH}/${deliveryId}/show`, label: "Show the text (is recorded)" };
   return html`<p class="nothing">Hidden, since it may name a patient.</p>${visit.mayAct ? html`<div class="acts">${actForm(form, visit)}</div>` : ""}`;
 }

@@ -81,7 +81,7 @@ function configurationOf(workers: readonly ConfiguredWorker[], visit: Visit): Co
   const mistakes = workers.flatMap(({ configuration }) => configuration.problems);
   return html`
 ${listTable(CONFIGURATION_COLUMNS, workers, visit.viewer, { nothing: "" })}
-${mistakes.length > 0 ? html`<div class="why"><strong>Mistakes in the file</strong><ul class="plain">${[...new Set(mistakes)].map((line) => html`<li>${line}</li>`)}</ul></div>` : ""}
+${mistakes.length > 0 ? html`<div class="why act"><strong>Mistakes in the file</strong><ul class="plain">${[...new Set(mistakes)].map((line) => html`<li>${line}</li>`)}</ul></div>` : ""}
 <div class="acts">${actForm(
     {
       ...{ action: `${PATH}/reload`, label: "Reload the configuration" },

@@ -53,6 +53,14 @@ describe.runIf(machineHas("chromium"))("in a browser that comes by plain HTTP", 
       );
       for (const order of [1, 2, 3, 4]) await pool.query(TASK, [order]);
       await page.goto(`${url}/tasks`);
+      // What is typed stands within its box, and the sign beside the button, too.
+      await page.click("tr:nth-child(1) summary");
+      const ends = await page.evaluate(
+        `[...document.querySelectorAll("details[open], details[open] summary, details[open] [name=reason]")].map((each) =>
+          each.getBoundingClientRect().right)`,
+      );
+      expect(Math.max(...(ends as number[]))).toBe((ends as number[])[0]);
+      await page.click("tr:nth-child(1) summary");
       const reasons = () =>
         page.evaluate(`[...document.querySelectorAll("tbody tr")].map((row) => [
           row.querySelector('[data-head="id"]').textContent,
@@ -135,6 +143,16 @@ describe.runIf(machineHas("chromium"))("in a browser that comes by plain HTTP", 
       await page.selectOption('main [name="state"]', "parked");
       await page.click('main button:has-text("Find")');
       await page.waitForURL(`${url}/orders?state=parked`);
+    }));
+
+  test("what a page says of the present is taken back once the daemon does not answer", () =>
+    withPerson(async (page, { url }) => {
+      await page.goto(`${url}/`);
+      expect(await page.isVisible(".badge.now")).toBe(true);
+      await page.route("**/*", (route) => route.abort());
+      await page.clock.runFor(5_000);
+      await page.waitForSelector("#silent:not([hidden])");
+      expect(await page.isVisible(".badge.now")).toBe(false);
     }));
 
   test("a person pauses the refreshing of all pages of the window, and lets it go on", () =>

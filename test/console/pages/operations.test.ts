@@ -8,7 +8,7 @@ test("the queue's page says what waits, and pauses and resumes a queue by name",
   withPages(async ({ lab, operator, viewer, pool }) => {
     await lab.take("bench", [csvMessage(1)]);
     await pool.query("update orders set state = 'parked', failure_code = 'SUBMIT_UNCERTAIN'");
-    expect(await operator.open("/queue")).toContain('<span class="badge wait">parked</span>');
+    expect(await operator.open("/queue")).toContain('<span class="badge bad">parked</span>');
     await pool.query("update orders set state = 'received', failure_code = null");
     const page = wordsOf(await operator.open("/queue"));
     expect(page).toContain("No daemon works on this ledger right now.");

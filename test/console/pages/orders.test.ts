@@ -142,6 +142,17 @@ describe("an order's page", () => {
       expect(done).toContain("it stays on hold (“Release”)");
     }));
 
+  test("shows the patient's data until somebody hides them again", () =>
+    withPages(async ({ lab, operator }) => {
+      await lab.take("bench", [csvMessage(1)]);
+      for (const path of ["/orders/o1", "/messages/m1"]) {
+        expect(await operator.open(path)).not.toContain("Hide the patient");
+        const shown = await operator.send(`${path}/show`);
+        expect(shown).toContain(PATIENT.lastName);
+        expect(shown).toContain(`href="${path}">Hide the patient`);
+      }
+    }));
+
   test("does nothing dangerous for a reason of blanks alone", () =>
     withPages(async ({ lab, operator, pool }) => {
       await lab.take("bench", [csvMessage(1)]);
