@@ -12,8 +12,13 @@ export const FILE_STATUS_WORDS: Readonly<Record<FileView["status"], string>> = {
   duplicate: "duplicate",
 };
 
-/** How a file's status is coloured. */
-export const PAINT_BY_FILE_STATUS: Readonly<Record<FileView["status"], Paint | undefined>> = {
+/** How a file's status is coloured; of one that was taken, by what became of its messages. */
+export function paintOfFile({ status, verdicts, ordersParked }: FileView): Paint | undefined {
+  if (status === "taken" && (ordersParked > 0 || verdicts.waiting || verdicts.refused)) return "yellow";
+  return PAINT_BY_FILE_STATUS[status];
+}
+
+const PAINT_BY_FILE_STATUS: Readonly<Record<FileView["status"], Paint | undefined>> = {
   reading: undefined,
   taken: "green",
   refused: "red",
@@ -31,7 +36,7 @@ export const FILE_COLUMNS: readonly Column<FileView>[] = [
     title: "status",
     only: "list",
     show: ({ status }) => FILE_STATUS_WORDS[status],
-    paint: ({ status }) => PAINT_BY_FILE_STATUS[status],
+    paint: paintOfFile,
   },
   {
     key: "firstFileId",
@@ -42,10 +47,12 @@ export const FILE_COLUMNS: readonly Column<FileView>[] = [
   ageColumn(({ receivedAt }) => receivedAt),
   { key: "closedAt", title: "done with", only: "details" },
   { key: "verdicts", title: "messages", isFlexible: true, show: messagesOf },
-  ...forPrograms<FileView>("isCut", "ordersDone", "ordersOpen", "resultsSent", "resultsOpen"),
+  ...forPrograms<FileView>("isCut", "ordersDone", "ordersOpen", "ordersParked", "resultsSent", "resultsOpen"),
   {
     title: "orders",
-    show: ({ ordersDone, ordersOpen }) => countsInWords({ done: ordersDone, open: ordersOpen }, ""),
+    isFlexible: true,
+    show: ({ ordersDone, ordersOpen, ordersParked }) =>
+      countsInWords({ done: ordersDone, open: ordersOpen, parked: ordersParked }, ""),
   },
   {
     title: "results",

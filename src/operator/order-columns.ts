@@ -71,6 +71,11 @@ export function stateInWords(state: string): string {
   return state.replaceAll("_", " ");
 }
 
+/** What a result says of an order or a message; `control` answers what the lab asked of an earlier order. */
+function factInWords(says: string): string {
+  return says === "control" ? "answer to order control" : stateInWords(says);
+}
+
 /** How a state is coloured: those that a person wants to see stand out. */
 export const PAINT_BY_STATE: Readonly<Partial<Record<OrderState, Paint>>> = {
   completed: "green",
@@ -158,6 +163,19 @@ export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
   },
   { key: "connector", title: "connector" },
   { key: "fileName", title: "file", isFlexible: true },
+  {
+    key: "orderIds",
+    title: "about",
+    only: "list",
+    isFlexible: true,
+    show: ({ orderIds, orderNames }) => {
+      const more = orderIds.length - orderNames.length;
+      return `${orderNames.join(" ")}${more > 0 ? ` and ${more} more` : ""}` || "a message";
+    },
+    link: ({ deliveryId, orderIds: [first, ...others] }) =>
+      first && (others.length > 0 ? `/results/${deliveryId}` : `/orders/${first}`),
+  },
+  { key: "says", title: "says", isFlexible: true, show: ({ says }) => says.map(factInWords).join(", ") },
   { key: "state", title: "state", only: "list", paint: ({ state }) => PAINT_BY_DELIVERY_STATE[state] },
   { key: "createdAt", title: "made", only: "details" },
   { key: "deliveredAt", title: "delivered", only: "details" },

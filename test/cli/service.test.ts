@@ -1,3 +1,5 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { withLedger } from "../support/with-ledger.ts";
 import { PATIENT } from "./with-lab.ts";
@@ -72,6 +74,15 @@ describe("service lists", () => {
         });
       },
     ));
+
+  it("have all of the lab's names for their facility", () =>
+    withService({}, async (bench) => {
+      const config = join(bench.folder, "c.yaml");
+      const text = await readFile(config, "utf8");
+      await writeFile(config, text.replace("NORTH: 12", "BERN: 12, NORTH: 12"));
+      await store(bench);
+      expect((await bench.cli(["service", "subjects"])).stdout).toContain("12 (BERN, NORTH)");
+    }));
 
   it("come from the external surface where that is asked for or configured", () =>
     withService({}, async (bench) => {

@@ -5,7 +5,7 @@ import { parseId } from "../../ledger/ids.ts";
 import { FILE_STATUSES, type FileView, findFile, listFiles } from "../../ledger/messages/file-views.ts";
 import { listFileMessageViews } from "../../ledger/messages/views.ts";
 import { listFileDeliveries } from "../../ledger/operator/views.ts";
-import { FILE_COLUMNS, FILE_STATUS_WORDS, PAINT_BY_FILE_STATUS } from "../../operator/file-columns.ts";
+import { FILE_COLUMNS, FILE_STATUS_WORDS, paintOfFile } from "../../operator/file-columns.ts";
 import { FILE_MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { DELIVERY_COLUMNS } from "../../operator/order-columns.ts";
 import { clean, problemLines } from "../../operator/text.ts";
@@ -92,10 +92,7 @@ async function show(
     const found = await listFileMessageViews(pool, number, 0, limit + 1);
     return { file, found, results: await listFileDeliveries(pool, number, RESULTS) };
   });
-  const status = session.paint(
-    ["bold", PAINT_BY_FILE_STATUS[file.status] ?? "bold"],
-    FILE_STATUS_WORDS[file.status],
-  );
+  const status = session.paint(["bold", paintOfFile(file) ?? "bold"], FILE_STATUS_WORDS[file.status]);
   const hasMore = found.length > limit;
   printDetails(
     session,

@@ -2,7 +2,7 @@ import { parseId } from "../../ledger/ids.ts";
 import { FILE_STATUSES, type FileView, findFile, listFiles } from "../../ledger/messages/file-views.ts";
 import { listFileMessageViews } from "../../ledger/messages/views.ts";
 import { listFileDeliveries } from "../../ledger/operator/views.ts";
-import { FILE_COLUMNS, FILE_STATUS_WORDS, PAINT_BY_FILE_STATUS } from "../../operator/file-columns.ts";
+import { FILE_COLUMNS, FILE_STATUS_WORDS, paintOfFile } from "../../operator/file-columns.ts";
 import { FILE_MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { DELIVERY_COLUMNS } from "../../operator/order-columns.ts";
 import { untakenOf } from "../attention.ts";
@@ -98,7 +98,7 @@ async function filePage(
     section: PATH,
     isLive: true,
     body: html`
-<div class="title"><h1>File ${fileName}</h1>${badge(FILE_STATUS_WORDS[status], PAINT_BY_FILE_STATUS[status])}<span class="note">${fileId}, through ${connector}, ${age(receivedAt, viewer)}</span></div>
+<div class="title"><h1>File ${fileName}</h1>${badge(FILE_STATUS_WORDS[status], paintOfFile(file))}<span class="note">${fileId}, through ${connector}, ${age(receivedAt, viewer)}</span></div>
 ${problemBox("What is wrong with it", problems)}
 ${details(FILE_COLUMNS, file, viewer)}
 <section><h2>${after > 0 ? `Messages after the first ${after}` : "Messages"}</h2>${listTable(FILE_MESSAGE_COLUMNS, messages, viewer, { nothing: "No message was taken of it." })}${more}</section>

@@ -42,6 +42,9 @@ import { type Site, type Submission, type Visit, wholeNumber } from "../site.ts"
 import { timeline } from "../timeline.ts";
 import { messageContent } from "./message-text.ts";
 
+/** What is about the order alone needs not name it. */
+const RESULT_COLUMNS = DELIVERY_COLUMNS.filter(({ key }) => key !== "orderIds");
+
 /** The page of an order, and what can be done to it. */
 export function addOrderPage(site: Site, records: Records): void {
   const { pool, acts } = records;
@@ -146,7 +149,7 @@ ${tasks.length === 0 ? "" : section("For a person to do", listTable(TASK_COLUMNS
 ${message === undefined ? "" : section("The message as it came", html`<details id="original" class="act" hx-morph-skip><summary class="small">Show it here</summary>${isRefresh ? "" : await messageContent(message, viewer.mayShowPhi)}</details>`)}
 ${sent === undefined ? "" : section("Sent to the service", html`<pre>${JSON.stringify(hideBody(sent, viewer.mayShowPhi), null, 2)}</pre>`)}
 ${answers.length === 0 ? "" : section("Answers of the service", html`<ul class="plain">${answers.map((answer) => html`<li>${localTime(answer.firstAt)} ${describeAnswer(answer)}${viewer.mayShowPhi && answer.body ? html`<pre>${answer.body.reveal()}</pre>` : ""}</li>`)}</ul>`)}
-${section("Results for the lab", html`${listTable(DELIVERY_COLUMNS, deliveries, viewer, { nothing: "Nothing yet." })}${deliveries.some(isSent) ? html`<div class="acts">${resendForm(path, visit)}</div>` : ""}`)}`,
+${section("Results for the lab", html`${listTable(RESULT_COLUMNS, deliveries, viewer, { nothing: "Nothing yet." })}${deliveries.some(isSent) ? html`<div class="acts">${resendForm(path, visit)}</div>` : ""}`)}`,
   };
 }
 

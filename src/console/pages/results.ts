@@ -91,6 +91,7 @@ async function listPage(visit: Visit, { pool, connectors }: Records): Promise<Pa
     body: html`
 <h1>Results for the lab</h1>
 ${filterForm(PATH, inputs, visit)}
+<p class="note">Delivered: the lab acknowledged it, or, where it gets files, the file lies in its folder <code>out</code>.</p>
 ${order ? html`<p class="note">About order <a href="/orders/${formatId("o", order.id)}">${formatId("o", order.id)}</a>.</p>` : ""}
 ${listTable(DELIVERY_COLUMNS, results, viewer, { nothing: word === undefined ? SEARCH_AGAIN : "No results." })}
 ${found.length > A_PAGE && last ? nextPage(query, PATH, last.deliveryId) : ""}`,

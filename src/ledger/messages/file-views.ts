@@ -23,7 +23,9 @@ export interface FileView {
   readonly isCut: boolean;
   readonly verdicts: Readonly<Partial<Record<Verdict, number>>>;
   readonly ordersDone: number;
+  /** Without those that are parked. */
   readonly ordersOpen: number;
+  readonly ordersParked: number;
   readonly resultsSent: number;
   readonly resultsOpen: number;
 }
@@ -44,11 +46,12 @@ select 'f' || f.id as "fileId", f.connector, f.file_name as "fileName", f.size_b
      where m.file_id = f.id
      order by m.ordinal
      limit $1)
-  select v."isCut", v.verdicts, o.done as "ordersDone", o.open as "ordersOpen", d.sent as "resultsSent", d.open as "resultsOpen"
+  select v."isCut", v.verdicts, o.done as "ordersDone", o.open as "ordersOpen", o.parked as "ordersParked", d.sent as "resultsSent", d.open as "resultsOpen"
     from (select coalesce(jsonb_object_agg(x.verdict, x.count), '{}') as verdicts, coalesce(sum(x.count), 0) >= $1 as "isCut"
             from (select verdict, count(*)::integer as count from counted group by verdict) x) v
    cross join (select count(*) filter (where o.state = any ($2))::integer as done,
-                      count(*) filter (where o.state <> all ($2))::integer as open
+                      count(*) filter (where o.state <> all ($2) and o.state <> 'parked')::integer as open,
+                      count(*) filter (where o.state = 'parked')::integer as parked
                  from counted
                  join orders o on o.message_id = counted.id) o
    cross join (select count(*) filter (where d.state = 'delivered')::integer as sent,

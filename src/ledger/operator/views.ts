@@ -193,15 +193,36 @@ export interface DeliveryView {
   readonly nextAt: Date;
   /** The delivery of the same order, such as `d3`, that has to be delivered or given up first. */
   readonly waitsBehind: string | undefined;
+  /** The orders that it is about; none for a message as a whole. */
+  readonly orderIds: readonly string[];
+  /** The numbers of the first of them, or their ids. */
+  readonly orderNames: readonly string[];
+  /** What it says: the state of an order, or what became of a message. */
+  readonly says: readonly string[];
 }
 
-/** Columns of a {@link DeliveryView} of a row d. Index: deliveries_lanes. */
+/** Of a result about more, so many orders are named, and facts read. */
+const NAMED_ORDERS = 3;
+const FACTS_READ = 100;
+
+/** Columns of a {@link DeliveryView} of a row d. Indexes: deliveries_lanes, outcomes_delivery, the primary key of orders. */
 const DELIVERY = `
        'd' || d.id as "deliveryId", d.connector, d.file_name as "fileName", d.state, d.attempts,
        case when d.failure_code is not null
             then jsonb_build_object('code', d.failure_code, 'text', coalesce(d.failure_text, '')) end as failure,
        d.created_at as "createdAt", d.delivered_at as "deliveredAt", d.next_at as "nextAt",
-       'd' || ${WAITS_BEHIND} as "waitsBehind"`;
+       'd' || ${WAITS_BEHIND} as "waitsBehind",
+       array(select 'o' || o.id from unnest(d.order_ids) as o(id)) as "orderIds",
+       array(select coalesce(o.placer_order_number, 'o' || o.id)
+               from orders o
+              where o.id = any (d.order_ids[1:${NAMED_ORDERS}])
+              order by o.id) as "orderNames",
+       array(select distinct t.says
+               from (select coalesce(t.payload->'order'->>'state', t.kind) as says
+                       from outcomes t
+                      where t.delivery_id = d.id
+                      limit ${FACTS_READ}) t
+              order by t.says) as says`;
 
 /** Ids of the results about an order of this parameter. Indexes: outcomes_order, outcomes_message, outcome_orders_order. */
 const deliveriesOf = (orderId: string) => `array(
@@ -316,17 +337,15 @@ export function listOpenDeliveries(pool: pg.Pool, limit: number): Promise<Delive
   return list<DeliveryView>(pool, OPEN_DELIVERIES, [limit]);
 }
 
-/** A delivery with the orders that it is about. */
+/** A delivery with what only its details say. */
 export interface DeliveryDetails extends DeliveryView {
   /** Undefined once retention has pruned the bytes. */
   readonly sizeBytes: number | undefined;
-  readonly orderIds: readonly string[];
 }
 
 /** $1 id. Index: the primary key. */
 const DELIVERY_BY_ID = `
-select ${DELIVERY}, octet_length(d.bytes) as "sizeBytes",
-       array(select 'o' || o.id from unnest(d.order_ids) as o(id)) as "orderIds"
+select ${DELIVERY}, octet_length(d.bytes) as "sizeBytes"
   from deliveries d
  where d.id = $1`;
 

@@ -22,6 +22,19 @@ test("each file has a row with what became of its messages, orders and results",
     expect(await operator.open("/files/f2")).toContain("Not found");
   }));
 
+test("a file stands out whose message waits or whose order is parked", () =>
+  withPages(async ({ lab, operator, pool }) => {
+    const badge = async () => /class="badge (\w+)">taken/.exec(await operator.open("/files"))?.[1];
+    await lab.take("bench", [csvMessage(1)]);
+    expect(await badge()).toBe("good");
+    await pool.query("update orders set state = 'parked', failure_code = 'SUBMIT_UNCERTAIN'");
+    expect(await badge()).toBe("wait");
+    expect(wordsOf(await operator.open("/files"))).toContain("1 accepted 1 parked");
+    await pool.query("update orders set state = 'completed', failure_code = null");
+    await pool.query("update messages set verdict = 'waiting'");
+    expect(await badge()).toBe("wait");
+  }));
+
 test("files are found by the beginning of their names, by status and by connector", () =>
   withPages(async ({ lab, operator, pool }) => {
     await lab.take("bench", [csvMessage(1)]);

@@ -30,6 +30,21 @@ test("the list of results has filters, and pages by key", () =>
     expect(wordsOf(await operator.send("/results/filter", { find: "C-1" }))).toContain("About order o1");
   }));
 
+test("the list of results says what each is about, and what it says", () =>
+  withPages(async ({ lab, operator, pool }) => {
+    await lab.take(
+      "bench",
+      [1, 2, 3, 4].map((n) => csvMessage(n)),
+    );
+    await fill(pool);
+    await pool.query("update deliveries set order_ids = '{1,2,3,4}' where id = 2");
+    await pool.query("update deliveries set order_ids = '{}' where id = 3");
+    await pool.query("update outcomes set delivery_id = 3 where message_id = 1");
+    const page = await operator.open("/results");
+    expect(page).toMatch(/href="\/orders\/o1">C-1</);
+    expect(wordsOf(page)).toMatch(/a message acknowledged pending .*C-1 C-2 C-3 and 1 more parked/);
+  }));
+
 test("a result's text is hidden until somebody who may act asks, which is recorded", () =>
   withPages(async ({ lab, operator, viewer, pool }) => {
     await lab.take("bench", [csvMessage(1)]);

@@ -116,15 +116,16 @@ const COLUMNS: Readonly<Record<Shown | "external", readonly (ServiceColumn | "fa
 };
 
 function facilityColumn(config: Config): ServiceColumn {
-  const codeById = new Map([...config.facilityIdByCode].map(([code, id]) => [id, code]));
+  const codesById = Map.groupBy(config.facilityIdByCode.keys(), (code) => config.facilityIdByCode.get(code));
   return {
     title: "facility",
     fields: ["facilityId", "facility"],
     isFlexible: true,
     show: (record) => {
       const id = linkedId(record, "facilityId", "facility");
-      const code = id === undefined ? undefined : codeById.get(id);
-      return [id, code && `(${code})`].filter((part) => part !== undefined).join(" ");
+      const codes = id === undefined ? undefined : codesById.get(Number(id));
+      // Several names of the lab may mean one facility.
+      return [id, codes && `(${codes.join(", ")})`].filter((part) => part !== undefined).join(" ");
     },
   };
 }
