@@ -145,6 +145,8 @@ export function problemBox(title: string, problems: readonly Problem[]): Html {
 export interface ActForm {
   readonly action: string;
   readonly label: string;
+  /** What stands on the button of a form that was opened, where the label alone might be misread there. */
+  readonly button?: string;
   /** What the act does, before somebody does it. */
   readonly explains?: string;
   readonly reason?: "optional" | "required" | undefined;
@@ -158,7 +160,7 @@ export interface ActForm {
 
 /** A form that acts, for those who may; opened by a click where it asks for more than the click. */
 export function actForm(
-  { action, label, explains, reason, fields = {}, inputs, isDangerous, isOpen }: ActForm,
+  { action, label, button = label, explains, reason, fields = {}, inputs, isDangerous, isOpen }: ActForm,
   { mayAct, formToken }: Visit,
 ): Html {
   if (!mayAct) return html``;
@@ -169,7 +171,7 @@ export function actForm(
     reason &&
     html`<label>Why${reason === "required" ? "" : " (may be left out)"}<input name="reason" maxlength="500"${reason === "required" ? html` required pattern=".*\\S.*" title="Say why"` : ""}></label>`;
   const isPlain = reason === undefined && inputs === undefined && explains === undefined;
-  const form = html`<form method="post" action="${action}"${isPlain || isOpen ? html` class="act"` : ""}>${hidden}${explains && html`<p class="note">${explains}</p>`}${inputs}${why}<button class="small${isDangerous ? " danger" : ""}">${label.replace(/…$/, "")}</button></form>`;
+  const form = html`<form method="post" action="${action}"${isPlain || isOpen ? html` class="act"` : ""}>${hidden}${explains && html`<p class="note">${explains}</p>`}${inputs}${why}<button class="small${isDangerous ? " danger" : ""}">${button.replace(/…$/, "")}</button></form>`;
   if (isPlain || isOpen) return form;
   // A refresh leaves it with its record, or takes it away with that: it knows the form by this.
   const id = ["act", action, ...Object.values(fields)].join("-").replace(/[^\w-]+/g, "-");

@@ -62,6 +62,8 @@ export interface PlaceTest {
  */
 export interface Acts {
   order(name: OrderAct, order: LedgerOrder, act: Act): Promise<Acted>;
+  /** Whether an order can be cancelled: one that the service has only where its cancel call is configured. */
+  mayCancel(order: LedgerOrder): boolean;
   /** @throws Failure CLI_USAGE, CLI_NOT_APPLICABLE, and those of the service */
   resolve(order: LedgerOrder, found: FoundAtService, act: Act): Promise<Acted>;
   /** Has nothing more compared with the service on account of a restore of the ledger. */

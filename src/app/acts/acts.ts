@@ -9,7 +9,17 @@ import type { Acted, Acts, Replayed } from "../../operator/acts.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import { type AlertParts, testPlaces } from "../alert-places.ts";
 import { createReplay, discardMessages, releaseMessages } from "./messages.ts";
-import { type ActSite, cancel, discard, override, release, resolve, retry, sendAgain } from "./orders.ts";
+import {
+  type ActSite,
+  cancel,
+  discard,
+  mayCancel,
+  override,
+  release,
+  resolve,
+  retry,
+  sendAgain,
+} from "./orders.ts";
 import { releaseAfterRestore } from "./restored.ts";
 import { dropResult, resendResult, retryResult } from "./results.ts";
 
@@ -26,6 +36,7 @@ export function createActs(site: {
 }): Acts {
   const orders: ActSite = site;
   return {
+    mayCancel: (order) => mayCancel(orders, order),
     order: (name, order, act) => ORDER_ACTS[name](orders, order, act),
     resolve: (order, found, act) => resolve(orders, order, found, act),
     releaseAfterRestore: (act) => releaseAfterRestore(site.pool, act),

@@ -2,7 +2,8 @@ import type pg from "pg";
 import { type Config, wayOfFacility } from "../../config/config.ts";
 import { Failure } from "../../core/failures.ts";
 import { movesContainers } from "../../core/order.ts";
-import { SURFACES } from "../../core/surface.ts";
+import { isTerminal } from "../../core/order-state.ts";
+import { SURFACES, type Surface } from "../../core/surface.ts";
 import { formatId } from "../../ledger/ids.ts";
 import type { Act } from "../../ledger/operator/audit.ts";
 import {
@@ -15,7 +16,7 @@ import {
 } from "../../ledger/orders/acts.ts";
 import { type CancelResult, cancelOrder } from "../../ledger/orders/cancellations.ts";
 import { endReconciling, isUnreconciled } from "../../ledger/orders/end-reconciling.ts";
-import type { LedgerOrder, ServiceLink } from "../../ledger/orders/row.ts";
+import { type LedgerOrder, linkOf, type ServiceLink } from "../../ledger/orders/row.ts";
 import type { Acted, FoundAtService } from "../../operator/acts.ts";
 import { roundToUnit } from "../../operator/times.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
@@ -59,9 +60,20 @@ export async function override({ pool }: ActSite, order: LedgerOrder, act: Act):
 
 /** Cancels an order: at once where nothing was sent of it, at the service where its cancel call is configured. */
 export async function cancel({ pool, config }: ActSite, order: LedgerOrder, act: Act): Promise<Acted> {
-  const offered = new Set(SURFACES.filter((surface) => config.service.cancel[surface] !== undefined));
-  const result = await cancelOrder(pool, order.id, act, offered);
+  const result = await cancelOrder(pool, order.id, act, cancelOfferedBy(config));
   return [result.kind !== "unable", cancelWords(result)];
+}
+
+/** Whether an order can be cancelled: see `decideControl`. */
+export function mayCancel({ config }: Pick<ActSite, "config">, order: LedgerOrder): boolean {
+  const link = linkOf(order);
+  if (isTerminal(order.state)) return false;
+  return link === undefined || order.state === "parked" || cancelOfferedBy(config).has(link.surface);
+}
+
+/** The surfaces for which the service's cancel call is configured. */
+function cancelOfferedBy({ service }: Config): Set<Surface> {
+  return new Set(SURFACES.filter((surface) => service.cancel[surface] !== undefined));
 }
 
 function cancelWords(result: CancelResult): string {

@@ -1,3 +1,4 @@
+import { isTerminal } from "../../core/order-state.ts";
 import type { Surface } from "../../core/surface.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
 import { recordAudit } from "../../ledger/operator/audit.ts";
@@ -116,7 +117,7 @@ function answerOf(order: LedgerOrder, [isDone, words]: Acted) {
 }
 
 async function orderPage(order: LedgerOrder, visit: Visit, records: Records): Promise<Page> {
-  const { pool, doesParkedBlock, isTraced } = records;
+  const { pool, acts, doesParkedBlock, isTraced } = records;
   const { viewer, isRefresh } = visit;
   const { containers } = order;
   const details = await readOrderDetails(pool, order, {
@@ -137,8 +138,9 @@ async function orderPage(order: LedgerOrder, visit: Visit, records: Records): Pr
     body: html`
 <div class="title"><h1>Order ${nameOf(order)}</h1>${badge(stateInWords(order.state), PAINT_BY_STATE[order.state])}<span class="note">${order.operation} · ${age(order.changedAt, viewer)}</span></div>
 ${why ? html`<p class="why${order.state === "parked" ? " act" : ""}"><strong>Why is it waiting?</strong> ${withCommands(why)}</p>` : ended ? html`<div class="why"><strong>Reason:</strong> ${ended.reason}${ended.hint ? html`<div class="note">${withCommands(ended.hint)}</div>` : ""}</div>` : ""}
-<div class="acts">${formsFor(order, path, visit)}${around.isComparing && why ? releaseAfterRestoreForm(visit) : ""}${reveal}</div>
+<div class="acts">${formsFor(order, path, visit, records)}${around.isComparing && why ? releaseAfterRestoreForm(visit) : ""}${reveal}</div>
 ${why || ended ? whoActs(visit) : ""}
+${acts.mayCancel(order) || isTerminal(order.state) ? "" : html`<p class="note">It can't be cancelled here: the service has it, and the configuration has no cancel call (<code>service.cancel</code>). The facility's staff can still stop it.</p>`}
 ${section("Timeline", timeline(events, viewer))}
 <div class="columns">
 <section><h2>What was asked</h2>${facts(ORDER_DETAIL_COLUMNS, { ...order, message, traceId }, viewer)}</section>
@@ -187,7 +189,7 @@ const NAME_BY_SURFACE: Readonly<Record<Surface, string>> = {
 };
 
 /** The forms that this order's state has a use for. */
-function formsFor(order: LedgerOrder, path: string, visit: Visit): Html[] {
+function formsFor(order: LedgerOrder, path: string, visit: Visit, { acts }: Records): Html[] {
   const { state, heldAt, surface } = order;
   const isParked = state === "parked";
   const forms: Html[] = [];
@@ -220,12 +222,12 @@ function formsFor(order: LedgerOrder, path: string, visit: Visit): Html[] {
       reason: "optional",
       inputs: html`<label>${surface === undefined ? "Procedure request or procedure" : NAME_BY_SURFACE[surface]}<input name="number" inputmode="numeric" pattern="[0-9]+" required></label>`,
     });
-  if (!["completed", "rejected", "cancelled", "failed", "discarded"].includes(state))
+  if (acts.mayCancel(order))
     add("cancel", "Cancel", {
+      button: "Cancel the order",
       reason: "required",
       isDangerous: true,
-      explains:
-        "At once where nothing has left for the service; else the service is asked, where its cancel call is configured.",
+      explains: "At once where nothing has left for the service; else the service is asked.",
     });
   if (isParked || state === "failed" || state === "received")
     add("discard", "Discard", {

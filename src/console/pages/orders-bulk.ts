@@ -2,6 +2,8 @@ import { isTerminal, mayMove } from "../../core/order-state.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
 import { listOrders } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
+import type { Acts } from "../../operator/acts.ts";
+import { stateInWords } from "../../operator/order-columns.ts";
 import { counted } from "../../operator/text.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
 import { type Choice, confirmChoice, MOST_AT_ONCE, notDone, readChoice } from "../bulk.ts";
@@ -21,20 +23,22 @@ const ACTS = {
     verb: "Try",
     reason: "optional",
     explains: "They are tried now, from where they stood; of one that failed a new request is made.",
+    done: "will be tried now",
     isMeant: ({ state, heldAt }: LedgerOrder) =>
       state === "failed" || !(isTerminal(state) || state === "queued" || (state === "received" && heldAt)),
   },
   cancel: {
     verb: "Cancel",
     reason: "required",
-    explains:
-      "At once where nothing has left for the service; else the service is asked, where its cancel call is configured.",
-    isMeant: ({ state }: LedgerOrder) => !isTerminal(state),
+    explains: "At once where nothing has left for the service; else the service is asked.",
+    done: "will be cancelled, unless the service refuses",
+    isMeant: (order: LedgerOrder, acts: Acts) => acts.mayCancel(order),
   },
   discard: {
     verb: "Discard",
     reason: "required",
     explains: "They are not carried out, and the lab hears it of each.",
+    done: "discarded",
     isMeant: ({ state }: LedgerOrder) => mayMove(state, "discarded"),
   },
 } as const;
@@ -61,9 +65,9 @@ async function choose(submission: Submission, records: Records): Promise<Answer>
       choice,
       `More than ${MOST_AT_ONCE} orders are found, and no more than that are changed at once: narrow the filter.`,
     );
-  const { isMeant, ...words } = ACTS[name];
-  const meant = orders.filter(isMeant);
-  const leftOut = describeLeftOut(orders.filter((order) => !isMeant(order)));
+  const { isMeant, done: _done, ...words } = ACTS[name];
+  const meant = orders.filter((order) => isMeant(order, records.acts));
+  const leftOut = describeLeftOut(orders.filter((order) => !isMeant(order, records.acts)));
   if (meant.length === 0) return notDone(choice, ...leftOut);
   const named = meant.map((order) => ({
     id: formatId("o", order.id),
@@ -91,7 +95,7 @@ function describeLeftOut(orders: readonly LedgerOrder[]): string[] {
 }
 
 function stateOf({ state, heldAt }: LedgerOrder): string {
-  return heldAt ? `${state} (on hold)` : state;
+  return `${stateInWords(state)}${heldAt ? " (on hold)" : ""}`;
 }
 
 /** In the order of receipt. */
@@ -117,7 +121,7 @@ async function actOnAll(
   beginWork: BeginWork,
 ): Promise<Answer> {
   const choice = readChoice(submission, PATH);
-  const { verb } = ACTS[name];
+  const { verb, done } = ACTS[name];
   const chosen = await findChosen({ ...choice, filter: undefined }, submission, records);
   const orders = chosen.slice(0, MOST_AT_ONCE);
   const work: Work = {
@@ -130,18 +134,19 @@ async function actOnAll(
         if (!isDone) refusals.push(`${nameOf(order)} ${words}`);
         onEach();
       }
-      return describeDone(verb, orders.length, refusals);
+      return describeDone(done, orders.length, refusals);
     },
   };
   return beginWork(work, submission);
 }
 
-function describeDone(verb: string, all: number, refusals: readonly string[]): Notice {
+function describeDone(done: string, all: number, refusals: readonly string[]): Notice {
+  const count = counted(all - refusals.length, "order");
   const more = refusals.length - LINES;
   return {
     isDone: refusals.length === 0,
     lines: [
-      `${verb}: done for ${counted(all - refusals.length, "order")} of ${all}.`,
+      `${refusals.length === 0 ? count : `${count} of ${all}`} ${done}.`,
       ...refusals.slice(0, LINES),
       ...(more > 0 ? [`And ${more} more.`] : []),
     ],

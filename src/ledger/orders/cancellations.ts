@@ -6,7 +6,8 @@ import { type ControlRefusal, decideControl } from "../../core/order-control.ts"
 import { TRACKED_STATES } from "../../core/order-state.ts";
 import type { Surface } from "../../core/surface.ts";
 import { inTransaction, run, type WithNulls, withoutNulls } from "../database.ts";
-import type { Act } from "../operator/audit.ts";
+import { formatId } from "../ids.ts";
+import { type Act, recordAudit } from "../operator/audit.ts";
 import { cancelledHere, changeOrders, changeOrdersWithin } from "./change.ts";
 import { insertRequests, MAY_HAVE_LEFT, refuseOpenRequests } from "./control-requests.ts";
 import { linkOf, readOrders, type SubjectRow, toSubject } from "./row.ts";
@@ -256,7 +257,13 @@ export async function cancelOrder(
       isAtService: link !== undefined,
     };
     const decision = decideControl("cancel", facts, link !== undefined && offered.has(link.surface));
-    if (decision.kind === "unable") return decision;
+    if (decision.kind === "unable") {
+      const { code } = decision.refusal;
+      await recordAudit(client, { actor }, "cancel", [
+        { target: formatId("o", orderId), detail: { reason, refused: code } },
+      ]);
+      return decision;
+    }
     if (order === undefined || decision.kind === "done") return { kind: "cancelled" };
     const { connector, placerOrderNumber } = order;
     const isOpen = decision.kind !== "act";

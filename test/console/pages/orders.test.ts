@@ -54,7 +54,7 @@ describe("many orders at once", () => {
         ...[{ state: "parked" }, { state: "parked" }],
       ]);
       const done = wordsOf(await operator.send("/orders/retry", { id: "o2 o1", reason: "it is back" }));
-      expect(done).toContain("done for 2 orders of 2");
+      expect(done).toContain("2 orders will be tried now.");
       const { rows } = await pool.query("select actor, action, target from audit order by id");
       expect(rows).toEqual([
         { actor: "erika (console)", action: "retry", target: "o1" },
@@ -78,7 +78,7 @@ describe("many orders at once", () => {
         wordsOf(await operator.send("/orders/choose", { act, all: "yes", filter: "" }));
       expect(await asked("retry")).toMatch(/Try 3 orders\?.* 2 orders are left out: 2 completed\./);
       expect(await asked("cancel")).toMatch(
-        /Cancel 2 orders\?.* 3 orders are left out: 2 completed, 1 failed\./,
+        /Cancel 1 order\?.* 4 orders are left out: 2 completed, 1 failed, 1 submitted\./,
       );
       expect(await asked("discard")).toMatch(
         /Discard 2 orders\?.* 3 orders are left out: 2 completed, 1 submitted\./,
@@ -93,7 +93,7 @@ describe("many orders at once", () => {
       await pool.query("update orders set state = 'completed' where id = 1");
       await operator.open("/orders");
       const done = wordsOf(await operator.send("/orders/discard", { id: "o1 o2", reason: "twice" }));
-      expect(done).toContain("done for 1 order of 2");
+      expect(done).toContain("1 order of 2 discarded.");
       expect(done).toContain("o1 (C-1) can't be changed that way: it is completed");
     }));
 
@@ -140,6 +140,23 @@ describe("an order's page", () => {
       await pool.query(PARK);
       const done = wordsOf(await operator.send("/orders/o1/retry"));
       expect(done).toContain("it stays on hold (“Release”)");
+    }));
+
+  test("offers no cancelling of what the service has without a cancel call, and says so; a try is in the audit", () =>
+    withPages(async ({ lab, operator, viewer, pool }) => {
+      await lab.take("bench", [csvMessage(1)]);
+      expect(await operator.open("/orders/o1")).toContain(">Cancel the order</button>");
+      await pool.query("update orders set state = 'in_progress', surface = 'request', request_id = 7");
+      const page = await operator.open("/orders/o1");
+      expect(page).not.toContain("/orders/o1/cancel");
+      expect(wordsOf(page)).toMatch(/\) in progress .*It can't be cancelled here: the service has it/);
+      await operator.send("/orders/o1/cancel", { reason: "twice" });
+      expect((await pool.query("select action, target, detail from audit")).rows).toEqual([
+        { action: "cancel", target: "o1", detail: { reason: "twice", refused: "CANCEL_NOT_OFFERED" } },
+      ]);
+      await pool.query(PARK);
+      expect(wordsOf(await viewer.open("/orders/o1"))).toContain("is for an operator");
+      expect(wordsOf(await operator.open("/orders/o1"))).not.toContain("is for an operator");
     }));
 
   test("shows the patient's data until somebody hides them again", () =>

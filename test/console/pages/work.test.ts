@@ -17,7 +17,7 @@ test("what is done to many records and takes long gets a page that says how far 
       await client.query("rollback");
       const said = await eventually(async () => {
         const words = wordsOf(await operator.open(path));
-        return words.includes("done for 2 orders of 2") && words;
+        return words.includes("2 orders discarded.") && words;
       });
       expect(said).toContain("Back to the list");
       expect(wordsOf(await viewer.open("/work/nothing"))).toContain("Not found");
