@@ -1,12 +1,11 @@
 import { alertRounds } from "../alerts/watch.ts";
 import type { Daemon } from "../app.ts";
-import type { AlertsConfig } from "../config/alerts-schema.ts";
 import { askAll, askOnceAtATime } from "../console/ask.ts";
 import type { AskedDeps } from "../console/deps.ts";
 import { conditionsOf } from "../console/status.ts";
-import { isWithin } from "../core/weekly.ts";
 import { type AlertParts, alertPlaces, senderOf } from "./alert-places.ts";
 import { daemonView } from "./console.ts";
+import { maintenanceUntil } from "./maintenance.ts";
 import { startLoop } from "./side-loops.ts";
 
 /**
@@ -24,7 +23,7 @@ export function openAlerts(daemon: Daemon, parts: AlertParts): () => Promise<voi
     rules: () => config.alerts,
     sender: senderOf(parts),
     conditions: async () => conditionsOf(view, await askAll(view)),
-    isMaintenance: (now) => isMaintenance(config.alerts, now),
+    isMaintenance: (now) => maintenanceUntil(config.alerts, now) !== undefined,
     keptMs: config.retention.ordersMs,
   });
   const everyMs = () => config.alerts.checkEveryMs;
@@ -33,9 +32,4 @@ export function openAlerts(daemon: Daemon, parts: AlertParts): () => Promise<voi
     else rounds.forgetGone();
     return false;
   });
-}
-
-/** Whether maintenance was declared for a moment. */
-export function isMaintenance({ maintenance }: Pick<AlertsConfig, "maintenance">, now: Date): boolean {
-  return maintenance.some((one) => ("start" in one ? now >= one.start && now < one.end : isWithin(one, now)));
 }

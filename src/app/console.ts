@@ -25,6 +25,7 @@ import type { ServiceView } from "../operator/service-columns.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { createActs } from "./acts/acts.ts";
 import { limitsOf } from "./limits.ts";
+import { maintenanceUntil } from "./maintenance.ts";
 import { readOrphaned } from "./orphaned.ts";
 import { listUntaken } from "./own-troubles.ts";
 import { refillOverviewOf } from "./refills.ts";
@@ -76,6 +77,7 @@ export async function openConsole(
       get alertPlaces() {
         return config.alerts.to.map(({ name }) => name);
       },
+      maintenanceUntil: (now) => maintenanceUntil(config.alerts, now),
       doesParkedBlock: config.lanes.parkedBlocks,
       isTraced: config.tracing !== undefined,
     },

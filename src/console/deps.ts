@@ -80,6 +80,8 @@ export interface Records {
   readonly connectors: readonly string[];
   /** Names of the places that alerts are sent to; nothing is watched where there is none. */
   readonly alertPlaces: readonly string[];
+  /** Until when maintenance was declared that is in force at a moment, during which no alert is announced. */
+  readonly maintenanceUntil: (now: Date) => Date | undefined;
   /** Whether a parked order keeps later ones of its subject back (`lanes.parkedBlocks`). */
   readonly doesParkedBlock: boolean;
   /** Whether traces of orders are made (`tracing`). */

@@ -84,7 +84,7 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
   addOverview(site, asked, settings);
   if (asked.records) {
     const beginWork = addWorkPage(site, asked);
-    addAlertPages(site, asked.records);
+    addAlertPages(site, asked, asked.records, settings);
     addAuditPage(site, asked.records);
     addFilePages(site, asked, asked.records);
     addMessageList(site, asked.records, beginWork);

@@ -133,6 +133,11 @@ export function describeSilenced(silenced: Silenced, until: Date): string {
   return `Nothing is announced of ${nameSilenced(silenced)} until ${localTime(until)}.`;
 }
 
+/** That maintenance is in force, in a sentence. */
+export function describeMaintenance(until: Date): string {
+  return `Maintenance until ${localTime(until)}: nothing is announced; what still holds then is.`;
+}
+
 /** What became of an alert that somebody said they see to, in words that follow its name. */
 export function describeAcknowledged(isDone: boolean): string {
   return isDone ? "is acknowledged" : "is over, or somebody sees to it already";

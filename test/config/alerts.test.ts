@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isMaintenance } from "../../src/app/alerts.ts";
+import { maintenanceUntil } from "../../src/app/maintenance.ts";
 import { alertsSchema, toAlertsConfig } from "../../src/config/alerts-schema.ts";
 import { ALERT_KIND_NAMES } from "../../src/core/alert.ts";
 
@@ -33,9 +33,15 @@ test("maintenance holds once or each week, up to its end", () => {
       { days: "sun", from: "02:00", to: "04:00" },
     ],
   });
-  const at = (text: string) => isMaintenance(alerts, new Date(text));
-  expect(["2026-12-01T20:00", "2026-12-01T22:59", "2026-12-01T23:00"].map(at)).toEqual([true, true, false]);
-  expect(["2026-11-29T03:59", "2026-11-29T04:00", "2026-11-30T03:00"].map(at)).toEqual([true, false, false]);
+  const until = (text: string) => maintenanceUntil(alerts, new Date(text));
+  const once = new Date("2026-12-01T23:00");
+  expect(["2026-12-01T20:00", "2026-12-01T22:59", "2026-12-01T23:00"].map(until)).toEqual([
+    ...[once, once, undefined],
+  ]);
+  const sunday = new Date("2026-11-29T04:00");
+  expect(["2026-11-29T03:59", "2026-11-29T04:00", "2026-11-30T03:00"].map(until)).toEqual([
+    ...[sunday, undefined, undefined],
+  ]);
 });
 
 test.each([

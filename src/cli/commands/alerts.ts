@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { testPlaces } from "../../app/alert-places.ts";
+import { maintenanceUntil } from "../../app/maintenance.ts";
 import { ALERT_KIND_NAMES, type AlertKind } from "../../core/alert.ts";
 import { Failure } from "../../core/failures.ts";
 import { createLogger } from "../../core/logger.ts";
@@ -16,6 +17,7 @@ import { formatId, parseId } from "../../ledger/ids.ts";
 import {
   ALERT_COLUMNS,
   describeAcknowledged,
+  describeMaintenance,
   describeSilenced,
   describeUnsilenced,
   SILENCE_COLUMNS,
@@ -110,6 +112,8 @@ async function listAlerts(
   const { pool, config } = await site.open();
   if (config.alerts.to.length === 0)
     session.note("Alerts are sent to nobody: the configuration has no place under alerts.to.");
+  const until = maintenanceUntil(config.alerts, new Date(session.clock.now()));
+  if (until) session.note(describeMaintenance(until));
   const rows = await withMessages(pool, await listRecentAlerts(pool, since, limit + 1, before));
   printList(session, ALERTS, rows, limit);
 }

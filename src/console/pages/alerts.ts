@@ -15,6 +15,7 @@ import {
   ALERT_MESSAGE_COLUMNS,
   type AlertRow,
   describeAcknowledged,
+  describeMaintenance,
   describeSilenced,
   describeUnsilenced,
   LEVELS,
@@ -22,11 +23,14 @@ import {
   withMessages,
 } from "../../operator/alert-columns.ts";
 import { actForm, age, badge, details, listTable, nextPage, options, section } from "../components.ts";
-import type { Records } from "../deps.ts";
+import type { ConsoleDeps, Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { withCommands } from "../page-of-command.ts";
 import type { Answer, ReasonedSubmission, Site, Visit } from "../site.ts";
+import { readStatus } from "../status.ts";
+import type { Attention } from "../status-document.ts";
+import { whereToAct } from "./overview.ts";
 
 const PATH = "/alerts";
 const LINES = 50;
@@ -36,17 +40,29 @@ const SILENCES = 1_000;
 const OVER_WITHIN_MS = 7 * 86_400_000;
 
 /** Alerts: the list, the page of one alert, seeing to it, silences, and trying the places. */
-export function addAlertPages(site: Site, records: Records): void {
+export function addAlertPages(
+  site: Site,
+  deps: ConsoleDeps,
+  records: Records,
+  { version }: { readonly version: string },
+): void {
   const { pool, acts } = records;
   const find = async ({ params: { id = "" } }: Visit) => {
     const number = parseId("a", id);
     return number === undefined ? undefined : findAlert(pool, number);
   };
+  /** What leads to what an open alert is about, as the overview has it. */
+  const commandOf = async ({ kind, about }: AlertRow) => {
+    const { attention } = await readStatus(deps, version);
+    const isMeant = (each: Pick<Attention, "alerts">) =>
+      each.alerts.some((one) => one.kind === kind && one.about === about);
+    return attention.find(isMeant)?.command ?? undefined;
+  };
   site.page(PATH, (visit) => listPage(visit, records));
   site.page(`${PATH}/:id`, async (visit) => {
     const alert = await find(visit);
     const [row] = alert === undefined ? [] : await withMessages(pool, [alert]);
-    return row && alertPage(row, visit);
+    return row && alertPage(row, row.overAt ? undefined : await commandOf(row), visit);
   });
   site.reasonedForm(`${PATH}/:id/acknowledge`, async (submission) => {
     const alert = await find(submission);
@@ -79,7 +95,7 @@ export function addAlertPages(site: Site, records: Records): void {
   });
 }
 
-async function listPage(visit: Visit, { pool, alertPlaces }: Records): Promise<Page> {
+async function listPage(visit: Visit, { pool, alertPlaces, maintenanceUntil }: Records): Promise<Page> {
   const { query } = visit;
   const beforeId = parseId("a", query.get("before") ?? "");
   const [found, silences] = await Promise.all([
@@ -93,6 +109,7 @@ async function listPage(visit: Visit, { pool, alertPlaces }: Records): Promise<P
     .filter(({ overAt }) => overAt === undefined)
     .sort((a, b) => urgency.indexOf(a.level) - urgency.indexOf(b.level));
   const over = alerts.filter(({ overAt }) => overAt !== undefined);
+  const quietUntil = maintenanceUntil(new Date(visit.viewer.clock.now()));
   const before = { title: "what to do", cell: (each: Silence) => endForm(each, visit) };
   return {
     title: open.length === 0 ? "Alerts" : `(${open.length}) Alerts`,
@@ -101,6 +118,7 @@ async function listPage(visit: Visit, { pool, alertPlaces }: Records): Promise<P
     body: html`
 <h1>Alerts</h1>
 ${alertPlaces.length === 0 ? html`<p class="banner bad">Alerts are sent to nobody, and nothing is watched: the configuration has no place under <code>alerts.to</code>. The <a href="/">overview</a> says what is wrong.</p>` : html`<p class="note">Sent to ${alertPlaces.join(", ")}.</p>`}
+${quietUntil === undefined ? "" : html`<p class="why">${describeMaintenance(quietUntil)}</p>`}
 <div class="acts">${alertPlaces.length === 0 ? "" : testForm(alertPlaces, visit)}${silenceForm(
       {
         action: `${PATH}/silence`,
@@ -117,7 +135,7 @@ ${found.length > LINES && last ? nextPage(query, PATH, formatId("a", last.id)) :
   };
 }
 
-function alertPage(alert: AlertRow, visit: Visit): Page {
+function alertPage(alert: AlertRow, command: string | undefined, visit: Visit): Page {
   const { viewer } = visit;
   const { level, kind, text, hint, since, overAt, acknowledgedAt } = alert;
   const id = formatId("a", alert.id);
@@ -127,7 +145,7 @@ function alertPage(alert: AlertRow, visit: Visit): Page {
     acknowledgedAt === undefined &&
       actForm(
         {
-          ...{ action: `${PATH}/${id}/acknowledge`, label: "See to it…", reason: "required" },
+          ...{ action: `${PATH}/${id}/acknowledge`, label: "Acknowledge…", reason: "required" },
           explains: "Your name and what you do about it are kept, for everybody to see.",
         },
         visit,
@@ -146,7 +164,7 @@ function alertPage(alert: AlertRow, visit: Visit): Page {
     isLive: true,
     body: html`
 <div class="title"><h1>Alert ${id}</h1>${overAt ? badge("over", "dim") : badge(meaning, paint)}<span class="note">${kind}, ${age(since, viewer)}</span></div>
-<div class="why"><strong class="what">${text}</strong>${hint === undefined ? "" : html`<div class="note">${withCommands(hint)}</div>`}</div>
+<div class="why${level === "act" && !overAt ? " act" : ""}"><strong class="what">${text}</strong>${hint === undefined ? "" : html`<div class="note">${withCommands(hint)}</div>`}${command === undefined ? "" : whereToAct(command)}</div>
 ${overAt ? "" : html`<div class="acts">${forms}</div>`}
 ${section("The alert", details(facts, alert, viewer))}
 ${section("What was sent of it", listTable(ALERT_MESSAGE_COLUMNS, alert.messages, viewer, { nothing: "Nothing yet." }))}

@@ -59,7 +59,7 @@ function itemList(items: readonly Attention[], nowMs: number): Html {
 }
 
 /** The page where a person acts, or the command where there is no such page. */
-function whereToAct(command: string): Html {
+export function whereToAct(command: string): Html {
   const page = pageOf(command);
   return page === undefined ? html`<code>${command}</code>` : html`<a href="${page.to}">${page.name}</a>`;
 }

@@ -24,6 +24,44 @@ test("the alerts' page says what is wrong, how urgent it is, since when, and wha
     expect(wordsOf(await operator.open("/alerts/a9"))).toContain("Not found");
   }));
 
+test("an open alert leads to the page of what it is about, in the colour of its urgency", () =>
+  withPages(
+    async ({ operator, pool }) => {
+      await addAlert(pool, "ordersParked", "SUBMIT_UNCERTAIN");
+      expect(await operator.open("/alerts/a1")).toMatch(
+        /class="why act">.*href="\/orders\?state=parked&#38;failure=SUBMIT_UNCERTAIN"/,
+      );
+      await pool.query("update alerts set over_at = now()");
+      expect(await operator.open("/alerts/a1")).not.toContain("state=parked");
+    },
+    {
+      deps: {
+        attention: async () => ({
+          ...{ deliveries: [], pausedQueues: [], refusals: [] },
+          orders: [
+            {
+              kind: "parked",
+              count: 1,
+              since: new Date(),
+              code: "SUBMIT_UNCERTAIN",
+              text: "nothing proves it",
+            },
+          ],
+        }),
+      },
+    },
+  ));
+
+test("maintenance that is in force is shown with its end, on the page and by the command", () =>
+  withPages(
+    async ({ lab, operator }) => {
+      const words = /Maintenance until 2999-01-01 00:00:00: nothing is announced/;
+      expect(wordsOf(await operator.open("/alerts"))).toMatch(words);
+      expect((await lab.cli(["alerts", "list"])).stderr).toMatch(words);
+    },
+    { config: "alerts: { maintenance: [{ start: 2026-01-01T00:00, end: 2999-01-01T00:00 }] }" },
+  ));
+
 test("a person sees to an alert with a reason, once, under their name, and a viewer can't", () =>
   withPages(async ({ operator, viewer, pool }) => {
     await addAlert(pool, "tasksOpen", "");

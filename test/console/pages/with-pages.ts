@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import type pg from "pg";
 import { createActs } from "../../../src/app/acts/acts.ts";
+import { maintenanceUntil } from "../../../src/app/maintenance.ts";
 import { withService } from "../../../src/cli/open.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import type { ConsoleDeps, ConsoleUser } from "../../../src/console/deps.ts";
@@ -71,6 +72,7 @@ export function withPages(
       acts,
       connectors,
       alertPlaces: config.alerts.to.map(({ name }) => name),
+      maintenanceUntil: (now: Date) => maintenanceUntil(config.alerts, now),
       doesParkedBlock: false,
       isTraced: false,
       queues: undefined,
