@@ -34,6 +34,7 @@ describe("the audit", () => {
       const bens = ["ben (console) o19", "ben o18", "ben o17"];
       expect(await list("--actor", "ben")).toEqual(bens);
       expect(await list("--actor", "ben (console)")).toEqual(bens.slice(0, 1));
+      expect(await list("--actor", "")).toEqual([]);
       expect(await list("--target", "o17", "--action", "discard")).toEqual(["ben o17"]);
       expect(await list("--since", "1h", "--limit", "1")).toEqual(["ben (console) o19"]);
       expect(await list("--since", "2099-01-01")).toEqual([]);

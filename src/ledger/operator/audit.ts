@@ -71,9 +71,14 @@ export function listAudit(
   return list<AuditEntry>(
     pool,
     LIST_AUDIT,
-    [actor && [actor, `${actor}${IN_CONSOLE}`], target, beforeId, action, since, limit].map(
-      (value) => value ?? null,
-    ),
+    [
+      actor === undefined ? undefined : [actor, `${actor}${IN_CONSOLE}`],
+      target,
+      beforeId,
+      action,
+      since,
+      limit,
+    ].map((value) => value ?? null),
   );
 }
 
