@@ -81,4 +81,17 @@ describe("files show", () => {
       expect(several.stderr).toContain("several files have a name that begins with file-");
       expect((await cli(["files", "show", "nobody.csv"])).status).toBe(5);
     }));
+
+  it("takes a whole name though another file's begins with it", () =>
+    withFiles(async ({ cli, pool }) => {
+      const longer = {
+        connector: "bench",
+        fileName: "file-1.csv.csv",
+        sha256: "8".padStart(64, "0"),
+        sizeBytes: 1,
+      };
+      await openFile(pool, longer);
+      expect((await cli(["files", "show", "file-1.csv"])).stdout).toContain("File f1, file-1.csv");
+      expect((await cli(["files", "show", "file-1"])).status).toBe(2);
+    }));
 });

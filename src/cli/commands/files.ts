@@ -68,9 +68,14 @@ async function list(
   printList(session, FILES, await listFiles(pool, filter), limit);
 }
 
-/** The id of the only file whose name is, or begins with, this. @throws Failure CLI_NOT_FOUND, CLI_USAGE where they are several */
+/** Among this many whose names begin with a word, one that has it as its whole name is looked for. */
+const WITH_NAME = 100;
+
+/** The id of the only file whose name is this, or else begins with it. @throws Failure CLI_NOT_FOUND, CLI_USAGE for several */
 async function idOfName(pool: pg.Pool, name: string): Promise<string> {
-  const [first, another] = await listFiles(pool, { name, limit: 2 });
+  const found = await listFiles(pool, { name, limit: WITH_NAME });
+  const exact = found.filter(({ fileName }) => fileName === name);
+  const [first, another] = exact.length > 0 ? exact : found;
   if (first === undefined) throw notFound("f", name);
   if (another === undefined) return first.fileId;
   const hint = `Choose one of \`cryobridge files list --find ${name}\` by its id.`;
