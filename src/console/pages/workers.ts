@@ -60,7 +60,9 @@ ${section("Configuration", configurationOf(withConfiguration(workers), visit))}`
       ),
     ];
     if (lines.length === 0) lines.push("No daemon works with this ledger.");
-    else if (answered.some(({ configuration }) => configuration?.takenOver?.length))
+    else if (
+      answered.some(({ configuration: c }) => c !== null && c.problems.length === 0 && c.takenOver?.length)
+    )
       lines.push("Messages that waited for a code which is known now are processed.");
     const isDone =
       silent.length === 0 && answered.every(({ configuration }) => configuration?.problems.length === 0);
