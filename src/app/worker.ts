@@ -164,19 +164,19 @@ export async function startWorker(
     isLabAway: (connector) => targets.get(connector)?.breaker.isOpen === true,
     troubles: () => {
       const troubles: Trouble[] = [];
-      const report = (about: string, text: string) => troubles.push(trouble("daemonTrouble", about, text));
+      const add = (about: string, text: string) => troubles.push(trouble("daemonTrouble", about, text));
       const here = (part: string) => aboutOn(host, part);
       if (!membership.isSure)
-        report(here("ledger"), "the ledger does not answer: nothing is sent until it does");
-      if (queues.trouble) report(here("queue"), queues.trouble);
+        add(here("ledger"), "the ledger does not answer: nothing is sent until it does");
+      if (queues.trouble) add(here("queue"), queues.trouble);
       const { opening } = service.breaker;
       if (opening) troubles.push(serviceTrouble(opening, clock.now()));
       if (clock.monotonic() - feeder.lastLookAt > FEEDER_SILENT_MS)
-        report(here("feeder"), "the feeder has not read the ledger for two minutes");
+        add(here("feeder"), "the feeder has not read the ledger for two minutes");
       // What follows is true of the ledger or the service, whichever machine says so.
       troubles.push(...audit.troubles());
-      for (const text of refills.troubles()) report("refills", text);
-      for (const text of shapeTroubles(service, clock)) report("service shape", text);
+      for (const text of refills.troubles()) add("refills", text);
+      for (const text of shapeTroubles(service, clock)) add("service shape", text);
       return troubles;
     },
   };
