@@ -29,8 +29,8 @@ const LONGEST_RETRY_MS = 900_000;
 const GIVE_UP_AFTER_MS = 86_400_000;
 
 /**
- * Sends each place what is due for it, in order about each thing. At least once: a daemon that ends between the sending and its record sends it
- * again, with the same id.
+ * Sends each place what is due for it, in order about each thing. At least once: a daemon that ends between the sending and its
+ * record sends it again, with the same id.
  */
 export async function sendDueAlerts(deps: SendDeps, signal: AbortSignal): Promise<void> {
   const { pool, places } = deps;
