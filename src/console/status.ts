@@ -109,15 +109,11 @@ function toStatusWorker(worker: WorkerView, all: readonly WorkerView[]): StatusW
       since: worker.startedAt.toISOString(),
       seenAt: worker.heartbeatAt.toISOString(),
       ordersInHand: worker.inHand,
-      configuration: !configuration
-        ? null
-        : {
-            ...{
-              changed: configuration.changed,
-              restart: configuration.restart,
-              problems: configuration.problems,
-            },
-          },
+      configuration: configuration && {
+        changed: configuration.changed,
+        restart: configuration.restart,
+        problems: configuration.problems,
+      },
       troubles: isAlive ? worker.troubles : lastingTroubles(worker, all),
     },
   ];
