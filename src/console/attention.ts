@@ -131,9 +131,17 @@ function meaningOf(code: string): string {
   return `${isWord ? sentence.charAt(0).toLowerCase() : sentence.charAt(0)}${sentence.slice(1)} (${code})`;
 }
 
-/** Orders that go on without a person here, a line for each reason. */
-function goingOnOf({ stillOrders }: Facts): Attention[] {
-  return (stillOrders ?? []).filter(({ kind }) => kind !== "parked").map(goingOn);
+/** What passes by itself has passed by then, here or at a lab; after that somebody has to know. */
+const LONG_MS = 3_600_000;
+
+/** Orders that go on without a person here, a line for each reason; one that goes on failing for long needs a person. */
+function goingOnOf({ stillOrders, generatedAt }: Facts): Attention[] {
+  return (stillOrders ?? [])
+    .filter(({ kind }) => kind !== "parked")
+    .map((each) => {
+      const isLong = each.code !== null && Date.parse(generatedAt) - Date.parse(each.since) > LONG_MS;
+      return { ...goingOn(each), ...(isLong ? { level: "act" as const } : {}) };
+    });
 }
 
 function goingOn({ kind, count, since, code, text, hint }: StatusStillOrders): Attention {
@@ -146,7 +154,7 @@ function goingOn({ kind, count, since, code, text, hint }: StatusStillOrders): A
   if (kind === "reconciling") {
     const what = `no sure answer came to the call for ${many(count, "order", "orders")}; the service is searched for what the call did before anything is sent again${said}`;
     return item("wait", what, {
-      ...{ since, command: "cryobridge orders list --state submitting" },
+      ...{ since, hint, command: "cryobridge orders list --state submitting" },
       ...alert("ordersStalled", code ?? "", what),
     });
   }
@@ -157,13 +165,10 @@ function goingOn({ kind, count, since, code, text, hint }: StatusStillOrders): A
   });
 }
 
-/** A lab system is back from a restart sooner; after that somebody over there has to know. */
-const LAB_AWAY_MS = 3_600_000;
-
 function deliveriesOf({ failingDeliveries, generatedAt }: Facts): Attention[] {
   return (failingDeliveries ?? []).map(({ connector, state, count, since, code, text, hint }) => {
     const isParked = state === "parked";
-    const isLong = Date.parse(generatedAt) - Date.parse(since) > LAB_AWAY_MS;
+    const isLong = Date.parse(generatedAt) - Date.parse(since) > LONG_MS;
     const tail = isParked ? "" : "; tried again by itself";
     const what = `the lab doesn't have ${many(count, "result", "results")} through ${connector}: ${text} (${code})${tail}; later results of the same orders wait`;
     return item(isParked || isLong ? "act" : "wait", what, {

@@ -121,7 +121,8 @@ function whySubmitting(order: LedgerOrder, { nowMs }: Surroundings): string {
   if (order.failure || order.checks > 0) {
     const checks =
       order.checks === 0 ? "" : `, ${order.checks} ${order.checks === 1 ? "time" : "times"} so far`;
-    return `The answer to the ${what} never came, so the service is searched for what it did before anything is sent again${checks}; next check ${relativeTime(order.nextAt, nowMs)}. If you have looked there and it has nothing: \`cryobridge orders retry ${formatId("o", order.id)} --not-at-service --reason TEXT\`.`;
+    const said = order.failure ? ` (${order.failure.text})` : "";
+    return `No sure answer came to the ${what}${said}, so the service is searched for what it did before anything is sent again${checks}; next check ${relativeTime(order.nextAt, nowMs)}. If you have looked there and it has nothing: \`cryobridge orders retry ${formatId("o", order.id)} --not-at-service --reason TEXT\`.`;
   }
   return `The ${what} is on its way to the service.`;
 }

@@ -5,6 +5,7 @@ import { type Phi, phi } from "../core/phi.ts";
 import type { Surface } from "../core/surface.ts";
 import { type Answer, unwrapObject } from "./http/answer.ts";
 import type { ServiceContext } from "./http/context.ts";
+import { isTooLarge } from "./lists/list-query.ts";
 import type { ResolvedSettings } from "./settings.ts";
 import { NO_STATUS, type ServiceEntry } from "./shapes.ts";
 import { isOtherType, type ServiceWords } from "./values.ts";
@@ -133,7 +134,13 @@ export function postNew<T extends ServiceEntry>(
 ): Promise<T> {
   const read = ({ json }: Answer): T => {
     const created = parse(unwrapObject(json), settings.words);
-    if (!created) throw new Failure("SERVICE_NO_ANSWER", `POST ${route}: the answer holds no id`);
+    if (!created) {
+      const isOver = isTooLarge(unwrapObject(json)?.id);
+      const what = isOver
+        ? "the answer's id is above 2^53 - 1 and can't be read exactly"
+        : "the answer holds no id";
+      throw new Failure("SERVICE_NO_ANSWER", `POST ${route}: ${what}`);
+    }
     const differing = differences(request, created);
     if (differing.length === 0) {
       return { ...created, status: created.status === NO_STATUS ? "PENDING" : created.status };

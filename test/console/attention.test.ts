@@ -153,7 +153,7 @@ describe("what somebody should know", () => {
   });
 
   it("names orders that go on by themselves apart from those that need a person", async () => {
-    const still = { count: 2, since: SINCE } as const;
+    const still = { count: 2, since: new Date() } as const;
     const found = await attentionOf({
       attention: async () => ({
         ...QUIET,
@@ -169,6 +169,17 @@ describe("what somebody should know", () => {
       "wait no sure answer came to the call for 2 orders; the service is searched for what the call did before anything is sent again: timeout (SERVICE_NO_ANSWER)",
       "wait 2 orders are on hold by the lab (ORC-1 HD), until the lab releases or cancels them",
     ]);
+  });
+
+  it("asks for a person where orders go on failing for more than an hour", async () => {
+    const now = Date.now();
+    const still = { kind: "retrying", code: "SERVICE_ACCESS_REFUSED", text: "refused", count: 2 } as const;
+    const levelOf = async (since: number) => {
+      const orders = [{ ...still, since: new Date(since) }];
+      return (await attentionOf({ attention: async () => ({ ...QUIET, orders }) }))[0]?.level;
+    };
+    expect(await levelOf(now - 50 * 60_000)).toBe("wait");
+    expect(await levelOf(now - 61 * 60_000)).toBe("act");
   });
 
   it("begins with what needs a person, and ends with what only is worth a look", async () => {

@@ -106,7 +106,7 @@ describe("looking for the containers of a completed order", () => {
 
   test.each([
     ["is not there yet", notFound, "the service knows no location of it"],
-    ["may not be read", unauthorized, "its location can't be read (SERVICE_CREDENTIALS_REFUSED)"],
+    ["may not be read", unauthorized, "its location can't be read (SERVICE_ACCESS_REFUSED)"],
     ["comes in an unknown shape", oddShape, "its location can't be read (SERVICE_SHAPE_UNKNOWN)"],
   ])("keeps what it found and is done again when a location %s", (_what, answer, text) =>
     withVials(answer, async (client) => {

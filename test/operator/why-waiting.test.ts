@@ -147,7 +147,7 @@ describe("why is it waiting?", () => {
       checks: 2,
       nextAt: inMs(10_000),
     });
-    expect(sentence).toContain("The answer to the procedure request never came");
+    expect(sentence).toContain("No sure answer came to the procedure request");
     expect(sentence).toContain("2 times so far; next check in 10s");
     expect(sentence).toContain("`cryobridge orders retry o17 --not-at-service --reason TEXT`");
   });
@@ -163,7 +163,7 @@ describe("why is it waiting?", () => {
     const lost = { code: "SERVICE_NO_ANSWER", text: "timed out" } as const;
     const intent = { intent: "request", intentAt: inMs(-60_000), surface: "external" } as const;
     expect(why({ state: "submitting", ...intent, failure: lost })).toContain(
-      "The answer to the creation of the procedure never came",
+      "No sure answer came to the creation of the procedure",
     );
   });
 

@@ -30,7 +30,7 @@ describe("a list that may be cut never means that something isn't there", () => 
         return isRefused;
       };
       const failure = await failureOf(client.findSubject(12, phi("S-20"), never));
-      expect(failure).toMatchObject({ code: "SERVICE_SHAPE_UNKNOWN", class: "transient" });
+      expect(failure).toMatchObject({ code: "SERVICE_LIST_UNPAGED", class: "transient" });
     }));
 
   it("where `page` and the filters of the list of subjects are ignored", () =>
@@ -38,7 +38,7 @@ describe("a list that may be cut never means that something isn't there", () => 
       stub.rows.subjects = subjects(250);
       stub.options = { honours: () => false };
       const failure = await failureOf(client.findSubject(12, phi("S-200"), never));
-      expect(failure).toMatchObject({ code: "SERVICE_SHAPE_UNKNOWN" });
+      expect(failure).toMatchObject({ code: "SERVICE_LIST_UNPAGED" });
     }));
 
   it("where large pages are refused and `page` is ignored", () =>
@@ -52,7 +52,7 @@ describe("a list that may be cut never means that something isn't there", () => 
           return isLarge;
         };
         const failure = await failureOf(client.findSubject(12, phi("S-200"), never));
-        expect(failure).toMatchObject({ code: "SERVICE_SHAPE_UNKNOWN" });
+        expect(failure).toMatchObject({ code: "SERVICE_LIST_UNPAGED" });
       },
       { perPage: 200 },
     ));

@@ -102,7 +102,7 @@ describe("a list of the external surface", () => {
       { containers: containers(20) },
       async (stub, client) => {
         stub.options = { cap: 5, honours: (name) => name !== "page" };
-        expect(await failureOf(idsOf(client))).toMatchObject({ code: "SERVICE_SHAPE_UNKNOWN" });
+        expect(await failureOf(idsOf(client))).toMatchObject({ code: "SERVICE_LIST_UNPAGED" });
       },
       { perPage: 5 },
     ));

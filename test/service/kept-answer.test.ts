@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/core/failures.ts";
 import { phi } from "../../src/core/phi.ts";
 import { parseAnswer } from "../../src/service/http/answer.ts";
+import { readHeaders } from "../../src/service/http/headers.ts";
 import { keepAnswer } from "../../src/service/http/kept-answer.ts";
 import { type StubService, send } from "./stub-service.ts";
 import { failureOf, logSink, never, withStub } from "./with-client.ts";
@@ -15,7 +16,7 @@ function kept(body: unknown, values: readonly string[] = [], contentType = "appl
   const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
   return keepAnswer(
     CALL,
-    parseAnswer(422, { "content-type": contentType }, bytes),
+    parseAnswer(422, readHeaders({ "content-type": contentType }), bytes),
     values.map(phi),
     new Set(),
   );

@@ -140,7 +140,7 @@ describe("a service that refuses parameters which it doesn't know", () => {
       stub.rows["procedure-requests"] = requests(10);
       strict(stub, () => false);
       const failure = await failureOf(client.snapshotRequestIds(12, phi("S-1"), "RETRIEVAL", never));
-      expect(failure).toMatchObject({ code: "SERVICE_SHAPE_UNKNOWN" });
+      expect(failure).toMatchObject({ code: "SERVICE_LIST_UNPAGED" });
       expect(failure.message).toContain("there may be more");
     }));
 
@@ -215,7 +215,7 @@ describe("ids of a list", () => {
           return true;
         };
         const failure = await failureOf(client.snapshotRequestIds(12, phi("S-1"), "STORE", never));
-        expect(failure).toMatchObject({ code: "SERVICE_SHAPE_UNKNOWN" });
+        expect(failure).toMatchObject({ code: "SERVICE_ID_TOO_LARGE" });
         expect(failure.message).toContain("2^53");
       }),
   );

@@ -307,7 +307,7 @@ describe("a list that can't be trusted", () => {
       async (stub, client) => {
         stub.options = { honours: () => false };
         expect((await failureOf(client.findCreatedRequest(store(), never))).code).toBe(
-          "SERVICE_SHAPE_UNKNOWN",
+          "SERVICE_LIST_UNPAGED",
         );
       },
       { perPage: 20 },
@@ -319,7 +319,7 @@ describe("a list that can't be trusted", () => {
       async (stub, client) => {
         stub.options = { cap: 10, honours: () => false };
         const failure = await failureOf(client.findCreatedRequest(store(), never));
-        expect(failure.code).toBe("SERVICE_SHAPE_UNKNOWN");
+        expect(failure.code).toBe("SERVICE_LIST_UNPAGED");
       },
     ));
 

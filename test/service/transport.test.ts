@@ -33,21 +33,14 @@ describe("a read", () => {
       expect(stub.seen).toHaveLength(1);
     }));
 
-  it("refuses a body beyond the cap, and one that was packed although that wasn't asked for", () =>
+  it("refuses a body beyond the cap", () =>
     withStub(
       async (stub, client) => {
-        stub.intercept = (request, response) => {
-          const isPacked = request.url?.endsWith("/2") === true;
-          send(
-            response,
-            200,
-            { id: 1, filler: "x".repeat(isPacked ? 10 : 5_000) },
-            isPacked ? { "content-encoding": "gzip" } : {},
-          );
+        stub.intercept = (_request, response) => {
+          send(response, 200, { id: 1, filler: "x".repeat(5_000) });
           return true;
         };
         expect((await failureOf(client.getRequest(1, never))).message).toContain("larger than allowed");
-        expect((await failureOf(client.getRequest(2, never))).code).toBe("SERVICE_UNAVAILABLE");
       },
       { maxBodyBytes: 4_096 },
     ));
@@ -65,15 +58,6 @@ describe("a read", () => {
       };
       expect(await client.getRequest(1, never)).toMatchObject({ id: 1, status: "UNKNOWN" });
       expect(await client.getRequest(2, never)).toMatchObject({ id: 2, status: "UNKNOWN" });
-    }));
-
-  it("refuses text that is no UTF-8 rather than put other characters into it", () =>
-    withStub(async (stub, client) => {
-      stub.intercept = (_request, response) => {
-        response.end(Buffer.from('{"id":1,"status":"\xff"}', "latin1"));
-        return true;
-      };
-      expect((await failureOf(client.getRequest(1, never))).code).toBe("SERVICE_UNAVAILABLE");
     }));
 
   it("encodes values that would change the query", () =>

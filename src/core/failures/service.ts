@@ -61,6 +61,12 @@ export const SERVICE_FAILURES = {
     hint: "Correct `service.auth` or `service.externalAuth`, or the secret file, which is read again by itself.",
     lab: "the storage service lets no order in at the moment",
   },
+  SERVICE_ACCESS_REFUSED: {
+    class: "transient",
+    meaning: "The service refuses the credentials for this call (401), and takes them for others.",
+    hint: "Ask the service's operator whether these credentials may work for the order's facility. It goes on by itself once they may.",
+    lab: "the storage service lets no order of this facility in at the moment",
+  },
   SERVICE_TOKEN_REFUSED: {
     class: "transient",
     meaning:
@@ -83,7 +89,27 @@ export const SERVICE_FAILURES = {
   SERVICE_SHAPE_UNKNOWN: {
     class: "transient",
     meaning: "A read was answered with JSON of an unknown shape, such as an unknown wrapping of a list.",
-    hint: "Set `service.listEnvelope` to the key that holds the list; `cryobridge check` shows it.",
+    hint: "Where a list is not found, set `service.listEnvelope` to the key that holds it; `cryobridge check` shows it. Otherwise ask the service's operator what answers there.",
+    lab: "the storage service gave no usable answer",
+  },
+  SERVICE_ANSWER_UNREADABLE: {
+    class: "transient",
+    meaning:
+      "A read was answered in bytes that are no text: not UTF-8, nor the charset that the answer names.",
+    hint: "Ask the operator of the service, or of the gateway before it, to answer in UTF-8, or to name the right charset in `Content-Type`.",
+    lab: "the storage service gave no usable answer",
+  },
+  SERVICE_ID_TOO_LARGE: {
+    class: "transient",
+    meaning: "The service gives an id above 2^53 - 1 (9007199254740991), which can't be read exactly.",
+    hint: "Ask the service's operator for smaller ids. Nothing of such a record is believed, so handle the order by hand.",
+    lab: "the storage service gave no usable answer",
+  },
+  SERVICE_LIST_UNPAGED: {
+    class: "transient",
+    meaning:
+      "A list may be cut: the service refuses or ignores `page`, and gives just as many entries as a page holds.",
+    hint: "If the service never cuts this list, name it in `service.unpaged`. Otherwise ask the service's operator for paging.",
     lab: "the storage service gave no usable answer",
   },
   SERVICE_FILTER_IGNORED: {

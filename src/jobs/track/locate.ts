@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
-import { asFailure, type Failure } from "../../core/failures.ts";
+import { asFailure, type Failure, type FailureCode } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ContainerLocation } from "../../core/outcome.ts";
 import { serviceTimeMs } from "../../core/service-time.ts";
@@ -395,9 +395,17 @@ export class Look {
   }
 }
 
-/** An answer of a shape that nobody knows is an answer: waiting for another one could take for ever. */
+/** An answer that can't be understood, or that refuses this read alone, is one: waiting for another could take for ever. */
+const NO_OUTAGE: ReadonlySet<FailureCode> = new Set([
+  "SERVICE_SHAPE_UNKNOWN",
+  "SERVICE_ANSWER_UNREADABLE",
+  "SERVICE_ID_TOO_LARGE",
+  "SERVICE_LIST_UNPAGED",
+  "SERVICE_ACCESS_REFUSED",
+]);
+
 function isOutage(failure: Failure): boolean {
-  return failure.class === "transient" && failure.code !== "SERVICE_SHAPE_UNKNOWN";
+  return failure.class === "transient" && !NO_OUTAGE.has(failure.code);
 }
 
 function wordsForCandidates(candidates: readonly number[], listed: readonly ServiceContainer[]): string {

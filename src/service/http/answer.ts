@@ -1,44 +1,58 @@
-import type { IncomingHttpHeaders } from "node:http";
 import { isObject, plainName, type RawObject } from "../values.ts";
+import type { AnswerHeaders } from "./headers.ts";
 
 /** An answer that came whole, with its body understood as far as it can be. */
 export interface Answer {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: AnswerHeaders;
   /**
    * `json`: an object or array. `html`: a page, so most likely a gateway and not the service. `empty`: no body.
-   * `other`: anything else, such as plain text, cut JSON, or bytes that are no UTF-8.
+   * `other`: anything else, such as plain text, cut JSON, or bytes that can't be read.
    */
   readonly shape: "json" | "html" | "empty" | "other";
   /** The parsed body of a `json` answer. */
   readonly json?: unknown;
   /** The text of an `other` or `html` answer when it is readable. May quote patients' values. */
   readonly text?: string | undefined;
+  /** Why the bytes are no text, in words for an operator; only with `other`. */
+  readonly unread?: string | undefined;
 }
 
 /** Reads status, headers and body bytes into an {@link Answer}. Never throws. */
-export function parseAnswer(status: number, headers: IncomingHttpHeaders, body: Buffer): Answer {
+export function parseAnswer(status: number, headers: AnswerHeaders, body: Buffer): Answer {
   if (body.length === 0) return { status, headers, shape: "empty" };
-  const encoding = headers["content-encoding"]?.trim().toLowerCase();
-  // We ask for `identity`, so that a small answer can't unpack into a huge one; another encoding stays unread.
-  if (encoding && encoding !== "identity") return { status, headers, shape: "other" };
-  const text = decode(body);
-  if (text === undefined) return { status, headers, shape: "other" };
+  const text = decode(body, headers.charset);
+  if (text === undefined) return { status, headers, shape: "other", unread: describeBytes(headers) };
   const json = parseJson(text);
   if (typeof json === "object" && json !== null) return { status, headers, shape: "json", json };
-  const isHtml = /^\s*<(?!\?xml)/.test(text) || headers["content-type"]?.includes("text/html") === true;
+  const isHtml = /^\s*<(?!\?xml)/.test(text) || headers.mediaType === "text/html";
   if (isHtml) return { status, headers, shape: "html", text };
   if (text.trim() === "") return { status, headers, shape: "empty" };
   return { status, headers, shape: "other", text: typeof json === "string" ? json : text };
 }
 
-/** Strict: a replacement character must never get into an identifier. */
-function decode(body: Buffer): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(body);
-  } catch {
-    return undefined;
+/**
+ * JSON is UTF-8 (RFC 8259, 8.1), also where a header that nobody looks after says otherwise: text of another charset with any letter
+ * beyond ASCII is hardly ever valid UTF-8. Only what is none is read in the charset that is said. Strict: a replacement
+ * character must never get into an identifier.
+ */
+function decode(body: Buffer, charset = "utf-8"): string | undefined {
+  const order = charset.startsWith("utf-16") ? [charset, "utf-8"] : ["utf-8", charset];
+  for (const label of order) {
+    try {
+      return new TextDecoder(label, { fatal: true }).decode(body);
+    } catch {
+      // The other one may fit; a label that nobody knows fits nothing.
+    }
   }
+  return undefined;
+}
+
+function describeBytes({ charset, codings = [] }: AnswerHeaders): string {
+  const packed = codings.length === 0 ? "" : `packed as ${codings.map(plainName).join(", ")}, and `;
+  return charset === undefined || charset === "utf-8"
+    ? `${packed}not in UTF-8`
+    : `${packed}neither in UTF-8 nor in ${plainName(charset)}, which it names`;
 }
 
 function parseJson(text: string): unknown {
@@ -59,23 +73,18 @@ export const LONGEST_RETRY_MS = 3_600_000;
 
 /**
  * How long the service asks to be left alone, ms, from `Retry-After` (RFC 9110, 10.2.3): seconds, or a date which
- * is measured against the answer's own `Date`, since the two clocks may differ. Held within 1 s and 1 h, so that
- * neither a negative nor an absurd value does harm. Undefined without the header or when it can't be read.
+ * is measured against the answer's own `Date`, since the two clocks may differ. Of several the longest counts. Held within
+ * 1 s and 1 h, so that neither a negative nor an absurd value does harm. Undefined without the header or when it can't be read.
  */
-export function parseRetryAfter(headers: IncomingHttpHeaders, nowMs: number): number | undefined {
-  const text = headers["retry-after"]?.trim();
-  if (!text) return undefined;
-  const seconds = /^[+-]?\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
-  const until = Date.parse(text);
-  if (seconds === undefined && Number.isNaN(until)) return undefined;
-  const waitMs = seconds !== undefined ? seconds * 1_000 : until - (serviceTime(headers) ?? nowMs);
-  return Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_MS, waitMs));
-}
-
-/** The service's clock as its `Date` header shows it, ms since the epoch. */
-export function serviceTime(headers: IncomingHttpHeaders): number | undefined {
-  const at = Date.parse(headers.date ?? "");
-  return Number.isNaN(at) ? undefined : at;
+export function parseRetryAfter(
+  { retryAfter = [], dateMs }: AnswerHeaders,
+  nowMs: number,
+): number | undefined {
+  const waits = retryAfter.map((each) =>
+    "seconds" in each ? each.seconds * 1_000 : each.atMs - (dateMs ?? nowMs),
+  );
+  if (waits.length === 0) return undefined;
+  return Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_MS, ...waits));
 }
 
 /** Keys under which services are seen to put a list; the first that holds one wins. */

@@ -60,6 +60,11 @@ const HEALTHY: ReadonlySet<FailureCode> = new Set([
   "SERVICE_REFUSED",
   "SERVICE_NOT_FOUND",
   "SERVICE_ANSWER_DIFFERS",
+  // It answers, and what is wrong with one answer holds up nobody else's.
+  "SERVICE_ANSWER_UNREADABLE",
+  "SERVICE_ID_TOO_LARGE",
+  "SERVICE_LIST_UNPAGED",
+  "SERVICE_ACCESS_REFUSED",
   "CONTAINER_OF_OTHER_SUBJECT",
 ]);
 

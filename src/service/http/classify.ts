@@ -104,6 +104,12 @@ export const VERDICTS: readonly Row[] = [
     write: "SERVICE_NO_ANSWER",
   },
   {
+    name: "2xx in bytes that are no text",
+    when: answered((a) => isSuccess(a.status) && a.unread !== undefined),
+    read: "SERVICE_ANSWER_UNREADABLE",
+    write: "SERVICE_NO_ANSWER",
+  },
+  {
     name: "2xx with an empty, cut, HTML or other body",
     when: answered((a) => isSuccess(a.status)),
     read: "SERVICE_UNAVAILABLE",

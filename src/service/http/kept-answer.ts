@@ -23,7 +23,7 @@ export function keepAnswer(
   known: KnownCodes,
 ): KeptAnswer {
   const [code] = plainCodes(answer, known, sensitive);
-  const contentType = CONTENT_TYPE.exec(answer.headers["content-type"]?.trim() ?? "")?.[0];
+  const contentType = CONTENT_TYPE.exec(answer.headers.mediaType ?? "")?.[0];
   const body = maskBody(answer, sensitive);
   return {
     method: call.method,

@@ -116,7 +116,8 @@ function readToken(answer: Answer, askedScope: string | undefined, nowMs: number
   const token = object.access_token;
   if (isSuccess && typeof token === "string") {
     const type = object.token_type;
-    if (typeof type === "string" && type.toLowerCase() !== "bearer") {
+    // Some gateways call it BearerToken.
+    if (typeof type === "string" && !/^\s*bearer/i.test(type)) {
       throw new Failure(
         "SERVICE_TOKEN_UNAVAILABLE",
         "the token endpoint issued a token that is no bearer token",
@@ -162,6 +163,7 @@ function detailOf(answer: Answer): string {
     return ": a redirect, which is not followed (is service.auth.tokenUrl right?)";
   }
   if (answer.shape === "html") return ": an HTML page";
+  if (answer.unread !== undefined) return `: the answer is ${answer.unread}`;
   // Of what it says only the standard's own codes: an endpoint may quote the credentials that it was sent.
   const codes = readReport(answer).codes.filter((code) => REFUSALS.has(code) || BUSY.has(code));
   return codes.length === 0 ? "" : `: ${codes.join(" ")}`;

@@ -169,6 +169,7 @@ export class OAuthTokens implements TokenSource {
     if (waitMs > LONGEST_FLOOR_WAIT_MS) {
       throw new Failure("SERVICE_CREDENTIALS_REFUSED", {
         message: "the service refuses each fresh token",
+        isAnswered: true,
         retryAfterMs: Math.ceil(waitMs),
       });
     }
@@ -264,7 +265,10 @@ export class StaticTokens implements TokenSource {
     const value = await this.#read();
     if (value !== used) return value;
     this.#watch.start(used);
-    throw new Failure("SERVICE_CREDENTIALS_REFUSED", "the service refuses the API token");
+    throw new Failure("SERVICE_CREDENTIALS_REFUSED", {
+      message: "the service refuses the API token",
+      isAnswered: true,
+    });
   }
 
   readonly life = undefined;

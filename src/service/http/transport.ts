@@ -4,7 +4,7 @@ import type { Logger } from "../../core/logger.ts";
 import { type Phi, phi } from "../../core/phi.ts";
 import type { OtherWorkers } from "../../core/service-outage.ts";
 import type { ResolvedSettings } from "../settings.ts";
-import { type Answer, parseAnswer, parseRetryAfter, serviceTime } from "./answer.ts";
+import { type Answer, parseAnswer, parseRetryAfter } from "./answer.ts";
 import type { CircuitBreaker } from "./breaker.ts";
 import { type CallKind, classify, type Seen, type Verdict } from "./classify.ts";
 import { keepAnswer, personalValues } from "./kept-answer.ts";
@@ -93,6 +93,8 @@ export class Transport {
   #clockSkewMs: number | undefined;
   /** The token that each source gave after it had been refused to a call that changes the service. */
   readonly #renewedForWrite = new WeakMap<TokenSource, string>();
+  /** When the service last did what a call with credentials of this source asked for, monotonic ms. */
+  readonly #letInAt = new WeakMap<TokenSource, number>();
 
   constructor(parts: TransportParts) {
     this.#parts = parts;
@@ -174,19 +176,44 @@ export class Transport {
     call: Call<unknown>,
     signal: AbortSignal,
   ): Promise<{ readonly seen: Seen; readonly token: Phi }> {
-    const { limiter, externalTokens } = this.#parts;
-    const tokens = (isExternal(call) ? externalTokens : undefined) ?? this.#parts.tokens;
+    const { limiter } = this.#parts;
+    const tokens = this.#tokensOf(call);
     let token = await tokens.get(signal);
     let seen = await this.#exchange(call, token, signal);
     if (this.#verdictOf(call, seen) === "SERVICE_CREDENTIALS_REFUSED") {
       if (call.method !== "GET") return this.#refuseWrite(call, { seen, tokens, token }, signal);
-      token = await tokens.renew(token, signal);
+      token = await this.#renew(tokens, token, signal);
       await limiter.turn(signal);
       seen = await this.#exchange(call, token, signal);
     }
-    const isRefused = this.#verdictOf(call, seen) === "SERVICE_CREDENTIALS_REFUSED";
-    if ("answer" in seen && seen.answer.status !== 401 && !isRefused) tokens.accepted(token);
+    const verdict = this.#verdictOf(call, seen);
+    if ("answer" in seen && seen.answer.status !== 401 && verdict !== "SERVICE_CREDENTIALS_REFUSED") {
+      tokens.accepted(token);
+    }
+    if (verdict === "ok") this.#letInAt.set(tokens, this.#parts.clock.monotonic());
     return { seen, token: phi(token) };
+  }
+
+  #tokensOf(call: Pick<Call<unknown>, "route">): TokenSource {
+    return (isExternal(call) ? this.#parts.externalTokens : undefined) ?? this.#parts.tokens;
+  }
+
+  /** Whether a refusal is about this call alone, such as one facility's: the same credentials were let in a while ago. */
+  #isForThisCall(tokens: TokenSource): boolean {
+    const at = this.#letInAt.get(tokens) ?? Number.NEGATIVE_INFINITY;
+    return this.#parts.clock.monotonic() - at < LET_IN_MS;
+  }
+
+  /** Another token than `used`. Whether the token endpoint or the service refuses makes the difference: the first is for all. */
+  async #renew(tokens: TokenSource, used: string, signal: AbortSignal): Promise<string> {
+    try {
+      return await tokens.renew(used, signal);
+    } catch (error) {
+      const isByService = error instanceof Failure && error.isAnswered;
+      if (!isByService || error.code !== "SERVICE_CREDENTIALS_REFUSED" || !this.#isForThisCall(tokens))
+        throw error;
+      throw new Failure("SERVICE_ACCESS_REFUSED", { message: error.message, isAnswered: true });
+    }
   }
 
   /** Nobody calls for as long as the service asks; whatever a 503 says of this call, it says when the next ones are welcome. */
@@ -209,7 +236,7 @@ export class Transport {
     const { seen, tokens, token } = refused;
     const isAgain = this.#renewedForWrite.get(tokens) === token;
     try {
-      this.#renewedForWrite.set(tokens, await tokens.renew(token, signal));
+      this.#renewedForWrite.set(tokens, await this.#renew(tokens, token, signal));
     } catch (error) {
       if (!(error instanceof Failure)) throw answered(new Failure("SERVICE_STOPPED", STOPPED_RENEWING));
       throw answered(error);
@@ -254,8 +281,8 @@ export class Transport {
       logger.debug({ call: name(call), why: result.why, isSent: result.isSent, ms }, "call broke");
       return { broken: result };
     }
-    const serviceMs = serviceTime(result.headers);
-    if (serviceMs !== undefined) this.#clockSkewMs = serviceMs - clock.now();
+    const { dateMs } = result.headers;
+    if (dateMs !== undefined) this.#clockSkewMs = dateMs - clock.now();
     logger.debug({ call: name(call), status: result.status, ms }, "call answered");
     return { answer: parseAnswer(result.status, result.headers, result.body) };
   }
@@ -264,11 +291,38 @@ export class Transport {
     return classify(call, seen, this.#parts.settings);
   }
 
+  /**
+   * Reads an answer; when it isn't what it should be, the answer goes along with the failure. An error that nobody foresaw
+   * leaves the answer unread, and so the call without one.
+   */
+  #read<T>(call: Call<T>, answer: Answer, token: Phi): T {
+    try {
+      return call.read(answer);
+    } catch (error) {
+      const failure = error instanceof Failure ? error : unreadable(call, error);
+      if (failure !== error)
+        this.#parts.logger.error({ call: name(call), err: error }, "an answer can't be read");
+      if (failure.answer || !isWorthKeeping(failure.code)) throw failure;
+      throw new Failure(failure.code, {
+        message: failure.message,
+        retryAfterMs: failure.retryAfterMs,
+        answer: keepAnswer(call, answer, [...sensitiveOf(call), token], this.#knownCodes),
+        cause: failure.cause,
+      });
+    }
+  }
+
   /** @param token what the call was made with: nothing that is kept of an answer may quote it */
   #judge<T>(call: Call<T>, seen: Seen, token: Phi): T {
     const verdict = this.#verdictOf(call, seen);
-    if (verdict === "ok" && "answer" in seen) return readOrKeep(call, seen.answer, token, this.#knownCodes);
-    const code: FailureCode = verdict === "ok" ? "UNCLASSIFIED" : verdict;
+    if (verdict === "ok" && "answer" in seen) return this.#read(call, seen.answer, token);
+    const isElsewhere =
+      verdict === "SERVICE_CREDENTIALS_REFUSED" && this.#isForThisCall(this.#tokensOf(call));
+    const code: FailureCode = isElsewhere
+      ? "SERVICE_ACCESS_REFUSED"
+      : verdict === "ok"
+        ? "UNCLASSIFIED"
+        : verdict;
     if ("broken" in seen) {
       const { error, why, isSent } = seen.broken;
       const when = isSent ? "after it was sent" : "before it was sent";
@@ -283,9 +337,10 @@ export class Transport {
     const sensitive = [...sensitiveOf(call), token];
     const said = describeRefusal(seen.answer, this.#knownCodes, sensitive);
     const isRedirect = seen.answer.status >= 300 && seen.answer.status < 400;
+    const { unread } = seen.answer;
     const detail = isRedirect
       ? ": a redirect, which is not followed (is service.baseUrl right?)"
-      : quoted(said);
+      : quoted(unread === undefined ? said : `the answer is ${unread}`);
     throw new Failure(code, {
       message: `${name(call)}: ${meaningOf(code)}status ${seen.answer.status}${detail}`,
       retryAfterMs,
@@ -294,6 +349,12 @@ export class Transport {
     });
   }
 }
+
+/**
+ * Credentials that were let in within this time are not taken for refused: what is refused then is refused to one call, or to one
+ * facility, and holds up no other. Revoked ones are refused by the token endpoint too, or show in each order that fails.
+ */
+const LET_IN_MS = 3_600_000;
 
 const STOPPED_RENEWING = "stopped while a new access token was taken";
 
@@ -318,6 +379,7 @@ const MEANINGS: Readonly<Partial<Record<FailureCode, string>>> = {
   SERVICE_NOT_FOUND: "the service doesn't have it, ",
   SERVICE_BUSY: "the service takes no calls for now, ",
   SERVICE_CREDENTIALS_REFUSED: "the service refused the credentials, ",
+  SERVICE_ACCESS_REFUSED: "the service refused the credentials for this call, and takes them for others, ",
 };
 
 function meaningOf(code: FailureCode): string {
@@ -328,24 +390,14 @@ function quoted(said: string | undefined): string {
   return said === undefined ? "" : `: ${said}`;
 }
 
+function unreadable(call: Call<unknown>, cause: unknown): Failure {
+  const code = call.method === "GET" ? "SERVICE_UNAVAILABLE" : "SERVICE_NO_ANSWER";
+  return new Failure(code, { message: `${name(call)}: the answer can't be read`, cause });
+}
+
 /** Only what a person may have to look into; what passes by itself says enough in its message. */
 function isWorthKeeping(code: FailureCode): boolean {
   return FAILURES[code].class !== "transient";
-}
-
-/** Reads an answer; when it isn't what it should be, the answer goes along with the failure. */
-function readOrKeep<T>(call: Call<T>, answer: Answer, token: Phi, known: KnownCodes): T {
-  try {
-    return call.read(answer);
-  } catch (error) {
-    if (!(error instanceof Failure) || error.answer || !isWorthKeeping(error.code)) throw error;
-    throw new Failure(error.code, {
-      message: error.message,
-      retryAfterMs: error.retryAfterMs,
-      answer: keepAnswer(call, answer, [...sensitiveOf(call), token], known),
-      cause: error.cause,
-    });
-  }
 }
 
 function sensitiveOf(call: Pick<Call<unknown>, "sensitive" | "body" | "query">): Phi[] {

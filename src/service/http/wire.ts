@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { Agent, buildConnector, type Dispatcher } from "undici";
 import type { PeerCertificates } from "../../core/peer-certificates.ts";
+import { type AnswerHeaders, readHeaders } from "./headers.ts";
 
 /** One HTTP exchange as it is put on the wire. */
 interface WireRequest {
@@ -18,7 +20,8 @@ export type WireResult =
   | {
       readonly kind: "answer";
       readonly status: number;
-      readonly headers: IncomingHttpHeaders;
+      readonly headers: AnswerHeaders;
+      /** Unpacked, where the answer said that it was packed and with what. */
       readonly body: Buffer;
     }
   | {
@@ -122,7 +125,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #isSent = false;
   #cut: Cut | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  #head: { status: number; headers: IncomingHttpHeaders } | undefined;
+  #head: { status: number; headers: AnswerHeaders } | undefined;
   #unwatch: () => void = () => {};
 
   constructor(maxBodyBytes: number, resolve: (result: WireResult) => void) {
@@ -158,7 +161,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     status: number,
     headers: IncomingHttpHeaders,
   ): void {
-    if (status >= 200) this.#head = { status, headers };
+    if (status >= 200) this.#head = { status, headers: readHeaders(headers) };
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -172,8 +175,14 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.onResponseError(undefined, new Error("an answer without a status"));
       return;
     }
+    const packed = Buffer.concat(this.#chunks, this.#size);
+    const body = unpack(packed, this.#head.headers.codings ?? [], this.#maxBodyBytes);
+    if (body === "too large") {
+      this.#end(new Cut("too_large"));
+      return;
+    }
     this.#unwatch();
-    this.#resolve({ kind: "answer", ...this.#head, body: Buffer.concat(this.#chunks, this.#size) });
+    this.#resolve({ kind: "answer", ...this.#head, body });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
@@ -188,6 +197,29 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#unwatch();
     this.#resolve({ kind: "broken", isSent: this.#isSent, why: cut.why, error: cut });
     this.#controller?.abort(cut);
+  }
+}
+
+const UNPACKERS: Readonly<Record<string, typeof gunzipSync>> = {
+  gzip: gunzipSync,
+  "x-gzip": gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+};
+
+/**
+ * Unpacks a body that a gateway packed although we ask for `identity`, up to `maxBytes`. What is not packed as the header says,
+ * or in a way that nobody knows, stays as it is: whether it can be read shows where it is read.
+ */
+function unpack(body: Buffer, codings: readonly string[], maxBytes: number): Buffer | "too large" {
+  try {
+    return codings.reduceRight((bytes, coding) => {
+      const unpacker = UNPACKERS[coding];
+      return unpacker === undefined ? bytes : unpacker(bytes, { maxOutputLength: maxBytes });
+    }, body);
+  } catch (error) {
+    const isBomb = error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE";
+    return isBomb ? "too large" : body;
   }
 }
 

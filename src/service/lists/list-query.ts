@@ -29,7 +29,7 @@ interface PageQuestion {
  *
  * @param ask makes the call with the given query
  * @returns the entries with the query that showed them; none for a later page of a list that can't be paged: all there is stands on its first
- * @throws Failure SERVICE_SHAPE_UNKNOWN when such a list may have been cut and the whole is wanted; what `ask` throws,
+ * @throws Failure SERVICE_LIST_UNPAGED when such a list may have been cut and the whole is wanted; what `ask` throws,
  *   the first refusal if nothing helped.
  */
 export async function askForPage(
@@ -111,7 +111,7 @@ function requireUncut(question: PageQuestion, entries: readonly RawObject[]): vo
   const { endpoint, isWholeWanted, isUnpaged } = question;
   if (isUnpaged || !isWholeWanted || entries.length !== DEFAULT_PER_PAGE || isPlainArray(endpoint)) return;
   throw new Failure(
-    "SERVICE_SHAPE_UNKNOWN",
+    "SERVICE_LIST_UNPAGED",
     `GET ${endpoint}: \`page\` is refused and there are just ${DEFAULT_PER_PAGE} entries, so there may be more`,
   );
 }
@@ -119,12 +119,12 @@ function requireUncut(question: PageQuestion, entries: readonly RawObject[]): vo
 /**
  * Refuses a list with an id that can't be read exactly. Such an entry would be taken for one without an id and passed
  * over, as if the service had never listed it.
- * @throws Failure SERVICE_SHAPE_UNKNOWN
+ * @throws Failure SERVICE_ID_TOO_LARGE
  */
 export function requireReadableIds(endpoint: string, entries: readonly RawObject[]): void {
   if (!entries.some(({ id }) => isTooLarge(id))) return;
   throw new Failure(
-    "SERVICE_SHAPE_UNKNOWN",
+    "SERVICE_ID_TOO_LARGE",
     `GET ${endpoint}: an id is above ${Number.MAX_SAFE_INTEGER} (2^53 - 1), which can't be read exactly`,
   );
 }
@@ -141,7 +141,8 @@ export function requireIds(endpoint: string, entries: readonly RawObject[]): voi
   );
 }
 
-function isTooLarge(id: unknown): boolean {
+/** Whether an id is a whole number that can't be read exactly. */
+export function isTooLarge(id: unknown): boolean {
   if (typeof id === "number") return Number.isInteger(id) && !Number.isSafeInteger(id);
   return typeof id === "string" && /^\d{16,}$/.test(id) && !Number.isSafeInteger(Number(id));
 }
@@ -164,7 +165,7 @@ export function isPlainArray(endpoint: string): boolean {
  * that gives as much even when asked for less follows neither: its lists are not paged, so each is whole.
  *
  * @param ask reads the first page at a length
- * @throws Failure SERVICE_SHAPE_UNKNOWN when the service follows `perPage` up to just this length and ignores `page`.
+ * @throws Failure SERVICE_LIST_UNPAGED when the service follows `perPage` up to just this length and ignores `page`.
  */
 export async function* readAtOtherLengths(
   endpoint: string,
@@ -180,5 +181,5 @@ export async function* readAtOtherLengths(
   const fewer = perPage > 1 ? await ask(perPage - 1) : [];
   yield fewer;
   if (fewer.length >= perPage) return;
-  throw new Failure("SERVICE_SHAPE_UNKNOWN", `${endpoint}: \`page\` is ignored, each page is the first`);
+  throw new Failure("SERVICE_LIST_UNPAGED", `${endpoint}: \`page\` is ignored, each page is the first`);
 }

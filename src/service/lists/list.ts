@@ -95,7 +95,7 @@ export async function* walkPages(
       const isDefaultPage = entries.length === DEFAULT_PER_PAGE && !isPlainArray(listing.endpoint);
       if (page === 3 && (entries.length === size || isDefaultPage)) {
         throw new Failure(
-          "SERVICE_SHAPE_UNKNOWN",
+          "SERVICE_LIST_UNPAGED",
           `${listing.endpoint}: \`page\` is ignored, each page is the first`,
         );
       }

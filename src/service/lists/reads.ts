@@ -154,7 +154,7 @@ export function getInventory(
 
 /**
  * A person must not be shown an id that was rounded on the way.
- * @throws Failure SERVICE_SHAPE_UNKNOWN
+ * @throws Failure SERVICE_ID_TOO_LARGE
  */
 function requireReadable(place: string, value: unknown): void {
   if (typeof value !== "object" || value === null) return;

@@ -282,4 +282,11 @@ async function isShown(
 }
 
 /** The service answers, and says no, or what the settings can't read, as the lists have shown. */
-const IS_NO: ReadonlySet<string> = new Set(["SERVICE_REFUSED", "SERVICE_NOT_FOUND", "SERVICE_SHAPE_UNKNOWN"]);
+const IS_NO: ReadonlySet<string> = new Set([
+  "SERVICE_REFUSED",
+  "SERVICE_NOT_FOUND",
+  "SERVICE_SHAPE_UNKNOWN",
+  "SERVICE_ANSWER_UNREADABLE",
+  "SERVICE_ID_TOO_LARGE",
+  "SERVICE_LIST_UNPAGED",
+]);
