@@ -12,6 +12,7 @@ import type { JobQueues } from "../jobs/queues.ts";
 import type { Abandoned, SubmitDeps } from "../jobs/submit/deps.ts";
 import { submitBatch } from "../jobs/submit/submit.ts";
 import { type TrackDeps, trackFacility } from "../jobs/track/track.ts";
+import type { UnreadFacilities } from "../jobs/track/unread.ts";
 import { openOrderWriter } from "../ledger/order-writer.ts";
 import { putBack } from "../ledger/orders/handing-over.ts";
 import type { Epoch } from "../ledger/restored/epoch.ts";
@@ -55,6 +56,7 @@ interface JobParts {
   readonly targets: ReadonlyMap<string, DeliveryTarget>;
   readonly epoch: Epoch;
   readonly requireNewestKnown: () => Promise<void>;
+  readonly unread: UnreadFacilities;
 }
 
 /** Takes the queues' jobs: submitting, following and delivering. */
@@ -88,6 +90,7 @@ export async function runJobs(context: JobsContext, parts: JobParts): Promise<vo
     service: service.following,
     worker: membership,
     polling,
+    unread: parts.unread,
     concurrency,
     wayOf,
   };

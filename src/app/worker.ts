@@ -1,9 +1,11 @@
+import type { Config } from "../config/config.ts";
 import type { Connector } from "../connectors/connector.ts";
 import { aboutOn, type Trouble, trouble } from "../core/alert.ts";
 import { type Feeder, startFeeder } from "../jobs/feeder.ts";
 import { type JobQueues, openQueues } from "../jobs/queues.ts";
 import type { Abandoned } from "../jobs/submit/deps.ts";
 import { pollPauseMs } from "../jobs/track/track.ts";
+import { UnreadFacilities } from "../jobs/track/unread.ts";
 import { findInstanceCode } from "../ledger/migrate.ts";
 import { reportToOthers } from "../ledger/workers/service-pause.ts";
 import type { ServiceClient } from "../service/client.ts";
@@ -130,10 +132,13 @@ export async function startWorker(
     membership.wakeLeader();
   };
   onClose(() => feeder.stop());
+  // Those that could not be asked about are asked for again after half the first interval.
+  const unread = new UnreadFacilities(clock, config.service.polling.firstMs * 2);
   await runJobs(
     { ...context, pool: ledger.pool },
     {
       queues,
+      unread,
       service,
       nudge: nudge.current,
       abandoned,
@@ -171,6 +176,7 @@ export async function startWorker(
       if (queues.trouble) add(here("queue"), queues.trouble);
       const { opening } = service.breaker;
       if (opening) troubles.push(serviceTrouble(opening, clock.now()));
+      else troubles.push(...unread.troubles((id) => facilityCodeOf(config, id)));
       if (clock.monotonic() - feeder.lastLookAt > FEEDER_SILENT_MS)
         add(here("feeder"), "the feeder has not read the ledger for two minutes");
       // What follows is true of the ledger or the service, whichever machine says so.
@@ -180,4 +186,9 @@ export async function startWorker(
       return troubles;
     },
   };
+}
+
+/** The lab's name for a facility; of one that the configuration no longer names, the service's id. */
+function facilityCodeOf({ facilityIdByCode }: Config, facilityId: number): string {
+  return [...facilityIdByCode].find(([, id]) => id === facilityId)?.[0] ?? `facility ${facilityId}`;
 }

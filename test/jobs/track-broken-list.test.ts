@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
+import { Failure } from "../../src/core/failures.ts";
+import { phi } from "../../src/core/phi.ts";
 import { trackFacility } from "../../src/jobs/track/track.ts";
+import { UnreadFacilities } from "../../src/jobs/track/unread.ts";
+import { FakeClock } from "../service/fake-clock.ts";
 import { send } from "../service/stub-service.ts";
 import { never, withStub } from "../service/with-client.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
@@ -45,4 +49,46 @@ test("orders that a list out of order doesn't show are each followed in their tu
       },
       { maxRequestsPerSecond: 100_000 },
     ),
+  ));
+
+test("orders of a facility that can't be asked about need a person after an hour, until they can", () =>
+  withLedger(({ pool }) =>
+    withStub(async (stub, service) => {
+      stub.rows.subjects = [];
+      // The credentials are let in elsewhere.
+      await service.findSubject(12, phi("S-0"), never);
+      await commit(pool, [aRecord(1, [anOrder({ placerOrderNumber: "A-1", code: "S-1" })])]);
+      await pool.query(
+        `update orders
+            set state = 'submitted', request_id = id, surface = 'request', submitted_at = now(),
+                poll_interval_ms = 60000, remote_status = 'PENDING', next_at = now()`,
+      );
+      const { rows } = await pool.query<{ id: number }>("select id from orders");
+      stub.rows["procedure-requests"] = rows.map(({ id }) => ({ id, status: "PENDING", procedureId: null }));
+      stub.intercept = (request, response) => {
+        const isRefused = request.url?.startsWith("/api/procedure-requests") === true;
+        if (isRefused) send(response, 401, { code: "UNAUTHORIZED" });
+        return isRefused;
+      };
+      const clock = new FakeClock();
+      const unread = new UnreadFacilities(clock, 120_000);
+      const deps = { pool, service, clock, logger: silent, concurrency: 2, unread, wayOf: byRequest };
+      const polling = { firstMs: 60_000, maxMs: 60_000, factor: 1.5 };
+      const track = async () => {
+        await trackFacility(12, { ...deps, polling, worker: { isSure: true } }, never);
+        await pool.query("update orders set next_at = next_at - interval '60 seconds'");
+        return unread.troubles(() => "NORTH");
+      };
+      expect(await track()).toMatchObject([
+        { kind: "ordersStalled", about: "facility NORTH", level: "wait" },
+      ]);
+      for (let minute = 0; minute < 61; minute += 1) {
+        unread.note(12, new Failure("SERVICE_ACCESS_REFUSED", "refused"));
+        await clock.advance(60_000);
+      }
+      expect(await track()).toMatchObject([{ level: "act" }]);
+      stub.intercept = () => false;
+      await clock.advance(121_000);
+      expect(await track()).toEqual([]);
+    }),
   ));

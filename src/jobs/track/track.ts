@@ -12,6 +12,7 @@ import type { BatchRead } from "../../service/lists/batch-reader.ts";
 import { describeUnlocated, type LocationLook, type Look, lookForLocations } from "./locate.ts";
 import { type RemoteProcedure, readTracked, type Tracked } from "./news.ts";
 import { readNews } from "./read-news.ts";
+import type { UnreadFacilities } from "./unread.ts";
 
 /** How often an order is asked about; all in ms. */
 interface Polling {
@@ -48,6 +49,8 @@ export interface TrackDeps {
   /** This worker: while it is not sure, another one may have recorded newer news, so it records none. */
   readonly worker: Pick<Membership, "isSure">;
   readonly polling: Polling;
+  /** Hears of orders that could not be asked about. */
+  readonly unread?: UnreadFacilities | undefined;
   /** How many containers are looked up at once when orders complete. */
   readonly concurrency: number;
   /** How orders of a facility, by the service's id for it, go to the service. */
@@ -93,7 +96,7 @@ async function trackBatch(
   const startedAt = deps.clock.monotonic();
   const news = await readNews(facilityId, due, deps, signal);
   const readingMs = deps.clock.monotonic() - startedAt;
-  reportUnread(facilityId, news.reads, deps.logger);
+  reportUnread(facilityId, news.reads, deps);
   if (!deps.worker.isSure) return { found: 0, isWhole: false };
   const quiet: { orderId: number; intervalMs: number }[] = [];
   const unread: number[] = [];
@@ -132,7 +135,11 @@ async function trackBatch(
 }
 
 /** What could not be read is asked for again; an operator sees that it happened. */
-function reportUnread(facilityId: number, reads: readonly BatchRead<unknown>[], logger: Logger): void {
+function reportUnread(
+  facilityId: number,
+  reads: readonly BatchRead<unknown>[],
+  { logger, unread: facilities }: Pick<TrackDeps, "logger" | "unread">,
+): void {
   for (const { unread, refused, failure, listFailure } of reads) {
     if (listFailure) {
       logger.warn(
@@ -142,8 +149,10 @@ function reportUnread(facilityId: number, reads: readonly BatchRead<unknown>[], 
     }
     const [reason] = refused.values();
     if (unread.length + refused.size === 0) continue;
+    const found = failure ?? reason;
+    if (found !== undefined && unread.length > 0) facilities?.note(facilityId, found);
     logger.warn(
-      { facilityId, unread: unread.length, refused: refused.size, err: failure ?? reason },
+      { facilityId, unread: unread.length, refused: refused.size, err: found },
       "some orders could not be asked about",
     );
   }
