@@ -19,7 +19,9 @@ import type { Connector } from "./connectors/connector.ts";
 import type { ExceededLimit } from "./console/facts.ts";
 import { aboutOn, type Trouble, trouble } from "./core/alert.ts";
 import { systemClock } from "./core/clock.ts";
+import type { LogTarget } from "./core/log-target.ts";
 import { PeerCertificates } from "./core/peer-certificates.ts";
+import { formatMinute } from "./core/utc-minute.ts";
 import { VERSION } from "./core/version.ts";
 import type { Feeder } from "./jobs/feeder.ts";
 import type { IntakeDeps } from "./jobs/intake/intake.ts";
@@ -35,6 +37,7 @@ export interface Daemon {
   readonly configuration: Configuration;
   readonly config: Config<ProfileDefinition>;
   readonly pool: pg.Pool;
+  readonly log: LogTarget | undefined;
   readonly queues: JobQueues | undefined;
   readonly service: ServiceClient | undefined;
   readonly connectors: readonly Connector[];
@@ -131,6 +134,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
           words ? [trouble("connectorDown", aboutOn(host, name), `connector ${name}: ${words}`)] : [],
         ),
       ),
+      ...logTroubles(options.log, host),
       ...watchdog.troubles().map((text) => trouble("daemonTrouble", aboutOn(host, "event loop"), text)),
       ...(worker?.troubles() ?? []),
     ];
@@ -145,8 +149,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
     // Somebody may have asked while it still started.
     if (reloading.asked !== undefined) void reloading.current?.reload(reloading.asked);
     return {
-      configuration,
-      config,
+      ...{ configuration, config, log: options.log },
       pool: ledger.pool,
       queues: worker?.queues,
       service: worker?.service,
@@ -170,6 +173,15 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
     await stop();
     throw error;
   }
+}
+
+/** That lines of the log are missing, as long as none can be written. */
+function logTroubles(log: LogTarget | undefined, host: string): Trouble[] {
+  const missing = log?.missing;
+  if (missing === undefined) return [];
+  const { lines, since, why } = missing;
+  const text = `the log can't be written (${why}): ${lines} lines are missing since ${formatMinute(since)}`;
+  return [trouble("daemonTrouble", aboutOn(host, "log"), text)];
 }
 
 /** Enters this daemon among those that work with the ledger. */

@@ -2,6 +2,7 @@ import type { Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Failure } from "../core/failures.ts";
 import type { MessageVerdict } from "../core/intake.ts";
+import type { LogTarget } from "../core/log-target.ts";
 import type { Logger } from "../core/logger.ts";
 import type { OrderTracer } from "../core/order-trace.ts";
 import type { PeerCertificates } from "../core/peer-certificates.ts";
@@ -19,6 +20,8 @@ import type { Role } from "./roles.ts";
 export interface DaemonOptions {
   readonly roles: ReadonlySet<Role>;
   readonly logger: Logger;
+  /** Where its lines go, to say how many are missing; absent where somebody else reads them. */
+  readonly log?: LogTarget | undefined;
   readonly clock?: Clock | undefined;
   /** The machine's name, by which alerts and workers name it; its own unless given. */
   readonly host?: string | undefined;

@@ -1,5 +1,6 @@
 /** The process of the command line: its streams, its signals, its exit status. `run` does the rest. */
 import { createInterface } from "node:readline/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Failure } from "../core/failures.ts";
 import { EXIT } from "./exit-status.ts";
 import { flush, type Io, type Output, type Screen } from "./io.ts";
@@ -8,14 +9,19 @@ import { run } from "./run.ts";
 // What a package is going to drop some day is for whoever updates it; a daemon's log has one JSON document a line.
 process.noDeprecation = true;
 
+/** How long a program that was asked to end waits for the reader of its output, ms. */
+const STUCK_MS = 1_000;
+
 process.exit(await main());
 
 async function main(): Promise<number> {
   const stdout = guard(process.stdout);
   const stderr = guard(process.stderr);
-  const status = await run(process.argv.slice(2), processIo(stdout.output, stderr.output));
-  // Output to a pipe may still be on its way.
-  await Promise.all([process.stdout, process.stderr].map(flush));
+  const { io, wasAsked } = processIo(stdout.output, stderr.output);
+  const status = await run(process.argv.slice(2), io);
+  // Output to a pipe may still be on its way. Who asks a program to end doesn't wait for a reader that hangs.
+  const flushed = Promise.all([process.stdout, process.stderr].map(flush));
+  await (wasAsked() ? Promise.race([flushed, sleep(STUCK_MS)]) : flushed);
   await nextTurn();
   const failure = stdout.failure();
   if (failure === undefined) return status;
@@ -24,10 +30,12 @@ async function main(): Promise<number> {
   return status || EXIT.failed;
 }
 
-function processIo(stdout: Output, stderr: Output): Io {
+/** The process as the commands see it, and whether it was asked to end. */
+function processIo(stdout: Output, stderr: Output): { readonly io: Io; wasAsked(): boolean } {
   const reloaders = new Set<() => void>();
   const isInteractive = process.stdin.isTTY === true && process.stdout.isTTY === true;
-  return {
+  let wasAsked = false;
+  const io: Io = {
     stdout,
     stderr,
     stdin: process.stdin,
@@ -40,7 +48,9 @@ function processIo(stdout: Output, stderr: Output): Io {
     // A terminal that is closed says so by SIGHUP: what runs in it ends. So does what reads nothing again.
     onStop: (listener) =>
       subscribe(["SIGINT", "SIGTERM", "SIGHUP"], (event) => {
-        if (event !== "SIGHUP" || reloaders.size === 0) listener();
+        if (event === "SIGHUP" && reloaders.size > 0) return;
+        wasAsked = true;
+        listener();
       }),
     onReload: isInteractive
       ? undefined
@@ -54,6 +64,7 @@ function processIo(stdout: Output, stderr: Output): Io {
         },
     onCrash: (listener) => subscribe(["uncaughtException", "unhandledRejection"], listener),
   };
+  return { io, wasAsked: () => wasAsked };
 }
 
 function subscribe(events: readonly string[], listener: (event: unknown) => void): () => void {

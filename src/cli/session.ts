@@ -100,7 +100,7 @@ function openSession({ io, secrets }: Pick<Cli, "io" | "secrets">, options: Glob
   return {
     io,
     clock: io.clock ?? systemClock,
-    logger: createLogger({ level: isVerbose(options, io.env) ? "debug" : "silent", pretty: false }, secrets),
+    logger: createLogger({ level: isVerbose(options, io.env) ? "debug" : "silent" }, io.stderr, secrets),
     secrets,
     configFile: options.config ?? (io.env.CRYOBRIDGE_CONFIG || DEFAULT_CONFIG_FILE),
     isJson,

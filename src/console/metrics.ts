@@ -69,8 +69,13 @@ export interface Metrics extends Pick<TimeMetrics, "recordStage" | "recordIntake
   readonly contentType: string;
 }
 
-/** Metrics that begin at zero. `version` becomes a label of `cryobridge_build_info`. */
-export function createMetrics(version: string): Metrics {
+/**
+ * Metrics that begin at zero.
+ *
+ * @param version becomes a label of `cryobridge_build_info`
+ * @param droppedLogLines how many lines the log lacks since the start
+ */
+export function createMetrics(version: string, droppedLogLines: () => number = () => 0): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -81,6 +86,15 @@ export function createMetrics(version: string): Metrics {
     labelNames: ["version"],
     registers,
   }).set({ version }, 1);
+  new Counter({
+    name: "cryobridge_log_lines_dropped_total",
+    help: "Lines of the log that could not be written.",
+    registers,
+    collect() {
+      this.reset();
+      this.inc(droppedLogLines());
+    },
+  });
   const ready = new Gauge({ name: "cryobridge_ready", help: "1 while orders can be taken.", registers });
   const ledgerUp = new Gauge({
     name: "cryobridge_ledger_up",

@@ -1,4 +1,6 @@
 import { type DestinationStream, type Logger as PinoLogger, pino } from "pino";
+import type { Clock } from "./clock.ts";
+import { LogTarget } from "./log-target.ts";
 import type { SecretMask } from "./secret-mask.ts";
 
 export type Logger = PinoLogger;
@@ -24,37 +26,40 @@ const REDACTED = [
   "password",
 ];
 
+/** How long the end of a program waits for its last lines, ms. */
+export const LOG_END_MS = 1_000;
+
+/** Opens standard error for the log: JSON lines, or words when a person reads them. */
+export async function openLog({ pretty }: Pick<LogSettings, "pretty">, clock: Clock): Promise<LogTarget> {
+  const isTerminal = process.stderr.isTTY === true;
+  if (pretty === false || (pretty === "auto" && !isTerminal)) return new LogTarget(2, clock);
+  // Commands, which log nothing, start in half the time without it.
+  const { prettyFactory } = await import("pino-pretty");
+  return new LogTarget(2, clock, prettyFactory({ colorize: isTerminal, ignore: "pid,hostname" }));
+}
+
 /**
- * The daemon's logger: JSON lines on standard error, or words when a person reads them.
+ * The daemon's logger.
  *
+ * @param output what gets JSON lines
  * @param secrets what no line may hold; may get more later
- * @param output a file that JSON lines are appended to, or a stream that gets them, instead
  */
 export function createLogger(
-  settings: LogSettings,
+  settings: Pick<LogSettings, "level">,
+  output: DestinationStream,
   secrets?: SecretMask,
-  output?: string | DestinationStream,
 ): Logger {
-  const isPretty = settings.pretty === "auto" ? process.stderr.isTTY === true : settings.pretty;
-  const options = {
-    level: settings.level,
-    redact: { paths: REDACTED.flatMap((key) => [key, `*.${key}`]), censor: "[redacted]" },
-    base: null,
-    timestamp: () => `,"time":"${new Date().toISOString()}"`,
-    serializers: { err: serializeError },
-    hooks: secrets === undefined ? {} : { streamWrite: (line: string) => secrets.mask(line) },
-  };
-  if (typeof output === "string") {
-    return pino(options, pino.destination({ dest: output, append: true, sync: true }));
-  }
-  if (output !== undefined) return pino(options, output);
-  if (isPretty) {
-    return pino({
-      ...options,
-      transport: { target: "pino-pretty", options: { destination: 2, ignore: "pid,hostname" } },
-    });
-  }
-  return pino(options, pino.destination({ fd: 2, sync: false }));
+  return pino(
+    {
+      level: settings.level,
+      redact: { paths: REDACTED.flatMap((key) => [key, `*.${key}`]), censor: "[redacted]" },
+      base: null,
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      serializers: { err: serializeError },
+      hooks: secrets === undefined ? {} : { streamWrite: (line: string) => secrets.mask(line) },
+    },
+    output,
+  );
 }
 
 /**

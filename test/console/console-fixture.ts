@@ -30,7 +30,7 @@ export function depsOf(given: Partial<ConsoleDeps> = {}): ConsoleDeps {
     readiness: async () => ({ ready: true, reasons: [] }),
     counts: async () => countsOf(),
     metrics: createMetrics("1.2.3"),
-    logger: createLogger({ level: "silent", pretty: false }),
+    logger: createLogger({ level: "silent" }, { write: () => {} }),
     clock: systemClock,
     ...given,
   };

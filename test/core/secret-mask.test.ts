@@ -72,7 +72,7 @@ describe("a credential", () => {
 test("no line of the log holds a credential, whatever field or message it would stand in, and once it is known", () => {
   const lines: string[] = [];
   const mask = new SecretMask();
-  const logger = createLogger({ level: "trace", pretty: false }, mask, { write: (line) => lines.push(line) });
+  const logger = createLogger({ level: "trace" }, { write: (line: string) => lines.push(line) }, mask);
   mask.add(SECRET);
   logger.info({ said: SECRET, nested: { url: `x?s=${encodeURIComponent(SECRET)}` } }, `it said ${SECRET}`);
   logger.child({ header: `Basic ${base64(`id:${SECRET}`)}` }).warn("x");

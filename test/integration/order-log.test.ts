@@ -24,7 +24,7 @@ const SENT = "result sent to the lab";
 function createLog() {
   const lines: Line[] = [];
   const stream = { write: (text: string) => void lines.push(JSON.parse(text)) };
-  const logger = createLogger({ level: "info", pretty: false }, undefined, stream);
+  const logger = createLogger({ level: "info" }, stream);
   return { logger, lines, linesOf: (order: string) => lines.filter((line) => line.order === order) };
 }
 

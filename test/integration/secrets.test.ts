@@ -72,9 +72,7 @@ test.each(["post", "basic"])(
   (method) => {
     const lines: string[] = [];
     const secrets = new SecretMask();
-    const logger = createLogger({ level: "trace", pretty: false }, secrets, {
-      write: (line) => lines.push(line),
-    });
+    const logger = createLogger({ level: "trace" }, { write: (line: string) => lines.push(line) }, secrets);
     return withSite({ logger }, async (site) => {
       const front = await startRewritingFront(site.simulator.url, rewrite);
       try {

@@ -102,7 +102,7 @@ describe("traces of orders", () => {
       collector.status = 400;
       const lines: { readonly level: number; readonly msg: string }[] = [];
       const stream = { write: (text: string) => void lines.push(JSON.parse(text)) };
-      const logger = createLogger({ level: "info", pretty: false }, undefined, stream);
+      const logger = createLogger({ level: "info" }, stream);
       return withSite({ logger, config: { tracing: { endpoint: collector.url } } }, async (site) => {
         const daemon = await site.start();
         await site.drop("hl7", "a.hl7", ORDER);

@@ -12,7 +12,7 @@ test("a queue that stays full costs one line in the log, and another once it is 
     export: (_spans, done) => done({ code: 0 }),
     shutdown: async () => {},
   };
-  const logger = createLogger({ level: "info", pretty: false }, undefined, stream);
+  const logger = createLogger({ level: "info" }, stream);
   const exporter = new CountingExporter(taking, logger);
   const send = () => exporter.export(Array<ReadableSpan>(BATCH), () => {});
   const comeIn = (count: number) => {

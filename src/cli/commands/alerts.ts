@@ -192,7 +192,7 @@ async function subjectOf(pool: OpenSite["pool"], word: string): Promise<Silenced
 async function test(session: Session, { to }: { readonly to?: string }): Promise<ExitStatus | undefined> {
   const config = readConfig(session);
   const { clock, io, secrets } = session;
-  const logger = createLogger({ level: "info", pretty: false }, secrets);
+  const logger = createLogger({ level: "info" }, io.stderr, secrets);
   const results = await testPlaces(config, { version: VERSION, clock, logger, path: io.env.PATH }, to);
   const lines = results.map(({ place, failure }) =>
     failure === undefined

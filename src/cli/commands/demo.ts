@@ -10,7 +10,8 @@ import { ROLES } from "../../app/roles.ts";
 import { startDaemon } from "../../app.ts";
 import { type Config, isFolderConnector } from "../../config/config.ts";
 import { loadConfig } from "../../config/load.ts";
-import { createLogger } from "../../core/logger.ts";
+import { LogTarget } from "../../core/log-target.ts";
+import { createLogger, LOG_END_MS } from "../../core/logger.ts";
 import { isTerminal } from "../../core/order-state.ts";
 import { VERSION } from "../../core/version.ts";
 import { loadDictionary } from "../../formats/hl7/dictionary.ts";
@@ -145,15 +146,17 @@ async function runDemo(session: Session, options: DemoOptions): Promise<ExitStat
     const readAgain = () => loadConfig(configFile, { env: io.env, profileSchema });
     const config = readAgain();
     const logFile = join(folder, "daemon.log");
-    const log = createLogger(config.log, session.secrets, logFile);
+    const log = new LogTarget(logFile, clock);
+    closers.unshift(() => log.idle(LOG_END_MS));
+    const daemonLogger = createLogger(config.log, log, session.secrets);
     await loadDictionary();
     const onFatal = (failure: Error) => ending.abort(failure);
     const daemon = await startDaemon(config, {
       roles: new Set(ROLES),
-      ...{ logger: log, clock, onFatal, readAgain },
+      ...{ logger: daemonLogger, log, clock, onFatal, readAgain },
     });
     closers.unshift(() => daemon.stop());
-    const parts = { version: VERSION, logger: log, clock, path: io.env.PATH };
+    const parts = { version: VERSION, logger: daemonLogger, clock, path: io.env.PATH };
     const console = await openConsole(daemon, parts);
     closers.unshift(() => console.close());
     closers.unshift(openAlerts(daemon, parts));

@@ -6,7 +6,8 @@ import { ROLES, type Role } from "../../app/roles.ts";
 import { type Daemon, startDaemon } from "../../app.ts";
 import { isFolderConnector } from "../../config/config.ts";
 import { asFailure, type Failure } from "../../core/failures.ts";
-import { createLogger, type Logger } from "../../core/logger.ts";
+import type { LogTarget } from "../../core/log-target.ts";
+import { createLogger, LOG_END_MS, type Logger, openLog } from "../../core/logger.ts";
 import { VERSION } from "../../core/version.ts";
 import { loadDictionary } from "../../formats/hl7/dictionary.ts";
 import { wordsOf } from "../arguments.ts";
@@ -46,10 +47,23 @@ async function startProgram(
   keepHeapSmall();
   const roles = new Set(role);
   const config = readConfig(session);
-  const logger = createLogger(
-    session.isVerbose ? { ...config.log, level: "debug" } : config.log,
-    session.secrets,
-  );
+  const log = await openLog(config.log, session.clock);
+  try {
+    return await runDaemon(session, { roles, config, log });
+  } finally {
+    await log.idle(LOG_END_MS);
+  }
+}
+
+async function runDaemon(
+  session: Session,
+  {
+    roles,
+    config,
+    log,
+  }: { readonly roles: ReadonlySet<Role>; readonly config: DaemonConfig; readonly log: LogTarget },
+): Promise<ExitStatus | undefined> {
+  const logger = createLogger(session.isVerbose ? { level: "debug" } : config.log, log, session.secrets);
   for (const { place, message } of config.warnings) logger.warn({ place }, message);
   const ending = watchForEnd(session, logger);
   const reloading: { ask: () => void; isAsked: boolean } = {
@@ -75,6 +89,7 @@ async function startProgram(
     const daemon = await startDaemon(config, {
       roles,
       logger,
+      log,
       clock,
       readAgain: () => readConfig(session, true),
       onFatal: ending.onFatal,
@@ -110,6 +125,8 @@ function keepHeapSmall(): void {
   // The old generation is collected once it has grown by half.
   setFlagsFromString("--heap-growing-percent=50");
 }
+
+type DaemonConfig = ReturnType<typeof readConfig>;
 
 /** Why the program ends. */
 type End = { readonly kind: "asked" } | { readonly kind: "fatal"; readonly failure: Failure };
