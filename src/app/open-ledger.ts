@@ -7,7 +7,7 @@ import type { QueueBackend } from "../jobs/queue-place.ts";
 import { type DatabaseConnection, openPool, type PoolSettings } from "../ledger/database.ts";
 import { startEmbeddedPostgres } from "../ledger/embedded/embedded-postgres.ts";
 import { migrateLedger } from "../ledger/migrate.ts";
-import { assertOwnSessions } from "../ledger/sessions.ts";
+import { assertFitSettings, assertOwnSessions } from "../ledger/sessions.ts";
 
 const SCHEMA = "cryobridge";
 
@@ -70,7 +70,10 @@ export async function openLedger(config: Config, options: OpenLedgerOptions): Pr
     await embedded?.stop();
   };
   try {
-    if (!embedded) await assertOwnSessions(pool, SCHEMA);
+    if (!embedded) {
+      await assertOwnSessions(pool, SCHEMA);
+      await assertFitSettings(pool);
+    }
     await migrateLedger(pool);
   } catch (error) {
     await close();

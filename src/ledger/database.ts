@@ -2,6 +2,7 @@ import pg from "pg";
 import type { Logger } from "../core/logger.ts";
 import type { OrderStep, SentResult } from "../core/order-step.ts";
 import { asLedgerFailure, isMissingObject } from "./database-failures.ts";
+import { sessionOptions } from "./session-settings.ts";
 
 /** Where the ledger's PostgreSQL is: a URL, or the parts of one (`host` may be a socket folder). */
 export interface DatabaseConnection {
@@ -44,27 +45,29 @@ export interface Listener {
   readonly observer: LedgerObserver;
 }
 
-/**
- * Bounds of our own statements, so that a lock that nobody gives up, or a dead connection, hangs nothing for ever. What a
- * process that is frozen amid a transaction has locked may be what every other worker needs next, so that is over first.
- */
-const TIMEOUTS = "-c statement_timeout=120s -c lock_timeout=60s -c idle_in_transaction_session_timeout=5s";
-/**
- * The server checks whether we are still there: a session whose connection broke unnoticed, and what it has locked, is over
- * after some 75 s and not after the two hours of the system. Ignored where the connection is a Unix socket.
- */
-const LIVENESS = "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=5";
-/**
- * All of our statements are short. But where the planner knows a table little yet, it takes the recursive ones for endless, and
- * a server that compiles what costs much (`jit`, on by default) then does so each time, for a second or two.
- */
-const NO_COMPILING = "-c jit=off";
-/**
- * Our statements go from a few keys through indexes. Of tables that were filled a moment ago the planner has no statistics
- * yet: it takes them for small, and reads and hashes them whole for each batch of orders.
- */
-const BY_INDEX =
-  "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c random_page_cost=1.1";
+/** How the sessions of a pool are, beside what all sessions share. */
+const OF_POOLS = {
+  // Bounds of our own statements, so that a lock that nobody gives up, or a dead connection, hangs nothing for ever. What a
+  // process that is frozen amid a transaction has locked may be what every other worker needs next, so that is over first.
+  statement_timeout: "120s",
+  lock_timeout: "60s",
+  idle_in_transaction_session_timeout: "5s",
+  // The server checks whether we are still there: a session whose connection broke unnoticed, and what it has locked, is over
+  // after some 75 s and not after the two hours of the system. Ignored where the connection is a Unix socket.
+  tcp_keepalives_idle: "30",
+  tcp_keepalives_interval: "5",
+  // All of our statements are short. But where the planner knows a table little yet, it takes the recursive ones for endless, and
+  // a server that compiles what costs much (`jit`, on by default) then does so each time, for a second or two.
+  jit: "off",
+  // Our statements go from a few keys through indexes. Of tables that were filled a moment ago the planner has no statistics
+  // yet: it takes them for small, and reads and hashes them whole for each batch of orders.
+  enable_seqscan: "off",
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
+  enable_nestloop: "on",
+  enable_indexscan: "on",
+  random_page_cost: "1.1",
+};
 /** A connection that died without a word is given up after this, ms; longer than `statement_timeout`. */
 const QUERY_TIMEOUT_MS = 130_000;
 
@@ -147,7 +150,7 @@ export function openPool(settings: PoolSettings, logger: Logger): pg.Pool {
     ...settings.connection,
     max: settings.max,
     application_name: settings.connection.application_name ?? settings.applicationName,
-    options: `-c search_path=${settings.schema},public -c synchronous_commit=on -c timezone=UTC ${TIMEOUTS} ${LIVENESS} ${NO_COMPILING} ${BY_INDEX}`,
+    options: sessionOptions(settings.schema, OF_POOLS),
     types: TYPES,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 60_000,

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { Failure } from "../core/failures.ts";
+import { list } from "./database.ts";
 import { asLedgerFailure } from "./database-failures.ts";
 
 /** Which of the server's sessions serves a connection, and whether it has what we ask for when we connect. */
@@ -67,4 +68,41 @@ function unfit(what: string, cause?: Error): Failure {
     message: `a pooler, such as PgBouncer, stands before the database: ${what}`,
     cause,
   });
+}
+
+/** A setting of our sessions that does not let the ledger work. */
+interface UnfitSetting {
+  readonly name: string;
+  readonly value: string;
+  readonly wanted: string;
+}
+
+/**
+ * Those that a session can't ask for, since older servers don't know them, only a superuser may, or they are somebody's intention:
+ * triggers that don't fire (they keep history from being changed), a session that ends by itself, one that may not write, text that
+ * not every name can be written in.
+ */
+const UNFIT = `
+select s.name, s.setting as value, w.wanted
+  from pg_settings s
+  join (values ('session_replication_role', 'origin'), ('idle_session_timeout', '0'),
+               ('transaction_timeout', '0'), ('default_transaction_read_only', 'off'),
+               ('server_encoding', 'UTF8'), ('client_encoding', 'UTF8')) w (name, wanted)
+    on w.name = s.name
+ where s.setting <> w.wanted
+ order by s.name`;
+
+/**
+ * Makes sure that the sessions of a pool are fit for the ledger.
+ *
+ * @throws Failure LEDGER_SETTINGS_UNFIT with the settings that are not
+ */
+export async function assertFitSettings(pool: pg.Pool): Promise<void> {
+  const unfit = await list<UnfitSetting>(pool, UNFIT);
+  if (unfit.length === 0) return;
+  const named = unfit.map(({ name, value, wanted }) => `${name} is ${value} and has to be ${wanted}`);
+  throw new Failure(
+    "LEDGER_SETTINGS_UNFIT",
+    `the database's sessions are not fit for the ledger: ${named.join("; ")}`,
+  );
 }

@@ -2,16 +2,20 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { type DatabaseConnection, openPool } from "../../src/ledger/database.ts";
-import { assertOwnSessions } from "../../src/ledger/sessions.ts";
+import { assertFitSettings, assertOwnSessions } from "../../src/ledger/sessions.ts";
 import { startPostgres } from "../cluster/postgres.ts";
+import { ALL_WELL } from "../support/account.ts";
 import { eventually } from "../support/eventually.ts";
 import { findPort } from "../support/find-port.ts";
+import { planLoad } from "../support/lab-load.ts";
 import { findProgram, machineHas } from "../support/needs.ts";
-import { withDatabase } from "../support/with-database.ts";
+import { dropDatabase, newName, withDatabase } from "../support/with-database.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { silent } from "../support/with-ledger.ts";
+import { withServerSite } from "../support/with-server-site.ts";
 
 async function assertOn(connection: DatabaseConnection): Promise<void> {
   const pool = openPool({ connection, schema: "cryobridge", max: 4, applicationName: "test" }, silent);
@@ -108,5 +112,98 @@ describe.runIf(machineHas("pgbouncer"))("refuses PgBouncer", () => {
       } finally {
         await server.stop();
       }
+    }));
+});
+
+describe("a server, a database and a role with settings of their own", () => {
+  const ODD = {
+    datestyle: "German, DMY",
+    intervalstyle: "iso_8601",
+    timezone: "Pacific/Chatham",
+    standard_conforming_strings: "off",
+    backslash_quote: "off",
+    bytea_output: "escape",
+    extra_float_digits: "-15",
+    array_nulls: "off",
+    transform_null_equals: "on",
+    row_security: "off",
+    quote_all_identifiers: "on",
+    default_transaction_isolation: "serializable",
+    default_transaction_deferrable: "on",
+    synchronous_commit: "off",
+    search_path: "elsewhere",
+    client_encoding: "LATIN1",
+    statement_timeout: "1ms",
+    lock_timeout: "1ms",
+    idle_in_transaction_session_timeout: "1ms",
+    enable_indexscan: "off",
+    enable_nestloop: "off",
+    jit: "on",
+  };
+  const setAll = async (pool: pg.Pool, settings: Readonly<Record<string, string>>) => {
+    const { rows } = await pool.query<{ name: string }>("select current_database() as name");
+    for (const [name, value] of Object.entries(settings)) {
+      await pool.query(
+        `alter database ${rows[0]?.name} set ${name} = ${value.includes(",") ? value : `'${value}'`}`,
+      );
+    }
+  };
+
+  test("change no session of ours, and a whole daemon works with them", () =>
+    withServerSite({ simulator: { speed: 1_000 } }, async ({ server, lab, start, waitForEnd }) => {
+      const pool = new pg.Pool(server.connection);
+      await setAll(pool, ODD);
+      await pool.end();
+      const daemon = await start();
+      try {
+        for (const name of Object.keys(ODD)) {
+          const { rows } = await daemon.pool.query<{ value: string; source: string }>(
+            "select setting as value, source from pg_settings where lower(name) = $1",
+            [name],
+          );
+          expect(`${name} from ${rows[0]?.source}`).toBe(`${name} from client`);
+        }
+        const load = planLoad(5, 10, 0);
+        for (const { connector, name, content } of load.files) await lab.drop(connector, name, content);
+        expect(await waitForEnd(load.orders, 60_000)).toEqual(ALL_WELL);
+      } finally {
+        await daemon.stop();
+      }
+    }));
+
+  test.each([
+    ["idle_session_timeout", "10s", "idle_session_timeout is 10000 and has to be 0"],
+    ["transaction_timeout", "10s", "transaction_timeout is 10000 and has to be 0"],
+    ["default_transaction_read_only", "on", "default_transaction_read_only is on and has to be off"],
+  ])("are refused in words where no session can change them: %s", (name, value, words) =>
+    withDatabase(async ({ connection, pool }) => {
+      await setAll(pool, { [name]: value });
+      const own = openPool({ connection, schema: "cryobridge", max: 1, applicationName: "test" }, silent);
+      await expect(assertFitSettings(own)).rejects.toMatchObject({
+        code: "LEDGER_SETTINGS_UNFIT",
+        message: expect.stringContaining(words),
+      });
+      await own.end();
+    }),
+  );
+
+  test("a database in another encoding is refused in words", () =>
+    withDatabase(async ({ connection, pool }) => {
+      const name = newName();
+      await pool.query(`create database ${name} template template0 encoding 'LATIN1' locale 'C'`);
+      const own = openPool(
+        {
+          connection: { ...connection, database: name },
+          schema: "cryobridge",
+          max: 1,
+          applicationName: "test",
+        },
+        silent,
+      );
+      await expect(assertFitSettings(own)).rejects.toMatchObject({
+        message: expect.stringContaining("server_encoding is LATIN1 and has to be UTF8"),
+      });
+      await own.end();
+      await dropDatabase(connection, name);
     }));
 });

@@ -100,6 +100,11 @@ export const LEDGER_FAILURES = {
     meaning: "A connection pooler before the database gives no connection a session of its own.",
     hint: "Name the PostgreSQL server itself in `database.url`.",
   },
+  LEDGER_SETTINGS_UNFIT: {
+    class: "permanent",
+    meaning: "The database's sessions have settings with which the ledger can't work.",
+    hint: "Take the setting back for the role or the database of `database.url`, such as by `ALTER ROLE name RESET setting`. A database that is not in UTF8 has to be made anew: `CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0`.",
+  },
   LEDGER_CONTENDED: {
     class: "transient",
     meaning: "Two processes did the same work on the ledger, and one gave way.",
@@ -130,7 +135,7 @@ export const LEDGER_FAILURES = {
     class: "transient",
     meaning:
       "The file by which a restored ledger is noticed can't be read or written. No call that creates something is made.",
-    hint: "Correct the rights of the file and its folder, free disk space, or set `epochFile` to a place that no restore overwrites.",
+    hint: "Correct the rights of the file and its folder, free disk space, or set `epochFile` to a place that no restore overwrites. A file that holds something else: put back the one of your last backup, or move it away if the ledger was not restored since the last stop.",
   },
   LEDGER_WENT_BACK: {
     class: "transient",

@@ -1,5 +1,6 @@
 import { Client } from "pg";
 import { Failure } from "../../core/failures.ts";
+import { sessionOptions } from "../session-settings.ts";
 import { OWNER, SUPERUSER } from "./programs.ts";
 
 /** Options for `pg.Client` and `pg.Pool`. Keep `application_name`: by it the server is known to be in use by us. */
@@ -78,7 +79,11 @@ export async function countOthers(client: Client, connection: EmbeddedConnection
 
 /** A client, or the code of what went wrong. */
 async function connect(connection: EmbeddedConnection): Promise<LiveClient | string> {
-  const client = new Client({ ...connection, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+  const client = new Client({
+    ...connection,
+    options: sessionOptions("public"),
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
   // Without a listener a server that dies would take this process along.
   client.on("error", () => undefined);
   const lost = new Promise<void>((resolve) => client.once("end", resolve));

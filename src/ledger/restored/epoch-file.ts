@@ -61,13 +61,16 @@ export async function writeEpochFile(
   { isFirst }: { readonly isFirst: boolean },
 ): Promise<void> {
   try {
+    const text = JSON.stringify(record);
+    // Nothing is written that its reader would refuse: the daemon would not start again.
+    form.parse(JSON.parse(text));
     const handle = await open(
       file,
       constants.O_WRONLY | constants.O_CREAT | (constants.O_NONBLOCK ?? 0),
       0o640,
     );
     try {
-      await handle.write(`${JSON.stringify(record).padEnd(RECORD_BYTES - 1)}\n`, 0);
+      await handle.write(`${text.padEnd(RECORD_BYTES - 1)}\n`, 0);
       if (isFirst) await handle.sync();
     } finally {
       await handle.close();

@@ -6,6 +6,7 @@ import type { DatabaseConnection } from "../database.ts";
 import { asLedgerFailure } from "../database-failures.ts";
 import { WORK_LOCK, WORKER_LOCK } from "../locks.ts";
 import type { Epoch } from "../restored/epoch.ts";
+import { sessionOptions } from "../session-settings.ts";
 import {
   endWorker,
   HEARTBEAT,
@@ -87,8 +88,10 @@ const CHANNEL = "cryobridge_due";
  * A machine that is gone is noticed within 4 s, ignored where the connection is a Unix socket; and a heartbeat that a crash of
  * the database forgets does no harm.
  */
-const SESSION =
-  "-c tcp_keepalives_idle=2 -c tcp_keepalives_interval=1 -c tcp_keepalives_count=2 -c synchronous_commit=off -c search_path=cryobridge,public";
+const SESSION = sessionOptions("cryobridge", {
+  ...{ tcp_keepalives_idle: "2", tcp_keepalives_interval: "1", tcp_keepalives_count: "2" },
+  ...{ synchronous_commit: "off", statement_timeout: "0", lock_timeout: "0" },
+});
 /** Another one after a restart, a failover, and where the database was made anew. */
 const FIND_RUN = `
 select concat_ws(' ', extract(epoch from pg_postmaster_start_time()), d.oid) as run

@@ -29,6 +29,17 @@ describe("the epoch file", () => {
       expect(await readdir(folder)).toEqual(["data.epoch"]);
     }));
 
+  test("gets no record that its reader would refuse", () =>
+    withFolder(async (folder) => {
+      const file = join(folder, "data.epoch");
+      await writeEpochFile(file, record, { isFirst: true });
+      const unreadable = { ...record, since: new Date(Number.NaN) };
+      await expect(writeEpochFile(file, unreadable, { isFirst: false })).rejects.toMatchObject({
+        code: "LEDGER_EPOCH_UNUSABLE",
+      });
+      expect(await readEpochFile(file)).toEqual(record);
+    }));
+
   test.each([
     ["cut", '{"ledger":"ABC'],
     ["empty", ""],
