@@ -119,7 +119,7 @@ describe("a lost storage on the external surface", () => {
       },
       async (_stub, client) => {
         const findings = await client.external.findCreatedProcedure(store(), never);
-        expect(findings).toMatchObject({ matches: [5], candidates: [] });
+        expect(findings).toMatchObject({ matches: [5], candidates: [7] });
       },
       { correlation: "labels" },
     ));
@@ -194,7 +194,7 @@ describe("a lost retrieval on the external surface", () => {
     withExternal(
       {
         procedures: [
-          retrieved(4, [7, 8], { createdAt: "2026-11-20T10:00:00Z" }),
+          retrieved(4, [7, 8], { createdAt: "2026-11-19T10:00:00Z" }),
           retrieved(5, [7, 8]),
           retrieved(6, [7, 8], { subjectCode: "S-5" }),
         ],

@@ -8,7 +8,7 @@ import { listSubjectContainers } from "../request-surface/containers.ts";
 import { getProcedure, getRequest } from "../request-surface/requests.ts";
 import type { ProcedureStatus, RequestStatus } from "../shapes.ts";
 import { searchProcedures } from "./find-procedure.ts";
-import { CLOCK_MARGIN_MS, createdAtMs } from "./match.ts";
+import { createdAtMs, WRONG_CLOCK_MS } from "./match.ts";
 import { searchRequests } from "./search-requests.ts";
 
 /** Which requests, or procedures on the external surface, are looked at. */
@@ -55,7 +55,7 @@ export async function listMade(
     if (search.knownIds.has(entry.id)) continue;
     const shown = toMade(entry);
     const isOurs = shown.marks.includes(search.mark);
-    if (!isOurs && !isBetween(context, search, entry.createdAt)) continue;
+    if (!isOurs && !isBetween(search, entry.createdAt)) continue;
     const whole = isExternal
       ? await readProcedure(context, entry.id, shown, signal)
       : await readRequest(context, entry as RequestStatus, { shown, search }, signal);
@@ -87,16 +87,12 @@ function joined(a: Made, b: Made): Made {
   };
 }
 
-function isBetween(
-  context: ServiceContext,
-  { madeBetween }: MadeSearch,
-  createdAt: string | undefined,
-): boolean {
+/** By any of the clocks that may have a say in it. */
+function isBetween({ madeBetween }: MadeSearch, createdAt: string | undefined): boolean {
   const at = createdAtMs(createdAt);
   if (at === undefined) return true;
-  const ours = at - (context.transport.clockSkewMs ?? 0);
   const [from, to] = madeBetween;
-  return ours >= from.getTime() - CLOCK_MARGIN_MS && ours <= to.getTime() + CLOCK_MARGIN_MS;
+  return at >= from.getTime() - WRONG_CLOCK_MS && at <= to.getTime() + WRONG_CLOCK_MS;
 }
 
 async function readProcedure(

@@ -23,11 +23,18 @@ export type LostRequest = NewRequest & {
  */
 export type Match = "certain" | "marked" | "possible" | "none";
 
-/** Whether something was created after ours was sent, as far as its `createdAt` shows. */
+/**
+ * Whether something was created after ours was sent, as far as its `createdAt` shows. Several clocks have a say in that: the
+ * service's, that of the gateway which writes `Date`, the database's and ours. So it may speak for something that shows the
+ * right content. It never speaks against such a one; and against one that shows no content only when it is `older` by more than
+ * clocks and time zones are ever wrong.
+ */
 export type Age = "older" | "newer" | "unknown";
 
 /** Room for clocks that differ more than the `Date` header shows. */
 export const CLOCK_MARGIN_MS = 600_000;
+/** Further apart are no clocks that anybody works by, nor two time zones. */
+export const WRONG_CLOCK_MS = 86_400_000;
 
 /** A time as the service wrote it, ms by its own clock; undefined where it has no zone, or is none. */
 export function createdAtMs(text: string | undefined): number | undefined {
@@ -45,7 +52,8 @@ export function ageOf(
   const createdAt = createdAtMs(entry.createdAt);
   if (createdAt === undefined) return "unknown";
   const sentAt = lost.sentAfter.getTime() + (context.transport.clockSkewMs ?? 0);
-  return createdAt < sentAt - CLOCK_MARGIN_MS ? "older" : "newer";
+  if (createdAt >= sentAt - CLOCK_MARGIN_MS) return "newer";
+  return createdAt < lost.sentAfter.getTime() - WRONG_CLOCK_MS ? "older" : "unknown";
 }
 
 /**
@@ -65,10 +73,9 @@ export function judgeStore(
   }
   // Another order's, whatever its labels; unless the lab itself sent that mark, as a description that it had from us before.
   if (ref !== undefined && hasOtherMark(lost, entry)) return "none";
-  if (age === "older") return "none";
-  if (hasLabels === undefined) return undefined;
+  if (hasLabels === undefined) return age === "older" ? "none" : undefined;
   if (!hasLabels) return "none";
-  // Same labels, new, but without our mark: a look-alike, or descriptions that the service cuts.
+  // Same labels, but without our mark, or seemingly from before: a look-alike, descriptions that the service cuts, a wrong clock.
   return ref === undefined && age === "newer" ? "certain" : "possible";
 }
 
@@ -109,10 +116,10 @@ export function judgeRetrieval(
   entry: Shown,
   age: Age,
 ): Match | undefined {
-  if (age === "older") return "none";
   const isSame = hasSameContainerIds(lost, entry.containerIds);
-  if (isSame === undefined) return undefined;
-  return isSame ? "certain" : "none";
+  if (isSame === undefined) return age === "older" ? "none" : undefined;
+  if (!isSame) return "none";
+  return age === "older" ? "possible" : "certain";
 }
 
 /** The order's mark, where the site lets it be used. */
