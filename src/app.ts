@@ -121,6 +121,8 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
       feeder.current?.nudge();
       membership.wakeLeader();
     });
+    // One that is not there yet is looked at when a result goes to it.
+    for (const connector of connectors) await connector.openResults?.().catch(() => undefined);
     if (options.roles.has("worker")) await noteOrphaned(ledger.pool, config, logger);
     const worker = options.roles.has("worker") ? await startWorker(context, connectors) : undefined;
     feeder.current = worker?.feeder;

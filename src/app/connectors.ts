@@ -5,6 +5,7 @@ import type { Connector } from "../connectors/connector.ts";
 import { csvFileFormat } from "../connectors/csv-drop/csv-drop.ts";
 import { DropFolder } from "../connectors/drop-folder/drop-folder.ts";
 import { systemFileOps } from "../connectors/drop-folder/file-ops.ts";
+import { KnownFolder } from "../connectors/drop-folder/known-folder.ts";
 import { makeFolder, resultModeOf } from "../connectors/drop-folder/layout.ts";
 import { deliverFile, removeStaleTemporaries } from "../connectors/drop-folder/outbox.ts";
 import type { FileFormat } from "../connectors/drop-folder/settings.ts";
@@ -178,14 +179,16 @@ function resultsOf(
 ): MllpSettings["results"] {
   if ("directory" in results) {
     const { directory, folderMode } = results;
+    const folder = new KnownFolder(directory);
     return {
       prepare: async () => {
         await makeFolder(directory, folderMode);
         await removeStaleTemporaries(directory, clock);
       },
+      open: () => folder.assertSame(),
       put: (file) =>
         deliverFile(file, {
-          folder: directory,
+          folder,
           mode: resultModeOf(folderMode),
           marker: marker(),
           ops: systemFileOps,

@@ -38,6 +38,11 @@ export interface Connector {
   /** Looks at folders or ports without changing anything; with `isOffline` at nothing beyond this machine. */
   check(isOffline?: boolean): Promise<CheckLine[]>;
   /**
+   * Looks at the folder that results go to, so that one that takes its place later is noticed; absent where there is none.
+   * @throws Failure FILE_SYSTEM_ERROR while it can't be reached
+   */
+  readonly openResults?: (() => Promise<void>) | undefined;
+  /**
    * Carries one result to the lab. Resolves when the lab has it durably; delivering the same file again has no
    * further effect. Throws a transient Failure when it should be tried later.
    */

@@ -5,13 +5,8 @@ import type { CheckLine, Connector, OutgoingFile } from "../connector.ts";
 import { ClaimIds, claimOf, safeFileName } from "./claim.ts";
 import { errnoOf, exists, type FileOps, systemFileOps } from "./file-ops.ts";
 import { currentIdentity, WorkInstance } from "./instance.ts";
-import {
-  assertSameFolder,
-  checkFolders,
-  DEFAULT_FOLDER_MODE,
-  prepareFolders,
-  resultModeOf,
-} from "./layout.ts";
+import { KnownFolder } from "./known-folder.ts";
+import { checkFolders, DEFAULT_FOLDER_MODE, prepareFolders, resultModeOf } from "./layout.ts";
 import { deliverFile, removeStaleTemporaries } from "./outbox.ts";
 import { Pause } from "./pause.ts";
 import { ArchiveLooks, Publication } from "./publication.ts";
@@ -47,7 +42,9 @@ export class DropFolder implements Connector {
   #wake = new AbortController();
   #watcher: FSWatcher | undefined;
   #running: Promise<void> | undefined;
-  #device = 0n;
+  readonly #out: KnownFolder;
+  /** Those that a dropped file goes through. */
+  readonly #inFolders: readonly KnownFolder[];
   #scanTrouble: string | undefined;
   #isRecovered = false;
   #wakeGapMs = WAKE_GAP_MS;
@@ -61,6 +58,10 @@ export class DropFolder implements Connector {
     this.#ops = { ...systemFileOps, ...deps.fileOps };
     const { directories, marker, stableForMs = DEFAULT_MS, folderMode = DEFAULT_FOLDER_MODE } = settings;
     this.#folderMode = folderMode;
+    this.#out = new KnownFolder(directories.out);
+    this.#inFolders = (["in", "work", "archive", "error"] as const).map(
+      (key) => new KnownFolder(directories[key]),
+    );
     const { clock, intake, logger } = this.#deps;
     const step = this.#step;
     const ops = this.#ops;
@@ -106,7 +107,8 @@ export class DropFolder implements Connector {
   /** Throws FILE_FOLDER_UNUSABLE when a folder can't be used. Recovery and intake then go on by themselves. */
   async start(): Promise<void> {
     const { directories } = this.#settings;
-    this.#device = await prepareFolders(directories, this.#folderMode);
+    await prepareFolders(directories, this.#folderMode);
+    await Promise.all([this.#out, ...this.#inFolders].map((folder) => folder.assertSame()));
     await removeStaleTemporaries(directories.out, this.#deps.clock);
     await this.#instance.ensure();
     this.#watch();
@@ -125,9 +127,13 @@ export class DropFolder implements Connector {
     return [...(await checkFolders(this.#settings.directories)), ...this.#format.check()];
   }
 
+  async openResults(): Promise<void> {
+    await this.#out.assertSame();
+  }
+
   async deliver(file: OutgoingFile): Promise<void> {
     await deliverFile(file, {
-      folder: this.#settings.directories.out,
+      folder: this.#out,
       mode: resultModeOf(this.#folderMode),
       marker: this.#settings.resultMarker,
       ops: this.#ops,
@@ -162,10 +168,8 @@ export class DropFolder implements Connector {
   /** One look at everything there is to do. Returns how long nothing will be, ms. */
   async #round(): Promise<number> {
     const { clock } = this.#deps;
-    const { directories } = this.#settings;
     if (this.#pause.leftMs > 0) return this.#pause.leftMs;
-    await assertSameFolder(directories.in, this.#device);
-    await assertSameFolder(directories.work, this.#device);
+    await Promise.all(this.#inFolders.map((folder) => folder.assertSame()));
     await this.#instance.ensure();
     if ((await this.#instance.adopt()) || !this.#isRecovered) await this.#recover();
     await this.#work.run();

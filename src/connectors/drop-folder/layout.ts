@@ -22,10 +22,9 @@ interface FolderState {
 
 /**
  * Makes the folders that are missing with the given rights, and makes sure that all can be used. `work` is made private: it
- * is ours alone. Folders that are there keep their rights. Returns the device number that in, work, archive and error share.
- * Throws FILE_FOLDER_UNUSABLE with all mistakes.
+ * is ours alone. Folders that are there keep their rights. Throws FILE_FOLDER_UNUSABLE with all mistakes.
  */
-export async function prepareFolders(directories: DropDirectories, mode: number): Promise<bigint> {
+export async function prepareFolders(directories: DropDirectories, mode: number): Promise<void> {
   for (const key of OWN_FOLDERS) {
     // What is wrong with a folder is reported below, together with the others.
     await makeFolder(dirname(directories[key]), mode).catch(() => undefined);
@@ -37,7 +36,6 @@ export async function prepareFolders(directories: DropDirectories, mode: number)
     return state.device === undefined ? [`${state.path}: it could not be made`] : [];
   });
   if (problems.length > 0) throw new Failure("FILE_FOLDER_UNUSABLE", problems.join("; "));
-  return states[0]?.device ?? 0n;
 }
 
 /** Lines for `cryobridge check`: one for each folder that is worth a look, and one for those that are well alike; changes nothing. */
@@ -85,25 +83,6 @@ async function groupLockedOut(path: string): Promise<string | undefined> {
   const own = process.getegid?.();
   if (gid === own || (mode & SET_GROUP) !== 0 || (mode & 0o040) === 0) return undefined;
   return `its group (${gid}) may read it, but files made in it get the group of ${account()} (${own}): run \`chmod g+s ${path}\``;
-}
-
-/**
- * Whether the drop folder is the one that was there at the start. A share that is no longer mounted looks like an
- * empty folder, and must not be mistaken for one. Throws a transient Failure when it is not.
- */
-export async function assertSameFolder(path: string, device: bigint): Promise<void> {
-  const stat = await lstat(path, { bigint: true }).catch((error: unknown) => {
-    throw new Failure("FILE_SYSTEM_ERROR", {
-      message: `${path} can't be reached (${errnoOf(error) ?? "unknown"})`,
-      cause: error,
-    });
-  });
-  if (stat.dev !== device) {
-    throw new Failure(
-      "FILE_SYSTEM_ERROR",
-      `${path} lies on another file system than at the start: is its share mounted?`,
-    );
-  }
 }
 
 async function lookAtFolders(directories: DropDirectories): Promise<FolderState[]> {

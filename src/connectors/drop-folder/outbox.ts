@@ -6,6 +6,7 @@ import { Failure } from "../../core/failures.ts";
 import { type OutgoingFile, requireMayLeave } from "../connector.ts";
 import { safeFileName } from "./claim.ts";
 import { errnoOf, type FileOps, openForReading, publishWhole, readChunks, writeDurably } from "./file-ops.ts";
+import type { KnownFolder } from "./known-folder.ts";
 import { markerName } from "./scan.ts";
 import type { Step } from "./settings.ts";
 
@@ -14,7 +15,7 @@ const TEMPORARY = ".tmp-";
 const STALE_MS = 3_600_000;
 
 interface OutboxDeps {
-  readonly folder: string;
+  readonly folder: KnownFolder;
   /** The rights of a result. */
   readonly mode: number;
   /** What is written behind it once it is durable: `.ok` for `NAME.csv.ok`, `{stem}.ok` for `NAME.ok`. */
@@ -29,9 +30,11 @@ interface OutboxDeps {
  * now, FILE_NOT_PLACED when it may be this name or what stands under it that is in the way.
  */
 export async function deliverFile(file: OutgoingFile, deps: OutboxDeps): Promise<void> {
+  const { path: folder } = deps.folder;
   const name = safeFileName(file.fileName);
-  const final = join(deps.folder, name);
-  const temporary = join(deps.folder, TEMPORARY + randomBytes(10).toString("hex"));
+  const final = join(folder, name);
+  const temporary = join(folder, TEMPORARY + randomBytes(10).toString("hex"));
+  await deps.folder.assertSame();
   let isPlacing = false;
   try {
     await writeDurably(temporary, file.bytes, deps.mode);
@@ -46,20 +49,32 @@ export async function deliverFile(file: OutgoingFile, deps: OutboxDeps): Promise
     isPlacing = false;
     await rm(temporary, { force: true });
     await deps.step("out-unlinked");
-    await deps.ops.syncFolder(deps.folder);
+    await deps.ops.syncFolder(folder);
     if (deps.marker !== undefined) await putMarker(markerName(name, deps.marker), temporary, deps);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
     if (error instanceof Failure) throw error;
+    await deps.folder.assertSame();
     const code = errnoOf(error) ?? "unknown error";
     if (isPlacing) {
-      const message = `${deps.folder} took the file, but not under its name (${code})`;
+      const message = `${folder} took the file, but not under its name (${code})`;
       throw new Failure("FILE_NOT_PLACED", { message, cause: error });
     }
     throw new Failure("FILE_SYSTEM_ERROR", {
-      message: `${deps.folder} can't be written (${code})`,
+      message: `${folder} can't be written (${code})`,
       cause: error,
     });
+  }
+  await stillSame(deps.folder, final);
+}
+
+/** A share that went away meanwhile leaves what was written under its mount point, where nobody looks for it. */
+async function stillSame(folder: KnownFolder, final: string): Promise<void> {
+  try {
+    await folder.assertSame();
+  } catch (error) {
+    await rm(final, { force: true }).catch(() => undefined);
+    throw error;
   }
 }
 
@@ -69,10 +84,10 @@ export async function deliverFile(file: OutgoingFile, deps: OutboxDeps): Promise
  */
 async function putMarker(name: string, temporary: string, deps: OutboxDeps): Promise<void> {
   await writeDurably(temporary, "", deps.mode);
-  await publishWhole(deps.ops, temporary, join(deps.folder, name));
+  await publishWhole(deps.ops, temporary, join(deps.folder.path, name));
   await deps.step("out-marked");
   await rm(temporary, { force: true });
-  await deps.ops.syncFolder(deps.folder);
+  await deps.ops.syncFolder(deps.folder.path);
 }
 
 /** Removes what crashed deliveries left. */

@@ -26,6 +26,8 @@ interface ResultFolder {
   readonly check: () => Promise<CheckLine[]>;
   /** Makes the folder if need be. */
   readonly prepare: () => Promise<void>;
+  /** Looks at it, so that one that takes its place later is noticed. */
+  readonly open: () => Promise<void>;
 }
 
 interface MllpDeps extends Pick<ListenerDeps, "clock" | "logger"> {
@@ -79,7 +81,10 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
     name,
     type: "mllp",
     start: async () => {
-      if ("put" in results) await results.prepare();
+      if ("put" in results) {
+        await results.prepare();
+        await results.open();
+      }
       await listener.start();
       isListening = true;
     },
@@ -106,6 +111,7 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
       // Nobody acknowledges an acknowledgement (HL7 chapter 2.9), or two systems would answer each other for ever.
       await (isAck ? sender?.post(bytes, controlId, hooks) : sender?.send(bytes, controlId, hooks));
     },
+    openResults: "put" in results ? results.open : undefined,
     hangUp: sender && (() => sender.hangUp()),
     get trouble() {
       return undefined;

@@ -1,6 +1,7 @@
 import { chmod, chown, lstat, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { KnownFolder } from "../../../src/connectors/drop-folder/known-folder.ts";
 import { checkFolders, makeFolder } from "../../../src/connectors/drop-folder/layout.ts";
 import { deliverFile } from "../../../src/connectors/drop-folder/outbox.ts";
 import type { DropDirectories } from "../../../src/connectors/drop-folder/settings.ts";
@@ -139,7 +140,7 @@ describe.skipIf(process.platform === "win32")("what a drop folder makes", () => 
           link: (await import("node:fs/promises")).link,
           syncFolder: async () => {},
         };
-        await deliverFile(RESULT, { folder: out, mode: 0o640, ops, step: async () => {} });
+        await deliverFile(RESULT, { folder: new KnownFolder(out), mode: 0o640, ops, step: async () => {} });
         expect(await modesBelow(folder)).toEqual({
           a: "750",
           "a/b": "750",

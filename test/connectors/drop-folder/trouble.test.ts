@@ -1,11 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { statSync } from "node:fs";
+import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { Step } from "../../../src/connectors/drop-folder/settings.ts";
 import { eventually } from "../../support/eventually.ts";
 import { machineHas } from "../../support/needs.ts";
-import { dropDirectories, hl7Message, makeWorld, withDropWorld } from "../drop-world.ts";
+import { type DropWorld, dropDirectories, hl7Message, makeWorld, withDropWorld } from "../drop-world.ts";
 import { ledgerAway } from "../journal-intake.ts";
 
 /** What the system says of a full disk. */
@@ -125,6 +126,93 @@ describe("a rename that Windows or a virus scanner holds up", () => {
       await world.drop("a.hl7", hl7Message("A"));
       await world.settled();
       expect(await world.list("archive")).toHaveLength(1);
+    }));
+});
+
+describe.runIf(machineHas("root", "linux"))("a share that is mounted on a folder", () => {
+  const mount = {
+    tmpfs: (folder: string) => execFileSync("mount", ["-t", "tmpfs", "tmpfs", folder]),
+    bind: (folder: string) => {
+      mkdirSync(`${folder}-share`, { recursive: true });
+      execFileSync("mount", ["--bind", `${folder}-share`, folder]);
+    },
+  };
+  const unmount = (folder: string) => execFileSync("umount", ["--lazy", folder]);
+  const RESULT = { fileName: "PO-1_1.hl7", bytes: Buffer.from("MSH|result\r") };
+
+  describe.each(["tmpfs", "bind"] as const)("(%s)", (kind) => {
+    const withShare = (
+      key: "in" | "out",
+      run: (world: DropWorld, folder: string) => Promise<void>,
+    ): Promise<void> =>
+      withDropWorld(async (world) => {
+        const folder = world.directories[key];
+        await mkdir(folder, { recursive: true });
+        mount[kind](folder);
+        try {
+          await run(world, folder);
+        } finally {
+          unmount(folder);
+        }
+      });
+
+    test("lets results wait while it is away, and takes them when it is back", () =>
+      withShare("out", async (world, folder) => {
+        const connector = await world.start(world.hl7());
+        await connector.deliver(RESULT);
+        unmount(folder);
+        const late = { ...RESULT, fileName: "PO-2_1.hl7" };
+        await expect(connector.deliver(late)).rejects.toMatchObject({
+          ...{ code: "FILE_SYSTEM_ERROR", class: "transient" },
+          message: expect.stringContaining("is its share mounted?"),
+        });
+        expect(await world.list("out")).toEqual([]);
+        mount[kind](folder);
+        await connector.deliver(late);
+        expect(await world.list("out")).toContain(late.fileName);
+      }));
+
+    test.each<Step>(["out-written", "out-linked", "out-unlinked"])(
+      "counts a result during which it went away (%s) as not delivered",
+      (when) =>
+        withShare("out", async (world, folder) => {
+          let isAway = false;
+          const steps = (step: Step) => {
+            if (step !== when || isAway) return;
+            isAway = true;
+            unmount(folder);
+            // What is written now is written below it.
+            writeFileSync(join(folder, "of-others"), "");
+          };
+          const connector = await world.start(world.hl7({}, { steps }));
+          await expect(connector.deliver(RESULT)).rejects.toMatchObject({ code: "FILE_SYSTEM_ERROR" });
+          expect(await world.list("out")).toEqual(["of-others"]);
+          mount[kind](folder);
+        }),
+    );
+  });
+
+  test("that holds the drop folder is not mistaken for an empty one, and goes on when it is back", () =>
+    withDropWorld(async (world) => {
+      const shared = join(world.folder, "shared");
+      await mkdir(shared);
+      mount.bind(shared);
+      const outer = makeWorld(shared, []);
+      const connector = world.hl7({ directories: dropDirectories(shared) });
+      try {
+        await connector.start();
+        unmount(shared);
+        for (const folder of Object.values(dropDirectories(shared))) await mkdir(folder, { recursive: true });
+        await outer.drop("below.hl7", hl7Message("A"));
+        await eventually(() => connector.trouble?.includes("is its share mounted?"));
+        mount.bind(shared);
+        await outer.drop("again.hl7", hl7Message("B"));
+        await eventually(() => world.intake.summary().length > 0);
+        expect(world.intake.summary().map(({ name }) => name)).toEqual(["again.hl7"]);
+      } finally {
+        await connector.stop();
+        unmount(shared);
+      }
     }));
 });
 

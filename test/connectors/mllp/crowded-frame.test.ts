@@ -21,7 +21,12 @@ async function handedOver(frame: string): Promise<readonly IncomingMessage[]> {
     },
     answerBatch: () => [],
   };
-  const results = { put: never, check: async () => [], prepare: async () => undefined };
+  const results = {
+    put: never,
+    check: async () => [],
+    prepare: async () => undefined,
+    open: async () => undefined,
+  };
   const connector = createMllp(
     { name: "lims", listen: { ...LISTEN, maxMessages: 3 }, results },
     { clock: systemClock, logger: pino({ level: "silent" }), intake },
