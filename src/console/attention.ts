@@ -287,7 +287,7 @@ function describeUntaken(
   switch (reason) {
     case "name":
       return {
-        what: `${many(count, "file is", "files are")} never taken by name: a dot at the beginning, or .tmp, .part, .filepart, .crdownload or ~ at the end, means that a file isn't done, and \`files\` of the connector may leave others out`,
+        what: `${many(count, "file is", "files are")} never taken by name: a dot at the beginning, or an ending such as .tmp, .part, .partial, .filepart, .upload or ~, means that a file isn't done, and \`files\` of the connector may leave others out`,
         hint: "Have the sender rename each file once it is whole; rename or remove what was left there.",
       };
     case "marker":

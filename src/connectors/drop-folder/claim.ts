@@ -153,11 +153,6 @@ export function splitExtension(name: string): { stem: string; extension: string 
   return dot <= 0 ? { stem: name, extension: "" } : { stem: name.slice(0, dot), extension: name.slice(dot) };
 }
 
-/** Names that a writer uses while it is not done, and hidden files: never taken, never touched. */
-export function isIgnoredName(name: string): boolean {
-  return name.startsWith(".") || /(?:\.(?:tmp|part|filepart|crdownload)|~)$/i.test(name);
-}
-
 /** The longest beginning of a text that fits into that many UTF-8 bytes, cut between characters. */
 function cutBytes(text: string, maxBytes: number): string {
   let bytes = 0;

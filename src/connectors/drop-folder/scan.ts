@@ -2,7 +2,8 @@ import type { BigIntStats } from "node:fs";
 import { lstat, opendir, rm } from "node:fs/promises";
 import { join, sep } from "node:path";
 import type { UntakenReason } from "../../core/untaken-files.ts";
-import { isIgnoredName, splitExtension } from "./claim.ts";
+import { splitExtension } from "./claim.ts";
+import { kindOf } from "./file-kind.ts";
 import { errnoOf, fingerprint } from "./file-ops.ts";
 
 const STEM = "{stem}";
@@ -15,6 +16,11 @@ export function markerName(fileName: string, marker: string): string {
   if (!marker.startsWith(STEM)) return fileName + marker;
   return splitExtension(fileName).stem + endingOf(marker);
 }
+
+/** Senders write markers in any case; on some systems names differ in nothing else. Only the letters of ASCII are folded. */
+const folded = (key: string) => key.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+
+const isMarker = (key: string, marker: string) => folded(key).endsWith(folded(endingOf(marker)));
 
 const endingOf = (marker: string) => (marker.startsWith(STEM) ? marker.slice(STEM.length) : marker);
 
@@ -44,6 +50,8 @@ interface Entry {
   readonly key: string;
   readonly mtimeNs: bigint;
   readonly fingerprint: string;
+  /** The marker that announces it. */
+  readonly markerKey: string | undefined;
 }
 
 /** Looks through a drop folder and says what in it is whole, oldest first. */
@@ -85,7 +93,7 @@ export class FolderScan {
     const candidates: Candidate[] = [];
     for (const entry of entries) {
       const isStable = this.#stability.look(entry.key, entry.fingerprint, nowMs);
-      const markerKey = this.#marker && markerName(entry.key, this.#marker);
+      const { markerKey } = entry;
       const isAnnounced = markerKey !== undefined && !this.#oldMarkers.has(markerKey);
       if (!isStable && !isAnnounced) continue;
       candidates.push({
@@ -109,11 +117,11 @@ export class FolderScan {
   }
 
   async #oldestEntries(): Promise<{ entries: Entry[]; markers: Set<string> }> {
-    const markers = this.#marker ? await this.#listMarkers(endingOf(this.#marker)) : new Set<string>();
+    const markers = this.#marker ? await this.#listMarkers(this.#marker) : new Map<string, string>();
     let entries: Entry[] = [];
-    let waiting: string[] = [];
+    let waiting: { readonly key: string; readonly markerKey: string | undefined }[] = [];
     const statWaiting = async () => {
-      const stats = await Promise.all(waiting.map((key) => this.#stat(key)));
+      const stats = await Promise.all(waiting.map(({ key, markerKey }) => this.#stat(key, markerKey)));
       for (const entry of stats) if (entry) entries.push(entry);
       waiting = [];
       if (entries.length > 2 * this.#window) entries = oldest(entries, this.#window);
@@ -124,38 +132,50 @@ export class FolderScan {
       if (paths.length < MOST_OF_A_REASON) paths.push(this.#pathOf(key));
       passedOver.set(reason, paths);
     };
-    const lone = new Set(markers);
+    const lone = new Set(markers.values());
+    const exact = new Set<string>();
     for await (const key of listFolder(this.#folder)) {
-      if (markers.has(key)) continue;
-      const marker = this.#marker && markerName(key, this.#marker);
-      if (marker !== undefined) lone.delete(marker);
+      if (this.#marker !== undefined && isMarker(key, this.#marker)) continue;
+      const markerKey = this.#marker && markers.get(folded(markerName(key, this.#marker)));
+      if (markerKey !== undefined) lone.delete(markerKey);
+      if (this.#marker && markerKey === markerName(key, this.#marker)) exact.add(markerKey);
       const name = nameOf(key);
+      const kind = kindOf(name);
+      if (kind === "litter") continue;
       const reason =
-        isIgnoredName(name) || this.#files?.test(name) === false
+        kind === "unfinished" || this.#files?.test(name) === false
           ? "name"
-          : marker !== undefined && !markers.has(marker)
+          : this.#marker !== undefined && markerKey === undefined
             ? "marker"
             : undefined;
       if (reason !== undefined) {
         passOver(reason, key);
         continue;
       }
-      waiting.push(key);
+      waiting.push({ key, markerKey });
       if (waiting.length === STATS_AT_ONCE) await statWaiting();
     }
     await statWaiting();
     for (const key of lone) passOver("lone_marker", key);
     this.#passedOver = passedOver;
-    return { entries: oldest(entries, this.#window), markers };
+    // Of two files whose names differ in case alone, a marker announces the one that it is named after.
+    const announced = entries.filter(
+      ({ key, markerKey }) =>
+        markerKey === undefined || !exact.has(markerKey) || markerKey === markerName(key, this.#marker ?? ""),
+    );
+    return { entries: oldest(announced, this.#window), markers: new Set(markers.values()) };
   }
 
-  async #listMarkers(suffix: string): Promise<Set<string>> {
-    const markers = new Set<string>();
-    for await (const key of listFolder(this.#folder)) if (key.endsWith(suffix)) markers.add(key);
+  /** The markers that are there, by their names without case. */
+  async #listMarkers(marker: string): Promise<Map<string, string>> {
+    const markers = new Map<string, string>();
+    for await (const key of listFolder(this.#folder)) {
+      if (isMarker(key, marker) && kindOf(nameOf(key)) === "dropped") markers.set(folded(key), key);
+    }
     return markers;
   }
 
-  async #stat(key: string): Promise<Entry | undefined> {
+  async #stat(key: string, markerKey: string | undefined): Promise<Entry | undefined> {
     let stat: BigIntStats;
     try {
       stat = await lstat(this.#pathOf(key), { bigint: true });
@@ -165,7 +185,7 @@ export class FolderScan {
       throw error;
     }
     // A hard link that is made and removed is how careful writers publish: only what stays linked is refused later.
-    return { key, mtimeNs: stat.mtimeNs, fingerprint: `${fingerprint(stat)}` };
+    return { key, mtimeNs: stat.mtimeNs, fingerprint: `${fingerprint(stat)}`, markerKey };
   }
 
   #pathOf(key: string): Buffer {
@@ -179,12 +199,15 @@ export async function removeOrphanMarkers(
   claimed: readonly string[],
   marker: string,
 ): Promise<void> {
-  const orphans = new Set(claimed.map((name) => markerName(name, marker)));
+  const orphans = new Set(claimed.map((name) => folded(markerName(name, marker))));
   if (orphans.size === 0) return;
+  const markers: string[] = [];
   for await (const key of listFolder(folder)) {
-    if (!key.endsWith(endingOf(marker))) orphans.delete(markerName(nameOf(key), marker));
+    const name = nameOf(key);
+    if (!isMarker(name, marker)) orphans.delete(folded(markerName(name, marker)));
+    else if (orphans.has(folded(name))) markers.push(name);
   }
-  for (const orphan of orphans) await rm(join(folder, orphan), { force: true });
+  for (const name of markers) if (orphans.has(folded(name))) await rm(join(folder, name), { force: true });
 }
 
 /** Names in a folder, one character a byte, without holding them all. */

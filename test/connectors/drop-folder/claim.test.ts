@@ -1,12 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  ClaimIds,
-  claimedAt,
-  isClaimId,
-  isIgnoredName,
-  safeFileName,
-} from "../../../src/connectors/drop-folder/claim.ts";
+import { ClaimIds, claimedAt, isClaimId, safeFileName } from "../../../src/connectors/drop-folder/claim.ts";
 
 test("claim ids sort in the order in which they were made, whatever the clock does", () => {
   const ids = new ClaimIds();
@@ -56,19 +50,5 @@ describe("a file name", () => {
 
   test("keeps its extension when it is cut", () => {
     expect(safeFileName(`${"x".repeat(300)}.hl7`)).toMatch(/~[0-9a-f]{8}\.hl7$/);
-  });
-
-  test.each([
-    [".hidden", true],
-    ["a.tmp", true],
-    ["a.PART", true],
-    ["a.filepart", true],
-    ["a.crdownload", true],
-    ["a.hl7~", true],
-    ["a.hl7", false],
-    ["tmp", false],
-    ["a.template", false],
-  ])("%s: is it still being written? %s", (name, isIgnored) => {
-    expect(isIgnoredName(name)).toBe(isIgnored);
   });
 });

@@ -1,4 +1,4 @@
-import { readdir, rename, utimes, writeFile } from "node:fs/promises";
+import { readdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { FolderScan, removeOrphanMarkers } from "../../../src/connectors/drop-folder/scan.ts";
@@ -52,6 +52,49 @@ describe("a scan", () => {
       expect(candidates.map(({ name }) => name)).toEqual(["EXPORT_1.csv", "export_2.CSV"]);
       const others = (scan.passedOver.get("name") ?? []).map((path) => path.toString());
       expect(others.sort()).toEqual(["EXPORT_10.csv", "my EXPORT_1.csv"].map((name) => join(folder, name)));
+    }));
+
+  test.each([
+    [".ok", "orders.csv", "orders.csv.OK"],
+    [".ok", "ORDERS.CSV", "orders.csv.ok"],
+    ["{stem}.ok", "Orders.csv", "ORDERS.Ok"],
+    [".OK", "orders.csv", "orders.csv.ok"],
+  ])("finds the marker %s of %s as %s, and takes neither for a file that waits", (marker, name, markerFile) =>
+    withFolder(async (folder) => {
+      const scan = new FolderScan(folder, { stableForMs: 60_000, marker });
+      await write(folder, name);
+      await scan.look(0);
+      await write(folder, markerFile);
+      const { candidates } = await scan.look(1);
+      expect(candidates.map((each) => [each.name, each.markerPath?.toString()])).toEqual([
+        [name, join(folder, markerFile)],
+      ]);
+      expect([...scan.passedOver]).toEqual([]);
+      await removeOrphanMarkers(folder, [name], marker);
+      expect((await readdir(folder)).sort()).toEqual([name, markerFile].sort());
+      await rename(join(folder, name), `${folder}-taken`);
+      await removeOrphanMarkers(folder, [name], marker);
+      expect(await readdir(folder)).toEqual([]);
+      await rm(`${folder}-taken`);
+    }),
+  );
+
+  test("takes of two files whose names differ in case alone the one that the marker is named after", () =>
+    withFolder(async (folder) => {
+      const scan = new FolderScan(folder, { stableForMs: 0, marker: ".ok" });
+      for (const name of ["a.csv", "A.csv"]) await write(folder, name);
+      await scan.look(0);
+      await write(folder, "a.csv.ok");
+      expect((await scan.look(1)).candidates.map(({ name }) => name)).toEqual(["a.csv"]);
+    }));
+
+  test("passes over what systems leave, without a word", () =>
+    withFolder(async (folder) => {
+      const scan = new FolderScan(folder, { stableForMs: 0, marker: ".ok" });
+      for (const name of ["Thumbs.db", "desktop.ini", ".DS_Store", "._a.csv"]) await write(folder, name);
+      await scan.look(0);
+      expect((await scan.look(1)).candidates).toEqual([]);
+      expect([...scan.passedOver]).toEqual([]);
     }));
 
   test("looks after the oldest files only when there are very many", () =>
