@@ -2,9 +2,11 @@ import type { AuthConfig, Config } from "../config/config.ts";
 import { type Trouble, trouble } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { readPem } from "../core/given-file.ts";
+import { readExceptions } from "../core/proxy-exceptions.ts";
 import { formatMinute, formatSecond } from "../core/utc-minute.ts";
 import { createServiceClient, type ServiceClient, type ServiceDeps } from "../service/client.ts";
 import type { Opening } from "../service/http/breaker.ts";
+import type { ProxySettings } from "../service/http/proxy.ts";
 import { pathOfList } from "../service/lists/reads.ts";
 import type { ServiceSettings } from "../service/settings.ts";
 
@@ -68,10 +70,16 @@ export function serviceSettings(config: Config): ServiceSettings {
     ...service,
     listEnvelopes: envelopesByPath(listEnvelopes),
     unpaged: unpaged.flatMap((name) => PATHS[name] ?? []),
+    proxy: proxySettings(config),
     ca: caFile === undefined ? undefined : readPem("service.ca", caFile).toString("utf8"),
     auth: authSettings(auth),
     externalAuth: externalAuth && authSettings(externalAuth),
   };
+}
+
+/** The proxy that a configuration names, for the service, its token endpoint and webhooks. */
+export function proxySettings({ proxy }: Pick<Config, "proxy">): ProxySettings | undefined {
+  return proxy && { url: new URL(proxy.url.reveal()), except: readExceptions(proxy.except) };
 }
 
 function authSettings(auth: AuthConfig): ServiceSettings["auth"] {

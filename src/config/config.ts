@@ -27,6 +27,8 @@ export interface Config<P = unknown> {
   readonly epochFile: string;
   readonly processingId: "P" | "T" | "D";
   readonly service: ServiceConfig;
+  /** The HTTP proxy before the service, its token endpoint and webhooks; undefined when they are reached directly. */
+  readonly proxy?: Exclude<FileConfig["proxy"], "none">;
   /** The service's id of each facility, by the lab's name for it. */
   readonly facilityIdByCode: ReadonlyMap<string, number>;
   /** How the orders of each facility go to the service, by its id there; see {@link wayOfFacility}. */
@@ -184,6 +186,7 @@ export function toConfig<P>(
         : path.resolve(baseDirectory, given.epochFile),
     processingId: given.processingId,
     service: toServiceConfig(given.service, baseDirectory),
+    proxy: given.proxy === "none" ? undefined : given.proxy,
     ...toFacilities(given.facilities, given.service),
     connectors: given.connectors.map((connector) => toConnectorConfig(connector, baseDirectory)),
     refills: toRefillsConfig(given.refills),

@@ -54,7 +54,7 @@ export function loadConfig<P>(file: string, options: LoadOptions<P>): Config<P> 
   if (!validation.isValid) throw configFailure(withoutEchoes([...problems, ...validation.problems]));
   if (problems.length > 0) throw configFailure(withoutEchoes(problems));
 
-  const risks = problemsOf(source, riskFindings(source.value, source.isFromEnvironment));
+  const risks = problemsOf(source, riskFindings(source.value, source.isFromEnvironment, options.env));
   const warnings = [...source.warnings, ...profiles.warnings, ...risks];
   return toConfig(validation.value, absolute, profiles.profileByName, warnings);
 }

@@ -1,4 +1,5 @@
 import { isLoopbackHost } from "../core/loopback.ts";
+import { areExceptions, readExceptions } from "../core/proxy-exceptions.ts";
 import type { Finding } from "./folder-rules.ts";
 import type { Path } from "./problems.ts";
 import { connectorsOf, subjectRiskFindings } from "./rules.ts";
@@ -16,14 +17,20 @@ const SECRETS: readonly Path[] = [
 const URLS_WITH_SECRETS: readonly Path[] = [
   ["database", "url"],
   ["queue", "url"],
+  ["proxy", "url"],
 ];
 
 /**
  * What works but is unwise. `isFromEnvironment` says whether a value was put in from outside, which is how
  * credentials belong into a configuration that others read, copy and mail.
  */
-export function riskFindings(value: unknown, isFromEnvironment: (path: Path) => boolean): Finding[] {
+export function riskFindings(
+  value: unknown,
+  isFromEnvironment: (path: Path) => boolean,
+  env: Readonly<Record<string, string | undefined>>,
+): Finding[] {
   return [
+    ...unusedProxyFindings(value, env),
     ...clearTextFindings(value, isFromEnvironment),
     ...plainLinkFindings(value),
     ...baseUrlFindings(value),
@@ -60,6 +67,20 @@ function alertPlacesOf(value: unknown): Path[] {
   const places = valueAt(value, ["alerts", "to"]);
   return Array.isArray(places) ? places.map((_, index) => ["alerts", "to", index]) : [];
 }
+
+/** A proxy that others on this machine go through, and Cryobridge does not, since a daemon has the environment by chance. */
+function unusedProxyFindings(value: unknown, env: Readonly<Record<string, string | undefined>>): Finding[] {
+  const name = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"].find((each) => env[each]);
+  const path = ["service", "baseUrl"];
+  const url = urlAt(value, path);
+  if (name === undefined || url === undefined || childOf(value, "proxy") !== undefined) return [];
+  const except = (env.NO_PROXY ?? env.no_proxy ?? "").split(/[\s,]+/).filter(areOne);
+  if (readExceptions(except).includes(url.hostname, url.port || "443")) return [];
+  const message = `is reached directly, although ${name} is set in the environment: write proxy: { url: "\${${name}}" }, or proxy: none where no proxy is needed`;
+  return [{ path, message }];
+}
+
+const areOne = (entry: string) => entry !== "" && areExceptions([entry]);
 
 /** Every path of the specification begins with /api, so a base address that ends so is most likely one part too long. */
 function baseUrlFindings(value: unknown): Finding[] {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { areExceptions, EXCEPTION_FORM } from "../core/proxy-exceptions.ts";
 import { alertsSchema } from "./alerts-schema.ts";
 import { address, connectorsSchema } from "./connector-schema.ts";
 import { facilitiesSchema, refillsSchema } from "./facility-schema.ts";
@@ -78,6 +79,20 @@ const consoleSection = z.strictObject({
     ),
 });
 
+const exceptions = z
+  .union([z.array(z.string()), z.string().transform((text) => text.split(/[\s,]+/))])
+  .transform((entries) => entries.filter((entry) => entry !== ""))
+  .refine(areExceptions, { error: EXCEPTION_FORM })
+  .default([])
+  .describe(
+    "What is reached directly, as NO_PROXY has it: a list, or a text with commas. This machine always is.",
+  );
+
+const proxySection = z.strictObject({
+  url: secretUrl(`Address of the proxy; \${HTTPS_PROXY} takes that of the environment.`, ["http:", "https:"]),
+  except: exceptions,
+});
+
 /** The whole configuration file. Durations come out as milliseconds, sizes as bytes, credentials wrapped. */
 export const fileSchema = z.strictObject({
   dataDir: filePath("Folder of the embedded database, and nothing else.").default("./data"),
@@ -89,6 +104,10 @@ export const fileSchema = z.strictObject({
     .default("P")
     .describe("What this installation is for (HL7 table 0103): P production, T training, D debugging."),
   service: serviceSchema.describe("The storage service."),
+  proxy: z
+    .union([z.literal("none"), proxySection])
+    .optional()
+    .describe("The HTTP proxy before the service, its token endpoint and webhooks; none when not set."),
   facilities: facilitiesSchema,
   connectors: connectorsSchema,
   refills: refillsSchema

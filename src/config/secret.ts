@@ -1,3 +1,4 @@
+import { decoded } from "../core/basic-credentials.ts";
 import { Masked } from "../core/phi.ts";
 
 /** A credential of the configuration, revealed only for the call that presents it. */
@@ -29,12 +30,4 @@ function textsOf(secret: string): string[] {
   const url = new URL(secret);
   if (url.password === "") return [];
   return [url.password, decoded(url.password)];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { Failure } from "../core/failures.ts";
 import type { Surface } from "../core/surface.ts";
 import type { ErrorRule } from "./http/classify.ts";
+import type { ProxySettings } from "./http/proxy.ts";
 import type { Method } from "./http/wire.ts";
 import { type GivenWords, type ServiceWords, toServiceWords } from "./values.ts";
 
@@ -78,9 +79,19 @@ export interface ServiceSettings {
   readonly maxBodyBytes?: number | undefined;
   /** PEM certificates to trust instead of the public authorities, for a hospital's own. */
   readonly ca?: string | undefined;
+  /** The proxy through which the service and its token endpoint are reached; directly when absent. */
+  readonly proxy?: ProxySettings | undefined;
 }
 
-type Read = "baseUrl" | "externalAuth" | "unpaged" | "words" | "notExecuted" | "allowInsecure" | "ca";
+type Read =
+  | "baseUrl"
+  | "externalAuth"
+  | "unpaged"
+  | "words"
+  | "notExecuted"
+  | "allowInsecure"
+  | "ca"
+  | "proxy";
 
 /** Settings with every default filled in and the addresses checked. */
 export type ResolvedSettings = {
@@ -92,6 +103,7 @@ export type ResolvedSettings = {
   readonly words: ServiceWords;
   readonly notExecuted: ReadonlySet<number>;
   readonly ca: string | undefined;
+  readonly proxy: ProxySettings | undefined;
 };
 
 /**
@@ -129,6 +141,7 @@ export function resolveSettings(settings: ServiceSettings): ResolvedSettings {
     cancel: settings.cancel ?? {},
     maxBodyBytes: positive("service.maxBodyBytes", settings.maxBodyBytes ?? 8 * 1024 * 1024),
     ca: settings.ca,
+    proxy: settings.proxy,
   };
 }
 

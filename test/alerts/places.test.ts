@@ -7,12 +7,15 @@ import { commandPlace } from "../../src/alerts/places/command.ts";
 import { emailPlace } from "../../src/alerts/places/email.ts";
 import type { AlertPlace } from "../../src/alerts/places/place.ts";
 import { webhookPlace } from "../../src/alerts/places/webhook.ts";
+import { postThrough } from "../../src/app/alert-places.ts";
 import { Secret } from "../../src/config/secret.ts";
 import type { AlertNews } from "../../src/core/alert.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import type { ProxySettings } from "../../src/service/http/proxy.ts";
 import { withCertificates } from "../connectors/mllp/with-certificates.ts";
 import { never } from "../service/with-client.ts";
 import { withFolder } from "../support/with-folder.ts";
+import { withProxy } from "../support/with-proxy.ts";
 import { withMailServer, withReceiver } from "./receivers.ts";
 
 const NEWS: AlertNews = {
@@ -34,8 +37,12 @@ const OVER: AlertNews = {
 };
 const KEY = "invented-key-of-the-hook";
 
-const hookAt = (url: string, secret = KEY) =>
-  webhookPlace({ name: "hook", url: new Secret(url), secret: new Secret(secret) }, systemClock);
+const hookAt = (url: string, secret = KEY, proxy?: ProxySettings) =>
+  webhookPlace(
+    { name: "hook", url: new Secret(url), secret: new Secret(secret) },
+    systemClock,
+    postThrough(proxy),
+  );
 
 describe("a webhook", () => {
   it("is sent the news as JSON, with their id and a signature that its receiver can check", () =>
@@ -57,6 +64,38 @@ describe("a webhook", () => {
         expect(elsewhere.taken).toEqual([]);
       }),
     ));
+
+  it("is reached through the proxy where there is one, which alone is named when it lets nobody through", () =>
+    withReceiver(KEY, (receiver) =>
+      withProxy(async (proxy) => {
+        const place = hookAt(receiver.url, KEY, { url: proxy.url, except: { includes: () => false } });
+        await place.send(NEWS, never);
+        expect(receiver.taken).toHaveLength(1);
+        expect(proxy.asked.map(({ target }) => target)).toEqual([new URL(receiver.url).host]);
+        proxy.does = 407;
+        await expect(place.send(NEWS, never)).rejects.toThrow(`the proxy ${proxy.url.host} refuses the user`);
+      }),
+    ));
+
+  it("has taken them once it says so, also when its answer never ends or its headers come twice", async () => {
+    const server = createServer((socket) => {
+      socket.on("error", () => undefined).resume();
+      socket.write(
+        "HTTP/1.1 202 Accepted\r\nDate: x\r\nDate: y\r\nContent-Type: a\r\nContent-Type: b\r\n\r\nmore …",
+      );
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    await hookAt(`http://127.0.0.1:${port}/`).send(NEWS, never);
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it("is sent the user and password that its address has", () =>
+    withReceiver(KEY, async (receiver) => {
+      await hookAt(receiver.url.replace("//", "//bridge:50%25@")).send(NEWS, never);
+      const authorization = `Basic ${Buffer.from("bridge:50%").toString("base64")}`;
+      expect(receiver.taken[0]?.headers).toMatchObject({ authorization });
+    }));
 
   it("that can't be reached is named by its host alone, since its address may hold a credential", async () => {
     const failure = await hookAt("http://127.0.0.1:9/hidden-token")

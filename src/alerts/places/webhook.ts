@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { basicCredentials } from "../../core/basic-credentials.ts";
 import type { Clock } from "../../core/clock.ts";
 import { type AlertPlace, type Hidden, whyAborted } from "./place.ts";
 
@@ -18,41 +19,33 @@ export function signatureOf(secret: string, seconds: number, body: string): stri
   return `t=${seconds},v1=${digest}`;
 }
 
+/** A request, and the status that it was answered with. @throws Error that says why there is none, without the address */
+export type Post = (
+  request: { readonly url: URL; readonly headers: Readonly<Record<string, string>>; readonly body: string },
+  signal: AbortSignal,
+) => Promise<number>;
+
 /** An address that gets the news as JSON by POST. Any status from 200 to 299 takes them; a redirect is a refusal. */
-export function webhookPlace({ name, url, secret }: WebhookSettings, clock: Clock): AlertPlace {
+export function webhookPlace({ name, url, secret }: WebhookSettings, clock: Clock, post: Post): AlertPlace {
   return {
     name,
     send: async (news, signal) => {
       const address = new URL(url.reveal());
       const body = JSON.stringify(news);
       const seconds = Math.floor(clock.now() / 1_000);
-      let answer: Response;
-      try {
-        answer = await fetch(address, {
-          method: "POST",
-          body,
-          redirect: "manual",
-          signal,
-          headers: {
-            "content-type": "application/json",
-            "user-agent": "cryobridge",
-            "cryobridge-id": news.id,
-            "cryobridge-signature": signatureOf(secret.reveal(), seconds, body),
-          },
-        });
-      } catch (error) {
-        const why = signal.aborted ? whyAborted(signal) : causeOf(error);
+      const authorization = basicCredentials(address);
+      const headers = {
+        "content-type": "application/json",
+        "user-agent": "cryobridge",
+        "cryobridge-id": news.id,
+        "cryobridge-signature": signatureOf(secret.reveal(), seconds, body),
+        ...(authorization === undefined ? {} : { authorization }),
+      };
+      const status = await post({ url: address, headers, body }, signal).catch((error: Error) => {
+        const why = signal.aborted ? whyAborted(signal) : error.message;
         throw new Error(`${address.host} can't be reached: ${why}`);
-      }
-      await answer.body?.cancel();
-      if (!answer.ok) throw new Error(`${address.host} answered with status ${answer.status}`);
+      });
+      if (status < 200 || status > 299) throw new Error(`${address.host} answered with status ${status}`);
     },
   };
-}
-
-/** The address may stand in an error's own words, so only the code of what is behind it is shown. */
-function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return "no answer";
-  const { code } = (error.cause ?? {}) as { readonly code?: unknown };
-  return typeof code === "string" ? code : "the connection failed";
 }

@@ -3,6 +3,7 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { Agent, buildConnector, type Dispatcher } from "undici";
 import type { PeerCertificates } from "../../core/peer-certificates.ts";
 import { type AnswerHeaders, readHeaders } from "./headers.ts";
+import { ProxyFailure, type ProxySettings, throughProxy } from "./proxy.ts";
 
 /** One HTTP exchange as it is put on the wire. */
 interface WireRequest {
@@ -10,6 +11,8 @@ interface WireRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
+  /** Whether the answer is whole with its headers, and comes without its body. */
+  readonly isBodyLeft?: boolean | undefined;
 }
 
 /**
@@ -41,15 +44,20 @@ interface WireSettings {
   readonly timeoutMs: number;
   readonly concurrency: number;
   readonly maxBodyBytes: number;
-  readonly ca: string | undefined;
+  /** PEM certificates to trust instead of the public authorities. */
+  readonly ca?: string | undefined;
+  /** Directly when absent. */
+  readonly proxy?: ProxySettings | undefined;
 }
 
-/** Connects as undici does, and has the service's certificate noted. */
+/** Connects as undici does, through the proxy where there is one, and has the service's certificate noted. */
 function connector(
-  options: buildConnector.BuildOptions,
+  { timeoutMs, ca, proxy }: WireSettings,
   certificates: PeerCertificates | undefined,
 ): buildConnector.connector {
-  const connect = buildConnector(options);
+  const timeout = Math.min(timeoutMs, 10_000);
+  const directly = buildConnector({ allowH2: false, timeout, ...(ca === undefined ? {} : { ca }) });
+  const connect = proxy === undefined ? directly : throughProxy(directly, proxy, { timeoutMs: timeout, ca });
   return (target, callback) =>
     connect(target, (...result) => {
       certificates?.noteCalled(target.hostname, result[1]);
@@ -67,14 +75,7 @@ export function createWire(settings: WireSettings, certificates?: PeerCertificat
     allowH2: false,
     pipelining: 1,
     connections: settings.concurrency,
-    connect: connector(
-      {
-        allowH2: false,
-        timeout: Math.min(timeoutMs, 10_000),
-        ...(settings.ca === undefined ? {} : { ca: settings.ca }),
-      },
-      certificates,
-    ),
+    connect: connector(settings, certificates),
     // Our own deadline rules; these only make sure that undici lets go as well.
     headersTimeout: timeoutMs + 1_000,
     bodyTimeout: timeoutMs + 1_000,
@@ -83,7 +84,7 @@ export function createWire(settings: WireSettings, certificates?: PeerCertificat
     exchange: (request, signal) =>
       new Promise((resolve) => {
         const deadline = AbortSignal.timeout(timeoutMs);
-        const handler = new Exchange(maxBodyBytes, resolve);
+        const handler = new Exchange(maxBodyBytes, request.isBodyLeft === true, resolve);
         handler.watch(signal, deadline);
         try {
           agent.dispatch(
@@ -119,6 +120,7 @@ class Cut extends Error {
  */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #maxBodyBytes: number;
+  readonly #isBodyLeft: boolean;
   readonly #resolve: (result: WireResult) => void;
   readonly #chunks: Buffer[] = [];
   #size = 0;
@@ -128,8 +130,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   #head: { status: number; headers: AnswerHeaders } | undefined;
   #unwatch: () => void = () => {};
 
-  constructor(maxBodyBytes: number, resolve: (result: WireResult) => void) {
+  constructor(maxBodyBytes: number, isBodyLeft: boolean, resolve: (result: WireResult) => void) {
     this.#maxBodyBytes = maxBodyBytes;
+    this.#isBodyLeft = isBodyLeft;
     this.#resolve = resolve;
   }
 
@@ -157,11 +160,16 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     headers: IncomingHttpHeaders,
   ): void {
-    if (status >= 200) this.#head = { status, headers: readHeaders(headers) };
+    if (status < 200) return;
+    this.#head = { status, headers: readHeaders(headers) };
+    if (!this.#isBodyLeft) return;
+    this.#unwatch();
+    this.#resolve({ kind: "answer", ...this.#head, body: Buffer.alloc(0) });
+    controller.abort(new Error("the body is left"));
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -231,6 +239,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ECONNRESET: "the connection was reset",
   EHOSTUNREACH: "there is no way to the host",
   ENETUNREACH: "there is no way to the network",
+  ETIMEDOUT: "the connection could not be made in time",
   UND_ERR_CONNECT_TIMEOUT: "the connection could not be made in time",
   UND_ERR_SOCKET: "the connection was closed",
   DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed and not trusted",
@@ -254,7 +263,9 @@ export function reasonOf(why: string, error: Error): string {
   if (why === "timeout") return "no whole answer in time";
   if (why === "too_large") return "the answer is larger than allowed";
   const code = "code" in error ? String(error.code) : error.name;
-  return WORDS[code] ?? `the connection failed (${code})`;
+  if (error instanceof ProxyFailure && error.status !== undefined) return error.message;
+  const words = WORDS[code] ?? `the connection failed (${code})`;
+  return error instanceof ProxyFailure ? `${error.message} can't be reached: ${words}` : words;
 }
 
 /** HTTP methods of calls to the service. */
