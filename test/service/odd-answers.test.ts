@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { type AddressInfo, createServer } from "node:net";
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { phi } from "../../src/core/phi.ts";
@@ -14,7 +15,7 @@ import type { NewRequest } from "../../src/service/new-request.ts";
 import { resolveSettings } from "../../src/service/settings.ts";
 import { FakeClock } from "./fake-clock.ts";
 import type { StubService } from "./stub-service.ts";
-import { failureOf, logSink, never, withStub } from "./with-client.ts";
+import { failureOf, logSink, never, withClient, withStub } from "./with-client.ts";
 
 const retrieval: NewRequest = {
   type: "RETRIEVAL",
@@ -105,12 +106,68 @@ describe("Retry-After", () => {
     ["Fri, 27 Nov 2026 10:00:40 GMT", 40_000],
     ["Fri, 27 Nov 2026 10:00:40 GMT, Fri, 27 Nov 2026 10:00:50 GMT", 50_000],
     ["Fri, 27 Nov 2020 10:00:40 GMT", 1_000],
+    ["Friday, 27-Nov-26 10:00:40 GMT", 40_000],
+    ["Fri Nov 27 10:00:40 2026", 40_000],
+    ["2026-11-27T11:00:40+01:00", 40_000],
+    ["in 5 minutes", undefined],
+    ["27.11.2026 10:00:40", undefined],
   ])("of %j is a pause of %j ms", (value, pauseMs) =>
     withStub(async (stub, client) => {
       answerWith(stub, 429, { "retry-after": value, date: DATE }, "{}");
       expect((await failureOf(client.createRequest(retrieval, never))).retryAfterMs).toBe(pauseMs);
     }),
   );
+});
+
+describe("Date", () => {
+  it.each(["yesterday 5", "11/12/2026 10:00:00", "5", "2026-11-27"])(
+    "of %j, which only guessing makes a time of, says nothing of the service's clock",
+    (value) =>
+      withStub(async (stub, client) => {
+        answerWith(stub, 200, { date: [value] }, '{"id":5,"code":"S-1","facilityId":12}');
+        await client.getSubject(5, never);
+        expect(client.clockSkewMs).toBeUndefined();
+      }),
+  );
+});
+
+describe("an answer that is no HTTP", () => {
+  const body = '{"id":5,"code":"Möller","status":"PENDING"}';
+  const length = Buffer.byteLength(body);
+  it.each([
+    [
+      "a length and pieces",
+      `Content-Length: ${length}\r\nTransfer-Encoding: chunked\r\n`,
+      "twice or wrongly",
+    ],
+    ["its length twice", `Content-Length: ${length}\r\n`.repeat(2), "twice or wrongly"],
+    ["a length below nothing", "Content-Length: -5\r\n", "can't be read"],
+    ["a line without a colon", "nonsense\r\n", "can't be read"],
+    ["headers without end", `X-A: ${"a".repeat(20_000)}\r\n`, "headers are larger than allowed"],
+  ])("with %s may have been an answer, and is said to be so in words", async (_, headers, words) => {
+    const server = createServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () => socket.end(`HTTP/1.1 201 Created\r\n${headers}\r\n${body}`));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const log = logSink();
+    try {
+      await withClient(
+        { baseUrl },
+        async (client) => {
+          const failure = await failureOf(client.createRequest(retrieval, never));
+          expect(failure.code).toBe("SERVICE_NO_ANSWER");
+          expect(failure.message).toContain(words);
+          expect(failure.message).not.toContain("ller");
+        },
+        { logger: log.logger },
+      );
+      expect(log.text()).not.toContain("ller");
+    } finally {
+      await new Promise((resolve) => server.close(resolve));
+    }
+  });
 });
 
 describe("the charset of an answer", () => {
@@ -127,6 +184,8 @@ describe("the charset of an answer", () => {
     ["application/json; charset=UTF-16LE", Buffer.from(JSON.stringify(subject), "utf16le")],
     ["application/json; charset=utf-16", Buffer.from(`\ufeff${JSON.stringify(subject)}`, "utf16le")],
     ["application/json", Buffer.from(`\ufeff${JSON.stringify(subject)}`)],
+    ["application/json", Buffer.from(`\ufeff${JSON.stringify(subject)}`, "utf16le")],
+    ["application/json; charset=utf-16", Buffer.from(`\ufeff${JSON.stringify(subject)}`, "utf16le").swap16()],
   ])("%s is honoured where the bytes are not UTF-8", (type, body) =>
     withStub(async (stub, client) => {
       answerWith(stub, 200, { "content-type": type }, body);
@@ -158,6 +217,11 @@ describe("an answer that was packed although that wasn't asked for", () => {
     ["identity, gzip", gzipSync(body)],
     ["deflate, gzip", gzipSync(deflateSync(body))],
     ["gzip", body],
+    ["deflate", deflateRawSync(body)],
+    ["deflate", body],
+    ["gzip, gzip", gzipSync(gzipSync(body))],
+    ["gzip;q=1", gzipSync(body)],
+    ["identity", gzipSync(body)],
   ])("as %s is read", (coding, packed) =>
     withStub(async (stub, client) => {
       answerWith(stub, 200, { "content-encoding": coding }, packed);

@@ -37,7 +37,10 @@ export function parseAnswer(status: number, headers: AnswerHeaders, body: Buffer
  * character must never get into an identifier.
  */
 function decode(body: Buffer, charset = "utf-8"): string | undefined {
-  const order = charset.startsWith("utf-16") ? [charset, "utf-8"] : ["utf-8", charset];
+  // Its byte order mark says which of the two UTF-16 is, whatever else is said.
+  const marked = body[0] === 0xff && body[1] === 0xfe ? "utf-16le" : "utf-16be";
+  const isMarked = marked === "utf-16le" || (body[0] === 0xfe && body[1] === 0xff);
+  const order = isMarked ? [marked] : charset.startsWith("utf-16") ? [charset, "utf-8"] : ["utf-8", charset];
   for (const label of order) {
     try {
       return new TextDecoder(label, { fatal: true }).decode(body);

@@ -51,8 +51,21 @@ function readRetryAfter(value: string): NonNullable<AnswerHeaders["retryAfter"]>
   return readDates(value).map((atMs) => ({ atMs }));
 }
 
-const HTTP_DATE = /[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT/g;
+const TIME = String.raw`\d{2}:\d{2}:\d{2}`;
+/** The three forms of RFC 9110, 5.6.7, of which the last names no zone and means UTC; and ISO 8601 with a zone. */
+const DATES = new RegExp(
+  [
+    String.raw`\b[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} \d{4} ${TIME} GMT`,
+    String.raw`\b[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} ${TIME} GMT`,
+    String.raw`\b[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d ${TIME} \d{4}\b`,
+    String.raw`\b\d{4}-\d{2}-\d{2}T${TIME}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})`,
+  ].join("|"),
+  "g",
+);
 
+/** Nothing else is read as a date: `Date.parse` makes one of almost anything, in the machine's own zone. */
 function readDates(value: string): number[] {
-  return (value.match(HTTP_DATE) ?? [value]).map(Date.parse).filter((at) => !Number.isNaN(at));
+  return (value.match(DATES) ?? [])
+    .map((date) => Date.parse(/^\w{3} /.test(date) ? `${date} GMT` : date))
+    .filter((at) => !Number.isNaN(at));
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
-import { Agent, buildConnector, type Dispatcher } from "undici";
+import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from "node:zlib";
+import { Agent, buildConnector, type Dispatcher, errors } from "undici";
 import type { PeerCertificates } from "../../core/peer-certificates.ts";
 import { type AnswerHeaders, readHeaders } from "./headers.ts";
 import { ProxyFailure, type ProxySettings, throughProxy } from "./proxy.ts";
@@ -208,23 +208,34 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-const UNPACKERS: Readonly<Record<string, typeof gunzipSync>> = {
-  gzip: gunzipSync,
-  "x-gzip": gunzipSync,
-  deflate: inflateSync,
+const UNPACKERS: Readonly<Record<string, (body: Buffer, options: ZlibOptions) => Buffer>> = {
+  deflate: inflate,
   br: brotliDecompressSync,
 };
+
+/** Some servers leave out the frame that the standard wants, which begins with 8; JSON that was not packed at all stays. */
+function inflate(body: Buffer, options: ZlibOptions): Buffer {
+  const first = body[0] ?? 0;
+  if (first % 16 === 8) return inflateSync(body, options);
+  return "{[".includes(String.fromCharCode(first)) ? body : inflateRawSync(body, options);
+}
+
+/** Shows by its first bytes, whatever a header says or leaves out: no text begins so. */
+function gunzip(body: Buffer, options: ZlibOptions): Buffer {
+  return body[0] === 0x1f && body[1] === 0x8b ? gunzipSync(body, options) : body;
+}
 
 /**
  * Unpacks a body that a gateway packed although we ask for `identity`, up to `maxBytes`. What is not packed as the header says,
  * or in a way that nobody knows, stays as it is: whether it can be read shows where it is read.
  */
 function unpack(body: Buffer, codings: readonly string[], maxBytes: number): Buffer | "too large" {
+  const options = { maxOutputLength: maxBytes };
   try {
-    return codings.reduceRight((bytes, coding) => {
-      const unpacker = UNPACKERS[coding];
-      return unpacker === undefined ? bytes : unpacker(bytes, { maxOutputLength: maxBytes });
-    }, body);
+    return codings.reduceRight(
+      (bytes, coding) => gunzip(UNPACKERS[coding]?.(bytes, options) ?? bytes, options),
+      gunzip(body, options),
+    );
   } catch (error) {
     const isBomb = error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE";
     return isBomb ? "too large" : body;
@@ -242,6 +253,8 @@ const WORDS: Readonly<Record<string, string>> = {
   ETIMEDOUT: "the connection could not be made in time",
   UND_ERR_CONNECT_TIMEOUT: "the connection could not be made in time",
   UND_ERR_SOCKET: "the connection was closed",
+  UND_ERR_HEADERS_OVERFLOW: "the answer's headers are larger than allowed",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the answer says its length twice or wrongly (Content-Length)",
   DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed and not trusted",
   SELF_SIGNED_CERT_IN_CHAIN: "its certificate comes from an authority that is not trusted",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate comes from an authority that is not trusted",
@@ -262,6 +275,8 @@ export function reasonOf(why: string, error: Error): string {
   if (why === "stopped") return "stopped";
   if (why === "timeout") return "no whole answer in time";
   if (why === "too_large") return "the answer is larger than allowed";
+  // Its message is the parser's own word, and has nothing of the answer.
+  if (error instanceof errors.HTTPParserError) return `the answer can't be read: ${error.message}`;
   const code = "code" in error ? String(error.code) : error.name;
   if (error instanceof ProxyFailure && error.status !== undefined) return error.message;
   const words = WORDS[code] ?? `the connection failed (${code})`;
