@@ -240,7 +240,7 @@ describe("an answer that was packed although that wasn't asked for", () => {
 });
 
 describe("a token", () => {
-  it.each(["Bearer", "bearer", "BearerToken", " bearer_token"])("of type %j is sent as Bearer", (type) =>
+  it.each(["Bearer", "bearer", "BearerToken", " bearer_token", ""])("of type %j is sent as Bearer", (type) =>
     withOAuth(async (stub, client) => {
       stub.intercept = (request, response) => {
         if (request.url !== "/oauth/token") return false;
@@ -271,6 +271,16 @@ function withOAuth(test: Parameters<typeof withStub>[0]): Promise<void> {
     { clock: new FakeClock() },
   );
 }
+
+describe("a token that is larger than a gateway lets headers be (431)", () => {
+  it.each(["GET", "POST"])("refuses the credentials and no order, for a %s", (method) =>
+    withStub(async (stub, client) => {
+      answerWith(stub, 431, {}, "{}");
+      const call = method === "GET" ? client.getRequest(5, never) : client.createRequest(retrieval, never);
+      expect((await failureOf(call)).code).toBe("SERVICE_CREDENTIALS_REFUSED");
+    }),
+  );
+});
 
 describe("credentials that are refused for one facility only", () => {
   const refuseFacility = (stub: StubService, facility: string) => {

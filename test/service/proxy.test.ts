@@ -82,6 +82,26 @@ describe("with a proxy", () => {
     }
   });
 
+  it("that is reached over TLS, its certificate has to be trusted, too", () =>
+    withProxy(async ({ url }) => {
+      const stub = await new StubService().start();
+      const given = { baseUrl: stub.baseUrl, proxy: { url, except: everything } };
+      try {
+        await withClient({ ...given, ca: localhostPair.cert }, async (client) => {
+          expect((await client.createRequest(request, never)).requestId).toBe(1);
+        });
+        await withClient(given, async (client) => {
+          const failure = await failureOf(client.createRequest(request, never));
+          expect(failure.code).toBe("SERVICE_UNREACHABLE");
+          expect(failure.message).toContain(
+            `the proxy ${url.host} can't be reached: its certificate is self-signed`,
+          );
+        });
+      } finally {
+        await stub.stop();
+      }
+    }, localhostPair));
+
   it.each<[TestProxy["does"], string]>([
     [407, "refuses the user and password of proxy.url"],
     [403, "does not let anybody through"],

@@ -1,4 +1,5 @@
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, connect, type Socket } from "node:net";
 
 /** An HTTP proxy that lets everything through to where it says, until a test says otherwise. */
@@ -12,15 +13,19 @@ export interface TestProxy {
   does: "connect" | "nothing" | "garbage" | "hang up" | number;
 }
 
-/** Runs a test with a proxy on a free port of this machine. */
-export async function withProxy<T>(test: (proxy: TestProxy) => Promise<T>): Promise<T> {
+/** Runs a test with a proxy on a free port of this machine, which wants TLS where a certificate is given. */
+export async function withProxy<T>(
+  test: (proxy: TestProxy) => Promise<T>,
+  pair?: { readonly cert: string; readonly key: string },
+): Promise<T> {
   const sockets = new Set<Socket>();
   const plain: string[] = [];
   const asked: TestProxy["asked"] = [];
-  const server = createServer((request, response) => {
+  const answer: RequestListener = (request, response) => {
     plain.push(request.url ?? "");
     response.end("{}");
-  });
+  };
+  const server = pair === undefined ? createServer(answer) : createSecureServer(pair, answer);
   server.on("connection", (socket) => sockets.add(socket));
   server.on("connect", ({ url = "", headers }, client: Socket) => {
     asked.push({ target: url, authorization: headers["proxy-authorization"] });
@@ -40,7 +45,8 @@ export async function withProxy<T>(test: (proxy: TestProxy) => Promise<T>): Prom
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  const proxy: TestProxy = { url: new URL(`http://127.0.0.1:${port}`), asked, plain, does: "connect" };
+  const url = new URL(`${pair === undefined ? "http" : "https"}://127.0.0.1:${port}`);
+  const proxy: TestProxy = { url, asked, plain, does: "connect" };
   try {
     return await test(proxy);
   } finally {

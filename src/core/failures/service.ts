@@ -64,7 +64,7 @@ export const SERVICE_FAILURES = {
   SERVICE_ACCESS_REFUSED: {
     class: "transient",
     meaning: "The service refuses the credentials for this call (401), and takes them for others.",
-    hint: "Ask the service's operator whether these credentials may work for the order's facility. It goes on by itself once they may.",
+    hint: "Ask the service's operator whether these credentials may work for the order's facility. It goes on by itself once they may. Where every order is refused so, correct `service.auth`.",
     lab: "the storage service lets no order of this facility in at the moment",
   },
   SERVICE_TOKEN_REFUSED: {

@@ -33,9 +33,7 @@ interface Row {
  * 4xx statuses that by RFC 9110 say "refused, nothing was done". Not among them: 408 and unknown ones, which
  * gateways make up for answers that they did not wait for (499, 460).
  */
-const REFUSALS = new Set([
-  400, 402, 403, 404, 405, 406, 409, 410, 411, 413, 414, 415, 417, 422, 428, 431, 451,
-]);
+const REFUSALS = new Set([400, 402, 403, 404, 405, 406, 409, 410, 411, 413, 414, 415, 417, 422, 428, 451]);
 
 const broken = (test: (b: Broken) => boolean) => (seen: Seen) => "broken" in seen && test(seen.broken);
 const answered = (test: (a: Answer) => boolean) => (seen: Seen) => "answer" in seen && test(seen.answer);
@@ -128,8 +126,8 @@ export const VERDICTS: readonly Row[] = [
     write: "SERVICE_NO_ANSWER",
   },
   {
-    name: "401",
-    when: answered((a) => a.status === 401),
+    name: "401; and 431, since the token is the only header of a call that can be too large",
+    when: answered((a) => a.status === 401 || a.status === 431),
     read: "SERVICE_CREDENTIALS_REFUSED",
     write: "SERVICE_CREDENTIALS_REFUSED",
   },

@@ -116,8 +116,8 @@ function readToken(answer: Answer, askedScope: string | undefined, nowMs: number
   const token = object.access_token;
   if (isSuccess && typeof token === "string") {
     const type = object.token_type;
-    // Some gateways call it BearerToken.
-    if (typeof type === "string" && !/^\s*bearer/i.test(type)) {
+    // Some gateways call it BearerToken, and an empty one says nothing.
+    if (typeof type === "string" && !/^\s*(bearer|$)/i.test(type)) {
       throw new Failure(
         "SERVICE_TOKEN_UNAVAILABLE",
         "the token endpoint issued a token that is no bearer token",
