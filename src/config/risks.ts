@@ -68,19 +68,26 @@ function alertPlacesOf(value: unknown): Path[] {
   return Array.isArray(places) ? places.map((_, index) => ["alerts", "to", index]) : [];
 }
 
+const PROXIED: readonly Path[] = [
+  ["service", "baseUrl"],
+  ["service", "auth", "tokenUrl"],
+  ["service", "externalAuth", "tokenUrl"],
+];
+
 /** A proxy that others on this machine go through, and Cryobridge does not, since a daemon has the environment by chance. */
 function unusedProxyFindings(value: unknown, env: Readonly<Record<string, string | undefined>>): Finding[] {
-  const name = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"].find((each) => env[each]);
-  const path = ["service", "baseUrl"];
-  const url = urlAt(value, path);
-  if (name === undefined || url === undefined || childOf(value, "proxy") !== undefined) return [];
-  const except = (env.NO_PROXY ?? env.no_proxy ?? "").split(/[\s,]+/).filter(areOne);
-  if (readExceptions(except).includes(url.hostname, url.port || "443")) return [];
+  const name = ["HTTPS_PROXY", "https_proxy"].find((each) => env[each]);
+  if (name === undefined || childOf(value, "proxy") !== undefined) return [];
+  const entries = (env.NO_PROXY ?? env.no_proxy ?? "").split(/[\s,]+/);
+  const except = readExceptions(entries.filter((entry) => entry !== "" && areExceptions([entry])));
   const message = `is reached directly, although ${name} is set in the environment: write proxy: { url: "\${${name}}" }, or proxy: none where no proxy is needed`;
-  return [{ path, message }];
+  return PROXIED.filter((path) => {
+    const url = urlAt(value, path);
+    return url !== undefined && !except.includes(url.hostname, url.port || "443");
+  })
+    .slice(0, 1)
+    .map((path) => ({ path, message }));
 }
-
-const areOne = (entry: string) => entry !== "" && areExceptions([entry]);
 
 /** Every path of the specification begins with /api, so a base address that ends so is most likely one part too long. */
 function baseUrlFindings(value: unknown): Finding[] {
