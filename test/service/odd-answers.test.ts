@@ -322,6 +322,21 @@ describe("an id above 2^53", () => {
       answerWith(stub, 200, {}, '[{"id":9007199254740993,"code":"S-1"}]');
       expect((await failureOf(find(client))).code).toBe("SERVICE_ID_TOO_LARGE");
     }));
+
+  it("says so of a single record, too", () =>
+    withStub(async (stub, client) => {
+      answerWith(stub, 200, {}, '{"id":9007199254740993,"code":"S-1"}');
+      expect((await failureOf(client.getSubject(5, never))).code).toBe("SERVICE_ID_TOO_LARGE");
+    }));
+
+  it("is no matter where it is the lab's own label or code, which is read to the digit", () =>
+    withStub(async (stub, client) => {
+      const entry = '{"id":7,"sampleContainerId":90071992547409931,"subject":{"code":90071992547409933}}';
+      answerWith(stub, 200, {}, `[${entry}]`);
+      const [container] = await client.listSubjectContainers(phi("90071992547409933"), never);
+      expect(container?.labels).toEqual(["90071992547409931"]);
+      expect(container?.subjectCode?.reveal()).toBe("90071992547409933");
+    }));
   const find = (client: ServiceClient) => client.findSubject(12, phi("S-1"), never);
 });
 

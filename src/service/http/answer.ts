@@ -60,14 +60,22 @@ function describeBytes({ charset, codings = [] }: AnswerHeaders): string {
 
 function parseJson(text: string): unknown {
   try {
-    // A `__proto__` key would become the prototype of whatever copies the object later.
-    if (/__proto__|\\u00/i.test(text)) {
-      return JSON.parse(text, (key, value: unknown) => (key === "__proto__" ? undefined : value));
-    }
-    return JSON.parse(text);
+    return NEEDS_CARE.test(text) ? JSON.parse(text, withCare) : JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+const NEEDS_CARE = /__proto__|\\u00|\d{16}/i;
+
+/**
+ * A `__proto__` key would become the prototype of whatever copies the object later. A whole number above 2^53 becomes the text of its
+ * digits, since it would be rounded: a label that came as a number is the lab's own, to the digit.
+ */
+function withCare(key: string, value: unknown, { source = "" }: { readonly source?: string } = {}): unknown {
+  if (key === "__proto__") return undefined;
+  const isRounded = typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source);
+  return isRounded ? source : value;
 }
 
 const SHORTEST_MS = 1_000;

@@ -3,6 +3,7 @@ import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Phi } from "../../core/phi.ts";
 import type { Capabilities } from "../lists/capabilities.ts";
+import { requireReadableIds } from "../lists/list-query.ts";
 import type { ResolvedSettings } from "../settings.ts";
 import type { RawObject, ServiceWords } from "../values.ts";
 import { unwrapObject } from "./answer.ts";
@@ -51,6 +52,7 @@ export function getOne<T>(
         const raw = unwrapObject(answer.json);
         const value = raw && parse(raw, context.settings.words);
         if (value !== undefined) return value;
+        if (raw) requireReadableIds(target.route, [raw]);
         throw new Failure("SERVICE_SHAPE_UNKNOWN", `GET ${target.route}: the answer holds no such object`);
       },
     },

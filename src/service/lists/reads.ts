@@ -15,7 +15,6 @@ import {
 } from "../values.ts";
 import { isAllowed } from "./capabilities.ts";
 import { fetchPage, type Listing, walkPages } from "./list.ts";
-import { requireReadableIds } from "./list-query.ts";
 
 /** The lists that a person may read, with their paths on each surface that has them. */
 const LISTS = {
@@ -87,7 +86,6 @@ export async function* readList(
   const listing = toListing(question);
   const filters = filtersOf(question);
   for await (const page of walkPages(context, listing, signal)) {
-    requireReadable(listing.endpoint, page);
     yield sift(context, listing, filters, page);
   }
 }
@@ -102,7 +100,6 @@ export async function readPage(
   const listing = toListing(question);
   const perPage = listing.perPage ?? context.settings.perPage;
   const entries = await fetchPage(context, listing, { page, perPage }, signal);
-  requireReadable(listing.endpoint, entries);
   return sift(context, listing, filtersOf(question), entries);
 }
 
@@ -122,7 +119,6 @@ export function readRecord(
   const route = routes[surface];
   if (route === undefined) throw noSuchRead(record, surface);
   const parse = (raw: RawObject): RawObject => {
-    requireReadable(route, raw);
     const shown = record === "location" ? linkedId(raw, "sampleContainerId", "sampleContainer") : idOf(raw);
     if (shown === undefined || shown === id) return raw;
     throw new Failure("SERVICE_SHAPE_UNKNOWN", `GET ${route}: the answer is about another id (${shown})`);
@@ -143,29 +139,10 @@ export function getInventory(
       route,
       id: storageId,
       sensitive: [],
-      read: (answer) => {
-        requireReadable(route, answer.json);
-        return answer.json ?? null;
-      },
+      read: (answer) => answer.json ?? null,
     },
     signal,
   );
-}
-
-/**
- * A person must not be shown an id that was rounded on the way.
- * @throws Failure SERVICE_ID_TOO_LARGE
- */
-function requireReadable(place: string, value: unknown): void {
-  if (typeof value !== "object" || value === null) return;
-  for (const [key, each] of Object.entries(value)) {
-    if (/(^id|Ids?)$/.test(key))
-      requireReadableIds(
-        place,
-        [each].flat().map((id) => ({ id })),
-      );
-    requireReadable(place, each);
-  }
 }
 
 function toListing({ list, surface, filters, unsent = [], isWhole, perPage }: ListQuestion): Listing {
