@@ -22,6 +22,12 @@ const RUNTIME_PACKAGES = {
 const PASSED_ON = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"];
 const CANNOT_START = 1;
 
+/**
+ * Each file on a server that is away keeps one of the threads that Node.js works with files in, and looks up names in, for as long
+ * as it does not answer. With four of them, as usual, two such folders would stop the whole program.
+ */
+process.env.UV_THREADPOOL_SIZE ??= "32";
+
 const packageFolder = dirname(dirname(fileURLToPath(import.meta.url)));
 /**
  * Where Node.js keeps what it compiled, which halves the time of the next start. It is in the package, so that nobody can

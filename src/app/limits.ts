@@ -12,10 +12,11 @@ import { MOST_PEM_BYTES, openGivenFile } from "../core/given-file.ts";
 import type { PeerCertificates } from "../core/peer-certificates.ts";
 import { formatMinute } from "../core/utc-minute.ts";
 import { msWithin } from "../core/weekly.ts";
+import { patiently } from "../core/within.ts";
 import { type Pace, readPace } from "../ledger/operator/pace.ts";
 
 /** A disk that does not answer, such as one of a server that is away, must not keep everything else from being known. */
-const DISK_WITHIN_MS = 2_000;
+const WITHIN_MS = 2_000;
 
 /** The machine whose limits are looked at. */
 export interface Machine {
@@ -65,13 +66,18 @@ export function machineLimitsOf(
   { host, clock, peers }: Machine,
 ): () => Promise<readonly ExceededLimit[]> {
   const disks = diskReader(config, host, clock);
+  const certificates = patiently(
+    () => endingCertificates(config, host, new Date(clock.now())),
+    WITHIN_MS,
+    clock,
+  );
   return async () => {
     const { certificateMs } = config.alerts.limits;
     const now = new Date(clock.now());
-    const [full, certificates] = await Promise.all([disks(), endingCertificates(config, host, now)]);
+    const [full, own] = await Promise.all([disks(), certificates()]);
     return [
       ...full,
-      ...certificates,
+      ...(own.value ?? []),
       // The same certificate, whichever machine it was shown to.
       ...(peers?.list() ?? []).flatMap(({ peer, endsAt }) => {
         const noun = `the certificate of ${peer}`;
@@ -212,7 +218,10 @@ function firstEnd(text: string): Date | undefined {
   return ends.length === 0 ? undefined : new Date(Math.min(...ends));
 }
 
-/** What finds out which disks of the embedded ledger and the drop folders are nearly full; while they don't answer, what it last found. */
+/**
+ * What finds out which disks of the embedded ledger and the drop folders are nearly full. One that does not answer is named, and
+ * keeps nothing of the others from being known.
+ */
 function diskReader(
   config: Pick<Config, "alerts" | "connectors" | "database" | "dataDir">,
   host: string,
@@ -222,44 +231,41 @@ function diskReader(
     ...(config.database.url === undefined ? [config.dataDir] : []),
     ...config.connectors.filter(isFolderConnector).flatMap(({ directories }) => Object.values(directories)),
   ];
-  let last: readonly ExceededLimit[] = [];
-  let reading: Promise<void> | undefined;
+  const readers = [...new Set(folders)].map((folder) => ({
+    folder,
+    read: patiently(() => readDisk(folder, host), WITHIN_MS, clock),
+  }));
   return async () => {
-    reading ??= readDisks(folders, host, config.alerts.limits.diskPercent)
-      .then((found) => {
-        last = found;
-      })
-      .finally(() => {
-        reading = undefined;
-      });
-    const late = new AbortController();
-    await Promise.race([reading, clock.sleep(DISK_WITHIN_MS, late.signal).catch(() => undefined)]);
-    late.abort();
-    return last;
+    const found = await Promise.all(readers.map(async ({ folder, read }) => ({ folder, ...(await read()) })));
+    const limits = new Map<string, ExceededLimit>();
+    for (const { folder, value, isLate } of found) {
+      const silent = `the disk of ${folder} does not answer`;
+      const isFull = value !== undefined && value.percent > config.alerts.limits.diskPercent;
+      if (!isLate && !isFull) continue;
+      const about = value?.about ?? aboutOn(host, folder);
+      const text = isLate || value === undefined ? silent : value.text;
+      if (!limits.has(about))
+        limits.set(about, { kind: "diskFilling", about, text, since: null, command: null });
+    }
+    return [...limits.values()];
   };
 }
 
-async function readDisks(
-  folders: readonly string[],
+/** Undefined for a folder that isn't there, or can't be read: that is its connector's trouble. */
+async function readDisk(
+  folder: string,
   host: string,
-  mostPercent: number,
-): Promise<ExceededLimit[]> {
-  const full = new Map<number, ExceededLimit>();
-  for (const folder of folders) {
-    try {
-      const { dev } = await stat(folder);
-      const { blocks, bfree, bavail, bsize } = await statfs(folder);
-      const used = (blocks - bfree) / Math.max(1, blocks - bfree + bavail);
-      if (used * 100 <= mostPercent || full.has(dev)) continue;
-      const left = Math.floor((bavail * bsize) / 1024 ** 2);
-      const text = `the disk of ${folder} is ${Math.floor(used * 100)} % full: ${left} MB are left`;
-      const about = aboutOn(host, await mountOf(folder, dev));
-      full.set(dev, { kind: "diskFilling", about, text, since: null, command: null });
-    } catch {
-      // A folder that isn't there, or can't be read, is its connector's trouble.
-    }
+): Promise<(Pick<ExceededLimit, "about" | "text"> & { readonly percent: number }) | undefined> {
+  try {
+    const { dev } = await stat(folder);
+    const { blocks, bfree, bavail, bsize } = await statfs(folder);
+    const percent = ((blocks - bfree) * 100) / Math.max(1, blocks - bfree + bavail);
+    const left = Math.floor((bavail * bsize) / 1024 ** 2);
+    const text = `the disk of ${folder} is ${Math.floor(percent)} % full: ${left} MB are left`;
+    return { about: aboutOn(host, await mountOf(folder, dev)), text, percent };
+  } catch {
+    return undefined;
   }
-  return [...full.values()];
 }
 
 /** Where the disk of a folder begins: the same for two daemons that have different folders on it. */

@@ -4,10 +4,14 @@ import { type Trouble, trouble } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
+import { patiently } from "../core/within.ts";
 import { auditNoteFile, noteAuditEnd } from "../ledger/operator/audit-note.ts";
 import { startLoop } from "./side-loops.ts";
 
 const EVERY_MS = 60_000;
+/** Longer than a disk takes that works: one of a server that is away must keep nobody from stopping. */
+const WITHIN_MS = 5_000;
+const UNNOTED = "the end of the audit is not noted, so that nobody would see it cut off";
 
 /** Watches whether the audit loses its end, and whether that could be seen. */
 interface AuditWatch {
@@ -21,8 +25,11 @@ export function watchAudit(
   deps: { readonly pool: pg.Pool; readonly clock: Clock; readonly logger: Logger },
 ): AuditWatch {
   let found: Trouble | undefined;
+  const file = auditNoteFile(epochFile);
+  const note = patiently(() => noteEnd(deps.pool, file), WITHIN_MS, deps.clock);
   const stop = startLoop(deps, EVERY_MS, "the end of the audit could not be noted", async () => {
-    const text = await noteEnd(deps.pool, auditNoteFile(epochFile));
+    const { value, isLate } = await note();
+    const text = isLate ? `${UNNOTED}: ${file} does not answer` : value;
     if (text !== undefined && text !== found?.text) deps.logger.warn(text);
     found = text === undefined ? undefined : trouble("daemonTrouble", "audit", text);
     return false;
@@ -37,6 +44,6 @@ async function noteEnd(pool: pg.Pool, file: string): Promise<string | undefined>
     return fault && `entry ${fault.number} of the audit does not fit: ${fault.why}`;
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== "LEDGER_FOLDER_UNUSABLE") throw error;
-    return `the end of the audit is not noted, so that nobody would see it cut off: ${error.message}`;
+    return `${UNNOTED}: ${error.message}`;
   }
 }

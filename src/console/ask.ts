@@ -1,5 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import { asFailure, Failure } from "../core/failures.ts";
+import { LATE, within } from "../core/within.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { AskedDeps } from "./deps.ts";
 import type { Readiness } from "./facts.ts";
@@ -9,17 +10,9 @@ const DEADLINE_MS = 5_000;
 
 /** The answer, or CONSOLE_LEDGER_SILENT after five seconds: a monitor needs a word while the database hangs. */
 async function withDeadline<T>(answer: Promise<T>, clock: Clock): Promise<T> {
-  const finished = new AbortController();
-  const late = clock.sleep(DEADLINE_MS, finished.signal).then(() => {
-    throw new Failure("CONSOLE_LEDGER_SILENT", "the ledger gave no answer within 5 s");
-  });
-  // Rejected on purpose once the answer is there.
-  late.catch(() => undefined);
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    finished.abort();
-  }
+  const found = await within(answer, DEADLINE_MS, clock);
+  if (found === LATE) throw new Failure("CONSOLE_LEDGER_SILENT", "the ledger gave no answer within 5 s");
+  return found;
 }
 
 /** The answer; undefined where nobody looks, or, with a warning, while the ledger is out of reach. */

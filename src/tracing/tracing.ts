@@ -7,6 +7,7 @@ import type { Logger } from "../core/logger.ts";
 import { isTerminal } from "../core/order-state.ts";
 import type { OrderName, OrderStep, SentResult } from "../core/order-step.ts";
 import { type OrderTracer, type TraceIds, traceOf } from "../core/order-trace.ts";
+import { within } from "../core/within.ts";
 import { CountingExporter, MOST_WAITING } from "./exporting.ts";
 
 /** Where traces go, and which. */
@@ -207,10 +208,11 @@ export async function openTracing(settings: TracingSettings, deps: TracingDeps):
       span.end(endTime);
     },
     close: async (withinMs) => {
-      const done = new AbortController();
-      const late = clock.sleep(withinMs, done.signal).catch(() => undefined);
-      const closed = provider.shutdown().catch(() => undefined);
-      await Promise.race([closed, late]).finally(() => done.abort());
+      await within(
+        provider.shutdown().catch(() => undefined),
+        withinMs,
+        clock,
+      );
     },
   };
 }

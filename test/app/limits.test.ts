@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { exceededPace, limitsOf, machineLimitsOf } from "../../src/app/limits.ts";
+import { isFolderConnector } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Pace } from "../../src/ledger/operator/pace.ts";
@@ -8,6 +9,7 @@ import { registerWorker } from "../../src/ledger/workers/roster.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { configText, csvMessage, ENV, withLab } from "../cli/with-lab.ts";
 import { withCertificates } from "../connectors/mllp/with-certificates.ts";
+import { hangFolder, impatientClock } from "../support/hanging-folder.ts";
 
 const NOW = new Date(2026, 10, 23, 12);
 const hoursAgo = (hours: number) => new Date(NOW.getTime() - hours * 3_600_000);
@@ -162,3 +164,29 @@ alerts:
       expect(disk).toMatchObject({ text: expect.stringContaining(other.dataDir), about: abouts[2] });
     }),
   ));
+
+test("a disk that does not answer is named, and hides nothing of the others", ({ skip }) =>
+  withLab(async ({ folder, configFile }) => {
+    const hanging = await hangFolder(`${folder}/share`);
+    if (!hanging) return skip("this user may mount nothing");
+    try {
+      const config = loadConfig(configFile, { env: ENV, profileSchema });
+      const limits = { ...config.alerts.limits, diskPercent: -1 };
+      const [first] = config.connectors.filter(isFolderConnector);
+      if (!first) throw new Error("no connector has folders");
+      const directories = { ...first.directories, in: folder, out: `${folder}/share/out` };
+      const site = {
+        ...{ ...config, dataDir: folder, alerts: { ...config.alerts, limits } },
+        connectors: [{ ...first, directories }],
+      };
+      const read = machineLimitsOf(site, { host: "lab-server", clock: impatientClock });
+      const expected = [
+        expect.stringMatching(/ % full: /),
+        `the disk of ${folder}/share/out does not answer`,
+      ];
+      expect((await read()).map(({ text }) => text)).toEqual(expected);
+      expect((await read()).map(({ text }) => text)).toEqual(expected);
+    } finally {
+      await hanging.end();
+    }
+  }));

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { open, writeFile } from "node:fs/promises";
+import { open, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
@@ -9,10 +9,11 @@ import { withFolder } from "../support/with-folder.ts";
 import { runCli } from "./run-cli.ts";
 import { configText, csvMessage, ENV, hl7Text, PATIENT, withLab } from "./with-lab.ts";
 
+const BIN = join(import.meta.dirname, "../../bin/cryobridge.mjs");
 const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
 
-function spawnCli(argv: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [MAIN, ...argv], {
+function spawnCli(argv: readonly string[], program = MAIN): ChildProcess {
+  return spawn(process.execPath, [program, ...argv], {
     env: { ...process.env, ...ENV, NO_COLOR: undefined, DEBUG: undefined },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -39,12 +40,13 @@ function collect(stream: NodeJS.ReadableStream | null) {
 
 async function withDaemon<T>(
   test: (daemon: { child: ChildProcess; log: ReturnType<typeof collect>; folder: string }) => Promise<T>,
+  program = MAIN,
 ): Promise<T> {
   return withDatabase((database) =>
     withFolder(async (folder) => {
       const config = join(folder, "c.yaml");
       await writeFile(config, configText(database.url));
-      const child = spawnCli(["start", "--config", config]);
+      const child = spawnCli(["start", "--config", config], program);
       try {
         return await test({ child, log: collect(child.stderr), folder });
       } finally {
@@ -73,6 +75,16 @@ describe("cryobridge start", () => {
       expect(log.text()).toContain('"msg":"stopped"');
     });
   });
+
+  it("has more threads than files on servers that are away could take at once", () =>
+    withDaemon(async ({ child, log }) => {
+      await log.until("cryobridge is running");
+      const threads = await readdir(`/proc/${child.pid}/task`);
+      const names = await Promise.all(
+        threads.map((thread) => readFile(`/proc/${child.pid}/task/${thread}/comm`, "utf8")),
+      );
+      expect(names.filter((name) => name.startsWith("libuv-worker"))).toHaveLength(32);
+    }, BIN));
 
   it("takes two signals at once, as a supervisor sends them to a group of processes, for one request to stop", async () => {
     await withDaemon(async ({ child, log }) => {

@@ -93,7 +93,7 @@ export class DropFolder implements Connector {
         watch: deps.archiveWatch,
       }),
     });
-    this.#looks = deps.archiveWatch && new ArchiveLooks(settings.name, deps.archiveWatch, clock);
+    this.#looks = deps.archiveWatch && new ArchiveLooks(settings.name, deps.archiveWatch, { clock, logger });
   }
 
   get trouble(): string | undefined {
@@ -120,6 +120,7 @@ export class DropFolder implements Connector {
     this.#watcher?.close();
     this.#stop.abort();
     await this.#running;
+    await this.#looks?.end();
     await this.#instance.close();
   }
 
@@ -187,7 +188,7 @@ export class DropFolder implements Connector {
       await this.#work.run();
     }
     if (this.#pause.leftMs > 0) return this.#pause.leftMs;
-    await this.#looks?.run(this.#stop.signal);
+    this.#looks?.begin(this.#stop.signal);
     this.#pause.end();
     return this.#work.untilNext(Math.min(intervalMs, soonestMs ?? intervalMs));
   }

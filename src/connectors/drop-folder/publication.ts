@@ -2,7 +2,10 @@ import { lstat, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ArchivedFile, ArchiveLook, ArchiveWatch } from "../../core/archive-watch.ts";
 import type { Clock } from "../../core/clock.ts";
+import { asFailure } from "../../core/failures.ts";
 import type { Intake } from "../../core/intake.ts";
+import type { Logger } from "../../core/logger.ts";
+import { within } from "../../core/within.ts";
 import { type Claim, nameWithReference, type Plan, planPath, reportPath } from "./claim.ts";
 import {
   errnoOf,
@@ -179,23 +182,51 @@ function localDay(time: Date): string {
 
 /** Minutes matter here, not seconds. */
 const ASK_EVERY_MS = 15_000;
+/** The end of a connector waits for a look no longer than this, ms. */
+const END_WITHIN_MS = 2_000;
 
-/** Looks at archived files once more when that is due: a writer that was not done appends after their archiving. */
+/**
+ * Looks at archived files once more when that is due: a writer that was not done appends after their archiving. Intake does not wait
+ * for it, nor does it fail with it.
+ */
 export class ArchiveLooks {
   readonly #connector: string;
   readonly #watch: ArchiveWatch;
   readonly #clock: Clock;
+  readonly #logger: Logger;
   #nextAtMs = 0;
+  #underWay: Promise<void> | undefined;
 
-  constructor(connector: string, watch: ArchiveWatch, clock: Clock) {
+  constructor(connector: string, watch: ArchiveWatch, { clock, logger }: { clock: Clock; logger: Logger }) {
     this.#connector = connector;
     this.#watch = watch;
     this.#clock = clock;
+    this.#logger = logger;
   }
 
-  /** Does what is due, at most every 15 s. Throws what the ledger says; what couldn't be looked at stays due. */
-  async run(signal: AbortSignal): Promise<void> {
-    if (this.#clock.monotonic() < this.#nextAtMs) return;
+  /** Begins what is due, at most every 15 s and once at a time. What couldn't be looked at stays due. */
+  begin(signal: AbortSignal): void {
+    if (this.#underWay !== undefined || this.#clock.monotonic() < this.#nextAtMs) return;
+    this.#underWay = this.#look(signal)
+      .catch((error: unknown) => {
+        this.#nextAtMs = this.#clock.monotonic() + ASK_EVERY_MS;
+        if (!signal.aborted)
+          this.#logger.warn(
+            { err: asFailure(error) },
+            "archived files could not be looked at; it is tried again",
+          );
+      })
+      .finally(() => {
+        this.#underWay = undefined;
+      });
+  }
+
+  /** Waits for a look that is under way, though not for an archive that hangs. */
+  async end(): Promise<void> {
+    if (this.#underWay) await within(this.#underWay, END_WITHIN_MS, this.#clock);
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
     const due = await this.#watch.listDue(this.#connector);
     let isAnyLeft = false;
     for (const file of due) {

@@ -1,5 +1,7 @@
 import type pg from "pg";
+import { type Clock, systemClock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
+import { LATE, within } from "../../core/within.ts";
 import { inTransaction, list, type Queryable } from "../database.ts";
 import { type EpochRecord, writeEpochFile } from "./epoch-file.ts";
 
@@ -37,14 +39,18 @@ export interface EpochDeps {
   readonly file: string;
   /** As they are in the ledger now. */
   readonly now: EpochRecord;
+  readonly clock?: Pick<Clock, "sleep"> | undefined;
   /** The ledger was put back under this process. */
   readonly onWentBack: (failure: Failure) => void;
 }
 
 const RAISE = "update ledger set epoch = epoch + 1 returning epoch";
 
+/** A call that waits for a disk that hangs would wait unseen: it is put off, as by a file that can't be written. */
+const KEEP_WITHIN_MS = 10_000;
+
 /** Begins to count. */
-export function startEpoch({ pool, file, now, onWentBack }: EpochDeps): Epoch {
+export function startEpoch({ pool, file, now, clock = systemClock, onWentBack }: EpochDeps): Epoch {
   /** The highest number that was committed for certain, by whichever worker. */
   let committed = now.epoch;
   let restores = now.restores;
@@ -99,8 +105,9 @@ export function startEpoch({ pool, file, now, onWentBack }: EpochDeps): Epoch {
         writing = undefined;
       });
       // A write that began before this number was known says nothing of it, nor does its failure.
-      if (isMine) await writing;
-      else await writing.catch(() => undefined);
+      const written = isMine ? writing : writing.catch(() => undefined);
+      if ((await within(written, KEEP_WITHIN_MS, clock)) !== LATE) continue;
+      throw new Failure("LEDGER_EPOCH_UNUSABLE", `the ledger's epoch file ${file} does not answer`);
     }
   };
 

@@ -66,6 +66,28 @@ test("what is compared is the file as it was read: a write between reading and a
     expect(archiveWatch.looks).toEqual([{ sizeBytes: 2 * MESSAGE.length }]);
   }));
 
+test.each(["hangs", "fails"])(
+  "a look at the archive that %s keeps no file from being taken, nor the connector from stopping",
+  (how) =>
+    withDropWorld(async (world) => {
+      const archiveWatch = new Remembered();
+      const listDue = async () => {
+        if (how === "fails") throw ledgerAway();
+        return new Promise<never>(() => {});
+      };
+      const connector = await world.start(
+        world.hl7({}, { archiveWatch: { ...bound(archiveWatch), listDue } }),
+      );
+      for (const name of ["one.hl7", "two.hl7"]) {
+        await world.drop(name, MESSAGE);
+        await eventually(async () => (await world.list("in")).length === 0, { what: name });
+        expect(connector.trouble).toBeUndefined();
+      }
+      await eventually(() => archiveWatch.files.size > 0);
+      await connector.stop();
+    }),
+);
+
 function bound(watch: Remembered): ArchiveWatch {
   return {
     note: (file) => watch.note(file),

@@ -12,6 +12,7 @@ import { takeResultNumber } from "../../../src/ledger/results/outcomes.ts";
 import { isAwaited } from "../../support/cut-way.ts";
 import { eventually } from "../../support/eventually.ts";
 import { claimNext, handOver, lead, ME, recordIntent } from "../../support/hand-over.ts";
+import { hangFolder, impatientClock } from "../../support/hanging-folder.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { withFolder } from "../../support/with-folder.ts";
 import { withLedger } from "../../support/with-ledger.ts";
@@ -73,6 +74,27 @@ describe("the epoch file", () => {
         class: "transient",
       });
     }));
+
+  test("that hangs puts calls off, as one that can't be written does", ({ skip }) =>
+    withFolder((folder) =>
+      withLedger(async ({ pool }) => {
+        const hanging = await hangFolder(join(folder, "share"));
+        if (!hanging) return skip("this user may mount nothing");
+        try {
+          const now = await findLedgerEpoch(pool);
+          const file = join(folder, "share/data.epoch");
+          const epoch = startEpoch({ pool, file, now, clock: impatientClock, onWentBack: () => undefined });
+          const refused = {
+            code: "LEDGER_EPOCH_UNUSABLE",
+            message: expect.stringContaining("does not answer"),
+          };
+          const calls = await Promise.allSettled([epoch.advance(), epoch.advance()]);
+          expect(calls).toMatchObject([{ reason: refused }, { reason: refused }]);
+        } finally {
+          await hanging.end();
+        }
+      }),
+    ));
 });
 
 describe("the epoch", () => {
