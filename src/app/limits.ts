@@ -13,6 +13,7 @@ import type { PeerCertificates } from "../core/peer-certificates.ts";
 import { formatMinute } from "../core/utc-minute.ts";
 import { msWithin } from "../core/weekly.ts";
 import { patiently } from "../core/within.ts";
+import { findLatestBackup } from "../ledger/backup/latest.ts";
 import { type Pace, readPace } from "../ledger/operator/pace.ts";
 
 /** A disk that does not answer, such as one of a server that is away, must not keep everything else from being known. */
@@ -33,7 +34,7 @@ export interface Machine {
  */
 export function limitsOf(
   pool: pg.Pool,
-  config: Pick<Config, "alerts" | "connectors">,
+  config: Pick<Config, "alerts" | "connectors" | "database">,
   clock: Clock,
   ofMachine: () => Promise<readonly ExceededLimit[]>,
 ): () => Promise<readonly ExceededLimit[]> {
@@ -46,9 +47,14 @@ export function limitsOf(
       .map(({ connector }) => connector)
       .filter((name) => running.has(name));
     const now = new Date(clock.now());
-    const [pace, own] = await Promise.all([readPace(pool, states, connectors), ofMachine()]);
+    const [pace, own, backup] = await Promise.all([
+      readPace(pool, states, connectors),
+      ofMachine(),
+      oldBackup(pool, config),
+    ]);
     return [
       ...exceededPace(pace, alerts, now),
+      ...backup,
       ...own,
       ...alerts.expiries.flatMap(({ name, endsAt }) =>
         ending("secretExpiring", name, name, endsAt, alerts.limits.secretMs, now),
@@ -148,6 +154,23 @@ export function exceededPace(
     return [{ kind: "noTraffic", about: connector, text, since: null, command: null }];
   });
   return [...old, ...failed, ...refusals, ...quiet];
+}
+
+/** A night's backup that failed is known before the next one. */
+const BACKUP_MS = 129_600_000;
+
+/** Whether the last backup is too old. A server's own means of backup are not known here. */
+async function oldBackup(
+  pool: pg.Pool,
+  { alerts, database }: Pick<Config, "alerts" | "database">,
+): Promise<ExceededLimit[]> {
+  const most = alerts.limits.backupMs ?? (database.url === undefined ? BACKUP_MS : "off");
+  if (most === "off") return [];
+  const { at, ageMs } = await findLatestBackup(pool);
+  if (ageMs <= most) return [];
+  const which = at === undefined ? "none was ever made" : `the last is of ${formatMinute(at)}`;
+  const text = `the ledger has had no backup for longer than ${formatDuration(most)}: ${which}`;
+  return [{ kind: "backupOld", about: "", text, since: at?.toISOString() ?? null, command: null }];
 }
 
 const DAY_MS = 86_400_000;

@@ -40,6 +40,12 @@ const OWN_RULES = {
   diskFilling: { above: percent("Share of the disk that may be in use, in percent.", 90) },
   certificateExpiring: { within },
   secretExpiring: { within },
+  backupOld: {
+    above: duration(
+      "How old the last backup may be. Unless set, 36h where Cryobridge keeps the ledger itself, else any age.",
+      { min: "1m" },
+    ).optional(),
+  },
 };
 
 function ruleOf<Own extends z.ZodRawShape>(kind: AlertKind, own: Own) {
@@ -53,8 +59,15 @@ function ruleOf<Own extends z.ZodRawShape>(kind: AlertKind, own: Own) {
     .describe(`${ALERT_KINDS[kind].means} After ${ALERT_KINDS[kind].after} unless set.`);
 }
 
-const { ordersOld, ordersFailing, messagesRefused, diskFilling, certificateExpiring, secretExpiring } =
-  OWN_RULES;
+const {
+  ordersOld,
+  ordersFailing,
+  messagesRefused,
+  diskFilling,
+  certificateExpiring,
+  secretExpiring,
+  backupOld,
+} = OWN_RULES;
 
 const rules = z.strictObject({
   ledgerRestored: ruleOf("ledgerRestored", {}),
@@ -78,6 +91,7 @@ const rules = z.strictObject({
   diskFilling: ruleOf("diskFilling", diskFilling),
   certificateExpiring: ruleOf("certificateExpiring", certificateExpiring),
   secretExpiring: ruleOf("secretExpiring", secretExpiring),
+  backupOld: ruleOf("backupOld", backupOld),
 } satisfies Record<AlertKind, z.ZodType>);
 
 const placeName = z
@@ -204,6 +218,8 @@ export interface AlertLimits {
   readonly diskPercent: number;
   readonly certificateMs: number;
   readonly secretMs: number;
+  /** Undefined where it is not set; `off` where nobody wants to hear of backups. */
+  readonly backupMs: number | "off" | undefined;
 }
 
 export interface AlertsConfig {
@@ -242,6 +258,7 @@ export function toAlertsConfig(given: FileAlerts, baseDirectory: string): Alerts
       diskPercent: each.diskFilling.above,
       certificateMs: each.certificateExpiring.within,
       secretMs: each.secretExpiring.within,
+      backupMs: each.backupOld.on ? each.backupOld.above : "off",
     },
     checkEveryMs: given.checkEvery,
     overAfterMs: given.overAfter,

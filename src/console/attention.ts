@@ -337,6 +337,8 @@ const LIMIT_HINTS: Readonly<Partial<Record<AlertKind, string>>> = {
   diskFilling: "Free space on it, or move the folder: nothing is taken while the disk is full.",
   certificateExpiring:
     "Put a new certificate in its place, then restart the daemon; one of another machine is for whoever runs that.",
+  backupOld:
+    "Make one: `cryobridge backup FILE`; `systemctl status cryobridge-backup` says why the nightly one fails. Where the ledger is backed up by other means, set alerts.rules.backupOld.on to false.",
   secretExpiring: "Renew it, then write the new end under alerts.expiries.",
 };
 

@@ -66,6 +66,10 @@ export const ALERT_KINDS = {
     after: "0s",
     means: "A token or secret that the configuration gives an end ends soon, or has ended.",
   },
+  backupOld: {
+    after: "0s",
+    means: "The last backup of the ledger is old, or none was ever made.",
+  },
 } as const satisfies Readonly<Record<string, AlertKindFacts>>;
 
 export type AlertKind = keyof typeof ALERT_KINDS;

@@ -22,7 +22,7 @@ const ALERTS = {
     },
     failing: { percent: 20, atLeast: 5 },
     refused: { percent: 20, atLeast: 5 },
-    ...{ diskPercent: 90, certificateMs: 1, secretMs: 1 },
+    ...{ diskPercent: 90, certificateMs: 1, secretMs: 1, backupMs: undefined },
   },
   expectTraffic: [
     { connector: "lims", days: new Set([1]), fromMinute: 420, toMinute: 1_080, quietForMs: 7_200_000 },
@@ -164,6 +164,34 @@ alerts:
       expect(disk).toMatchObject({ text: expect.stringContaining(other.dataDir), about: abouts[2] });
     }),
   ));
+
+test("a backup that is older than it may be is named; of a server's own ledger only where an age is set", () =>
+  withLab(async ({ pool, configFile }) => {
+    const config = loadConfig(configFile, { env: ENV, profileSchema });
+    const found = async (url: string | undefined, backupMs?: number | "off") => {
+      const limits = { ...config.alerts.limits, backupMs };
+      const site = { ...config, database: { url }, alerts: { ...config.alerts, limits } };
+      const all = await limitsOf(pool, site as typeof config, systemClock, async () => [])();
+      return all.flatMap(({ kind, text }) => (kind === "backupOld" ? [text] : []));
+    };
+    expect(await found(undefined)).toEqual([]);
+    await pool.query("update ledger set created_at = now() - interval '2 days'");
+    const none = "the ledger has had no backup for longer than 1.5d: none was ever made";
+    expect(await found(undefined)).toEqual([none]);
+    const written = (ago: string) =>
+      pool.query(
+        `insert into audit (at, actor, action, target) values (now() - interval '${ago}', 'x', 'backup-written', 'ledger')`,
+      );
+    await written("37h");
+    expect(await found(undefined)).toEqual([
+      expect.stringMatching(/^the ledger has had no backup for longer than 1.5d: the last is of 2\d{3}-/),
+    ]);
+    expect(await found(undefined, "off")).toEqual([]);
+    expect(await found("postgres://x")).toEqual([]);
+    expect(await found("postgres://x", 3_600_000)).toHaveLength(1);
+    await written("35h");
+    expect(await found(undefined)).toEqual([]);
+  }));
 
 test("a disk that does not answer is named, and hides nothing of the others", ({ skip }) =>
   withLab(async ({ folder, configFile }) => {

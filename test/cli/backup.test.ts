@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
 import { copyLedger } from "../support/ledger-copy.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { runCli } from "./run-cli.ts";
@@ -92,6 +93,30 @@ describe("a backup", () => {
       const { status, stderr } = await cli(["backup", join(folder, "backup.gz")], { onStop });
       expect({ status, stderr }).toMatchObject({ status: 1, stderr: expect.stringContaining("interrupted") });
       expect((await readdir(folder)).filter((name) => name.startsWith("backup"))).toEqual([]);
+    }));
+
+  it("has older ones removed before it is made, though never the last good one, nor what is another ledger's", () =>
+    withBackup(async (lab, file) => {
+      const folder = join(lab.folder, "backups");
+      await mkdir(folder);
+      const at = (day: number) => ({ ...systemClock, now: () => Date.UTC(2026, 0, day) });
+      const backUp = (day: number, ...words: string[]) =>
+        lab.cli(["backup", join(folder, `${day}.gz`), ...words, "--json"], { clock: at(day) });
+      for (const day of [1, 2, 3]) expect((await backUp(day)).status).toBe(0);
+      // The newest is no good, so the one before it is the last good one.
+      await writeFile(join(folder, "4.gz"), (await readFile(file)).subarray(0, -40));
+      await writeFile(join(folder, "other.gz"), gzipSync("x"));
+      await writeFile(join(folder, "5.gz.0a1b2c3d.part"), "");
+      await utimes(join(folder, "5.gz.0a1b2c3d.part"), new Date(0), new Date(0));
+      // Taken already: what comes after the removal fails.
+      await writeFile(join(folder, "40.gz"), "");
+      const failed = await backUp(40, "--keep", "1d");
+      expect(failed.status).toBe(1);
+      expect((await readdir(folder)).sort()).toEqual(["3.gz", "4.gz", "40.gz", "other.gz"]);
+      expect(JSON.parse((await backUp(41, "--keep", "1d")).stdout)).toMatchObject({ removed: [] });
+      expect(JSON.parse((await backUp(43, "--keep", "1d")).stdout)).toMatchObject({
+        removed: [join(folder, "3.gz")],
+      });
     }));
 
   it("is read before a site that has no ledger gets one for it", () =>

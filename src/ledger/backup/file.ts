@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { access, rename, rm, writeFile } from "node:fs/promises";
+import { access, open, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { pipeline } from "node:stream/promises";
-import { createGunzip, createGzip } from "node:zlib";
+import { constants, createGunzip, createGzip, gunzipSync } from "node:zlib";
 import { z } from "zod";
 import { Failure } from "../../core/failures.ts";
 import { syncFolder } from "../../core/sync-folder.ts";
@@ -152,6 +152,25 @@ export async function readBackup(
   return content;
 }
 
+/** What stands first in a backup; undefined for every other file, and for one whose beginning can't be read. */
+export async function readBackupHead(file: string): Promise<BackupHead | undefined> {
+  try {
+    const handle = await open(file);
+    try {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+      const begun = gunzipSync(buffer.subarray(0, bytesRead), { finishFlush: constants.Z_SYNC_FLUSH });
+      return head.parse(JSON.parse(begun.toString("utf8", 1, begun.indexOf(NEWLINE))));
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    // Another kind of file, or a damaged one.
+    return undefined;
+  }
+}
+
+/** Far more than the first line takes. */
+const HEAD_BYTES = 16_384;
 const HASH = 0x23;
 const NEWLINE = 0x0a;
 
