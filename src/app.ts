@@ -11,7 +11,7 @@ import { noteOwnTroubles, untakenTroubles } from "./app/own-troubles.ts";
 import { compileProfiles } from "./app/profiles.ts";
 import { openReload, type Reload } from "./app/reload.ts";
 import { ROLES } from "./app/roles.ts";
-import { startTracing } from "./app/tracing.ts";
+import { startTracing, tracingTroubles } from "./app/tracing.ts";
 import { watchEventLoop } from "./app/watch-event-loop.ts";
 import { startWorker } from "./app/worker.ts";
 import type { Config } from "./config/config.ts";
@@ -20,6 +20,7 @@ import type { ExceededLimit } from "./console/facts.ts";
 import { aboutOn, type Trouble, trouble } from "./core/alert.ts";
 import { systemClock } from "./core/clock.ts";
 import type { LogTarget } from "./core/log-target.ts";
+import { noTracer } from "./core/order-trace.ts";
 import { PeerCertificates } from "./core/peer-certificates.ts";
 import { formatMinute } from "./core/utc-minute.ts";
 import { VERSION } from "./core/version.ts";
@@ -38,6 +39,8 @@ export interface Daemon {
   readonly config: Config<ProfileDefinition>;
   readonly pool: pg.Pool;
   readonly log: LogTarget | undefined;
+  /** How many spans no collector took since the start. */
+  droppedSpans(): number;
   readonly queues: JobQueues | undefined;
   readonly service: ServiceClient | undefined;
   readonly connectors: readonly Connector[];
@@ -94,9 +97,9 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
       },
     });
     onClose(ledger.close);
-    const tracer = await startTracing(config, {
+    const traces = await startTracing(config, {
       ...{ pool: ledger.pool, clock, logger, onClose },
-      observe: (traces) => observers.add({ ...traces, messagesCommitted: () => {}, jobFinished: () => {} }),
+      observe: (each) => observers.add({ ...each, messagesCommitted: () => {}, jobFinished: () => {} }),
     });
     const watchdog = watchEventLoop(clock, logger);
     onClose(async () => watchdog.stop());
@@ -115,7 +118,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
     onClose(() => membership.leave());
     const context: Context = {
       ...{ configuration, config, options, host, clock, logger, ledger, membership },
-      ...{ observers, certificates, tracer, onClose },
+      ...{ observers, certificates, tracer: traces ?? noTracer, onClose },
     };
     const connectors = await createConnectors(context, () => {
       feeder.current?.nudge();
@@ -137,6 +140,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
         ),
       ),
       ...logTroubles(options.log, host),
+      ...tracingTroubles(traces, host),
       ...watchdog.troubles().map((text) => trouble("daemonTrouble", aboutOn(host, "event loop"), text)),
       ...(worker?.troubles() ?? []),
     ];
@@ -152,6 +156,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
     if (reloading.asked !== undefined) void reloading.current?.reload(reloading.asked);
     return {
       ...{ configuration, config, log: options.log },
+      droppedSpans: () => traces?.losses.droppedInAll ?? 0,
       pool: ledger.pool,
       queues: worker?.queues,
       service: worker?.service,

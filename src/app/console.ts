@@ -50,7 +50,10 @@ export async function openConsole(
   { version, logger, clock, path, secrets = secretsOf(daemon.config) }: OpenConsoleDeps,
 ): Promise<RunningConsole> {
   const { pool, config } = daemon;
-  const metrics = createMetrics(version, () => daemon.log?.missingInAll ?? 0);
+  const metrics = createMetrics(version, {
+    logLines: () => daemon.log?.missingInAll ?? 0,
+    spans: daemon.droppedSpans,
+  });
   const unwatch = watch(daemon, metrics);
   const deps: ConsoleDeps = {
     ...daemonView(daemon, clock),

@@ -1,9 +1,10 @@
 import { hostname } from "node:os";
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
+import { aboutOn, type Trouble, trouble } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
-import { noTracer, type OrderTracer } from "../core/order-trace.ts";
+import { formatMinute } from "../core/utc-minute.ts";
 import { VERSION } from "../core/version.ts";
 import { findInstanceCode } from "../ledger/migrate.ts";
 import { openTracing, type Tracing } from "../tracing/tracing.ts";
@@ -25,8 +26,8 @@ const SEND_REST_WITHIN_MS = 3_000;
 export async function startTracing(
   { tracing, worker }: Config,
   { pool, clock, logger, observe, onClose }: TracingParts,
-): Promise<OrderTracer> {
-  if (!tracing) return noTracer;
+): Promise<Tracing | undefined> {
+  if (!tracing) return undefined;
   const headers = Object.entries(tracing.headers).map(([name, value]) => [name, value.reveal()]);
   const traces = await openTracing(
     { ...tracing, headers: Object.fromEntries(headers) },
@@ -38,4 +39,12 @@ export async function startTracing(
   observe(traces);
   onClose(() => traces.close(Math.min(SEND_REST_WITHIN_MS, worker.stopWithinMs)));
   return traces;
+}
+
+/** That spans are dropped, as long as the collector takes none. Nobody's orders lack anything. */
+export function tracingTroubles(traces: Tracing | undefined, host: string): Trouble[] {
+  const dropped = traces?.losses.dropped;
+  if (dropped === undefined) return [];
+  const text = `the collector takes no traces: ${dropped.spans} spans were dropped since ${formatMinute(dropped.since)}`;
+  return [{ ...trouble("daemonTrouble", aboutOn(host, "traces"), text), level: "look" }];
 }

@@ -73,9 +73,15 @@ export interface Metrics extends Pick<TimeMetrics, "recordStage" | "recordIntake
  * Metrics that begin at zero.
  *
  * @param version becomes a label of `cryobridge_build_info`
- * @param droppedLogLines how many lines the log lacks since the start
+ * @param dropped how many lines of the log, and spans of traces, could not be written or sent since the start
  */
-export function createMetrics(version: string, droppedLogLines: () => number = () => 0): Metrics {
+export function createMetrics(
+  version: string,
+  dropped: { readonly logLines: () => number; readonly spans: () => number } = {
+    logLines: () => 0,
+    spans: () => 0,
+  },
+): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -86,15 +92,20 @@ export function createMetrics(version: string, droppedLogLines: () => number = (
     labelNames: ["version"],
     registers,
   }).set({ version }, 1);
-  new Counter({
-    name: "cryobridge_log_lines_dropped_total",
-    help: "Lines of the log that could not be written.",
-    registers,
-    collect() {
-      this.reset();
-      this.inc(droppedLogLines());
-    },
-  });
+  const addDropped = (name: string, help: string, count: () => number) =>
+    new Counter({
+      ...{ name, help, registers },
+      collect() {
+        this.reset();
+        this.inc(count());
+      },
+    });
+  addDropped(
+    "cryobridge_log_lines_dropped_total",
+    "Lines of the log that could not be written.",
+    dropped.logLines,
+  );
+  addDropped("cryobridge_spans_dropped_total", "Spans of traces that no collector took.", dropped.spans);
   const ready = new Gauge({ name: "cryobridge_ready", help: "1 while orders can be taken.", registers });
   const ledgerUp = new Gauge({
     name: "cryobridge_ledger_up",

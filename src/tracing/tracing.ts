@@ -42,6 +42,8 @@ export interface Tracing extends OrderTracer {
   ordersMoved(steps: readonly OrderStep[]): void;
   resultsSent(results: readonly SentResult[]): void;
   serviceCalled(call: { readonly route: string; readonly outcome: string; readonly ms: number }): void;
+  /** What the collector did not take, as {@link CountingExporter} has it. */
+  readonly losses: Pick<CountingExporter, "dropped" | "droppedInAll">;
   /** Sends what is left, for this long at most. */
   close(withinMs: number): Promise<void>;
 }
@@ -66,7 +68,7 @@ export async function openTracing(settings: TracingSettings, deps: TracingDeps):
   const { clock } = deps;
   const exporter = new CountingExporter(
     new OTLPTraceExporter({ url, headers, timeoutMillis: EXPORT_TIMEOUT_MS }),
-    deps.logger,
+    deps,
   );
   const random = new sdk.RandomIdGenerator();
   let root: TraceIds | undefined;
@@ -207,6 +209,7 @@ export async function openTracing(settings: TracingSettings, deps: TracingDeps):
       if (!(status < 400)) fail(span, outcome);
       span.end(endTime);
     },
+    losses: exporter,
     close: async (withinMs) => {
       await within(
         provider.shutdown().catch(() => undefined),

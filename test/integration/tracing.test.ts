@@ -107,6 +107,13 @@ describe("traces of orders", () => {
         const daemon = await site.start();
         await site.drop("hl7", "a.hl7", ORDER);
         await site.waitForOrders(1, ["completed"]);
+        await eventually(() => daemon.droppedSpans() > 0);
+        expect(daemon.troubles()).toMatchObject([
+          {
+            level: "look",
+            text: expect.stringMatching(/^the collector takes no traces: \d+ spans were dropped since /),
+          },
+        ]);
         await daemon.stop();
         const said = lines.filter(({ msg }) => msg.includes("traces"));
         expect(said.map(({ level }) => level)).toEqual([40]);

@@ -1,5 +1,6 @@
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
 import { expect, test } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
 import { createLogger } from "../../src/core/logger.ts";
 import { CountingExporter, MOST_WAITING } from "../../src/tracing/exporting.ts";
 
@@ -13,7 +14,7 @@ test("a queue that stays full costs one line in the log, and another once it is 
     shutdown: async () => {},
   };
   const logger = createLogger({ level: "info" }, stream);
-  const exporter = new CountingExporter(taking, logger);
+  const exporter = new CountingExporter(taking, { logger, clock: systemClock });
   const send = () => exporter.export(Array<ReadableSpan>(BATCH), () => {});
   const comeIn = (count: number) => {
     for (let each = 0; each < count; each += 1) exporter.takeOne();
@@ -24,9 +25,11 @@ test("a queue that stays full costs one line in the log, and another once it is 
     comeIn(BATCH + 1);
   }
   expect(lines.map(({ msg }) => msg)).toEqual([expect.stringContaining("takes no traces")]);
+  expect(exporter.dropped).toMatchObject({ spans: 4 });
   for (let left = MOST_WAITING; left > MOST_WAITING / 2; left -= BATCH) {
     expect(lines).toHaveLength(1);
     send();
   }
   expect(lines[1]).toMatchObject({ msg: "the collector takes traces again", dropped: 4 });
+  expect([exporter.dropped, exporter.droppedInAll]).toEqual([undefined, 4]);
 });
