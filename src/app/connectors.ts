@@ -22,7 +22,7 @@ import { findEncoding } from "../formats/encoding.ts";
 import type { CharsetOptions } from "../formats/hl7/charset.ts";
 import { listDueArchived, noteArchived, recordArchiveLook } from "../ledger/messages/archived-files.ts";
 import { noteTakenBack } from "../ledger/results/tasks.ts";
-import { createMapper, type Mapper } from "../mapping/inbound/mapper.ts";
+import { createMapper, type Mapper, type MapperSettings } from "../mapping/inbound/mapper.ts";
 import { type CsvProfile, type Hl7Profile, isReported, type Profile } from "../mapping/profile/profile.ts";
 import { ANSWERS } from "../mapping/profile/results-schema.ts";
 import type { Configuration } from "./configuration.ts";
@@ -92,10 +92,19 @@ export function createMappers(
       connector.name,
       createMapper(profileOf(connector, profiles), {
         ...settings,
-        unterminated: connector.type === "csv-drop" ? undefined : connector.unterminated,
+        ...(connector.type === "csv-drop" ? {} : endsOf(connector)),
       }),
     ]),
   );
+}
+
+/** How its messages and their segments end. */
+function endsOf({
+  type,
+  unterminated,
+  mixedLineEnds,
+}: Exclude<ConnectorConfig, { readonly type: "csv-drop" }>): Partial<MapperSettings> {
+  return { unterminated, mixedLineEnds, isFramed: type === "mllp" };
 }
 
 /** What of a connector may change while it runs: its settings `profile` and `encoding`, and what the profile says. */
@@ -151,6 +160,7 @@ function createMllpConnector(config: MllpConnectorConfig, live: Live, deps: Conn
       name,
       listen: {
         ...listen,
+        mixedLineEnds: config.mixedLineEnds,
         get charset() {
           const { connector, profile } = live();
           return charsetOf(connector, profile.format === "hl7" ? profile : { encoding: undefined });
@@ -216,8 +226,9 @@ function readTls(name: string, files: TlsFiles): { cert?: Buffer; key?: Buffer; 
 /** How a connector reads the files that are dropped for it, without its folders. */
 export function fileFormatOf(connector: ConnectorConfig, profile: Profile): FileFormat {
   const { maxBytes } = connector;
+  const mixedLineEnds = connector.type === "csv-drop" ? undefined : connector.mixedLineEnds;
   return profile.format === "hl7"
-    ? hl7FileFormat({ maxBytes, charset: charsetOf(connector, profile) })
+    ? hl7FileFormat({ maxBytes, mixedLineEnds, charset: charsetOf(connector, profile) })
     : csvFileFormat({ maxBytes, reading: readingOf(connector, profile) });
 }
 

@@ -134,7 +134,11 @@ interface DropConnectorConfig {
 }
 
 export type ConnectorConfig =
-  | (DropConnectorConfig & { readonly type: "hl7-drop"; readonly unterminated: "refuse" | "accept" })
+  | (DropConnectorConfig & {
+      readonly type: "hl7-drop";
+      readonly unterminated: "refuse" | "accept";
+      readonly mixedLineEnds: "refuse" | "accept";
+    })
   | (DropConnectorConfig & { readonly type: "csv-drop"; readonly resultsEveryMs: number })
   | MllpConnectorConfig;
 
@@ -281,7 +285,8 @@ function toConnectorConfig(connector: FileConnector, baseDirectory: string): Con
     alertAfterMs: connector.alertAfter,
   };
   if (connector.type === "hl7-drop") {
-    return { type: "hl7-drop", ...shared, unterminated: connector.unterminated };
+    const { unterminated, mixedLineEnds } = connector;
+    return { type: "hl7-drop", ...shared, unterminated, mixedLineEnds };
   }
   return { type: "csv-drop", ...shared, resultsEveryMs: connector.resultsEvery };
 }

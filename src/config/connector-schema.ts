@@ -1,6 +1,16 @@
 import path from "node:path";
 import { z } from "zod";
-import { duration, encoding, filePath, folderMode, host, port, size, unterminated } from "./scalars.ts";
+import {
+  duration,
+  encoding,
+  filePath,
+  folderMode,
+  host,
+  mixedLineEnds,
+  port,
+  size,
+  unterminated,
+} from "./scalars.ts";
 
 const listenTls = z.strictObject({
   cert: filePath("Certificate of this machine (PEM), followed by those of its authorities."),
@@ -124,6 +134,7 @@ export const mllpConnector = {
       "A message with the control id of an earlier one and other content: take it, and show it as reused, or refuse it.",
     ),
   unterminated: unterminated(),
+  mixedLineEnds: mixedLineEnds(),
   encoding: encoding(
     "Character encoding of the messages, over what they or the profile say. Bytes that are UTF-8 under another one are refused, unless it is { name: …, forced: true }.",
   ).optional(),
@@ -253,6 +264,7 @@ const hl7Drop = z.strictObject({
   type: z.literal("hl7-drop").describe("HL7 v2 files in a folder."),
   ...folders,
   unterminated: unterminated(),
+  mixedLineEnds: mixedLineEnds(),
   maxBytes: size("Largest file that is taken.").prefault("64MB"),
   profile: z.string().min(1).default("builtin/hl7-orders").describe("Name of the mapping profile."),
 });

@@ -147,6 +147,16 @@ export function unterminated() {
     .enum(["refuse", "accept"])
     .default("refuse")
     .describe(
-      "A message whose last segment has no line end may be cut: refuse it, or, where the sender never ends it, accept it unless values of the order are read from that segment.",
+      "A message whose last segment has no line end may be cut: refuse it, or, where the sender never ends it, accept it. In a file it is refused nevertheless where values of the order are read from that segment.",
+    );
+}
+
+/** Whether the segments of a sender's HL7 messages may end in different ways. */
+export function mixedLineEnds() {
+  return z
+    .enum(["refuse", "accept"])
+    .default("refuse")
+    .describe(
+      "A message whose segments end in different ways (CR, LF, CRLF) may hold text with line breaks that looks like segments: refuse it, or, where the sender's do, accept it unless a line break may part a field that is read.",
     );
 }

@@ -16,6 +16,8 @@ const BATCH_BYTES = 4 * 1024 * 1024;
 /** The settings of an HL7 drop folder beyond its folders. */
 export interface Hl7FileSettings {
   readonly maxBytes?: number | undefined;
+  /** Whether messages may stand apart by another line end than their segments do; refused unless set. */
+  readonly mixedLineEnds?: "refuse" | "accept" | undefined;
   /** Character sets: what the sender really uses, and what an empty MSH-18 means. */
   readonly charset?: CharsetOptions | undefined;
 }
@@ -26,19 +28,22 @@ export function hl7FileFormat(settings: Hl7FileSettings): FileFormat {
     type: "hl7-drop",
     maxBytes: settings.maxBytes ?? DEFAULT_MAX_BYTES,
     isWholeFile: false,
-    examine: (file) => examine(file, settings.charset ?? {}),
+    examine: (file) => examine(file, settings),
     check: () => [],
   };
 }
 
-async function examine(file: ReadableFile, charset: CharsetOptions): Promise<FileContent> {
+async function examine(
+  file: ReadableFile,
+  { charset = {}, mixedLineEnds = "refuse" }: Hl7FileSettings,
+): Promise<FileContent> {
   const digest = createHash("sha256");
   const chunks: Buffer[] = [];
   for await (const chunk of file.chunks()) {
     digest.update(chunk);
     chunks.push(chunk);
   }
-  const { parts, problems, outline } = splitHl7File(Buffer.concat(chunks), LIMITS);
+  const { parts, problems, outline } = splitHl7File(Buffer.concat(chunks), { ...LIMITS, mixedLineEnds });
   const isInBatch = outline !== undefined;
   return {
     sha256: digest.digest("hex"),

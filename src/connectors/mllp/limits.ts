@@ -39,6 +39,8 @@ export interface MllpListenSettings extends MllpLimits {
   readonly tls?: ListenTls | undefined;
   /** Messages, and batches, of one frame at most. */
   readonly maxMessages: number;
+  /** Whether messages of a batch may stand apart by another line end than their segments do; refused unless set. */
+  readonly mixedLineEnds?: "refuse" | "accept" | undefined;
   readonly charset?: CharsetOptions | undefined;
 }
 

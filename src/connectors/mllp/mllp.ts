@@ -132,9 +132,13 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
 /** The messages of a frame: one as a rule, several in a batch. A frame that can't be taken apart is kept whole. */
 function readFrame(
   frame: Buffer,
-  { charset = {}, maxMessages }: MllpListenSettings,
+  { charset = {}, maxMessages, mixedLineEnds = "refuse" }: MllpListenSettings,
 ): { readonly messages: IncomingMessage[]; readonly outline: BatchOutline | undefined } {
-  const { parts, problems, outline } = splitHl7File(frame, { messages: maxMessages, batches: maxMessages });
+  const { parts, problems, outline } = splitHl7File(frame, {
+    messages: maxMessages,
+    batches: maxMessages,
+    mixedLineEnds,
+  });
   if (problems.length === 0 && (parts.length > 0 || outline !== undefined)) {
     return { messages: parts.map((part) => toMessage(part, charset)), outline };
   }

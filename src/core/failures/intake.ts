@@ -104,6 +104,12 @@ export const INTAKE_FAILURES = {
     meaning: "The last segment has no line end, so it may be cut short.",
     hint: "Have the sender end each segment with a carriage return. If it never ends the last one, set `unterminated: accept` for the connector.",
   },
+  HL7_LINE_ENDS_MIXED: {
+    class: "permanent",
+    meaning:
+      "The segments of a message end in different ways. A line break in a pasted text looks like the end of a segment, and the rest of the text like segments, or like another message.",
+    hint: "Have the sender write line breaks inside fields as `\\.br\\`, and end all segments alike. If it never does, set `mixedLineEnds: accept` for the connector.",
+  },
   HL7_CHARSET_UTF8: {
     class: "permanent",
     meaning:

@@ -3,6 +3,7 @@ import type { BatchOutline } from "../../core/intake.ts";
 import { decodeBytes, type Encoding, findByteOrderMark } from "../encoding.ts";
 import { BatchTracker } from "./batch.ts";
 import { findUtf16 } from "./charset.ts";
+import { LINE_END, nameLineEnds } from "./line-ends.ts";
 
 /** One message of a file. */
 export interface Hl7FilePart {
@@ -33,6 +34,8 @@ interface Hl7File {
 interface SplitLimits {
   readonly messages: number;
   readonly batches: number;
+  /** What becomes of a header that may be a line of pasted text, since line ends differ; accepted unless set. */
+  readonly mixedLineEnds?: "refuse" | "accept" | undefined;
 }
 
 const NO_LIMITS: SplitLimits = { messages: Number.POSITIVE_INFINITY, batches: Number.POSITIVE_INFINITY };
@@ -41,11 +44,12 @@ const NO_LIMITS: SplitLimits = { messages: Number.POSITIVE_INFINITY, batches: Nu
  * Splits a dropped file into its messages: one, several, or batches (HL7 chapter 2.10.3). Lines end with CR, LF or
  * CRLF; blank lines, a byte order mark, a trailing 0x1A and MLLP's 0x0B and 0x1C around messages are passed over.
  * UTF-16 is recognised by its byte order mark, or by the zero byte beside the first letter. Problems (never thrown): HL7_FILE_EMPTY, HL7_FILE_BINARY, HL7_NO_MSH,
- * HL7_FILE_TEXT_OUTSIDE, HL7_BATCH_INCOMPLETE, HL7_BATCH_COUNT. What is wrong inside one message is left to its parser.
+ * HL7_FILE_TEXT_OUTSIDE, HL7_BATCH_INCOMPLETE, HL7_BATCH_COUNT, HL7_LINE_ENDS_MIXED where a header may be a line of pasted
+ * text. What is wrong inside one message is left to its parser.
  */
 export function splitHl7File(
   bytes: Buffer,
-  { messages: mostMessages, batches: mostBatches }: SplitLimits = NO_LIMITS,
+  { messages: mostMessages, batches: mostBatches, mixedLineEnds = "accept" }: SplitLimits = NO_LIMITS,
 ): Hl7File {
   const mark = findByteOrderMark(bytes) ?? findUtf16(bytes);
   const start = mark?.length ?? 0;
@@ -67,6 +71,7 @@ export function splitHl7File(
   let strayLine: number | undefined;
   let [messages, headers] = [0, 0];
   const lines = new FileLines(text);
+  const ends = new EndsOfMessages();
   const closeMessage = () => {
     if (openAt === -1) return;
     const raw = subarray(bytes, start + openAt * unit, start + openEnd * unit);
@@ -78,6 +83,7 @@ export function splitHl7File(
 
   while (lines.next()) {
     const kind = kindOf(text, lines.start, lines.end);
+    ends.line(lines, kind !== undefined);
     if (kind === "MSH") messages += 1;
     if (kind === "BHS" || kind === "FHS") headers += 1;
     const excess = messages > mostMessages ? "messages" : headers > mostBatches ? "batches" : undefined;
@@ -128,10 +134,55 @@ export function splitHl7File(
     });
   }
   if (batches !== undefined) problems.push(...batches.problems);
+  if (mixedLineEnds === "refuse") problems.push(...ends.problems());
   const file = { parts: problems.length > 0 ? [] : parts, problems };
   if (batches === undefined) return file;
   const { fileControlId, outline } = batches;
   return { ...file, ...(fileControlId === undefined ? {} : { fileControlId }), outline };
+}
+
+/**
+ * Whether headers may be lines of text that was pasted into a field of another message, with line ends of its own: those
+ * before and after each header have to be like the first one of all, and like the last, or nobody knows where messages begin.
+ * One that differs inside a message is left to its mapping. Frames, as a capture of MLLP has them, say themselves where each begins.
+ */
+class EndsOfMessages {
+  #first: number | undefined;
+  #last: { readonly kinds: number; readonly line: number } | undefined;
+  #odd: { readonly kinds: number; readonly line: number } | undefined;
+  #headers = 0;
+  #isAfterHeader = false;
+  #lineBefore = 0;
+
+  /** The next line that holds something. */
+  line({ line, endsBefore: kinds }: FileLines, isHeader: boolean): void {
+    const isTouching = isHeader || this.#isAfterHeader;
+    const end = { kinds, line: this.#lineBefore };
+    if (isHeader && (kinds & FRAME_END) !== 0) this.#first = undefined;
+    else if (end.line > 0) {
+      this.#first ??= kinds;
+      this.#last = end;
+      if (isTouching && kinds !== this.#first) this.#odd ??= end;
+    }
+    if (isHeader) this.#headers += 1;
+    this.#isAfterHeader = isHeader;
+    this.#lineBefore = line;
+  }
+
+  problems(): Problem[] {
+    const isLastOdd = this.#first !== undefined && this.#last?.kinds !== this.#first;
+    const odd = this.#odd ?? (isLastOdd ? this.#last : undefined);
+    // What stands within one message refuses that.
+    if (odd === undefined || this.#headers <= 1) return [];
+    const ends = nameLineEnds(odd.kinds) || "the end block of a frame";
+    return [
+      {
+        code: "HL7_LINE_ENDS_MIXED",
+        place: `line ${odd.line}`,
+        message: `ends with ${ends}, and others with ${nameLineEnds(this.#first ?? 0)}: text with line breaks in a field looks like that, and what follows like another message; expected the same end for all`,
+      },
+    ];
+  }
 }
 
 /** A batch header names no character set of its own, and what is read from it only goes back to its sender. */
@@ -184,6 +235,8 @@ const LF = 0x0a;
 const START_BLOCK = 0x0b;
 const END_BLOCK = 0x1c;
 const END_OF_FILE = 0x1a;
+/** Among the bits of {@link LINE_END}. */
+const FRAME_END = 8;
 
 /**
  * Goes through the lines that hold something, each byte looked at a constant number of times. A line also ends where
@@ -198,7 +251,10 @@ class FileLines {
   end = 0;
   /** With it. */
   endWithBreak = 0;
+  /** How the lines ended since the one before that holds something, as {@link LINE_END} and {@link FRAME_END}. */
+  endsBefore = 0;
   readonly #text: Buffer;
+  #ends = 0;
   #from = 0;
   #nextLine = 1;
   #cr = -1;
@@ -227,7 +283,19 @@ class FileLines {
       this.end = skipTail(text, this.start, to);
       // The line end is the message's own only where nothing stray stands between.
       this.endWithBreak = isBreak && this.end === to ? to + length : this.end;
-      if (this.end > this.start) return true;
+      this.endsBefore = this.#ends;
+      const isHolding = this.end > this.start;
+      if (isHolding) this.#ends = 0;
+      if (to < text.length)
+        this.#ends |=
+          to === this.#block
+            ? FRAME_END
+            : length === 2
+              ? LINE_END.CRLF
+              : text[to] === CR
+                ? LINE_END.CR
+                : LINE_END.LF;
+      if (isHolding) return true;
     }
     return false;
   }

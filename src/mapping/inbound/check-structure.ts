@@ -1,16 +1,19 @@
 import type { Problem } from "../../core/failures.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
-import type { Segment } from "../../formats/hl7/message.ts";
-import type { FieldPath } from "../../formats/hl7/path.ts";
+import { findOddEnds, nameLineEnds } from "../../formats/hl7/line-ends.ts";
+import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
+import type { FieldPath, PathSelector } from "../../formats/hl7/path.ts";
 import type { ContainerKind, Hl7Profile, OrderRules } from "../profile/profile.ts";
 import { quote } from "../profile/transforms.ts";
 import type { ValueRule } from "../profile/value.ts";
 import { nameOf } from "./find-hl7.ts";
+import type { MapperSettings } from "./mapped-message.ts";
 
 /**
  * Why a message is not taken that ends without a line end: it may have been cut, and what stands last in it may be but the
- * beginning of a label, a number or a date. Where the sender never ends its last segment (`accept`), it may stand there
- * when nothing of an order is read from such a segment; what a site's module reads isn't known, so that it may be any.
+ * beginning of a label, a number or a date. Where the sender never ends its last segment (`accept`), any segment of a message
+ * that came in a frame may stand there, whose end shows that the message is whole. In a file it may only when nothing of an order
+ * is read from such a segment; what a site's module reads isn't known, so that it may be any.
  *
  * @param text the whole message
  * @param last its last segment
@@ -20,13 +23,13 @@ export function checkEnd(
   last: Segment | undefined,
   messagePlace: string,
   { module, valueSegments }: Pick<Hl7Profile, "module" | "valueSegments">,
-  unterminated: "refuse" | "accept" = "refuse",
+  { unterminated = "refuse", isFramed = false }: Pick<MapperSettings, "unterminated" | "isFramed"> = {},
 ): Problem[] {
   if (last === undefined || /[\r\n]$/.test(text)) return [];
-  const isRead = module !== undefined || valueSegments.has(last.name);
-  if (unterminated === "accept" && !isRead) return [];
+  const mayBeCut = !isFramed && (module !== undefined || valueSegments.has(last.name));
+  if (unterminated === "accept" && !mayBeCut) return [];
   const other = unterminated === "accept" ? "" : "`unterminated: accept` alone would not help: ";
-  const hint = isRead
+  const hint = mayBeCut
     ? `${other}${other === "" ? "V" : "v"}alues of the order are read from ${last.name}, which may be cut. Have the sender end it with a carriage return, or put another segment last.`
     : undefined;
   return [
@@ -37,6 +40,61 @@ export function checkEnd(
       hint,
     },
   ];
+}
+
+/**
+ * Why a message is not taken whose segments end in different ways: what looks like a segment after a line break of its own
+ * kind may be a line of pasted text. Where the sender's segments do so (`accept`), it is taken unless such a break follows a
+ * field that is read, which would be cut there.
+ */
+export function checkLineEnds(
+  message: Hl7Message,
+  messagePlace: string,
+  { module, valueFields }: Pick<Hl7Profile, "module" | "valueFields">,
+  mixedLineEnds: "refuse" | "accept" = "refuse",
+): Problem[] {
+  const { usual, odd } = findOddEnds(message.toString());
+  const complain = (segment: Segment, field: string, line: number, kinds: number, why: string): Problem => ({
+    code: "HL7_LINE_ENDS_MIXED",
+    place: `${messagePlace}, ${nameOf(segment)}${field}`,
+    message: `line ${line} of the message ends with ${nameLineEnds(kinds)}, most others with ${nameLineEnds(usual)}; ${why}`,
+  });
+  for (const { segment: index, line, kinds } of odd) {
+    const segment = message.segments[index];
+    if (segment === undefined) continue;
+    if (mixedLineEnds === "refuse") {
+      const why = "what follows may be text of this segment; expected the same end for all segments";
+      return [complain(segment, "", line, kinds, why)];
+    }
+    const field = segment.raw.split(message.delimiters.field).length - (segment.name === "MSH" ? 0 : 1);
+    if (module === undefined && !valueFields.has(`${segment.name}-${field}`)) continue;
+    const why = "a value of the order is read from this field, which may be cut there";
+    return [complain(segment, `-${field}`, line, kinds, why)];
+  }
+  return [];
+}
+
+/** The fields that anything of an order is read from, such as `SAC-3`, and those by which a segment or repetition is chosen. */
+export function listValueFields(
+  { operation, facility, placerOrderNumber, subject, label, description }: OrderRules<FieldPath>,
+  each: readonly ContainerKind[],
+): ReadonlySet<string> {
+  const fieldsOf = (segment: string, which: PathSelector | undefined) =>
+    which?.kind === "where" ? which.conditions.map(({ at }) => `${segment}-${at[0]}`) : [];
+  const values = [operation, facility, placerOrderNumber, label, description, ...Object.values(subject)];
+  const read = values.flatMap(({ sources }) =>
+    sources.flatMap((source) =>
+      source.kind === "place" ? [source.path, ...(source.joined?.paths ?? [])] : [],
+    ),
+  );
+  return new Set([
+    ...["ORC-1", "ORC-2", "ORC-3", "ORC-5", "OBR-2", "OBR-3", "OBR-25"],
+    ...read.flatMap(({ segment, field, whichSegment }) => [
+      `${segment}-${field}`,
+      ...fieldsOf(segment, whichSegment),
+    ]),
+    ...each.flatMap(({ segment, which }) => fieldsOf(segment, which)),
+  ]);
 }
 
 /** The segments that a label, a number, a code, a name or a date is read from, and those that stand for a container. */

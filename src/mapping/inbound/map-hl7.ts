@@ -7,7 +7,7 @@ import { formatMessageType, isAcknowledgment, isMessageType } from "../profile/m
 import { viewHl7 } from "../profile/module.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { quote } from "../profile/transforms.ts";
-import { checkEnd } from "./check-structure.ts";
+import { checkEnd, checkLineEnds } from "./check-structure.ts";
 import type { Draft } from "./draft.ts";
 import { mapControl, withControl } from "./map-control.ts";
 import {
@@ -64,7 +64,10 @@ function mapMessage(
   const header = keepableHeader(message.codes);
   const ignored: MappedMessage = { verdict: "ignored", header, orders: [], problems: [] };
   if (isAcknowledgment(message.codes, profile.accept, () => message.first("MSA"))) return ignored;
-  const cut = checkEnd(text, message.last, place, profile, settings.unterminated);
+  const cut = [
+    ...checkLineEnds(message, place, profile, settings.mixedLineEnds),
+    ...checkEnd(text, message.last, place, profile, settings),
+  ];
   if (cut.length > 0) return refuse(cut, header);
   if (isMessageType(profile.ignore, message.codes)) {
     const problems = checkControlId(message.codes, place, profile);

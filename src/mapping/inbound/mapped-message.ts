@@ -19,6 +19,10 @@ export interface MapperSettings {
   readonly processingId?: "P" | "T" | "D" | undefined;
   /** HL7: whether the sender never ends the last segment of a message; one that is not ended is refused unless set. */
   readonly unterminated?: "refuse" | "accept" | undefined;
+  /** HL7: whether messages come in frames, whose end shows that a message is whole. */
+  readonly isFramed?: boolean | undefined;
+  /** HL7: whether the segments of a message may end in different ways; such a message is refused unless set. */
+  readonly mixedLineEnds?: "refuse" | "accept" | undefined;
   /** How many labels one order may have; 500 unless set. */
   readonly labelsPerOrder?: number | undefined;
   /** What becomes of a message with which nothing is wrong but such codes; it waits unless set. */

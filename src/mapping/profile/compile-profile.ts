@@ -1,7 +1,7 @@
 import { asFailure, type Problem } from "../../core/failures.ts";
 import { findEncoding } from "../../formats/encoding.ts";
 import { type FieldPath, parsePath } from "../../formats/hl7/path.ts";
-import { listValueSegments } from "../inbound/check-structure.ts";
+import { listValueFields, listValueSegments } from "../inbound/check-structure.ts";
 import { builtinProfiles } from "./builtin.ts";
 import { compileCsv } from "./compile-csv.ts";
 import { compileResults } from "./compile-results.ts";
@@ -125,6 +125,7 @@ function compileHl7(
     specimenLabel: ofSpecimen(rules.label),
     each,
     valueSegments: listValueSegments(rules, each),
+    valueFields: listValueFields(rules, each),
     containerPlace: each.map(({ segment }) => segment).join(" or "),
   };
 }

@@ -114,6 +114,8 @@ export interface Hl7Profile extends ProfileBase {
   readonly each: readonly ContainerKind[];
   /** The segments that an order's values are read from, but for descriptions. */
   readonly valueSegments: ReadonlySet<string>;
+  /** The fields that anything of an order is read or chosen by, such as `SAC-3`. */
+  readonly valueFields: ReadonlySet<string>;
   /** What stands for a container, for people: `SAC or SPM`. */
   readonly containerPlace: string;
 }

@@ -85,6 +85,24 @@ describe("a message whose last segment is not ended", () => {
     expect((await mapWith(text, "accept", { module: "./m.ts" }, { order })).verdict).toBe("refused");
   });
 
+  test.each(MESSAGES)(
+    "with %s as the last one is taken as it would be with its end, where a frame shows that it is whole",
+    async (_, type, segments) => {
+      const text = hl7Text(type, segments);
+      const order = (given: unknown) => given;
+      for (const [definition, module] of [[{}], [{ module: "./m.ts" }, { order }]] as const) {
+        const profile = await hl7Profile(definition, module);
+        const framed = { facilityIdByCode, unterminated: "accept", isFramed: true } as const;
+        const whole = createMapper(profile, framed).map(hl7Message(text));
+        expect(createMapper(profile, framed).map(hl7Message(text.slice(0, -1)))).toEqual(whole);
+        const { problems } = createMapper(profile, { ...framed, unterminated: "refuse" }).map(
+          hl7Message(text.slice(0, -1)),
+        );
+        expect(problems.map(({ code, hint }) => [code, hint])).toEqual([["HL7_UNTERMINATED", undefined]]);
+      }
+    },
+  );
+
   test("is refused when its type is ignored, too, but not when it acknowledges one of ours", async () => {
     const update = hl7Text("ADT^A08", [PID]).slice(0, -1);
     expect((await mapWith(update, "refuse", { ignore: ["ADT^*"] })).verdict).toBe("refused");

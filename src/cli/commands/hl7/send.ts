@@ -3,6 +3,7 @@ import { MllpSender, type MllpSendSettings } from "../../../connectors/mllp/send
 import { asFailure, Failure } from "../../../core/failures.ts";
 import { findByteOrderMark } from "../../../formats/encoding.ts";
 import { type Hl7FilePart, splitHl7File } from "../../../formats/hl7/file.ts";
+import { findOddEnds, nameLineEnds } from "../../../formats/hl7/line-ends.ts";
 import { Hl7Message } from "../../../formats/hl7/message.ts";
 import { CARRIAGE_RETURN, END_BLOCK, START_BLOCK } from "../../../formats/hl7/mllp.ts";
 import type { Hl7Header } from "../../../formats/hl7/segment.ts";
@@ -179,6 +180,7 @@ async function readWhole(session: Session, path: string): Promise<Frame> {
 function readSendable(part: Hl7FilePart, session: Session): Sendable {
   const { ordinal, raw } = part;
   const { message, encoding } = readPart(part);
+  requireSameEnds(part);
   if (encoding?.startsWith("utf-16"))
     throw unsendable(
       ordinal,
@@ -218,6 +220,21 @@ function findHeader(raw: Buffer): Hl7Header | undefined {
     if (error instanceof Failure) return undefined;
     throw error;
   }
+}
+
+/**
+ * With a CR after each line, as it is sent, a line break in a text would end its segment.
+ * @throws Failure HL7_LINE_ENDS_MIXED
+ */
+function requireSameEnds({ ordinal, raw, line }: Hl7FilePart): void {
+  const { usual, odd } = findOddEnds(raw.toString("latin1"));
+  const [first] = odd;
+  if (first === undefined) return;
+  const ends = `line ${line + first.line - 1} ends with ${nameLineEnds(first.kinds)}, most others with ${nameLineEnds(usual)}`;
+  throw new Failure(
+    "HL7_LINE_ENDS_MIXED",
+    `message ${ordinal}: ${ends}; what follows may be text of a field`,
+  );
 }
 
 /** Bytes without what stands around them, and with one CR at their end. */
