@@ -52,6 +52,8 @@ export interface ListenerRow {
   readonly connector: string;
   readonly connections: number;
   readonly frames: number;
+  /** Those of them whose end block had no carriage return. */
+  readonly looseEnds: number;
   readonly unended: number;
   readonly tooLarge: number;
   readonly junkBytes: number;

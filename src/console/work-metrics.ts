@@ -231,7 +231,7 @@ export function addMllpMetrics(registers: Registry[]): (listeners: readonly List
   });
   const frames = new Counter({
     name: "cryobridge_mllp_frames_total",
-    help: "MLLP frames, by connector and what became of them: taken, unended or too_large.",
+    help: "MLLP frames, by connector and what became of them: taken, taken_without_cr (the end block had none), unended or too_large.",
     labelNames: ["connector", "kind"],
     registers,
   });
@@ -253,7 +253,8 @@ export function addMllpMetrics(registers: Registry[]): (listeners: readonly List
     for (const each of listeners) {
       const { connector } = each;
       connections.set({ connector }, each.connections);
-      frames.inc({ connector, kind: "taken" }, each.frames);
+      frames.inc({ connector, kind: "taken" }, each.frames - each.looseEnds);
+      frames.inc({ connector, kind: "taken_without_cr" }, each.looseEnds);
       frames.inc({ connector, kind: "unended" }, each.unended);
       frames.inc({ connector, kind: "too_large" }, each.tooLarge);
       junk.inc({ connector }, each.junkBytes);

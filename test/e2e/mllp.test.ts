@@ -95,22 +95,53 @@ const msaOf = (text: string) => /MSA\|([^\r]*)/.exec(text)?.[1];
 
 describe("orders over MLLP", () => {
   test.each([
-    ["refuse", "AE", "AE"],
-    ["accept", "AE", "AA"],
-  ])(
-    "whose last segment isn't ended, with unterminated: %s, are answered %s, and %s where nothing is read from it",
-    (unterminated, cut, note) =>
-      withMllpSite({ unterminated }, async (site) => {
-        const port = portOf(await site.start());
-        const answer = await send(port, order("A-1").replace(/\r$/, ""));
-        expect(msaOf(answer)).toMatch(/^AE\|/);
-        expect(answer).toContain("HL7_UNTERMINATED");
-        expect(msaOf(answer)?.startsWith(cut)).toBe(true);
-        const noted = await send(port, `${order("A-2")}NTE|1||to be continu`);
-        expect(msaOf(noted)?.slice(0, 2)).toBe(note);
-        expect(msaOf(await send(port, order("A-3")))).toMatch(/^AA\|/);
-      }),
+    ["refuse", "AE"],
+    ["accept", "AA"],
+  ])("whose last segment isn't ended, with unterminated: %s, are answered %s", (unterminated, code) =>
+    withMllpSite({ unterminated }, async (site) => {
+      const port = portOf(await site.start());
+      const answer = await send(port, order("A-1").replace(/\r$/, ""));
+      expect(msaOf(answer)?.slice(0, 2)).toBe(code);
+      expect(answer.includes("HL7_UNTERMINATED")).toBe(code === "AE");
+      expect(msaOf(await send(port, order("A-3")))).toMatch(/^AA\|/);
+    }),
   );
+
+  test("of another patient in a text with line feeds are none: the message is refused, with its line", () =>
+    withMllpSite({}, async (site) => {
+      const port = portOf(await site.start());
+      const [, ...other] = order("B-9").trimEnd().split("\r");
+      const answer = await send(port, `${order("A-1")}NTE|1||pasted\n${other.join("\n")}\rNTE|2||end\r`);
+      expect(msaOf(answer)).toMatch(/^AE\|MSG-A-1/);
+      expect(answer).toMatch(/HL7_LINE_ENDS_MIXED.*line \d+ of the message/s);
+      const whole = await send(
+        port,
+        `${order("A-1")}NTE|1||pasted\n${order("B-9").replaceAll("\r", "\n")}\r`,
+      );
+      expect(msaOf(whole)).toMatch(/^AE\|MSG-A-1/);
+      expect(await site.orders()).toEqual([]);
+      const { rows } = await site.pool.query("select verdict from messages");
+      expect(rows).toEqual([{ verdict: "refused" }, { verdict: "refused" }]);
+    }));
+
+  test("in frames without the last carriage return are answered, listed, carried out and counted", () =>
+    withMllpSite({}, async (site) => {
+      const daemon = await site.start();
+      const socket = connect(portOf(daemon), "127.0.0.1");
+      try {
+        let heard = "";
+        socket.on("data", (chunk) => {
+          heard += chunk.toString("latin1");
+        });
+        socket.write(`\x0b${order("A-1")}\x1c`);
+        await eventually(() => /MSA\|AA\|MSG-A-1/.test(heard));
+        const { rows } = await site.pool.query("select message_control_id, verdict from messages");
+        expect(rows).toEqual([{ message_control_id: "MSG-A-1", verdict: "accepted" }]);
+        expect((daemon.connectors[0] as MllpConnector).listening).toMatchObject({ frames: 1, looseEnds: 1 });
+      } finally {
+        socket.destroy();
+      }
+    }));
 
   test("are answered once they are in the ledger, carried out, and their results sent to the lab", () =>
     withMllpSite({}, async (site, lab) => {

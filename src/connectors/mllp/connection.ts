@@ -3,12 +3,14 @@ import type { Clock } from "../../core/clock.ts";
 import type { Peer } from "../../core/intake.ts";
 import type { Logger } from "../../core/logger.ts";
 import { encodeFrames, type FrameEvent, FrameReader, guessProtocol } from "../../formats/hl7/mllp.ts";
-import type { BackPressure, MllpLimits } from "./limits.ts";
+import { type BackPressure, END_BLOCK_MS, type MllpLimits } from "./limits.ts";
 
 /** What a listener counts, over all its connections. */
 export interface MllpCounts {
   /** Frames that came whole. */
   frames: number;
+  /** Those of them whose end block had no carriage return. */
+  looseEnds: number;
   /** Frames that had no end before the next one or the end of the connection. */
   unended: number;
   /** Frames beyond the limit. */
@@ -70,6 +72,7 @@ export class MllpConnection {
   /** Called once everything in hand is answered. */
   #onAnswered: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #endTimer: NodeJS.Timeout | undefined;
   /** When the open frame began, monotonic ms. */
   #openSince: number | undefined;
   /** When the last whole frame came, or, before that, the connection. */
@@ -98,6 +101,7 @@ export class MllpConnection {
     socket.on("drain", () => this.#flow());
     socket.on("close", () => {
       clearTimeout(this.#timer);
+      clearTimeout(this.#endTimer);
       this.#countOpen(0);
     });
     this.#flow();
@@ -125,7 +129,16 @@ export class MllpConnection {
 
   #read(chunk: Buffer): void {
     if (this.#isStopping || this.#isRefused(chunk)) return;
-    const events = this.#reader.push(chunk);
+    clearTimeout(this.#endTimer);
+    this.#process((reader) => reader.push(chunk), chunk);
+    if (!this.#reader.isAtEndBlock) return;
+    this.#endTimer = setTimeout(() => {
+      if (!this.#isStopping) this.#process((reader) => reader.end(), NOTHING);
+    }, END_BLOCK_MS).unref();
+  }
+
+  #process(read: (reader: FrameReader) => FrameEvent[], chunk: Buffer): void {
+    const events = this.#readEvents(read);
     const openLength = this.#reader.openLength;
     // A frame that ended in this chunk was not open before it, or is not any more.
     const isFrameOver = events.some(({ kind }) => kind !== "junk");
@@ -137,6 +150,17 @@ export class MllpConnection {
     this.#flow();
     // Bytes that belong to no frame keep no connection open.
     if (hasBegun || isFrameOver) this.#watch();
+  }
+
+  #readEvents(read: (reader: FrameReader) => FrameEvent[]): FrameEvent[] {
+    const { counts, logger } = this.#deps;
+    const before = this.#reader.looseEnds;
+    const events = read(this.#reader);
+    const loose = this.#reader.looseEnds - before;
+    counts.looseEnds += loose;
+    if (loose > 0 && before === 0)
+      logger.warn("a frame's end block had no carriage return (0x1C without 0x0D); it was taken");
+    return events;
   }
 
   /**
@@ -165,7 +189,8 @@ export class MllpConnection {
 
   #end(): void {
     this.#hasEnded = true;
-    for (const event of this.#reader.end()) this.#handle(event, NOTHING);
+    clearTimeout(this.#endTimer);
+    for (const event of this.#readEvents((reader) => reader.end())) this.#handle(event, NOTHING);
     // Answers in hand still go out to a peer that has closed its own half only.
     void this.#allAnswered().then(() => this.#socket.end());
   }

@@ -1,6 +1,9 @@
 import type { SecureContextOptions } from "node:tls";
 import type { CharsetOptions } from "../../formats/hl7/charset.ts";
 
+/** How long the carriage return after an end block may take: a peer that sends none waits for an answer, ms. */
+export const END_BLOCK_MS = 500;
+
 /** Bounds that keep one peer, or many, from taking more than its share. */
 export interface MllpLimits {
   /** Connections at once; a further one takes the place of the oldest idle one, or is closed where none is idle. */

@@ -54,6 +54,7 @@ export class MllpListener {
   readonly #places = new Map<string, Place>();
   readonly #counts: MllpCounts = {
     frames: 0,
+    looseEnds: 0,
     unended: 0,
     tooLarge: 0,
     junkBytes: 0,

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
-import { encodeFrame, FrameReader, Oddities } from "../../formats/hl7/mllp.ts";
+import { encodeFrame, type FrameEvent, FrameReader, Oddities } from "../../formats/hl7/mllp.ts";
 import {
   type Acknowledgment,
   Answered,
@@ -12,6 +12,7 @@ import {
   withCondition,
 } from "./acknowledgment.ts";
 import { type DialSettings, describeError, dial } from "./dial.ts";
+import { END_BLOCK_MS } from "./limits.ts";
 
 /** Where results go and how long anything may take. */
 export interface MllpSendSettings extends DialSettings {
@@ -285,8 +286,8 @@ export class MllpSender {
     const socket = await dial(this.#settings, this.#deps.clock, this.#closing.signal);
     this.#deps.onPeer?.(this.#peer, socket);
     const reader = new FrameReader(this.#settings.maxAnswerBytes ?? MAX_ANSWER_BYTES);
-    socket.on("data", (chunk: Buffer) => {
-      const events = reader.push(chunk);
+    let endTimer: NodeJS.Timeout | undefined;
+    const take = (events: readonly FrameEvent[], chunk: Buffer) => {
       if (this.#hungUp.has(socket)) {
         for (const event of events) if (event.kind === "frame") this.#hearLate(event.bytes);
         return;
@@ -297,6 +298,12 @@ export class MllpSender {
         if (event.kind === "frame") this.#hear(event.bytes);
         else if (event.kind === "too_large") this.#hangUp(this.#gone("sent something too large"));
       }
+    };
+    socket.on("data", (chunk: Buffer) => {
+      clearTimeout(endTimer);
+      take(reader.push(chunk), chunk);
+      if (!reader.isAtEndBlock) return;
+      endTimer = setTimeout(() => take(reader.end(), Buffer.alloc(0)), END_BLOCK_MS).unref();
     });
     let why = "closed the connection";
     socket.on("error", (error) => {
@@ -304,6 +311,7 @@ export class MllpSender {
       socket.destroy();
     });
     socket.on("close", () => {
+      clearTimeout(endTimer);
       if (this.#socket !== socket) return;
       this.#isCutOff = !this.#hasHeard;
       this.#hangUp(this.#gone(why));

@@ -19,8 +19,8 @@ export type FrameEvent =
  * Takes frames of the Minimal Lower Layer Protocol (release 1: start block 0x0B, data, end block 0x1C 0x0D) out of a
  * stream, wherever it is cut into chunks and however many frames a chunk holds.
  *
- * A 0x1C that no 0x0D follows is data, except right before the next start block, where it ends the frame: some senders
- * leave the carriage return out. Memory is bound by twice the largest frame and one chunk, however small the chunks are.
+ * A 0x1C that neither 0x0D nor 0x0A follows is data, except right before the next start block and where the stream ends or
+ * stands still ({@link isAtEndBlock}), where it ends the frame: some senders leave the carriage return out. Memory is bound by twice the largest frame and one chunk, however small the chunks are.
  */
 export class FrameReader {
   readonly #maxBytes: number;
@@ -34,6 +34,7 @@ export class FrameReader {
   /** Whether what is open may be written to. */
   #isOurs = false;
   #isOver = false;
+  #looseEnds = 0;
 
   /** @param maxBytes largest frame, without its blocks */
   constructor(maxBytes: number) {
@@ -43,6 +44,16 @@ export class FrameReader {
   /** Bytes of the frame that has begun and not ended; undefined between frames. */
   get openLength(): number | undefined {
     return this.#isOpen ? this.#openLength : undefined;
+  }
+
+  /** Frames so far whose end block had no carriage return. */
+  get looseEnds(): number {
+    return this.#looseEnds;
+  }
+
+  /** Whether the first byte of an end block came last: when nothing follows, {@link end} gives the frame. */
+  get isAtEndBlock(): boolean {
+    return this.#isOpen && this.#lastByte === END_BLOCK;
   }
 
   /** The events of the next chunk, in their order. Frames that lie within the chunk share its memory. */
@@ -55,10 +66,10 @@ export class FrameReader {
     return events;
   }
 
-  /** The stream has ended. */
+  /** The stream has ended, or stands still behind an end block. */
   end(): FrameEvent[] {
     if (this.#isOver || !this.#isOpen) return [];
-    return [{ kind: "unended", bytes: this.#take() }];
+    return [this.#endLoosely()];
   }
 
   /** Goes to the start of the next frame; returns where it went on from. */
@@ -93,7 +104,8 @@ export class FrameReader {
 
   /** Where the frame's data ends and what follows begins; the 0x1C may have been the last byte of the chunk before. */
   #findEnd(chunk: Buffer, from: number, stop: number): { dataEnd: number; next: number } | undefined {
-    if (chunk[from] === CARRIAGE_RETURN && from < stop && this.#lastByte === END_BLOCK) {
+    if (from < stop && isLineEnd(chunk[from]) && this.#lastByte === END_BLOCK) {
+      if (chunk[from] !== CARRIAGE_RETURN) this.#looseEnds += 1;
       return { dataEnd: from - 1, next: from + 1 };
     }
     for (
@@ -101,19 +113,24 @@ export class FrameReader {
       at !== -1 && at < stop;
       at = chunk.indexOf(END_BLOCK, at + 1)
     ) {
-      if (at + 1 < stop && chunk[at + 1] === CARRIAGE_RETURN) return { dataEnd: at, next: at + 2 };
+      if (at + 1 >= stop || !isLineEnd(chunk[at + 1])) continue;
+      if (chunk[at + 1] !== CARRIAGE_RETURN) this.#looseEnds += 1;
+      return { dataEnd: at, next: at + 2 };
     }
     return undefined;
   }
 
   #endAtRestart(restart: number, events: FrameEvent[]): number {
-    if (this.#lastByte === END_BLOCK) {
-      this.#dropLast(1);
-      events.push({ kind: "frame", bytes: this.#take() });
-    } else {
-      events.push({ kind: "unended", bytes: this.#take() });
-    }
+    events.push(this.#endLoosely());
     return restart;
+  }
+
+  /** Ends the open frame without a carriage return. */
+  #endLoosely(): FrameEvent {
+    if (this.#lastByte !== END_BLOCK) return { kind: "unended", bytes: this.#take() };
+    this.#dropLast(1);
+    this.#looseEnds += 1;
+    return { kind: "frame", bytes: this.#take() };
   }
 
   #giveUp(events: FrameEvent[]): number {
@@ -189,11 +206,14 @@ export function encodeFrames(messages: readonly Buffer[]): Buffer {
   return frames;
 }
 
+function isLineEnd(byte: number | undefined): boolean {
+  return byte === CARRIAGE_RETURN || byte === 0x0a;
+}
+
 function countJunk(chunk: Buffer, from: number, end: number): number {
   let count = 0;
   for (let at = from; at < end; at += 1) {
-    const byte = chunk[at];
-    if (byte !== CARRIAGE_RETURN && byte !== 0x0a) count += 1;
+    if (!isLineEnd(chunk[at])) count += 1;
   }
   return count;
 }

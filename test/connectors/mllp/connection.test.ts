@@ -28,7 +28,15 @@ async function withConnections(
   }: { readonly take: ConnectionDeps["take"]; readonly limits?: Partial<ConnectionDeps["limits"]> },
   run: (world: World) => Promise<void>,
 ): Promise<void> {
-  const counts = { frames: 0, unended: 0, tooLarge: 0, junkBytes: 0, timedOut: 0, openBytes: 0 };
+  const counts = {
+    frames: 0,
+    looseEnds: 0,
+    unended: 0,
+    tooLarge: 0,
+    junkBytes: 0,
+    timedOut: 0,
+    openBytes: 0,
+  };
   const backPressure = new BackPressure(1_000);
   const deps: ConnectionDeps = {
     limits: {

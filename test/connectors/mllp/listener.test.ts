@@ -311,4 +311,30 @@ describe("an MLLP listener", () => {
       expect([taken, unended]).toEqual([[], []]);
       expect(listener.status).toMatchObject({ junkBytes: 10, unended: 0 });
     }));
+
+  it.each([
+    ["no carriage return", "\x0bMSH|a\r\x1c"],
+    ["no carriage return, nor one after the last segment", "\x0bMSH|a\x1c"],
+    ["a line feed", "\x0bMSH|a\r\x1c\n"],
+  ])("answers a frame at once whose end block has %s, and counts it", (_, frame) =>
+    withListener({}, async ({ listener, open, taken }) => {
+      const peer = await open();
+      for (const count of [1, 2]) {
+        peer.write(frame);
+        await eventually(() => peer.heard.split("\x1c\r").length === count + 1);
+        expect(taken).toHaveLength(count);
+      }
+      expect(taken[0]).toMatch(/^MSH\|a/);
+      expect(listener.status).toMatchObject({ frames: 2, looseEnds: 2, unended: 0, junkBytes: 0 });
+    }),
+  );
+
+  it("answers a frame whose end block lacks its carriage return to a peer that then ends its half", () =>
+    withListener({}, async ({ listener, open }) => {
+      const peer = await open();
+      peer.socket.end("\x0bMSH|a\r\x1c");
+      await eventually(() => peer.isClosed);
+      expect(peer.heard).toContain("ok MSH|a");
+      expect(listener.status).toMatchObject({ frames: 1, looseEnds: 1, unended: 0 });
+    }));
 });

@@ -72,6 +72,20 @@ it("waits for no answer to an acknowledgement, and takes one that comes neverthe
   });
 });
 
+it.each([
+  ["without its carriage return", (frame: string) => frame.slice(0, -1)],
+  ["with a line feed in place of its carriage return", (frame: string) => `${frame.slice(0, -1)}\n`],
+])("takes an answer whose end block came %s", (_, spoil) =>
+  withLab(
+    (frame, socket) => socket.write(spoil(ack("AA", idOf(frame))), "latin1"),
+    async ({ sender, heard }) => {
+      await sender.send(message("1"), "1");
+      await sender.send(message("2"), "2");
+      expect(heard.map(idOf)).toEqual(["1", "2"]);
+    },
+  ),
+);
+
 it("sends nothing once another daemon sends, and goes on over a new connection after it hung up", () =>
   withLab(accepts, async ({ sender, heard, connections }) => {
     const beforeSend = () => {

@@ -56,10 +56,26 @@ describe("a stream of frames", () => {
       "\x0ba\x1c\x0bb\x1c\r",
       [frame("a"), frame("b")],
     ],
+    ["an end block with a line feed", "\x0bMSH|a\r\x1c\n\x0bb\x1c\r", [frame("MSH|a\r"), frame("b")]],
+    [
+      "an end block without its carriage return at the stream's end",
+      "\x0ba\x1c\r\x0bb\x1c",
+      [frame("a"), frame("b")],
+    ],
+    ["two end bytes at the stream's end", "\x0ba\x1c\x1c", [frame("a\x1c")]],
     ["an end byte within the data", "\x0ba\x1cb\x1c\r", [frame("a\x1cb")]],
     ["two end bytes", "\x0ba\x1c\x1c\r", [frame("a\x1c")]],
   ])("with %s is read alike wherever it is cut", (_words, stream, expected) => {
     for (const chunks of cuts(bytes(stream))) expect(reported(chunks)).toEqual(expected);
+  });
+
+  it("that stands still behind an end block has one frame more, and a late carriage return is none of its own", () => {
+    const reader = new FrameReader(MAX);
+    expect(reader.push(bytes("\x0ba\x1c\r\x0bMSH|b\x1c"))).toEqual([frame("a")]);
+    expect([reader.isAtEndBlock, reader.looseEnds]).toEqual([true, 0]);
+    expect(reader.end()).toEqual([frame("MSH|b")]);
+    expect([reader.isAtEndBlock, reader.looseEnds, reader.openLength]).toEqual([false, 1, undefined]);
+    expect(reader.push(bytes("\r\x0bc\x1c\r"))).toEqual([frame("c")]);
   });
 
   it("gives back any messages, in any chunks", () => {
