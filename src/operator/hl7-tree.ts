@@ -1,7 +1,9 @@
+import { type Delimiters, parseDelimiters, STANDARD_DELIMITERS } from "../formats/hl7/delimiters.ts";
 import type { Dictionary } from "../formats/hl7/dictionary.ts";
 import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
+import { isSegmentName } from "../formats/hl7/segment.ts";
 import { type Leaf, leavesOf } from "../formats/hl7/tree.ts";
-import { HIDDEN } from "./text.ts";
+import { cleanLines, HIDDEN } from "./text.ts";
 
 /** A segment as people read it, with what may be a patient's hidden. */
 export interface ShownSegment {
@@ -84,6 +86,12 @@ function placesOf(textBySegment: Readonly<Record<string, string>>): ReadonlyMap<
   return new Map(Object.entries(textBySegment).map(([segment, text]) => [segment, new Set(text.split(" "))]));
 }
 
+/** Texts of answers that Cryobridge wrote itself, which name no patient. */
+const OWN_TEXTS = placesOf({ MSA: "3", ERR: "3 5 7 8", NTE: "3", ORC: "16" });
+
+/** Who wrote a message: what a foreign system wrote as text may be about a patient. */
+type Writer = "cryobridge" | "somebody";
+
 /** A value of a message for the screen: hidden where it may say something of a person, unless that was asked for. */
 export function shownValue(
   segment: string,
@@ -91,11 +99,59 @@ export function shownValue(
   value: string,
   mayShowPhi: boolean,
 ): string {
-  if (mayShowPhi) return value;
+  return mayShowPhi || isShown(segment, field, "somebody", component) ? value : HIDDEN;
+}
+
+/** @param component undefined for the whole field */
+function isShown(segment: string, field: number, writer: Writer, component?: number): boolean {
   const hidden = ALL_BUT.get(segment);
+  if (hidden) return !hidden.has(`${field}`);
+  if (writer === "cryobridge" && OWN_TEXTS.get(segment)?.has(`${field}`)) return true;
   const shown = SHOWN.get(segment);
-  const isShown = hidden
-    ? !hidden.has(`${field}`)
-    : shown?.has(`${field}`) || shown?.has(`${field}.${component}`);
-  return isShown ? value : HIDDEN;
+  return shown?.has(`${field}`) === true || shown?.has(`${field}.${component}`) === true;
+}
+
+/**
+ * The lines of HL7 text as it stands, with what may say something of a person hidden, by the same rule as in
+ * {@link describeSegment}. Of a line that is no segment, such as one of a text that was broken into lines, nothing is shown.
+ *
+ * @param writer who wrote it; of our own answers the texts are shown, too
+ */
+export function hideHl7(text: string, mayShowPhi: boolean, writer: Writer = "somebody"): string[] {
+  const lines = cleanLines(text).filter((line) => line !== "");
+  if (mayShowPhi) return lines;
+  let delimiters = STANDARD_DELIMITERS;
+  return lines.map((line) => {
+    if (/^(?:MSH|FHS|BHS)/.test(line)) delimiters = delimitersOf(line) ?? delimiters;
+    return isSegmentName(line) && [delimiters.field, ""].includes(line.charAt(3))
+      ? hideLine(line, delimiters, writer)
+      : HIDDEN;
+  });
+}
+
+function delimitersOf(line: string): Delimiters | undefined {
+  try {
+    return parseDelimiters(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function hideLine(line: string, { field, repetition, component }: Delimiters, writer: Writer): string {
+  const [name = "", ...fields] = line.split(field);
+  // As a line it helps nobody: what is shown of it says only how the patient's identifiers are marked.
+  if (name === "PID") return `${name}${field}${HIDDEN}`;
+  const shift = /^(?:MSH|FHS|BHS)$/.test(name) ? 2 : 1;
+  const shown = fields.map((value, at) => {
+    const n = at + shift;
+    if (value === "" || isShown(name, n, writer)) return value;
+    const repetitions = value.split(repetition).map((each) =>
+      each
+        .split(component)
+        .map((part, c) => (part === "" || isShown(name, n, writer, c + 1) ? part : HIDDEN))
+        .join(component),
+    );
+    return repetitions.join(repetition);
+  });
+  return [name, ...shown].join(field);
 }

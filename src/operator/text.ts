@@ -73,24 +73,3 @@ export function hideBody(value: unknown, mayShowPhi: boolean): unknown {
     ]),
   );
 }
-
-/** Segments of our answers without anything of the patient in them; all others echo what came in. */
-const IMPERSONAL = /^(FHS|BHS|BTS|FTS|MSH|MSA|ERR|NTE)/;
-/** What our ORC has: control, numbers, status, time and reason. Who ordered or entered stands elsewhere. */
-const OF_ORC: ReadonlySet<number> = new Set([0, 1, 2, 3, 4, 5, 9, 16]);
-
-/** The lines of an HL7 answer; segments that echo the message keep their name only. */
-export function hideHl7(text: string, mayShowPhi: boolean): string[] {
-  return cleanLines(text)
-    .filter((line) => line !== "")
-    .map((line) => {
-      if (mayShowPhi || IMPERSONAL.test(line)) return line;
-      return line.startsWith("ORC") ? hideOrc(line) : `${line.slice(0, 3)}|${HIDDEN}`;
-    });
-}
-
-function hideOrc(line: string): string {
-  const separator = line.charAt(3);
-  const fields = separator === "" ? [line] : line.split(separator);
-  return fields.map((field, n) => (field === "" || OF_ORC.has(n) ? field : HIDDEN)).join(separator);
-}

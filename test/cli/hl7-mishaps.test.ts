@@ -135,8 +135,15 @@ describe("hl7 send", () => {
       (socket, frame) =>
         socket.write(framed(ackText("AE", frame.split("|")[9] ?? "", "ERR|||102|E||||Größe\r"))),
       async (to) => {
-        const { stdout } = await hl7({ "x.hl7": hl7Text() }, "send", "@x.hl7", "--to", to);
+        const sent = ["send", "@x.hl7", "--to", to] as const;
+        const { stdout } = await hl7({ "x.hl7": hl7Text() }, ...sent, "--show-phi");
         expect(stdout).toContain("  ERR|||102|E||||Größe\n");
+        // A receiver writes there what it likes, such as the patient's name.
+        for (const more of [[], ["--json"]]) {
+          const hidden = await hl7({ "x.hl7": hl7Text() }, ...sent, ...more);
+          expect(hidden.stdout).toContain("ERR|||102|E||||••••");
+          expect(hidden.stdout).not.toContain("Größe");
+        }
       },
     ));
 

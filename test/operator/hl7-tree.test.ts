@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
-import { shownValue } from "../../src/operator/hl7-tree.ts";
-import { HIDDEN, hideHl7 } from "../../src/operator/text.ts";
+import { loadDictionary } from "../../src/formats/hl7/dictionary.ts";
+import { Hl7Message } from "../../src/formats/hl7/message.ts";
+import { describeSegment, hideHl7, shownValue } from "../../src/operator/hl7-tree.ts";
+import { HIDDEN } from "../../src/operator/text.ts";
 
 const VALUE = "PAT-4711";
 
@@ -62,16 +64,52 @@ test("texts beside codes are hidden, also those of an acknowledgement", () => {
   ]);
 });
 
-test("of an answer as it stands, segments that echo the message are hidden, and of ORC who ordered", () => {
+test("of an answer of ours its words are shown, and what echoes the message is not", () => {
   const answer =
-    "MSH|^~\\&|A\rMSA|AE|1\rORC|UA|P-1|R7|||||||DRQUILL^Enid||||||E^text\rOBR|1|P-1||X^Freeze semen\rSPM|1|||EMB\r";
-  expect(hideHl7(answer, false)).toEqual([
+    "MSH|^~\\&|A\rMSA|AE|1|words\rERR|||102^data|E||||words\rORC|UA|P-1|R7|||||||DRQUILL^Enid||||||E^text\rOBR|1|P-1||X^Freeze semen\rSPM|1|||EMB\r";
+  expect(hideHl7(answer, false, "cryobridge")).toEqual([
     "MSH|^~\\&|A",
-    "MSA|AE|1",
-    `ORC|UA|P-1|R7|||||||${HIDDEN}||||||E^text`,
-    `OBR|${HIDDEN}`,
-    `SPM|${HIDDEN}`,
+    "MSA|AE|1|words",
+    "ERR|||102^data|E||||words",
+    `ORC|UA|P-1|R7|||||||${HIDDEN}^${HIDDEN}||||||E^text`,
+    `OBR|1|P-1||X^${HIDDEN}`,
+    `SPM|1|||${HIDDEN}`,
   ]);
+});
+
+test("of what a foreign system wrote, the lines show just what the tree does", async () => {
+  const canary = "Canary";
+  const names = ["MSA", "ERR", "NTE", "PID", "OBX", "ORC", "OBR", "SPM", "SAC", "TQ1", "PV1", "ZXX", "EVN"];
+  const text = [
+    "MSH|^~\\&|A|B|C|D|2026||ACK|1|P|2.5",
+    ...names.map((name) => {
+      const fields = Array.from({ length: 30 }, (_, n) => `${canary}${n}^x${n}^y${n}~z${n}`);
+      return [name, ...fields].join("|");
+    }),
+  ].join("\r");
+  const message = Hl7Message.parse(text);
+  const reading = { dictionary: await loadDictionary(), mayShowPhi: false };
+  const lines = hideHl7(text, false);
+  for (const segment of message.segments.slice(1)) {
+    if (segment.name === "PID") continue;
+    const shown = describeSegment(segment, message, reading).values.filter(({ value }) => value !== HIDDEN);
+    const kept = lines[segment.index]?.split(/[|^~]/).slice(1);
+    expect(kept?.filter((value) => value !== HIDDEN)).toEqual(shown.map(({ value }) => value));
+  }
+});
+
+test("of a line that is no segment nothing is shown, whatever delimiters the message has", () => {
+  const text = "MSH#*~\\&#A#B\rNTE#1##Anna*Beispiel\nborn 1980\rMSA|AA|Anna\rMSA#AA#7#Anna\rnte#Anna\r";
+  expect(hideHl7(text, false)).toEqual([
+    "MSH#*~\\&#A#B",
+    `NTE#1##${HIDDEN}*${HIDDEN}`,
+    HIDDEN,
+    HIDDEN,
+    `MSA#AA#7#${HIDDEN}`,
+    HIDDEN,
+  ]);
+  expect(hideHl7(text, true)).toContain("born 1980");
+  expect(hideHl7("BTS|1|about Anna\rPID|1||MRN-1\r", false)).toEqual([`BTS|1|${HIDDEN}`, `PID|${HIDDEN}`]);
 });
 
 test("everything is shown to somebody who asked for patients' data", () => {

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { Order } from "../../core/order.ts";
 import { DONE } from "../../core/order-control.ts";
 import { encodeCsv } from "../../formats/csv/encode.ts";
+import { hideHl7 } from "../../operator/hl7-tree.ts";
 import { numberJson, PAINT_BY_VERDICT, subjectJson } from "../../operator/order-columns.ts";
 import {
   clean,
@@ -9,7 +10,6 @@ import {
   counted,
   countsInWords,
   hideBody,
-  hideHl7,
   hideText,
   problemLines,
   withHint,
@@ -110,7 +110,8 @@ function viewOfOrder(order: Order, session: Session) {
 /** An answer or result: HL7 as its text, CSV as cells by their headings and as the lines of its file. */
 function showAnswer(answer: Answer, personal: ReadonlySet<string>, mayShowPhi: boolean) {
   const { kind, fileName = null } = answer;
-  if (kind === "hl7") return { kind, fileName, text: hideHl7(answer.text, mayShowPhi).join("\n") };
+  if (kind === "hl7")
+    return { kind, fileName, text: hideHl7(answer.text, mayShowPhi, "cryobridge").join("\n") };
   const { headings, hasHeader, ...form } = answer.form;
   const hide = ([heading, value]: [string, string]) =>
     [heading, personal.has(heading) ? hideText(value, mayShowPhi) : value] as const;

@@ -3,9 +3,9 @@ import { findEncoding } from "../../formats/encoding.ts";
 import { loadDictionary } from "../../formats/hl7/dictionary.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import type { MessageAnswer, StoredMessage } from "../../ledger/messages/views.ts";
-import { describeSegment, type ShownSegment } from "../../operator/hl7-tree.ts";
+import { describeSegment, hideHl7, type ShownSegment } from "../../operator/hl7-tree.ts";
 import { isHl7, messageText, resultText } from "../../operator/kept-text.ts";
-import { clean, cleanLines, counted, hideHl7 } from "../../operator/text.ts";
+import { clean, cleanLines, counted } from "../../operator/text.ts";
 import { type Html, html } from "../html.ts";
 
 /** A browser shows so much of a message at once; the command line shows any. */
@@ -32,7 +32,7 @@ export async function messageContent(message: StoredMessage, mayShowPhi: boolean
 /** What the lab was answered, as far as it may be seen. */
 export function answerContent({ bytes }: MessageAnswer, mayShowPhi: boolean): Html {
   const text = resultText(bytes);
-  if (isHl7(bytes)) return pre(hideHl7(text, mayShowPhi));
+  if (isHl7(bytes)) return pre(hideHl7(text, mayShowPhi, "cryobridge"));
   if (mayShowPhi) return pre(cleanLines(text));
   return html`<p class="note">${bytes.length} bytes, hidden until asked for.</p>`;
 }

@@ -1,7 +1,8 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join, parse, resolve } from "node:path";
 import { Failure } from "../../../core/failures.ts";
-import { clean, counted, HIDDEN, hideHl7 } from "../../../operator/text.ts";
+import { hideHl7 } from "../../../operator/hl7-tree.ts";
+import { clean, counted, HIDDEN } from "../../../operator/text.ts";
 import { EXIT, type ExitStatus } from "../../exit-status.ts";
 import type { Session } from "../../session.ts";
 import { readPreview } from "../preview/read.ts";
@@ -193,7 +194,7 @@ function masked(
   const mask = (value: unknown): unknown => {
     if (mayShowPhi || value === undefined || value === null) return value;
     if (typeof value === "string" && /nswer\.lines\[\d+\]$/.test(place))
-      return hideHl7(value, false).join("");
+      return hideHl7(value, false, "cryobridge").join("");
     const heading = /\.rows\[\d+\]\.(.+)$/s.exec(place)?.[1] ?? "";
     return typeof value === "object" || personal.has(heading) || /\.(?:subject|description)\b/.test(place)
       ? HIDDEN
