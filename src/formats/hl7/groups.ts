@@ -64,19 +64,19 @@ interface Draft {
  * Takes an order message apart, by the structure of its type (HL7 chapter 4): OML^O33 and OML^O35 put the specimen first,
  * with the containers' orders below it; in OML^O21, ORM^O01 and all other types specimens follow their ORC and OBR.
  * Several OBR under one ORC are one group, unless `each` says that each OBR is; where there is no ORC at all, each OBR is a group.
+ * Prior results (ORC-1 PR), and the patient that they name, are left out: they report what was, and order nothing.
  * Throws HL7_CONTINUED for a part of a longer message, and HL7_STRUCTURE where
- * it is not certain what belongs together: a second PID (another patient, or prior results), or a specimen or
- * container without its order.
+ * it is not certain what belongs together: a second PID (another patient), or a specimen or container without its order.
  */
 export function orderParts(message: Hl7Message, each: OrderSegment): OrderParts {
   requireWhole(message);
   const second = secondPatient(message);
   if (second !== undefined) {
-    throw structureFailure(second, "a second patient, or prior results, in an order message");
+    throw structureFailure(second, "a second patient in an order message");
   }
-  const { segments } = message;
-  const begin = beginOfOrders(message);
-  const groups = groupsFrom(begin, message);
+  const segments = withoutPriorResults(message);
+  const begin = beginOfOrders(segments);
+  const groups = groupsFrom(segments.slice(begin), message);
   const parts = {
     segments,
     shared: segments.slice(0, begin),
@@ -140,19 +140,59 @@ function splitByObr(group: OrderGroup): OrderGroup[] {
   return groups;
 }
 
-function groupsFrom(begin: number, { segments, codes }: Hl7Message): OrderGroup[] {
-  const body = segments.slice(begin);
-  const { messageCode, triggerEvent, structure } = codes;
-  const type = structure ?? `${messageCode}_${triggerEvent}`;
+function groupsFrom(body: readonly Segment[], message: Hl7Message): OrderGroup[] {
+  const type = structureOf(message);
   if (type === "OML_O33") return specimenFirst(body);
   if (type === "OML_O35") return containerFirst(body);
   return orderFirst(body);
 }
 
-/** The second PID, where there is one. */
-export function secondPatient({ segments }: Hl7Message): Segment | undefined {
-  for (const segment of segments) if (segment.name === "PID" && segment.ordinal === 2) return segment;
-  return undefined;
+function structureOf({ codes: { messageCode, triggerEvent, structure } }: Hl7Message): string {
+  return structure ?? `${messageCode}_${triggerEvent}`;
+}
+
+/** The second PID, where there is one that is not that of prior results. */
+export function secondPatient(message: Hl7Message): Segment | undefined {
+  const [, second] = message.all("PID");
+  if (second === undefined) return undefined;
+  return withoutPriorResults(message).filter(({ name }) => name === "PID")[1];
+}
+
+/** What an earlier result has of its patient, before its ORC. */
+const OF_PRIOR_PATIENT: readonly string[] = ["PD1", "PRT", "ARV", "PV1", "PV2", "AL1"];
+
+/**
+ * The segments without groups of prior results (HL7 chapter 4.4, PRIOR_RESULT): { [PID, PD1], [PV1, PV2], AL1, { ORC, OBR, OBX } }
+ * with PR in ORC-1. They go on to the next other ORC, or where specimens stand first, to the next specimen or container. A PID
+ * begins one only where its ORC says so: what is below it otherwise would be another patient's order.
+ */
+function withoutPriorResults(message: Hl7Message): readonly Segment[] {
+  const { segments } = message;
+  if (message.all("ORC").every((orc) => !isPrior(orc))) return segments;
+  const isSpecimenFirst = ["OML_O33", "OML_O35"].includes(structureOf(message));
+  const kept: Segment[] = [];
+  /** Of those kept, how many stand last that may belong to a prior result. */
+  let ofPatient = 0;
+  let isWithin = false;
+  let hasBegun = false;
+  for (const segment of segments) {
+    const { name } = segment;
+    const isSpecimen = name === "SPM" || name === "SAC";
+    if (name === "ORC") {
+      isWithin = isPrior(segment);
+      if (isWithin && hasBegun) kept.length -= ofPatient;
+    } else if (name === "PID" || (isSpecimen && isSpecimenFirst)) isWithin = false;
+    const isOfPatient = OF_PRIOR_PATIENT.includes(name) || (name === "NTE" && ofPatient > 0);
+    if (name === "PID") ofPatient = 1;
+    else ofPatient = isOfPatient && !isWithin ? ofPatient + 1 : 0;
+    hasBegun ||= name === "ORC" || name === "OBR" || isSpecimen;
+    if (!isWithin) kept.push(segment);
+  }
+  return kept;
+}
+
+function isPrior(orc: Segment): boolean {
+  return orc.get(1)?.trim() === "PR";
 }
 
 /**
@@ -210,10 +250,10 @@ function hasMoreFields(raw: string, separator: string): boolean {
 
 /** What {@link orderParts} calls shared, also of a message that it throws for. */
 export function sharedSegments(message: Hl7Message): readonly Segment[] {
-  return message.segments.slice(0, beginOfOrders(message));
+  return message.segments.slice(0, beginOfOrders(message.segments));
 }
 
-function beginOfOrders({ segments }: Hl7Message): number {
+function beginOfOrders(segments: readonly Segment[]): number {
   let begin = 0;
   for (const { name } of segments) {
     if (name === "ORC" || name === "OBR" || name === "SPM" || name === "SAC") break;
