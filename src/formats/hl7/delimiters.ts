@@ -97,7 +97,48 @@ function isPunctuation(code: number): boolean {
  * stand, and so is an escape character without a partner. `\P\` is decoded where a truncation character is declared.
  */
 export function unescapeText(text: string, delimiters: Delimiters, encoding: Encoding = "us-ascii"): string {
-  const mark = delimiters.escape;
+  return replaceEscapes(text, delimiters, (body) => decodeEscape(body, delimiters, encoding));
+}
+
+/**
+ * The value as plain text: like {@link unescapeText}, and formatting becomes the blank that it stands for, or nothing. What
+ * the sender cut (HL7 chapter 2.5.5.2) is marked as cut.
+ */
+export function toPlainText(text: string, delimiters: Delimiters, encoding: Encoding): string {
+  const isCut = isTruncated(text, delimiters);
+  const plain = replaceEscapes(isCut ? text.trimEnd().slice(0, -1) : text, delimiters, (body) => {
+    if (/^\.(?:br|sp|sk|ce|ti|in|fi|nf)/i.test(body)) return " ";
+    return body === "H" || body === "N" ? "" : decodeEscape(body, delimiters, encoding);
+  });
+  return isCut ? `${plain}… (cut by the sender)` : plain;
+}
+
+/** Formatting (`\.br\`, `\H\`), local escapes, shifts of the character set, and `\P\` where nothing can be truncated. */
+const FORMATTING = /^(?:\.[A-Za-z]{2}[+-]?\d*|[HNP]|Z.*|[CM](?:[0-9A-Fa-f]{2})+|X.*)$/;
+
+/** Why an escaped text is no code: an escape in it stands for no text but `formatting`, or for a `control` character. */
+export function findFormatting(text: string, delimiters: Delimiters): "formatting" | "control" | undefined {
+  let found: "formatting" | "control" | undefined;
+  replaceEscapes(text, delimiters, (body) => {
+    const decoded = decodeEscape(body, delimiters, "iso-8859-1");
+    if (decoded === undefined ? FORMATTING.test(body) : /^X/.test(body) && /\p{Cc}/u.test(decoded))
+      found ??= decoded === undefined ? "formatting" : "control";
+    return undefined;
+  });
+  return found;
+}
+
+/** Whether the sender cut the text, which then ends with the truncation character that MSH-2 declares. */
+export function isTruncated(text: string, { truncation }: Delimiters): boolean {
+  return truncation !== undefined && text.trimEnd().endsWith(truncation);
+}
+
+/** Each escape replaced, or kept as it stands where there is nothing for it. */
+function replaceEscapes(
+  text: string,
+  { escape: mark }: Delimiters,
+  replace: (body: string) => string | undefined,
+): string {
   if (mark === "") return text;
   let open = text.indexOf(mark);
   if (open === -1) return text;
@@ -106,7 +147,7 @@ export function unescapeText(text: string, delimiters: Delimiters, encoding: Enc
   while (open !== -1) {
     const close = text.indexOf(mark, open + 1);
     if (close === -1) break;
-    const decoded = decodeEscape(text.slice(open + 1, close), delimiters, encoding);
+    const decoded = replace(text.slice(open + 1, close));
     value += decoded === undefined ? text.slice(from, close + 1) : text.slice(from, open) + decoded;
     from = close + 1;
     open = text.indexOf(mark, from);

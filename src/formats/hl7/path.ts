@@ -149,6 +149,20 @@ export function findValue(
   path: FieldPath,
   segments: readonly Segment[],
 ): { value: string; place: string } | undefined {
+  const located = locateValue(path, segments);
+  return located && { value: located.value, place: located.place };
+}
+
+/** A value, and the segment and repetition that hold it. */
+export interface Located {
+  readonly value: string;
+  readonly place: string;
+  readonly segment: Segment;
+  readonly repetition: number;
+}
+
+/** Like {@link findValue}, with where it was found. */
+export function locateValue(path: FieldPath, segments: readonly Segment[]): Located | undefined {
   if (path.whichSegment === undefined) {
     for (const segment of segments) if (segment.name === path.segment) return findWithin(segment, path);
     return undefined;
@@ -161,18 +175,19 @@ export function findValue(
   return undefined;
 }
 
-function findWithin(segment: Segment, path: FieldPath): { value: string; place: string } | undefined {
+function findWithin(segment: Segment, path: FieldPath): Located | undefined {
   const { field, whichRepetition, component, subcomponent } = path;
-  if (whichRepetition?.kind !== "where") {
-    const repetition = whichRepetition?.n ?? 1;
+  const found = (repetition: number): Located | undefined => {
     const value = segment.get(field, repetition, component, subcomponent);
-    return value === undefined ? undefined : { value, place: placeOf(path, segment, repetition) };
-  }
+    if (value === undefined) return undefined;
+    return { value, place: placeOf(path, segment, repetition), segment, repetition };
+  };
+  if (whichRepetition?.kind !== "where") return found(whichRepetition?.n ?? 1);
   const count = segment.repetitions(field);
   for (let repetition = 1; repetition <= count; repetition++) {
     if (!fitsRepetition(segment, field, repetition, whichRepetition.conditions)) continue;
-    const value = segment.get(field, repetition, component, subcomponent);
-    if (value !== undefined) return { value, place: placeOf(path, segment, repetition) };
+    const located = found(repetition);
+    if (located !== undefined) return located;
   }
   return undefined;
 }

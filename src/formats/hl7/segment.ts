@@ -1,5 +1,5 @@
 import type { Encoding } from "../encoding.ts";
-import { type Delimiters, unescapeText } from "./delimiters.ts";
+import { type Delimiters, findFormatting, isTruncated, toPlainText, unescapeText } from "./delimiters.ts";
 
 /** One segment of a message. All positions are 1-based, as the standard counts. */
 export interface Segment {
@@ -21,8 +21,26 @@ export interface Segment {
   get(n: number, repetition?: number, component?: number, subcomponent?: number): string | undefined;
   /** Which parts besides the first are filled that {@link get} leaves out of a repetition, or of one of its components. */
   partsLeftOut(n: number, repetition: number, component?: number): "components" | "subcomponents" | undefined;
+  /**
+   * Why the value at a place is no code or name as it stands; undefined when it is one. `truncated`: the sender cut it.
+   * @param between what parts it into several values, each of which is looked at
+   */
+  flawOf(place: ValuePlace, between?: RegExp): "formatting" | "control" | "truncated" | undefined;
+  /**
+   * The decoded text at a place for people to read, formatting turned to blanks, with whatever delimiters stand in it; of all
+   * repetitions where none is given.
+   */
+  plainText(place: Omit<ValuePlace, "repetition"> & { readonly repetition?: number | undefined }): string;
   /** The decoded text of a whole repetition, whose inner delimiters stay where they are: for free text fields. */
   text(n: number, repetition?: number): string | undefined;
+}
+
+/** Where a value stands in a segment; a level that is not given is all of it. */
+export interface ValuePlace {
+  readonly field: number;
+  readonly repetition: number;
+  readonly component?: number | undefined;
+  readonly subcomponent?: number | undefined;
 }
 
 /** What the text of a message's segments is read by. */
@@ -103,6 +121,35 @@ export class TextSegment implements Segment {
     if (component === undefined && isFilled(whole.slice(first.length))) return "components";
     const value = nthPart(first, subcomponent, 1);
     return isFilled(first.slice(value.length)) ? "subcomponents" : undefined;
+  }
+
+  flawOf(place: ValuePlace, between?: RegExp): "formatting" | "control" | "truncated" | undefined {
+    const { delimiters } = this.#reading;
+    const raw = this.#raw(place);
+    const mayHave = raw.includes(delimiters.escape) || delimiters.truncation !== undefined;
+    if (!mayHave || this.#isVerbatim(place.field)) return undefined;
+    for (const part of between === undefined ? [raw] : raw.split(between)) {
+      if (isTruncated(part, delimiters)) return "truncated";
+      const found = findFormatting(part, delimiters);
+      // A line end may be what parts them.
+      if (found === "formatting" || (found === "control" && !between?.test("\n"))) return found;
+    }
+    return undefined;
+  }
+
+  plainText(place: Omit<ValuePlace, "repetition"> & { readonly repetition?: number | undefined }): string {
+    const { field, repetition } = place;
+    const raw = repetition === undefined ? this.field(field) : this.#raw({ ...place, repetition });
+    return toPlainText(raw, this.#reading.delimiters, this.#reading.encoding);
+  }
+
+  /** As it stands. */
+  #raw({ field, repetition, component, subcomponent }: ValuePlace): string {
+    const { delimiters } = this.#reading;
+    const whole = this.#repetition(field, repetition);
+    if (component === undefined) return whole;
+    const part = nthPart(whole, delimiters.component, component);
+    return subcomponent === undefined ? part : nthPart(part, delimiters.subcomponent, subcomponent);
   }
 
   text(n: number, repetition = 1): string | undefined {

@@ -4,7 +4,7 @@ import type { Segment } from "../../formats/hl7/segment.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { type Found, type Misfit, placesOf, type Reading, readSeveral } from "../profile/value.ts";
 import { isCounted } from "./containers-hl7.ts";
-import { candidatesOf, findIn, findSeveral } from "./find-hl7.ts";
+import { candidatesOf, findSeveral, findText } from "./find-hl7.ts";
 
 /** Segments that belong to containers and orders by where they stand; their values are never read for another. */
 const OWNED = new Set(["MSH", "PID", "ORC", "OBR", "SPM", "SAC"]);
@@ -42,7 +42,7 @@ export function describeContainers(
   const ofSeveral = findSeveral(rule.split);
   const findOwn = (path: FieldPath, isOnly: boolean, scope: readonly Segment[]) => {
     if (!isSingle) return ofSeveral(path, isOnly, scope);
-    const found = findIn(path, isOnly, scope);
+    const found = findText(path, isOnly, scope);
     return found === undefined || "code" in found ? found : [found];
   };
   return (container, scope) => {
@@ -94,7 +94,7 @@ function lookBeside(
 ): Segment | Misfit | undefined {
   const { whichSegment: _, ...within } = path;
   const given = candidatesOf(path, others).flatMap((segment) => {
-    const found = findIn(within, false, [segment]);
+    const found = findText(within, false, [segment]);
     return found !== undefined && "value" in found && found.value.trim() !== "" ? [{ segment, found }] : [];
   });
   const [first, ...more] = given;

@@ -4,6 +4,8 @@ import {
   type FieldPath,
   findValue,
   fitsRepetition,
+  type Located,
+  locateValue,
   placeOf,
   selectSegments,
 } from "../../formats/hl7/path.ts";
@@ -33,22 +35,164 @@ export function groupScopes(
   return obrs.length === 0 ? [[...head, ...shared]] : obrs.map((obr) => [...head, obr, ...shared]);
 }
 
-/** Finds a value among the given segments only, nearest first: an order never reads what belongs to another. */
+/**
+ * Finds a code, a number, a date or a name among the given segments only, nearest first: an order never reads what belongs to
+ * another. It comes whole, or not at all.
+ *
+ * @param between what parts it into several values
+ */
 export function findIn(
   path: FieldPath,
   isOnly: boolean,
   scope: readonly Segment[],
+  between?: RegExp,
 ): Found | Misfit | undefined {
-  const found = findValue(path, scope);
-  if (found === undefined || !isOnly) return found;
-  const segment = firstOf(scope, path);
-  if (segment === undefined || countValued(segment, path.field) <= 1) return found;
+  const located = locateValue(path, scope);
+  if (located === undefined) return undefined;
+  const { value, place, segment, repetition } = located;
+  return (
+    (isOnly ? findRepeated(path, segment) : undefined) ??
+    findFlaw(path, segment, repetition, between) ??
+    findSubcomponents(path, located) ?? { value, place }
+  );
+}
+
+/** Where a field has several values that the profile wants only one of. */
+function findRepeated(path: FieldPath, segment: Segment): Misfit | undefined {
+  if (countValued(segment, path.field) <= 1) return undefined;
   return {
     place: `${nameOf(segment)}-${path.field}`,
     code: "MAPPING_VALUE_INVALID",
     trouble: "repeats, expected one value",
     hint: `Have the sender fill in one value, or name the repetition that is meant in the profile, such as ${path.segment}-${path.field}[1].`,
   };
+}
+
+/** What of a code or a name is none, or was cut by the sender. */
+function findFlaw(
+  path: FieldPath,
+  segment: Segment,
+  repetition: number,
+  between: RegExp | undefined,
+): Misfit | undefined {
+  const { field, component = 1, subcomponent } = path;
+  const flaw = segment.flawOf({ field, repetition, component, subcomponent: subcomponent ?? 1 }, between);
+  if (flaw === undefined) {
+    // The mark stands at the end of what was cut, which may have subcomponents.
+    const whole = segment.flawOf({ field, repetition, component, subcomponent }, between);
+    if (whole !== "truncated" || isNested(path)) return undefined;
+  }
+  const place = placeOf(path, segment, repetition);
+  if (flaw === "formatting" || flaw === "control") {
+    const what =
+      flaw === "control"
+        ? "a control character as an escape"
+        : "formatting of HL7 (such as \\.br\\ or \\H\\)";
+    return { place, code: "MAPPING_CHARACTER_INVALID", trouble: `holds ${what}, expected a value without` };
+  }
+  return {
+    place,
+    code: "MAPPING_VALUE_INVALID",
+    trouble: "ends with the truncation character of MSH-2: the sender cut it; expected the whole value",
+    hint: "Have the sender send the value in full; one that ends with that character is written with \\P\\.",
+  };
+}
+
+/**
+ * Components that have subcomponents by the standard, by field: identifiers with their authority, codes with their texts. The
+ * first stands for all of them (HL7 chapter 2.8.3).
+ */
+const NESTED: Readonly<Record<string, readonly number[]>> = {
+  ...Object.fromEntries(
+    ["PID-2", "PID-3", "PID-4", "PID-18", "MRG-1", "MRG-4"].map((at) => [at, [4, 6, 9, 10]]),
+  ),
+  ...Object.fromEntries(["PV1-3", "PV1-6", "PV1-42", "ORC-13"].map((at) => [at, [1, 4, 10, 11]])),
+  ...Object.fromEntries(
+    ["PV1-7", "PV1-8", "PV1-9", "PV1-17", "ORC-10", "ORC-11", "ORC-12"].map((at) => [at, [2, 9, 14]]),
+  ),
+  ...Object.fromEntries(["ORC-19", "OBR-10", "OBR-16", "OBR-28", "OBX-16"].map((at) => [at, [2, 9, 14]])),
+  ...Object.fromEntries(["ORC-8", "OBR-29", "OBR-54", "SPM-2", "SPM-3"].map((at) => [at, [1, 2]])),
+  ...Object.fromEntries(["ORC-21", "OBX-23"].map((at) => [at, [6, 8]])),
+  "OBR-15": [1, 2, 4, 5, 6, 7],
+};
+
+function isNested({ segment, field, component = 1 }: FieldPath): boolean {
+  return NESTED[`${segment}-${field}`]?.includes(component) ?? false;
+}
+
+/** An `&` that nobody escaped cuts what stands before it: whose subcomponents are none by the standard, is not read. */
+function findSubcomponents(path: FieldPath, { segment, repetition, value }: Located): Misfit | undefined {
+  const { field, component = 1, subcomponent } = path;
+  if (subcomponent !== undefined || isNested(path)) return undefined;
+  if (segment.partsLeftOut(field, repetition, component) !== "subcomponents") return undefined;
+  if (component === 1 && ["PID-5", "PID-9", "MRG-7"].includes(`${path.segment}-${field}`)) {
+    const parts = [2, 3, 4, 5, 6].map((n) => segment.get(field, repetition, component, n)?.trim() ?? "");
+    if (parts.every((part) => isPartOfName(part, value))) return undefined;
+  }
+  return {
+    place: placeOf(path, segment, repetition),
+    code: "MAPPING_VALUE_INVALID",
+    trouble: "has several subcomponents, expected one",
+    hint: `Have the sender write an & in a value as \\T\\, or name the subcomponent that is meant in the profile, such as ${path.path}${path.component === undefined ? ".1.1" : ".1"}.`,
+  };
+}
+
+/**
+ * Whether a further part of a family name (HL7 chapter 2A, FN: the name as a whole, then its prefix and its own part) is one,
+ * and not what followed an `&`.
+ */
+function isPartOfName(part: string, whole: string): boolean {
+  return whole.toLowerCase().includes(part.toLowerCase()) || PREFIXES.test(part);
+}
+
+const PREFIXES =
+  /^(?:(?:van|von|vom|de|den|der|des|del|della|di|da|do|dos|du|la|las|le|los|el|al|bin|ben|ibn|ter|ten|te|zu|zum|zur|af|av|y|e|i|und|'t|op|in|d')(?: |$))+$/i;
+
+/** Fields of free text (ST, TX, FT), in which a delimiter is one that nobody escaped. OBX-5 is one by OBX-2. */
+const TEXT_FIELDS: readonly string[] = ["NTE-3", "SPM-14", "OBR-13", "OBR-31", "TQ1-10", "TQ1-11"];
+const TEXT_TYPES: readonly string[] = ["", "ST", "TX", "FT"];
+
+/** Coded fields that don't repeat by the standard: a second repetition is what followed a `~` in a text. */
+const SINGLE_FIELDS: readonly string[] = ["SPM-4", "OBR-4", "OBR-15", "OBX-3"];
+
+function isText({ segment: name, field }: FieldPath, segment: Segment): boolean {
+  if (name === "OBX" && field === 5) return TEXT_TYPES.includes(segment.get(2)?.trim() ?? "");
+  return TEXT_FIELDS.includes(`${name}-${field}`) || name.startsWith("Z");
+}
+
+/**
+ * Finds free text, which keeps whatever delimiters stand in it: those of its component, or in a field that is text, of its
+ * repetitions too. Formatting becomes blanks, and a text that the sender cut is marked so.
+ */
+export function findText(
+  path: FieldPath,
+  isOnly: boolean,
+  scope: readonly Segment[],
+): Found | Misfit | undefined {
+  const { field, whichRepetition, component } = path;
+  const all = path.whichSegment === undefined ? [firstOf(scope, path)] : candidatesOf(path, scope);
+  for (const segment of all) {
+    if (segment === undefined) continue;
+    if (component === undefined && !isOnly && isText(path, segment)) {
+      const repetition = whichRepetition === undefined ? undefined : findGiven(segment, path);
+      if (whichRepetition !== undefined && repetition === undefined) continue;
+      const value = segment.plainText({ field, repetition });
+      if (value.trim() !== "") return { value, place: placeOf(path, segment, repetition ?? 1) };
+      continue;
+    }
+    const { whichSegment: _, ...within } = path;
+    const located = locateValue(within, [segment]);
+    if (located === undefined) continue;
+    const isSingle =
+      isOnly || (whichRepetition === undefined && SINGLE_FIELDS.includes(`${path.segment}-${field}`));
+    const repeated = isSingle ? findRepeated(within, segment) : undefined;
+    if (repeated) return repeated;
+    const subcomponent = path.subcomponent ?? (isNested(path) ? 1 : undefined);
+    const { repetition, place } = located;
+    const value = segment.plainText({ field, repetition, component: component ?? 1, subcomponent });
+    return { value, place };
+  }
+  return undefined;
 }
 
 /**
@@ -149,8 +293,9 @@ export function findSingle(
   path: FieldPath,
   isOnly: boolean,
   scope: readonly Segment[],
+  between?: RegExp,
 ): Found | Misfit | undefined {
-  const found = findIn(path, isOnly, scope);
+  const found = findIn(path, isOnly, scope, between);
   if (found === undefined || "code" in found) return found;
   const several = path.whichSegment?.kind === "where" ? otherValued(scope, path, found) : undefined;
   if (several !== undefined || path.whichRepetition !== undefined) return several ?? found;
@@ -175,10 +320,10 @@ export function findSingle(
 export function findSeveral(split: Split | undefined): FinderOfSeveral<FieldPath, readonly Segment[]> {
   return (path, isOnly, scope) => {
     if (split?.repetitions !== true) {
-      const found = findSingle(path, isOnly, scope);
+      const found = findSingle(path, isOnly, scope, split?.between);
       return found === undefined || "code" in found ? found : splitFound(found, split);
     }
-    const found = findIn(path, isOnly, scope);
+    const found = findIn(path, isOnly, scope, split.between);
     if (found === undefined || "code" in found) return found;
     const other = path.whichSegment?.kind === "where" ? otherValued(scope, path, found) : undefined;
     const segment = firstValued(scope, path);
@@ -231,6 +376,8 @@ function splitRepetitions(path: FieldPath, segment: Segment, split: Split): read
     if (whichRepetition?.kind === "where" && !fitsRepetition(segment, field, n, whichRepetition.conditions))
       continue;
     const value = segment.get(field, n, component, subcomponent) ?? "";
+    const flaw = findFlaw(path, segment, n, split.between);
+    if (flaw !== undefined) return flaw;
     const found = splitFound({ value, place: placeOf(path, segment, n) }, split);
     if ("code" in found) return found;
     all.push(...found);
@@ -273,9 +420,11 @@ export function findSubjectCode(
   isOnly: boolean,
   scope: readonly Segment[],
 ): Found | Misfit | undefined {
+  const holder = isOnly ? locateValue(path, scope)?.segment : undefined;
+  const repeated = holder && findRepeated(path, holder);
+  if (repeated) return { ...repeated, code: "MAPPING_SUBJECT_AMBIGUOUS" };
   const found = findIn(path, isOnly, scope);
-  if (found === undefined) return undefined;
-  if ("code" in found) return { ...found, code: "MAPPING_SUBJECT_AMBIGUOUS" };
+  if (found === undefined || "code" in found) return found;
   if (path.whichRepetition?.kind !== "where") return found;
   const { conditions } = path.whichRepetition;
   const segment = firstOf(scope, path);
