@@ -130,6 +130,13 @@ describe("hl7 send", () => {
     });
   });
 
+  it("sends nothing of a message whose line ends differ, since each would become the end of a segment", async () => {
+    const text = `${hl7Text()}NTE|1||pasted\nORC|NW|B-9\rNTE|2||end\r`;
+    const { stderr, status } = await hl7({ "x.hl7": text }, "send", "@x.hl7", "--to", "127.0.0.1:1");
+    expect(stderr).toMatch(/message 1: line \d+ ends with LF, most others with CR.*HL7_LINE_ENDS_MIXED/s);
+    expect(status).not.toBe(0);
+  });
+
   it("shows the words of an answer in the characters that they were written in", () =>
     withReceiver(
       (socket, frame) =>

@@ -113,6 +113,7 @@ describe("text with line breaks of its own in a field", () => {
     ["CR in a message with CRLF", "\r\n", "\r"],
     ["CR CR LF in a message with CRLF", "\r\n", "\r\r\n"],
     ["LF CR in a message with CR", "\r", "\n\r"],
+    ["LF LF, as between messages of a batch, in a message with CR", "\r", "\n\n"],
   ])("is refused with its line where it is %s", async (_, own, foreign) => {
     const text = message("A-1")
       .replaceAll("\r", own)

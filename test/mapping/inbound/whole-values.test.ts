@@ -69,6 +69,8 @@ describe.each(CODES)("the value of %s", (place) => {
     "\\N\\",
     "\\X0D\\",
     "\\X0D0A\\",
+    "\\X000d\\",
+    "\\X00d\\",
     "\\Z01\\",
     "\\C2842\\",
   ])("is refused with the formatting %s, wherever it stands", async (mark) => {
@@ -115,6 +117,8 @@ test("a code may end with the truncation character where that is escaped, or MSH
 
 test("an escaped & and an escaped backslash are what they stand for", async () => {
   const { orders } = await map({ family: "M\\T\\S", label: "A\\E\\H\\E\\B" });
+  expect((await map({ label: "4\\5" })).orders[0]?.containers[0]?.label).toBe("4\\5");
+  expect((await map({ label: "\\E\\R\\" })).orders[0]?.containers[0]?.label).toBe("\\R\\");
   expect(orders[0]?.subject.lastName?.reveal()).toBe("M&S");
   expect(orders[0]?.containers[0]?.label).toBe("A\\H\\B");
 });
