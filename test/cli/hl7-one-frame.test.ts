@@ -226,7 +226,8 @@ describe("hl7 send --one-frame to the daemon", () => {
       expect(status).toBe(1);
       expect(frameOf(stdout)).toEqual(["refused", ["AR"]]);
       const [{ text }] = JSON.parse(stdout).frames[0].answers;
-      expect(text).toContain("BTS-1 says 7, found 3 messages");
+      // Its words may name a patient for all that the sender of a message knows.
+      expect(text).toMatch(/^ERR\|\|\|102.*HL7_BATCH_COUNT\|\|\|••••/m);
     }));
 });
 

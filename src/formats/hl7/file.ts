@@ -30,15 +30,13 @@ interface Hl7File {
   readonly outline?: BatchOutline;
 }
 
-/** How much is taken in one: more is refused as a whole (HL7_TOO_MANY_MESSAGES), and the rest isn't looked at. */
+/** How much is taken in one, of each any number unless set: more is refused as a whole (HL7_TOO_MANY_MESSAGES), and the rest isn't looked at. */
 interface SplitLimits {
-  readonly messages: number;
-  readonly batches: number;
+  readonly messages?: number;
+  readonly batches?: number;
   /** What becomes of a header that may be a line of pasted text, since line ends differ; accepted unless set. */
   readonly mixedLineEnds?: "refuse" | "accept" | undefined;
 }
-
-const NO_LIMITS: SplitLimits = { messages: Number.POSITIVE_INFINITY, batches: Number.POSITIVE_INFINITY };
 
 /**
  * Splits a dropped file into its messages: one, several, or batches (HL7 chapter 2.10.3). Lines end with CR, LF or
@@ -49,7 +47,11 @@ const NO_LIMITS: SplitLimits = { messages: Number.POSITIVE_INFINITY, batches: Nu
  */
 export function splitHl7File(
   bytes: Buffer,
-  { messages: mostMessages, batches: mostBatches, mixedLineEnds = "accept" }: SplitLimits = NO_LIMITS,
+  {
+    messages: mostMessages = Number.POSITIVE_INFINITY,
+    batches: mostBatches = Number.POSITIVE_INFINITY,
+    mixedLineEnds = "accept",
+  }: SplitLimits = {},
 ): Hl7File {
   const mark = findByteOrderMark(bytes) ?? findUtf16(bytes);
   const start = mark?.length ?? 0;

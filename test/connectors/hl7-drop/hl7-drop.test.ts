@@ -18,6 +18,20 @@ async function batchesOf(content: string | Buffer): Promise<(readonly IncomingMe
 }
 
 describe("an HL7 file", () => {
+  test("in which a header may be a line of pasted text is refused whole, unless that is the sender's way", async () => {
+    const bytes = Buffer.from(
+      `${hl7Message("C1")}NTE|1||pasted\n${hl7Message("C2").replaceAll("\r", "\n")}NTE|2\r`,
+    );
+    async function* chunks() {
+      yield bytes;
+    }
+    const examine = (mixedLineEnds?: "refuse" | "accept") =>
+      hl7FileFormat({ mixedLineEnds }).examine({ sizeBytes: bytes.length, chunks });
+    for (const setting of [undefined, "refuse"] as const)
+      expect((await examine(setting)).problems).toMatchObject([{ code: "HL7_LINE_ENDS_MIXED" }]);
+    expect((await examine("accept")).problems).toEqual([]);
+  });
+
   test("of many messages is committed two hundred at a time", async () => {
     const content = Array.from({ length: 450 }, (_, i) => hl7Message(`C${i}`)).join("");
     const batches = await batchesOf(content);

@@ -25,12 +25,17 @@ const CAPTURES = ["d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a"];
 
 /**
  * An HL7 file and its messages, each to be read with {@link readMessage}; `-` is standard input.
+ * @param mixedLineEnds whether a header is refused that may be a line of pasted text
  * @throws Failure CLI_FILE_UNREADABLE, CLI_USAGE for too much of it, or the code of what is wrong with the file as a
  * whole.
  */
-export async function readHl7File({ io }: Pick<Session, "io">, path: string): Promise<Hl7Input> {
+export async function readHl7File(
+  { io }: Pick<Session, "io">,
+  path: string,
+  mixedLineEnds?: "refuse",
+): Promise<Hl7Input> {
   const bytes = await readInput(io, path);
-  const { parts, problems, outline } = splitHl7File(bytes);
+  const { parts, problems, outline } = splitHl7File(bytes, { mixedLineEnds });
   const [problem] = problems;
   if (problem) throw wholeFailure(path, problem, bytes);
   return { parts, isBatch: outline !== undefined };

@@ -134,7 +134,7 @@ async function readSettings(session: Session, options: SendOptions): Promise<Mll
 
 /** Each message in a frame of its own. */
 async function readSingles(session: Session, path: string): Promise<Frame[]> {
-  const { parts, isBatch } = await readHl7File(session, path);
+  const { parts, isBatch } = await readHl7File(session, path, "refuse");
   if (isBatch) {
     const many = parts.length === 1 ? "its message" : `its ${parts.length} messages`;
     const name = nameOfInput(path);
@@ -157,7 +157,7 @@ async function readSingles(session: Session, path: string): Promise<Frame[]> {
  */
 async function readWhole(session: Session, path: string): Promise<Frame> {
   const bytes = await readInput(session.io, path);
-  const whole = splitHl7File(bytes);
+  const whole = splitHl7File(bytes, { mixedLineEnds: "refuse" });
   for (const problem of whole.problems) {
     if (!LEFT_TO_RECEIVER.includes(problem.code)) throw wholeFailure(nameOfInput(path), problem, bytes);
     session.note(`${problem.place}: ${problem.message} (${problem.code}); it is sent as it is`);
