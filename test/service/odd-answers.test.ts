@@ -304,6 +304,25 @@ describe("credentials that are refused for one facility only", () => {
       }
     }));
 
+  it("count as refused for all once no call was let in for a quarter of an hour", () => {
+    const clock = new FakeClock();
+    return withStub(
+      async (stub, client) => {
+        stub.rows.subjects = [{ id: 1, code: "S-1", facilityId: 12 }];
+        await find(client, 12);
+        stub.intercept = (_request, response) => {
+          response.writeHead(401).end(JSON.stringify({ code: "UNAUTHORIZED" }));
+          return true;
+        };
+        expect((await failureOf(find(client, 12))).code).toBe("SERVICE_ACCESS_REFUSED");
+        await clock.advance(15 * 60_000);
+        expect((await failureOf(find(client, 12))).code).toBe("SERVICE_CREDENTIALS_REFUSED");
+      },
+      {},
+      { clock },
+    );
+  });
+
   it("count as refused for all while no call was let in", () =>
     withStub(async (stub, client) => {
       refuseFacility(stub, "13");

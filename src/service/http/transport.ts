@@ -352,9 +352,10 @@ export class Transport {
 
 /**
  * Credentials that were let in within this time are not taken for refused: what is refused then is refused to one call, or to one
- * facility, and holds up no other. Revoked ones are refused by the token endpoint too, or show in each order that fails.
+ * facility, and holds up no other. Revoked ones are refused by the token endpoint at once; a static token counts as refused for all
+ * when nothing was let in for that long.
  */
-const LET_IN_MS = 3_600_000;
+const LET_IN_MS = 900_000;
 
 const STOPPED_RENEWING = "stopped while a new access token was taken";
 
