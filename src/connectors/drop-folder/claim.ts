@@ -1,8 +1,9 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { encodeCrockford, encodeCrockfordNumber } from "../../core/crockford.ts";
 import type { Problem } from "../../core/failures.ts";
+import { safeFileName, splitExtension } from "../../core/file-name.ts";
 import type { BatchOutline } from "../../core/intake.ts";
 import { errnoOf } from "./file-ops.ts";
 
@@ -127,40 +128,8 @@ export function claimedAt(claimId: string): Date {
 
 /** Room is left for our own prefix and suffix within the 255 bytes that file systems give a name. */
 const LONGEST_NAME_BYTES = 190;
-const DIGEST_CHARACTERS = 8;
 
-/** Control characters, what Windows forbids, and the marks that reverse the direction of text on a screen. */
-const UNSAFE = /[\p{Cc}\p{Cs}\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffd/\\:*?"<>|]/gu;
-const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
-
-/**
- * A name that is harmless as a path component on every system and on a screen. Ordinary names stay as they are;
- * any other is made safe and gets a short digest of the original, so that two of them never become one.
- */
-export function safeFileName(name: string): string {
-  let safe = name.replace(UNSAFE, "_").replace(/^[.\s]+|[.\s]+$/g, "_");
-  if (WINDOWS_DEVICE.test(safe)) safe = `_${safe}`;
-  if (safe === name && Buffer.byteLength(name) <= LONGEST_NAME_BYTES && name !== "") return name;
-  const digest = createHash("sha256").update(name).digest("hex").slice(0, DIGEST_CHARACTERS);
-  const { stem, extension } = splitExtension(safe);
-  const kept = cutBytes(extension, 20);
-  return `${cutBytes(stem, LONGEST_NAME_BYTES - DIGEST_CHARACTERS - 1 - Buffer.byteLength(kept))}~${digest}${kept}`;
-}
-
-/** `orders.csv` -> `orders` and `.csv`. A name without a dot, or with one only at its beginning, has no extension. */
-export function splitExtension(name: string): { stem: string; extension: string } {
-  const dot = name.lastIndexOf(".");
-  return dot <= 0 ? { stem: name, extension: "" } : { stem: name.slice(0, dot), extension: name.slice(dot) };
-}
-
-/** The longest beginning of a text that fits into that many UTF-8 bytes, cut between characters. */
-function cutBytes(text: string, maxBytes: number): string {
-  let bytes = 0;
-  let end = 0;
-  for (const character of text) {
-    bytes += Buffer.byteLength(character);
-    if (bytes > maxBytes) break;
-    end += character.length;
-  }
-  return text.slice(0, end);
+/** The name by which a dropped file goes on, however it was dropped. */
+export function claimName(name: string): string {
+  return safeFileName(name, LONGEST_NAME_BYTES);
 }

@@ -2,7 +2,7 @@ import { type FSWatcher, watch } from "node:fs";
 import { rm } from "node:fs/promises";
 import type { UntakenFiles } from "../../core/untaken-files.ts";
 import type { CheckLine, Connector, OutgoingFile } from "../connector.ts";
-import { ClaimIds, claimOf, safeFileName } from "./claim.ts";
+import { ClaimIds, claimName, claimOf } from "./claim.ts";
 import { errnoOf, exists, type FileOps, systemFileOps } from "./file-ops.ts";
 import { currentIdentity, WorkInstance } from "./instance.ts";
 import { KnownFolder } from "./known-folder.ts";
@@ -207,7 +207,7 @@ export class DropFolder implements Connector {
     const folder = this.#instance.folder;
     for (const candidate of candidates) {
       await this.#step("claim");
-      const claim = claimOf(folder, this.#ids.next(clock.now()), safeFileName(candidate.name));
+      const claim = claimOf(folder, this.#ids.next(clock.now()), claimName(candidate.name));
       try {
         await this.#ops.rename(candidate.path, claim.path);
       } catch (error) {

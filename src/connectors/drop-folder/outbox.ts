@@ -3,8 +3,8 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
+import { safeFileName } from "../../core/file-name.ts";
 import { type OutgoingFile, requireMayLeave } from "../connector.ts";
-import { safeFileName } from "./claim.ts";
 import { errnoOf, type FileOps, openForReading, publishWhole, readChunks, writeDurably } from "./file-ops.ts";
 import type { KnownFolder } from "./known-folder.ts";
 import { markerName } from "./scan.ts";
@@ -13,6 +13,9 @@ import type { Step } from "./settings.ts";
 const TEMPORARY = ".tmp-";
 /** A delivery takes seconds; what is older was left by a crash. */
 const STALE_MS = 3_600_000;
+
+/** What file systems give a name, bytes. */
+const LONGEST_BYTES = 255;
 
 interface OutboxDeps {
   readonly folder: KnownFolder;
@@ -25,13 +28,15 @@ interface OutboxDeps {
 }
 
 /**
- * Lets a result appear in the folder at once and whole, under its own name made harmless. The same file again
+ * Lets a result appear in the folder at once and whole, under its own name and no other. The same file again
  * changes nothing; its marker is put back where it is gone. Throws FILE_NAME_TAKEN when other bytes stand there, FILE_SYSTEM_ERROR when the folder takes nothing for
  * now, FILE_NOT_PLACED when it may be this name or what stands under it that is in the way.
  */
 export async function deliverFile(file: OutgoingFile, deps: OutboxDeps): Promise<void> {
   const { path: folder } = deps.folder;
-  const name = safeFileName(file.fileName);
+  const name = file.fileName;
+  if (safeFileName(name, LONGEST_BYTES) !== name)
+    throw new Failure("FILE_NOT_PLACED", "the result has a name that no file may have everywhere");
   const final = join(folder, name);
   const temporary = join(folder, TEMPORARY + randomBytes(10).toString("hex"));
   await deps.folder.assertSame();

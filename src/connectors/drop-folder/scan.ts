@@ -1,9 +1,9 @@
 import type { BigIntStats } from "node:fs";
 import { lstat, opendir, rm } from "node:fs/promises";
 import { join, sep } from "node:path";
+import { kindOf } from "../../core/file-kind.ts";
+import { splitExtension } from "../../core/file-name.ts";
 import type { UntakenReason } from "../../core/untaken-files.ts";
-import { splitExtension } from "./claim.ts";
-import { kindOf } from "./file-kind.ts";
 import { errnoOf, fingerprint } from "./file-ops.ts";
 
 const STEM = "{stem}";

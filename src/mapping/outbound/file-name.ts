@@ -1,12 +1,15 @@
-import { createHash } from "node:crypto";
+import { kindOf } from "../../core/file-kind.ts";
+import { safeFileName, splitExtension } from "../../core/file-name.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { dateFormatMistake, formatDate } from "./timestamp.ts";
 
 /** Long enough for any order number in use, short enough for every file system. */
 const MAX_SUBJECT_LENGTH = 80;
 
-/** Leaves room for what follows it within the 255 bytes of a name, even where each character takes two. */
-const MAX_INPUT_NAME_LENGTH = 100;
+/** Fits into every file system, also an encrypted one of 143, with room for a marker's ending. */
+const MOST_BYTES = 136;
+/** What is left of a dropped file's name at least. */
+const FEWEST_INPUT_BYTES = 40;
 
 /** How files of HL7 results are named. */
 interface Hl7Naming {
@@ -88,14 +91,6 @@ export function safeName(text: string): string {
   return name.slice(0, MAX_SUBJECT_LENGTH) || "_";
 }
 
-/** Names of dropped files are the lab's own; only what no file system takes is changed, and a digest then keeps two names apart. */
-export function distinctName(fileName: string): string {
-  const name = fileName.replace(/[\p{Cc}/\\:*?"<>|]/gu, "_").replace(/^[. ]+|[. ]+$/g, "_");
-  if (name === fileName && name.length <= MAX_INPUT_NAME_LENGTH) return name;
-  const digest = createHash("sha256").update(fileName).digest("hex").slice(0, 8);
-  return `${name.slice(0, MAX_INPUT_NAME_LENGTH)}-${digest}`;
-}
-
 /** What stands in the name of a CSV file of results. */
 interface NameValues {
   readonly inputName: string;
@@ -157,40 +152,45 @@ function findTextMistake(
   const texts = parts.flatMap((part) => textOf(part) ?? []);
   if (texts.some((text) => /[\p{Cc}\p{Cf}/\\:*?"<>|]/u.test(text)))
     return 'expected a name without any folder, and none of the characters / \\ : * ? " < > |';
-  if (texts.join("").length > LONGEST_TEXT)
-    return `expected at most ${LONGEST_TEXT} characters besides the values`;
+  if (Buffer.byteLength(texts.join("")) > LONGEST_TEXT)
+    return `expected at most ${LONGEST_TEXT} bytes of text besides the values`;
   const own = /\.[A-Za-z0-9]+$/.exec(textOf(parts.at(-1)) ?? "");
   if (own === null) return `expected an ending such as ${ending}`;
-  if (/^\.(?:tmp|part|filepart|crdownload)$/i.test(own[0]))
+  if (kindOf(`x${own[0]}`) !== "dropped")
     return `${own[0]} is the ending of files that are not done; expected another one, such as ${ending}`;
   return /^[. ]/.test(textOf(parts[0]) ?? "")
     ? "expected a name that does not begin with a dot or a blank"
     : undefined;
 }
 
-/** The name of a file of results; without a number what all names of its series share. */
+/**
+ * The name of a file of results, as it stands on disk; without a number what all names of its series share. A dropped file's name
+ * is cut where the whole would be too long.
+ */
 export function fileNameOf(pattern: FileNamePattern, values: NameValues, number?: number): string {
   const { inputName, connector, at, timeZone } = values;
-  const input = distinctName(inputName);
-  const fill = (place: Place, digits: number): string => {
+  const fill = (place: Place, digits: number, input: string): string => {
     switch (place) {
       case "input":
         return input;
       case "stem":
-        return withoutEnding(input);
+        return splitExtension(input).stem;
       case "connector":
-        return distinctName(connector);
+        return safeFileName(connector, FEWEST_INPUT_BYTES);
       case "date":
         return formatDate(at.toISOString(), "yyyyMMdd", timeZone);
       case "number":
         return number === undefined ? "{number}" : String(number).padStart(digits, "0");
     }
   };
-  return pattern.map((part) => ("text" in part ? part.text : fill(part.place, part.digits))).join("");
-}
-
-/** `orders.csv` -> `orders`. */
-function withoutEnding(name: string): string {
-  const dot = name.lastIndexOf(".");
-  return dot <= 0 ? name : name.slice(0, dot);
+  const filled = (input: string, isNumbered: boolean) =>
+    pattern
+      .map((part) => {
+        if ("text" in part) return part.text;
+        return part.place === "number" && !isNumbered ? "" : fill(part.place, part.digits, input);
+      })
+      .join("");
+  // The names of a series differ in nothing but their numbers, so each has room for a large one.
+  const room = MOST_BYTES - Buffer.byteLength(filled("", false)) - "0123456789".length;
+  return filled(safeFileName(inputName, Math.max(FEWEST_INPUT_BYTES, room)), true);
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ClaimIds, claimedAt, isClaimId, safeFileName } from "../../../src/connectors/drop-folder/claim.ts";
+import { ClaimIds, claimedAt, claimName, isClaimId } from "../../../src/connectors/drop-folder/claim.ts";
 
 test("claim ids sort in the order in which they were made, whatever the clock does", () => {
   const ids = new ClaimIds();
@@ -19,7 +19,7 @@ test("a claim id says when it was made", () => {
 describe("a file name", () => {
   test.each(["orders.csv", "PO-17_0001.hl7", "Aufträge März.csv", "no-extension", "a.b.c"])(
     "that is ordinary stays as it is: %s",
-    (name) => expect(safeFileName(name)).toBe(name),
+    (name) => expect(claimName(name)).toBe(name),
   );
 
   test.each([
@@ -33,22 +33,22 @@ describe("a file name", () => {
     "trailing.",
     "x".repeat(300),
     "",
-  ])("that is hostile is made safe: %j", (name) => expect(safeFileName(name)).not.toBe(name));
+  ])("that is hostile is made safe: %j", (name) => expect(claimName(name)).not.toBe(name));
 
   test("once made safe is short, harmless, stays as it is, and differs where the originals differ", () => {
     const name = fc.string({ unit: "binary", maxLength: 300 });
     fc.assert(
       fc.property(name, name, (a, b) => {
-        const safe = safeFileName(a);
+        const safe = claimName(a);
         expect(Buffer.byteLength(safe)).toBeLessThanOrEqual(190);
         expect(safe).not.toMatch(/[\p{Cc}/\\]|^\.|^$|\.$/u);
-        expect(safeFileName(safe)).toBe(safe);
-        if (a !== b) expect(safeFileName(b)).not.toBe(safe);
+        expect(claimName(safe)).toBe(safe);
+        if (a !== b) expect(claimName(b)).not.toBe(safe);
       }),
     );
   });
 
   test("keeps its extension when it is cut", () => {
-    expect(safeFileName(`${"x".repeat(300)}.hl7`)).toMatch(/~[0-9a-f]{8}\.hl7$/);
+    expect(claimName(`${"x".repeat(300)}.hl7`)).toMatch(/~[0-9a-f]{8}\.hl7$/);
   });
 });
