@@ -4,7 +4,7 @@ import { type FileHandle, lstat } from "node:fs/promises";
 import { Failure, type Problem } from "../../core/failures.ts";
 import type { BatchOutline, IncomingFile, Intake } from "../../core/intake.ts";
 import type { Claim } from "./claim.ts";
-import { errnoOf, fingerprint, fingerprintOf, openForReading, readChunks } from "./file-ops.ts";
+import { errnoOf, type FileOps, fingerprint, fingerprintOf, readChunks } from "./file-ops.ts";
 import { narrow } from "./layout.ts";
 import type { Fate } from "./publication.ts";
 import { type FileReport, Tally } from "./report.ts";
@@ -18,6 +18,9 @@ export interface DecideDeps {
   readonly format: FileFormat;
   readonly intake: Intake;
   readonly step: (step: Step) => Promise<void>;
+  readonly ops: Pick<FileOps, "openForReading">;
+  /** Whether a file that may not be read has been tried for long enough: a virus scanner has it for moments only. */
+  readonly isLastTry: boolean;
   /** Called with the digest that the ledger will know the file by, before it is asked about it. */
   readonly beforeOpening?: ((sha256: string) => Promise<void>) | undefined;
   /** Aborted when the connector stops: the file is then left where it is, between two batches. */
@@ -31,7 +34,7 @@ export interface DecideDeps {
  */
 export async function decideFile(claim: Claim, expected: string, deps: DecideDeps): Promise<Fate> {
   await narrow(claim.path);
-  const opened = await openOrdinary(claim, deps.format.maxBytes);
+  const opened = await openOrdinary(claim, deps);
   if ("problem" in opened) return await refuseUnread(claim, opened.problem, deps);
   const { handle } = opened;
   try {
@@ -227,17 +230,20 @@ interface OpenedFile {
 }
 
 /** Looks before it opens, opens without following or waiting, and looks again at what it has got. */
-async function openOrdinary(claim: Claim, maxBytes: number): Promise<OpenedFile | { problem: Problem }> {
+async function openOrdinary(
+  claim: Claim,
+  { format: { maxBytes }, ops, isLastTry }: DecideDeps,
+): Promise<OpenedFile | { problem: Problem }> {
   const before = await lstat(claim.path, { bigint: true });
   const problem = oddity(before) ?? tooLarge(before.size, maxBytes);
   if (problem) return { problem };
   let handle: FileHandle;
   try {
-    handle = await openForReading(claim.path);
+    handle = await ops.openForReading(claim.path);
   } catch (error) {
     const code = errnoOf(error) ?? "";
     if (["ELOOP", "ENXIO", "EISDIR"].includes(code)) return { problem: notRegular("no ordinary file") };
-    if (!["EACCES", "EPERM"].includes(code)) throw error;
+    if (!isLastTry || !["EACCES", "EPERM"].includes(code)) throw error;
     return {
       problem: { code: "FILE_UNREADABLE", place: "file", message: `the file may not be read (${code})` },
     };

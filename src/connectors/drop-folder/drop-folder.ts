@@ -22,6 +22,10 @@ const CLAIMS_AT_ONCE = 64;
 /** Events come in bursts; a look at once after each of them would only burn time. */
 const WAKE_GAP_MS = 100;
 
+/** What systems say of a file that somebody else has for a moment, or has not given free yet. */
+const HELD: ReadonlySet<string> = new Set(["EACCES", "EPERM", "EBUSY", "ETXTBSY", "EAGAIN", "ESTALE", "EIO"]);
+const HELD_FOR_MS = 60_000;
+
 /** The engine of the drop-folder connectors: takes whole files in, one after the other, and puts results out. */
 export class DropFolder implements Connector {
   readonly name: string;
@@ -48,6 +52,8 @@ export class DropFolder implements Connector {
   #scanTrouble: string | undefined;
   #isRecovered = false;
   #wakeGapMs = WAKE_GAP_MS;
+  /** Since when files could not be opened, monotonic ms, by name. */
+  #heldSince = new Map<string, number>();
 
   constructor(format: FileFormat, settings: DropFolderSettings, deps: DropFolderDeps) {
     this.name = settings.name;
@@ -80,6 +86,7 @@ export class DropFolder implements Connector {
       clock,
       logger,
       step,
+      ops,
       stableForMs,
       signal: this.#stop.signal,
       pause: this.#pause,
@@ -182,6 +189,8 @@ export class DropFolder implements Connector {
     this.#wakeGapMs = Math.max(WAKE_GAP_MS, 4 * (clock.monotonic() - startedMs));
     this.#scanTrouble = undefined;
     await this.#untaken.look();
+    const names = new Set(candidates.map(({ name }) => name));
+    for (const name of this.#heldSince.keys()) if (!names.has(name)) this.#heldSince.delete(name);
     for (let at = 0; at < candidates.length; at += CLAIMS_AT_ONCE) {
       if (this.#stop.signal.aborted || this.#work.isHeldUp || this.#pause.leftMs > 0) break;
       await this.#claimAll(candidates.slice(at, at + CLAIMS_AT_ONCE));
@@ -206,6 +215,7 @@ export class DropFolder implements Connector {
     const { clock, logger } = this.#deps;
     const folder = this.#instance.folder;
     for (const candidate of candidates) {
+      if (await this.#isHeld(candidate)) continue;
       await this.#step("claim");
       const claim = claimOf(folder, this.#ids.next(clock.now()), claimName(candidate.name));
       try {
@@ -226,6 +236,28 @@ export class DropFolder implements Connector {
     await this.#ops.syncFolder(this.#settings.directories.in);
     await this.#ops.syncFolder(folder);
     await this.#step("claims-durable");
+  }
+
+  /**
+   * Whether a file can't be opened yet: a virus scanner has it, or its rights come late. It stays where it is, so that its writer
+   * finds it, and others overtake it; after a while it is taken, and refused for what it is.
+   */
+  async #isHeld({ path, name }: Candidate): Promise<boolean> {
+    try {
+      const handle = await this.#ops.openForReading(path);
+      await handle.close();
+    } catch (error) {
+      const code = errnoOf(error) ?? "";
+      const nowMs = this.#deps.clock.monotonic();
+      const sinceMs = this.#heldSince.get(name) ?? nowMs;
+      if (HELD.has(code) && nowMs - sinceMs < HELD_FOR_MS) {
+        this.#heldSince.set(name, sinceMs);
+        this.#scanTrouble = `a file in ${this.#settings.directories.in} can't be read yet (${code})`;
+        return true;
+      }
+    }
+    this.#heldSince.delete(name);
+    return false;
   }
 
   /** Only shortens the wait: on network shares no events come, and everywhere some get lost. */

@@ -8,12 +8,14 @@ import { syncFolder } from "../../core/sync-folder.ts";
 export interface FileOps {
   rename(from: string | Buffer, to: string): Promise<void>;
   link(from: string, to: string): Promise<void>;
+  /** Opens for reading without following a link and without ever waiting for the other end of a pipe. */
+  openForReading(path: string | Buffer): Promise<FileHandle>;
   /** Makes the names in a folder durable. Where folders can't be synced (Windows) it does nothing. */
   syncFolder(folder: string): Promise<void>;
 }
 
 /** The operating system's own calls. */
-export const systemFileOps: FileOps = { rename, link, syncFolder };
+export const systemFileOps: FileOps = { rename, link, openForReading, syncFolder };
 
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
@@ -24,7 +26,7 @@ const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EINVAL"
 const NO_MODES = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EINVAL"];
 
 /** Opens for reading without following a link and without ever waiting for the other end of a pipe. */
-export function openForReading(path: string): Promise<FileHandle> {
+export function openForReading(path: string | Buffer): Promise<FileHandle> {
   return open(path, READ_FLAGS);
 }
 

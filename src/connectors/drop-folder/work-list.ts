@@ -37,7 +37,10 @@ type Decided = { readonly item: Item } & (
   | { readonly fate: Fate; readonly sha256: string | undefined }
 );
 
-interface WorkListDeps extends DecideDeps {
+/** Tries of a file that may not be read, with pauses of 1, 2, 4 … s between them: a minute. */
+const MOST_TRIES = 6;
+
+interface WorkListDeps extends Omit<DecideDeps, "isLastTry"> {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly publication: Publication;
@@ -165,6 +168,7 @@ export class WorkList {
     let sha256: string | undefined;
     const fate = await decideFile(claim, item.expected ?? "", {
       ...this.#deps,
+      isLastTry: item.attempts >= MOST_TRIES,
       beforeOpening: async (digest) => {
         sha256 = digest;
         await beforeOpening(digest);

@@ -138,6 +138,7 @@ describe.skipIf(process.platform === "win32")("what a drop folder makes", () => 
         const ops = {
           rename: neverCalled,
           link: (await import("node:fs/promises")).link,
+          openForReading: neverCalled,
           syncFolder: async () => {},
         };
         await deliverFile(RESULT, { folder: new KnownFolder(out), mode: 0o640, ops, step: async () => {} });

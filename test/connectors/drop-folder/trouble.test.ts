@@ -3,7 +3,9 @@ import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { openForReading } from "../../../src/connectors/drop-folder/file-ops.ts";
 import type { Step } from "../../../src/connectors/drop-folder/settings.ts";
+import { systemClock } from "../../../src/core/clock.ts";
 import { eventually } from "../../support/eventually.ts";
 import { machineHas } from "../../support/needs.ts";
 import { type DropWorld, dropDirectories, hl7Message, makeWorld, withDropWorld } from "../drop-world.ts";
@@ -213,6 +215,63 @@ describe.runIf(machineHas("root", "linux"))("a share that is mounted on a folder
         await connector.stop();
         unmount(shared);
       }
+    }));
+});
+
+describe("a file that may not be read", () => {
+  /** Refuses to open dropped files until it is told otherwise. */
+  const lockedOps = (code: string, isLocked: (path: string) => boolean) => ({
+    openForReading: async (path: string | Buffer) => {
+      if (isLocked(String(path))) throw systemError(code);
+      return openForReading(path);
+    },
+  });
+
+  test.each(["EACCES", "EPERM", "EBUSY", "ESTALE"])(
+    "for a moment (%s) stays where it was dropped, holds up no other, and is taken then",
+    (code) =>
+      withDropWorld(async (world) => {
+        let isLocked = true;
+        const fileOps = lockedOps(code, (path) => isLocked && path.includes("late"));
+        const connector = await world.start(world.hl7({}, { fileOps }));
+        await world.drop("late.hl7", hl7Message("A"), 1);
+        await world.drop("other.hl7", hl7Message("B"));
+        await eventually(() => world.intake.summary().length === 1);
+        await eventually(() => connector.trouble?.includes(`can't be read yet (${code})`));
+        expect(await world.list("in")).toEqual(["late.hl7"]);
+        isLocked = false;
+        await world.settled();
+        expect(world.intake.summary().map(({ name }) => name)).toEqual(["other.hl7", "late.hl7"]);
+        expect(await world.list("error")).toEqual([]);
+      }),
+  );
+
+  test("right after it was taken is tried again, and then read", () =>
+    withDropWorld(async (world) => {
+      let refusals = 1;
+      const fileOps = lockedOps(
+        "EACCES",
+        (path) => path.startsWith(world.directories.work) && refusals-- > 0,
+      );
+      await world.start(world.hl7({}, { fileOps }));
+      await world.drop("a.hl7", hl7Message("A"));
+      await world.settled();
+      expect(await world.list("archive")).toHaveLength(1);
+    }));
+
+  test("for a minute is taken and refused", () =>
+    withDropWorld(async (world) => {
+      // A clock that runs a thousand times as fast.
+      const clock = {
+        now: () => systemClock.now(),
+        monotonic: () => systemClock.monotonic() * 1_000,
+        sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.ceil(ms / 1_000), signal),
+      };
+      await world.start(world.hl7({}, { clock, fileOps: lockedOps("EACCES", () => true) }));
+      await world.drop("a.hl7", hl7Message("A"));
+      await world.settled();
+      const report = (await world.list("error")).find((name) => name.endsWith(".error.txt"));
+      expect(await world.read("error", report ?? "")).toContain("the file may not be read (EACCES)");
     }));
 });
 
