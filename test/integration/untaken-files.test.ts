@@ -90,7 +90,7 @@ describe("what lies in a drop folder and is not taken", () => {
         hint: expect.stringContaining("rename each file once it is whole"),
       });
       expect(item?.what).toContain(
-        "in the drop folder of connector csv, 6 files are never taken by name: a dot at the beginning, or .tmp",
+        "in the drop folder of connector csv, 6 files are never taken by name: a dot at the beginning, or an ending such as .tmp",
       );
       expect(JSON.stringify(shown)).not.toContain("Müller");
       expect(await metrics()).toContain('cryobridge_dropped_files_untaken{connector="csv",reason="name"} 6');
