@@ -46,15 +46,19 @@ interface QueuePlace {
   /** What BullMQ's classes are constructed with. */
   readonly options: Readonly<Record<string, unknown>>;
   readonly backend: unknown;
-  /** False while its server is known to be out of reach. */
-  isUp(): boolean;
+  /** `connected`: its server takes connections, and is not ready for more. */
+  state(): "up" | "connected" | "away";
   findRisks(): Promise<QueueRisk[]>;
   close(): void;
 }
 
-/** Opens the place without waiting for an answer. */
-export function openPlace(backend: QueueBackend): QueuePlace {
-  return backend.kind === "postgres" ? openPostgres(backend.pool) : openRedisPlace(backend);
+/**
+ * Opens the place without waiting for an answer.
+ *
+ * @param onReply is called with each error that a Redis answers, also where ioredis or BullMQ keeps it to itself; must not throw
+ */
+export function openPlace(backend: QueueBackend, onReply: (error: Error) => void): QueuePlace {
+  return backend.kind === "postgres" ? openPostgres(backend.pool) : openRedisPlace(backend, onReply);
 }
 
 function openPostgres(pool: pg.Pool): QueuePlace {
@@ -76,14 +80,15 @@ function openPostgres(pool: pg.Pool): QueuePlace {
     options: { connection: pool, drainDelay: 5 },
     backend: create,
     // It is the ledger's server: what is wrong with it is said of the ledger.
-    isUp: () => true,
+    state: () => "up",
     findRisks: async () => [],
     close: () => void connection.close(),
   };
 }
 
-function openRedisPlace(backend: RedisBackend): QueuePlace {
-  const redis = openRedis(backend);
+function openRedisPlace(backend: RedisBackend, onReply: (error: Error) => void): QueuePlace {
+  const redis = openRedis(backend, onReply);
+  hearErrors(redis, onReply);
   return {
     // In braces: all keys of a ledger's queues are in one slot of a cluster, as BullMQ's scripts need it.
     options: {
@@ -91,10 +96,21 @@ function openRedisPlace(backend: RedisBackend): QueuePlace {
       drainDelay: WAIT_FOR_JOB_S,
     },
     backend: createRestingBackend(backend.cluster !== undefined),
-    isUp: () => redis.status === "ready",
+    state: () => (redis.status === "ready" ? "up" : redis.status === "connect" ? "connected" : "away"),
     findRisks: () => findEvictingNodes(backend, redis),
     close: () => redis.disconnect(),
   };
+}
+
+/** Also of the connections that BullMQ makes of one: it keeps to itself what keeps those from being ready. */
+function hearErrors(redis: Redis | Cluster, onReply: (error: Error) => void): void {
+  redis.on("error", onReply);
+  const duplicate = redis.duplicate.bind(redis) as (...given: unknown[]) => Redis | Cluster;
+  redis.duplicate = ((...given: unknown[]) => {
+    const copy = duplicate(...given);
+    copy.on("error", onReply);
+    return copy;
+  }) as never;
 }
 
 /** How long a worker rests when it could not ask for a job, ms: BullMQ asks again at once for as long as a Redis is full. */
@@ -143,7 +159,7 @@ const SENTINEL_ANSWERS_WITHIN_MS = 2_000;
 /** The longest pause before a server is tried again, ms. */
 const LONGEST_PAUSE_MS = 1_000;
 
-function openRedis(backend: RedisBackend): Redis | Cluster {
+function openRedis(backend: RedisBackend, onReply: (error: Error) => void): Redis | Cluster {
   const { username, password, tls } = backend;
   const options = {
     maxRetriesPerRequest: null,
@@ -154,9 +170,15 @@ function openRedis(backend: RedisBackend): Redis | Cluster {
     ...(password === undefined ? {} : { password }),
     ...(tls ? { tls: {} } : {}),
   };
-  if (backend.cluster) return new Cluster([...backend.cluster], { redisOptions: options });
-  // A server that became a replica takes no jobs: the sentinels know the new one.
-  const reconnectOnError = ({ message }: Error) => message.startsWith("READONLY") && (2 as const);
+  // A server that became a replica takes no jobs: the sentinels, or the name server, know the new one. Only sentinels are sure to.
+  const onReadOnly = backend.cluster ? false : backend.sentinels ? (2 as const) : (1 as const);
+  const reconnectOnError = (error: Error) => {
+    onReply(error);
+    // Before Redis 7 it stands within what a script was refused (redis/ioredis#1664).
+    return /\bREADONLY\b/.test(error.message) && onReadOnly;
+  };
+  if (backend.cluster)
+    return new Cluster([...backend.cluster], { redisOptions: { ...options, reconnectOnError } });
   if (backend.sentinels) {
     const { name, nodes, ...own } = backend.sentinels;
     return new Redis({

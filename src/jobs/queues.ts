@@ -1,8 +1,10 @@
+import { randomUUID } from "node:crypto";
 import { Queue, type QueueOptions, runMigrations, Worker, type WorkerOptions } from "bullmq";
 import type pg from "pg";
 import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { openPlace, type QueueBackend, type QueueRisk } from "./queue-place.ts";
+import { type QueueRefusal, refusalOf } from "./queue-refusal.ts";
 
 /** The queues and what their jobs carry: ids only, never a patient's values. */
 export interface JobData {
@@ -64,6 +66,12 @@ export interface JobQueues {
   take(queue: QueueName, isTaking: boolean): void;
   /** Settings of the server under which jobs may get lost. @throws Failure QUEUE_UNAVAILABLE */
   findRisks(): Promise<QueueRisk[]>;
+  /**
+   * Has a job of its own go all the way that jobs go, and leaves nothing of it.
+   *
+   * @throws Failure QUEUE_UNAVAILABLE that says what the server refuses.
+   */
+  tryJob(): Promise<void>;
   /** Why nothing can be handed out right now. */
   readonly trouble: string | undefined;
   /** Stops taking jobs, waits for those in hand, and gives up on them after the deadline. */
@@ -91,8 +99,9 @@ const RETRY_CONNECTION_MS = 1_000;
 const SAY_AGAIN_MS = 10_000;
 /** SQLSTATE of a missing table, function or schema: somebody dropped the queues' schema. */
 const SCHEMA_GONE = new Set(["42P01", "42883", "3F000"]);
-/** How a Redis that answers says that it lets nobody in. */
-const REFUSED_LOGIN = /\b(WRONGPASS|NOAUTH|NOPERM)\b/;
+/** After how long the job that tries the way is due, and within what it has to be done, ms. */
+const TRIED_AFTER_MS = 100;
+const TRIED_WITHIN_MS = 10_000;
 /** What a job that has to stop gets to end in. */
 const AFTER_ABORT_MS = 2_000;
 /** What is being worked on stands first where a list is cut. */
@@ -112,20 +121,46 @@ export async function openQueues(
   onFinished: (job: FinishedJob) => void = () => {},
 ): Promise<JobQueues> {
   if (backend.kind === "postgres") await reached(migrate(backend.pool));
-  const place = openPlace(backend);
+  /** What the server refused last, and when; none once it took something. */
+  let refused: { readonly refusal: QueueRefusal; readonly at: number } | undefined;
+  const onReply = (error: unknown) => {
+    const refusal = refusalOf(error);
+    if (refusal !== undefined) refused = { refusal, at: performance.now() };
+  };
+  const lastRefusal = () =>
+    refused !== undefined && performance.now() - refused.at < FAILURE_LASTS_MS ? refused.refusal : undefined;
+  /** With what the server refused, where its silence or its error is for that. */
+  const explained = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      onReply(error);
+      const refusal = refusalOf(error) ?? (error instanceof Failure ? lastRefusal() : undefined);
+      if (refusal === undefined) throw error;
+      const { hint } = refusal;
+      throw new Failure("QUEUE_UNAVAILABLE", { message: refusedWords(backend, refusal), hint, cause: error });
+    }
+  };
+  const place = openPlace(backend, onReply);
   const said = { message: "", at: Number.NEGATIVE_INFINITY };
   const onError = (error: Error) => {
+    onReply(error);
     const at = performance.now();
     if (error.message === said.message && at - said.at < SAY_AGAIN_MS) return;
     Object.assign(said, { message: error.message, at });
-    logger.warn({ err: error }, "the job queue has trouble");
+    const refusal = refusalOf(error);
+    logger.warn(
+      { err: error, ...(refusal && { refused: refusal.why, hint: refusal.hint }) },
+      "the job queue has trouble",
+    );
   };
-  const create = (name: string): Queue => {
+  const create = (name: string, more: Partial<QueueOptions> = {}): Queue => {
     const queue = new Queue(
       name,
       {
         ...place.options,
         defaultJobOptions: { removeOnComplete: true, removeOnFail: true, attempts: 1 },
+        ...more,
       } as QueueOptions,
       place.backend as never,
     );
@@ -139,14 +174,13 @@ export async function openQueues(
   };
   const all = QUEUE_NAMES.flatMap((name) => [...queuesOf[name].values()]);
   try {
-    await Promise.all(all.map(ready));
+    await explained(Promise.all(all.map(ready)));
   } catch (error) {
+    const state = place.state();
     place.close();
-    if (!REFUSED_LOGIN.test(said.message)) throw error;
-    throw new Failure(
-      "QUEUE_UNAVAILABLE",
-      `the job queue's server${backend.kind === "redis" && backend.sentinels ? ", or a sentinel," : ""} refuses the user or the password`,
-    );
+    const isSilent = error instanceof Failure && error.cause === undefined;
+    if (state !== "connected" || !isSilent) throw error;
+    throw new Failure("QUEUE_UNAVAILABLE", `the job queue's server ${NOT_READY}`);
   }
   const workers: { readonly name: QueueName; readonly worker: Worker }[] = [];
   const stopping = new AbortController();
@@ -174,9 +208,12 @@ export async function openQueues(
             data,
             opts: { jobId, lifo: isUrgent },
           }));
-          await repaired(() => inTime(addAll(queue, bulk, backend.kind === "redis")));
+          await explained(repaired(() => inTime(addAll(queue, bulk, backend.kind === "redis"))));
         }
-        if (jobs.length > 0) failedAt = Number.NEGATIVE_INFINITY;
+        if (jobs.length > 0) {
+          failedAt = Number.NEGATIVE_INFINITY;
+          refused = undefined;
+        }
       } catch (error) {
         failedAt = performance.now();
         throw error;
@@ -185,7 +222,7 @@ export async function openQueues(
     findExisting: async (jobIds) => {
       const queue = queuesOf.submit.get("submit") as Queue;
       // A job that waits in no list is none, whatever else a server has kept of it.
-      const states = await inTime(Promise.all(jobIds.map((jobId) => queue.getJobState(jobId))));
+      const states = await explained(inTime(Promise.all(jobIds.map((jobId) => queue.getJobState(jobId)))));
       return new Set(jobIds.filter((_jobId, at) => states[at] !== "unknown"));
     },
     counts: async () => {
@@ -198,8 +235,8 @@ export async function openQueues(
           for (const [state, count] of Object.entries(counts)) total[state] = (total[state] ?? 0) + count;
         return total;
       };
-      const [submit, track, deliver] = await inTime(
-        Promise.all([countQueue("submit"), countQueue("track"), countQueue("deliver")]),
+      const [submit, track, deliver] = await explained(
+        inTime(Promise.all([countQueue("submit"), countQueue("track"), countQueue("deliver")])),
       );
       return { submit, track, deliver };
     },
@@ -216,7 +253,7 @@ export async function openQueues(
           })),
         ),
       );
-      return (await inTime(Promise.all(asked))).flat().slice(0, limit);
+      return (await explained(inTime(Promise.all(asked)))).flat().slice(0, limit);
     },
     work: async (name, concurrency, run) => {
       const running = new Set<string>();
@@ -229,6 +266,7 @@ export async function openQueues(
             // a job that a full Redis threw away there may be no more than its id.
             if (running.has(jobId) || !job.name) return;
             running.add(jobId);
+            refused = undefined;
             const startedAt = performance.now();
             let outcome: FinishedJob["outcome"] = "done";
             try {
@@ -269,12 +307,46 @@ export async function openQueues(
       for (const { name, worker } of workers)
         if (name === queue) void (isTaking ? worker.resume() : worker.pause(true));
     },
-    findRisks: () => reached(inTime(place.findRisks())),
+    findRisks: () => explained(reached(inTime(place.findRisks()))),
+    tryJob: async () => {
+      const queue = create(`check-${randomUUID()}`, { skipMetasUpdate: true });
+      const ended = Promise.withResolvers<void>();
+      ended.promise.catch(() => undefined);
+      const worker = new Worker(
+        queue.name,
+        async () => undefined,
+        { ...place.options, autorun: false } as WorkerOptions,
+        place.backend as never,
+      );
+      worker.on("completed", () => ended.resolve());
+      worker.on("error", (error) => {
+        if (refusalOf(error) !== undefined) ended.reject(error);
+      });
+      const goAllTheWay = async () => {
+        await Promise.all([ready(queue), ready(worker)]);
+        void worker.run();
+        // The worker has to wait for it, which is a command of its own.
+        await queue.add("check", {}, { delay: TRIED_AFTER_MS });
+        await ended.promise;
+      };
+      try {
+        await explained(inTime(goAllTheWay(), TRIED_WITHIN_MS));
+      } finally {
+        // Of a server that refused there may be nothing to remove.
+        await inTime(worker.close(true), OPEN_WITHIN_MS).catch(() => undefined);
+        await inTime(queue.obliterate({ force: true }), OPEN_WITHIN_MS).catch(() => undefined);
+        await queue.close();
+      }
+    },
     get trouble() {
-      if (!place.isUp())
-        return "the job queue's server can't be reached: orders are taken in, and wait (QUEUE_UNAVAILABLE)";
+      const wait = "orders are taken in, and wait (QUEUE_UNAVAILABLE)";
+      const refusal = lastRefusal();
+      if (refusal !== undefined) return `${refusedWords(backend, refusal)}: ${wait}`;
+      const state = place.state();
+      if (state === "connected") return `the job queue's server ${NOT_READY}: ${wait}`;
+      if (state === "away") return `the job queue's server can't be reached: ${wait}`;
       if (performance.now() - failedAt < FAILURE_LASTS_MS)
-        return "the job queue takes no jobs, the log says why: orders are taken in, and wait (QUEUE_UNAVAILABLE)";
+        return `the job queue takes no jobs, the log says why: ${wait}`;
       return undefined;
     },
     close: async (deadlineMs) => {
@@ -292,6 +364,14 @@ export async function openQueues(
       place.close();
     },
   };
+}
+
+/** Of a server that takes a connection, and answers nothing else yet. */
+const NOT_READY = "takes connections and is not ready for more (LOADING: it may still load its data)";
+
+function refusedWords(backend: QueueBackend, { why }: QueueRefusal): string {
+  const orSentinel = backend.kind === "redis" && backend.sentinels ? ", or a sentinel," : "";
+  return `the job queue's server${orSentinel} takes no jobs (${why})`;
 }
 
 /**

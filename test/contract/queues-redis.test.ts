@@ -1,8 +1,12 @@
+import { rm } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
+import { Failure } from "../../src/core/failures.ts";
+import { refusalOf } from "../../src/jobs/queue-refusal.ts";
 import { eventually } from "../support/eventually.ts";
 import { machineHas } from "../support/needs.ts";
-import { type TestRedis, withOneRedis } from "../support/redis-server.ts";
-import { job } from "./queues.ts";
+import { type TestRedis, withOneRedis, withRedis } from "../support/redis-server.ts";
+import { withFolder } from "../support/with-folder.ts";
+import { job, withQueues } from "./queues.ts";
 import { addEach, addUntilRun, describeRedisContract, onRedis, withRunningQueues } from "./redis-queues.ts";
 
 describeRedisContract("one Redis", withOneRedis);
@@ -51,7 +55,7 @@ describe.runIf(machineHas("redis-server")).concurrent("job queues on Redis", () 
       expect(await queues.findRisks()).toEqual([]);
       await node.run("config", "set", "maxmemory", "1mb");
       await expect(queues.add("submit", [job(2)])).rejects.toThrow(/OOM/);
-      expect(queues.trouble).toContain("takes no jobs");
+      expect(queues.trouble).toContain("takes no jobs (OOM");
       await node.run("config", "set", "maxmemory", "0");
       await addUntilRun(running, 2);
       expect(queues.trouble).toBeUndefined();
@@ -88,4 +92,63 @@ describe.runIf(machineHas("redis-server")).concurrent("job queues on Redis", () 
       await addUntilRun(running, 2);
       expect(queues.trouble).toBeUndefined();
     }));
+});
+
+/** How a server comes to refuse, by commands, and the words with which that is told. */
+const REFUSING: readonly (readonly [words: string, ...commands: string[]])[] = [
+  ["OOM: its memory is full", "config set maxmemory 1mb"],
+  ["READONLY: it is a replica", "replicaof 127.0.0.1 1"],
+  ["MASTERDOWN: its primary", "config set replica-serve-stale-data no", "replicaof 127.0.0.1 1"],
+  ["NOREPLICAS: too few replicas", "config set min-replicas-to-write 1"],
+  ["NOAUTH: it asks for a password", "config set requirepass sesame"],
+  ["NOPERM: its access list", "acl setuser default -eval -evalsha"],
+  ["NOPERM: its access list", "acl setuser default -@blocking"],
+  ["NOPERM: its access list", "acl setuser default resetkeys ~other*"],
+  ["ERR: its access list", "acl setuser default -@write"],
+  ["MISCONF: it can't save", "config set save 3600\\ 1", "set x 1", "bgsave"],
+];
+
+describe.runIf(machineHas("redis-server")).concurrent("a Redis that answers and refuses", () => {
+  test.each(REFUSING)("is found out by a job that is tried, and is trouble: %s (%s)", (words, ...commands) =>
+    withFolder((folder) =>
+      withRedis(
+        async (node) => {
+          await withQueues({ kind: "redis", prefix: "cryobridge-refused", url: node.url }, async (open) => {
+            const queues = await open(["lims"]);
+            await queues.tryJob();
+            expect(queues.trouble).toBeUndefined();
+            // In a folder that is gone nothing can be saved.
+            await rm(folder, { recursive: true });
+            for (const command of commands) {
+              const [name, ...more] = command.split(/(?<!\\) /).map((word) => word.replace("\\", ""));
+              await node.run(name as string, ...more);
+            }
+            await eventually(async () => {
+              const error = await queues.tryJob().catch((thrown: unknown) => thrown);
+              return (
+                error instanceof Failure &&
+                error.message.includes(words) &&
+                !error.hint.includes("PostgreSQL")
+              );
+            });
+            expect(queues.trouble).toContain(words);
+          });
+        },
+        ["--dir", folder],
+      ),
+    ),
+  );
+
+  test("gets no more than the queues need, as the hint of NOPERM says", () =>
+    withRedis((node) =>
+      withQueues({ kind: "redis", prefix: "cryobridge-least", url: node.url }, async (open) => {
+        const { hint = "" } = refusalOf(Object.assign(new Error("NOPERM x"), { name: "ReplyError" })) ?? {};
+        const [, rules = ""] = /ACL SETUSER name ([^`]+)`/.exec(hint) ?? [];
+        await node.run("acl", "setuser", "default", "reset", "on", "nopass", ...rules.split(" "));
+        const queues = await open(["lims"]);
+        expect(await queues.findRisks()).toEqual([]);
+        await queues.tryJob();
+        expect(queues.trouble).toBeUndefined();
+      }),
+    ));
 });

@@ -23,11 +23,14 @@ describe.runIf(machineHas("redis-server")).concurrent("job queues whose server o
       await onRedis(group, async ({ open }) => {
         expect((await (await open()).counts()).submit.waiting).toBe(0);
       });
-      for (const password of [undefined, "wrong"]) {
+      for (const [password, words] of [
+        [undefined, "NOAUTH: it asks for a password"],
+        ["wrong", "WRONGPASS: it refuses the user or the password"],
+      ] as const) {
         const sentinels = { ...(group.way.sentinels as object), password };
         const other = { ...group, way: { sentinels } } as TestRedisGroup;
         await onRedis(other, ({ open }) =>
-          expect(open()).rejects.toThrow("a sentinel, refuses the user or the password"),
+          expect(open()).rejects.toThrow(`a sentinel, takes no jobs (${words})`),
         );
       }
     }));

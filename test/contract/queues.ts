@@ -102,6 +102,15 @@ export function describeQueueContract(
         expect(new Set(ran).size).toBe(20);
       }));
 
+    test("have a job of their own go all the way, and keep nothing of it", () =>
+      withServer(async ({ open }) => {
+        const queues = await open();
+        await queues.add("submit", [job(1)]);
+        await queues.tryJob();
+        expect(queues.trouble).toBeUndefined();
+        expect((await queues.list("submit", 10)).map(({ jobId }) => jobId)).toEqual(["submit-b1"]);
+      }));
+
     test("go on after a job that throws", () =>
       withServer(async ({ open }) => {
         const queues = await open();

@@ -29,16 +29,19 @@ export interface TestRedis {
   freeze(isFrozen: boolean): void;
 }
 
-/** Starts such a server; `crash` ends it for good. */
-export async function startRedis(): Promise<TestRedis> {
-  const redis = await prepare([]);
+/** Starts such a server, with further words of its command line; `crash` ends it for good. */
+export async function startRedis(words: readonly string[] = []): Promise<TestRedis> {
+  const redis = await prepare(words);
   await redis.start();
   return redis;
 }
 
 /** Gives a test a Redis server, and ends it. Guard such tests with `machineHas("redis-server")`. */
-export async function withRedis<T>(test: (redis: TestRedis) => Promise<T>): Promise<T> {
-  const redis = await startRedis();
+export async function withRedis<T>(
+  test: (redis: TestRedis) => Promise<T>,
+  words: readonly string[] = [],
+): Promise<T> {
+  const redis = await startRedis(words);
   try {
     return await test(redis);
   } finally {

@@ -145,7 +145,7 @@ export const LEDGER_FAILURES = {
   },
   QUEUE_UNAVAILABLE: {
     class: "transient",
-    meaning: "The server of the job queue did not answer in time.",
-    hint: "Check that PostgreSQL (or Redis) runs. No order is lost.",
+    meaning: "The server of the job queue did not answer in time, or refuses what the queue needs.",
+    hint: "Check that PostgreSQL (or Redis) runs, and run `cryobridge check`: it has a job go through the queue and says what the server refuses and what to do. No order is lost.",
   },
 } as const;

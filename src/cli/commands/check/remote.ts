@@ -59,17 +59,18 @@ async function checkDatabase({ pool, isEmbedded }: OpenSite): Promise<Finding[]>
   ];
 }
 
-/** Asks the queue for its jobs. */
+/** Asks the queue for its jobs, and has one of its own go through it. */
 export async function checkQueue(site: OpenSite, session: Session): Promise<Finding[]> {
   try {
-    const { counts, risks } = await withQueues(session, site, async (queues) => ({
-      counts: await queues.counts(),
-      risks: await queues.findRisks(),
-    }));
+    const { counts, risks } = await withQueues(session, site, async (queues) => {
+      const found = { counts: await queues.counts(), risks: await queues.findRisks() };
+      await queues.tryJob();
+      return found;
+    });
     const jobs = Object.values(counts).flatMap((states) => Object.values(states));
     const total = jobs.reduce((sum, count) => sum + count, 0);
     return [
-      ok("queue", `${site.config.queue.backend} answers; ${total} jobs in it`),
+      ok("queue", `${site.config.queue.backend} answers, and a job went through it; ${total} jobs in it`),
       ...risks.map(({ message, hint }) => warning("queue", message, hint)),
     ];
   } catch (error) {
