@@ -7,6 +7,7 @@ import { acquireDaemonLock } from "../../src/ledger/embedded/lock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { withCertificates } from "../connectors/mllp/with-certificates.ts";
 import { machineHas } from "../support/needs.ts";
+import { withRedis } from "../support/redis-server.ts";
 import { withDatabase } from "../support/with-database.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { type CliResult, runCli } from "./run-cli.ts";
@@ -352,6 +353,24 @@ describe("check", () => {
       }),
     );
   });
+
+  it.runIf(machineHas("redis-server"))("finds out that the queue's Redis answers and takes no job", () =>
+    withRedis((redis) =>
+      withDatabase((database) =>
+        withFolder(async (folder) => {
+          const text = `${configText(database.url)}\nqueue: { backend: redis, url: "${redis.url}" }\n`;
+          const queueOf = async () =>
+            checksOf(await check(folder, text, "--json")).find(({ subject }) => subject === "queue");
+          expect((await queueOf())?.result).toBe("ok");
+          await redis.run("replicaof", "127.0.0.1", 1);
+          const refused = await queueOf();
+          expect(refused?.result).toBe("failed");
+          expect(refused?.detail).toContain("READONLY: it is a replica");
+          expect(refused?.hint).toContain("Name the primary in `queue.url`");
+        }),
+      ),
+    ),
+  );
 
   it("names the settings of a server that would lose commits in a power cut", () => {
     const safe = new Map([
