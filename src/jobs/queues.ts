@@ -180,7 +180,10 @@ export async function openQueues(
     place.close();
     const isSilent = error instanceof Failure && error.cause === undefined;
     if (state !== "connected" || !isSilent) throw error;
-    throw new Failure("QUEUE_UNAVAILABLE", `the job queue's server ${NOT_READY}`);
+    throw new Failure("QUEUE_UNAVAILABLE", {
+      message: `the job queue's server ${NOT_READY}`,
+      hint: "Wait until it has loaded its data, then start again; its log shows the progress. No order is lost.",
+    });
   }
   const workers: { readonly name: QueueName; readonly worker: Worker }[] = [];
   const stopping = new AbortController();

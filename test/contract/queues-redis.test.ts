@@ -1,7 +1,9 @@
 import { rm } from "node:fs/promises";
+import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { Failure } from "../../src/core/failures.ts";
 import { refusalOf } from "../../src/jobs/queue-refusal.ts";
+import { openQueues } from "../../src/jobs/queues.ts";
 import { eventually } from "../support/eventually.ts";
 import { machineHas } from "../support/needs.ts";
 import { type TestRedis, withOneRedis, withRedis } from "../support/redis-server.ts";
@@ -138,6 +140,62 @@ describe.runIf(machineHas("redis-server")).concurrent("a Redis that answers and 
       ),
     ),
   );
+
+  test.each([
+    ["READONLY", "replicaof 127.0.0.1 1", "replicaof no one"],
+    ["NOREPLICAS", "config set min-replicas-to-write 1", "config set min-replicas-to-write 0"],
+    ["NOPERM", "acl setuser default -@blocking", "acl setuser default +@all"],
+  ])("gets the jobs again once it takes them: %s", (word, harm, repair) =>
+    withRunningQueues(withOneRedis, async (running) => {
+      const run = (command: string) => node.run(...(command.split(" ") as [string, ...string[]]));
+      const { queues, node } = running;
+      await addUntilRun(running, 1);
+      await run(harm);
+      await eventually(() => queues.trouble?.includes(word));
+      await run(repair);
+      await addUntilRun(running, 2);
+      await eventually(() => queues.trouble === undefined);
+    }),
+  );
+
+  test("is in the log with the word of its reply", () =>
+    withRedis(async (node) => {
+      const logged: string[] = [];
+      const logger = pino({ level: "warn" }, { write: (line: string) => void logged.push(line) });
+      const queues = await openQueues({ kind: "redis", prefix: "cryobridge-log", url: node.url }, [], logger);
+      try {
+        await queues.work("submit", 1, async () => undefined);
+        await node.run("acl", "setuser", "default", "-@blocking");
+        await eventually(() => logged.join("").includes('"refused":"NOPERM: its access list'));
+      } finally {
+        await queues.close(500);
+      }
+    }));
+
+  test("is told apart from one that is away while it loads its data", () =>
+    withFolder((folder) =>
+      withRedis(
+        async (node) => {
+          await Promise.all(
+            Array.from({ length: 400 }, (_, at) => node.run("set", `key-${at}`, "x".repeat(1_000))),
+          );
+          await node.run("save");
+          await withQueues({ kind: "redis", prefix: "cryobridge-loading", url: node.url }, async (open) => {
+            const queues = await open(["lims"]);
+            await node.crash();
+            const started = node.start();
+            await eventually(() => queues.trouble?.includes("LOADING"));
+            await started;
+            await eventually(() => queues.trouble === undefined);
+            await queues.tryJob();
+          });
+        },
+        [
+          ...["--dir", folder, "--key-load-delay", "10000"],
+          ...["--loading-process-events-interval-bytes", "1024"],
+        ],
+      ),
+    ));
 
   test("gets no more than the queues need, as the hint of NOPERM says", () =>
     withRedis((node) =>
