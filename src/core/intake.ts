@@ -83,6 +83,8 @@ export interface IncomingMessage {
         readonly problems: readonly Problem[];
         /** The number of the order, where it could be read nevertheless. */
         readonly placerOrderNumber?: string | undefined;
+        /** The rows that no order is made of, so that their answer can name them. */
+        readonly rows?: Phi<readonly CsvRow[]> | undefined;
       };
 }
 

@@ -90,6 +90,24 @@ export interface OrderAsRead<Code = Phi> {
   readonly facilityCode?: string | undefined;
   readonly subjectCode?: Code | undefined;
   readonly labels: readonly string[];
+  /** What each of its rows says, where it has several; the values above are then what they agree about. */
+  readonly rows?: readonly RowAsRead<Code>[] | undefined;
+}
+
+/** One of several rows of {@link OrderAsRead}. */
+export interface RowAsRead<Code = Phi> extends Omit<OrderAsRead<Code>, "rows"> {
+  readonly line: number;
+  readonly placerOrderNumber?: string | undefined;
+}
+
+/** The same with another form of subject codes. */
+export function withCodes<From, To>(
+  { rows, ...asRead }: OrderAsRead<From>,
+  change: (code: From | undefined) => To | undefined,
+): OrderAsRead<To> {
+  const common = { ...asRead, subjectCode: change(asRead.subjectCode) };
+  if (rows === undefined) return common;
+  return { ...common, rows: rows.map((row) => ({ ...row, subjectCode: change(row.subjectCode) })) };
 }
 
 /** Why no order was made of a message, for good or for now. */

@@ -1,5 +1,6 @@
 import type { Problem } from "../../core/failures.ts";
 import type { IncomingMessage, RowIdentity } from "../../core/intake.ts";
+import { namingAllRows } from "../../core/order-rows.ts";
 import { phi } from "../../core/phi.ts";
 import type { CsvReading } from "../../formats/csv/dialect.ts";
 import type { CsvRecord } from "../../formats/csv/read.ts";
@@ -140,12 +141,15 @@ export class OrderAssembler {
     );
     const text = this.#header + part.rows.map(({ raw }) => withLineEnd(raw)).join("");
     const message = { ordinal: this.#ordinal, place, raw: phi(Buffer.from(text)) };
-    const problems = part.rowCount > part.rows.length ? [tooLarge(part, place)] : found;
+    const isTooLarge = part.rowCount > part.rows.length;
+    const problems = isTooLarge ? [tooLarge(part, place)] : namingAllRows(found, part.rows);
+    const rows = part.rows.map(({ line, values }) => ({ line, values }));
     if (problems.length > 0) {
       const number = key === "" ? {} : { placerOrderNumber: key };
-      return { ...message, content: { kind: "unreadable", problems, ...number } };
+      // Of an order that is too large not all rows were kept.
+      const known = isTooLarge ? {} : { rows: phi(rows) };
+      return { ...message, content: { kind: "unreadable", problems, ...number, ...known } };
     }
-    const rows = part.rows.map(({ line, values }) => ({ line, values }));
     return { ...message, content: { kind: "csv", rows: phi(rows) } };
   }
 }

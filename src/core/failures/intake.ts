@@ -289,6 +289,11 @@ export const INTAKE_FAILURES = {
     meaning: "A row that may belong to this order has no order number.",
     hint: "Correct the row that is named and send all rows of the order again.",
   },
+  CSV_ROW_OF_REFUSED_ORDER: {
+    class: "permanent",
+    meaning: "Another row of this order was refused, and so this one was not taken either.",
+    hint: "Correct the other row that is named, and send all rows of the order again; or give this row an order number of its own.",
+  },
   CSV_ORDER_TOO_LARGE: {
     class: "permanent",
     meaning: "More rows share one order number than one order may have.",

@@ -2,6 +2,7 @@ import type pg from "pg";
 import { isNumberTaken } from "../../core/failures.ts";
 import type { MessageVerdict } from "../../core/intake.ts";
 import { endedWithoutEffect } from "../../core/order-state.ts";
+import { type OrderAsRead, withCodes } from "../../core/outcome.ts";
 import { list } from "../database.ts";
 import { parseId } from "../ids.ts";
 import { isControlOnly } from "../orders/accept-control.ts";
@@ -76,6 +77,7 @@ export async function insertAnswers(
     if (draft.verdict === "waiting" && draft.record.waitedAs !== undefined) return [];
     if (draft.verdict === "refused" || draft.verdict === "waiting") {
       const { placerOrderNumber, asRead, orders } = draft.record;
+      const isTaken = isNumberTaken(draft.problems);
       return [
         {
           ...answer,
@@ -83,10 +85,8 @@ export async function insertAnswers(
           kind: draft.verdict,
           payload: {
             problems: draft.problems,
-            placerOrderNumber: isNumberTaken(draft.problems)
-              ? undefined
-              : (placerOrderNumber ?? orders[0]?.placerOrderNumber),
-            asRead: asRead && { ...asRead, subjectCode: asRead.subjectCode?.reveal() },
+            placerOrderNumber: isTaken ? undefined : (placerOrderNumber ?? orders[0]?.placerOrderNumber),
+            asRead: asRead && withCodes(isTaken ? withoutNumbers(asRead) : asRead, (code) => code?.reveal()),
           },
         },
       ];
@@ -121,4 +121,9 @@ function repeatedEnds(
     if (id === undefined || !repeatedOrderIds.includes(id) || !endedWithoutEffect(order.state)) return [];
     return [{ order_ids: [id], kind: "changed", payload: { order } }];
   });
+}
+
+/** The number is another order's: none of the rows may carry it. */
+function withoutNumbers({ rows, ...asRead }: OrderAsRead): OrderAsRead {
+  return { ...asRead, rows: rows?.map((row) => ({ ...row, placerOrderNumber: undefined })) };
 }

@@ -2,7 +2,13 @@ import type pg from "pg";
 import { encodeCrockfordNumber } from "../../core/crockford.ts";
 import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { FileDialect } from "../../core/intake.ts";
-import type { ControlAnswer, OrderAsRead, Outcome, OutcomeOrder } from "../../core/outcome.ts";
+import {
+  type ControlAnswer,
+  type OrderAsRead,
+  type Outcome,
+  type OutcomeOrder,
+  withCodes,
+} from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
 import { run } from "../database.ts";
 import { formatId } from "../ids.ts";
@@ -154,7 +160,7 @@ function toOutcome(row: OutcomeRow): Outcome {
         isFile: row.message_id === null,
         problems: payload.problems ?? [],
         placerOrderNumber: payload.placerOrderNumber,
-        asRead: payload.asRead && { ...payload.asRead, subjectCode: toPhi(payload.asRead.subjectCode) },
+        asRead: payload.asRead && withCodes(payload.asRead, toPhi),
       };
     case "changed":
       if (!payload.order) throw new TypeError(`outcome ${row.id} has no order`);

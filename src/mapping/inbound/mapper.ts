@@ -3,7 +3,7 @@ import type { IncomingMessage } from "../../core/intake.ts";
 import type { Profile } from "../profile/profile.ts";
 import { mapHl7 } from "./map-hl7.ts";
 import { type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
-import { mapRows } from "./order-csv.ts";
+import { mapRows, readUnmade } from "./order-csv.ts";
 import { keptIfFit } from "./unfit.ts";
 
 export type { MappedMessage, MapperSettings, MessageName } from "./mapped-message.ts";
@@ -31,7 +31,10 @@ export function createMapper(profile: Profile, settings: MapperSettings): Mapper
       if (content.kind === "unreadable") {
         const number = keptIfFit(content.placerOrderNumber, "code");
         const refused = refuse([...content.problems]);
-        return number === undefined ? refused : { ...refused, placerOrderNumber: number };
+        const rows = content.rows?.reveal();
+        const isRead = rows !== undefined && profile.format === "csv";
+        const asRead = isRead ? { asRead: readUnmade(rows, profile) } : {};
+        return { ...refused, ...asRead, ...(number === undefined ? {} : { placerOrderNumber: number }) };
       }
       try {
         if (content.kind === "csv") {

@@ -2,6 +2,7 @@ import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { CsvRow } from "../../core/intake.ts";
 import type { Order } from "../../core/order.ts";
 import type { Control, ControlRequest } from "../../core/order-control.ts";
+import { namingAllRows } from "../../core/order-rows.ts";
 import type { OrderAsRead } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
 import { type ControlOperation, isControlOperation } from "../profile/message-type.ts";
@@ -64,9 +65,40 @@ function mapOrderRows(rows: readonly CsvRow[], profile: CsvProfile, settings: Ma
   const finish = { ...settings, messagePlace: "" };
   const place = rows.length === 1 ? `line ${first.line}` : `lines ${first.line}-${rows.at(-1)?.line}`;
   const mapped = finishAll([draft], profile, () => viewCsv(rows), finish, place);
-  const number = fitValue(draft.placerOrderNumber);
-  const asRead = readAs(draft, mapped.orders, settings);
-  return number === undefined ? { ...mapped, asRead } : { ...mapped, asRead, placerOrderNumber: number };
+  const isRefused = mapped.verdict === "refused";
+  const each = isRefused ? listRows(rows, profile, settings) : undefined;
+  const number =
+    fitValue(draft.placerOrderNumber) ??
+    each?.find(({ placerOrderNumber }) => placerOrderNumber !== undefined)?.placerOrderNumber;
+  const asRead = {
+    ...readAs(draft, mapped.orders, settings),
+    ...(each === undefined ? {} : { rows: each }),
+  };
+  const problems = isRefused ? namingAllRows(mapped.problems, rows) : mapped.problems;
+  return { ...mapped, problems, asRead, ...(number === undefined ? {} : { placerOrderNumber: number }) };
+}
+
+/** What rows say of which no order could be made, before they were mapped. */
+export function readUnmade(rows: readonly CsvRow[], profile: CsvProfile): OrderAsRead {
+  const each = listRows(rows, profile, {});
+  return { ...readAs(readRows(rows, profile), [], {}), ...(each === undefined ? {} : { rows: each }) };
+}
+
+/** What each of several rows says; undefined where what they agree about says it all. */
+function listRows(
+  rows: readonly CsvRow[],
+  profile: CsvProfile,
+  { labelsPerOrder = LABELS_PER_ORDER }: Pick<MapperSettings, "labelsPerOrder">,
+): OrderAsRead["rows"] {
+  if (rows.length < 2 || rows.length > labelsPerOrder) return undefined;
+  return rows.map((row) => {
+    const draft = readRows([row], profile);
+    return {
+      ...readAs(draft, [], { labelsPerOrder }),
+      line: row.line,
+      placerOrderNumber: fitValue(draft.placerOrderNumber),
+    };
+  });
 }
 
 /**
@@ -76,7 +108,7 @@ function mapOrderRows(rows: readonly CsvRow[], profile: CsvProfile, settings: Ma
 function readAs(
   { operation, facility, subject, containers, problems }: Draft,
   orders: readonly Order[],
-  { labelsPerOrder = LABELS_PER_ORDER }: MapperSettings,
+  { labelsPerOrder = LABELS_PER_ORDER }: Pick<MapperSettings, "labelsPerOrder">,
 ): OrderAsRead {
   const agreed = (reading: Reading) => (problems.length === 0 ? fitValue(reading) : undefined);
   const code = agreed(subject.code);

@@ -150,16 +150,20 @@ function unmadeRows(
   common: PlainRow,
   { reasons }: ResultSettings,
 ): PlainRow[] {
-  const labels = asRead === undefined || asRead.labels.length === 0 ? [""] : asRead.labels;
-  const error = reasonsOf(problems, reasons, Math.max(1, Math.floor(MOST_REASONS / labels.length)));
-  return labels.map((label) => ({
+  const read = (asRead?.rows ?? [asRead]).flatMap((row) => {
+    const labels = row === undefined || row.labels.length === 0 ? [""] : row.labels;
+    return labels.map((label) => ({ row, label }));
+  });
+  const error = reasonsOf(problems, reasons, Math.max(1, Math.floor(MOST_REASONS / read.length)));
+  return read.map(({ row, label }) => ({
     ...common,
-    order_number: placerOrderNumber,
-    operation: asRead?.operation ?? "",
-    facility: asRead?.facilityCode ?? "",
-    subject_code: asRead?.subjectCode?.reveal() ?? "",
+    line: row !== undefined && "line" in row ? String(row.line) : common.line,
+    order_number: row !== undefined && "line" in row ? (row.placerOrderNumber ?? "") : placerOrderNumber,
+    operation: row?.operation ?? "",
+    facility: row?.facilityCode ?? "",
+    subject_code: row?.subjectCode?.reveal() ?? "",
     container_label: label,
-    status: kind === "refused" ? (REFUSED_REQUESTS[asRead?.operation ?? ""] ?? kind) : kind,
+    status: kind === "refused" ? (REFUSED_REQUESTS[row?.operation ?? ""] ?? kind) : kind,
     error,
     error_code: problems[0]?.code ?? "",
   }));

@@ -48,6 +48,11 @@ describe("rows of a CSV file", () => {
       problems: [
         { code: "CSV_ORDER_INCOMPLETE", place: "line 3" },
         { code: "CSV_ORDER_INCOMPLETE", place: "line 4" },
+        {
+          code: "CSV_ROW_OF_REFUSED_ORDER",
+          place: "line 2",
+          message: expect.stringContaining("since line 3 is of the same order"),
+        },
       ],
       placerOrderNumber: "A",
     });

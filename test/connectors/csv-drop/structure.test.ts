@@ -140,7 +140,7 @@ describe("an order is never sent with a part of its containers", () => {
 
   test("when merged cells of a spreadsheet left its number in the first row only", async () => {
     expect(await outcomeOf(`${HEADER}${row("O-1", "V-1")},,,,,,,V-2,\n${row("O-2", "V-9")}`)).toEqual([
-      "lines 2-3 refused: CSV_ORDER_INCOMPLETE",
+      "lines 2-3 refused: CSV_ORDER_INCOMPLETE, CSV_ROW_OF_REFUSED_ORDER",
       "line 4 accepted: O-2 V-9",
     ]);
   });
@@ -156,7 +156,7 @@ describe("an order is never sent with a part of its containers", () => {
     const header = "order_number,facility,subject_code,container_label,container_description\n";
     const rows = "O-1,NORTH,P-1,V-1,\n,O-1,NORTH,P-1,V-2\nO-2,NORTH,P-2,V-3,\n";
     expect(await outcomeOf(header + rows, { operation: { value: "STORE" } })).toEqual([
-      "lines 2-3 refused: CSV_ORDER_INCOMPLETE",
+      "lines 2-3 refused: CSV_ORDER_INCOMPLETE, CSV_ROW_OF_REFUSED_ORDER",
       "line 4 accepted: O-2 V-3",
     ]);
   });
@@ -191,7 +191,7 @@ describe("rows that are whole but wrong are refused one order at a time", () => 
     const file = HEADER + row("O-1", "V-1") + row("O-2", "V-2") + row("O-1", "");
     expect(await outcomeOf(file)).toEqual([
       "line 3 accepted: O-2 V-2",
-      "lines 2, 4 refused: MAPPING_NO_CONTAINER",
+      "lines 2, 4 refused: MAPPING_NO_CONTAINER, CSV_ROW_OF_REFUSED_ORDER",
     ]);
   });
 });

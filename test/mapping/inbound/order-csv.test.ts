@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { csvMessage, csvProfile, hl7Message, mapOne } from "../mapped.ts";
 
@@ -64,7 +65,43 @@ describe("the rows of a CSV order", () => {
     expect(problems.map(({ code, place }) => `${code} ${place}`)).toEqual([
       "MAPPING_NO_CONTAINER line 3, column container_label",
       "MAPPING_CONTAINER_LABEL_TWICE line 4, column container_label",
+      "CSV_ROW_OF_REFUSED_ORDER line 2",
     ]);
+  });
+
+  test("are each named where one of them refuses the others, and keep what was read of them", async () => {
+    const rows = [
+      { ...ROW, order_number: "7" },
+      { ...ROW, order_number: "7.0", subject_code: "S-2", container_label: "V-2" },
+    ];
+    const mapped = mapOne(await csvProfile(), csvMessage(rows));
+    expect(mapped.problems).toMatchObject([
+      { code: "MAPPING_VALUES_DISAGREE", place: "lines 2 and 3, column subject_code" },
+      { code: "MAPPING_VALUE_INVALID", place: "line 3, column order_number" },
+    ]);
+    const same = mapOne(await csvProfile(), csvMessage([rows[0] ?? ROW, { ...ROW, order_number: "7.0" }]));
+    expect(same.problems.map(({ place }) => place)).toContain("line 2");
+    expect(mapped).toMatchObject({ verdict: "refused", placerOrderNumber: "7" });
+    expect(mapped.asRead?.rows).toMatchObject([
+      { line: 2, placerOrderNumber: "7", labels: ["V-1"] },
+      { line: 3, placerOrderNumber: undefined, labels: ["V-2"] },
+    ]);
+    expect(mapped.asRead?.rows?.map(({ subjectCode }) => subjectCode?.reveal())).toEqual(["S-1", "S-2"]);
+  });
+
+  test("are all named by their lines whatever is wrong with some of them", async () => {
+    const profile = await csvProfile();
+    const columns = ["order_number", "subject_code", "container_label", "facility", "none"];
+    const broken = fc.array(fc.constantFrom(...columns), { minLength: 2, maxLength: 6 });
+    fc.assert(
+      fc.property(broken, fc.constantFrom("7.0", "NULL", "", "#N/A"), (drawn, value) => {
+        const rows = drawn.map((column, n) => ({ ...ROW, container_label: `V-${n}`, [column]: value }));
+        const { verdict, problems } = mapOne(profile, csvMessage(rows));
+        if (verdict !== "refused") return;
+        const lines = problems.flatMap(({ place }) => place.match(/\d+/g) ?? []);
+        expect([...new Set(lines)].sort()).toEqual(rows.map((_, n) => String(n + 2)));
+      }),
+    );
   });
 
   test.each(["order_number", "subject_code", "container_label"])(
@@ -105,7 +142,8 @@ describe("the rows of a CSV order", () => {
     const wrong = { ...ROW, date_of_birth: "1980" };
     const read = async (...rows: Readonly<Record<string, string>>[]) => {
       const { asRead } = mapOne(await csvProfile(), csvMessage(rows));
-      return { ...asRead, subjectCode: asRead?.subjectCode?.reveal() };
+      const { rows: _, ...agreed } = asRead ?? { labels: [] };
+      return { ...agreed, subjectCode: asRead?.subjectCode?.reveal() };
     };
     const both = [wrong, { ...wrong, container_label: "V-2" }, { ...wrong, container_label: "" }] as const;
     const known = { operation: "STORE", facilityCode: "NORTH", subjectCode: "S-1" };

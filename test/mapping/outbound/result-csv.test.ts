@@ -69,6 +69,19 @@ describe("CSV results", () => {
     for (const { error } of rows) expect(error).toMatch(/; line 26: is empty; … \+35$/);
   });
 
+  test("have each row of a refused order with its line and what was read of it", async () => {
+    const rows = [
+      { line: 3, placerOrderNumber: "7", subjectCode: phi("P-7"), labels: ["V-1"] },
+      { line: 4, subjectCode: phi("P-8"), labels: [] },
+    ];
+    const outcome = { ...refused([]), placerOrderNumber: "7", asRead: { labels: ["V-1"], rows } };
+    const columns = ["line", "order_number", "subject_code", "container_label", "status"] as const;
+    expect(csvResultRows(outcome, await csvProfile({ results: { columns: [...columns] } }))).toMatchObject([
+      { line: "3", order_number: "7", subject_code: "P-7", container_label: "V-1", status: "refused" },
+      { line: "4", order_number: "", subject_code: "P-8", container_label: "", status: "refused" },
+    ]);
+  });
+
   test.each(["CANCEL", "HOLD", "RELEASE", "STATUS"])(
     "have a word of its own for the refusal of a row with %s, which is no refused order",
     async (operation) => {
