@@ -1,5 +1,6 @@
 import type { CsvRow } from "../../core/intake.ts";
 import { withoutGuard } from "../../formats/csv/encode.ts";
+import { findMisread, SHORTENED, SHORTENED_TROUBLE } from "../profile/misread.ts";
 import {
   type Found,
   type Misfit,
@@ -59,19 +60,24 @@ export function readDate(rule: ValueRule<string>, row: CsvRow): Reading {
  */
 export function readCode(rule: ValueRule<string>, row: CsvRow): Reading {
   const reading = readRow(columnInForce(rule, row), row, findCode);
-  // What the profile itself brings is as its author wants it.
+  return tidied(reading);
+}
+
+/** What the profile itself brings is as its author wants it. */
+function tidied(reading: Reading): Reading {
   if (reading.status !== "found" || !reading.place.startsWith("line ")) return reading;
-  return guardCode(reading.value, reading.place);
+  return { ...reading, value: tidy(reading.value) };
+}
+
+function tidy(code: string): string {
+  return code.trim().normalize("NFC");
 }
 
 /** A code as {@link readCode} leaves it, or what it says of a damaged one. */
 export function guardCode(text: string, place: string): Reading {
-  const value = text.trim().normalize("NFC");
-  const shortened = SHORTENED.test(value) ? SHORTENED_TROUBLE : undefined;
-  const trouble =
-    shortened ??
-    (SUSPICIOUS.test(value) ? DAMAGES.find(({ pattern }) => pattern.test(value))?.trouble : undefined);
-  return trouble === undefined ? { status: "found", value, place } : invalid(place, trouble);
+  const value = tidy(text);
+  const misread = findMisread(value, "code");
+  return misread ? invalid(place, misread.trouble, misread.hint) : { status: "found", value, place };
 }
 
 function invalid(place: string, trouble: string, hint?: string): Reading {
@@ -91,11 +97,10 @@ export function readContainers(
   }
   const labels = readParts(label.every ? label : columnInForce(label, row), row, findCode);
   const guarded = labels.map((group) =>
-    group.map((reading) =>
-      reading.status === "found" && reading.place.startsWith("line ")
-        ? guardLabel(reading.value, reading.place, label.split?.texts)
-        : reading,
-    ),
+    group.map((reading) => {
+      const isOfProfile = reading.status === "found" && !reading.place.startsWith("line ");
+      return isOfProfile ? reading : withoutList(tidied(reading), label.split?.texts);
+    }),
   );
   return pairContainers(guarded, readParts(description, row, findColumn));
 }
@@ -127,9 +132,9 @@ function readParts(
   return readSeveral(rule, findAll, row).map((group) => group.map((reading) => atRow(reading, rule, row)));
 }
 
-/** A label as {@link readContainers} leaves it; `split` is what the profile parts labels by. */
-export function guardLabel(text: string, place: string, split: readonly string[] = []): Reading {
-  return withoutList(guardCode(text, place), split);
+/** A label as {@link readContainers} leaves it. */
+export function guardLabel(text: string, place: string): Reading {
+  return withoutList(guardCode(text, place));
 }
 
 function withoutList(reading: Reading, split: readonly string[] = []): Reading {
@@ -145,57 +150,11 @@ function withoutList(reading: Reading, split: readonly string[] = []): Reading {
   );
 }
 
-/** A person's name of one row. */
-export function readName(rule: ValueRule<string>, row: CsvRow): Reading {
-  const reading = readRow(rule, row);
-  return reading.status === "found" ? guardName(reading.value, reading.place) : reading;
-}
-
-/** A name as {@link readName} leaves it. */
+/** A name as a profile's rule leaves it, or what it says of a word for none. */
 export function guardName(value: string, place: string): Reading {
-  return ERROR_VALUE.test(value.trim()) ? invalid(place, ERROR_TROUBLE) : { status: "found", value, place };
+  const misread = findMisread(value, "name");
+  return misread ? invalid(place, misread.trouble, misread.hint) : { status: "found", value, place };
 }
-
-/** A spreadsheet writes a long number so, and has dropped its last digits: two codes may have become one. */
-const SHORTENED = /^\s*-?(?:\d(?:[.,]\d+)?E\+\d+|\d[.,]\d+E-\d{2,})\s*$/i;
-
-const SHORTENED_TROUBLE =
-  "is a number that a spreadsheet has shortened, like 1.23E+05, expected the whole code; give the column the format Text, enter the codes again and save the file again";
-
-/** What a spreadsheet shows where a formula failed, in English, German and French, or a column is too narrow. */
-const ERROR_VALUE = /^#(?:N\/[AD]|NV|DIV\/0!|¡?\p{Lu}+[!?]|#+)$/u;
-const ERROR_TROUBLE = "is what a spreadsheet shows where a formula failed, expected a value";
-
-const MONTHS = "Jan|Feb|Mar|Mrz|Apr|May|Mai|Jun|Jul|Aug|Sep|Oct|Okt|Nov|Dec|Dez";
-
-/** How all of {@link DAMAGES} begin, so that nearly every code is looked at once only. */
-const SUSPICIOUS = /^(?:[#(=NUnu'"`´‘’‚‛“”„‟«»‹›]|\d+[-.,])/u;
-
-/** What stands where a code should, and why it is none; looked at once the profile's transforms have had their turn. */
-const DAMAGES: readonly { readonly pattern: RegExp; readonly trouble: string }[] = [
-  { pattern: ERROR_VALUE, trouble: ERROR_TROUBLE },
-  {
-    pattern: /^(?:null|\(null\)|nil|none|nan|undefined|n\/a)$/i,
-    trouble: "is a word for no value, which would be the same code for many, expected a code or nothing",
-  },
-  {
-    pattern: /^=/,
-    trouble: "is a spreadsheet's formula, expected the code itself; give the column the format Text",
-  },
-  {
-    pattern: /^['"`´‘’‚‛“”„‟«»‹›]/u,
-    trouble: "begins with a quotation mark or an apostrophe, expected the code alone",
-  },
-  {
-    pattern: /^\d+[.,]0+$/,
-    trouble: "is a whole number written with decimals, like 4711.0, expected the code as it was entered",
-  },
-  {
-    pattern: new RegExp(`^\\d{1,2}(?:-|\\. ?)(?:${MONTHS})$`),
-    trouble:
-      "is a date that a spreadsheet may have made of a code, like 1-Mar; give the column the format Text and enter the codes again",
-  },
-];
 
 /** Whether a text is several codes: parted by semicolons or bars, or by commas where they differ in their digits only. */
 function isList(text: string): boolean {

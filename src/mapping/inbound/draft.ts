@@ -1,4 +1,5 @@
 import type { AssigningAuthority } from "../../core/assigning-authority.ts";
+import { systemClock } from "../../core/clock.ts";
 import type { FailureCode, Problem } from "../../core/failures.ts";
 import { movesContainers, type Operation, type Order, type OrderSubject } from "../../core/order.ts";
 import { phi } from "../../core/phi.ts";
@@ -85,6 +86,8 @@ export interface FinishSettings {
   readonly facilityIdByCode: ReadonlyMap<string, number>;
   /** How many labels an order may have; {@link LABELS_PER_ORDER} unless given. */
   readonly labelsPerOrder?: number | undefined;
+  /** Wall time, ms since the epoch; the machine's unless given. */
+  readonly now?: (() => number) | undefined;
   /** What stands before a place in a problem, such as `message 3`; empty where places name lines themselves. */
   readonly messagePlace: string;
 }
@@ -114,7 +117,7 @@ export function finishDraft(
   const needs = (name: RequirableValue) => isRegistration || (hasContainers && draft.required?.has(name));
   const firstName = judge.value(readFirst, needs("firstName") ? "the first name" : undefined, "name");
   const lastName = judge.value(readLast, needs("lastName") ? "the last name" : undefined, "name");
-  const dateOfBirth = judge.date(draft.subject.dateOfBirth, needs("dateOfBirth") === true);
+  const dateOfBirth = judge.date(draft.subject.dateOfBirth, needs("dateOfBirth") === true, settings.now);
   if (operation === "UPDATE") judge.deletions([readFirst, readLast, draft.subject.dateOfBirth]);
   const priorCode = operation === "MERGE" ? judge.priorCode(draft.priorCode, code) : undefined;
   const isTooMany = judge.tooManyLabels(draft, settings.labelsPerOrder ?? LABELS_PER_ORDER);
@@ -228,9 +231,14 @@ class Judge {
   }
 
   /** A birth date in the one form that the service takes, whatever the profile's transforms made of it. */
-  date(reading: Reading, isNeeded: boolean): string | undefined {
+  date(reading: Reading, isNeeded: boolean, now: () => number = systemClock.now): string | undefined {
     const value = this.value(reading, isNeeded ? "the date of birth" : undefined);
-    if (value === undefined || /^\d{4}-\d{2}-\d{2}$/.test(value)) return value;
+    if (value === undefined) return value;
+    if (/^\d{4}-\d{2}-\d{2}$/.test(value)) {
+      const unlikely = unlikelyBirth(value, now());
+      if (unlikely === undefined) return value;
+      return this.#complain("MAPPING_DATE_INVALID", reading.place, unlikely, { hint: UNLIKELY_BIRTH });
+    }
     const hint = "It is not YYYY-MM-DD once transformed: the profile should say `as: date` with the format.";
     return this.#complain("MAPPING_DATE_INVALID", reading.place, "is no date that can be read", { hint });
   }
@@ -282,6 +290,21 @@ class Judge {
     return containers;
   }
 }
+
+const OLDEST_YEARS = 130;
+
+/** What no patient's birth date is; it may be another date, or a year of which two digits were guessed. */
+function unlikelyBirth(day: string, nowMs: number): string | undefined {
+  // Somewhere it is tomorrow already.
+  if (Date.parse(day) > nowMs + 86_400_000) return "is a day in the future, expected a date of birth";
+  const year = new Date(nowMs).getUTCFullYear();
+  return Number(day.slice(0, 4)) < year - OLDEST_YEARS
+    ? `is more than ${OLDEST_YEARS} years ago, expected a date of birth`
+    : undefined;
+}
+
+const UNLIKELY_BIRTH =
+  "Have the lab correct the date of birth, or correct which value the profile reads as one, and in which form.";
 
 /** Without a label there is no container, whatever else a row or segment says of one. */
 function asContainer(label: Reading): Reading {

@@ -11,7 +11,7 @@ import type { CsvProfile, Profile } from "../profile/profile.ts";
 import type { Reading, ValueRule } from "../profile/value.ts";
 import { nameProfile } from "./code-hint.ts";
 import type { ReadControl } from "./control-hl7.ts";
-import { columnsOf, readCode, readContainers, readDate, readName, readRow } from "./csv-codes.ts";
+import { columnsOf, readCode, readContainers, readDate, readRow } from "./csv-codes.ts";
 import { type Draft, LABELS_PER_ORDER, listRequired } from "./draft.ts";
 import { finishAll, type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
 import { findUnfit, keptIfFit } from "./unfit.ts";
@@ -152,8 +152,8 @@ export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft 
     placerOrderNumber: read(rules.placerOrderNumber, readCode),
     subject: {
       code: read(rules.subject.code, readCode),
-      firstName: read(rules.subject.firstName, readName),
-      lastName: read(rules.subject.lastName, readName),
+      firstName: read(rules.subject.firstName),
+      lastName: read(rules.subject.lastName),
       dateOfBirth: read(rules.subject.dateOfBirth, readDate),
     },
   };

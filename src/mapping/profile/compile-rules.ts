@@ -1,6 +1,7 @@
 import type { Problem } from "../../core/failures.ts";
 import { builtinProfiles } from "./builtin.ts";
 import { CONTROL_OPERATIONS, isControlOperation, isOperation, TABLE_OPERATIONS } from "./message-type.ts";
+import type { GuardedKind } from "./misread.ts";
 import type { OrderRules } from "./profile.ts";
 import type { ProfileDefinition, ValueDefinition } from "./schema.ts";
 import { compileValue, toValueObject, type ValueRule } from "./value.ts";
@@ -23,6 +24,7 @@ export function compileRules<P>(
       ...settings,
       mayQuote,
       name: place,
+      kind: KINDS[place],
       maySplit: place.startsWith("containers."),
       mayLack: MAY_LACK.has(place),
       shipped: place === "operation" ? shippedOperations(whole.format) : undefined,
@@ -63,6 +65,15 @@ function shippedOperations(format: ProfileDefinition["format"]): Readonly<Record
   const shipped = builtinProfiles[`builtin/${format}-orders`]?.operation;
   return shipped === undefined ? {} : (toValueObject(shipped).table ?? {});
 }
+
+const KINDS: Readonly<Partial<Record<string, GuardedKind>>> = {
+  placerOrderNumber: "code",
+  "subject.code": "code",
+  "subject.priorCode": "code",
+  "subject.firstName": "name",
+  "subject.lastName": "name",
+  "containers.label": "code",
+};
 
 /** Values that an order to store or retrieve can do without. */
 const MAY_LACK: ReadonlySet<string> = new Set([

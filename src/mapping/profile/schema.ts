@@ -65,6 +65,12 @@ const valueObjectSchema = z.strictObject({
       "Used as it is when no place has a value; for a label, number, subject code or date only when none of the places is there.",
     ),
   agree: z.boolean().optional().describe("All places that have a value must have the same one."),
+  allow: z
+    .array(z.enum(["words", "dates"]))
+    .optional()
+    .describe(
+      "For the order number, subject codes, names and labels: what the lab's real ones may look like, though it is refused else: `words` for no value, such as NULL or None; `dates`, such as 01.02.2003 or 1-Mar.",
+    ),
   required: z
     .boolean()
     .optional()

@@ -1,4 +1,5 @@
 import type { FailureCode } from "../../core/failures.ts";
+import { type Allowed, findMisread, type GuardedKind } from "./misread.ts";
 import type { SourceDefinition, SplitterDefinition, ValueDefinition } from "./schema.ts";
 import { compileTransform, type Transform, type TransformSettings, tableTransform } from "./transforms.ts";
 
@@ -53,6 +54,9 @@ export interface ValueRule<P> {
   readonly name?: string | undefined;
   /** Whether its `table` is the last of the pipeline. */
   readonly hasTable?: boolean | undefined;
+  /** What is looked for among its values that stands there by mistake; nothing unless given. */
+  readonly kind?: GuardedKind | undefined;
+  readonly allow?: readonly Allowed[] | undefined;
   readonly fallback: string | undefined;
   /** Every place that has a value must have the same. */
   readonly mustAgree: boolean;
@@ -102,6 +106,7 @@ export interface CompileSettings<P> extends TransformSettings {
   readonly name?: string | undefined;
   /** Why no value may be one of several places; undefined where it may. */
   readonly whyNoJoin?: string | undefined;
+  readonly kind?: GuardedKind | undefined;
   /** Whether the value may be several: a label, or its description. */
   readonly maySplit?: boolean | undefined;
   /** Whether an order can do without the value, so that a profile may require it. */
@@ -132,6 +137,8 @@ export function compileValue<P>(definition: ValueDefinition, settings: CompileSe
   else if (caseSensitive !== undefined)
     settings.complain("caseSensitive is for a table; expected table beside it");
   checkSeveral(definition, settings);
+  if (object.allow !== undefined && settings.kind === undefined)
+    settings.complain("allow is for the order number, subject codes, names and labels");
   if (object.required !== undefined && settings.mayLack !== true)
     settings.complain(
       "required is for the names and the date of birth of subject, and for containers.description; of other values it is fixed",
@@ -142,6 +149,8 @@ export function compileValue<P>(definition: ValueDefinition, settings: CompileSe
     pipeline,
     name: settings.name,
     hasTable: table !== undefined,
+    kind: settings.kind,
+    allow: object.allow,
     fallback,
     mustAgree: agree ?? false,
     isRequired: object.required === true ? true : undefined,
@@ -257,7 +266,7 @@ export function readValue<P, S>(rule: ValueRule<P>, find: Finder<P, S>, scope: S
   let first: Found | undefined;
   for (const source of rule.sources) {
     if (source.kind === "constant") {
-      first ??= { value: source.value, place: "constant of the profile" };
+      first ??= { value: source.value, place: CONSTANT };
       break;
     }
     const { path, joined } = source;
@@ -284,7 +293,11 @@ export function readValue<P, S>(rule: ValueRule<P>, find: Finder<P, S>, scope: S
   return applyPipeline(rule, first);
 }
 
-function applyPipeline({ pipeline, name, hasTable }: ValueRule<unknown>, found: Found): Reading {
+/** Where a value stands that the profile itself brings; it is as its author wants it. */
+const CONSTANT = "constant of the profile";
+
+function applyPipeline(rule: ValueRule<unknown>, found: Found): Reading {
+  const { pipeline, name, hasTable } = rule;
   let value = found.value;
   for (const [index, transform] of pipeline.entries()) {
     const result = transform(value);
@@ -303,7 +316,21 @@ function applyPipeline({ pipeline, name, hasTable }: ValueRule<unknown>, found: 
     value = result;
   }
   if (value.trim() === "") return { status: "absent", place: found.place };
-  return { status: "found", value, place: found.place };
+  return misreadOf(value, found, rule) ?? { status: "found", value, place: found.place };
+}
+
+/** A word for no value is none either where a transform put something around it. */
+function misreadOf(
+  value: string,
+  found: Found,
+  { kind, allow, pipeline }: ValueRule<unknown>,
+): Reading | undefined {
+  if (kind === undefined || found.place === CONSTANT) return undefined;
+  const raw = found.value.trim();
+  const isDressedUp = pipeline.length > 0 && value.toLowerCase().includes(raw.toLowerCase());
+  const misread =
+    findMisread(value, kind, allow) ?? (isDressedUp ? findMisread(raw, kind, allow) : undefined);
+  return misread && { status: "bad", place: found.place, code: "MAPPING_VALUE_INVALID", ...misread };
 }
 
 function patternHint(pattern: string, name = "the value"): string {
@@ -352,7 +379,7 @@ function findEach<P, S>(
   find: FinderOfSeveral<P, S>,
   scope: S,
 ): readonly Found[] | Misfit | undefined {
-  if (source.kind === "constant") return [{ value: source.value, place: "constant of the profile" }];
+  if (source.kind === "constant") return [{ value: source.value, place: CONSTANT }];
   if (source.joined === undefined) return find(source.path, source.isOnly, scope);
   // What is joined is not split, so that each place has one value.
   const findOne: Finder<P, S> = (path, isOnly, from) => {
