@@ -12,7 +12,18 @@ export type Encoding =
   | "windows-1252"
   | "windows-1253"
   | "windows-1254"
+  | "windows-1256"
   | "windows-1257"
+  | "cp437"
+  | "cp850"
+  | "cp852"
+  | "cp855"
+  | "cp858"
+  | "cp866"
+  | "macintosh"
+  | "maccenteuro"
+  | "koi8-r"
+  | "koi8-u"
   | "iso-8859-1"
   | "iso-8859-2"
   | "iso-8859-3"
@@ -53,6 +64,15 @@ const ENCODING_BY_ALIAS: ReadonlyMap<string, Encoding> = new Map<string, Encodin
   ...(["1250", "1251", "1252", "1253", "1254", "1257"] as const).flatMap((page) =>
     ["WINDOWS", "WIN", "CP", "MSCP", "ANSI"].map((prefix) => [prefix + page, `windows-${page}`] as const),
   ),
+  ["WINDOWS1256", "windows-1256"],
+  ["CP1256", "windows-1256"],
+  ...(["437", "850", "852", "855", "858", "866"] as const).flatMap((page) =>
+    ["CP", "IBM", "DOS", "OEM", "CPDOS"].map((prefix) => [prefix + page, `cp${page}`] as const),
+  ),
+  ...(["MACINTOSH", "MACROMAN", "XMACROMAN", "MAC"] as const).map((alias) => [alias, "macintosh"] as const),
+  ...(["MACCENTEURO", "XMACCE", "MACCE"] as const).map((alias) => [alias, "maccenteuro"] as const),
+  ["KOI8R", "koi8-r"],
+  ["KOI8U", "koi8-u"],
   ["ANSI", "windows-1252"],
   ...(["1", "2", "3", "4", "5", "6", "7", "8", "9", "15"] as const).flatMap((part) =>
     ["8859", "ISO8859", "ISOIEC8859"].map((prefix) => [prefix + part, `iso-8859-${part}`] as const),

@@ -11,6 +11,7 @@ import { type CsvItem, type CsvLimits, readCsv } from "../../formats/csv/read.ts
 import { throwProblem } from "../../formats/csv/reader.ts";
 import { findEncoding } from "../../formats/encoding.ts";
 import { type ForeignUtf8, ForeignUtf8Finder } from "../../formats/foreign-utf8.ts";
+import { findMisguess, OTHER_ENCODINGS } from "../../formats/misguess.ts";
 import type { CheckLine } from "../connector.ts";
 import type { FileContent, FileFormat, ReadableFile } from "../drop-folder/settings.ts";
 import { OrderAssembler, RowKeys } from "./orders.ts";
@@ -134,7 +135,9 @@ async function surveyFile(source: Source): Promise<Survey> {
     if (!isOther) throw error;
     const guess = { ...source, dialect: { ...source.dialect, encoding: "windows-1252" } };
     const survey = await surveyRows(guess).catch((other: unknown) => {
-      throw other instanceof Failure && other.code === "CSV_BYTES" ? error : other;
+      if (!(other instanceof Failure && other.code === "CSV_BYTES")) throw other;
+      const { message, place } = error;
+      throw new Failure("CSV_BYTES", { message, place, hint: NEITHER });
     });
     if (survey.hasUtf8) throw error;
     return survey;
@@ -180,11 +183,13 @@ async function surveyRows(source: Source): Promise<Survey> {
   for await (const item of rows) {
     if (item.kind === "header") {
       header = item;
+      const guessed = isGuess ? misguessIn(item.columns, `line ${item.line}`) : undefined;
+      if (guessed) problems.push(guessed);
       structure = new StructureCheck(item, reading);
       problems.push(...columnProblems(item, reading));
     } else if (!trailer.add(item)) {
       last = item;
-      const problem = structure?.problemOf(item);
+      const problem = structure?.problemOf(item) ?? (isGuess ? misguess(item) : undefined);
       if (problem) problems.push(problem);
       if (item.kind === "row") {
         const { key, identity } = keys.add(item.row);
@@ -291,6 +296,29 @@ function utf8Problem({ line, offset }: ForeignUtf8, encoding: string | undefined
     message: `is UTF-8 (byte ${offset} of the file), and ${encoding} was agreed for this interface; expected one character set`,
     hint: `If the sender writes UTF-8, set \`encoding: utf-8\` or \`auto\`; else have the file saved in ${encoding}. If it only looks like UTF-8: \`encoding: { name: ${encoding}, forced: true }\` for the connector.`,
   };
+}
+
+const NEITHER = `It is neither UTF-8 nor Windows-1252. ${namingEncodings(OTHER_ENCODINGS)}`;
+
+function namingEncodings(likely: readonly string[]): string {
+  return `Set \`encoding\` in the profile or the connector to what the sender writes, such as ${likely.join(" or ")} (Excel's "CSV (MS-DOS)" is cp850 or cp437, its "CSV (Macintosh)" macintosh), or have the file saved as "CSV UTF-8".`;
+}
+
+/** A row of a file in no encoding that was agreed, in which a word shows that the guess is wrong. */
+function misguess(item: CsvRowItem): Problem | undefined {
+  if (item.kind !== "row") return undefined;
+  return misguessIn(item.row.values.values(), `line ${item.row.line}`);
+}
+
+function misguessIn(cells: Iterable<string>, place: string): Problem | undefined {
+  for (const cell of cells) {
+    const likely = findMisguess(cell);
+    if (likely === undefined) continue;
+    const message = `a word is none in Windows-1252, which the file was taken for since it is no UTF-8; it is one in ${likely.join(", ")}`;
+    const hint = `${namingEncodings(likely)} If it is Windows-1252, set \`encoding: windows-1252\`.`;
+    return { code: "CSV_ENCODING_DOUBTFUL", place, message, hint };
+  }
+  return undefined;
 }
 
 function checkDialect(dialect: CsvDialect): CheckLine {

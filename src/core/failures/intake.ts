@@ -223,6 +223,12 @@ export const INTAKE_FAILURES = {
     meaning: "The CSV file, or a line of it, is UTF-8, but another encoding is configured.",
     hint: "Correct `encoding` (`auto` detects it), or save the file in that encoding. If it only looks like UTF-8: `encoding: { name: …, forced: true }` for the connector.",
   },
+  CSV_ENCODING_DOUBTFUL: {
+    class: "permanent",
+    meaning:
+      "Nobody said how the CSV file is encoded, it is no UTF-8, and read as Windows-1252 it has words that nobody writes.",
+    hint: "Set `encoding` to what the sender writes (cp850, cp437, macintosh, cp852, windows-1250, …), or have the file saved as UTF-8.",
+  },
   CSV_BYTES: {
     class: "permanent",
     meaning: "The CSV file holds bytes that its encoding does not have.",
