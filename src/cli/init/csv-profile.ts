@@ -219,6 +219,11 @@ function findingsOf(
     ...(others > 0
       ? [
           `${counted(others, "row")} without ${MARKS.join(", ")}: name such lines in noRow of the profile, unless they are orders`,
+          ...(isOrder(rows.at(-1) ?? new Map())
+            ? []
+            : [
+                "the last row is one of them: where each file ends so, name it as trailer: { line: …, required: true } instead, so that a file that was cut is refused",
+              ]),
         ]
       : []),
     ...(unused.length > 0 ? [`not read: ${unused.join(", ")}`] : []),

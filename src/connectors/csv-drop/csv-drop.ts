@@ -93,32 +93,55 @@ async function examine(source: Source): Promise<FileContent> {
 /** A title and what else may stand above the headings. */
 const MOST_LINES_ABOVE = 20;
 
-/** What is wrong with the headings, with a hint where those that the profile needs stand further down. */
+/** What is wrong with the headings, with a hint where those that the profile needs stand on another line, or are in another encoding. */
 async function withHeadings(problems: readonly Problem[], source: Source): Promise<readonly Problem[]> {
   const { reading } = source;
   const isAboutHeader = problems.some(({ code }) =>
     /^CSV_(COLUMN_MISSING|HEADER_(EMPTY|DOUBLED))$/.test(code),
   );
   if (!isAboutHeader || reading.header !== true || reading.requiredColumns.length === 0) return problems;
-  for (let skipLines = reading.skipLines + 1; skipLines <= MOST_LINES_ABOVE; skipLines++) {
-    if (!(await hasHeadings(source, skipLines))) continue;
-    const hint = `The headings stand further down: set \`skipLines: ${skipLines}\` in the profile, or \`noRow\` with a pattern for what stands above them.`;
-    // What the wrong line lacks besides says nothing.
-    return problems.slice(0, 1).map((problem) => ({ ...problem, hint }));
-  }
-  return problems;
+  const hint = (await hintOfLine(source)) ?? (await hintOfEncoding(source));
+  // What the wrong line lacks besides says nothing.
+  return hint === undefined ? problems : problems.slice(0, 1).map((problem) => ({ ...problem, hint }));
 }
 
-/** Whether the first line below these has all columns that the profile needs. */
-async function hasHeadings({ file, reading, dialect, limits }: Source, skipLines: number): Promise<boolean> {
+async function hintOfLine(source: Source): Promise<string | undefined> {
+  const { skipLines: set } = source.reading;
+  for (let skipLines = 0; skipLines <= Math.max(MOST_LINES_ABOVE, set); skipLines++) {
+    if (skipLines === set) continue;
+    const line = await findHeadings(source, { skipLines });
+    if (line === undefined) continue;
+    const setting = skipLines === 0 ? "leave `skipLines` out of" : `set \`skipLines: ${skipLines}\` in`;
+    const pattern = skipLines > set ? ", or `noRow` with a pattern for what stands above them" : "";
+    return `The headings stand in line ${line}, and \`skipLines\` is ${set}: ${setting} the profile${pattern}.`;
+  }
+  return undefined;
+}
+
+/** A heading with an umlaut is another one where it is read in another encoding. */
+async function hintOfEncoding(source: Source): Promise<string | undefined> {
+  const { skipLines } = source.reading;
+  for (const encoding of ["utf-8", "windows-1252", ...OTHER_ENCODINGS]) {
+    if ((await findHeadings(source, { skipLines, encoding })) === undefined) continue;
+    return `The headings are right when the file is read as ${encoding}: set \`encoding: ${encoding}\` in the profile or the connector, or have the sender save it as "CSV UTF-8".`;
+  }
+  return undefined;
+}
+
+/** The line of the headings, where all columns that the profile needs stand in the first line below these. */
+async function findHeadings(
+  { file, reading, dialect, limits }: Source,
+  changed: Partial<CsvDialect>,
+): Promise<number | undefined> {
   try {
-    for await (const item of readCsv(file.chunks(), { ...dialect, skipLines }, limits)) {
-      return item.kind === "header" && columnProblems(item, reading).length === 0;
+    for await (const item of readCsv(file.chunks(), { ...dialect, ...changed }, limits)) {
+      const isIt = item.kind === "header" && columnProblems(item, reading).length === 0;
+      return isIt ? item.line : undefined;
     }
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
   }
-  return false;
+  return undefined;
 }
 
 /**

@@ -51,13 +51,20 @@ export function columnProblems(header: CsvHeader, reading: CsvReading): Problem[
   const missing = [...required, ...optional.filter((names) => findNear(names) !== undefined)].filter(
     isMissing,
   );
+  const free = columns.filter((column) => !used.has(column));
   return missing.map((names) => {
-    const near = findNear(names);
-    const hint =
-      near === undefined ? delimiterHint(header) : `; "${near}" is nearly the same, but not the same`;
+    const joined = delimiterHint(header);
+    const near = findNear(names) ?? (joined === "" ? nearest(names, free) : undefined);
+    const why = near === undefined ? joined : `; "${near}" is nearly the same, but not the same`;
     const wanted = names.map((name) => `"${name}"`).join(" or ");
-    const message = `expected a column named ${wanted}; none of the file's ${columns.length} columns is${hint}`;
-    return { code: "CSV_COLUMN_MISSING", place: "header", message };
+    const message = `expected a column named ${wanted}; none of the file's ${columns.length} columns is${why}`;
+    const hint = `If the lab has renamed the heading, write "${near}" in the profile in place of "${names[0]}"; else have the lab correct it.`;
+    return {
+      code: "CSV_COLUMN_MISSING",
+      place: "header",
+      message,
+      ...(near === undefined ? {} : { hint }),
+    };
   });
 }
 
@@ -67,6 +74,34 @@ function delimiterHint({ columns, delimiter }: CsvHeader): string {
   const other = [";", "\t", "|", ","].find((each) => each !== delimiter && only.includes(each));
   if (columns.length > 1 || other === undefined) return "";
   return `; its values are separated by ${delimiterName(other)}, and ${delimiterName(delimiter)} is expected`;
+}
+
+/**
+ * The heading that is most like one of these names; undefined where none is, so that no value is shown of a file without
+ * headings.
+ */
+function nearest(names: readonly string[], headings: readonly string[]): string | undefined {
+  const scored = names.flatMap((name) =>
+    headings.map((heading) => ({ heading, score: likeness(simplified(name), simplified(heading)) })),
+  );
+  const best = scored.reduce((one, other) => (other.score > one.score ? other : one), {
+    heading: "",
+    score: 0,
+  });
+  return best.score >= ENOUGH_LIKENESS ? best.heading : undefined;
+}
+
+const ENOUGH_LIKENESS = 0.6;
+
+/** From 0 to 1: how many pairs of letters two words share; 1 where one is the beginning of the other. */
+function likeness(one: string, other: string): number {
+  const [short, long] = one.length < other.length ? [one, other] : [other, one];
+  if (short.length < 4) return 0;
+  if (long.startsWith(short)) return 1;
+  const pairs = (text: string) =>
+    new Set(Array.from({ length: text.length - 1 }, (_, i) => text.slice(i, i + 2)));
+  const [a, b] = [pairs(one), pairs(other)];
+  return (2 * [...a].filter((pair) => b.has(pair)).length) / (a.size + b.size);
 }
 
 function simplified(name: string): string {

@@ -37,9 +37,9 @@ async function outcomeOf(file: string | Buffer, definition: ProfileDefinition = 
 }
 
 /** Why a file is refused whole, and what to do about it. */
-async function hintsOf(file: string, definition: ProfileDefinition = {}): Promise<string[]> {
+async function hintsOf(file: string | Buffer, definition: ProfileDefinition = {}): Promise<string[]> {
   const { reading } = await csvProfile(definition);
-  const bytes = Buffer.from(file);
+  const bytes = Buffer.from(file as string);
   const source = { sizeBytes: bytes.length, chunks: () => chunksOf(bytes) };
   const { problems } = await csvFileFormat({ reading }).examine(source);
   return problems.map((problem) => `${problem.code} ${hintOf(problem)}`);
@@ -391,6 +391,27 @@ describe("a line that the profile says is no row", () => {
       ]);
     }
     expect(String(await hintsOf("Export\nof today\n"))).not.toContain("skipLines");
+  });
+
+  test("is told apart from a heading in another encoding, and from one that was renamed", async () => {
+    const file = header.replace("container_label", "Röhrchen-Nr") + rows;
+    const label = { containers: { label: "Röhrchen-Nr" } };
+    expect(await hintsOf(file, { ...label, skipLines: 1 })).toEqual([
+      expect.stringContaining("The headings stand in line 1, and `skipLines` is 1: leave `skipLines` out"),
+    ]);
+    expect(await hintsOf(`Export\n${file}`, { ...label, skipLines: 2 })).toEqual([
+      expect.stringContaining("The headings stand in line 2, and `skipLines` is 2: set `skipLines: 1`"),
+    ]);
+    for (const encoding of ["cp850", "macintosh"]) {
+      const bytes = iconv.encode(file, encoding);
+      expect(await hintsOf(bytes, { ...label, encoding: "windows-1250" })).toEqual([
+        expect.stringContaining(`read as ${encoding}: set \`encoding: ${encoding}\``),
+      ]);
+    }
+    expect(await hintsOf(file, { containers: { label: "Röhrchen-Nummer" } })).toEqual([
+      expect.stringContaining('write "Röhrchen-Nr" in the profile in place of "Röhrchen-Nummer"'),
+    ]);
+    expect(String(await hintsOf(header + rows, { containers: { label: "Straw" } }))).not.toContain("write");
   });
 
   test("is no line of which the pattern matches a part", async () => {
