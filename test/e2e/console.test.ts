@@ -32,7 +32,7 @@ function withBusyConsole(test: (url: string, site: Site) => Promise<void>): Prom
       await site.drop(
         "hl7",
         "two.hl7",
-        omlO33({ number: "C-1", operation: "CRYO-RETRIEVE", labels: ["NONE"] }),
+        omlO33({ number: "C-1", operation: "CRYO-RETRIEVE", labels: ["V-0"] }),
       );
       await site.waitForOrders(3, ["completed", "parked"]);
       await eventually(async () => (await site.results("csv")).size > 0);
