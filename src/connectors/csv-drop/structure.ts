@@ -7,8 +7,10 @@ import { placeOf, strayQuoteHint } from "../../formats/csv/reader.ts";
 export type CsvHeader = Extract<CsvItem, { kind: "header" }>;
 
 /** The dialect that files are read in. Whether it can be used is found when it is. */
-export function dialectOf({ delimiter, quote, header, encoding, skipLines, noRow }: CsvReading): CsvDialect {
-  return { delimiter, quote, header: header === true, encoding, skipLines, noRow };
+export function dialectOf(reading: CsvReading): CsvDialect {
+  const { delimiter, quote, header, encoding, skipLines, noRow } = reading;
+  const neverShort = reading.areShortRowsFilled ? reading.requiredColumns.flat() : undefined;
+  return { delimiter, quote, header: header === true, encoding, skipLines, noRow, neverShort };
 }
 
 /** The file's columns by the names that the profile uses. */

@@ -13,6 +13,11 @@ export interface CsvDialect {
   readonly header: boolean;
   /** How many lines at the top are neither header nor rows; none unless given. */
   readonly skipLines?: number | undefined;
+  /**
+   * The columns that a row may not end before: one that has them and ends early is filled with empty values, as a spreadsheet
+   * leaves out empty cells at a row's end. Undefined where each row has to have all columns.
+   */
+  readonly neverShort?: readonly string[] | undefined;
   /** What lines above the header look like, besides; see {@link isLineLike}. */
   readonly noRow?: readonly RegExp[] | undefined;
   /**
@@ -49,6 +54,8 @@ export interface CsvReading {
   readonly wholeColumns: readonly string[];
   /** How many lines at the top are neither header nor rows. */
   readonly skipLines: number;
+  /** Whether a row that ends before columns without which it can be mapped is filled with empty values. */
+  readonly areShortRowsFilled: boolean;
   /** Lines that are no rows, such as a remark; see {@link isLineLike}. */
   readonly noRow: readonly RegExp[];
   /** The last line, where it is no row. */

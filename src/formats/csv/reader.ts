@@ -184,7 +184,8 @@ export class CsvReader {
     const message = this.#misfit(cells, columns);
     if (message !== undefined) {
       const place = placeOf(line, endLine);
-      const problem: Problem = { code: "CSV_ROW_RAGGED", place, message, ...this.#quoteHint(raw) };
+      const hint = { ...this.#shortHint(cells), ...this.#quoteHint(raw) };
+      const problem: Problem = { code: "CSV_ROW_RAGGED", place, message, ...hint };
       return [{ kind: "bad-row", problem, raw }];
     }
     const values = new Map<string, string>();
@@ -194,9 +195,25 @@ export class CsvReader {
 
   /** Why values don't belong to the columns one by one, in words; undefined when they do. */
   #misfit(cells: readonly string[], columns: readonly string[]): string | undefined {
-    if (cells.length !== this.#width) return `expected ${this.#width} columns, found ${cells.length}`;
+    if (cells.length !== this.#width && !this.#isFilled(cells, columns))
+      return `expected ${this.#width} columns, found ${cells.length}`;
     const nameless = cells.findIndex((cell, i) => i >= columns.length && !isBlank(cell));
     return nameless === -1 ? undefined : `a value stands in column ${nameless + 1}, which has no name`;
+  }
+
+  /** Whether a row ends before columns that it may lack. */
+  #isFilled(cells: readonly string[], columns: readonly string[]): boolean {
+    const { neverShort } = this.#dialect;
+    if (neverShort === undefined || cells.length > this.#width) return false;
+    return !columns.slice(cells.length).some((column) => neverShort.includes(column));
+  }
+
+  #shortHint(cells: readonly string[]): Pick<Problem, "hint"> {
+    const { header, neverShort } = this.#dialect;
+    if (!header || neverShort !== undefined || cells.length < 2 || cells.length > this.#width) return {};
+    return {
+      hint: "Correct the row, and drop the file again. For a sender that leaves out empty values at a row's end, as Excel does, set `shortRows: fill` in the profile.",
+    };
   }
 
   #quoteHint(raw: string): Pick<Problem, "hint"> {

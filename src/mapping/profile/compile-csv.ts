@@ -43,6 +43,8 @@ export function compileCsv(
   if (whole.subject?.priorCode !== undefined) complain("subject.priorCode", "is for HL7 profiles");
   const given = whole.header ?? true;
   const header = typeof given === "boolean" ? given : given.map(headingOf);
+  if (whole.shortRows === "fill" && header !== true)
+    complain("shortRows", "fill is for files whose first line names the columns (header: true)");
   const encoding = whole.encoding ?? "auto";
   if (encoding !== "auto" && findEncoding(encoding) === undefined) {
     complain("encoding", `${encoding} is no encoding that Cryobridge knows`);
@@ -66,6 +68,7 @@ export function compileCsv(
       optionalColumns: listOptionalColumns(rules),
       wholeColumns: listWholeColumns(rules),
       skipLines: whole.skipLines ?? 0,
+      areShortRowsFilled: whole.shortRows === "fill",
       noRow: (whole.noRow ?? []).flatMap((source) => compileLine(source, "noRow", complain) ?? []),
       trailer: compileTrailer(whole.trailer, complain),
       lastLineEnd: whole.lastLineEnd ?? "required",

@@ -77,6 +77,7 @@ const CSV_KEYS = [
   "wholeFile",
   "lastLineEnd",
   "skipLines",
+  "shortRows",
   "noRow",
   "trailer",
 ] as const;

@@ -236,6 +236,12 @@ export const profileSchema = z.strictObject({
     .max(100)
     .optional()
     .describe("CSV: how many lines stand above the headings; 0 unless set."),
+  shortRows: z
+    .enum(["refuse", "fill"])
+    .optional()
+    .describe(
+      "CSV: what becomes of a row with fewer values than headings, as Excel writes one whose last cells are empty: it refuses the file, or is filled with empty values where it has all columns that every row needs. Refused unless set.",
+    ),
   noRow: z
     .array(z.string().min(1))
     .optional()

@@ -29,6 +29,7 @@ export function readingBy(column: string, more: Partial<CsvReading> = {}): CsvRe
     optionalColumns: [],
     wholeColumns: [],
     skipLines: 0,
+    areShortRowsFilled: false,
     noRow: [],
     lastLineEnd: "required",
     ...more,

@@ -196,6 +196,36 @@ describe("rows that are whole but wrong are refused one order at a time", () => 
   });
 });
 
+describe("a row that ends before columns that are often empty", () => {
+  const short = "O-2,STORE,NORTH,P-3,Anna,Muster,1980-01-01,V-9\n";
+  const optional: ProfileDefinition = { containers: { description: { from: "note", required: false } } };
+  const HEADER_WITH_NOTE = HEADER.replace("container_description", "note");
+
+  test("refuses its file, and the hint names the setting", async () => {
+    const [hint] = await hintsOf(HEADER_WITH_NOTE + row("O-1", "V-1") + short, optional);
+    expect(hint).toContain("`shortRows: fill`");
+  });
+
+  test("is filled where the profile says so", async () => {
+    const definition: ProfileDefinition = { ...optional, shortRows: "fill" };
+    expect(await outcomeOf(HEADER_WITH_NOTE + row("O-1", "V-1") + short, definition)).toEqual([
+      "line 2 accepted: O-1 V-1",
+      "line 3 accepted: O-2 V-9",
+    ]);
+  });
+
+  test.each([
+    ["lacks a label", "O-2,STORE,NORTH,P-3,Anna,Muster,1980-01-01\n"],
+    ["is a remark", "(12 rows affected)\n"],
+    ["has a value too many", "O-2,STORE,NORTH,P-3,Anna,Muster,1980-01-01,V-9,serum,4\n"],
+  ])("refuses its file also then where it %s", async (_what, line) => {
+    const definition: ProfileDefinition = { ...optional, shortRows: "fill" };
+    expect(await outcomeOf(HEADER_WITH_NOTE + row("O-1", "V-1") + line, definition)).toEqual([
+      "file refused: CSV_ROW_RAGGED line 3",
+    ]);
+  });
+});
+
 describe("a file whose structure is damaged is refused whole, with the line", () => {
   const before = row("O-1", "V-1");
   const after = row("O-1", "V-9") + row("O-9", "V-8");
