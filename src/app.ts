@@ -187,7 +187,8 @@ function logTroubles(log: LogTarget | undefined, host: string): Trouble[] {
   const missing = log?.missing;
   if (missing === undefined) return [];
   const { lines, since, why } = missing;
-  const text = `the log can't be written (${why}): ${lines} lines are missing since ${formatMinute(since)}`;
+  const reason = why === "EAGAIN" ? "nobody reads it" : why;
+  const text = `the log can't be written (${reason}): ${lines} lines are missing since ${formatMinute(since)}`;
   return [trouble("daemonTrouble", aboutOn(host, "log"), text)];
 }
 
