@@ -187,7 +187,11 @@ function logTroubles(log: LogTarget | undefined, host: string): Trouble[] {
   const missing = log?.missing;
   if (missing === undefined) return [];
   const { lines, since, why } = missing;
-  const reason = why === "EAGAIN" ? "nobody reads it" : why;
+  const words: Readonly<Record<string, string>> = {
+    EAGAIN: "nobody reads it",
+    EBUSY: "writing takes too long",
+  };
+  const reason = words[why] ?? why;
   const text = `the log can't be written (${reason}): ${lines} lines are missing since ${formatMinute(since)}`;
   return [trouble("daemonTrouble", aboutOn(host, "log"), text)];
 }

@@ -15,7 +15,7 @@ const FAILED_RETRY_MS = 1_000;
 export interface MissingLines {
   readonly lines: number;
   readonly since: Date;
-  /** The system's code, such as `ENOSPC`; `EAGAIN` where nobody reads. */
+  /** The system's code, such as `ENOSPC`; `EAGAIN` where nobody reads, `EBUSY` where writing takes longer than logging. */
   readonly why: string;
 }
 
@@ -39,6 +39,8 @@ export class LogTarget {
   /** Set while a place that took nothing is left alone. */
   #pause: NodeJS.Timeout | undefined;
   #hasFailed = false;
+  /** Whether it took nothing when it was written to last. */
+  #isFull = false;
   #missing: MissingLines | undefined;
   /** Those that `#next` reports. */
   #reported: MissingLines | undefined;
@@ -69,7 +71,8 @@ export class LogTarget {
   /** Takes a line, with its end. */
   write(line: string): void {
     if (this.#hasFailed && this.#pause !== undefined) this.#drop(1, this.missing?.why ?? "");
-    else if (this.#waitingLength + line.length > MOST_WAITING) this.#drop(1, "EAGAIN");
+    else if (this.#waitingLength + line.length > MOST_WAITING)
+      this.#drop(1, this.#isFull ? "EAGAIN" : "EBUSY");
     else {
       this.#waiting.push(line);
       this.#waitingLength += line.length;
@@ -123,6 +126,7 @@ export class LogTarget {
   }
 
   #wrote(written: number): void {
+    this.#isFull = false;
     this.#next = this.#next.subarray(written);
     this.#isWithinLine = this.#next.length > 0;
     if (this.#isWithinLine) return;
@@ -131,8 +135,8 @@ export class LogTarget {
   }
 
   #failed(code: string): void {
-    const isFull = code === "EAGAIN";
-    if (!isFull) {
+    this.#isFull = code === "EAGAIN";
+    if (!this.#isFull) {
       this.#missing = merged(this.#reported, this.#missing);
       this.#reported = undefined;
       this.#drop(this.#nextLines + this.#waiting.length, code);
@@ -146,7 +150,7 @@ export class LogTarget {
         this.#pause = undefined;
         this.#write();
       },
-      isFull ? FULL_RETRY_MS : FAILED_RETRY_MS,
+      this.#isFull ? FULL_RETRY_MS : FAILED_RETRY_MS,
     );
     this.#pause.unref();
   }
