@@ -18,15 +18,17 @@ import {
 import { type ControlRequestView, listOrderRequests } from "../ledger/orders/control-requests.ts";
 import { findLaneHolder } from "../ledger/orders/handing-over.ts";
 import type { LedgerOrder } from "../ledger/orders/row.ts";
+import { findMover } from "../ledger/orders/same-containers.ts";
 import { type KeptOrderAnswer, listOrderAnswers } from "../ledger/orders/service-answers.ts";
 import { isUncompared } from "../ledger/restored/restore.ts";
 import { isWorkerThere } from "../ledger/workers/roster.ts";
+import { findServicePause } from "../ledger/workers/service-pause.ts";
 import type { Column } from "./column.ts";
 import { ORDER_COLUMNS } from "./order-columns.ts";
 import { clean, counted } from "./text.ts";
 import { describeEvent } from "./timeline.ts";
 import { localTime } from "./times.ts";
-import { needsLaneHolder, type Surroundings, whyWaiting } from "./why-waiting.ts";
+import { type Surroundings, whyWaiting } from "./why-waiting.ts";
 
 /** All that is known of an order beside the order itself. */
 export interface OrderDetails {
@@ -176,11 +178,14 @@ async function findSurroundings(
   order: LedgerOrder,
   { nowMs, doesParkedBlock }: { readonly nowMs: number; readonly doesParkedBlock: boolean },
 ): Promise<Surroundings> {
-  const [isDaemonThere, pausedQueues, isComparing, laneHolder] = await Promise.all([
+  const isReceived = order.state === "received";
+  const [isDaemonThere, pausedQueues, isComparing, servicePause, laneHolder, mover] = await Promise.all([
     isWorkerThere(pool),
     findPausedQueues(pool),
     isUncompared(pool),
-    needsLaneHolder(order) ? findLaneHolder(pool, order.id, doesParkedBlock) : undefined,
+    findServicePause(pool),
+    isReceived ? findLaneHolder(pool, order.id, doesParkedBlock) : undefined,
+    isReceived ? findMover(pool, order.id) : undefined,
   ]);
-  return { nowMs, isDaemonThere, pausedQueues, isComparing, laneHolder };
+  return { nowMs, isDaemonThere, pausedQueues, isComparing, servicePause, laneHolder, mover };
 }

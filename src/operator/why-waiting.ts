@@ -2,6 +2,8 @@ import { FAILURES } from "../core/failures.ts";
 import { isTerminal, type OrderState } from "../core/order-state.ts";
 import { formatId } from "../ledger/ids.ts";
 import { type LedgerOrder, linkOf } from "../ledger/orders/row.ts";
+import { LIST_LAG_MS, type Mover } from "../ledger/orders/same-containers.ts";
+import type { ServicePause } from "../ledger/workers/service-pause.ts";
 import { localTime, relativeTime, roundToUnit } from "./times.ts";
 
 /** What matters for an order's waiting and is not in its own row. */
@@ -12,6 +14,10 @@ export interface Surroundings {
   readonly pausedQueues: ReadonlySet<string>;
   /** A restored ledger is still being compared with the service. */
   readonly isComparing?: boolean | undefined;
+  /** What keeps all calls from the service. */
+  readonly servicePause?: ServicePause | undefined;
+  /** What an order that was put off waits for, as it stands now. */
+  readonly mover?: Mover | undefined;
   /** An earlier order of the same subject that has to be submitted first. */
   readonly laneHolder?: { readonly orderId: string; readonly state: OrderState } | undefined;
 }
@@ -83,11 +89,10 @@ function whyParked({ failure }: LedgerOrder): string {
   return `It waits for a person: ${failure.text} (${failure.code}). ${FAILURES[failure.code]?.hint ?? ""}`.trim();
 }
 
-function whyReceived(order: LedgerOrder, { laneHolder, nowMs }: Surroundings): string {
+function whyReceived(order: LedgerOrder, around: Surroundings): string {
+  const { laneHolder, nowMs } = around;
   const isLater = order.nextAt.getTime() > nowMs;
-  if (isLater && order.attempts === 0) {
-    return `An earlier order still moves one of its containers; it is tried again ${relativeTime(order.nextAt, nowMs)}.`;
-  }
+  if (isLater && order.attempts === 0) return whyPutOff(order, around);
   if (isLater && order.failure) {
     return `Try ${order.attempts} failed: ${order.failure.text} (${order.failure.code}); the next one follows ${relativeTime(order.nextAt, nowMs)}.`;
   }
@@ -97,37 +102,72 @@ function whyReceived(order: LedgerOrder, { laneHolder, nowMs }: Surroundings): s
   if (laneHolder) {
     return `Order ${laneHolder.orderId} of the same subject (${laneHolder.state}) came first and has to be submitted before it.`;
   }
+  const outage = whyNoCalls(around);
   if (order.failure)
-    return `Try ${order.attempts} failed: ${order.failure.text} (${order.failure.code}); the next one is due now.`;
+    return `Try ${order.attempts} failed: ${order.failure.text} (${order.failure.code}); the next one is due now.${outage === undefined ? "" : ` ${outage}`}`;
+  if (outage !== undefined) return outage;
   return "It is due and is handed to the submit queue as soon as there is room in it and the service is in reach.";
 }
 
-function whyQueued(order: LedgerOrder, { nowMs }: Surroundings): string {
-  const forMs = nowMs - order.changedAt.getTime();
+/** What it waits for may have ended since it was put off: the ledger's word of now counts. */
+function whyPutOff(order: LedgerOrder, { mover, nowMs }: Surroundings): string {
+  const next = untilNext(order.nextAt, nowMs);
+  if (mover === undefined) return `It waits for nothing but its next try, which follows ${next}.`;
+  const { orderId, operation, state, label, changedAt } = mover;
+  if (state !== "completed") {
+    const moves = operation === "STORE" ? "stores" : "retrieves";
+    return `Order ${orderId}, which came first and is ${state.replace("_", " ")}, still ${moves} its container ${label}; it goes on as soon as that one has ended, and is tried again ${next}.`;
+  }
+  const until = roundToUnit(LIST_LAG_MS);
+  return `Order ${orderId} stored its container ${label} ${relativeTime(changedAt, nowMs)}, and the service did not list the container when it was asked last; it is asked again ${next}, and ${until} after the storage a person is asked. The container may have been taken out at the service meanwhile.`;
+}
+
+/** That no call leaves right now, and why; undefined while calls leave. */
+function whyNoCalls({ servicePause, nowMs }: Surroundings): string | undefined {
+  if (servicePause === undefined) return undefined;
+  const { text, until } = servicePause;
+  if (text === undefined) return `The service asked for a pause; calls go on ${untilNext(until, nowMs)}.`;
+  return `Calls wait because the service is in trouble: ${text}; the next try follows ${untilNext(until, nowMs)}.`;
+}
+
+/** When something follows that is tried at a time: `in 45s`, or `now` once that has passed. */
+function untilNext(at: Date, nowMs: number): string {
+  return at.getTime() <= nowMs ? "now" : relativeTime(at, nowMs);
+}
+
+function whyQueued(order: LedgerOrder, around: Surroundings): string {
+  const outage = whyNoCalls(around);
+  if (outage !== undefined) return `It is in the submit queue. ${outage}`;
+  const forMs = around.nowMs - (order.queuedAt ?? order.changedAt).getTime();
   if (forMs < LONG_QUEUED_MS) return "It is in the submit queue; a worker takes it within moments.";
   return `It has been in the submit queue for ${roundToUnit(forMs)}: all workers are busy, or calls wait because the service is in trouble.`;
 }
 
-function whySubmitting(order: LedgerOrder, { nowMs }: Surroundings): string {
+function whySubmitting(order: LedgerOrder, around: Surroundings): string {
+  const { nowMs } = around;
+  const outage = whyNoCalls(around);
+  const next = `${untilNext(order.nextAt, nowMs)}.${outage === undefined ? "" : ` ${outage}`}`;
   if (order.intent === undefined) {
+    if (outage !== undefined) return `A worker has it in hand. ${outage}`;
     return "A worker asks the service for its subject and containers right now.";
   }
   const creation = order.surface === "external" ? "creation of the procedure" : "procedure request";
   const what = order.intent === "subject" ? "registration of the subject" : creation;
   if (order.isRefused) {
     const said = order.failure ? `: ${order.failure.text} (${order.failure.code})` : "";
-    return `Try ${order.attempts} was refused${said}; the service is checked for it before it is sent again, ${relativeTime(order.nextAt, nowMs)}.`;
+    return `Try ${order.attempts} was refused${said}; the service is checked for it before it is sent again, ${next}`;
   }
   if (order.failure || order.checks > 0) {
     const checks =
       order.checks === 0 ? "" : `, ${order.checks} ${order.checks === 1 ? "time" : "times"} so far`;
     const said = order.failure ? ` (${order.failure.text})` : "";
-    return `No sure answer came to the ${what}${said}, so the service is searched for what it did before anything is sent again${checks}; next check ${relativeTime(order.nextAt, nowMs)}. If you have looked there and it has nothing: \`cryobridge orders retry ${formatId("o", order.id)} --not-at-service --reason TEXT\`.`;
+    return `No sure answer came to the ${what}${said}, so the service is searched for what it did before anything is sent again${checks}; next check ${next} If you have looked there and it has nothing: \`cryobridge orders retry ${formatId("o", order.id)} --not-at-service --reason TEXT\`.`;
   }
   return `The ${what} is on its way to the service.`;
 }
 
-function whyTracked(order: LedgerOrder, { nowMs }: Surroundings): string {
+function whyTracked(order: LedgerOrder, around: Surroundings): string {
+  const { nowMs } = around;
   if (order.missingSince) {
     return `The service has not known its ${nameLink(order)} since ${localTime(order.missingSince)}; after a day a person is asked.`;
   }
@@ -141,12 +181,13 @@ function whyTracked(order: LedgerOrder, { nowMs }: Surroundings): string {
     accepted: `Staff accepted it, and ${procedure} waits for the device${says}`,
     in_progress: `The device runs ${procedure}${says}`,
   }[order.state as "submitted" | "accepted" | "in_progress"];
+  const outage = whyNoCalls(around);
+  if (outage !== undefined) return `${what}, as far as it was asked. ${outage}`;
   const dueForMs = nowMs - order.nextAt.getTime();
   if (dueForMs > LONG_DUE_MS) {
     return `${what}; asking the service is overdue by ${roundToUnit(dueForMs)}, so it may be out of reach (\`cryobridge check\` shows it).`;
   }
-  const next = dueForMs > 0 ? "now" : relativeTime(order.nextAt, nowMs);
-  return `${what}; the service is asked again ${next}.`;
+  return `${what}; the service is asked again ${untilNext(order.nextAt, nowMs)}.`;
 }
 
 /** `request 17`, or `procedure 17` for an order of the external surface. */
@@ -154,11 +195,6 @@ function nameLink(order: LedgerOrder): string {
   const link = linkOf(order);
   if (!link) return "request";
   return link.surface === "request" ? `request ${link.requestId}` : `procedure ${link.procedureId}`;
-}
-
-/** Whether the surroundings matter: only an order that waits in its lane needs to know what holds the lane. */
-export function needsLaneHolder(order: LedgerOrder): boolean {
-  return order.state === "received";
 }
 
 /** The order's name in sentences: `o17`, or `o17 (P-1001)` with its placer order number. */

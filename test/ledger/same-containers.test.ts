@@ -1,7 +1,13 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { overrideOrder } from "../../src/ledger/orders/acts.ts";
-import { FIND_MATCHES, findMatches, type Matches } from "../../src/ledger/orders/same-containers.ts";
+import { changeOrders } from "../../src/ledger/orders/change.ts";
+import {
+  FIND_MATCHES,
+  findMatches,
+  findMover,
+  type Matches,
+} from "../../src/ledger/orders/same-containers.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -93,4 +99,26 @@ test("answers from its indexes among many orders of one label, and many labels o
     expect(plan).not.toMatch(/"Seq Scan"[^{}]*"Relation Name":"(orders|order_containers)"/);
     const read = [...plan.matchAll(/"Actual Rows":([\d.]+)/g)].map((match) => Number(match[1]));
     expect(Math.max(...read)).toBeLessThan(100);
+  }));
+
+test("names what an order was put off for as it stands now, and lets it go on at once when that has ended", () =>
+  withLedger(async ({ pool }) => {
+    const [first] = (await commit(pool, [store(1)])) as [number];
+    const [second] = (await commit(pool, [store(2, { operation: "RETRIEVAL" })])) as [number];
+    const [other] = (await commit(pool, [store(3, { operation: "RETRIEVAL", code: "OTHER" })])) as [number];
+    await pool.query(
+      "update orders set state = 'in_progress', surface = 'request', request_id = 7 where id = $1",
+      [first],
+    );
+    await pool.query("update orders set next_at = now() + interval '15 minutes' where id = any ($1)", [
+      [second, other],
+    ]);
+    expect(await findMover(pool, second)).toMatchObject({ orderId: `o${first}`, state: "in_progress" });
+    expect(await findMover(pool, other)).toBeUndefined();
+    await changeOrders(pool, [{ orderId: first, to: "completed", isReported: true }]);
+    const due = await pool.query("select id from orders where state = 'received' and next_at <= now()");
+    expect(due.rows).toEqual([{ id: second }]);
+    expect(await findMover(pool, second)).toMatchObject({ orderId: `o${first}`, state: "completed" });
+    await pool.query("update orders set changed_at = now() - interval '16 minutes' where id = $1", [first]);
+    expect(await findMover(pool, second)).toBeUndefined();
   }));

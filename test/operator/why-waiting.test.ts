@@ -50,6 +50,7 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     heldAt: undefined,
     priorSubjectCode: undefined,
     receivedAt: inMs(-5_000),
+    queuedAt: undefined,
     submittedAt: undefined,
     changedAt: inMs(-5_000),
     ...own,
@@ -128,9 +129,60 @@ describe("why is it waiting?", () => {
   });
 
   it("says that an earlier order still moves the container when that is what it waits for", () => {
-    expect(why({ operation: "RETRIEVAL", nextAt: inMs(30_000) })).toContain(
-      "still moves one of its containers",
+    const mover = { orderId: "o12", operation: "STORE", state: "in_progress", label: "V-1" } as const;
+    const retrieval = { operation: "RETRIEVAL", nextAt: inMs(30_000) } as const;
+    expect(why(retrieval, { mover: { ...mover, changedAt: inMs(-60_000) } })).toContain(
+      "Order o12, which came first and is in progress, still stores its container V-1",
     );
+  });
+
+  it("doesn't say so any more once that order has ended", () => {
+    const mover = { orderId: "o12", operation: "STORE", state: "completed", label: "V-1" } as const;
+    const retrieval = { operation: "RETRIEVAL", nextAt: inMs(30_000) } as const;
+    const stored = why(retrieval, { mover: { ...mover, changedAt: inMs(-180_000) } });
+    expect(stored).toContain("Order o12 stored its container V-1 3m ago, and the service did not list");
+    expect(stored).not.toContain("still");
+    expect(why(retrieval)).toBe("It waits for nothing but its next try, which follows in 30s.");
+  });
+
+  it("counts the time in the queue from the hand-over, however long it had waited for its turn", () => {
+    const queued = { state: "queued", changedAt: inMs(-600_000) } as const;
+    expect(why({ ...queued, queuedAt: inMs(-2_000) })).toContain("within moments");
+    expect(why({ ...queued, queuedAt: inMs(-300_000) })).toContain("for 5m");
+  });
+
+  it("promises nothing to any order while calls don't leave to the service", () => {
+    const servicePause = { text: "connection refused (SERVICE_UNREACHABLE)", until: inMs(20_000) };
+    const intent = { intent: "request", intentAt: inMs(-60_000), failure: unreachable } as const;
+    for (const own of [
+      {},
+      { state: "queued" },
+      { state: "submitting" },
+      { state: "submitting", ...intent },
+      { state: "submitted", requestId: 7 },
+      { failure: unreachable, attempts: 2 },
+    ] as const) {
+      const sentence = why(own, { servicePause });
+      expect(sentence).toContain("connection refused (SERVICE_UNREACHABLE); the next try follows in 20s.");
+      expect(sentence).not.toMatch(/within moments|right now|in reach/);
+    }
+    expect(why({}, { servicePause: { text: undefined, until: inMs(20_000) } })).toContain(
+      "asked for a pause",
+    );
+  });
+
+  it("puts no next try into the past", () => {
+    const past = {
+      nextAt: inMs(-720_000),
+      state: "submitting",
+      intent: "request",
+      failure: unreachable,
+    } as const;
+    const servicePause = { text: "connection refused", until: inMs(-720_000) };
+    for (const own of [past, { ...past, isRefused: true }] as const) {
+      expect(why(own)).not.toContain("ago");
+      expect(why(own, { servicePause })).not.toContain("ago");
+    }
   });
 
   it("distinguishes a moment in the queue from being kept there", () => {

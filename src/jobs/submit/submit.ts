@@ -4,7 +4,12 @@ import type { Surface } from "../../core/surface.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import { findLabelHolders, type LabelHolder } from "../../ledger/orders/label-subjects.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import { findMatches, isEarlierStoreThere, type Matches } from "../../ledger/orders/same-containers.ts";
+import {
+  findMatches,
+  isEarlierStoreThere,
+  LIST_LAG_MS,
+  type Matches,
+} from "../../ledger/orders/same-containers.ts";
 import { claimBatch } from "../../ledger/orders/submission.ts";
 import { findRestored, type Restored } from "../../ledger/restored/restore.ts";
 import { requestBody } from "../../service/new-request.ts";
@@ -26,9 +31,6 @@ import {
 } from "./guard.ts";
 import { requireRegistrable, requireSameSubject } from "./subject.ts";
 import { takeNews } from "./subject-news.ts";
-
-/** A container that was stored this recently may be missing from the service's list for a while. */
-const LIST_LAG_MS = 900_000;
 
 /**
  * Takes the orders of a batch, each of another lane, as far as the service's procedure request, or on the external surface
@@ -103,7 +105,8 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
   if (matches === undefined) throw new TypeError(`order o${order.id} is not in the ledger`);
   await deps.requireNewestKnown();
   if (isSubjectNews(order.operation)) return takeNews(order, matches, deps, signal);
-  if ((await guardOrder(order, matches, step.labelHolder, deps)) === "wait") return putOff(order, deps);
+  if ((await guardOrder(order, matches, step.labelHolder, deps)) === "wait")
+    return putOff(order, STILL_MOVED, deps);
   if (order.isChanged && !order.isRepostApproved) await guardChanged(order, deps, signal);
   const subject = await ensureSubject(step, matches, deps, signal);
   // Recorded together with the intent that follows, where nothing in between can fail.
@@ -132,13 +135,17 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
   }
   const containerIds =
     order.operation === "RETRIEVAL" ? await resolveContainers(order, subject, deps, signal) : [];
-  if (containerIds === "not yet stored") return putOff(order, deps);
+  if (!Array.isArray(containerIds)) return putOff(order, containerIds.waitsFor, deps);
   await guardStored(order, subject, matches, deps, signal);
   await createRequest(step, { containerIds, registered, matches }, deps, signal);
 }
 
-/** Gives the order back until the earlier one may have ended. */
-async function putOff(order: LedgerOrder, deps: SubmitDeps): Promise<void> {
+/** What an order is put off for, as its timeline has it; what it waits for later is asked of the ledger then (`findMover`). */
+const STILL_MOVED = "an earlier order that still moves the container";
+const NOT_LISTED_YET = "the service to list a container that was stored a short while ago";
+
+/** Gives the order back for a while; the end of an earlier order of its lane makes it due at once. */
+async function putOff(order: LedgerOrder, waitsFor: string, deps: SubmitDeps): Promise<void> {
   await deps.writer.change({
     orderId: order.id,
     fence: order.fence,
@@ -146,7 +153,7 @@ async function putOff(order: LedgerOrder, deps: SubmitDeps): Promise<void> {
     attempts: 0,
     nextInMs: deps.settings.firstPollMs,
     isReleased: true,
-    event: { kind: "waits", detail: { for: "an earlier order that still moves the container" } },
+    event: { kind: "waits", detail: { for: waitsFor } },
   });
 }
 
@@ -220,10 +227,10 @@ async function resolveContainers(
   subject: SubjectAtService,
   deps: SubmitDeps,
   signal: AbortSignal,
-): Promise<number[] | "not yet stored"> {
+): Promise<number[] | { readonly waitsFor: string }> {
   const labels = order.containers.map((container) => container.label);
   // Also when the service lists them already: the earlier order's end, with its locations, comes first.
-  if (await isEarlierStoreThere(deps.pool, order.id, labels, 0)) return "not yet stored";
+  if (await isEarlierStoreThere(deps.pool, order.id, labels, 0)) return { waitsFor: STILL_MOVED };
   const { surface } = deps.settings.wayOf(order.facilityId);
   const calls = surface === "external" ? deps.service.external : deps.service;
   const listed = await calls.listSubjectContainers(order.subject.code, signal);
@@ -241,7 +248,8 @@ async function resolveContainers(
   const missing = order.containers.filter(({ label }) => (idsByLabel.get(label)?.length ?? 0) === 0);
   if (missing.length > 0) {
     const missed = missing.map(({ label }) => label);
-    if (await isEarlierStoreThere(deps.pool, order.id, missed, LIST_LAG_MS)) return "not yet stored";
+    if (await isEarlierStoreThere(deps.pool, order.id, missed, LIST_LAG_MS))
+      return { waitsFor: NOT_LISTED_YET };
     throw new Failure(
       "CONTAINER_UNKNOWN",
       `the subject has no container with the label ${missed.join(", ")}`,

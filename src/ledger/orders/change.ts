@@ -1,7 +1,13 @@
 import type pg from "pg";
 import { Failure, type FailureCode, isNumberTaken, type Problem } from "../../core/failures.ts";
 import type { KeptAnswer } from "../../core/kept-answer.ts";
-import { endedWithoutEffect, mayMove, ORDER_STATES, type OrderState } from "../../core/order-state.ts";
+import {
+  endedWithoutEffect,
+  isTerminal,
+  mayMove,
+  ORDER_STATES,
+  type OrderState,
+} from "../../core/order-state.ts";
 import type { ContainerLocation } from "../../core/outcome.ts";
 import { inTransaction } from "../database.ts";
 import { type NewTask, openTasks } from "../operator/tasks.ts";
@@ -163,6 +169,26 @@ update order_containers c
    and c.position = x.position`;
 
 /**
+ * Orders that were put off for an earlier one of their lane go on when that has ended, or waits for a person; $1 bigint[]
+ * ids of those. A row that is locked is about to move anyway. Index: orders_lane.
+ */
+const WAKE_PUT_OFF = `
+with put_off as (
+  select o.id
+    from orders e
+    join orders o on o.lane = e.lane and o.id > e.id
+   where e.id = any ($1)
+     and o.state = 'received'
+     and o.attempts = 0
+     and o.next_at > now()
+   order by o.id
+     for update of o skip locked)
+update orders o
+   set next_at = now()
+  from put_off
+ where o.id = put_off.id`;
+
+/**
  * Orders with the message that had them ask for what they ask for, where that isn't the one that placed them; $1 bigint[].
  * Indexes: the primary key, control_requests_order, corrections_order.
  */
@@ -265,6 +291,8 @@ async function applyChanges(client: pg.PoolClient, changes: readonly OrderChange
     client,
     applied.flatMap(({ orderId, task }) => (task ? [{ ...task, orderId }] : [])),
   );
+  const ended = applied.filter(({ to }) => to !== undefined && (isTerminal(to) || to === "parked"));
+  if (ended.length > 0) await client.query(WAKE_PUT_OFF, [ended.map(({ orderId }) => orderId)]);
   const reported = applied.filter((change) => change.isReported).map((change) => change.orderId);
   if (reported.length > 0) await insertOrderOutcomes(client, reported);
   return changed;

@@ -135,6 +135,9 @@ export async function recordSharedNumber(pool: pg.Pool, orderId: number): Promis
   await run(pool, SHARE_NUMBER, [orderId]);
 }
 
+/** A container that was stored this recently may be missing from the service's list for a while. */
+export const LIST_LAG_MS = 900_000;
+
 /**
  * Whether an earlier STORE of the same lane names one of the labels and is still open, or has been completed for less
  * than $3 ms; $1 order id, $2 labels. Indexes: order_containers_label, orders_lane.
@@ -162,4 +165,38 @@ export async function isEarlierStoreThere(
 ): Promise<boolean> {
   const [row] = await run<{ is_there: boolean }>(pool, EARLIER_STORE, [orderId, labels, endedWithinMs]);
   return row?.is_there === true;
+}
+
+/** What an order whose turn has come is put off for. */
+export interface Mover {
+  /** Such as `o12`. */
+  readonly orderId: string;
+  readonly operation: "STORE" | "RETRIEVAL";
+  /** Completed: the service may not list yet what was stored. */
+  readonly state: OrderState;
+  readonly label: string;
+  readonly changedAt: Date;
+}
+
+/**
+ * An earlier order of the lane that moves a container of the order the other way, or else one that has stored it less than
+ * $2 ms ago; $1 order id. Indexes: order_containers_lane, the primary keys.
+ */
+const MOVER = `
+select 'o' || e.id as "orderId", e.operation, e.state, c.label, e.changed_at as "changedAt"
+  from orders o
+  join order_containers mine on mine.order_id = o.id
+  join order_containers c on c.lane = mine.lane and c.label = mine.label and c.order_id < o.id
+  join orders e on e.id = c.order_id and e.operation <> o.operation
+ where o.id = $1
+   and (e.state in ('received', 'queued', 'submitting', 'submitted', 'accepted', 'in_progress')
+        or (e.operation = 'STORE'
+            and e.state = 'completed'
+            and e.changed_at > now() - $2 * interval '1 millisecond'))
+ order by e.state = 'completed', e.id
+ limit 1`;
+
+/** What an order that was put off waits for now; undefined when that has ended. */
+export async function findMover(pool: pg.Pool, orderId: number): Promise<Mover | undefined> {
+  return (await list<Mover>(pool, MOVER, [orderId, LIST_LAG_MS]))[0];
 }

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Logger } from "../../core/logger.ts";
 import type { OtherWorkers } from "../../core/service-outage.ts";
-import { run } from "../database.ts";
+import { list, run } from "../database.ts";
 
 /** $1 cause, $2 text, $3 since, $4 ms since the first failure, $5 ms from now on. */
 const OUTAGE = `
@@ -24,6 +24,26 @@ update service_pause
 const ASKED = `
 update service_pause
    set asked_until = greatest(asked_until, now() + $1 * interval '1 millisecond')`;
+
+/** That no call leaves, or that the last ones failed. Indexes: none, it is one row. */
+const CURRENT_PAUSE = `
+select p.text,
+       greatest(p.until_at, p.asked_until) as "until"
+  from service_pause p
+ where p.cause is not null
+    or p.asked_until > now()`;
+
+/** Why no call leaves to the service, or why the last ones failed, and until when none leaves. */
+export interface ServicePause {
+  /** Why; undefined where the service asked for the pause. */
+  readonly text: string | undefined;
+  readonly until: Date;
+}
+
+/** What keeps all workers from calling the service right now; undefined while nothing does. */
+export async function findServicePause(pool: pg.Pool): Promise<ServicePause | undefined> {
+  return (await list<ServicePause>(pool, CURRENT_PAUSE, []))[0];
+}
 
 /** Reports to the other workers of a ledger what this one finds of the service, one thing after the other. */
 export function reportToOthers(pool: pg.Pool, logger: Logger): OtherWorkers {
