@@ -151,6 +151,15 @@ function goingOn({ kind, count, since, code, text, hint }: StatusStillOrders): A
     const what = `${many(count, "order is", "orders are")} on hold by the lab (ORC-1 HD), until the lab releases or cancels ${them}`;
     return item("wait", what, { since, command: "cryobridge orders list --state received" });
   }
+  if (kind === "missing") {
+    const requests = count === 1 ? "the request of 1 order" : `the requests of ${count} orders`;
+    const first = text ?? "";
+    const what = `the service does not know ${requests} any more, or does not let ${count === 1 ? "it" : "them"} be read: ${first} (${code})`;
+    return item("act", what, {
+      ...{ since, hint, command: `cryobridge orders show ${first.split(",")[0]}` },
+      ...alert("ordersStalled", code ?? "", what),
+    });
+  }
   if (kind === "reconciling") {
     const what = `no sure answer came to the call for ${many(count, "order", "orders")}; the service is searched for what the call did before anything is sent again${said}`;
     return item("wait", what, {

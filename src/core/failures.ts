@@ -5,6 +5,7 @@ import { MAPPING_FAILURES } from "./failures/mapping.ts";
 import { ORDER_FAILURES } from "./failures/orders.ts";
 import { SERVICE_FAILURES } from "./failures/service.ts";
 import type { KeptAnswer } from "./kept-answer.ts";
+import type { Surface } from "./surface.ts";
 
 /**
  * How a failure is treated.
@@ -54,6 +55,12 @@ export function isNumberTaken(problems: readonly Pick<Problem, "code" | "sharesN
   return problems.some(({ code, sharesNumber }) => NUMBER_FAILURES.has(code) || sharesNumber === true);
 }
 
+/** Requests at the service, or procedures of the external surface, by their ids there. */
+export interface AtService {
+  readonly surface: Surface;
+  readonly ids: readonly number[];
+}
+
 interface FailureDetails {
   /** The place and the rule ("PID-3.1 is empty"), never a patient's value. */
   readonly message: string;
@@ -67,6 +74,8 @@ interface FailureDetails {
   readonly answer?: KeptAnswer | undefined;
   /** What a person does about this one, where that names more than the hint of its code. */
   readonly hint?: string | undefined;
+  /** What the service has that may be the order's. */
+  readonly atService?: AtService | undefined;
   readonly cause?: unknown;
 }
 
@@ -83,6 +92,8 @@ export class Failure extends Error {
   readonly isAnswered: boolean;
   /** Where in a message, as problems name it; undefined where that isn't known. */
   readonly place: string | undefined;
+  /** What the service has that may be the order's, so that a person can link it by its id. */
+  readonly atService: AtService | undefined;
   /** Private, so that no logger, inspector or serialiser that walks an error's properties comes across it. */
   readonly #answer: KeptAnswer | undefined;
   readonly #hint: string | undefined;
@@ -95,6 +106,7 @@ export class Failure extends Error {
     this.retryAfterMs = given.retryAfterMs;
     this.isAnswered = given.isAnswered === true;
     this.place = given.place;
+    this.atService = given.atService;
     this.#answer = given.answer;
     this.#hint = given.hint;
   }

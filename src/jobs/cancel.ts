@@ -147,6 +147,9 @@ async function look(
 /** Calls whose answer never came and whose effect nobody could find are made this often before a person is asked. */
 const MOST_CALLS_WITHOUT_EFFECT = 3;
 
+/** So many looks in a row that find the same decide about a call that was refused. */
+const AGREEING_LOOKS = 2;
+
 /** What a cancel call that failed means. */
 type AfterCall =
   /** Nothing was done: once more, later. */
@@ -224,7 +227,11 @@ export function decideAfterLook(look: UncancelledLook, reconcile: ReconcileTimes
  */
 function decideGone(look: UncancelledLook, goneForMs: number, reconcile: ReconcileTimes): AfterLook {
   if (look.call === "sent" && look.failure === undefined) return { kind: "cancelled" };
-  const next = planCheck(look.checks, goneForMs, reconcile);
+  // Both the call and the looks were answered with the same: there is nothing to wait for.
+  const isRefused = look.call === "refused" && look.unanswered === 0;
+  if (isRefused && look.checks < AGREEING_LOOKS)
+    return { kind: "checkAgain", nextInMs: reconcile.checksMs[look.checks - 1] ?? 0 };
+  const next = isRefused ? "believed" : planCheck(look.checks, goneForMs, reconcile);
   if (next !== "believed") return { kind: "checkAgain", nextInMs: next.nextInMs };
   if (look.call === "sent" || look.unanswered > 0) return { kind: "cancelled" };
   const text = `the storage service refused to cancel the order, and shows no such request any more${reason(look)}`;

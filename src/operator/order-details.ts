@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { FAILURES } from "../core/failures.ts";
+import type { AtService } from "../core/failures.ts";
 import { DONE } from "../core/order-control.ts";
 import { traceOf } from "../core/order-trace.ts";
 import type { ContainerLocation } from "../core/outcome.ts";
@@ -28,7 +28,7 @@ import { ORDER_COLUMNS } from "./order-columns.ts";
 import { clean, counted } from "./text.ts";
 import { describeEvent } from "./timeline.ts";
 import { localTime } from "./times.ts";
-import { type Surroundings, whyWaiting } from "./why-waiting.ts";
+import { hintFor, type Surroundings, whyWaiting } from "./why-waiting.ts";
 
 /** All that is known of an order beside the order itself. */
 export interface OrderDetails {
@@ -76,23 +76,29 @@ export async function readOrderDetails(
       findSurroundings(pool, order, options),
       options.isTraced ? findInstanceCode(pool) : undefined,
     ]);
-  const why = whyWaiting(order, around);
+  const why = whyWaiting(order, { ...around, atService: foundAtService(events) });
   const traceId = instanceCode && traceOf(instanceCode, id).traceId;
   return { message, why, around, sent, answers, requests, tasks, events, deliveries, traceId };
 }
 
 /** Why an order ended otherwise than the lab wanted, and what to do; undefined for one that waits, and where nothing went wrong. */
 export function whyEnded(
-  { failure }: Pick<LedgerOrder, "failure">,
+  order: Pick<LedgerOrder, "id" | "failure">,
   { why, events }: Pick<OrderDetails, "why" | "events">,
 ): { readonly reason: string; readonly hint: string | undefined } | undefined {
+  const { failure } = order;
   if (why || !failure) return undefined;
   const discarded =
     failure.code === "ORDER_DISCARDED" ? events.findLast(({ kind }) => kind === "discarded") : undefined;
   return {
     reason: `${failure.text} (${failure.code})`,
-    hint: discarded ? describeEvent(discarded) : FAILURES[failure.code]?.hint,
+    hint: discarded ? describeEvent(discarded) : hintFor(order),
   };
+}
+
+/** What of the service may be the order's own, as it was when the order was parked last. */
+function foundAtService(events: readonly OrderEvent[]): AtService | undefined {
+  return events.findLast(({ kind }) => kind === "parked")?.detail.atService as AtService | undefined;
 }
 
 /** An order with the message that it came in, and where its trace is found. */

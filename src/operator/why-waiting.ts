@@ -1,4 +1,4 @@
-import { FAILURES } from "../core/failures.ts";
+import { type AtService, FAILURES } from "../core/failures.ts";
 import { isTerminal, type OrderState } from "../core/order-state.ts";
 import { formatId } from "../ledger/ids.ts";
 import { type LedgerOrder, linkOf } from "../ledger/orders/row.ts";
@@ -18,6 +18,8 @@ export interface Surroundings {
   readonly servicePause?: ServicePause | undefined;
   /** What an order that was put off waits for, as it stands now. */
   readonly mover?: Mover | undefined;
+  /** What of the service may be a parked order's own. */
+  readonly atService?: AtService | undefined;
   /** An earlier order of the same subject that has to be submitted first. */
   readonly laneHolder?: { readonly orderId: string; readonly state: OrderState } | undefined;
 }
@@ -30,7 +32,7 @@ const LONG_DUE_MS = 120_000;
 /** One sentence for an operator on why an order waits; undefined when it has reached its end. */
 export function whyWaiting(order: LedgerOrder, around: Surroundings): string | undefined {
   if (isTerminal(order.state)) return undefined;
-  if (order.state === "parked") return whyParked(order);
+  if (order.state === "parked") return whyParked(order, around);
   if (order.heldAt) {
     return `The lab put it on hold ${relativeTime(order.heldAt, around.nowMs)} (ORC-1 HD); it goes on when the lab releases it (RL), or by \`cryobridge orders release ${formatId("o", order.id)}\`.`;
   }
@@ -84,9 +86,26 @@ const WAITS_FOR: Readonly<Partial<Record<OrderState, string>>> = {
   in_progress: "the device works on it",
 };
 
-function whyParked({ failure }: LedgerOrder): string {
+function whyParked(order: LedgerOrder, { atService }: Surroundings): string {
+  const { failure } = order;
   if (!failure) return "It waits for a person.";
-  return `It waits for a person: ${failure.text} (${failure.code}). ${FAILURES[failure.code]?.hint ?? ""}`.trim();
+  const link = atService && `${linkCommands(order, atService)} `;
+  return `It waits for a person: ${failure.text} (${failure.code}). ${link ?? ""}${hintFor(order) ?? ""}`.trim();
+}
+
+/** What a person does about the order, with its id in the commands. */
+export function hintFor({ id, failure }: Pick<LedgerOrder, "id" | "failure">): string | undefined {
+  const hint = failure && FAILURES[failure.code]?.hint;
+  return hint?.replaceAll(/(`cryobridge orders [a-z-]+) ID\b/g, `$1 ${formatId("o", id)}`);
+}
+
+/** How an order is linked to what the service has of it, ready to be typed. */
+function linkCommands({ id }: Pick<LedgerOrder, "id">, { surface, ids }: AtService): string {
+  const [noun, option] =
+    surface === "request" ? ["request", "--request-id"] : ["procedure", "--procedure-id"];
+  const commands = ids.map((each) => `\`cryobridge orders resolve ${formatId("o", id)} ${option} ${each}\``);
+  const what = ids.length === 1 ? `${noun} ${ids[0]} is` : `one of ${noun}s ${ids.join(", ")} is`;
+  return `If ${what} this order's: ${commands.join(" or ")}.`;
 }
 
 function whyReceived(order: LedgerOrder, around: Surroundings): string {
@@ -166,10 +185,13 @@ function whySubmitting(order: LedgerOrder, around: Surroundings): string {
   return `The ${what} is on its way to the service.`;
 }
 
+/** What an order becomes parked for whose request the service has forgotten. */
+const GONE = { code: "REQUEST_GONE", text: "" } as const;
+
 function whyTracked(order: LedgerOrder, around: Surroundings): string {
   const { nowMs } = around;
   if (order.missingSince) {
-    return `The service has not known its ${nameLink(order)} since ${localTime(order.missingSince)}; after a day a person is asked.`;
+    return `The service has not known its ${nameLink(order)} since ${localTime(order.missingSince)}, or does not let it be read. ${hintFor({ id: order.id, failure: GONE }) ?? ""}`;
   }
   if (order.locatingSince) {
     return `It is done at the service, and where its containers stand has been looked up since ${localTime(order.locatingSince)}; after a day, or when the service shows no place, it is completed with what is known.`;

@@ -161,10 +161,12 @@ describe("what somebody should know", () => {
           { ...still, kind: "retrying", code: "SERVICE_UNREACHABLE", text: "connection refused" },
           { ...still, kind: "reconciling", code: "SERVICE_NO_ANSWER", text: "timeout" },
           { ...still, kind: "on_hold", code: undefined, text: undefined },
+          { ...still, kind: "missing", code: "REQUEST_GONE", text: "o17, o18" },
         ],
       }),
     });
     expect(found.map(({ level, what }) => `${level} ${what}`)).toEqual([
+      "act the service does not know the requests of 2 orders any more, or does not let them be read: o17, o18 (REQUEST_GONE)",
       "wait 2 orders are tried again by themselves: connection refused (SERVICE_UNREACHABLE)",
       "wait no sure answer came to the call for 2 orders; the service is searched for what the call did before anything is sent again: timeout (SERVICE_NO_ANSWER)",
       "wait 2 orders are on hold by the lab (ORC-1 HD), until the lab releases or cancels them",

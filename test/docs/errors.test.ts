@@ -19,3 +19,24 @@ test("docs/errors.md has one heading for each code, and none for any other", () 
     .flatMap((line) => /^### (.+)$/.exec(line)?.[1] ?? []);
   expect(headings.sort()).toEqual(Object.keys(FAILURES).sort());
 });
+
+/** Codes of orders of which the service may have done something by the time a person reads the hint. */
+const MAY_BE_DONE = [
+  "ORDER_CONTAINER_STORED_ALREADY",
+  "REQUEST_CLAIMED",
+  "REQUEST_GONE",
+  "REQUEST_MISMATCH",
+  "SUBMIT_FORGOTTEN_REQUEST",
+  "SUBMIT_SEVERAL_MATCHES",
+  "SUBMIT_UNCERTAIN",
+] as const;
+
+test("where the service may have done what an order asks for, the hint says first how the order is linked to it", () => {
+  for (const code of MAY_BE_DONE) {
+    const { hint } = FAILURES[code];
+    const linked = hint.indexOf("`cryobridge orders resolve ID --request-id N`");
+    expect([code, linked >= 0]).toEqual([code, true]);
+    const ended = /[Dd]iscard/.exec(hint)?.index ?? Number.POSITIVE_INFINITY;
+    expect([code, linked < ended]).toEqual([code, true]);
+  }
+});

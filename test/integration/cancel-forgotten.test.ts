@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { listEvents } from "../../src/ledger/operator/views.ts";
+import { readAttention } from "../../src/ledger/operator/attention.ts";
+import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
+import { discardOrder, resolveOrder } from "../../src/ledger/orders/acts.ts";
+import { readOrderDetails } from "../../src/operator/order-details.ts";
 import type { FaultRule } from "../../src/simulator/faults.ts";
 import type { CancelRoute, SimulatorOptions } from "../../src/simulator/options.ts";
 import { eventually } from "../support/eventually.ts";
@@ -126,5 +129,59 @@ describe.concurrent("a service that forgets what is cancelled", () => {
       const kinds = async () => (await listEvents(site.pool, order?.id ?? 0)).map(({ kind }) => kind);
       await eventually(async () => (await kinds()).includes("missing"));
       expect((await site.orders())[0]).toMatchObject({ state: "submitted", failure: undefined });
+      const { orders } = await readAttention(site.pool);
+      expect(orders).toMatchObject([
+        { kind: "missing", code: "REQUEST_GONE", count: 1, text: `o${order?.id}` },
+      ]);
+    }));
+
+  test("leaves an order at once to the person who links it to what it is now, or gives it up", () =>
+    withSite({ config: SOON, simulator: forgetting() }, async (site) => {
+      await site.start();
+      const act = { actor: "kim", reason: "the service lost it" };
+      const missing = async (number: string) => {
+        await site.drop(
+          "hl7",
+          `${number}.hl7`,
+          omlO33({ number, subject: `S-${number}`, labels: [`V-${number}`] }),
+        );
+        const order = await eventually(async () =>
+          (await findOrders(site.pool, number)).find(({ state }) => state === "submitted"),
+        );
+        site.simulator.control.cancelRequest(order.requestId ?? 0);
+        return eventually(async () =>
+          (await findOrders(site.pool, number)).find(({ missingSince }) => missingSince !== undefined),
+        );
+      };
+      const lost = await missing("A-1");
+      const { why } = await readOrderDetails(site.pool, lost, {
+        nowMs: Date.now(),
+        doesParkedBlock: false,
+        isTraced: false,
+      });
+      expect(why).toContain(`\`cryobridge orders resolve o${lost.id} --request-id N\``);
+      expect(why).toContain(`\`cryobridge orders discard o${lost.id} --reason TEXT\``);
+      expect(await discardOrder(site.pool, lost, { actor: "kim" })).toBe("reason wanted");
+      expect((await findOrders(site.pool, "A-1"))[0]?.state).toBe("submitted");
+      expect(await discardOrder(site.pool, lost, act)).toBe("done");
+      expect((await findOrders(site.pool, "A-1"))[0]).toMatchObject({
+        state: "discarded",
+        failure: { text: expect.stringContaining("does not know the request any more") },
+      });
+      const moved = await missing("A-2");
+      expect(await resolveOrder(site.pool, moved, { surface: "request", requestId: 9_999 }, act)).toBe(
+        "done",
+      );
+      expect((await findOrders(site.pool, "A-2"))[0]).toMatchObject({ state: "submitted", requestId: 9_999 });
+    }));
+
+  test("decides a cancellation as soon as call and looks agree that it has no such request", () =>
+    withSite({ config: NEVER, simulator: forgetting() }, async (site) => {
+      await site.start();
+      await site.drop("hl7", "order.hl7", omlO33({ number: "A-1" }));
+      const [order] = await site.waitForOrders(1, ["submitted"]);
+      site.simulator.control.cancelRequest(order?.requestId ?? 0);
+      await site.drop("hl7", "cancel.hl7", ormCancel({ number: "A-1" }));
+      expect((await answer(site))[16]).toMatch(/^CANCEL_REFUSED\^.*shows no such request any more/);
     }));
 });

@@ -9,10 +9,16 @@ import { describeRestored } from "../../src/console/attention.ts";
 import { readStatus } from "../../src/console/status.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { findOrders } from "../../src/ledger/operator/views.ts";
-import { overrideOrder, resolveOrder } from "../../src/ledger/orders/acts.ts";
+import { discardOrder, overrideOrder, resolveOrder, retryOrder } from "../../src/ledger/orders/acts.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
-import { findRestored, liftRestored, type Restored } from "../../src/ledger/restored/restore.ts";
+import {
+  countMayBeThere,
+  findRestored,
+  liftRestored,
+  type Restored,
+} from "../../src/ledger/restored/restore.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
+import { readOrderDetails } from "../../src/operator/order-details.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { copyLedger, restoreLedger } from "../support/ledger-copy.ts";
@@ -25,6 +31,7 @@ const PATHS = { request: "/api/procedure-requests", external: "/api/v1/external/
 
 const epochFile = (site: Site) => join(site.folder, "data.epoch");
 const ended = ["completed", "parked"] as const;
+const NOW = { nowMs: 0, doesParkedBlock: false, isTraced: false };
 
 function seed(site: Site, code: string): void {
   const person = { firstName: "Ada", lastName: "Example", dateOfBirth: "1990-01-31" };
@@ -105,6 +112,41 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
             : ({ surface: "external", procedureId: id } as const);
         expect(await resolveOrder(site.pool, parked, link, { actor: "test" })).toBe("done");
         expect(await isAt(site, "A", ["submitted"])).toMatchObject(link);
+        expect(made(site, "S-A")).toHaveLength(1);
+      }),
+  );
+
+  test.each(["request", "external"] as const)(
+    "one whose containers are stored by now is named with the ready command, and discarding it says nothing untrue: %s",
+    (surface) =>
+      withSite(optionsOf(surface, "token"), async (site) => {
+        const copy = await stopped(await site.start(), () => copyLedger(site.pool));
+        const second = await site.start();
+        await site.drop("hl7", "a.hl7", order("A"));
+        await isAt(site, "A", ["completed"]);
+        await stopped(second, () => restoreLedger(site.pool, copy));
+        await site.start();
+        await site.drop("hl7", "again.hl7", order("A"));
+        const [only] = made(site, "S-A");
+        const id = surface === "request" ? only?.requestId : only?.procedureId;
+        const ready = (orderId: number) =>
+          `\`cryobridge orders resolve o${orderId} --${surface === "request" ? "request" : "procedure"}-id ${id}\``;
+        const whyOf = async (found: LedgerOrder) => (await readOrderDetails(site.pool, found, NOW)).why;
+        const forgotten = await isAt(site, "A", [...ended]);
+        expect(forgotten.failure?.code).toBe("SUBMIT_FORGOTTEN_REQUEST");
+        expect(await whyOf(forgotten)).toContain(ready(forgotten.id));
+        expect(await countMayBeThere(site.pool)).toBe(1);
+        // Also once nothing is compared any more, and where nobody knows of a restore.
+        await liftRestored(site.pool, { actor: "test" });
+        expect(await retryOrder(site.pool, forgotten, { actor: "test" })).toBe("done");
+        const stored = await eventually(async () => {
+          const found = await get(site, "A");
+          return found.failure?.code === "ORDER_CONTAINER_STORED_ALREADY" ? found : undefined;
+        });
+        expect(await whyOf(stored)).toContain(ready(stored.id));
+        expect(await discardOrder(site.pool, stored, { actor: "test" })).toBe("reason wanted");
+        expect(await discardOrder(site.pool, stored, { actor: "test", reason: "tidying" })).toBe("done");
+        expect((await get(site, "A")).failure?.text).toContain("may have the request");
         expect(made(site, "S-A")).toHaveLength(1);
       }),
   );

@@ -18,7 +18,7 @@ import { type CancelResult, cancelOrder } from "../../ledger/orders/cancellation
 import { endReconciling, isUnreconciled } from "../../ledger/orders/end-reconciling.ts";
 import { type LedgerOrder, linkOf, type ServiceLink } from "../../ledger/orders/row.ts";
 import type { Acted, FoundAtService } from "../../operator/acts.ts";
-import { roundToUnit } from "../../operator/times.ts";
+import { localTime, roundToUnit } from "../../operator/times.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import { differences } from "../../service/new-request.ts";
@@ -35,7 +35,11 @@ const SERVICE_WITHIN_MS = 60_000;
 
 /** Has an order tried now. */
 export async function retry({ pool, config }: ActSite, order: LedgerOrder, act: Act): Promise<Acted> {
-  const words = isUnreconciled(order) ? searchWords(order, config) : "will be tried again";
+  const words = isUnreconciled(order)
+    ? searchWords(order, config)
+    : order.missingSince === undefined
+      ? "will be tried again"
+      : `is asked about at the service now, which has not known it since ${localTime(order.missingSince)}. ${goneWords(order)}`;
   return actedOf(order, await retryOrder(pool, order, act), words);
 }
 
@@ -140,6 +144,12 @@ export async function sendAgain(site: ActSite, order: LedgerOrder, act: Act): Pr
       `is sent again once it is released: it stays on hold (\`cryobridge orders release ${id}\`)`,
     ];
   return [false, "is in a worker's hands right now, or has moved on; nothing was done, see its timeline"];
+}
+
+/** What else a person can do about an order that the service has forgotten. */
+function goneWords({ id }: LedgerOrder): string {
+  const order = formatId("o", id);
+  return `If it stays unknown: \`cryobridge orders resolve ${order} --request-id N\` (external surface: \`--procedure-id N\`), or \`cryobridge orders discard ${order} --reason TEXT\``;
 }
 
 /** What trying an order now means whose call was not answered. */

@@ -191,7 +191,8 @@ const NAME_BY_SURFACE: Readonly<Record<Surface, string>> = {
 /** The forms that this order's state has a use for. */
 function formsFor(order: LedgerOrder, path: string, visit: Visit, { acts }: Records): Html[] {
   const { state, heldAt, surface } = order;
-  const isParked = state === "parked";
+  const isForgotten = order.missingSince !== undefined && !isTerminal(state);
+  const isParked = state === "parked" || isForgotten;
   const forms: Html[] = [];
   const add = (name: string, label: string, more: Partial<Parameters<typeof actForm>[0]> = {}) =>
     forms.push(actForm({ action: `${path}/${name}`, label, ...more }, visit));

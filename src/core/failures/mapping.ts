@@ -74,7 +74,7 @@ export const MAPPING_FAILURES = {
   MAPPING_EARLIER_WAITS: {
     class: "transient",
     meaning: "An earlier message of the same subject waits for a code, and this one must not overtake it.",
-    hint: "`cryobridge messages waiting` lists the code: add it, or discard the earlier message.",
+    hint: "`cryobridge messages waiting` lists the code: add it, or discard the earlier message, which the lab then has to send again.",
   },
   MAPPING_ORDER_CONTROL_UNSUPPORTED: {
     class: "permanent",

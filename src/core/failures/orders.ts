@@ -15,17 +15,17 @@ export const ORDER_FAILURES = {
   ORDER_CONTAINER_IN_OPEN_ORDER: {
     class: "permanent",
     meaning: "Another open order requests the same for one of these containers.",
-    hint: "Ask the lab. Discard it if it is a duplicate, else `cryobridge orders retry ID --override --reason TEXT`.",
+    hint: "Ask the lab. Discard it if it is a duplicate: the other order goes on, and the lab hears which one. Else `cryobridge orders retry ID --override --reason TEXT`.",
   },
   ORDER_CONTAINER_STORED_ALREADY: {
     class: "permanent",
     meaning: "A container to store is in storage already.",
-    hint: "Check the label with the lab. Discard the order, or for another vial `cryobridge orders retry ID --override --reason TEXT`.",
+    hint: "Find out what stored it. This order's own request, as after a restore or where staff typed it in: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). Another vial under this label: `cryobridge orders retry ID --override --reason TEXT`. Discard only what is not stored for this order: the lab is told that it wasn't done.",
   },
   ORDER_CONTAINER_RETRIEVED_ALREADY: {
     class: "permanent",
     meaning: "A container to retrieve was retrieved before and not stored again.",
-    hint: "Check the label with the lab. Discard the order, or if it was put back by hand `cryobridge orders retry ID --override --reason TEXT`.",
+    hint: "Check the label with the lab. If it was put back by hand: `cryobridge orders retry ID --override --reason TEXT`. Else discard the order; the lab hears which one took the container out.",
   },
   ORDER_LABEL_OF_OTHER_SUBJECT: {
     class: "permanent",
@@ -76,7 +76,7 @@ export const ORDER_FAILURES = {
   CONTAINER_UNKNOWN: {
     class: "permanent",
     meaning: "The subject has no container with the label of a retrieval.",
-    hint: "Check label and subject with the lab, then `cryobridge orders retry ID`, or discard the order.",
+    hint: "Check label and subject with the lab, then `cryobridge orders retry ID`, or discard the order. If the container was taken out at the service without an order, say so to the lab: what it was told last is that the container is stored.",
   },
   CONTAINER_OF_OTHER_SUBJECT: {
     class: "permanent",
@@ -111,8 +111,9 @@ export const ORDER_FAILURES = {
   },
   REQUEST_GONE: {
     class: "permanent",
-    meaning: "For more than a day the service has not known a request or procedure of an order.",
-    hint: "Ask the service's operator what happened to it, then resolve or discard the order.",
+    meaning:
+      "The service does not know a request or procedure of an order any more. The order is read again for a day, then parked.",
+    hint: "Ask the service's operator what happened to it. If it is there under another number: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). Once it is certain that nothing of it was or will be done: `cryobridge orders discard ID --reason TEXT`, and have the lab send it again under a new number. Should the service know it again, it goes on by itself, once parked by `cryobridge orders retry ID`.",
   },
   ORDER_LEASE_LOST: {
     class: "transient",
@@ -165,7 +166,7 @@ export const ORDER_FAILURES = {
     class: "permanent",
     meaning:
       "The number of a hold, release, change or status query is that of several open orders, subjects or authorities.",
-    hint: "`cryobridge orders show NUMBER` has them all. Ask the lab which one is meant, discard the other, and have the lab send its request again.",
+    hint: "`cryobridge orders show NUMBER` has them all. Ask the lab which one is meant, and have it send its request with that order's subject, or the filler order number (ORC-3) of its results.",
   },
   CONTROL_ORDER_DIFFERS: {
     class: "permanent",
@@ -202,12 +203,12 @@ export const ORDER_FAILURES = {
   REQUEST_CLAIMED: {
     class: "permanent",
     meaning: "The service answered with a request or procedure of another order.",
-    hint: "Compare both orders with the request at the service, then resolve or discard the right one.",
+    hint: "Compare both orders with what the service has. Link this one to its own: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). Discard it only once the facility has confirmed that nothing of it was done.",
   },
   REQUEST_MISMATCH: {
     class: "permanent",
     meaning: "What the service has differs from the order in subject, facility, operation or containers.",
-    hint: "Have the facility stop the procedure, then find out which request belongs to which order.",
+    hint: "Have the facility stop the procedure, then find out which request belongs to which order: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`).",
   },
   REQUEST_REJECTED: {
     class: "permanent",
@@ -227,6 +228,6 @@ export const ORDER_FAILURES = {
   PROCEDURE_FAILED: {
     class: "permanent",
     meaning: "The device could not complete the procedure.",
-    hint: "Ask the facility. `cryobridge orders show ID --show-phi` has the service's reason; `cryobridge orders retry ID` sends a new request.",
+    hint: "Ask the facility. `cryobridge orders show ID --show-phi` has the service's reason. `cryobridge orders retry ID` sends a new request: only if nothing was moved by hand since.",
   },
 } as const;

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { asFailure, Failure, type FailureCode } from "../../core/failures.ts";
+import { type AtService, asFailure, Failure, type FailureCode } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { FacilityWay, Surface } from "../../core/surface.ts";
 import { formatId } from "../../ledger/ids.ts";
@@ -116,21 +116,24 @@ function toChange(
       };
     }
     case "park": {
-      const { code, message: text } = forgottenFailure(decision, surface);
-      return parked(order, { code, text });
+      const { code, message: text, atService } = forgottenFailure(decision, surface);
+      return parked(order, { code, text, atService });
     }
   }
 }
 
 function parked(
   order: LedgerOrder,
-  reason: { readonly code: FailureCode; readonly text: string },
+  {
+    atService,
+    ...reason
+  }: { readonly code: FailureCode; readonly text: string; readonly atService?: AtService | undefined },
 ): Omit<OrderChange, "orderId"> {
   return {
     to: "parked",
     failure: reason,
     isTakenBack: true,
-    event: { kind: "parked", detail: reason },
+    event: { kind: "parked", detail: { ...reason, atService } },
     // One that is parked already was reported, and waits for the same person.
     isReported: order.state !== "parked",
   };
@@ -142,10 +145,10 @@ function forgottenFailure(
 ): Failure {
   const name = `${(ids.length === 1 ? WORD : WORDS)[surface]} ${ids.join(", ")}`;
   const why = isMarked ? ", by the order's mark in it" : "";
-  return new Failure(
-    "SUBMIT_FORGOTTEN_REQUEST",
-    `the ledger was restored from an older copy; no order of it has ${name} at the service, made since that copy, which may be this order's${why}`,
-  );
+  return new Failure("SUBMIT_FORGOTTEN_REQUEST", {
+    message: `the ledger was restored from an older copy; no order of it has ${name} at the service, made since that copy, which may be this order's${why}`,
+    atService: { surface, ids },
+  });
 }
 
 /** What decides where and when a forgotten request is looked for. */
@@ -242,6 +245,43 @@ export async function guardForgotten(
   }
   if (decision.kind === "park") throw forgottenFailure(decision, surface);
 }
+
+/**
+ * The service has a container of a storage already. Where it also shows requests of just these labels for the subject that no
+ * order has, such as one that was typed in there, or that a ledger has forgotten since it was restored, the container may
+ * be the order's own: they are named, so that nobody has to discard what was stored.
+ */
+export async function nameUnclaimed(
+  stored: Failure,
+  order: LedgerOrder,
+  surface: Surface,
+  deps: Pick<CompareDeps, "pool" | "service">,
+  signal: AbortSignal,
+): Promise<Failure> {
+  const { facilityId, subject, mark } = order;
+  const linked = await findLinkedOf(deps.pool, order, surface);
+  const search = {
+    ...{ surface, facilityId, mark, subjectCode: subject.code, type: "STORE" as const },
+    knownIds: new Set([...linked, ...order.formerIds]),
+    madeBetween: [new Date(0), new Date(FAR_OFF_MS)] as const,
+  };
+  // Where such a list can't be read, the order stays parked for what is certain.
+  const made = await deps.service.listMade(search, signal).catch((error: unknown) => {
+    if (asFailure(error).class === "permanent") return [];
+    throw error;
+  });
+  const labels = order.containers.map(({ label }) => label);
+  const ids = made.filter((each) => each.labels && isSameSet(each.labels, labels)).map(({ id }) => id);
+  if (ids.length === 0) return stored;
+  const [name, has] = ids.length === 1 ? [WORD[surface], "is"] : [WORDS[surface], "are"];
+  return new Failure(stored.code, {
+    message: `${stored.message}; ${name} ${ids.join(", ")} there ${has} for just these labels and no order's, so it may be this order's own`,
+    atService: { surface, ids },
+  });
+}
+
+/** Later than any clock says. */
+const FAR_OFF_MS = 8_000_000_000_000;
 
 /** An order whose request a restored ledger may have forgotten. */
 export interface Forgetful {

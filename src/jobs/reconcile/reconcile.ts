@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { Failure } from "../../core/failures.ts";
+import { type AtService, Failure } from "../../core/failures.ts";
 import type { Surface } from "../../core/surface.ts";
 import { findSent } from "../../ledger/operator/views.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
@@ -69,7 +69,7 @@ async function reconcileRequest(order: LedgerOrder, deps: SubmitDeps, signal: Ab
   if (certain !== undefined && matches.length === 1) return adopt(toLink(surface, certain), deps);
   if (matches.length > 1) {
     const text = `${WORDS[surface]} ${matches.join(", ")} could all be this order's`;
-    return park("SUBMIT_SEVERAL_MATCHES", text);
+    return park("SUBMIT_SEVERAL_MATCHES", text, { surface, ids: matches });
   }
   if (surface === "request" && order.operation === "RETRIEVAL") {
     const [only] = candidates;
@@ -83,7 +83,7 @@ async function reconcileRequest(order: LedgerOrder, deps: SubmitDeps, signal: Ab
   // A person has seen the candidates and wants the order sent again nevertheless.
   if (order.isRepostApproved) return afterEmptyCheck(order, deps);
   const code = candidates.length > 1 ? "SUBMIT_SEVERAL_MATCHES" : "SUBMIT_UNCERTAIN";
-  return park(code, evidence);
+  return park(code, evidence, candidates.length > 0 ? { surface, ids: candidates } : undefined);
 }
 
 function toLink(surface: Surface, id: number): ServiceLink {
@@ -182,11 +182,16 @@ function adopt(link: ServiceLink, deps: SubmitDeps): Step {
   };
 }
 
-function park(code: "SUBMIT_SEVERAL_MATCHES" | "SUBMIT_UNCERTAIN", text: string): Step {
+function park(
+  code: "SUBMIT_SEVERAL_MATCHES" | "SUBMIT_UNCERTAIN",
+  text: string,
+  atService?: AtService,
+): Step {
   // The intent stays: whatever a person decides, the service is searched once more before anything is sent.
   const failure = new Failure(code, text);
   const reason = { code, text: failure.message };
-  return { to: "parked", failure: reason, event: { kind: "parked", detail: reason }, isReported: true };
+  const event = { kind: "parked", detail: { ...reason, atService } };
+  return { to: "parked", failure: reason, event, isReported: true };
 }
 
 /** What each surface makes of an order. */

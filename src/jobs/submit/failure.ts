@@ -103,7 +103,7 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
       isIntentCleared: !mayHaveLeft,
       isUnsent,
       recheckInMs: isRefused ? deps.settings.reconcile.recheckMs : undefined,
-      event: { kind: "parked", detail: reason },
+      event: { kind: "parked", detail: { ...reason, atService: failure.atService } },
       isReported: true,
     };
   })();

@@ -14,7 +14,7 @@ import { claimBatch } from "../../ledger/orders/submission.ts";
 import { findRestored, type Restored } from "../../ledger/restored/restore.ts";
 import { requestBody } from "../../service/new-request.ts";
 import { sensitiveOf } from "../../service/request-surface/subjects.ts";
-import { guardForgotten } from "../reconcile/compare.ts";
+import { guardForgotten, nameUnclaimed } from "../reconcile/compare.ts";
 import { guardChanged, reconcileOrder } from "../reconcile/reconcile.ts";
 import { create, toNewRequest } from "./create.ts";
 import type { SubmitDeps } from "./deps.ts";
@@ -136,8 +136,36 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
   const containerIds =
     order.operation === "RETRIEVAL" ? await resolveContainers(order, subject, deps, signal) : [];
   if (!Array.isArray(containerIds)) return putOff(order, containerIds.waitsFor, deps);
-  await guardStored(order, subject, matches, deps, signal);
+  await requireUnstored(step, { subject, matches }, deps, signal);
   await createRequest(step, { containerIds, registered, matches }, deps, signal);
+}
+
+/**
+ * Stops a STORE of what the service has in storage already, as {@link guardStored} does. After a restore the request that
+ * stored it may be this order's own, which is asked first: it names the request.
+ */
+async function requireUnstored(
+  step: Step,
+  { subject, matches }: { readonly subject: SubjectAtService; readonly matches: Matches },
+  deps: SubmitDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { order } = step;
+  const { surface } = deps.settings.wayOf(order.facilityId);
+  try {
+    await guardStored(order, subject, matches, deps, signal);
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== "ORDER_CONTAINER_STORED_ALREADY") throw error;
+    const restored = forgottenIn(step, matches);
+    if (restored) await guardForgotten(order, { restored, surface }, deps, signal);
+    throw await nameUnclaimed(error, order, surface, deps, signal);
+  }
+}
+
+/** The restore on whose account the service is searched before the order's first call. */
+function forgottenIn({ order, restored }: Step, { overrides }: Matches): Restored | undefined {
+  const isUncalled = order.calledAt === undefined || order.isChanged;
+  return isUncalled && !overrides.has("restored") ? restored : undefined;
 }
 
 /** What an order is put off for, as its timeline has it; what it waits for later is asked of the ledger then (`findMover`). */
@@ -282,14 +310,12 @@ async function createRequest(
   const isUncalled = order.calledAt === undefined || order.isChanged;
   const isFirst = isUncalled || order.surface !== surface;
   const needsSnapshot = isFirst && surface === "request" && request.ref === undefined;
-  const { overrides } = prepared.matches;
-  const restored = isUncalled && !overrides.has("restored") ? step.restored : undefined;
+  const restored = forgottenIn(step, prepared.matches);
   // Reading may fail, and a registration that isn't recorded could be made twice.
   const isRecordedFirst = needsSnapshot || restored !== undefined;
   if (isRecordedFirst && prepared.registered) await deps.writer.change(prepared.registered);
-  if (restored) {
+  if (restored)
     await guardForgotten(order, { restored, surface, containerIds: prepared.containerIds }, deps, signal);
-  }
   const knownRequestIds = needsSnapshot
     ? await deps.service.snapshotRequestIds(order.facilityId, order.subject.code, request.type, signal)
     : [];

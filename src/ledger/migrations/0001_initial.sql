@@ -329,6 +329,7 @@ create index orders_in_hand on orders (state, next_at) where state in ('queued',
 -- What a job claims, and what of a lost job is put back.
 create index orders_batch on orders (batch) where state in ('queued', 'submitting');
 create index orders_tracked on orders (facility_id, next_at, id) where state in ('submitted', 'accepted', 'in_progress');
+create index orders_missing on orders (missing_since) where missing_since is not null;
 create index orders_recheck on orders (recheck_at) where recheck_at is not null;
 create index orders_compare on orders (compare_at) where compare_at is not null;
 create index orders_state on orders (state, changed_at);

@@ -19,16 +19,17 @@ export interface FailingDeliveries {
  * - `parked`: each needs a person.
  * - `on_hold`: the lab put them on hold.
  * - `reconciling`: the answer to a call never came, and the service is searched for what the call did.
+ * - `missing`: the service does not know what it made of them any more, which a person has to find out.
  * - `retrying`: the last step failed and is tried again.
  */
 export interface StillOrders {
-  readonly kind: "parked" | "on_hold" | "reconciling" | "retrying";
+  readonly kind: "parked" | "on_hold" | "reconciling" | "missing" | "retrying";
   readonly count: number;
   /** When the first of them came to its state. */
   readonly since: Date;
   /** Undefined where nothing failed. */
   readonly code: string | undefined;
-  /** Of one of them. */
+  /** Of one of them; of missing ones, the ids of the first. */
   readonly text: string | undefined;
 }
 
@@ -66,7 +67,7 @@ select d.connector, d.state, d.failure_code as code, coalesce(min(d.failure_text
  order by min(d.created_at), d.connector
  limit $1`;
 
-/** $1 how many groups. Index: orders_still. */
+/** $1 how many groups. Indexes: orders_still, orders_missing. */
 export const STILL_ORDERS = `
 select case when o.state = 'parked' then 'parked'
             when o.held_at is not null then 'on_hold'
@@ -79,7 +80,14 @@ select case when o.state = 'parked' then 'parked'
  where o.state in ('parked', 'received', 'submitting')
    and (o.state = 'parked' or o.failure_code is not null or o.held_at is not null or o.checks > 0)
  group by 1, 2
- order by min(o.changed_at), 1, 2
+ union all
+select 'missing', 'REQUEST_GONE', array_to_string((array_agg('o' || o.id order by o.missing_since, o.id))[1:5], ', '),
+       count(*)::integer, min(o.missing_since)
+  from orders o
+ where o.missing_since is not null
+   and o.state in ('submitted', 'accepted', 'in_progress')
+having count(*) > 0
+ order by since, kind, code
  limit $1`;
 
 const PAUSED_QUEUES = "select queue, paused_at as since, actor from paused_queues order by queue";

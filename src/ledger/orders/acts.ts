@@ -205,9 +205,19 @@ export async function overrideOrder(
   });
 }
 
-/** Whether the service may have an order that it is not known to have; $1 id. Index: the primary key. */
+/**
+ * Whether the service may have an order that it is not known to have: also where it was parked since something there may be
+ * its own. $1 id. Indexes: the primary key, order_events_order.
+ */
 const MAY_BE_THERE = `
-select o.intent is distinct from 'subject' and ${MAY_HAVE_LEFT} as "mayBeThere"
+select (o.intent is distinct from 'subject' and ${MAY_HAVE_LEFT})
+       or coalesce(o.state = 'parked'
+                   and (select e.detail ? 'atService'
+                          from order_events e
+                         where e.order_id = o.id
+                           and e.kind = 'parked'
+                         order by e.id desc
+                         limit 1), false) as "mayBeThere"
   from orders o
  where o.id = $1`;
 
@@ -220,14 +230,18 @@ export async function discardOrder(
   { id }: Pick<LedgerOrder, "id">,
   by: Act,
 ): Promise<ActResult> {
-  return act(pool, id, by, "discard", async (order, client) => {
+  return act(pool, id, by, "discard", async (found, client) => {
+    if (found.missingSince !== undefined && (by.reason ?? "").trim() === "") return "reason wanted";
+    const order = await parkForgotten(client, found);
     const isKnown = linkOf(order) !== undefined && order.state !== "failed";
     const { rows } = await client.query<{ mayBeThere: boolean }>(MAY_BE_THERE, [id]);
     const mayBeThere = isKnown || rows[0]?.mayBeThere === true;
     if (mayBeThere && (by.reason ?? "").trim() === "") return "reason wanted";
     const text = mayBeThere
-      ? "discarded by an operator; the storage service may have the request and do it anyway"
-      : "discarded by an operator";
+      ? order.failure?.code === "REQUEST_GONE"
+        ? "discarded by an operator; the storage service does not know the request any more"
+        : "discarded by an operator; the storage service may have the request and do it anyway"
+      : `discarded by an operator${order.failure && overrideOf(order) === "containers" ? `; ${order.failure.text}` : ""}`;
     return {
       orderId: id,
       to: "discarded",
@@ -237,6 +251,22 @@ export async function discardOrder(
       isReported: true,
     };
   });
+}
+
+/**
+ * An order whose request the service has forgotten waits for a person from the moment that one acts on it, not only after a
+ * day of it. The caller holds the row locked.
+ */
+async function parkForgotten(client: pg.PoolClient, order: LedgerOrder): Promise<LedgerOrder> {
+  const { id: orderId, missingSince, state } = order;
+  if (missingSince === undefined || state === "parked" || isTerminal(state)) return order;
+  const failure = {
+    code: "REQUEST_GONE",
+    text: "the service doesn't know the request or procedure that it created, or doesn't let it be read",
+  } as const;
+  const change: OrderChange = { orderId, to: "parked", failure, event: { kind: "parked", detail: failure } };
+  await changeOrdersWithin(client, [change]);
+  return { ...order, state: "parked", failure };
 }
 
 /** A parked order forgets the request and procedure it was followed by; $1 id. */
@@ -264,7 +294,8 @@ export async function resolveOrder(
   link: ServiceLink,
   by: Act,
 ): Promise<ActResult> {
-  return act(pool, id, by, "resolve", async (order, client) => {
+  return act(pool, id, by, "resolve", async (found, client) => {
+    const order = await parkForgotten(client, found);
     if (order.state !== "parked" || !movesContainers(order.operation)) return "not applicable";
     if (!isDeepStrictEqual(linkOf(order), link)) await beginCancelsAgain(client, id);
     await client.query(FORGET_LINK, [id]);

@@ -111,6 +111,20 @@ export async function findRestored(pool: pg.Pool): Promise<Restored | undefined>
   return (await list<Restored>(pool, FIND_RESTORED, [WATCH_DAYS]))[0];
 }
 
+/** Index: orders_state. */
+const MAY_BE_THERE = `
+select count(*)::integer as count
+  from orders o
+ where o.state = 'parked'
+   and o.request_id is null
+   and o.failure_code in ('SUBMIT_FORGOTTEN_REQUEST', 'ORDER_CONTAINER_STORED_ALREADY', 'SUBMIT_UNCERTAIN')`;
+
+/** How many orders are parked since what they ask for may be at the service already. */
+export async function countMayBeThere(pool: pg.Pool): Promise<number> {
+  const [row] = await run<{ count: number }>(pool, MAY_BE_THERE, []);
+  return row?.count ?? 0;
+}
+
 /** How it was noticed that a ledger is an older copy. */
 export interface NoticedRestore {
   readonly text: string;
