@@ -212,6 +212,31 @@ describe("orders show", () => {
 });
 
 describe("acting on orders", () => {
+  it.each([
+    [["orders", "retry"], []],
+    [["orders", "discard"], []],
+    [
+      ["orders", "cancel"],
+      ["--reason", "why"],
+    ],
+    [["results", "list", "--order"], []],
+  ])("finds what orders show finds, and says who is meant where a word has several: %s", (command, more) =>
+    withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1), csvMessage(2)]);
+      await pool.query(PARK, [["C-1", "C-2"]]);
+      const several = await cli([...command, "file-1", ...more]);
+      expect(several.status).toBe(2);
+      expect(several.stderr).toMatch(
+        /file-1 names several orders.*: o2 \(C-2\) STORE parked, o1 \(C-1\) STORE parked/,
+      );
+      const states = await pool.query("select state from orders");
+      expect(states.rows).toEqual([{ state: "parked" }, { state: "parked" }]);
+      const one = await cli([...command, "V-2", ...more]);
+      expect([one.status ?? 0, one.stderr]).toEqual([0, expect.not.stringContaining("no order")]);
+      if (command[0] === "orders") expect(one.stdout).toContain("✓ o2 (C-2)");
+    }),
+  );
+
   it("retries one order without asking, with the reason in the audit", async () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1)]);

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { withLab } from "./with-lab.ts";
+import { changeOrders } from "../../src/ledger/orders/change.ts";
+import { csvMessage, withLab } from "./with-lab.ts";
 
 const MESSAGE = `
 insert into messages (id, connector, ordinal, place, sha256, format, verdict, peer)
@@ -24,4 +25,29 @@ it("tasks about messages and results are listed with those, and done like any ot
       { taskId: "k2", orderId: null, messageId: null, deliveryId: "d4", kind: "taken_back" },
     ]);
     expect((await cli(["tasks", "done", "k1", "k2"])).stdout).toBe("✓ k1 is done\n✓ k2 is done\n");
+  }));
+
+it("a task that the world has settled closes by itself, and the order's timeline says why; one that still stands stays", () =>
+  withLab(async ({ take, cli, pool }) => {
+    await take("bench", [csvMessage(1), csvMessage(2)]);
+    await pool.query(
+      "update orders set state = 'submitted', surface = 'request', request_id = id, next_at = now() + interval '1 hour'",
+    );
+    await pool.query(
+      "insert into tasks (order_id, kind, text) select id, kind, 'was to be stopped' from orders, unnest(array['cancel', 'hold', 'change']) kind",
+    );
+    await changeOrders(pool, [
+      { orderId: 1, to: "cancelled" },
+      { orderId: 2, to: "completed" },
+    ]);
+    const { tasks } = JSON.parse((await cli(["tasks", "list", "--json"])).stdout);
+    expect(tasks.map(({ orderId, kind }: Record<string, string>) => `${orderId} ${kind}`).sort()).toEqual([
+      "o1 change",
+      "o2 cancel",
+      "o2 change",
+      "o2 hold",
+    ]);
+    expect((await cli(["orders", "show", "o1"])).stdout).toMatch(
+      /cryobridge has done task k\d: the order is cancelled/,
+    );
   }));

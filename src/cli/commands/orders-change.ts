@@ -1,4 +1,3 @@
-import type pg from "pg";
 import {
   type ActSite,
   cancel,
@@ -14,15 +13,16 @@ import { Failure } from "../../core/failures.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
 import type { Act } from "../../ledger/operator/audit.ts";
-import { findOrders, listOrders } from "../../ledger/operator/views.ts";
+import { listOrders } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { countMayBeThere, findRestored } from "../../ledger/restored/restore.ts";
 import type { Acted } from "../../operator/acts.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
-import { type ActOptions, actOnEach, confirm, notFound, printDone, requireReason } from "../acting.ts";
+import { type ActOptions, actOnEach, confirm, printDone, requireReason } from "../acting.ts";
 import { askDaemon } from "../ask-daemon.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
-import { readConfig, withLedger, withService } from "../open.ts";
+import { getNamedOrder } from "../named-orders.ts";
+import { type OpenSite, readConfig, withLedger, withService } from "../open.ts";
 import type { Act as CommandAct, Session } from "../session.ts";
 
 interface ChangeOptions extends ActOptions {
@@ -120,13 +120,10 @@ async function onOrders(
   { words, state, verb, yes }: Chosen,
   change: (site: ActSite, order: LedgerOrder) => Promise<Acted>,
 ): Promise<ExitStatus | undefined> {
-  const done = await withLedger(session, async ({ pool, config }) => {
+  const done = await withLedger(session, async (open) => {
+    const { pool, config } = open;
     const site: ActSite = { pool, config, withService: (work) => withService(session, config, work) };
-    const orders = await chooseOrders(pool, words, state);
-    if (verb === undefined && orders.length > 1) {
-      const why = `${words.join()} names ${orders.length} orders; name one of them by its id`;
-      throw new Failure("CLI_USAGE", why);
-    }
+    const orders = await chooseOrders(open, words, state);
     return actOnEach(session, orders, {
       ask: [verb ?? "", "order"],
       yes,
@@ -140,21 +137,20 @@ async function onOrders(
 
 /** In the order of receipt. @throws Failure CLI_NOT_FOUND, CLI_USAGE for more than are changed at once */
 async function chooseOrders(
-  pool: pg.Pool,
+  open: OpenSite,
   words: readonly string[],
   states: readonly OrderState[] | undefined,
 ): Promise<LedgerOrder[]> {
   if (states !== undefined) {
-    const orders = await listOrders(pool, { states, limit: MOST_AT_ONCE + 1 });
+    const orders = await listOrders(open.pool, { states, limit: MOST_AT_ONCE + 1 });
     if (orders.length <= MOST_AT_ONCE) return orders.reverse();
     const why = `more than ${MOST_AT_ONCE} orders are ${states.join(" or ")}, and no more are changed at once: name some of them by their ids`;
     throw new Failure("CLI_USAGE", why);
   }
   const found = new Map<number, LedgerOrder>();
   for (const word of words) {
-    const orders = await findOrders(pool, word);
-    if (orders.length === 0) throw notFound("o", word, "; nothing was done");
-    for (const order of orders) found.set(order.id, order);
+    const order = await getNamedOrder(open, word, "; nothing was done");
+    found.set(order.id, order);
   }
   return [...found.values()].sort((one, other) => one.id - other.id);
 }

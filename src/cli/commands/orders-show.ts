@@ -1,13 +1,11 @@
-import type pg from "pg";
-import { FAILURES, Failure, type FailureCode } from "../../core/failures.ts";
+import { FAILURES, type FailureCode } from "../../core/failures.ts";
 import { formatId } from "../../ledger/ids.ts";
-import { listMessages, type MessageView } from "../../ledger/messages/views.ts";
-import { findOrders, listOrders, type OrderEvent, searchOrders } from "../../ledger/operator/views.ts";
+import type { MessageView } from "../../ledger/messages/views.ts";
+import type { OrderEvent } from "../../ledger/operator/views.ts";
 import type { ControlRequestView } from "../../ledger/orders/control-requests.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { KeptOrderAnswer } from "../../ledger/orders/service-answers.ts";
 import { type Column, forPrograms, recordJson } from "../../operator/column.ts";
-import { whyNoOrder } from "../../operator/message-columns.ts";
 import {
   DELIVERY_COLUMNS,
   ORDER_COLUMNS,
@@ -28,7 +26,7 @@ import { clean, hideBody } from "../../operator/text.ts";
 import { describeEvent, describeStep, stepsOf } from "../../operator/timeline.ts";
 import { localTime, timeWithAge } from "../../operator/times.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
-import { notFound } from "../acting.ts";
+import { findNamedOrders, MOST_FOUND } from "../named-orders.ts";
 import { type OpenSite, recordShown, withLedger } from "../open.ts";
 import { detailsJson, fields, printSections, type Section, table } from "../output/details.ts";
 import { ListWriter } from "../output/list.ts";
@@ -41,10 +39,8 @@ export async function showOrder(session: Session, word: string): Promise<undefin
 
 /** Shows the orders that a word names. @throws Failure CLI_NOT_FOUND */
 export async function showOrders(session: Session, site: OpenSite, word: string): Promise<void> {
-  const named = await findOrders(site.pool, word);
-  const orders = named.length > 0 ? named : await findByWord(word, site);
-  if (orders.length === 0) throw (await findMessage(site, word)) ?? notFound("o", word);
-  if (named.length === 0 && orders.length > 1) return listFound(session, site, word, orders);
+  const { orders, isByNumber } = await findNamedOrders(site, word);
+  if (!isByNumber && orders.length > 1) return listFound(session, site, word, orders);
   const ids = orders.map(({ id }) => formatId("o", id));
   await recordShown(session, site.pool, ids);
   const all: Details[] = [];
@@ -57,38 +53,6 @@ export async function showOrders(session: Session, site: OpenSite, word: string)
     if (index > 0) session.line();
     printSections(session, heading, sections);
   }
-}
-
-/** What `word` is found in when no order has it: a message that was refused, or waits. */
-async function findMessage({ pool }: OpenSite, word: string): Promise<Failure | undefined> {
-  const words = await inMessage(pool, word);
-  if (words === undefined) return undefined;
-  const { message, hint } = words;
-  return new Failure("CLI_NOT_FOUND", { message: `no order ${word}; ${message}`, hint });
-}
-
-/** In which message a word stands of which no order was made, why, and how that is shown; undefined where in none. */
-export async function inMessage(
-  pool: pg.Pool,
-  word: string,
-): Promise<{ readonly message: string; readonly hint: string } | undefined> {
-  const [first, another] = await listMessages(pool, { word, limit: 2 });
-  if (first === undefined) return undefined;
-  const { messageId } = first;
-  const more = another ? `, \`cryobridge messages list --find ${word}\` the others` : "";
-  return {
-    message: `it is in message ${messageId}, which ${whyNoOrder(first)}`,
-    hint: `\`cryobridge messages show ${messageId}\` shows the message${more}.`,
-  };
-}
-
-/** More than these are listed by `orders list --find`. */
-const MOST_FOUND = 20;
-
-async function findByWord(word: string, { pool, config }: OpenSite): Promise<LedgerOrder[]> {
-  const limit = MOST_FOUND + 1;
-  const connectors = config.connectors.map(({ name }) => name);
-  return listOrders(pool, { ids: await searchOrders(pool, word, { connectors, limit }), limit });
 }
 
 async function listFound(

@@ -8,11 +8,12 @@ import { clean } from "../../operator/text.ts";
 import { parseSince } from "../../operator/times.ts";
 import { orderStates, pageOption, wholeNumber } from "../arguments.ts";
 import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
+import { inMessage } from "../named-orders.ts";
 import { recordShown } from "../open.ts";
 import { printList } from "../output/list.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { cancelOrders, changeOrders, releaseAfterRestore, resolveOrders } from "./orders-change.ts";
-import { inMessage, showOrder } from "./orders-show.ts";
+import { showOrder } from "./orders-show.ts";
 
 /** `cryobridge orders …`. */
 export function define(orders: Command, cli: Cli): void {
@@ -51,7 +52,7 @@ export function define(orders: Command, cli: Cli): void {
     const command = orders
       .command(name)
       .description(description)
-      .argument("[id...]", "ids or placer order numbers")
+      .argument("[id...]", "ids, order numbers, or labels that only one order has")
       .option("--state <states>", "all orders in these states instead of naming them", orderStates)
       .option("--reason <text>", REASON[name])
       .option("-y, --yes", "don't ask before acting on more than one")
@@ -73,7 +74,7 @@ export function define(orders: Command, cli: Cli): void {
     .description(
       "Link a parked order to the procedure request that you found at the service, or on the external surface to the procedure.",
     )
-    .argument("<id>", "id or placer order number")
+    .argument("<id>", "id, order number, or a label that only one order has")
     .option("--request-id <n>", "the procedure request that was found at the service", wholeNumber(1))
     .option("--procedure-id <n>", "the procedure, for a facility of the external surface", wholeNumber(1))
     .option("--unchecked", "don't ask the service whether it is this subject's")
@@ -88,7 +89,7 @@ export function define(orders: Command, cli: Cli): void {
     .description(
       "Cancel orders: at once what nothing has left of, at the service where its cancel call is configured.",
     )
-    .argument("<id...>", "ids or placer order numbers")
+    .argument("<id...>", "ids, order numbers, or labels that only one order has")
     .requiredOption("--reason <text>", "why, for the audit")
     .option("-y, --yes", "don't ask before acting on more than one")
     .addHelpText("after", '\nExample:\n  cryobridge orders cancel o17 --reason "the patient withdrew"')

@@ -1,5 +1,4 @@
 import { type Command, Option } from "commander";
-import type pg from "pg";
 import { resendResult } from "../../app/acts/results.ts";
 import { Failure, type FailureCode } from "../../core/failures.ts";
 import {
@@ -8,28 +7,19 @@ import {
   type DeliveryFilter,
   type DeliveryView,
   findDelivery,
-  findOrders,
   listDeliveries,
   listOrderDeliveries,
 } from "../../ledger/operator/views.ts";
-import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { findBytes } from "../../ledger/results/resend.ts";
 import { resultText } from "../../operator/kept-text.ts";
 import { DELIVERY_COLUMNS, DELIVERY_DETAILS } from "../../operator/order-columns.ts";
 import { cleanLines, HIDDEN, problemLines } from "../../operator/text.ts";
 import { parseSince } from "../../operator/times.ts";
-import {
-  type ActOptions,
-  actOnEach,
-  getAllNamed,
-  getNamed,
-  notFound,
-  printDone,
-  requireId,
-} from "../acting.ts";
+import { type ActOptions, actOnEach, getAllNamed, getNamed, printDone, requireId } from "../acting.ts";
 import { pageOption, wholeNumber } from "../arguments.ts";
 import type { ExitStatus } from "../exit-status.ts";
 import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
+import { getNamedOrder } from "../named-orders.ts";
 import { type OpenSite, recordShown, withLedger } from "../open.ts";
 import { fields, printDetails, type Section } from "../output/details.ts";
 import { printList } from "../output/list.ts";
@@ -40,7 +30,7 @@ export function define(results: Command, cli: Cli): void {
   results
     .command("list")
     .description("List what goes and went to the lab, newest first.")
-    .option("--order <id>", "only what is about this order: o17, or its order number")
+    .option("--order <id>", "only what is about this order: o17, its order number, or a label")
     .option("--connector <name>", "only what goes through this connector")
     .addOption(new Option("--state <state>", "only results in this state").choices(DELIVERY_STATES))
     .option("--since <time>", "only what was made since: 2h, 3d, or 2026-11-21T08:00")
@@ -59,7 +49,7 @@ export function define(results: Command, cli: Cli): void {
     .command("resend")
     .description("Send results again that the lab had: the same name and the same bytes.")
     .argument("[id...]", "such as d4")
-    .option("--order <id>", "all that was sent about this order: o17, or its order number")
+    .option("--order <id>", "all that was sent about this order: o17, its order number, or a label")
     .option("--reason <text>", "why, for the audit")
     .option("-y, --yes", "don't ask before sending more than one")
     .addHelpText("after", '\nExample:\n  cryobridge results resend d4 --reason "lost in the lab\'s import"')
@@ -85,18 +75,11 @@ async function listResults(
   { order: word, connector, state, since: from, limit, before: beforeId }: ListOptions,
 ): Promise<undefined> {
   const filter = { connector, state, since: parseSince(from, session), beforeId, limit: limit + 1 };
-  const { pool } = await site.open();
-  const order = word === undefined ? undefined : await getOrder(pool, word);
+  const open = await site.open();
+  const { pool } = open;
+  const order = word === undefined ? undefined : await getNamedOrder(open, word);
   const results = await listDeliveries(pool, { ...filter, orderId: order?.id });
   printList(session, RESULTS, results, limit);
-}
-
-/** @throws Failure CLI_NOT_FOUND, CLI_USAGE where a number names several orders */
-async function getOrder(pool: pg.Pool, word: string): Promise<LedgerOrder> {
-  const [order, ...others] = await findOrders(pool, word);
-  if (order === undefined) throw notFound("o", word);
-  if (others.length === 0) return order;
-  throw new Failure("CLI_USAGE", `--order ${word}: ${others.length + 1} orders have it; name one by its id`);
 }
 
 async function show(session: Session, word: string): Promise<undefined> {
@@ -163,12 +146,13 @@ async function resend(
 }
 
 async function choose(
-  { pool }: OpenSite,
+  open: OpenSite,
   words: readonly string[],
   word: string | undefined,
 ): Promise<readonly DeliveryView[]> {
+  const { pool } = open;
   if (word === undefined) return getAllNamed("d", words, (id) => findDelivery(pool, id));
-  const order = await getOrder(pool, word);
+  const order = await getNamedOrder(open, word);
   const sent = (await listOrderDeliveries(pool, order.id)).filter(({ state }) => state === "delivered");
   if (sent.length > 0) return sent;
   throw new Failure("CLI_NOT_APPLICABLE", `nothing was sent about order ${word} yet`);

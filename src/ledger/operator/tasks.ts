@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { AssigningAuthority } from "../../core/assigning-authority.ts";
+import type { OrderState } from "../../core/order-state.ts";
 import { inTransaction, list } from "../database.ts";
 import { formatId } from "../ids.ts";
 import type { Act } from "./audit.ts";
@@ -109,6 +110,43 @@ select $2, 'task-done', $3,
                                             'reason', $4::text))
   from closed
 returning id`;
+
+/** $1 JSON array of {order_id, kinds, reason}. Index: tasks_once. */
+const CLOSE_SETTLED = `
+with settled as (
+  update tasks k
+     set closed_at = now(),
+         closed_by = 'cryobridge'
+    from jsonb_to_recordset($1::jsonb) as x(order_id bigint, kinds text[], reason text)
+   where k.order_id = x.order_id
+     and k.kind = any (x.kinds)
+     and k.closed_at is null
+  returning k.id, k.order_id, x.reason)
+insert into order_events (order_id, kind, detail)
+select order_id, 'task_done', jsonb_build_object('actor', 'cryobridge', 'task', 'k' || id, 'reason', reason)
+  from settled`;
+
+/** What an order's end settles: that it doesn't go on, or that the service has the news of its subject. */
+const SETTLED: readonly (readonly [kinds: readonly TaskKind[], states: readonly OrderState[]])[] = [
+  [
+    ["cancel", "hold"],
+    ["cancelled", "rejected", "failed", "discarded"],
+  ],
+  [["update", "merge"], ["completed"]],
+];
+
+/** Closes the tasks of orders that ended as the tasks ask for. */
+export async function closeSettledTasks(
+  client: pg.PoolClient,
+  ended: readonly { readonly orderId: number; readonly to: OrderState }[],
+): Promise<void> {
+  const rows = SETTLED.flatMap(([kinds, states]) =>
+    ended
+      .filter(({ to }) => states.includes(to))
+      .map(({ orderId, to }) => ({ order_id: orderId, kinds, reason: `the order is ${to}` })),
+  );
+  if (rows.length > 0) await client.query(CLOSE_SETTLED, [JSON.stringify(rows)]);
+}
 
 /** The open task about a message; $1 message id. Index: tasks_message. */
 const OPEN_TASK_OF_MESSAGE = "select k.id from tasks k where k.message_id = $1 and k.closed_at is null";

@@ -10,7 +10,7 @@ import {
 } from "../../core/order-state.ts";
 import type { ContainerLocation } from "../../core/outcome.ts";
 import { inTransaction } from "../database.ts";
-import { type NewTask, openTasks } from "../operator/tasks.ts";
+import { closeSettledTasks, type NewTask, openTasks } from "../operator/tasks.ts";
 import { type NewOutcome, recordOutcomes } from "../results/outcomes.ts";
 import { answerRequests, decideOpenRequests } from "./control-requests.ts";
 import { recordEvents } from "./events.ts";
@@ -291,7 +291,10 @@ async function applyChanges(client: pg.PoolClient, changes: readonly OrderChange
     client,
     applied.flatMap(({ orderId, task }) => (task ? [{ ...task, orderId }] : [])),
   );
-  const ended = applied.filter(({ to }) => to !== undefined && (isTerminal(to) || to === "parked"));
+  const ended = applied.flatMap(({ orderId, to }) =>
+    to !== undefined && (isTerminal(to) || to === "parked") ? [{ orderId, to }] : [],
+  );
+  await closeSettledTasks(client, ended);
   if (ended.length > 0) await client.query(WAKE_PUT_OFF, [ended.map(({ orderId }) => orderId)]);
   const reported = applied.filter((change) => change.isReported).map((change) => change.orderId);
   if (reported.length > 0) await insertOrderOutcomes(client, reported);
