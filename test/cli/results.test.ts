@@ -1,3 +1,5 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { listEvents } from "../../src/ledger/operator/views.ts";
 import { csvMessage, type Lab, withLab } from "./with-lab.ts";
@@ -135,6 +137,23 @@ describe("results resend", () => {
       expect(stdout).toContain("✓ d1 is sent again as a.csv");
       expect(stdout).toContain("✓ d2 is sent again as b.csv");
       expect(stdout).not.toContain("d3 ");
+    }));
+
+  it("says of one that still lies in the folder that it is there already, and sends it once it is gone", () =>
+    withOrder(async (lab) => {
+      await addResult(lab, "a.csv", "delivered");
+      const out = join(lab.folder, "csv", "out");
+      await mkdir(out, { recursive: true });
+      await writeFile(join(out, "a.csv"), "Ottilie");
+      const stateOf = async () => (await lab.pool.query("select state from deliveries")).rows[0]?.state;
+      const there = await lab.cli(["results", "resend", "a.csv"]);
+      expect(there.stdout).toMatch(/^✓ d1 is there already: .*a\.csv is as it was sent, so nothing was done/);
+      expect(await stateOf()).toBe("delivered");
+      await rm(join(out, "a.csv"));
+      expect((await lab.cli(["results", "resend", "a.csv"])).stdout).toBe("✓ d1 is sent again as a.csv\n");
+      expect(await stateOf()).toBe("pending");
+      expect((await lab.cli(["results", "show", "a.csv"])).stdout).toContain("Delivery d1");
+      expect(await lab.cli(["results", "resend", "b.csv"])).toMatchObject({ status: 5 });
     }));
 
   it("wants results or an order, not both", () =>

@@ -1,10 +1,11 @@
 import type pg from "pg";
-import type { Config } from "../../config/config.ts";
+import { type Config, isFolderConnector } from "../../config/config.ts";
+import { findLying } from "../../connectors/drop-folder/outbox.ts";
 import { parseId } from "../../ledger/ids.ts";
 import type { Act } from "../../ledger/operator/audit.ts";
 import { type DeliveryView, findDelivery } from "../../ledger/operator/views.ts";
 import { dropDelivery, retryDelivery } from "../../ledger/results/deliveries.ts";
-import { resendDelivery } from "../../ledger/results/resend.ts";
+import { findBytes, resendDelivery } from "../../ledger/results/resend.ts";
 import type { Acted } from "../../operator/acts.ts";
 
 interface ResultSite {
@@ -32,6 +33,14 @@ export async function resendResult(site: ResultSite, result: DeliveryView, act: 
   const refusal = refuse(result, site.config);
   if (refusal !== undefined) return [false, refusal];
   const id = numberOf(result);
+  const bytes = await findBytes(site.pool, id);
+  const folder = folderOf(result, site.config);
+  const path = bytes && folder && (await findLying(folder, { fileName: result.fileName, bytes }));
+  if (path)
+    return [
+      true,
+      `is there already: ${path} is as it was sent, so nothing was done; to have it written anew, remove it there first`,
+    ];
   if (!(await resendDelivery(site.pool, id, act)))
     return [false, "can't be sent again: its bytes are not kept any more (retention.messages)"];
   const before = await waitsBehind(site.pool, id);
@@ -47,6 +56,14 @@ function refuse({ deliveryId, state, connector }: DeliveryView, config: Config):
   if (state === "dropped") return "can't be sent again: it was given up before the lab had it";
   if (config.connectors.some(({ name }) => name === connector)) return undefined;
   return `can't be sent again: the configuration has no connector ${connector} any more`;
+}
+
+/** Where its results appear as files; undefined where they are sent over a connection. */
+function folderOf({ connector }: DeliveryView, { connectors }: Config): string | undefined {
+  const settings = connectors.find(({ name }) => name === connector);
+  if (settings === undefined) return undefined;
+  if (isFolderConnector(settings)) return settings.directories.out;
+  return "directory" in settings.results ? settings.results.directory : undefined;
 }
 
 async function waitsBehind(pool: pg.Pool, id: number): Promise<string | undefined> {

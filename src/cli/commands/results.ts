@@ -1,11 +1,13 @@
 import { type Command, Option } from "commander";
 import { resendResult } from "../../app/acts/results.ts";
 import { Failure, type FailureCode } from "../../core/failures.ts";
+import { parseId } from "../../ledger/ids.ts";
 import {
   DELIVERY_STATES,
   type DeliveryDetails,
   type DeliveryFilter,
   type DeliveryView,
+  findDeliveriesByName,
   findDelivery,
   listDeliveries,
   listOrderDeliveries,
@@ -15,7 +17,7 @@ import { resultText } from "../../operator/kept-text.ts";
 import { DELIVERY_COLUMNS, DELIVERY_DETAILS } from "../../operator/order-columns.ts";
 import { cleanLines, HIDDEN, problemLines } from "../../operator/text.ts";
 import { parseSince } from "../../operator/times.ts";
-import { type ActOptions, actOnEach, getAllNamed, getNamed, printDone, requireId } from "../acting.ts";
+import { type ActOptions, actOnEach, getNamed, notFound, printDone, requireId } from "../acting.ts";
 import { pageOption, wholeNumber } from "../arguments.ts";
 import type { ExitStatus } from "../exit-status.ts";
 import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
@@ -42,13 +44,13 @@ export function define(results: Command, cli: Cli): void {
   results
     .command("show")
     .description("Show a result: its file, its state, the orders that it is about, and its text.")
-    .argument("<id>", "such as d4")
+    .argument("<id>", "such as d4, or the name of its file")
     .addHelpText("after", "\nExample:\n  cryobridge results show d4 --show-phi")
     .action(toAction(cli, show));
   results
     .command("resend")
     .description("Send results again that the lab had: the same name and the same bytes.")
-    .argument("[id...]", "such as d4")
+    .argument("[id...]", "such as d4, or the name of its file")
     .option("--order <id>", "all that was sent about this order: o17, its order number, or a label")
     .option("--reason <text>", "why, for the audit")
     .option("-y, --yes", "don't ask before sending more than one")
@@ -82,11 +84,23 @@ async function listResults(
   printList(session, RESULTS, results, limit);
 }
 
+/** The result of an id, or of a file's name. @throws Failure CLI_NOT_FOUND, CLI_USAGE where connectors share the name */
+async function getResult({ pool, config }: OpenSite, word: string): Promise<DeliveryDetails> {
+  if (parseId("d", word) !== undefined) return getNamed("d", word, (id) => findDelivery(pool, id));
+  const connectors = config.connectors.map(({ name }) => name);
+  const [only, ...others] = await findDeliveriesByName(pool, connectors, word);
+  if (only === undefined) throw notFound("d", word);
+  if (others.length === 0) return only;
+  const ids = [only, ...others].map(({ deliveryId, connector }) => `${deliveryId} of ${connector}`);
+  throw new Failure("CLI_USAGE", `${word} names several results: ${ids.join(", ")}; name one by its id`);
+}
+
 async function show(session: Session, word: string): Promise<undefined> {
-  const { delivery, bytes } = await withLedger(session, async ({ pool }) => {
-    const found = await getNamed("d", word, (id) => findDelivery(pool, id));
+  const { delivery, bytes } = await withLedger(session, async (site) => {
+    const { pool } = site;
+    const found = await getResult(site, word);
     await recordShown(session, pool, [found.deliveryId]);
-    return { delivery: found, bytes: await findBytes(pool, requireId("d", word)) };
+    return { delivery: found, bytes: await findBytes(pool, requireId("d", found.deliveryId)) };
   });
   showResult(delivery, session, textSection(bytes, session));
 }
@@ -151,7 +165,14 @@ async function choose(
   word: string | undefined,
 ): Promise<readonly DeliveryView[]> {
   const { pool } = open;
-  if (word === undefined) return getAllNamed("d", words, (id) => findDelivery(pool, id));
+  if (word === undefined) {
+    const named = new Map<string, DeliveryView>();
+    for (const each of words) {
+      const result = await getResult(open, each);
+      named.set(result.deliveryId, result);
+    }
+    return [...named.values()];
+  }
   const order = await getNamedOrder(open, word);
   const sent = (await listOrderDeliveries(pool, order.id)).filter(({ state }) => state === "delivered");
   if (sent.length > 0) return sent;

@@ -105,6 +105,15 @@ export async function removeStaleTemporaries(folder: string, clock: Clock): Prom
   }
 }
 
+/** Where a result still lies as it was sent; undefined where it doesn't, or that can't be seen from here. */
+export async function findLying(
+  folder: string,
+  { fileName, bytes }: Pick<OutgoingFile, "fileName" | "bytes">,
+): Promise<string | undefined> {
+  const path = join(folder, safeFileName(fileName));
+  return (await holds(path, bytes).catch(() => false)) ? path : undefined;
+}
+
 async function holds(path: string, bytes: Buffer): Promise<boolean> {
   const handle = await openForReading(path);
   try {

@@ -349,6 +349,23 @@ select ${DELIVERY}, octet_length(d.bytes) as "sizeBytes"
   from deliveries d
  where d.id = $1`;
 
+/** $1 text[] of connectors, $2 file name. Index: deliveries (connector, file_name). */
+const DELIVERIES_BY_NAME = `
+select ${DELIVERY}, octet_length(d.bytes) as "sizeBytes"
+  from deliveries d
+ where d.connector = any ($1)
+   and d.file_name = $2
+ order by d.id`;
+
+/** The deliveries of a file's name, one of each connector at most. */
+export function findDeliveriesByName(
+  pool: pg.Pool,
+  connectors: readonly string[],
+  fileName: string,
+): Promise<DeliveryDetails[]> {
+  return list<DeliveryDetails>(pool, DELIVERIES_BY_NAME, [connectors, fileName]);
+}
+
 /** One delivery; undefined when there is none with this id. */
 export async function findDelivery(pool: pg.Pool, deliveryId: number): Promise<DeliveryDetails | undefined> {
   return (await list<DeliveryDetails>(pool, DELIVERY_BY_ID, [deliveryId]))[0];
