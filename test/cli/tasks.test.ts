@@ -43,6 +43,7 @@ it("a task that the world has settled closes by itself, and the order's timeline
     const { tasks } = JSON.parse((await cli(["tasks", "list", "--json"])).stdout);
     expect(tasks.map(({ orderId, kind }: Record<string, string>) => `${orderId} ${kind}`).sort()).toEqual([
       "o1 change",
+      "o1 hold",
       "o2 cancel",
       "o2 change",
       "o2 hold",

@@ -110,7 +110,7 @@ export async function findLying(
   folder: string,
   { fileName, bytes }: Pick<OutgoingFile, "fileName" | "bytes">,
 ): Promise<string | undefined> {
-  const path = join(folder, safeFileName(fileName));
+  const path = join(folder, fileName);
   return (await holds(path, bytes).catch(() => false)) ? path : undefined;
 }
 

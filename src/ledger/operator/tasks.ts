@@ -128,10 +128,7 @@ select order_id, 'task_done', jsonb_build_object('actor', 'cryobridge', 'task', 
 
 /** What an order's end settles: that it doesn't go on, or that the service has the news of its subject. */
 const SETTLED: readonly (readonly [kinds: readonly TaskKind[], states: readonly OrderState[]])[] = [
-  [
-    ["cancel", "hold"],
-    ["cancelled", "rejected", "failed", "discarded"],
-  ],
+  [["cancel"], ["cancelled", "rejected", "failed", "discarded"]],
   [["update", "merge"], ["completed"]],
 ];
 
