@@ -46,6 +46,7 @@ export function listAttention(
     ...waitingOf(status),
     ...tasksOf(status),
     ...pausesOf(status),
+    ...placesOf(status),
     ...untaken,
     ...lostWorkersOf(status),
     ...workerTroublesOf(status, known),
@@ -261,6 +262,16 @@ function pausesOf({ pausedQueues }: Facts): Attention[] {
     const command = `cryobridge queue resume ${queue}`;
     return item("act", what, { since, command, ...alert("queuePaused", queue, what) });
   });
+}
+
+/** No alert of its own: it would go to the place that fails. */
+function placesOf({ failingAlertPlaces }: Facts): Attention[] {
+  return (failingAlertPlaces ?? []).map(({ place, count, since, failure }) =>
+    item("act", `${place} does not take ${many(count, "message", "messages")} about alerts: ${failure}`, {
+      ...{ since, command: "cryobridge alerts list" },
+      hint: "Correct the place in `alerts.to`; `cryobridge alerts test` shows whether it takes them. They are tried again by themselves.",
+    }),
+  );
 }
 
 const PAUSED: Readonly<Record<string, string>> = {

@@ -3,6 +3,7 @@ import type { OrderState, TerminalState } from "../core/order-state.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type {
   FailingDeliveries,
+  FailingPlace,
   PausedQueue,
   RecentRefusals,
   StillOrders,
@@ -42,6 +43,8 @@ export interface Status {
   readonly failingDeliveries: readonly (Json<FailingDeliveries> & Hinted)[] | null;
   /** Queues that an operator has paused; null while that is not known. */
   readonly pausedQueues: readonly Json<PausedQueue>[] | null;
+  /** Places that do not take what they are sent of alerts; null while that is not known. */
+  readonly failingAlertPlaces: readonly Json<FailingPlace>[] | null;
   /** What was refused within a day among the last messages and files, by connector; null while that is not known. */
   readonly refusals: readonly Json<RecentRefusals>[] | null;
   /** The restore of the ledger from an older copy that is seen to; null when there is none, or while that is unknown. */

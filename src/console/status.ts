@@ -43,6 +43,7 @@ function statusOf(deps: AskedDeps, answers: Answers): Omit<Status, "version"> {
     failingDeliveries:
       still?.deliveries.filter(({ connector }) => !gone.has(connector)).map(withHint) ?? null,
     pausedQueues: still?.pausedQueues.map(json) ?? null,
+    failingAlertPlaces: still?.alertPlaces.map(json) ?? null,
     refusals: still?.refusals.map(json) ?? null,
     restored: restored ? toStatusRestored(restored) : null,
     orphaned:

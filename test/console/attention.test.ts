@@ -6,7 +6,13 @@ import type { LedgerAttention } from "../../src/ledger/operator/attention.ts";
 import type { WorkerView } from "../../src/ledger/workers/roster.ts";
 import { countsOf, withConsole } from "./console-fixture.ts";
 
-const QUIET: LedgerAttention = { orders: [], deliveries: [], pausedQueues: [], refusals: [] };
+const QUIET: LedgerAttention = {
+  orders: [],
+  deliveries: [],
+  pausedQueues: [],
+  alertPlaces: [],
+  refusals: [],
+};
 const SINCE = new Date("2026-11-22T08:00:00Z");
 
 async function attentionOf(deps: Partial<ConsoleDeps>): Promise<Status["attention"]> {
@@ -171,6 +177,21 @@ describe("what somebody should know", () => {
       "wait no sure answer came to the call for 2 orders; the service is searched for what the call did before anything is sent again: timeout (SERVICE_NO_ANSWER)",
       "wait 2 orders are on hold by the lab (ORC-1 HD), until the lab releases or cancels them",
     ]);
+  });
+
+  it("names a place that does not take alerts, and sends no alert of that", async () => {
+    const failing = {
+      place: "team",
+      count: 2,
+      since: SINCE,
+      failure: "example.org can't be reached: timeout",
+    };
+    const [found] = await attentionOf({ attention: async () => ({ ...QUIET, alertPlaces: [failing] }) });
+    expect(found).toMatchObject({
+      level: "act",
+      what: "team does not take 2 messages about alerts: example.org can't be reached: timeout",
+      alerts: [],
+    });
   });
 
   it("asks for a person where orders go on failing for more than an hour", async () => {

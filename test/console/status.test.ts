@@ -31,7 +31,13 @@ describe("/api/status", () => {
       text: "it is so",
     } as const;
     const orders = [{ ...parked, code: "OF_ANOTHER_RELEASE" }];
-    const attention = async () => ({ orders, deliveries: [], pausedQueues: [], refusals: [] });
+    const attention = async () => ({
+      orders,
+      deliveries: [],
+      pausedQueues: [],
+      alertPlaces: [],
+      refusals: [],
+    });
     await withConsole({ deps: { attention } }, async ({ url }) => {
       const status = (await (await fetch(`${url}/api/status`)).json()) as Status;
       expect(status.stillOrders).toMatchObject([{ count: 2, code: "OF_ANOTHER_RELEASE", hint: null }]);

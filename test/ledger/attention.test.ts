@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
+import { claimAlertMessage, recordAlertSent } from "../../src/ledger/alerts/messages.ts";
 import {
   COUNT_OPEN_DELIVERIES,
   countOpenDeliveries,
@@ -11,6 +12,7 @@ import {
   STILL_ORDERS,
 } from "../../src/ledger/operator/attention.ts";
 import { pauseQueue } from "../../src/ledger/operator/queues.ts";
+import { addAlert } from "../alerts/add-alert.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -94,6 +96,17 @@ test("a paused queue is told with who paused it", () =>
   withLedger(async ({ pool }) => {
     await pauseQueue(pool, "deliver", { actor: "kim" });
     expect((await readAttention(pool)).pausedQueues).toMatchObject([{ queue: "deliver", actor: "kim" }]);
+  }));
+
+test("a place that does not take what it is sent of alerts is named with how much waits, until it has it", () =>
+  withLedger(async ({ pool }) => {
+    await addAlert(pool, "tasksOpen", "");
+    expect((await readAttention(pool)).alertPlaces).toMatchObject([
+      { place: "hook", count: 1, failure: "status 500" },
+    ]);
+    const message = await claimAlertMessage(pool, "hook", 60_000);
+    await recordAlertSent(pool, message?.id ?? 0);
+    expect((await readAttention(pool)).alertPlaces).toEqual([]);
   }));
 
 const MESSAGES = `

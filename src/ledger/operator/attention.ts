@@ -40,6 +40,15 @@ export interface PausedQueue {
   readonly actor: string;
 }
 
+/** A place that does not take what it is sent of alerts. */
+export interface FailingPlace {
+  readonly place: string;
+  readonly count: number;
+  /** Since when the oldest of it waits. */
+  readonly since: Date;
+  readonly failure: string;
+}
+
 /** Refused messages, or files refused whole, among the last ones. */
 export interface RecentRefusals {
   readonly kind: "message" | "file";
@@ -53,6 +62,7 @@ export interface LedgerAttention {
   readonly orders: readonly StillOrders[];
   readonly deliveries: readonly FailingDeliveries[];
   readonly pausedQueues: readonly PausedQueue[];
+  readonly alertPlaces: readonly FailingPlace[];
   readonly refusals: readonly RecentRefusals[];
 }
 
@@ -92,6 +102,17 @@ having count(*) > 0
 
 const PAUSED_QUEUES = "select queue, paused_at as since, actor from paused_queues order by queue";
 
+/** Index: alert_messages_due. */
+const FAILING_PLACES = `
+select m.place, count(*)::integer as count, min(m.created_at) as since,
+       (array_agg(m.failure order by m.id desc))[1] as failure
+  from alert_messages m
+ where m.sent_at is null
+   and m.given_up_at is null
+   and m.failure is not null
+ group by m.place
+ order by m.place`;
+
 /**
  * Refusals of the last day among the latest $1 messages and $1 files, so that it costs the same however many there are. A
  * file counts when nothing of it could be read as messages: those are counted themselves. Indexes: the primary keys,
@@ -118,13 +139,14 @@ export const MESSAGES_SEARCHED = 1_000;
 
 /** What stands still or was refused, for people. */
 export async function readAttention(pool: pg.Pool): Promise<LedgerAttention> {
-  const [orders, deliveries, pausedQueues, refusals] = await Promise.all([
+  const [orders, deliveries, pausedQueues, alertPlaces, refusals] = await Promise.all([
     list<StillOrders>(pool, STILL_ORDERS, [GROUPS]),
     list<FailingDeliveries>(pool, FAILING_DELIVERIES, [GROUPS]),
     list<PausedQueue>(pool, PAUSED_QUEUES),
+    list<FailingPlace>(pool, FAILING_PLACES),
     list<RecentRefusals>(pool, RECENT_REFUSALS, [MESSAGES_SEARCHED]),
   ]);
-  return { orders, deliveries, pausedQueues, refusals };
+  return { orders, deliveries, pausedQueues, alertPlaces, refusals };
 }
 
 /** All orders that haven't ended, and those that ended within a day: never the many that ended before. Index: orders_state. */

@@ -37,7 +37,7 @@ test("an open alert leads to the page of what it is about, in the colour of its 
     {
       deps: {
         attention: async () => ({
-          ...{ deliveries: [], pausedQueues: [], refusals: [] },
+          ...{ deliveries: [], pausedQueues: [], alertPlaces: [], refusals: [] },
           orders: [
             {
               kind: "parked",
