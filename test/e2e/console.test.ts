@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import type pg from "pg";
 import type { BrowserContext, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
@@ -127,7 +129,7 @@ describe.runIf(machineHas("chromium"))("the console in a browser", () => {
     ));
 
   test("a person acts, and the audit names them", () =>
-    withBusyConsole((url, { pool }) =>
+    withBusyConsole((url, { pool, folder, results }) =>
       withBrowser(async (browser) => {
         const notes: string[] = [];
         const page = await signIn(await browser.newContext(), url, notes);
@@ -144,6 +146,11 @@ describe.runIf(machineHas("chromium"))("the console in a browser", () => {
         await page.click('main button:has-text("Release 1 message")');
         await page.waitForSelector('.banner[role="status"]');
 
+        // The lab has taken them.
+        for (const connector of ["hl7", "csv"] as const) {
+          const names = (await results(connector)).keys();
+          await Promise.all([...names].map((name) => rm(join(folder, connector, "out", name))));
+        }
         await page.goto(`${url}/results?state=delivered`);
         await page.click("main tbody a >> nth=0");
         await page.click('summary:has-text("Send it again")');

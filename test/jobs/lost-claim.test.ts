@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { Failure } from "../../src/core/failures.ts";
+import { noTracer } from "../../src/core/order-trace.ts";
 import { phi } from "../../src/core/phi.ts";
 import { startFeeder } from "../../src/jobs/feeder.ts";
 import { openQueues } from "../../src/jobs/queues.ts";
@@ -103,14 +104,19 @@ test("a batch is over only when none of its orders is worked on any more, also w
     if (due === undefined) throw new Error("nothing is due");
     const gate = Promise.withResolvers<void>();
     const gaveUp = Promise.withResolvers<void>();
+    const isAtWork = Promise.withResolvers<void>();
     let asked = 0;
     const deps = {
       ...{ pool, clock: systemClock, logger: silent, worker: { id: OWNER, isSure: true }, random: () => 0 },
+      tracer: noTracer,
       abandoned: { fences: new Set<number>(), claims: new Set<number>() },
       // The first order fails at once, and the ledger can't be told; the second one is still at work.
       requireNewestKnown: async () => {
         asked += 1;
-        if (asked > 1) await gate.promise;
+        if (asked > 1) {
+          isAtWork.resolve();
+          await gate.promise;
+        }
         throw new Failure("SERVICE_UNREACHABLE", "away");
       },
       writer: {
@@ -126,7 +132,7 @@ test("a batch is over only when none of its orders is worked on any more, also w
       isOver = true;
     });
     submitting.catch(() => undefined);
-    await gaveUp.promise;
+    await Promise.all([gaveUp.promise, isAtWork.promise]);
     for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
     expect(isOver).toBe(false);
     gate.resolve();
