@@ -25,6 +25,7 @@ import {
 } from "./find-hl7.ts";
 import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
 import { headOf, orderPlaces } from "./order-place.ts";
+import { OrderScope } from "./order-scope.ts";
 
 /** One ORC with its OBRs, and the values by which it is put together with others of the same order. */
 interface Unit {
@@ -60,6 +61,7 @@ export function readOrders(parts: OrderParts, profile: Hl7Profile, control?: "ch
     const own = same.length === 1 ? first.problems : same.flatMap(({ problems }) => problems);
     const head = headOf(first.group, profile.ordersEach);
     const isAmongOthers = same.length < parts.groups.length;
+    const { containers, problems } = readContainers(same, parts, profile);
     drafts.push({
       required,
       operation: first.operation,
@@ -67,12 +69,13 @@ export function readOrders(parts: OrderParts, profile: Hl7Profile, control?: "ch
       placerOrderNumber: first.number,
       placerAuthority: authorityOf(same),
       subject,
-      containers: readContainers(same, parts, profile),
+      containers,
       containerPlace: profile.containerPlace,
       head: head && nameOf(head),
       ...(isAmongOthers ? { placeOf: (place: string) => placeIn(index, place) } : {}),
       problems: [
         ...own,
+        ...problems,
         ...compareUnits(same),
         ...(profile.sameNumber === "refuse" ? refuseSameNumber(same, profile) : []),
         ...compareNames(subject),
@@ -112,7 +115,7 @@ export function readSubjectOrder(
     subject,
     containers: [],
     containerPlace: "",
-    problems: compareNames(subject),
+    problems: [...compareNames(subject), ...unclearFields([], scope, [], profile)],
   };
 }
 
@@ -296,7 +299,30 @@ function readContainers(
   units: readonly Unit[],
   { shared }: OrderParts,
   profile: Hl7Profile,
-): Draft["containers"] {
+): { readonly containers: Draft["containers"]; readonly problems: readonly Problem[] } {
+  const groups = units.map(({ group }) => group);
+  const places = labelledPlaces(groups, shared, profile);
+  const describe = describeContainers(groups, profile);
+  const containers: Draft["containers"][number][] = [];
+  let isNamed = false;
+  for (const { segment, scope, labels } of places) {
+    containers.push(...pairContainers(labels, describe(segment, scope)));
+    isNamed ||= segment.name !== "OBR" || labels.flat().some(({ status }) => status !== "absent");
+  }
+  const problems = unclearFields(groups, shared, places, profile);
+  // OBR stands for a container only where it names one; an order whose OBRs name none has no container.
+  return { containers: isNamed ? containers : [], problems };
+}
+
+/** A segment that stands for containers, with their labels. */
+type LabelledPlace = ContainerPlace & { readonly labels: readonly (readonly Reading[])[] };
+
+/** What stands for the containers of an order. */
+function labelledPlaces(
+  groups: readonly OrderGroup[],
+  shared: readonly Segment[],
+  profile: Hl7Profile,
+): readonly LabelledPlace[] {
   // What is observed before the orders is of the patient, and no container's.
   const isOwn = ({ name }: Segment) =>
     name === "SAC" ||
@@ -304,33 +330,92 @@ function readContainers(
   const around = shared.filter((segment) => segment.name !== "OBX" && !isOwn(segment));
   // OML^O33 may repeat an order's ORC below one specimen: its containers are the same segments, and counted once.
   const places = new Map<Segment, ContainerPlace>();
-  for (const { group } of units) {
+  for (const group of groups) {
     for (const place of listContainers(group, profile.each, around)) {
       if (!places.has(place.segment)) places.set(place.segment, place);
     }
   }
   // What is no container says nothing about where this order has its labels: an OBX may be any observation.
   const labelled = () =>
-    [...units.flatMap(({ group }) => group.segments), ...around].filter(
+    [...groups.flatMap(({ segments }) => segments), ...around].filter(
       (segment) => (segment.name !== "OBX" && !isOwn(segment)) || places.has(segment),
     );
   const ofSpecimen = inForce(profile.specimenLabel, labelled);
   const ofOther = inForce(profile.rules.label, labelled);
-  const describe = describeContainers(
-    units.map(({ group }) => group),
-    profile,
-  );
-  const containers: Draft["containers"][number][] = [];
-  let isNamed = false;
-  for (const { segment, scope } of places.values()) {
+  return [...places.values()].map(({ segment, scope }) => {
     const isOfSpecimen = segment.name === "SAC" || segment.name === "SPM";
     const rule = isOfSpecimen ? ofSpecimen : ofOther;
-    const labels = readLabels(rule, segment, scope, profile);
-    containers.push(...pairContainers(labels, describe(segment, scope)));
-    isNamed ||= segment.name !== "OBR" || labels.flat().some(({ status }) => status !== "absent");
+    return { segment, scope, labels: readLabels(rule, segment, scope, profile) };
+  });
+}
+
+/**
+ * Finds values of an order, or of the container with a label, in the message that brought it, for what is sent about it.
+ * None is found where it isn't certain whose it is.
+ *
+ * @param groups those of the order
+ */
+export function findInOrder(
+  groups: readonly OrderGroup[],
+  shared: readonly Segment[],
+  profile: Hl7Profile,
+): (path: FieldPath, label: string | undefined) => string | undefined {
+  const places = labelledPlaces(groups, shared, profile);
+  const scope = new OrderScope(groups, shared, segmentsOf(places));
+  const byLabel = new Map<string, Segment | "unknown">();
+  for (const { segment, labels } of places) {
+    for (const label of labels.flat()) {
+      if (label.status !== "found") continue;
+      const other = byLabel.get(label.value);
+      byLabel.set(label.value, other === undefined || other === segment ? segment : "unknown");
+    }
   }
-  // OBR stands for a container only where it names one; an order whose OBRs name none has no container.
-  return isNamed ? containers : [];
+  return (path, label) => {
+    const container = label === undefined ? undefined : (byLabel.get(label) ?? "unknown");
+    const found = scope.find(path, container);
+    return found === undefined || "code" in found ? undefined : found.value;
+  };
+}
+
+function segmentsOf(places: readonly ContainerPlace[]): ReadonlySet<Segment> {
+  return new Set(places.map(({ segment }) => segment));
+}
+
+/** Containers times segments: more would take more than a moment, and results leave what is unclear empty. */
+const MOST_LOOKS = 20_000_000;
+
+/** What results about the order are to repeat of the message, where it isn't certain which value is meant. */
+function unclearFields(
+  groups: readonly OrderGroup[],
+  shared: readonly Segment[],
+  places: readonly LabelledPlace[],
+  { results: { fields = [], format, formats } }: Hl7Profile,
+): Problem[] {
+  const count = groups.reduce((sum, { segments }) => sum + segments.length, shared.length);
+  if (fields.every(({ reads }) => reads.length === 0) || places.length * count > MOST_LOOKS) return [];
+  const containers = segmentsOf(places);
+  const isOftenSsu = format === "ssu" || Object.values(formats ?? {}).includes("ssu");
+  const isAlwaysSsu = format === "ssu" && formats === undefined;
+  const scope = new OrderScope(groups, shared, containers);
+  const problems = new Map<string, Problem>();
+  for (const { path: target, reads, isOf } of fields) {
+    // In a specimen status update each OBX follows a container's SAC.
+    const isObx = target.segment === "OBX";
+    const owners = [
+      ...(isOf.order && !(isObx && isAlwaysSsu) ? [undefined] : []),
+      ...(isOf.container || (isObx && isOftenSsu) ? containers : []),
+    ];
+    for (const path of reads) {
+      for (const owner of owners) {
+        const found = scope.find(path, owner);
+        if (found === undefined || !("code" in found)) continue;
+        const message = `${found.trouble}: results.fields has {${path.path}} in ${target.path}`;
+        const { code, place, hint } = found;
+        problems.set(`${path.path} ${place}`, { code, place, message, ...(hint ? { hint } : {}) });
+      }
+    }
+  }
+  return [...problems.values()];
 }
 
 /** The labels of what a segment stands for, by place; where the only one is missing, that segment is named. */

@@ -3,6 +3,7 @@ import type { OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { escapeText } from "../../formats/hl7/delimiters.ts";
 import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
 import { type FieldPath, parsePath, selectSegments } from "../../formats/hl7/path.ts";
+import { CONTAINER_CODES, ORDER_CODES } from "./observations.ts";
 import { formatServiceTimestamp } from "./timestamp.ts";
 
 /** A field of what is sent that the site wants otherwise. */
@@ -10,6 +11,10 @@ export interface FieldOverride {
   readonly path: FieldPath;
   /** What is to stand there when this state is reported; undefined to leave it as it is. */
   readonly templateFor: (state: string | undefined) => Template | undefined;
+  /** What of the message that is answered is put in, in any state. */
+  readonly reads: readonly FieldPath[];
+  /** Whether it stands in segments of an order, of a container, or of both. */
+  readonly isOf: { readonly order: boolean; readonly container: boolean };
 }
 
 /** Text with values put in. */
@@ -30,8 +35,8 @@ export interface Fillings {
   readonly timeZone: string;
   /** Whether segments of the message stand for the order's containers. */
   readonly hasContainers: boolean;
-  /** A value of the message that is answered, of the order's own segments where there are several orders. */
-  readonly find: (path: FieldPath) => string | undefined;
+  /** A value of the message that is answered, of the order's own segments, or of the container's. */
+  readonly find: (path: FieldPath, container: OutcomeContainer | undefined) => string | undefined;
 }
 
 interface Place {
@@ -95,15 +100,44 @@ export function compileOverride(
     const hint = `write a line for each component: "${field}.1", "${field}.2" and so on`;
     throw new Failure("CONFIG_INVALID", `^ would be sent as a character, not as a separator; ${hint}`);
   }
+  const isOf = ownerOf(path);
   if (typeof text === "string") {
     const template = compileTemplate(text);
-    return { path, templateFor: () => template };
+    return { path, isOf, templateFor: () => template, reads: readsOf(template) };
   }
   const entries = Object.entries(text).flatMap(([state, value]) =>
     value === undefined ? [] : [[state, compileTemplate(value)] as const],
   );
   const templateByState = new Map<string | undefined, Template>(entries);
-  return { path, templateFor: (state) => templateByState.get(state) };
+  const reads = entries.flatMap(([, template]) => readsOf(template));
+  return { path, isOf, templateFor: (state) => templateByState.get(state), reads };
+}
+
+function readsOf(template: Template): FieldPath[] {
+  return template.flatMap((part) => (typeof part === "object" && "path" in part ? [part.path] : []));
+}
+
+/** The segments of all messages that are sent. */
+const SENT = ["MSH", "PID", "ORC", "OBR", "NTE", "OBX", "EQU", "SAC", "SPM"];
+
+/** What a field stands for. @throws Failure where no message that is sent has it */
+function ownerOf({ path, segment, whichSegment }: FieldPath): FieldOverride["isOf"] {
+  const never = (what: string, expected: string) => {
+    const message = `${path}: no message that is sent has ${what}; expected ${expected}`;
+    return new Failure("CONFIG_INVALID", message);
+  };
+  if (!SENT.includes(segment)) throw never(segment, SENT.join(", "));
+  if (segment === "SAC" || segment === "SPM") return { order: false, container: true };
+  if (segment !== "OBX") return { order: true, container: false };
+  if (whichSegment?.kind !== "where") return { order: true, container: true };
+  const codes = [...ORDER_CODES, ...CONTAINER_CODES];
+  const isMeant = (code: string) =>
+    whichSegment.conditions.every(({ at: [field, component = 1, ...more], operator, value }) => {
+      if (field !== 3 || component !== 1 || more.length > 0) return true;
+      return operator === "^=" ? code.startsWith(value) : (code === value) === (operator === "=");
+    });
+  if (!codes.some(isMeant)) throw never("such an OBX", codes.join(", "));
+  return { order: ORDER_CODES.some(isMeant), container: CONTAINER_CODES.some(isMeant) };
 }
 
 /** `{name}` and `{PID-5.1}` are put in; `{{` and `}}` stand for the braces themselves. */
@@ -189,7 +223,8 @@ function fill(template: Template, place: Place, separators: Separators): string 
     .map((part) => {
       if (typeof part === "string") return escapeText(part, separators);
       if ("name" in part && part.name === "this") return place.present;
-      const value = "name" in part ? VALUES[part.name](place) : place.fillings.find(part.path);
+      const value =
+        "name" in part ? VALUES[part.name](place) : place.fillings.find(part.path, place.container);
       return value === undefined ? "" : escapeText(String(value).replaceAll("\0", ""), separators);
     })
     .join("");

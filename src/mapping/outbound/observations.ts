@@ -27,6 +27,17 @@ const ORDER: Code = ["CRYO-ORDER", "Order number", "L"];
 const MESSAGE: Code = ["CRYO-MESSAGE", "Control id of the order's message", "L"];
 const REASON: Code = ["CRYO-REASON", "Reason", "L"];
 
+/** OBX-3 of what is about an order as a whole. */
+export const ORDER_CODES: readonly string[] = [STATUS, PROCEDURE, PRIOR_ID, ORDER, MESSAGE, REASON].map(
+  ([code]) => code,
+);
+
+/** OBX-3 of what is about one container. */
+export const CONTAINER_CODES: readonly string[] = [
+  ...["CRYO-CONTAINER", "CRYO-CONTAINER-ID", "CRYO-STORAGE", "CRYO-CANISTER", "CRYO-CANE"],
+  ...["CRYO-POSITION", "CRYO-STORED-AT", "CRYO-TEXT"],
+];
+
 /** OBX segments of one message, numbered as they are added. */
 export class Observations {
   readonly segments: OutSegment[] = [];

@@ -2,10 +2,11 @@ import { Failure } from "../../core/failures.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import type { Encoding } from "../../formats/encoding.ts";
 import { encodeHl7 } from "../../formats/hl7/encode.ts";
-import { orderGroups, sharedSegments } from "../../formats/hl7/groups.ts";
-import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
+import { orderParts } from "../../formats/hl7/groups.ts";
+import type { Hl7Message } from "../../formats/hl7/message.ts";
+import type { FieldPath } from "../../formats/hl7/path.ts";
 import { findMergeSegments } from "../inbound/merge-hl7.ts";
-import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
+import { findInOrder, orderGroupsByNumber } from "../inbound/order-hl7.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { controlEnd } from "./control-end.ts";
 import { type Fillings, overrideFields } from "./field-overrides.ts";
@@ -25,7 +26,7 @@ export function withSiteFields(
   if (fields.length === 0) return text;
   const { state, order, orderNumber, reason } = subjectOf(outcome, profile);
   const { message } = original;
-  let scope: readonly Segment[] | undefined;
+  let find: Find | undefined;
   return overrideFields(text, fields, {
     state,
     order,
@@ -37,10 +38,10 @@ export function withSiteFields(
     hasContainers:
       outcome.kind === "changed" ||
       (outcome.kind === "control" && profile.results.controlAnswers === "result"),
-    find: (path) => {
+    find: (path, container) => {
       if (message === undefined) return undefined;
-      scope ??= scopeOf(message, order, profile);
-      return message.get(path, scope);
+      find ??= finderIn(message, order, profile);
+      return find(path, container?.label);
     },
   });
 }
@@ -82,22 +83,22 @@ function ofOrder(state: string | undefined, order: OutcomeOrder | undefined) {
   return { state, order, orderNumber, reason: order?.reason };
 }
 
-/** What a value may be read from: never the segments of another order of the same message. */
-function scopeOf(
-  message: Hl7Message,
-  order: OutcomeOrder | undefined,
-  profile: Hl7Profile,
-): readonly Segment[] {
-  if (order?.operation === "MERGE") return findMergeSegments(message, profile, order) ?? message.all("MSH");
+/** Finds a value for an order, or for the container with a label. */
+type Find = (path: FieldPath, label: string | undefined) => string | undefined;
+
+/** What a value may be read from: never the segments of another order, or another container, of the same message. */
+function finderIn(message: Hl7Message, order: OutcomeOrder | undefined, profile: Hl7Profile): Find {
+  if (order?.operation === "MERGE")
+    return findInOrder([], findMergeSegments(message, profile, order) ?? message.all("MSH"), profile);
   try {
-    const groups = orderGroups(message, profile.ordersEach);
-    if (groups.length <= 1) return message.segments;
+    const { groups, shared } = orderParts(message, profile.ordersEach);
+    if (groups.length <= 1) return findInOrder(groups, shared, profile);
     const number = order?.placerOrderNumber;
     const own = number === undefined ? [] : (orderGroupsByNumber(message, profile).get(number) ?? []);
-    return [...own.flatMap(({ segments }) => segments), ...sharedSegments(message)];
+    return findInOrder(own, shared, profile);
   } catch {
     // It isn't known what belongs to which order, so only the header is safe.
-    return message.all("MSH");
+    return findInOrder([], message.all("MSH"), profile);
   }
 }
 
