@@ -247,8 +247,8 @@ export class StructureCheck {
         const cells = line.replaceAll(quote, "").split(this.#header.delimiter);
         if (cells.length <= i) return false;
         const values = new Map(columns.map((name, at) => [name, cells[at]?.trim() ?? ""]));
-        const number = numberColumns.map((name) => values.get(name) ?? "").find((cell) => cell !== "");
-        return /^\S*\d\S*$/.test(number ?? "") && identify(values).hasOperation;
+        const hasNumber = numberColumns.some((name) => /^\S*\d\S*$/.test(values.get(name) ?? ""));
+        return hasNumber && identify(values).hasOperation;
       });
     });
   }

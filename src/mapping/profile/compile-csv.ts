@@ -27,9 +27,6 @@ const HL7_KEYS = [
   "orders",
 ] as const;
 
-/** A row that is torn or cut short is known by the columns of its values, and a part of a number is another number. */
-const WHY_NO_JOIN = "join is for HL7 profiles; a value of a row stands in one column";
-
 /** The part of a profile that CSV files are read by. Mistakes go to `complain`. */
 export function compileCsv(
   whole: ProfileDefinition,
@@ -51,7 +48,7 @@ export function compileCsv(
   }
   const parsePlace = (text: string) => requireColumn(text, header);
   const { dateFormats } = whole;
-  const rules = compileRules<string>(whole, { parsePlace, dateFormats, whyNoJoin: WHY_NO_JOIN }, complain);
+  const rules = compileRules<string>(whole, { parsePlace, dateFormats, areAllPartsNeeded: true }, complain);
   checkGroupBy(whole, rules, header, complain);
   return {
     format: "csv",
@@ -131,7 +128,11 @@ function compileTrailer(trailer: ProfileDefinition["trailer"], complain: Complai
 
 /** The columns that a value is read from. */
 function listColumns(rule: ValueRule<string>): string[] {
-  return rule.sources.flatMap((source) => (source.kind === "place" ? [source.path] : []));
+  return rule.sources.flatMap(columnsOfSource);
+}
+
+function columnsOfSource(source: ValueRule<string>["sources"][number]): string[] {
+  return source.kind === "place" ? [source.path, ...(source.joined?.paths ?? [])] : [];
 }
 
 /** Columns of values that an order may lack. A constant in the list makes up for a missing column of any name. */
@@ -161,11 +162,14 @@ function listRequiredColumns(rules: OrderRules<string>): string[][] {
   return [...needed.flatMap(columnsNeeded), ...ofOrder, ...ofContainers];
 }
 
-/** The columns of which a value needs one; none when it can come from elsewhere. */
-function columnsNeeded(rule: ValueRule<string>): string[][] {
-  const columns = listColumns(rule);
-  const hasOther = rule.fallback !== undefined || columns.length < rule.sources.length;
-  return hasOther || columns.length === 0 ? [] : [columns];
+/** The columns that a value needs, each entry with its alternatives; none when it can come from elsewhere. */
+function columnsNeeded({ sources, fallback }: ValueRule<string>): string[][] {
+  const places = sources.filter(({ kind }) => kind === "place");
+  if (fallback !== undefined || places.length < sources.length || places.length === 0) return [];
+  const [only, ...others] = places.map(columnsOfSource);
+  // Of several places one is enough, whatever the others are joined of.
+  if (others.length > 0) return [[only, ...others].flatMap((columns) => columns?.slice(0, 1) ?? [])];
+  return only?.map((column) => [column]) ?? [];
 }
 
 /** Where each column may name a container, a missing one would leave out what it was to name. */

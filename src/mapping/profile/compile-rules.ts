@@ -10,7 +10,7 @@ interface RuleSettings<P> {
   readonly parsePlace: (text: string) => P;
   readonly dateFormats: readonly string[] | undefined;
   /** See `CompileSettings`. */
-  readonly whyNoJoin?: string | undefined;
+  readonly areAllPartsNeeded?: boolean | undefined;
 }
 
 /** The rules for every value of an order; what is missing or wrong goes to `complain`. */

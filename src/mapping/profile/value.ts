@@ -40,9 +40,16 @@ export type Source<P> =
       readonly text: string;
       readonly isOnly: boolean;
       /** Places whose values follow that of the first, each after this text. */
-      readonly joined?: { readonly paths: readonly P[]; readonly between: string } | undefined;
+      readonly joined?: Joined<P> | undefined;
     }
   | { readonly kind: "constant"; readonly value: string };
+
+interface Joined<P> {
+  readonly paths: readonly P[];
+  readonly between: string;
+  /** Whether none of them may be empty. */
+  readonly isWhole: boolean;
+}
 
 /** How one value is read; made from a profile by {@link compileValue}. */
 export interface ValueRule<P> {
@@ -104,8 +111,8 @@ export interface CompileSettings<P> extends TransformSettings {
   readonly parsePlace: (text: string) => P;
   /** Which value of the profile it is, such as `operation`. */
   readonly name?: string | undefined;
-  /** Why no value may be one of several places; undefined where it may. */
-  readonly whyNoJoin?: string | undefined;
+  /** Whether a code that is joined of several places needs a value in each: an empty cell is a mistake, not a part that is missing. */
+  readonly areAllPartsNeeded?: boolean | undefined;
   readonly kind?: GuardedKind | undefined;
   /** Whether the value may be several: a label, or its description. */
   readonly maySplit?: boolean | undefined;
@@ -225,20 +232,18 @@ function compileJoin<P>(
   { join, with: between }: { readonly join: readonly string[]; readonly with: string },
   settings: CompileSettings<P>,
 ): Source<P>[] {
-  if (settings.whyNoJoin !== undefined) {
-    settings.complain(settings.whyNoJoin);
-    return [];
-  }
   const parts = join.flatMap((text) => compileSource(text, settings));
   const [path, ...paths] = parts.flatMap((part) => (part.kind === "place" ? [part.path] : []));
   if (path === undefined || parts.length < join.length) return [];
-  return [{ kind: "place", path, text: join.join(" with "), isOnly: false, joined: { paths, between } }];
+  const isWhole = settings.areAllPartsNeeded === true && settings.kind === "code";
+  const joined = { paths, between, isWhole };
+  return [{ kind: "place", path, text: join.join(" with "), isOnly: false, joined }];
 }
 
-/** The value of the first place, followed by those of the others that have one; none without the first. */
+/** The value of the first place, followed by those of the others that have one; none without the first. Parts of a code don't shift. */
 function findJoined<P, S>(
   path: P,
-  { paths, between }: { readonly paths: readonly P[]; readonly between: string },
+  { paths, between, isWhole }: Joined<P>,
   find: Finder<P, S>,
   scope: S,
 ): Found | Misfit | undefined {
@@ -250,10 +255,19 @@ function findJoined<P, S>(
     if (next === undefined) continue;
     if ("code" in next) return next;
     if (!isNothing(next.value)) found.push(next);
+    else if (isWhole) return emptyPart(first, next);
   }
   return {
     value: found.map(({ value }) => value.trim()).join(between),
     place: found.map(({ place }) => place).join(" and "),
+  };
+}
+
+function emptyPart(first: Found, part: Found): Misfit {
+  return {
+    place: part.place,
+    code: "MAPPING_VALUE_MISSING",
+    trouble: `is empty, expected the part that follows ${first.place}`,
   };
 }
 

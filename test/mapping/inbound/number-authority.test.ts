@@ -123,13 +123,6 @@ describe("a value that joins several places", () => {
     expect(problems).toMatchObject([{ code: "MAPPING_VALUE_INVALID" }]);
   });
 
-  test("is not made of columns, by one of which a row that was torn or cut short could not be known", async () => {
-    const from = { join: ["order_number", "department"], with: "/" };
-    expect(await problemsOf({ extends: "builtin/csv-orders", placerOrderNumber: { from } })).toEqual([
-      "placerOrderNumber: join is for HL7 profiles; a value of a row stands in one column",
-    ]);
-  });
-
   test("is a mistake in the profile where a place is none", async () => {
     const from = { join: ["ORC-2.1", "ORC2"], with: "@" };
     expect(await problemsOf({ extends: "builtin/hl7-orders", placerOrderNumber: { from } })).toEqual([
