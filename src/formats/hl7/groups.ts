@@ -164,7 +164,9 @@ const OF_PRIOR_PATIENT: readonly string[] = ["PD1", "PRT", "ARV", "PV1", "PV2", 
 /**
  * The segments without groups of prior results (HL7 chapter 4.4, PRIOR_RESULT): { [PID, PD1], [PV1, PV2], AL1, { ORC, OBR, OBX } }
  * with PR in ORC-1. They go on to the next other ORC, or where specimens stand first, to the next specimen or container. A PID
- * begins one only where its ORC says so: what is below it otherwise would be another patient's order.
+ * begins one only where its ORC says so: what is below it otherwise would be another patient's order. An OBR without a
+ * result's status (OBR-25), a specimen or a container that follows a prior result without an ORC of its own may be the order's: the
+ * message is refused.
  */
 function withoutPriorResults(message: Hl7Message): readonly Segment[] {
   const { segments } = message;
@@ -174,6 +176,7 @@ function withoutPriorResults(message: Hl7Message): readonly Segment[] {
   /** Of those kept, how many stand last that may belong to a prior result. */
   let ofPatient = 0;
   let isWithin = false;
+  let hasPriorObr = false;
   let hasBegun = false;
   for (const segment of segments) {
     const { name } = segment;
@@ -181,7 +184,14 @@ function withoutPriorResults(message: Hl7Message): readonly Segment[] {
     if (name === "ORC") {
       isWithin = isPrior(segment);
       if (isWithin && hasBegun) kept.length -= ofPatient;
+      hasPriorObr = false;
     } else if (name === "PID" || (isSpecimen && isSpecimenFirst)) isWithin = false;
+    const isOfOrder = name === "OBR" && hasPriorObr && (segment.get(25)?.trim() ?? "") === "";
+    if (isWithin && (isSpecimen || isOfOrder)) {
+      const what = isSpecimen ? "a specimen or container" : "an OBR";
+      throw structureFailure(segment, `${what} behind a prior result (ORC-1 PR), without an ORC of its own`);
+    }
+    hasPriorObr ||= name === "OBR";
     const isOfPatient = OF_PRIOR_PATIENT.includes(name) || (name === "NTE" && ofPatient > 0);
     if (name === "PID") ofPatient = 1;
     else ofPatient = isOfPatient && !isWithin ? ofPatient + 1 : 0;

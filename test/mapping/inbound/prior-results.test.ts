@@ -12,10 +12,9 @@ const ORDER = [...NEW, ...SPECIMEN];
 /** Everything of it would be read if it were an order, or belonged to one. */
 const RESULT = [
   "ORC|PR|A-1",
-  "OBR|1|OLD||CRYO-RETRIEVE|||||||||||SEM^^L-9|||||||||F",
+  "OBR|1|OLD||CRYO-RETRIEVE|||||||||||SEM^^L-9||||||||||F",
   "OBX|1|ST|CONTAINER||L-8^old",
 ];
-const PRIOR_SPECIMEN = ["SPM|9|S9||SEM^Prior", "SAC|||L-9"];
 const PATIENT = [PRIOR_PID, "PD1|1", "PV1|1|O|X^^^SOUTH", "AL1|1||X"];
 
 async function map(type: string, segments: readonly string[], definition: ProfileDefinition = {}) {
@@ -35,7 +34,6 @@ test.each<[string, string, string[], string[]]>([
     [PID, ...ORDER, PRIOR_PID, "NTE|1||x", ...RESULT],
   ],
   ["with a visit alone", "OML^O21", [PID, ...ORDER], [PID, ...ORDER, "PV1|1|O|X^^^SOUTH", ...RESULT]],
-  ["with specimens", "OML^O21", [PID, ...ORDER], [PID, ...ORDER, ...RESULT, ...PRIOR_SPECIMEN]],
   ["with several OBRs", "OML^O21", [PID, ...ORDER], [PID, ...ORDER, ...RESULT, ...RESULT.slice(1)]],
   [
     "before its order",
@@ -99,3 +97,19 @@ test("a message with prior results alone orders nothing, and is refused", async 
   const { problems } = await map("OML^O21", [PID, ...RESULT]);
   expect(problems).toMatchObject([{ code: "MAPPING_NO_ORDER" }]);
 });
+
+test.each<[string, string[]]>([
+  ["specimens", [PID, ...ORDER, ...RESULT, ...SPECIMEN_2]],
+  ["a container", [PID, ...ORDER, ...RESULT, "SAC|||L-2"]],
+  ["an OBR", [PID, ...NEW, ...SPECIMEN, ...RESULT, "OBR|2|A-2||CRYO-STORE"]],
+  ["an OBR, with the prior patient", [PID, ...ORDER, ...PATIENT, ...RESULT, "OBR|2|A-2||CRYO-STORE"]],
+])(
+  "%s behind a prior result, which may be the order's, is not left out without a word",
+  async (_, segments) => {
+    for (const definition of [{}, { orders: { each: "OBR" } }] as const) {
+      const { orders, problems } = await map("OML^O21", segments, definition);
+      expect(orders).toEqual([]);
+      expect(problems).toMatchObject([{ code: "HL7_STRUCTURE" }]);
+    }
+  },
+);
