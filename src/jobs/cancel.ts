@@ -147,8 +147,8 @@ async function look(
 /** Calls whose answer never came and whose effect nobody could find are made this often before a person is asked. */
 const MOST_CALLS_WITHOUT_EFFECT = 3;
 
-/** So many looks in a row that find the same decide about a call that was refused. */
-const AGREEING_LOOKS = 2;
+/** How long a service has to say that it has no such request before a call that it refused is over. */
+const REFUSED_FOR_MS = 60_000;
 
 /** What a cancel call that failed means. */
 type AfterCall =
@@ -223,15 +223,16 @@ export function decideAfterLook(look: UncancelledLook, reconcile: ReconcileTimes
 /**
  * A service that deletes what is cancelled has nothing to show of it. Its word that the request is gone is believed at
  * once after a call that it took; after one whose answer never came, also where a later call was refused, only when it
- * has been the answer for all of `giveUpAfter`. Where every call was refused, nothing of ours took the request away.
+ * has been the answer for all of `giveUpAfter`. Where every call was refused, nothing of ours took the request away, and a minute
+ * of the same answer is enough: a gateway that has lost its way answers so for moments.
  */
 function decideGone(look: UncancelledLook, goneForMs: number, reconcile: ReconcileTimes): AfterLook {
   if (look.call === "sent" && look.failure === undefined) return { kind: "cancelled" };
-  // Both the call and the looks were answered with the same: there is nothing to wait for.
   const isRefused = look.call === "refused" && look.unanswered === 0;
-  if (isRefused && look.checks < AGREEING_LOOKS)
-    return { kind: "checkAgain", nextInMs: reconcile.checksMs[look.checks - 1] ?? 0 };
-  const next = isRefused ? "believed" : planCheck(look.checks, goneForMs, reconcile);
+  const giveUpAfterMs = isRefused
+    ? Math.min(REFUSED_FOR_MS, reconcile.giveUpAfterMs)
+    : reconcile.giveUpAfterMs;
+  const next = planCheck(look.checks, goneForMs, { ...reconcile, giveUpAfterMs });
   if (next !== "believed") return { kind: "checkAgain", nextInMs: next.nextInMs };
   if (look.call === "sent" || look.unanswered > 0) return { kind: "cancelled" };
   const text = `the storage service refused to cancel the order, and shows no such request any more${reason(look)}`;

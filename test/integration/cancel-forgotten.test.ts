@@ -174,14 +174,4 @@ describe.concurrent("a service that forgets what is cancelled", () => {
       );
       expect((await findOrders(site.pool, "A-2"))[0]).toMatchObject({ state: "submitted", requestId: 9_999 });
     }));
-
-  test("decides a cancellation as soon as call and looks agree that it has no such request", () =>
-    withSite({ config: NEVER, simulator: forgetting() }, async (site) => {
-      await site.start();
-      await site.drop("hl7", "order.hl7", omlO33({ number: "A-1" }));
-      const [order] = await site.waitForOrders(1, ["submitted"]);
-      site.simulator.control.cancelRequest(order?.requestId ?? 0);
-      await site.drop("hl7", "cancel.hl7", ormCancel({ number: "A-1" }));
-      expect((await answer(site))[16]).toMatch(/^CANCEL_REFUSED\^.*shows no such request any more/);
-    }));
 });

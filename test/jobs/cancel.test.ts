@@ -118,7 +118,7 @@ describe("a look that is answered that there is no such request", () => {
       "cancelled",
     ],
     ["that was refused like all before it, at once", refused, 0, 1, 0, "checkAgain"],
-    ["that was refused like all before it, once a second look agrees", refused, 0, 2, 10, "unable"],
+    ["that was refused like all before it, after a minute of it", refused, 0, 3, 60_000, "unable"],
     [
       "that was refused like all before it, after reconcile.giveUpAfter",
       refused,

@@ -265,10 +265,10 @@ export async function nameUnclaimed(
     knownIds: new Set([...linked, ...order.formerIds]),
     madeBetween: [new Date(0), new Date(FAR_OFF_MS)] as const,
   };
-  // Where such a list can't be read, the order stays parked for what is certain.
+  // Where such a list can't be read, now or ever, the order is parked for what is certain.
   const made = await deps.service.listMade(search, signal).catch((error: unknown) => {
-    if (asFailure(error).class === "permanent") return [];
-    throw error;
+    if (signal.aborted || asFailure(error).code === "SERVICE_STOPPED") throw error;
+    return [];
   });
   const labels = order.containers.map(({ label }) => label);
   const ids = made.filter((each) => each.labels && isSameSet(each.labels, labels)).map(({ id }) => id);
