@@ -24,6 +24,7 @@ import { noTracer } from "./core/order-trace.ts";
 import { PeerCertificates } from "./core/peer-certificates.ts";
 import { formatMinute } from "./core/utc-minute.ts";
 import { VERSION } from "./core/version.ts";
+import { within } from "./core/within.ts";
 import type { Feeder } from "./jobs/feeder.ts";
 import type { IntakeDeps } from "./jobs/intake/intake.ts";
 import type { JobQueues } from "./jobs/queues.ts";
@@ -31,6 +32,9 @@ import { acquireDaemonLock } from "./ledger/embedded/lock.ts";
 import { joinWorkers, type Membership, type MembershipDeps } from "./ledger/workers/membership.ts";
 import type { ProfileDefinition } from "./mapping/profile/schema.ts";
 import type { ServiceClient } from "./service/client.ts";
+
+/** How long the start waits for a look at the folders of results: a share on a server that hangs holds up no other part, ms. */
+const OPEN_WITHIN_MS = 2_000;
 
 /** A running daemon. */
 export interface Daemon {
@@ -125,7 +129,12 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
       membership.wakeLeader();
     });
     // One that is not there yet is looked at when a result goes to it.
-    for (const connector of connectors) await connector.openResults?.().catch(() => undefined);
+    await Promise.all(
+      connectors.map(async (connector) => {
+        const opened = connector.openResults?.().catch(() => undefined);
+        if (opened) await within(opened, OPEN_WITHIN_MS, clock);
+      }),
+    );
     if (options.roles.has("worker")) await noteOrphaned(ledger.pool, config, logger);
     const worker = options.roles.has("worker") ? await startWorker(context, connectors) : undefined;
     feeder.current = worker?.feeder;

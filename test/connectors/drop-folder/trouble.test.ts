@@ -275,6 +275,19 @@ describe("a file that may not be read", () => {
     }));
 });
 
+test("a folder that somebody made anew in the same place is the same to intake and results", () =>
+  withDropWorld(async (world) => {
+    const connector = await world.start(world.hl7());
+    for (const key of ["in", "out"] as const) {
+      await rename(world.directories[key], `${world.directories[key]}-before`);
+      await mkdir(world.directories[key]);
+    }
+    await world.drop("a.hl7", hl7Message("A"));
+    await world.settled();
+    await connector.deliver({ fileName: "PO-1_1.hl7", bytes: Buffer.from("MSH|result\r") });
+    expect(await world.list("out")).toEqual(["PO-1_1.hl7"]);
+  }));
+
 describe("folders", () => {
   test("that are missing are made, and work is private", () =>
     withDropWorld(async (world) => {
