@@ -304,6 +304,29 @@ describe("credentials that are refused for one facility only", () => {
       }
     }));
 
+  it("don't wear out the token endpoint", () =>
+    withOAuth(async (stub, client) => {
+      let issued = 0;
+      stub.intercept = (request, response) => {
+        if (request.url === "/oauth/token") {
+          issued += 1;
+          response.end(
+            JSON.stringify({ access_token: `t${issued}`, token_type: "Bearer", expires_in: 3_600 }),
+          );
+          return true;
+        }
+        if (!request.url?.includes("facilityId=13")) return false;
+        response.writeHead(401).end(JSON.stringify({ code: "UNAUTHORIZED" }));
+        return true;
+      };
+      stub.rows.subjects = [{ id: 1, code: "S-1", facilityId: 12 }];
+      for (let round = 0; round < 20; round += 1) {
+        expect((await find(client, 12))?.id).toBe(1);
+        expect((await failureOf(find(client, 13))).code).toBe("SERVICE_ACCESS_REFUSED");
+      }
+      expect(issued).toBe(4);
+    }));
+
   it("count as refused for all once no call was let in for a quarter of an hour", () => {
     const clock = new FakeClock();
     return withStub(

@@ -93,6 +93,9 @@ export class Transport {
   #clockSkewMs: number | undefined;
   /** The token that each source gave after it had been refused to a call that changes the service. */
   readonly #renewedForWrite = new WeakMap<TokenSource, string>();
+  /** When tokens of each source were renewed last since one had been refused, monotonic ms; and the last of them. */
+  readonly #renewedAt = new WeakMap<TokenSource, readonly number[]>();
+  readonly #lastToken = new WeakMap<TokenSource, string>();
   /** When the service last did what a call with credentials of this source asked for, monotonic ms. */
   readonly #letInAt = new WeakMap<TokenSource, number>();
 
@@ -180,7 +183,7 @@ export class Transport {
     const tokens = this.#tokensOf(call);
     let token = await tokens.get(signal);
     let seen = await this.#exchange(call, token, signal);
-    if (this.#verdictOf(call, seen) === "SERVICE_CREDENTIALS_REFUSED") {
+    if (this.#verdictOf(call, seen) === "SERVICE_CREDENTIALS_REFUSED" && !this.#isRenewedOften(tokens)) {
       if (call.method !== "GET") return this.#refuseWrite(call, { seen, tokens, token }, signal);
       token = await this.#renew(tokens, token, signal);
       await limiter.turn(signal);
@@ -204,10 +207,26 @@ export class Transport {
     return this.#parts.clock.monotonic() - at < LET_IN_MS;
   }
 
+  /**
+   * Whether tokens were renewed often a moment ago since one was refused, while others are let in: another one would be refused
+   * as well, and what a refused facility asks for must not wear out the token endpoint.
+   */
+  #isRenewedOften(tokens: TokenSource): boolean {
+    const since = this.#parts.clock.monotonic() - RENEWED_MS;
+    const recent = (this.#renewedAt.get(tokens) ?? []).filter((at) => at > since);
+    return recent.length >= MOST_RENEWALS && this.#isForThisCall(tokens);
+  }
+
   /** Another token than `used`. Whether the token endpoint or the service refuses makes the difference: the first is for all. */
   async #renew(tokens: TokenSource, used: string, signal: AbortSignal): Promise<string> {
     try {
-      return await tokens.renew(used, signal);
+      const token = await tokens.renew(used, signal);
+      if (token !== this.#lastToken.get(tokens)) {
+        this.#lastToken.set(tokens, token);
+        const before = this.#renewedAt.get(tokens) ?? [];
+        this.#renewedAt.set(tokens, [...before, this.#parts.clock.monotonic()].slice(-MOST_RENEWALS));
+      }
+      return token;
     } catch (error) {
       const isByService = error instanceof Failure && error.isAnswered;
       if (!isByService || error.code !== "SERVICE_CREDENTIALS_REFUSED" || !this.#isForThisCall(tokens))
@@ -356,6 +375,10 @@ export class Transport {
  * when nothing was let in for that long.
  */
 const LET_IN_MS = 900_000;
+
+/** So often within this time, ms, tokens are renewed since the service refused one. */
+const MOST_RENEWALS = 3;
+const RENEWED_MS = 60_000;
 
 const STOPPED_RENEWING = "stopped while a new access token was taken";
 
