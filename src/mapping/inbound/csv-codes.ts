@@ -1,6 +1,6 @@
 import type { CsvRow } from "../../core/intake.ts";
 import { withoutGuard } from "../../formats/csv/encode.ts";
-import { findMisread, SHORTENED, SHORTENED_TROUBLE } from "../profile/misread.ts";
+import { type Allowed, findMisread, SHORTENED, SHORTENED_TROUBLE } from "../profile/misread.ts";
 import {
   type Found,
   type Misfit,
@@ -74,9 +74,9 @@ function tidy(code: string): string {
 }
 
 /** A code as {@link readCode} leaves it, or what it says of a damaged one. */
-export function guardCode(text: string, place: string): Reading {
+export function guardCode(text: string, place: string, allow?: readonly Allowed[]): Reading {
   const value = tidy(text);
-  const misread = findMisread(value, "code");
+  const misread = findMisread(value, "code", allow);
   return misread ? invalid(place, misread.trouble, misread.hint) : { status: "found", value, place };
 }
 
@@ -133,8 +133,8 @@ function readParts(
 }
 
 /** A label as {@link readContainers} leaves it. */
-export function guardLabel(text: string, place: string): Reading {
-  return withoutList(guardCode(text, place));
+export function guardLabel(text: string, place: string, allow?: readonly Allowed[]): Reading {
+  return withoutList(guardCode(text, place, allow));
 }
 
 function withoutList(reading: Reading, split: readonly string[] = []): Reading {
@@ -151,8 +151,8 @@ function withoutList(reading: Reading, split: readonly string[] = []): Reading {
 }
 
 /** A name as a profile's rule leaves it, or what it says of a word for none. */
-export function guardName(value: string, place: string): Reading {
-  const misread = findMisread(value, "name");
+export function guardName(value: string, place: string, allow?: readonly Allowed[]): Reading {
+  const misread = findMisread(value, "name", allow);
   return misread ? invalid(place, misread.trouble, misread.hint) : { status: "found", value, place };
 }
 

@@ -93,7 +93,9 @@ export function finishAll(
 ): MappedMessage {
   const { module } = profile;
   const runs: readonly Run[] = module
-    ? drafts.map((draft, n) => run(module, draft, viewOf(n), placeOf(draft, place)))
+    ? drafts.map((draft, n) =>
+        run(module, draft, { message: viewOf(n), place: placeOf(draft, place), rules: profile.rules }),
+      )
     : [{ drafts }];
   const orders: Order[] = [];
   const problems: Problem[] = [];
@@ -140,8 +142,8 @@ interface Run {
 }
 
 /** A draft that the module failed on is judged too, so that everything that is wrong with it is reported. */
-function run(module: SiteModule, draft: Draft, view: MessageView, place: string): Run {
-  const result = runSiteModule(module, draft, view, place);
+function run(module: SiteModule, draft: Draft, site: Parameters<typeof runSiteModule>[2]): Run {
+  const result = runSiteModule(module, draft, site);
   return "drafts" in result ? result : { drafts: [draft], problem: result.problem };
 }
 

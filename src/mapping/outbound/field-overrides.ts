@@ -3,7 +3,7 @@ import type { OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { escapeText } from "../../formats/hl7/delimiters.ts";
 import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
 import { type FieldPath, parsePath, selectSegments } from "../../formats/hl7/path.ts";
-import { CONTAINER_CODES, ORDER_CODES } from "./observations.ts";
+import { CONTAINER_CODES, ORDER_CODES } from "./observation-codes.ts";
 import { formatServiceTimestamp } from "./timestamp.ts";
 
 /** A field of what is sent that the site wants otherwise. */

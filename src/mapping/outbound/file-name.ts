@@ -6,6 +6,8 @@ import { dateFormatMistake, formatDate } from "./timestamp.ts";
 /** Long enough for any order number in use, short enough for every file system. */
 const MAX_SUBJECT_LENGTH = 80;
 
+/** What file systems give a name. */
+const LONGEST_BYTES = 255;
 /** Fits into every file system, also an encrypted one of 143, with room for a marker's ending. */
 const MOST_BYTES = 136;
 /** What is left of a dropped file's name at least. */
@@ -32,15 +34,16 @@ export function resultFileName(
 ): string {
   const name = safeName(subjectOf(outcome, number));
   const controlId = safeName(outcome.controlId);
-  if (hl7FileName === undefined) return `${name}_${controlId}${suffix}`;
+  if (hl7FileName === undefined) return safeFileName(`${name}_${controlId}${suffix}`, LONGEST_BYTES);
   const status = outcome.kind === "changed" ? outcome.order.state : outcome.kind;
   const time = (format: string) => safeName(formatDate(outcome.occurredAt.toISOString(), format, timeZone));
-  return hl7FileName
+  const filled = hl7FileName
     .map((part) => {
       if ("text" in part) return part.text;
       return "time" in part ? time(part.time) : { number: name, controlId, status }[part.place];
     })
     .join("");
+  return safeFileName(filled, LONGEST_BYTES);
 }
 
 function subjectOf(outcome: Outcome, number: string | undefined): string {
@@ -192,5 +195,8 @@ export function fileNameOf(pattern: FileNamePattern, values: NameValues, number?
       .join("");
   // The names of a series differ in nothing but their numbers, so each has room for a large one.
   const room = MOST_BYTES - Buffer.byteLength(filled("", false)) - "0123456789".length;
-  return filled(safeFileName(inputName, Math.max(FEWEST_INPUT_BYTES, room)), true);
+  return safeFileName(
+    filled(safeFileName(inputName, Math.max(FEWEST_INPUT_BYTES, room)), true),
+    LONGEST_BYTES,
+  );
 }

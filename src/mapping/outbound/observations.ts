@@ -3,6 +3,7 @@ import type { OrderState } from "../../core/order-state.ts";
 import type { OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { isVersionFrom } from "../../formats/hl7/segment.ts";
 import type { ResultWords } from "../profile/results-schema.ts";
+import { type Code, MESSAGE, ORDER, PRIOR_ID, PROCEDURE, REASON, STATUS } from "./observation-codes.ts";
 import type { OutSegment } from "./original.ts";
 import { statusWord } from "./status-word.ts";
 import { formatReadableTime, formatServiceTimestamp } from "./timestamp.ts";
@@ -17,26 +18,6 @@ interface ObservationSettings {
   /** The lab's own by the order's state. */
   readonly words: ResultWords;
 }
-
-/** OBX-3 with its text; `L` is HL7's word for a local code (table 0396). */
-type Code = readonly [code: string, text: string, system: "L"];
-const STATUS: Code = ["CRYO-STATUS", "Order status", "L"];
-const PROCEDURE: Code = ["CRYO-PROCEDURE", "Procedure", "L"];
-const PRIOR_ID: Code = ["CRYO-PRIOR-ID", "Prior subject identifier", "L"];
-const ORDER: Code = ["CRYO-ORDER", "Order number", "L"];
-const MESSAGE: Code = ["CRYO-MESSAGE", "Control id of the order's message", "L"];
-const REASON: Code = ["CRYO-REASON", "Reason", "L"];
-
-/** OBX-3 of what is about an order as a whole. */
-export const ORDER_CODES: readonly string[] = [STATUS, PROCEDURE, PRIOR_ID, ORDER, MESSAGE, REASON].map(
-  ([code]) => code,
-);
-
-/** OBX-3 of what is about one container. */
-export const CONTAINER_CODES: readonly string[] = [
-  ...["CRYO-CONTAINER", "CRYO-CONTAINER-ID", "CRYO-STORAGE", "CRYO-CANISTER", "CRYO-CANE"],
-  ...["CRYO-POSITION", "CRYO-STORED-AT", "CRYO-TEXT"],
-];
 
 /** OBX segments of one message, numbered as they are added. */
 export class Observations {

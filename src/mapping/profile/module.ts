@@ -9,6 +9,7 @@ import { headingOf } from "../../formats/csv/cells.ts";
 import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
 import { guardCode, guardLabel, guardName } from "../inbound/csv-codes.ts";
 import type { Draft, DraftContainer } from "../inbound/draft.ts";
+import type { Allowed } from "./misread.ts";
 import type { Reading } from "./value.ts";
 
 /** An order as a site's module sees it: plain values after transforms and tables, undefined where nothing was found. */
@@ -57,6 +58,26 @@ export function readSiteModule(specifier: string, namespace: unknown): SiteModul
 /** Errors that the engine throws at a programming mistake; anything else is the module's own refusal. */
 const MISTAKES = ["TypeError", "ReferenceError", "RangeError", "SyntaxError", "EvalError", "URIError"];
 
+interface Allows {
+  readonly allow?: readonly Allowed[] | undefined;
+}
+
+/** What the profile's rules allow in values that are guarded. */
+interface Allowances {
+  readonly placerOrderNumber: Allows;
+  readonly subject: { readonly code: Allows; readonly firstName: Allows; readonly lastName: Allows };
+  readonly label: Allows;
+}
+
+/** What a module is run on. */
+interface ModuleSite {
+  readonly message: MessageView;
+  /** Of the order, for people. */
+  readonly place: string;
+  /** Those of the profile: what they allow is allowed to the module, too. */
+  readonly rules: Allowances;
+}
+
 /**
  * Runs the module over one order. Values that it left alone keep their place and their trouble; those that it set are
  * said to come from it, and go through the guards that a value of a CSV file goes through, whatever the module made of it:
@@ -65,8 +86,7 @@ const MISTAKES = ["TypeError", "ReferenceError", "RangeError", "SyntaxError", "E
 export function runSiteModule(
   module: SiteModule,
   draft: Draft,
-  message: MessageView,
-  place: string,
+  { message, place, rules }: ModuleSite,
 ): { readonly drafts: readonly Draft[] } | { readonly problem: Problem } {
   const { specifier } = module;
   const fail = (what: string) => ({ problem: moduleFailure(specifier, place, what) });
@@ -87,7 +107,7 @@ export function runSiteModule(
   if (!orders.every(isModuleOrder)) {
     return fail("it returned something that is no order, whose values are texts");
   }
-  const [first, ...others] = orders.map((order) => fromModuleOrder(order, draft, specifier));
+  const [first, ...others] = orders.map((order) => fromModuleOrder(order, draft, specifier, rules));
   if (first === undefined) return fail("it returned no order; to refuse one, throw an Error");
   // What was found to disagree is reported once, however many orders the module makes of it.
   return { drafts: [first, ...others.map((other) => ({ ...other, problems: [] }))] };
@@ -121,24 +141,33 @@ function toModuleOrder(draft: Draft): ModuleOrder {
   };
 }
 
-function fromModuleOrder(order: ModuleOrder, draft: Draft, specifier: string): Draft {
+function fromModuleOrder(order: ModuleOrder, draft: Draft, specifier: string, rules: Allowances): Draft {
+  const { placerOrderNumber, subject, label } = rules;
+  const within =
+    (guard: typeof guardCode, { allow }: Allows): Guard =>
+    (value, place) =>
+      guard(value, place, allow);
   const read = (value: string | undefined, before: Reading, guard: Guard = unguarded) =>
     rereading(value, before, specifier, guard);
   return {
     ...draft,
     operation: read(order.operation, draft.operation),
     facility: read(order.facility, draft.facility),
-    placerOrderNumber: read(order.placerOrderNumber, draft.placerOrderNumber, guardCode),
+    placerOrderNumber: read(
+      order.placerOrderNumber,
+      draft.placerOrderNumber,
+      within(guardCode, placerOrderNumber),
+    ),
     // Stands beside the number that the message has; who assigned another one, the module knows.
     placerAuthority:
       order.placerOrderNumber === foundValue(draft.placerOrderNumber) ? draft.placerAuthority : undefined,
     subject: {
-      code: read(order.subject.code, draft.subject.code, guardCode),
-      firstName: read(order.subject.firstName, draft.subject.firstName, guardName),
-      lastName: read(order.subject.lastName, draft.subject.lastName, guardName),
+      code: read(order.subject.code, draft.subject.code, within(guardCode, subject.code)),
+      firstName: read(order.subject.firstName, draft.subject.firstName, within(guardName, subject.firstName)),
+      lastName: read(order.subject.lastName, draft.subject.lastName, within(guardName, subject.lastName)),
       dateOfBirth: read(order.subject.dateOfBirth, draft.subject.dateOfBirth),
     },
-    containers: rereadContainers(order.containers, draft.containers, specifier),
+    containers: rereadContainers(order.containers, draft.containers, specifier, within(guardLabel, label)),
   };
 }
 
@@ -147,6 +176,7 @@ function rereadContainers(
   containers: ModuleOrder["containers"],
   before: readonly DraftContainer[],
   specifier: string,
+  guard: Guard,
 ): DraftContainer[] {
   const absent: Reading = { status: "absent", place: `module ${specifier}` };
   const byLabel = new Map<string | undefined, DraftContainer>();
@@ -157,7 +187,7 @@ function rereadContainers(
   return containers.map(({ label, description }, i) => {
     const same = byLabel.get(label) ?? before[i];
     return {
-      label: rereading(label, same?.label ?? absent, specifier, guardLabel),
+      label: rereading(label, same?.label ?? absent, specifier, guard),
       description: rereading(description, same?.description ?? absent, specifier, unguarded),
     };
   });
