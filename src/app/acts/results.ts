@@ -36,13 +36,14 @@ export async function resendResult(site: ResultSite, result: DeliveryView, act: 
   const bytes = await findBytes(site.pool, id);
   const folder = folderOf(result, site.config);
   const path = bytes && folder && (await findLying(folder, { fileName: result.fileName, bytes }));
+  if (!(await resendDelivery(site.pool, id, act)))
+    return [false, "can't be sent again: its bytes are not kept any more (retention.messages)"];
+  // What is put there once more changes nothing but a marker that is missing.
   if (path)
     return [
       true,
-      `is there already: ${path} is as it was sent, so nothing was done; to have it written anew, remove it there first`,
+      `is there already: ${path} is as it was sent, and stays so; to have it written anew, remove it there first`,
     ];
-  if (!(await resendDelivery(site.pool, id, act)))
-    return [false, "can't be sent again: its bytes are not kept any more (retention.messages)"];
   const before = await waitsBehind(site.pool, id);
   const turn = before === undefined ? "" : `, once ${before} is delivered or given up`;
   return [true, `is sent again as ${result.fileName}${turn}`];
