@@ -2,7 +2,8 @@ import { execFile } from "node:child_process";
 import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { machineHas } from "./support/needs.ts";
 import { withFolder } from "./support/with-folder.ts";
 
 const run = promisify(execFile);
@@ -85,3 +86,66 @@ interface Component {
   readonly name: string;
   readonly hashes?: readonly { readonly alg: string }[];
 }
+
+describe.runIf(machineHas("ssh-keygen"))("npm run release", () => {
+  /** A small project under git, with a key; the release script runs in it. */
+  async function withProject(
+    heading: string,
+    test: (project: { folder: string; release(): Promise<string> }) => Promise<void>,
+  ): Promise<void> {
+    await withFolder(async (folder) => {
+      const inFolder = (program: string, ...words: string[]) => run(program, words, { cwd: folder });
+      await writeFile(
+        join(folder, "package.json"),
+        '{"name":"small","version":"1.2.3","files":["README.md"]}',
+      );
+      await writeFile(
+        join(folder, "package-lock.json"),
+        '{"name":"small","version":"1.2.3","lockfileVersion":3,"packages":{"":{}}}',
+      );
+      await writeFile(join(folder, "README.md"), "small\n");
+      await writeFile(
+        join(folder, "CHANGELOG.md"),
+        `# Changelog\n\n${heading}\n\n- New: more.\n\n## 1.2.2 - 2026-01-01\n\n- Old.\n`,
+      );
+      await writeFile(join(folder, ".gitignore"), "key*\nrelease/\n");
+      await inFolder("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "key");
+      await inFolder("git", "init", "--quiet");
+      await inFolder("git", "add", "--all");
+      const author = ["-c", "user.name=A", "-c", "user.email=a@lab.example", "-c", "commit.gpgsign=false"];
+      await inFolder("git", ...author, "commit", "--quiet", "--message", "begin");
+      const release = () =>
+        inFolder(process.execPath, join(ROOT, ".ci/release.mjs"), "--key", "key").then(
+          () => "",
+          (error: { readonly stderr: string }) => error.stderr,
+        );
+      await test({ folder, release });
+    });
+  }
+
+  test("packs, writes the notes from the changelog, and signs the checksums", () =>
+    withProject("## 1.2.3 - 2026-02-01", async ({ folder, release }) => {
+      expect(await release()).toBe("");
+      const made = join(folder, "release");
+      const notes = await readFile(join(made, "NOTES.md"), "utf8");
+      expect(notes).toContain("- New: more.");
+      expect(notes).not.toContain("- Old.");
+      await run("sha256sum", ["--check", "SHA256SUMS"], { cwd: made });
+      expect(await readFile(join(made, "SHA256SUMS"), "utf8")).toMatch(
+        /small-1\.2\.3\.cdx\.json\n.*small-1\.2\.3\.tgz\n$/,
+      );
+      await writeFile(join(made, "allowed"), `cryobridge ${await readFile(join(folder, "key.pub"), "utf8")}`);
+      const verify = "ssh-keygen -Y verify -f allowed -I cryobridge -n file -s SHA256SUMS.sig < SHA256SUMS";
+      await run("sh", ["-c", verify], { cwd: made });
+    }));
+
+  test("refuses a version without a date, and a checkout with changes", async () => {
+    await withProject("## 1.2.3 - Unreleased", async ({ release }) => {
+      expect(await release()).toContain("CHANGELOG.md gives no date for 1.2.3");
+    });
+    await withProject("## 1.2.3 - 2026-02-01", async ({ folder, release }) => {
+      await writeFile(join(folder, "README.md"), "changed\n");
+      expect(await release()).toContain("changes that are not committed");
+    });
+  });
+});

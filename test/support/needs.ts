@@ -32,6 +32,8 @@ const NEEDS = {
   promtool: () => findProgram("promtool") !== undefined,
   /** A converter of character sets of another project, which comes with the C library. */
   iconv: () => findProgram("iconv") !== undefined,
+  /** What signs a release, of Debian's package openssh-client. */
+  "ssh-keygen": () => findProgram("ssh-keygen") !== undefined,
   /** A limit for a process that runs, of Debian's package util-linux. */
   prlimit: () => findProgram("prlimit") !== undefined,
   /** File systems in files, which only root can mount, and not in every container. */
