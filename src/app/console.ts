@@ -265,8 +265,9 @@ function serviceViewOf({ service, config }: Daemon, clock: Clock): ServiceView |
   if (service === undefined) return undefined;
   const { breaker, tokenLife, callsAtOnce, requestCounts, requestsLastMinute } = service;
   const { state, opening, isAnswering = null } = breaker;
+  const { maxRequestsPerSecond, maxRequestsPerMinute = null } = config.service;
   return {
-    ...{ breaker: state, callsAtOnce, maxRequestsPerSecond: config.service.maxRequestsPerSecond },
+    ...{ breaker: state, callsAtOnce, maxRequestsPerSecond, maxRequestsPerMinute },
     opening: opening
       ? {
           ...{ since: opening.since.toISOString(), text: opening.text },

@@ -250,6 +250,14 @@ export const serviceSchema = z.strictObject({
     .max(10_000)
     .default(20)
     .describe("Upper bound of calls in a second, by all workers of a ledger together: each takes its share."),
+  maxRequestsPerMinute: z
+    .int()
+    .min(1)
+    .max(600_000)
+    .optional()
+    .describe(
+      "Upper bound of calls in a minute, for a service that counts so: evenly spread, by all workers of a ledger together.",
+    ),
   concurrency: z
     .int()
     .min(1)

@@ -15,6 +15,8 @@ export interface ServiceView {
   readonly tokenEndsAt: string | null;
   /** The most calls that the configuration allows. */
   readonly maxRequestsPerSecond: number;
+  /** Null where none is set. */
+  readonly maxRequestsPerMinute: number | null;
   readonly callsAtOnce: number;
   readonly callsLastMinute: number;
   /** Since the daemon's start. */
@@ -60,8 +62,10 @@ export const SERVICE_COLUMNS: readonly Column<ServiceView>[] = [
   },
   {
     title: "rate",
-    show: ({ callsLastMinute, maxRequestsPerSecond, callsAtOnce }) =>
-      `${counted(callsLastMinute, "call")} in the last minute; at most ${maxRequestsPerSecond} a second, ${callsAtOnce} at once`,
+    show: ({ callsLastMinute, maxRequestsPerSecond, maxRequestsPerMinute, callsAtOnce }) => {
+      const inMinute = maxRequestsPerMinute === null ? "" : `${maxRequestsPerMinute} a minute, `;
+      return `${counted(callsLastMinute, "call")} in the last minute; at most ${inMinute}${maxRequestsPerSecond} a second, ${callsAtOnce} at once`;
+    },
   },
   { title: "called", show: ({ calls }) => `${counted(calls, "time")} since the start` },
 ];

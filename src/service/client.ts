@@ -160,7 +160,9 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     random,
   );
   const openTokens = (auth: ServiceAuth, name: string) => {
-    const deps = { clock, random, logger, key: `service.${name}`, onSecretChanged: () => breaker.probeNow() };
+    const turn = (signal: AbortSignal) => limiter.turn(signal);
+    const onSecretChanged = () => breaker.probeNow();
+    const deps = { clock, random, logger, key: `service.${name}`, turn, onSecretChanged };
     return "apiToken" in auth ? new StaticTokens(auth.apiToken, deps) : new OAuthTokens(auth, wire, deps);
   };
   const tokens = openTokens(resolved.auth, "auth");

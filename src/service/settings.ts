@@ -46,6 +46,8 @@ export interface ServiceSettings {
   readonly longestPauseMs?: number | undefined;
   /** Cap shared by all callers of one client. Default 20. */
   readonly maxRequestsPerSecond?: number | undefined;
+  /** The same for a minute; no such cap unless set. */
+  readonly maxRequestsPerMinute?: number | undefined;
   /** Calls under way at once. Default 8. */
   readonly concurrency?: number | undefined;
   /** Page size asked for; a smaller cap of the service is noticed. Default 100. */
@@ -86,6 +88,7 @@ export interface ServiceSettings {
 type Read =
   | "baseUrl"
   | "externalAuth"
+  | "maxRequestsPerMinute"
   | "unpaged"
   | "words"
   | "notExecuted"
@@ -99,6 +102,7 @@ export type ResolvedSettings = {
 } & {
   readonly baseUrl: URL;
   readonly externalAuth: ServiceAuth | undefined;
+  readonly maxRequestsPerMinute: number | undefined;
   readonly unpaged: ReadonlySet<string>;
   readonly words: ServiceWords;
   readonly notExecuted: ReadonlySet<number>;
@@ -127,6 +131,9 @@ export function resolveSettings(settings: ServiceSettings): ResolvedSettings {
     timeoutMs: positive("service.timeout", settings.timeoutMs ?? 15_000),
     longestPauseMs: settings.longestPauseMs ?? 5_000,
     maxRequestsPerSecond: positive("service.maxRequestsPerSecond", settings.maxRequestsPerSecond ?? 20),
+    maxRequestsPerMinute:
+      settings.maxRequestsPerMinute &&
+      positive("service.maxRequestsPerMinute", settings.maxRequestsPerMinute),
     concurrency: Math.ceil(positive("service.concurrency", settings.concurrency ?? 8)),
     perPage: Math.ceil(positive("service.perPage", settings.perPage ?? 100)),
     listEnvelope: settings.listEnvelope ?? "auto",

@@ -47,7 +47,7 @@ describe("cryobridge top", () => {
             breaker: "open",
             opening: { since: NOW, text: "the service is away", nextTryAt: NOW },
             ...{ isReachable: false, hasApiToken: true, tokenEndsAt: null, callsLastMinute: 3 },
-            ...{ maxRequestsPerSecond: 5, callsAtOnce: 2, calls: 7 },
+            ...{ maxRequestsPerSecond: 5, maxRequestsPerMinute: null, callsAtOnce: 2, calls: 7 },
           }),
         },
       },

@@ -8,7 +8,7 @@ const viewer = { clock: { ...systemClock, now: () => NOW }, mayShowPhi: false };
 
 const BEFORE_THE_FIRST_CALL: ServiceView = {
   ...{ isReachable: null, breaker: "closed", opening: null, hasApiToken: false, tokenEndsAt: null },
-  ...{ maxRequestsPerSecond: 5, callsAtOnce: 2, callsLastMinute: 0, calls: 0 },
+  ...{ maxRequestsPerSecond: 5, maxRequestsPerMinute: null, callsAtOnce: 2, callsLastMinute: 0, calls: 0 },
 };
 
 function shown(own: Partial<ServiceView> = {}): Record<string, string> {
@@ -22,6 +22,12 @@ test("before the first call nothing is said of whether the service can be reache
     rate: "0 calls in the last minute; at most 5 a second, 2 at once",
     called: "0 times since the start",
   });
+});
+
+test("a limit a minute is shown where there is one", () => {
+  expect(shown({ maxRequestsPerMinute: 60 }).rate).toBe(
+    "0 calls in the last minute; at most 60 a minute, 5 a second, 2 at once",
+  );
 });
 
 test("a call that failed says that it is out of reach, before the breaker opens", () => {

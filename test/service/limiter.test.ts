@@ -49,6 +49,39 @@ describe("the rate", () => {
   });
 });
 
+describe("a rate a minute", () => {
+  it.each([
+    [60, 1],
+    [60, 7],
+    [10, 3],
+    [5, 8],
+  ])(
+    "of %i lets no more through in any minute, by %i workers together, and nearly as many",
+    async (most, workers) => {
+      const clock = new FakeClock();
+      const left: number[] = [];
+      for (let worker = 0; worker < workers; worker += 1) {
+        const gate = limiter(clock, { maxRequestsPerMinute: most });
+        gate.share(workers);
+        const run = async () => {
+          for (;;) {
+            await gate.turn(never);
+            left.push(clock.monotonic());
+          }
+        };
+        void run();
+      }
+      for (let second = 0; second < 600; second += 1) await clock.advance(1_000);
+      const inMinute = left.map((from) => left.filter((at) => at >= from && at < from + 60_000).length);
+      // A worker has one request in a minute, though they are more than the limit.
+      expect(Math.max(...inMinute)).toBeLessThanOrEqual(Math.max(most, workers));
+      expect(left.length).toBeGreaterThanOrEqual(
+        (600 / 61.2) * workers * Math.floor(Math.max(1, most / workers)) - workers,
+      );
+    },
+  );
+});
+
 describe("several workers on a ledger", () => {
   it("share the rate and the calls at once, each with at least one of these", async () => {
     const clock = new FakeClock();

@@ -106,6 +106,25 @@ describe("asking for a token", () => {
     }, clock);
   });
 
+  it("counts as a call, where these are limited", () => {
+    const clock = new FakeClock();
+    return withOAuth(
+      async (stub, client) => {
+        issueTokens(stub, { expires_in: 3_600 });
+        await client.checkToken(never);
+        const call = client.getSubject(1, never).catch(() => undefined);
+        await clock.advance(1_000);
+        expect(stub.seen).toHaveLength(1);
+        await clock.advance(20);
+        await call;
+        expect(stub.seen).toHaveLength(2);
+      },
+      clock,
+      {},
+      { maxRequestsPerMinute: 60 },
+    );
+  });
+
   it("has less and less of its life left", () => {
     const clock = new FakeClock();
     return withOAuth(async (stub, client) => {

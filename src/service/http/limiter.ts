@@ -3,6 +3,8 @@ import { Failure } from "../../core/failures.ts";
 
 interface LimiterSettings {
   readonly maxRequestsPerSecond: number;
+  /** How many a service that counts in minutes takes, wherever its minute begins. */
+  readonly maxRequestsPerMinute?: number | undefined;
   readonly concurrency: number;
   /** Longest wait for the end of a pause before a call is refused for now instead, ms. */
   readonly maxWaitMs: number;
@@ -16,9 +18,11 @@ const MAKE_ROOM_MS = 1_500;
 /** After a pause the rate starts at this share and rises to the whole over {@link RAMP_MS}. */
 const RAMP_FLOOR = 0.1;
 const RAMP_MS = 20_000;
+/** A minute of the service with room for requests that the network held up: what left in two never arrives in one. */
+const WIDE_MINUTE_MS = 61_200;
 
 /**
- * One gate for all calls to a service: a limit at once, a limit a second, and a pause that everybody keeps. Of several workers
+ * One gate for all calls to a service: a limit at once, limits a second and a minute, and a pause that everybody keeps. Of several workers
  * each takes its share of the limits, and at least one call at once. Requests are spaced evenly with a burst of at most a tenth
  * of a second's worth.
  * First come, first served; but calls that follow orders at the service and all others take turns. The orders of a batch each
@@ -95,7 +99,7 @@ export class Limiter {
       await this.#clock.sleep(this.#spread(pauseMs), signal);
     }
     const now = this.#clock.monotonic();
-    const intervalMs = 1_000 / this.#rate(now);
+    const intervalMs = this.#interval(now);
     const at = Math.max(now, this.#nextAt);
     this.#nextAt = at + intervalMs;
     const burstMs = Math.max(0, Math.min(100, 100 - intervalMs));
@@ -110,10 +114,14 @@ export class Limiter {
     return true;
   }
 
-  #rate(now: number): number {
+  #interval(now: number): number {
+    const { maxRequestsPerSecond, maxRequestsPerMinute = Number.POSITIVE_INFINITY } = this.#settings;
+    const callers = this.#callers ?? 1;
     const sinceMs = now - this.#pausedUntil;
     const share = Math.min(1, RAMP_FLOOR + (1 - RAMP_FLOOR) * (sinceMs / RAMP_MS));
-    return (this.#settings.maxRequestsPerSecond * share) / (this.#callers ?? 1);
+    // Each worker has whole requests in a minute, so that all of them together never have one more.
+    const inMinute = Math.max(1, Math.floor(maxRequestsPerMinute / callers));
+    return Math.max((1_000 * callers) / maxRequestsPerSecond, WIDE_MINUTE_MS / inMinute) / share;
   }
 
   /** Up to a tenth later, so that those who wait don't all come back in one instant. */

@@ -71,6 +71,7 @@ interface Current {
  */
 export class OAuthTokens implements TokenSource {
   readonly #ask: (signal: AbortSignal) => Promise<IssuedToken>;
+  readonly #turn: (signal: AbortSignal) => Promise<void>;
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #logger: Logger;
@@ -91,7 +92,12 @@ export class OAuthTokens implements TokenSource {
   constructor(
     auth: Extract<ServiceAuth, { tokenUrl: string }>,
     wire: Wire,
-    deps: TokenDeps & { readonly random: () => number; readonly logger: Logger },
+    deps: TokenDeps & {
+      readonly random: () => number;
+      readonly logger: Logger;
+      /** Waits until a request may leave: those for tokens count like calls. */
+      readonly turn: (signal: AbortSignal) => Promise<void>;
+    },
   ) {
     this.#firstAssumedLifeMs = auth.assumedLifeMs ?? ASSUMED_LIFE_MS;
     this.#assumedLifeMs = this.#firstAssumedLifeMs;
@@ -106,6 +112,7 @@ export class OAuthTokens implements TokenSource {
       this.#failures = 0;
       deps.onSecretChanged?.();
     });
+    this.#turn = deps.turn;
     this.#clock = deps.clock;
     this.#random = deps.random;
     this.#logger = deps.logger;
@@ -204,6 +211,7 @@ export class OAuthTokens implements TokenSource {
   }
 
   async #request(askedAt: number): Promise<Current> {
+    await this.#turn(this.#stop.signal);
     try {
       const issued = await this.#ask(this.#stop.signal);
       this.#noteScopes(issued.missingScopes);

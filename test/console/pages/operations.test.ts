@@ -174,7 +174,7 @@ test("the overview shows each connector's day, the service and the charts, and l
           breaker: "open",
           opening: { since: NOW, text: "the service is away", nextTryAt: NOW },
           ...{ isReachable: false, hasApiToken: true, tokenEndsAt: null, callsLastMinute: 3 },
-          ...{ maxRequestsPerSecond: 5, callsAtOnce: 2, calls: 7 },
+          ...{ maxRequestsPerSecond: 5, maxRequestsPerMinute: null, callsAtOnce: 2, calls: 7 },
         }),
       },
     },
