@@ -43,19 +43,44 @@ export function describeContainers(
   const findOwn = (path: FieldPath, isOnly: boolean, scope: readonly Segment[]) => {
     if (!isSingle) return ofSeveral(path, isOnly, scope);
     const found = findText(path, isOnly, scope);
-    return found === undefined || "code" in found ? found : [found];
+    if (found === undefined || "code" in found) return found;
+    return findOtherText(path, isOnly, scope, found) ?? [found];
   };
   return (container, scope) => {
     const block = blockOf.get(container);
     const find = (path: FieldPath, isOnly: boolean): readonly Found[] | Misfit | undefined => {
-      const own = findOwn(path, isOnly, scope);
-      if (own !== undefined || block === undefined || !isBeside(path, each)) return own;
+      if (block === undefined || !isBeside(path, each)) return findOwn(path, isOnly, scope);
+      const own = findOwn(path, isOnly, [container]);
+      if (own !== undefined) return own;
       const segment = findBeside(path, block, profile);
-      if (segment === undefined || "code" in segment) return segment;
-      return findOwn(path, isOnly, [segment]);
+      if (segment !== undefined && "code" in segment) return segment;
+      // What stands before the orders, such as a note on the patient, comes last.
+      return findOwn(path, isOnly, segment === undefined ? scope : [segment]);
     };
     return readSeveral(rule, find, scope);
   };
+}
+
+/** Where several segments of what lies around have the text, and say different things. */
+function findOtherText(
+  path: FieldPath,
+  isOnly: boolean,
+  scope: readonly Segment[],
+  found: Found,
+): Misfit | undefined {
+  const { whichSegment, ...within } = path;
+  const candidates = whichSegment?.kind === "nth" ? [] : candidatesOf(path, scope);
+  for (const segment of candidates.length > 1 ? candidates : []) {
+    const other = findText(within, isOnly, [segment]);
+    if (other === undefined || "code" in other || other.value.trim() === found.value.trim()) continue;
+    return {
+      place: `${found.place} and ${other.place}`,
+      code: "MAPPING_VALUES_DISAGREE",
+      trouble: "are different descriptions, expected one",
+      hint: `Name the segment that is meant as containers.description of the profile, such as ${path.segment}[1]-${path.field}.`,
+    };
+  }
+  return undefined;
 }
 
 /** The block of each container: below its OBR, or its specimen where the order has several. */

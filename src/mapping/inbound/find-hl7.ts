@@ -53,7 +53,8 @@ export function findIn(
   return (
     (isOnly ? findRepeated(path, segment) : undefined) ??
     findFlaw(path, segment, repetition, between) ??
-    findSubcomponents(path, located) ?? { value, place }
+    findSubcomponents(path, located) ??
+    otherValued(scope, path, { value, place }) ?? { value, place }
   );
 }
 
@@ -297,8 +298,7 @@ export function findSingle(
 ): Found | Misfit | undefined {
   const found = findIn(path, isOnly, scope, between);
   if (found === undefined || "code" in found) return found;
-  const several = path.whichSegment?.kind === "where" ? otherValued(scope, path, found) : undefined;
-  if (several !== undefined || path.whichRepetition !== undefined) return several ?? found;
+  if (path.whichRepetition !== undefined) return found;
   const { field, component, subcomponent } = path;
   const segment = firstValued(scope, path);
   if (segment === undefined) return found;
@@ -325,9 +325,8 @@ export function findSeveral(split: Split | undefined): FinderOfSeveral<FieldPath
     }
     const found = findIn(path, isOnly, scope, split.between);
     if (found === undefined || "code" in found) return found;
-    const other = path.whichSegment?.kind === "where" ? otherValued(scope, path, found) : undefined;
     const segment = firstValued(scope, path);
-    if (other !== undefined || segment === undefined) return other ?? [found];
+    if (segment === undefined) return [found];
     return splitRepetitions(path, segment, split);
   };
 }
@@ -385,8 +384,9 @@ function splitRepetitions(path: FieldPath, segment: Segment, split: Split): read
   return all;
 }
 
-/** Where a condition selects several segments, and they have different values. */
+/** Where a path means several segments, and they have different values. */
 function otherValued(scope: readonly Segment[], path: FieldPath, found: Found): Misfit | undefined {
+  if (path.whichSegment?.kind === "nth") return undefined;
   for (const segment of candidatesOf(path, scope)) {
     const { whichSegment: _, ...within } = path;
     const other = findValue(within, [segment]);

@@ -93,3 +93,37 @@ describe("an OBX that names a container is not left out without a word", () => {
     expect((await map("OML^O21", segments)).verdict).toBe("accepted");
   });
 });
+
+describe("of several segments of one name the first is not taken:", () => {
+  test.each<[string, ProfileDefinition]>([
+    ["facility", { facility: "ZFA-1" }],
+    ["operation", { operation: "ZFA-1" }],
+    ["placer order number", { placerOrderNumber: { from: "ZFA-1", agree: false } }],
+    ["subject code", { subject: { code: "ZFA-1" } }],
+    ["first name", { subject: { firstName: "ZFA-1" } }],
+    ["date of birth", { subject: { dateOfBirth: "ZFA-1" } }],
+    ["description", { containers: { description: "ZFA-1" } }],
+  ])("the %s is refused where they differ, with both places", async (_, definition) => {
+    const segments = [NEW, LABELLED, "ZFA|19800101", "ZFA|19800102"];
+    const { verdict, problems } = await map("ORM^O01", segments, definition);
+    expect(verdict).toBe("refused");
+    expect(problems.map(({ place }) => place)).toContain("message 1, ZFA-1 and ZFA[2]-1");
+  });
+
+  test("what the profile says which of them is meant, or is the same in all, is read", async () => {
+    const ofSecond: ProfileDefinition = { subject: { firstName: "ZFA[2]-1" } };
+    const two = await map("ORM^O01", [NEW, LABELLED, "ZFA|Adam", "ZFA|Bert"], ofSecond);
+    expect(two.orders[0]?.subject.firstName?.reveal()).toBe("Bert");
+    const same = await map("ORM^O01", [NEW, LABELLED, "ZFA|Adam", "ZFA|Adam"], {
+      subject: { firstName: "ZFA-1" },
+    });
+    expect(same.orders[0]?.subject.firstName?.reveal()).toBe("Adam");
+  });
+
+  test("a note on the patient is no description of a container that has its own", async () => {
+    const definition: ProfileDefinition = { containers: { description: "NTE-3" } };
+    const segments = ["NTE|1||afraid of needles", NEW, LABELLED, "NTE|1||morula"];
+    const { orders } = await map("ORM^O01", segments, definition);
+    expect(orders[0]?.containers.map(({ description }) => description)).toEqual(["morula"]);
+  });
+});
