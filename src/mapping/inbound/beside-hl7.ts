@@ -4,7 +4,7 @@ import type { Segment } from "../../formats/hl7/segment.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { type Found, type Misfit, placesOf, type Reading, readSeveral } from "../profile/value.ts";
 import { isCounted } from "./containers-hl7.ts";
-import { candidatesOf, findSeveral, findText } from "./find-hl7.ts";
+import { candidatesOf, findSeveral, findText, pathOfOne } from "./find-hl7.ts";
 
 /** Segments that belong to containers and orders by where they stand; their values are never read for another. */
 const OWNED = new Set(["MSH", "PID", "ORC", "OBR", "SPM", "SAC"]);
@@ -52,12 +52,33 @@ export function describeContainers(
       if (block === undefined || !isBeside(path, each)) return findOwn(path, isOnly, scope);
       const own = findOwn(path, isOnly, [container]);
       if (own !== undefined) return own;
+      const lines = isSingle ? linesBeside(path, block) : [];
+      if (lines.length > 1) return [joinLines(lines)];
       const segment = findBeside(path, block, profile);
       if (segment !== undefined && "code" in segment) return segment;
-      // What stands before the orders, such as a note on the patient, comes last.
-      return findOwn(path, isOnly, segment === undefined ? scope : [segment]);
+      if (segment !== undefined) return findOwn(path, isOnly, [segment]);
+      // What stands before the orders comes last. A note there is of the patient, and describes no container.
+      return path.segment === "NTE" ? undefined : findOwn(path, isOnly, scope);
     };
     return readSeveral(rule, find, scope);
+  };
+}
+
+/** The lines of one note, where it can only be of one container: a comment of several lines is several NTEs in sequence. */
+function linesBeside(path: FieldPath, { containers, others }: Block): readonly Found[] {
+  if (path.segment !== "NTE" || path.whichSegment !== undefined || ownOf(containers).length > 1) return [];
+  const notes = candidatesOf(path, others);
+  if (notes.some(({ index }, i) => i > 0 && index !== (notes[i - 1]?.index ?? 0) + 1)) return [];
+  return notes.flatMap((note) => {
+    const found = findText(path, false, [note]);
+    return found !== undefined && "value" in found ? [found] : [];
+  });
+}
+
+function joinLines(lines: readonly Found[]): Found {
+  return {
+    value: lines.map(({ value }) => value.trim()).join(" "),
+    place: `${lines[0]?.place} to ${lines.at(-1)?.place}`,
   };
 }
 
@@ -77,7 +98,7 @@ function findOtherText(
       place: `${found.place} and ${other.place}`,
       code: "MAPPING_VALUES_DISAGREE",
       trouble: "are different descriptions, expected one",
-      hint: `Name the segment that is meant as containers.description of the profile, such as ${path.segment}[1]-${path.field}.`,
+      hint: `Have the sender write one of them below each OBR, or name the one that is meant as containers.description of the profile, such as ${whichSegment === undefined ? `${path.path.slice(0, 3)}[1=1]${path.path.slice(3)}` : pathOfOne(path)}.`,
     };
   }
   return undefined;
@@ -105,6 +126,11 @@ function newBlock(): Block {
   return { containers: [], others: [], foundByPath: new Map() };
 }
 
+/** What stands for a container alone. */
+function ownOf(containers: readonly Segment[]): readonly Segment[] {
+  return containers.filter(({ name }) => name !== "OBR" && name !== "SPM");
+}
+
 /** The one segment of a block that has the value: of several values nobody knows which is whose. */
 function findBeside(path: FieldPath, block: Block, profile: Hl7Profile): Segment | Misfit | undefined {
   const { foundByPath } = block;
@@ -126,7 +152,7 @@ function lookBeside(
   if (first === undefined) return undefined;
   const other = more.find(({ found }) => found.value.trim() !== first.found.value.trim());
   const { index } = first.segment;
-  const own = containers.filter(({ name }) => name !== "OBR" && name !== "SPM");
+  const own = ownOf(containers);
   const isBetween = own.some((each) => each.index < index) && own.some((each) => each.index > index);
   if (other === undefined && !isBetween) return first.segment;
   return {

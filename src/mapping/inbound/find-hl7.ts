@@ -394,12 +394,17 @@ function otherValued(scope: readonly Segment[], path: FieldPath, found: Found): 
       continue;
     return {
       place: `${found.place} and ${other.place}`,
-      code: "MAPPING_VALUE_INVALID",
+      code: "MAPPING_VALUES_DISAGREE",
       trouble: "are different values of one thing, expected one",
-      hint: "Correct one of the values, or name the segment that is meant in the profile.",
+      hint: `Have the sender correct one of the values, or name the segment that is meant in the profile, such as ${pathOfOne(path)}.`,
     };
   }
   return undefined;
+}
+
+/** A path that selects one segment where this one means several: what to write in a profile. */
+export function pathOfOne({ path, whichSegment }: FieldPath): string {
+  return whichSegment === undefined ? `${path.slice(0, 3)}[1]${path.slice(3)}` : path.replace("]", "&1=1]");
 }
 
 /** The segment that {@link findValue} finds the value of a path in. */

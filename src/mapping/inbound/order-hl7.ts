@@ -193,7 +193,9 @@ function readUnit(
   return {
     group,
     number:
-      number.status === "bad" && number.code === "MAPPING_VALUES_DISAGREE" ? { ...number, hint } : number,
+      number.status === "bad" && number.code === "MAPPING_VALUES_DISAGREE"
+        ? { ...number, hint: hint ?? number.hint }
+        : number,
     operation: read(rules.operation, "operation"),
     facility: read(rules.facility, "facility"),
     problems,

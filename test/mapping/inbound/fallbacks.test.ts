@@ -122,7 +122,7 @@ describe("a number or a date of a list of places", () => {
     const number = { placerOrderNumber: { from: "OBX[3.1=NUMBER]-5", agree: false } };
     const segments = [PID, ...ORDER, "OBX|1|ST|NUMBER||N-1", "OBX|2|ST|NUMBER||N-2", "SPM|1|S1"];
     expect(await refusedAt(segments, "OML^O21", number)).toEqual([
-      "MAPPING_VALUE_INVALID message 1, OBX-5 and OBX[2]-5",
+      "MAPPING_VALUES_DISAGREE message 1, OBX-5 and OBX[2]-5",
     ]);
   });
 

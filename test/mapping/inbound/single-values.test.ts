@@ -107,7 +107,13 @@ describe("of several segments of one name the first is not taken:", () => {
     const segments = [NEW, LABELLED, "ZFA|19800101", "ZFA|19800102"];
     const { verdict, problems } = await map("ORM^O01", segments, definition);
     expect(verdict).toBe("refused");
-    expect(problems.map(({ place }) => place)).toContain("message 1, ZFA-1 and ZFA[2]-1");
+    expect(problems).toContainEqual(
+      expect.objectContaining({
+        code: "MAPPING_VALUES_DISAGREE",
+        place: "message 1, ZFA-1 and ZFA[2]-1",
+        hint: expect.stringMatching(/such as ZFA\[1\]-1\.$|name that place/),
+      }),
+    );
   });
 
   test("what the profile says which of them is meant, or is the same in all, is read", async () => {
@@ -120,10 +126,50 @@ describe("of several segments of one name the first is not taken:", () => {
     expect(same.orders[0]?.subject.firstName?.reveal()).toBe("Adam");
   });
 
-  test("a note on the patient is no description of a container that has its own", async () => {
+  test("a note on the patient is no description of a container", async () => {
     const definition: ProfileDefinition = { containers: { description: "NTE-3" } };
-    const segments = ["NTE|1||afraid of needles", NEW, LABELLED, "NTE|1||morula"];
-    const { orders } = await map("ORM^O01", segments, definition);
-    expect(orders[0]?.containers.map(({ description }) => description)).toEqual(["morula"]);
+    const notes = ["NTE|1||afraid of needles", "NTE|2||speaks Danish"];
+    const own = await map("ORM^O01", [...notes, NEW, LABELLED, "NTE|1||morula"], definition);
+    expect(own.orders[0]?.containers.map(({ description }) => description)).toEqual(["morula"]);
+    const none = await map("ORM^O01", [...notes, NEW, LABELLED], definition);
+    expect(none.orders[0]?.containers).toEqual([{ label: "L-1", description: "" }]);
+  });
+
+  test("a description in several lines of one note comes whole, where one container alone can have it", async () => {
+    const definition: ProfileDefinition = { containers: { description: "NTE-3" } };
+    const lines = ["NTE|1||morula,", "NTE|2||day 4"];
+    const one = await map("ORM^O01", [NEW, LABELLED, ...lines], definition);
+    expect(one.orders[0]?.containers.map(({ description }) => description)).toEqual(["morula, day 4"]);
+    const tubes = ["OBX|1|ST|CONTAINER||V1", "OBX|2|ST|CONTAINER||V2"];
+    const two = await map("ORM^O01", [NEW, OBR, ...tubes, ...lines], definition);
+    expect(two.problems.map(({ code }) => code)).toContain("MAPPING_VALUES_DISAGREE");
+    const apart = [NEW, OBR, "NTE|1||call the ward", "OBX|1|ST|CONTAINER||V1", "NTE|1||morula"];
+    const { problems } = await map("ORM^O01", apart, definition);
+    expect(problems.map(({ code }) => code)).toContain("MAPPING_VALUES_DISAGREE");
+  });
+
+  test("what a message has several of by its nature is no contradiction", async () => {
+    const around = [
+      "NTE|1||a",
+      "NTE|2||b",
+      "NK1|1|One",
+      "NK1|2|Two",
+      "PV1|1|O|IVF",
+      "PV2||x",
+      "AL1|1||A",
+      "AL1|2||B",
+    ];
+    const tests = ["OBX|1|ST|AMH||1", "OBX|2|ST|FSH||2", "NTE|1||c", "NTE|2||d"];
+    const second = LABELLED.replace("A-1", "A-2").replace("L-1", "L-2");
+    const { orders } = await map("ORM^O01", [
+      ...around,
+      NEW,
+      LABELLED,
+      ...tests,
+      "ORC|NW|A-2",
+      second,
+      ...tests,
+    ]);
+    expect(orders.map(({ placerOrderNumber }) => placerOrderNumber)).toEqual(["A-1", "A-2"]);
   });
 });
