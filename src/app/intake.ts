@@ -160,7 +160,10 @@ export function toIncoming(
     if (!(error instanceof Failure)) throw error;
     return {
       ...message,
-      content: { kind: "unreadable", problems: [{ code: error.code, place, message: error.message }] },
+      content: {
+        kind: "unreadable",
+        problems: [{ code: error.code, place, message: error.message, hint: error.hint }],
+      },
     };
   }
 }

@@ -199,9 +199,13 @@ export class StructureCheck {
       const message = "the file ends within this row, without a line end: it may have been cut short";
       return { code: "CSV_ROW_UNFINISHED", place, message };
     }
-    const column = this.#columns.at(-1) ?? "";
+    // A row that may be short ends before the last column.
+    const { values } = last.row;
+    const column = this.#columns.findLast((each) => (values.get(each) ?? "") !== "") ?? "";
     const isClosed =
-      this.#header.width > this.#header.columns.length || (quote !== "" && raw.endsWith(quote));
+      this.#header.width > this.#header.columns.length ||
+      raw.endsWith(this.#header.delimiter) ||
+      (quote !== "" && raw.endsWith(quote));
     if (isClosed || !wholeColumns.includes(column)) return undefined;
     const message = `the last line has no line end, so its last value, in column "${column}", may be cut short`;
     return { code: "CSV_ROW_UNFINISHED", place, message };

@@ -88,7 +88,12 @@ export function toMessage(part: Hl7FilePart, charset: CharsetOptions): IncomingM
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const problems = [
-      { code: error.code, place: `${place}, ${placeInFile(part, error)}`, message: error.message },
+      {
+        code: error.code,
+        place: `${place}, ${placeInFile(part, error)}`,
+        message: error.message,
+        hint: error.hint,
+      },
     ];
     return { ordinal, place, raw: phi(raw), content: { kind: "unreadable", problems } };
   }

@@ -97,7 +97,7 @@ export const INTAKE_FAILURES = {
   HL7_CHARSET_UNKNOWN: {
     class: "permanent",
     meaning: "MSH-18 or the configuration names a character set that Cryobridge can't read.",
-    hint: "Set the connector's `encoding` to what the sender really uses (`--charset` of `cryobridge hl7`).",
+    hint: "Set the connector's `encoding` to what the sender really uses, such as `utf-8` or `windows-1252` (`--charset` of `cryobridge hl7`).",
   },
   HL7_UNTERMINATED: {
     class: "permanent",
@@ -119,7 +119,7 @@ export const INTAKE_FAILURES = {
   HL7_CHARSET_BYTES: {
     class: "permanent",
     meaning: "The message holds bytes that its character set does not have.",
-    hint: "Correct MSH-18 at the sender, or set the connector's `encoding` (`--charset` of `cryobridge hl7`).",
+    hint: "Correct MSH-18 at the sender, or set the connector's `encoding` to what it writes, such as `windows-1252` (`--charset` of `cryobridge hl7`).",
   },
   HL7_FILE_EMPTY: {
     class: "permanent",
@@ -185,7 +185,7 @@ export const INTAKE_FAILURES = {
   CSV_ROW_RAGGED: {
     class: "permanent",
     meaning: "A CSV row has more or fewer columns than the header, or values in the wrong columns.",
-    hint: "Correct the row (quote values that hold the delimiter), and drop the file again. For lines that are not rows set `noRow` in the profile, for the last line `trailer`.",
+    hint: "Correct the row (quote values that hold the delimiter), and drop the file again. For comment lines set `noRow: ['#.*']` in the profile, for a last line such as a total `trailer: { line: 'Total.*' }`, each with the pattern of the whole line.",
   },
   CSV_ROW_QUOTES: {
     class: "permanent",
@@ -201,12 +201,12 @@ export const INTAKE_FAILURES = {
     class: "permanent",
     meaning:
       "The CSV file does not end with the profile's trailer: it may be cut short, or several files in one.",
-    hint: "Drop the whole file again. If the trailer may be missing, set `required: false` below `trailer` in the profile.",
+    hint: "Drop the whole file again. If the sender leaves it out sometimes, set `trailer: { required: false }` in the profile: a file that was cut is then not noticed.",
   },
   CSV_TRAILER_COUNT: {
     class: "permanent",
     meaning: "The trailer counts other rows than stand above it: the file may be cut short.",
-    hint: "Drop the whole file again. If the trailer counts something else, leave `trailer.count` out of the profile.",
+    hint: "Drop the whole file again. If the trailer counts something else, take `count` out of `trailer` in the profile.",
   },
   CSV_ROW_TOO_LONG: {
     class: "permanent",
@@ -232,7 +232,7 @@ export const INTAKE_FAILURES = {
   CSV_BYTES: {
     class: "permanent",
     meaning: "The CSV file holds bytes that its encoding does not have.",
-    hint: "Set `encoding` to what the sender writes, or have the file saved as UTF-8.",
+    hint: "Set `encoding` to what the sender writes, such as `windows-1252`, or have the file saved as UTF-8.",
   },
   FILE_NOT_REGULAR: {
     class: "permanent",
@@ -247,7 +247,7 @@ export const INTAKE_FAILURES = {
   FILE_TOO_LARGE: {
     class: "permanent",
     meaning: "The dropped file is larger than the connector allows.",
-    hint: "Split the file, or raise `maxBytes` of the connector.",
+    hint: "Split the file, or raise `maxBytes` of the connector, such as `maxBytes: 256MB`.",
   },
   FILE_CHANGED: {
     class: "transient",

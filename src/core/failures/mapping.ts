@@ -3,12 +3,12 @@ export const MAPPING_FAILURES = {
   MAPPING_MESSAGE_TYPE_UNSUPPORTED: {
     class: "permanent",
     meaning: "The profile neither accepts nor ignores messages of this type.",
-    hint: "Add the type to `accept` or `ignore` of the profile, or stop the sender from sending it here.",
+    hint: "List the type with the others as `accept` or `ignore` of the profile, or stop the sender from sending it here.",
   },
   MAPPING_VERSION_UNSUPPORTED: {
     class: "permanent",
     meaning: "MSH-12 is empty or names an HL7 version that the profile does not accept.",
-    hint: "Have the sender use an accepted version, or add it to `versions` of the profile.",
+    hint: "Have the sender use an accepted version, or list it with the others as `versions` of the profile.",
   },
   MAPPING_PROCESSING_ID: {
     class: "permanent",
@@ -43,7 +43,7 @@ export const MAPPING_FAILURES = {
   MAPPING_TOO_MANY_LABELS: {
     class: "permanent",
     meaning: "The order names more containers than `guards.labelsPerOrder` allows.",
-    hint: "Check that many orders do not share one number, or raise `guards.labelsPerOrder`.",
+    hint: "Check that many orders do not share one number, or raise the number in the configuration: `guards: { labelsPerOrder: 2000 }`.",
   },
   MAPPING_CONTAINER_LABEL_TWICE: {
     class: "permanent",
@@ -80,7 +80,7 @@ export const MAPPING_FAILURES = {
     class: "permanent",
     meaning:
       "The profile does not take this code in ORC-1, or a new order carries the status of an ended one (ORC-5, OBR-25).",
-    hint: "Add the code to `cancel` or `control` of the profile, or arrange the change with the storage staff. Have ORC-5 and OBR-25 left empty in new orders.",
+    hint: "Arrange the change with the storage staff, or add the code to `cancel` or `control` of the profile, as the message says. Have ORC-5 and OBR-25 left empty in new orders.",
   },
   MAPPING_VALUE_MISSING: {
     class: "permanent",
@@ -105,13 +105,13 @@ export const MAPPING_FAILURES = {
   MAPPING_DATE_INVALID: {
     class: "permanent",
     meaning: "A date is incomplete, does not exist, or has another form than expected.",
-    hint: "Have the lab send a whole date that exists, or name the sender's form in the profile: HL7 `as: { date: dd.MM.yyyy }`, CSV `dateFormats: [dd.MM.yyyy]`.",
+    hint: "Have the lab send a whole date that exists, or name the sender's form in the profile: HL7 `subject: { dateOfBirth: { as: { date: dd.MM.yyyy } } }`, CSV `dateFormats: [dd.MM.yyyy]`.",
   },
   MAPPING_VALUES_DISAGREE: {
     class: "permanent",
     meaning:
       "Two places of one order that must agree differ, or one message requests two things of one order.",
-    hint: "Correct the wrong place, or send a message for each request.",
+    hint: "Have the sender correct the place that is wrong, or send a message for each request.",
   },
   MAPPING_SUBJECT_AMBIGUOUS: {
     class: "permanent",

@@ -7,6 +7,9 @@ import { type CsvLimits, CsvReader, type ReaderItem, throwProblem } from "./read
 export type { CsvDialect } from "./dialect.ts";
 export type { CsvLimits, CsvRecord } from "./reader.ts";
 
+const NO_UTF8 =
+  "Set `encoding` to what the sender writes, such as `encoding: windows-1252` in Western Europe, and see with `preview --show-phi` that the names are right; or have the file saved as UTF-8.";
+
 /** What a CSV file holds, in order: its header once, then each row. */
 export type CsvItem =
   | (Extract<ReaderItem, { kind: "header" }> & {
@@ -44,6 +47,7 @@ export async function* readCsv(
       code: "CSV_BYTES",
       place: `line ${reader.line}`,
       message: `byte ${offset} of the file is not ${encoding}`,
+      ...(encoding === "utf-8" ? { hint: NO_UTF8 } : {}),
     });
   const bytes = withoutByteOrderMark(blocksOf(source), (mark) => {
     if (mark === undefined) return;

@@ -184,7 +184,7 @@ export class CsvReader {
     const message = this.#misfit(cells, columns);
     if (message !== undefined) {
       const place = placeOf(line, endLine);
-      const hint = { ...this.#shortHint(cells), ...this.#quoteHint(raw) };
+      const hint = { ...this.#shortHint(cells, raw), ...this.#quoteHint(raw) };
       const problem: Problem = { code: "CSV_ROW_RAGGED", place, message, ...hint };
       return [{ kind: "bad-row", problem, raw }];
     }
@@ -208,9 +208,12 @@ export class CsvReader {
     return !columns.slice(cells.length).some((column) => neverShort.includes(column));
   }
 
-  #shortHint(cells: readonly string[]): Pick<Problem, "hint"> {
+  #shortHint(cells: readonly string[], raw: string): Pick<Problem, "hint"> {
     const { header, neverShort } = this.#dialect;
     if (!header || neverShort !== undefined || cells.length < 2 || cells.length > this.#width) return {};
+    // Without a line end it may be the beginning of a row that was cut.
+    if (!/[\r\n]$/.test(raw))
+      return { hint: "The file may have been cut here: have the whole file dropped again." };
     return {
       hint: "Correct the row, and drop the file again. For a sender that leaves out empty values at a row's end, as Excel does, set `shortRows: fill` in the profile.",
     };

@@ -30,6 +30,7 @@ export function decodeHl7(raw: Buffer, options: CharsetOptions = {}): { text: st
   const offset = decoded.offset + markLength;
   throw new Failure("HL7_CHARSET_BYTES", {
     message: `byte ${offset} of the message is not ${encoding}`,
+    ...(encoding === "utf-8" ? { hint: NO_UTF8 } : {}),
     ...(isWide(encoding) ? {} : { place: `line ${lineAt(raw, offset)}` }),
   });
 }
@@ -50,6 +51,7 @@ export function decodeIncoming(
       throw new Failure("HL7_CHARSET_UTF8", {
         place: `line ${foreign.line}`,
         message: `is UTF-8 (byte ${foreign.offset} of the message), and ${by} says ${encoding}; expected one character set`,
+        hint: hintOfForeign(raw, encoding, options.override !== undefined),
       });
     }
   }
@@ -67,6 +69,19 @@ export function readHeaderLine(raw: Buffer): string {
   );
   return isUtf8(line) ? line.toString("utf8").replace(/^\ufeff/, "") : line.toString("latin1");
 }
+
+/** @param isAgreed whether the configuration names the encoding, rather than MSH-18 */
+function hintOfForeign(raw: Buffer, encoding: Encoding, isAgreed: boolean): string {
+  const correct = isAgreed
+    ? `If the sender writes UTF-8, set \`encoding: utf-8\` for the connector; else have it write ${encoding} throughout.`
+    : "Have the sender name UNICODE UTF-8 in MSH-18.";
+  return decodeBytes(raw, encoding).ok
+    ? `${correct} If it only looks like UTF-8: \`encoding: { name: ${encoding}, forced: true }\` for the connector.`
+    : correct;
+}
+
+const NO_UTF8 =
+  "Have the sender name in MSH-18 what it writes, or write UTF-8. Or set `encoding` for the connector to what it writes, such as `encoding: windows-1252` in Western Europe (`--charset` of `cryobridge hl7`), and see with `preview --show-phi` that the names are right.";
 
 /** The line of a message on which a byte stands, from 1. */
 function lineAt(raw: Buffer, offset: number): number {

@@ -98,7 +98,7 @@ function findOtherText(
       place: `${found.place} and ${other.place}`,
       code: "MAPPING_VALUES_DISAGREE",
       trouble: "are different descriptions, expected one",
-      hint: `Have the sender write one of them below each OBR, or name the one that is meant as containers.description of the profile, such as ${whichSegment === undefined ? `${path.path.slice(0, 3)}[1=1]${path.path.slice(3)}` : pathOfOne(path)}.`,
+      hint: `Have the sender write one of them below each OBR, or name the one that is meant as containers.description of the profile, such as \`${whichSegment === undefined ? `${path.path.slice(0, 3)}[1=1]${path.path.slice(3)}` : pathOfOne(path)}\`.`,
     };
   }
   return undefined;

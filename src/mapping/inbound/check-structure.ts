@@ -3,9 +3,11 @@ import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import { findOddEnds, nameLineEnds } from "../../formats/hl7/line-ends.ts";
 import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
 import type { FieldPath, PathSelector } from "../../formats/hl7/path.ts";
+import { CONTROL_CODES } from "../profile/message-type.ts";
 import type { ContainerKind, Hl7Profile, OrderRules } from "../profile/profile.ts";
 import { quote } from "../profile/transforms.ts";
 import type { ValueRule } from "../profile/value.ts";
+import { nameProfile } from "./code-hint.ts";
 import { nameOf } from "./find-hl7.ts";
 import type { MapperSettings } from "./mapped-message.ts";
 
@@ -50,9 +52,10 @@ export function checkEnd(
 export function checkLineEnds(
   message: Hl7Message,
   messagePlace: string,
-  { module, valueFields }: Pick<Hl7Profile, "module" | "valueFields">,
+  profile: Pick<Hl7Profile, "module" | "valueFields">,
   mixedLineEnds: "refuse" | "accept" = "refuse",
 ): Problem[] {
+  const { module, valueFields } = profile;
   const { usual, odd } = findOddEnds(message.toString());
   const complain = (segment: Segment, field: string, line: number, kinds: number, why: string): Problem => ({
     code: "HL7_LINE_ENDS_MIXED",
@@ -64,15 +67,20 @@ export function checkLineEnds(
     if (segment === undefined) continue;
     if (mixedLineEnds === "refuse") {
       const why = "what follows may be text of this segment; expected the same end for all segments";
-      return [complain(segment, "", line, kinds, why)];
+      const problem = complain(segment, "", line, kinds, why);
+      const [cut] = checkLineEnds(message, messagePlace, profile, "accept");
+      return [cut === undefined ? problem : { ...problem, hint: cut.hint }];
     }
     const field = segment.raw.split(message.delimiters.field).length - (segment.name === "MSH" ? 0 : 1);
     if (module === undefined && !valueFields.has(`${segment.name}-${field}`)) continue;
     const why = "a value of the order is read from this field, which may be cut there";
-    return [complain(segment, `-${field}`, line, kinds, why)];
+    const hint = `${BY_SENDER} \`mixedLineEnds: accept\` alone does not help: a value of the order is read from ${nameOf(segment)}-${field}, which may be cut there.`;
+    return [{ ...complain(segment, `-${field}`, line, kinds, why), hint }];
   }
   return [];
 }
+
+const BY_SENDER = "Have the sender write line breaks inside fields as `\\.br\\`, and end all segments alike.";
 
 /** The fields that anything of an order is read from, such as `SAC-3`, and those by which a segment or repetition is chosen. */
 export function listValueFields(
@@ -124,18 +132,21 @@ export function listValueSegments(
  * Why a group that is to place an order places none: it asks for something else, or it reports an order that has ended
  * already, and to carry that out would do again what was done.
  */
-export function checkPlacing({ orc, obrs }: OrderGroup, { controls }: Hl7Profile): Problem[] {
-  const complain = (segment: Segment, field: number, message: string): Problem => ({
+export function checkPlacing({ orc, obrs }: OrderGroup, profile: Hl7Profile): Problem[] {
+  const { controls } = profile;
+  const complain = (segment: Segment, field: number, message: string, hint = ENDED_HINT): Problem => ({
     code: "MAPPING_ORDER_CONTROL_UNSUPPORTED",
     place: `${nameOf(segment)}-${field}`,
     message,
+    hint,
   });
   const code = orc?.get(1);
   // ORC-1 (table 0119): answering any other request as if it were a new order would do the opposite.
   if (orc !== undefined && code !== undefined && code !== "NW") {
     const known = [...controls.keys()].sort().join(", ");
     const expected = `NW (new order)${known === "" ? "" : ` or one of ${known}`}`;
-    return [complain(orc, 1, `holds ${quote(code)}, expected ${expected}; nothing was changed or cancelled`)];
+    const message = `holds ${quote(code)}, expected ${expected}; nothing was changed or cancelled`;
+    return [complain(orc, 1, message, hintOfControl(code, profile))];
   }
   const problems: Problem[] = [];
   const status = orc?.get(5) ?? "";
@@ -150,6 +161,21 @@ export function checkPlacing({ orc, obrs }: OrderGroup, { controls }: Hl7Profile
     problems.push(complain(obr, 25, message));
   }
   return problems;
+}
+
+const ENDED_HINT =
+  "If it is a new order, have the sender leave ORC-5 and OBR-25 empty. If it is a copy of a report, have it sent elsewhere.";
+
+/** Lists of a profile replace those of the profile below, so that they are shown whole. */
+function hintOfControl(code: string, profile: Hl7Profile): string {
+  const isControlCode = (each: string) => (CONTROL_CODES as readonly string[]).includes(each);
+  const isControl = isControlCode(code);
+  const taken = [...profile.controls.keys()].filter((each) => isControlCode(each) === isControl);
+  const list = `[${[...taken, code].map((each) => (/^[A-Z]{2}$/.test(each) ? each : JSON.stringify(each))).join(", ")}]`;
+  const where = nameProfile(profile);
+  return isControl
+    ? `Set \`control: ${list}\` in ${where}, or arrange the change with the storage staff.`
+    : `Arrange the change with the storage staff. If the lab cancels orders with this code, set \`cancel: ${list}\` in ${where}.`;
 }
 
 /** ORC-5 (table 0038) of orders that were cancelled, discontinued, replaced, completed, or not found. */

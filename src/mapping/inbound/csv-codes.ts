@@ -145,8 +145,8 @@ function withoutList(reading: Reading, split: readonly string[] = []): Reading {
     reading.place,
     "seems to hold several labels, expected one for each container",
     split.length === 0
-      ? "Have the sender write a row for each container, or set `split` of `containers.label` in the profile."
-      : `Labels are parted by ${split.map((text) => JSON.stringify(text)).join(" or ")} here: have the sender do so, or set \`split: ${both}\` of \`containers.label\` in the profile.`,
+      ? `Have the sender write a row for each container, or set \`containers: { label: { split: ${JSON.stringify(present)} } }\` in the profile.`
+      : `Labels are parted by ${split.map((text) => JSON.stringify(text)).join(" or ")} here: have the sender do so, or set \`containers: { label: { split: ${both} } }\` in the profile.`,
   );
 }
 

@@ -65,7 +65,7 @@ function findRepeated(path: FieldPath, segment: Segment): Misfit | undefined {
     place: `${nameOf(segment)}-${path.field}`,
     code: "MAPPING_VALUE_INVALID",
     trouble: "repeats, expected one value",
-    hint: `Have the sender fill in one value, or name the repetition that is meant in the profile, such as ${path.segment}-${path.field}[1].`,
+    hint: `Have the sender fill in one value, or name the repetition that is meant in the profile, such as \`${pathOfRepetition(path)}\`.`,
   };
 }
 
@@ -134,7 +134,7 @@ function findSubcomponents(path: FieldPath, { segment, repetition, value }: Loca
     place: placeOf(path, segment, repetition),
     code: "MAPPING_VALUE_INVALID",
     trouble: "has several subcomponents, expected one",
-    hint: `Have the sender write an & in a value as \\T\\, or name the subcomponent that is meant in the profile, such as ${path.path}${path.component === undefined ? ".1.1" : ".1"}.`,
+    hint: `Have the sender write an & in a value as \\T\\, or name the subcomponent that is meant in the profile, such as \`${path.path}${path.component === undefined ? ".1.1" : ".1"}\`.`,
   };
 }
 
@@ -310,7 +310,7 @@ export function findSingle(
       place: `${found.place} and ${nameOf(segment)}-${field}[${n}]${component === undefined ? "" : `.${component}`}`,
       code: "MAPPING_VALUE_INVALID",
       trouble: "are different values in one field, expected one",
-      hint: `Have the sender write a segment for each, or name the repetition that is meant in the profile, such as ${path.segment}-${field}[1]. Of labels, \`split: repetitions\` reads all.`,
+      hint: `Have the sender write a segment for each, or name the repetition that is meant in the profile, such as \`${pathOfRepetition(path)}\`. Of labels, \`split: repetitions\` reads all.`,
     };
   }
   return found;
@@ -360,7 +360,7 @@ function findMoreParts(path: FieldPath, segment: Segment | undefined): Misfit | 
       place: placeOf(path, segment, n),
       code: "MAPPING_VALUE_INVALID",
       trouble: `has several ${more}, expected one`,
-      hint: `Have the sender fill in one, or name the one that is meant in the profile, such as ${path.path}${first}.`,
+      hint: `Have the sender fill in one, or name the one that is meant in the profile, such as \`${path.path}${first}\`.`,
     };
   }
   return undefined;
@@ -396,10 +396,18 @@ function otherValued(scope: readonly Segment[], path: FieldPath, found: Found): 
       place: `${found.place} and ${other.place}`,
       code: "MAPPING_VALUES_DISAGREE",
       trouble: "are different values of one thing, expected one",
-      hint: `Have the sender correct one of the values, or name the segment that is meant in the profile, such as ${pathOfOne(path)}.`,
+      hint: `Have the sender correct one of the values, or name the segment that is meant in the profile, such as \`${pathOfOne(path)}\`.`,
     };
   }
   return undefined;
+}
+
+/** The same place in the first repetition of its field: what to write in a profile. */
+export function pathOfRepetition({ path, whichRepetition }: FieldPath): string {
+  if (whichRepetition !== undefined) return path;
+  const dash = path.startsWith("[", 3) ? path.indexOf("]-") + 1 : 3;
+  const [, field = "", rest = ""] = /^(-\d+)(.*)$/.exec(path.slice(dash)) ?? [];
+  return `${path.slice(0, dash)}${field}[1]${rest}`;
 }
 
 /** A path that selects one segment where this one means several: what to write in a profile. */
@@ -427,7 +435,9 @@ export function findSubjectCode(
 ): Found | Misfit | undefined {
   const holder = isOnly ? locateValue(path, scope)?.segment : undefined;
   const repeated = holder && findRepeated(path, holder);
-  if (repeated) return { ...repeated, code: "MAPPING_SUBJECT_AMBIGUOUS" };
+  if (holder && repeated) {
+    return { ...repeated, code: "MAPPING_SUBJECT_AMBIGUOUS", hint: hintOfIdentifiers(path, holder) };
+  }
   const found = findIn(path, isOnly, scope);
   if (found === undefined || "code" in found) return found;
   if (path.whichRepetition?.kind !== "where") return found;
@@ -443,10 +453,27 @@ export function findSubjectCode(
       place: `${found.place} and ${nameOf(segment)}-${path.field}[${n}].${path.component ?? 1}`,
       code: "MAPPING_SUBJECT_AMBIGUOUS",
       trouble: "are different identifiers of one kind, expected one",
-      hint: `Both fit ${path.path} of the profile: name the assigning authority too, such as PID-3[4.1=LAB&5=MR].1.`,
+      hint: `Both fit ${path.path} of the profile: name the assigning authority too, such as \`PID-3[4.1=LAB&5=MR].1\`.`,
     };
   }
   return found;
+}
+
+/** Which identifier is the patient's, nobody here knows: the first may be that of another system. */
+function hintOfIdentifiers({ segment, field }: FieldPath, holder: Segment): string {
+  const conditions = new Set<string>();
+  for (let n = 1; n <= holder.repetitions(field); n++) {
+    const [authority, kind] = [holder.get(field, n, 4), holder.get(field, n, 5)];
+    const given = { "4.1": authority, "5": kind };
+    const condition = Object.entries(given)
+      .flatMap(([position, value = ""]) => (/^[\w.-]{1,40}$/.test(value) ? [`${position}=${value}`] : []))
+      .join("&");
+    if (condition !== "") conditions.add(`\`${segment}-${field}[${condition}].1\``);
+  }
+  const value = segment === "MRG" ? "subject.priorCode" : "subject.code";
+  const which =
+    conditions.size < 2 ? `\`${segment}-${field}[4.1=LAB&5=MR].1\`` : [...conditions].join(" or ");
+  return `Name the one that is the lab's, by its authority (${segment}-${field}.4) and type (${segment}-${field}.5), as ${value} of the profile: ${which}. Or have the sender fill in that one alone.`;
 }
 
 function firstOf(scope: readonly Segment[], path: FieldPath): Segment | undefined {

@@ -8,6 +8,7 @@ import { viewHl7 } from "../profile/module.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { quote } from "../profile/transforms.ts";
 import { checkEnd, checkLineEnds } from "./check-structure.ts";
+import { nameProfile } from "./code-hint.ts";
 import type { Draft } from "./draft.ts";
 import { mapControl, withControl } from "./map-control.ts";
 import {
@@ -81,7 +82,7 @@ function mapMessage(
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const where = error.place === undefined ? place : `${place}, ${error.place}`;
-    return refuse([{ code: error.code, place: where, message: error.message }], header);
+    return refuse([{ code: error.code, place: where, message: error.message, hint: error.hint }], header);
   }
 }
 
@@ -163,6 +164,7 @@ function checkHeader(
       code: "MAPPING_MESSAGE_TYPE_UNSUPPORTED",
       place: `${messagePlace}, MSH-9`,
       message: `${type === "" ? "is empty" : `holds ${quote(type)}`}, expected one of ${known}`,
+      ...hintOfType(type, profile),
     });
   }
   const { version } = header;
@@ -171,6 +173,7 @@ function checkHeader(
       code: "MAPPING_VERSION_UNSUPPORTED",
       place: `${messagePlace}, MSH-12`,
       message: `${version === undefined ? "is empty" : `holds ${quote(version)}`}, expected one of ${profile.versions.join(", ")}`,
+      ...hintOfVersion(version, profile),
     });
   }
   const expected = profile.processingId ?? processingId;
@@ -180,6 +183,7 @@ function checkHeader(
       code: "MAPPING_PROCESSING_ID",
       place: `${messagePlace}, MSH-11`,
       message: `${found}, expected ${expected}`,
+      ...hintOfProcessingId(header.processingId, profile),
     });
   }
   const mode = header.processingMode;
@@ -189,6 +193,7 @@ function checkHeader(
       code: "MAPPING_PROCESSING_MODE",
       place: `${messagePlace}, MSH-11.2`,
       message: `holds ${quote(mode)} (${reason}); what was ordered once is not done again`,
+      hint: `Keep such messages off this interface. If they are to be carried out, set \`processingModes: [${[...profile.processingModes, mode].join(", ")}]\` in ${nameProfile(profile)}.`,
     });
   }
   problems.push(...checkControlId(header, messagePlace, profile));
@@ -196,6 +201,34 @@ function checkHeader(
   const unfit = messageControlId === undefined ? undefined : findUnfit(messageControlId, "code");
   if (unfit) problems.push({ code: unfit.code, place: `${messagePlace}, MSH-10`, message: unfit.trouble });
   return problems;
+}
+
+/** Lists of a profile replace those of the profile below, so that they are shown whole. */
+function hintOfType(type: string, profile: Hl7Profile): Pick<Problem, "hint"> {
+  if (!/^[A-Z]{3}\^[A-Z]\d\d$/.test(type)) return {};
+  const list = (types: Hl7Profile["accept"]) => `[${[...types.map(formatMessageType), type].join(", ")}]`;
+  const registers = type.startsWith("ADT^") ? ` and \`register: ${list(profile.register)}\`` : "";
+  const what = registers === "" ? "To take it as orders" : "To have it make the patient known";
+  return {
+    hint: `To pass over such messages, set \`ignore: ${list(profile.ignore)}\` in ${nameProfile(profile)}. ${what}, set \`accept: ${list(profile.accept)}\`${registers} there. Or stop the sender from sending it here.`,
+  };
+}
+
+function hintOfVersion(version: string | undefined, profile: Hl7Profile): Pick<Problem, "hint"> {
+  if (version === undefined) return { hint: "Have the sender write its HL7 version into MSH-12." };
+  if (!/^2(?:\.\d+){1,2}$/.test(version)) return {};
+  const versions = [...profile.versions, version].map((each) => JSON.stringify(each)).join(", ");
+  return {
+    hint: `Have the sender use an accepted version, or set \`versions: [${versions}]\` in ${nameProfile(profile)}.`,
+  };
+}
+
+function hintOfProcessingId(found: string | undefined, profile: Hl7Profile): Pick<Problem, "hint"> {
+  if (found === undefined) return { hint: "Have the sender fill in MSH-11: P for production, T for tests." };
+  if (!["P", "T", "D"].includes(found)) return {};
+  return {
+    hint: `Have test messages sent to a test instance. If this connector is for messages with ${found}, set \`processingId: ${found}\` in ${nameProfile(profile)}.`,
+  };
 }
 
 /**

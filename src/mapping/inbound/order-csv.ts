@@ -262,7 +262,7 @@ const HINTS: Readonly<Partial<Record<FailureCode, string>>> = {
   MAPPING_VALUE_MISSING:
     "Have the lab fill in the cell that is named, or correct in {profile} which column is read.",
   MAPPING_DATE_INVALID:
-    "Have the lab write a day that exists in the form that is named, or add the form that the lab uses to `dateFormats` of {profile}.",
+    "Have the lab write a day that exists in the form that is named, or set the form that the lab uses in {profile}, such as `dateFormats: [dd.MM.yyyy]`.",
   MAPPING_CONTAINER_UNEXPECTED:
     "Leave the label of a registration empty, or have the lab write its word for STORE or RETRIEVAL as the operation.",
 };

@@ -2,7 +2,7 @@ import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import { type FieldPath, findValue, placeOf } from "../../formats/hl7/path.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
 import type { Found, Misfit } from "../profile/value.ts";
-import { candidatesOf } from "./find-hl7.ts";
+import { candidatesOf, pathOfRepetition } from "./find-hl7.ts";
 
 /** How deep what begins with a segment stands: a later one of the same depth, or less, ends it. */
 const DEPTHS: Readonly<Partial<Record<string, number>>> = { ORC: 1, OBR: 2, SPM: 3 };
@@ -147,17 +147,18 @@ function findRepeated(path: FieldPath, segment: Segment, first: Found): Misfit |
       place: `${first.place} and ${placeOf(path, segment, n)}`,
       code: "MAPPING_VALUES_DISAGREE",
       trouble: "are different values in one field, expected one",
-      hint: `Name the repetition that is meant in the profile, such as {${path.segment}-${field}[1]}.`,
+      hint: `Name the repetition that is meant in the profile, such as \`{${pathOfRepetition(path)}}\`.`,
     };
   }
   return undefined;
 }
 
-function severalAt(place: string, { segment, field }: FieldPath): Misfit {
+function severalAt(place: string, { path, segment, whichSegment }: FieldPath): Misfit {
+  const field = path.slice(whichSegment === undefined ? 3 : path.indexOf("]-") + 1);
   return {
     place,
     code: "MAPPING_VALUES_DISAGREE",
     trouble: "are values of several segments, expected one",
-    hint: `Have the sender write each container's ${segment} behind the segment that stands for the container, or name the ${segment} that is meant in the profile, such as {${segment}[2]-${field}} or {${segment}[1=…]-${field}}.`,
+    hint: `Have the sender write each container's ${segment} behind the segment that stands for the container, or name the ${segment} that is meant in the profile, such as \`{${segment}[2]${field}}\` or, by its set id, \`{${segment}[1=2]${field}}\`.`,
   };
 }

@@ -14,19 +14,23 @@ interface Misread {
  * What a program, a database or a spreadsheet put where a code or a name should stand: a word for no value, an error, or what
  * a spreadsheet makes of a code that it takes for a number, a date or a formula. It may stand for another code, or for many.
  * The one guard for values of messages, files and modules.
+ *
+ * @param name which value of the profile it is, such as `subject.code`
  */
 export function findMisread(
   value: string,
   kind: GuardedKind,
   allow: readonly Allowed[] = [],
+  name?: string,
 ): Misread | undefined {
   const text = value.trim();
   if (text === "") return undefined;
   if (ERROR_VALUE.test(text)) return { trouble: ERROR_TROUBLE };
-  if (!allow.includes("words") && isWordForNothing(text, kind)) return NO_VALUE[kind];
+  if (!allow.includes("words") && isWordForNothing(text, kind)) return noValue(kind, name);
   if (kind === "name") return undefined;
   if (SHORTENED.test(text)) return { trouble: SHORTENED_TROUBLE };
-  if (!allow.includes("dates") && isDateLike(text)) return DATE;
+  if (!allow.includes("dates") && isDateLike(text))
+    return { ...DATE, hint: `${DATE.hint} Where its codes do look so, ${allowing("dates", name)}.` };
   if (!SUSPICIOUS.test(text)) return undefined;
   const trouble = DAMAGES.find(({ pattern }) => pattern.test(text))?.trouble;
   return trouble === undefined ? undefined : { trouble };
@@ -74,26 +78,33 @@ function isWordForNothing(text: string, kind: GuardedKind): boolean {
   return kind === "code" || isBracketed ? CODE_WORDS.has(plain) : NAME_WORDS.has(bare);
 }
 
-const ALLOW_WORDS = "Where it is a real one, add `allow: [words]` to the value in the profile.";
+/** What allows such values, as it is written into a profile. */
+function allowing(what: Allowed, name: string | undefined): string {
+  return name === undefined
+    ? `add \`allow: [${what}]\` to the value in the profile`
+    : `set \`${settingOf(name, `{ allow: [${what}] }`)}\` in the profile`;
+}
 
-const NO_VALUE: Readonly<Record<GuardedKind, Misread>> = {
-  code: {
-    trouble:
-      "is a word or mark for no value, which would be the same code for many, expected a code or nothing",
-    hint: `Have the lab send the code, or leave the place empty. ${ALLOW_WORDS}`,
-  },
-  name: {
-    trouble: "is a word or mark for no value, expected a name or nothing",
-    hint: `Have the lab send the name, or leave the place empty. ${ALLOW_WORDS}`,
-  },
-};
+/** A setting of one value of a profile as YAML: `subject: { code: { allow: [words] } }` for `subject.code`. */
+export function settingOf(name: string, setting: string): string {
+  const [key = "", ...rest] = name.split(".");
+  return `${key}: ${rest.reduceRight((inner, each) => `{ ${each}: ${inner} }`, setting)}`;
+}
+
+function noValue(kind: GuardedKind, name: string | undefined): Misread {
+  const why = kind === "code" ? ", which would be the same code for many" : "";
+  return {
+    trouble: `is a word or mark for no value${why}, expected a ${kind} or nothing`,
+    hint: `Have the lab send the ${kind}, or leave the place empty. Where it is a real one, ${allowing("words", name)}.`,
+  };
+}
 
 const MONTHS = "Jan|Feb|Mar|Mär|Mrz|Apr|May|Mai|Jun|Jul|Aug|Sep|Oct|Okt|Nov|Dec|Dez";
 
 const DATE: Misread = {
   trouble:
     "is a date or time, which a spreadsheet may have made of a code like 1-2-3 or 1-Mar; give the column the format Text and enter the codes again",
-  hint: "Have the lab give the column the format Text and enter the codes again. Where its codes do look so, add `allow: [dates]` to the value in the profile.",
+  hint: "Have the lab give the column the format Text and enter the codes again.",
 };
 
 const TIME = "\\d{1,2}:\\d{2}(?::\\d{2}(?:[.,]\\d+)?)?(?: ?[AaPp]\\.?[Mm]\\.?)?";

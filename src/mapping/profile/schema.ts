@@ -187,7 +187,7 @@ export const profileSchema = z.strictObject({
   processingId: z
     .enum(["P", "T", "D"])
     .optional()
-    .describe("HL7: MSH-11 must say this (production, training, debugging)."),
+    .describe("HL7: MSH-11 must say this: P (production), T (training) or D (debugging)."),
   controlId: z
     .enum(["required", "optional"])
     .optional()

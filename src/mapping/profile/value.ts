@@ -1,5 +1,5 @@
 import type { FailureCode } from "../../core/failures.ts";
-import { type Allowed, findMisread, type GuardedKind } from "./misread.ts";
+import { type Allowed, findMisread, type GuardedKind, settingOf } from "./misread.ts";
 import type { SourceDefinition, SplitterDefinition, ValueDefinition } from "./schema.ts";
 import { compileTransform, type Transform, type TransformSettings, tableTransform } from "./transforms.ts";
 
@@ -295,6 +295,7 @@ export function readValue<P, S>(rule: ValueRule<P>, find: Finder<P, S>, scope: S
         place: `${first.place} and ${found.place}`,
         code: "MAPPING_VALUES_DISAGREE",
         trouble: "must have the same value",
+        hint: disagreementHint(rule, source.text),
       };
     }
     if (!rule.mustAgree) break;
@@ -305,6 +306,14 @@ export function readValue<P, S>(rule: ValueRule<P>, find: Finder<P, S>, scope: S
   }
   if (first.value.trim() === '""') return { status: "deleted", place: first.place };
   return applyPipeline(rule, first);
+}
+
+function disagreementHint({ name, sources }: ValueRule<unknown>, text: string): string {
+  const correct = "Have the sender correct the one that is wrong.";
+  const first = sources.find((source) => source.kind === "place")?.text ?? text;
+  if (name === undefined) return correct;
+  const only = settingOf(name, `{ from: ${JSON.stringify(first)}, agree: false }`);
+  return `${correct} If the lab means two things by them, name the one that counts in the profile, such as \`${only}\`.`;
 }
 
 /** Where a value stands that the profile itself brings; it is as its author wants it. */
@@ -337,13 +346,13 @@ function applyPipeline(rule: ValueRule<unknown>, found: Found): Reading {
 function misreadOf(
   value: string,
   found: Found,
-  { kind, allow, pipeline }: ValueRule<unknown>,
+  { kind, allow, pipeline, name }: ValueRule<unknown>,
 ): Reading | undefined {
   if (kind === undefined || found.place === CONSTANT) return undefined;
   const raw = found.value.trim();
   const isDressedUp = pipeline.length > 0 && value.toLowerCase().includes(raw.toLowerCase());
   const misread =
-    findMisread(value, kind, allow) ?? (isDressedUp ? findMisread(raw, kind, allow) : undefined);
+    findMisread(value, kind, allow, name) ?? (isDressedUp ? findMisread(raw, kind, allow, name) : undefined);
   return misread && { status: "bad", place: found.place, code: "MAPPING_VALUE_INVALID", ...misread };
 }
 

@@ -214,6 +214,18 @@ describe("a row that ends before columns that are often empty", () => {
     ]);
   });
 
+  test("is not filled where the file may end within its last value, and the setting is not proposed", async () => {
+    const cut = "O-2,STORE,NORTH,P-3,Anna,Muster,1980-01-01,V-";
+    const text = HEADER_WITH_NOTE + row("O-1", "V-1") + cut;
+    expect(await outcomeOf(text, { ...optional, shortRows: "fill" })).toEqual([
+      "file refused: CSV_ROW_UNFINISHED line 3",
+    ]);
+    for (const hint of await hintsOf(text, optional)) expect(hint).not.toContain("shortRows");
+    expect(await outcomeOf(`${text}9,`, { ...optional, shortRows: "fill" })).toContain(
+      "line 3 accepted: O-2 V-9",
+    );
+  });
+
   test.each([
     ["lacks a label", "O-2,STORE,NORTH,P-3,Anna,Muster,1980-01-01\n"],
     ["is a remark", "(12 rows affected)\n"],

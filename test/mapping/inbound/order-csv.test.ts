@@ -45,7 +45,11 @@ describe("the rows of a CSV order", () => {
   test.each([
     [{ container_label: "" }, "MAPPING_NO_CONTAINER", /container's label into the cell.*`containers\.label`/],
     [{ subject_code: "" }, "MAPPING_VALUE_MISSING", /fill in the cell/],
-    [{ date_of_birth: "1.2.1980" }, "MAPPING_DATE_INVALID", /`dateFormats` of profile test\.$/],
+    [
+      { date_of_birth: "1.2.1980" },
+      "MAPPING_DATE_INVALID",
+      /in profile test, such as `dateFormats: \[dd\.MM\.yyyy\]`\.$/,
+    ],
     [{ operation: "REGISTER" }, "MAPPING_CONTAINER_UNEXPECTED", /label of a registration empty/],
   ])("have hints about cells and columns: %j", async (own, code, hint) => {
     const { problems } = mapOne(await csvProfile(), csvMessage([{ ...ROW, ...own }]));

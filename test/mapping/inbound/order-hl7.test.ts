@@ -228,6 +228,7 @@ describe("an HL7 message", () => {
         code: "MAPPING_PROCESSING_ID",
         place: "message 1, MSH-11",
         message: 'holds "T", expected P',
+        hint: expect.stringContaining("set `processingId: T`"),
       },
     ]);
     const lenient = createMapper(await hl7Profile({ processingId: "T" }), {
@@ -257,6 +258,7 @@ describe("an HL7 message", () => {
           code: "MAPPING_PROCESSING_MODE",
           place: "message 1, MSH-11.2",
           message: `holds "${mode}" (${words}); what was ordered once is not done again`,
+          hint: expect.stringContaining(`set \`processingModes: [${mode}]\``),
         },
       ]);
     }

@@ -104,12 +104,12 @@ describe("several labels in one cell", () => {
   test("are refused without the setting, which the hint names", async () => {
     const { problems } = await mapCsv({}, { container_label: "V-1;V-2" });
     expect(problems[0]?.message).toContain("seems to hold several labels");
-    expect(problems[0]?.hint).toContain("`split` of `containers.label` in the profile");
+    expect(problems[0]?.hint).toContain('`containers: { label: { split: ";" } }` in the profile');
   });
 
   test("are refused where something else stands between them, and the hint has both", async () => {
     const { problems } = await mapCsv({ label: LABEL }, { container_label: "V-1;V-2" });
-    expect(problems[0]?.hint).toContain('`split: ["|",";"]`');
+    expect(problems[0]?.hint).toContain('`containers: { label: { split: ["|",";"] } }`');
   });
 });
 
