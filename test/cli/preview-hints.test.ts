@@ -122,6 +122,12 @@ const HL7_CASES: readonly Case[] = [
     pick: /allow/,
   },
   {
+    code: "MAPPING_NO_CONTAINER",
+    content: hl7(MSH, PID, ORC, OBR.replace("SEM^^L-1", ""), "OBX|1|ST|VIAL||V-1"),
+    at: "profile",
+    pick: /^containers/,
+  },
+  {
     code: "MAPPING_VALUE_MISSING",
     content: hl7(MSH.replace("|C1|", "||"), PID, ORC, OBR),
     at: "profile",

@@ -38,7 +38,7 @@ export const MAPPING_FAILURES = {
   MAPPING_NO_CONTAINER: {
     class: "permanent",
     meaning: "An order to store or retrieve names no container, or a container without a label.",
-    hint: "Have the sender name each container, or correct `containers` of the profile: a label is read from the segments of `containers.each`, and from OBR and ORC.",
+    hint: 'Have the sender name each container, or say in the profile which segments stand for one and where its label is, such as `containers: { each: "OBX[3.1=VIAL]", label: OBX-5.1 }`.',
   },
   MAPPING_TOO_MANY_LABELS: {
     class: "permanent",
