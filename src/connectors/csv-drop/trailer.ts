@@ -1,13 +1,13 @@
 import type { Problem } from "../../core/failures.ts";
-import type { CsvReading, CsvTrailer } from "../../formats/csv/dialect.ts";
+import type { CsvReading, CsvTotal, CsvTrailer } from "../../formats/csv/dialect.ts";
 import { trimBlanks } from "../../formats/csv/records.ts";
 import { type CsvRowItem, isLineOf, placeOfItem } from "./structure.ts";
 
 const MOST_LINES_NAMED = 5;
 
 /**
- * Holds a file to its trailer: the last line, which may say how many rows stand above. By the rows alone nobody sees that a file
- * was cut between two of them.
+ * Holds a file to its trailer: the last line, which may say how many rows stand above, or the total of a column. By the rows
+ * alone nobody sees that a file was cut between two of them.
  */
 export class TrailerCheck {
   readonly #trailer: CsvTrailer | undefined;
@@ -16,6 +16,7 @@ export class TrailerCheck {
   readonly #identify: CsvReading["identify"];
   /** Lines that were counted though they have no order number. */
   readonly #withoutNumber: string[] = [];
+  readonly #total: Total | undefined;
   #rows = 0;
   #firstRowPlace = "";
   #lastRowPlace = "";
@@ -24,6 +25,7 @@ export class TrailerCheck {
 
   constructor(reading: CsvReading) {
     this.#trailer = reading.trailer;
+    this.#total = reading.trailer?.sum && new Total(reading.trailer.sum);
     this.#identify = reading.identify;
     this.#isTrailer = isLineOf(reading.trailer ? [reading.trailer.line] : [], reading);
   }
@@ -53,6 +55,7 @@ export class TrailerCheck {
     this.#rows += 1;
     if (this.#rows === 1) this.#firstRowPlace = this.#lastPlace;
     this.#lastRowPlace = this.#lastPlace;
+    if (item.kind === "row") this.#total?.add(item.row.values, this.#lastPlace);
     const hasNumber = item.kind === "row" && this.#identify(item.row.values).orderNumber !== "";
     if (!hasNumber && this.#withoutNumber.length < MOST_LINES_NAMED)
       this.#withoutNumber.push(this.#lastPlace);
@@ -68,14 +71,93 @@ export class TrailerCheck {
 
   #take(item: CsvRowItem, { line, countGroup }: CsvTrailer): void {
     this.#trailerPlace = this.#lastPlace;
-    if (countGroup === undefined) return;
-    const text = line.exec(trimBlanks(item.kind === "row" ? item.row.raw : item.raw))?.[countGroup] ?? "";
+    const groups = line.exec(trimBlanks(item.kind === "row" ? item.row.raw : item.raw)) ?? [];
+    if (countGroup !== undefined) this.#compareCount(groups[countGroup] ?? "");
+    const values = item.kind === "row" ? item.row.values : new Map<string, string>();
+    const wrong = this.#total?.troubleWith(groups, values);
+    if (wrong === undefined) return;
+    const message = `${wrong}; the file may have been cut short, or changed`;
+    this.#problems.push({ code: "CSV_TRAILER_SUM", place: this.#lastPlace, message });
+  }
+
+  #compareCount(text: string): void {
     if (/^\d{1,9}$/.test(text) && Number(text) === this.#rows) return;
     const found = /^\d{1,9}$/.test(text) ? `counts ${counted(Number(text))}` : "holds no number of rows";
     const message = `the trailer ${found}, and ${counted(this.#rows)} ${this.#rows === 1 ? "stands" : "stand"} above it; the file may have been cut short, or changed`;
     const hint = this.#rows === 0 ? {} : { hint: this.#hint() };
     this.#problems.push({ code: "CSV_TRAILER_COUNT", place: this.#lastPlace, message, ...hint });
   }
+}
+
+/**
+ * Adds up a column. Whether `1.234` is a thousand or one and a bit shows where the numbers are compared: both sides are read with a
+ * decimal point and with a decimal comma, and have to agree in one of the two.
+ */
+class Total {
+  readonly #of: CsvTotal;
+  readonly #sums = new Map<DecimalMark, bigint>([
+    [",", 0n],
+    [".", 0n],
+  ]);
+  /** The first line from which on the column can't be added up. */
+  #unread: string | undefined;
+
+  constructor(of: CsvTotal) {
+    this.#of = of;
+  }
+
+  add(values: ReadonlyMap<string, string>, place: string): void {
+    const text = this.#of.textOf(values);
+    // A row without a value adds nothing.
+    if (text === "") return;
+    for (const [mark, sum] of [...this.#sums]) {
+      const number = parseNumber(text, mark);
+      if (number === undefined) this.#sums.delete(mark);
+      else this.#sums.set(mark, sum + number);
+    }
+    if (this.#sums.size === 0) this.#unread ??= place;
+  }
+
+  /** What is wrong with the total that the last line says. */
+  troubleWith(groups: readonly string[], values: ReadonlyMap<string, string>): string | undefined {
+    const { column, group, textOf } = this.#of;
+    if (this.#unread !== undefined)
+      return `the trailer's total of column "${column}" can't be checked, since ${this.#unread} holds no number there`;
+    const text = textOf(group === undefined ? values : new Map([[column, groups[group] ?? ""]]));
+    const said = [...this.#sums].map(([mark, sum]) => ({ mark, sum, total: parseNumber(text, mark) }));
+    if (said.some(({ sum, total }) => sum === total)) return undefined;
+    const legible = said.filter(({ total }) => total !== undefined);
+    // Three digits behind a mark are thousands rather than a fraction.
+    const [likely] = legible.sort((one, other) => (one.sum < other.sum ? 1 : -1));
+    const { mark = ".", sum } = likely ?? said[0] ?? { sum: 0n };
+    const found = likely === undefined ? "holds no total" : `says a total of ${text?.trim()}`;
+    return `the trailer ${found}, and column "${column}" adds up to ${formatNumber(sum, mark)} above it`;
+  }
+}
+
+type DecimalMark = "," | ".";
+
+const DECIMALS = 9;
+
+/** Thousands are parted by the other mark, a blank or an apostrophe. */
+const NUMBERS: Readonly<Record<DecimalMark, RegExp>> = {
+  ",": /^([+-]?)(\d{1,15}|\d{1,3}(?:([.'’ \u00a0\u202f])\d{3})(?:\3\d{3}){0,4})(?:,(\d{1,9}))?$/,
+  ".": /^([+-]?)(\d{1,15}|\d{1,3}(?:([,'’ \u00a0\u202f])\d{3})(?:\3\d{3}){0,4})(?:\.(\d{1,9}))?$/,
+};
+
+/** A number in billionths; undefined for what is none with that mark. */
+function parseNumber(text: string | undefined, mark: DecimalMark): bigint | undefined {
+  const [, sign, whole, , fraction = ""] = NUMBERS[mark].exec(trimBlanks(text ?? "")) ?? [];
+  if (whole === undefined) return undefined;
+  const billionths = BigInt(whole.replace(/\D/g, "") + fraction.padEnd(DECIMALS, "0"));
+  return sign === "-" ? -billionths : billionths;
+}
+
+function formatNumber(billionths: bigint, mark: DecimalMark): string {
+  const digits = String(billionths < 0n ? -billionths : billionths).padStart(DECIMALS + 1, "0");
+  const fraction = digits.slice(-DECIMALS).replace(/0+$/, "");
+  const sign = billionths < 0n ? "-" : "";
+  return `${sign}${digits.slice(0, -DECIMALS)}${fraction === "" ? "" : mark}${fraction}`;
 }
 
 /** `required: false` would not take them either. */

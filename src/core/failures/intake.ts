@@ -208,6 +208,11 @@ export const INTAKE_FAILURES = {
     meaning: "The trailer counts other rows than stand above it: the file may be cut short.",
     hint: "Drop the whole file again. If the trailer counts something else, take `count` out of `trailer` in the profile.",
   },
+  CSV_TRAILER_SUM: {
+    class: "permanent",
+    meaning: "The trailer says another total of a column than the rows above it: the file may be cut short.",
+    hint: "Drop the whole file again. If the trailer adds up something else, correct `trailer.sum` in the profile, or leave it out.",
+  },
   CSV_ROW_TOO_LONG: {
     class: "permanent",
     meaning: "A CSV row is longer than 1 MiB: a quote or line end is missing.",

@@ -77,8 +77,19 @@ export interface CsvTrailer {
   readonly line: RegExp;
   /** The group of `line` that says how many rows stand above; undefined where none does. */
   readonly countGroup: number | undefined;
+  /** The column whose values it adds up; undefined where it adds up none. */
+  readonly sum: CsvTotal | undefined;
   /** Whether a file without it is refused. */
   readonly isRequired: boolean;
+}
+
+/** A column whose total the last line says. */
+export interface CsvTotal {
+  readonly column: string;
+  /** The group of the line that is the total; undefined where it stands in the column itself, as in a row. */
+  readonly group: number | undefined;
+  /** The cell of a row by the profile's transforms: empty for none, undefined where one of them does not take it. */
+  readonly textOf: (values: ReadonlyMap<string, string>) => string | undefined;
 }
 
 /** Throws CSV_DIALECT_INVALID unless the quote is one ASCII punctuation mark that is no delimiter, or empty, and the encoding is known. */

@@ -1,7 +1,7 @@
 import { asFailure, Failure } from "../../core/failures.ts";
 import type { CsvRow, RowIdentity } from "../../core/intake.ts";
 import { headingOf } from "../../formats/csv/cells.ts";
-import type { CsvReading } from "../../formats/csv/dialect.ts";
+import type { CsvReading, CsvTotal } from "../../formats/csv/dialect.ts";
 import { findEncoding } from "../../formats/encoding.ts";
 import { readCode, readRow } from "../inbound/csv-codes.ts";
 import { compileBoundedRegex } from "./bounded-regex.ts";
@@ -9,8 +9,8 @@ import { type Complain, compileRules } from "./compile-rules.ts";
 import { delimiterOf } from "./delimiter.ts";
 import { isControlOperation, isOperation } from "./message-type.ts";
 import type { CsvProfile, OrderRules } from "./profile.ts";
-import type { ProfileDefinition } from "./schema.ts";
-import type { ValueRule } from "./value.ts";
+import type { ProfileDefinition, ValueDefinition } from "./schema.ts";
+import { type CompileSettings, compileValue, type ValueRule } from "./value.ts";
 
 const HL7_KEYS = [
   "accept",
@@ -50,6 +50,7 @@ export function compileCsv(
   const { dateFormats } = whole;
   const rules = compileRules<string>(whole, { parsePlace, dateFormats, areAllPartsNeeded: true }, complain);
   checkGroupBy(whole, rules, header, complain);
+  const sum = compileSum(whole.trailer?.sum, { parsePlace, dateFormats }, complain);
   return {
     format: "csv",
     reading: {
@@ -61,13 +62,13 @@ export function compileCsv(
       numberColumns: listColumns(rules.placerOrderNumber),
       operationColumns: listOperationColumns(rules),
       wholeFile: whole.wholeFile ?? false,
-      requiredColumns: listRequiredColumns(rules),
+      requiredColumns: [...listRequiredColumns(rules), ...(sum === undefined ? [] : columnsNeeded(sum))],
       optionalColumns: listOptionalColumns(rules),
       wholeColumns: listWholeColumns(rules),
       skipLines: whole.skipLines ?? 0,
       areShortRowsFilled: whole.shortRows === "fill",
       noRow: (whole.noRow ?? []).flatMap((source) => compileLine(source, "noRow", complain) ?? []),
-      trailer: compileTrailer(whole.trailer, complain),
+      trailer: compileTrailer(whole.trailer, sum, complain),
       lastLineEnd: whole.lastLineEnd ?? "required",
       controlListLacks: listControlLacks(rules),
     },
@@ -109,7 +110,29 @@ function compileLine(source: string, place: string, complain: Complain): RegExp 
   return undefined;
 }
 
-function compileTrailer(trailer: ProfileDefinition["trailer"], complain: Complain): CsvReading["trailer"] {
+/** What a total adds up: a value like any other, so that the site's transforms make numbers of `12 Stk` too. */
+function compileSum(
+  definition: ValueDefinition | undefined,
+  settings: Pick<CompileSettings<string>, "parsePlace" | "dateFormats">,
+  complain: Complain,
+): ValueRule<string> | undefined {
+  if (definition === undefined) return undefined;
+  const place = "trailer.sum";
+  const rule = compileValue(definition, {
+    ...settings,
+    mayQuote: false,
+    complain: (trouble) => complain(place, trouble),
+  });
+  const [column, ...more] = listColumns(rule);
+  if (column === undefined || more.length > 0) complain(place, "expected one column, whose values are added");
+  return rule;
+}
+
+function compileTrailer(
+  trailer: ProfileDefinition["trailer"],
+  sum: ValueRule<string> | undefined,
+  complain: Complain,
+): CsvReading["trailer"] {
   if (trailer === undefined) return undefined;
   const { count: countGroup, required: isRequired = true } = trailer;
   const line = compileLine(trailer.line, "trailer.line", complain);
@@ -123,7 +146,22 @@ function compileTrailer(trailer: ProfileDefinition["trailer"], complain: Complai
       `trailer.line ${words}; expected one around the number of rows, as in 'FIN;(\\d+)'`,
     );
   }
-  return { line, countGroup, isRequired };
+  const free = Array.from({ length: groups }, (_, i) => i + 1).filter((group) => group !== countGroup);
+  if (sum !== undefined && free.length > 1)
+    complain(
+      "trailer.sum",
+      `trailer.line has ${free.length} groups in parentheses that may be the total; write the others as (?:…)`,
+    );
+  return { line, countGroup, sum: sum && totalOf(sum, free[0]), isRequired };
+}
+
+function totalOf(rule: ValueRule<string>, group: number | undefined): CsvTotal {
+  const textOf = (values: ReadonlyMap<string, string>) => {
+    const reading = readRow(rule, { line: 0, values });
+    if (reading.status === "bad") return undefined;
+    return reading.status === "found" ? reading.value : "";
+  };
+  return { column: listColumns(rule)[0] ?? "", group, textOf };
 }
 
 /** The columns that a value is read from. */

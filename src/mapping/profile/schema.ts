@@ -260,6 +260,11 @@ export const profileSchema = z.strictObject({
         .max(9)
         .optional()
         .describe("Which group in parentheses is the number of rows above. Not checked unless set."),
+      sum: valueSchema
+        .optional()
+        .describe(
+          "The column whose values the line adds up, also as { from: COLUMN, as: digits }. The total is the group in parentheses that `count` does not name, or without one what the line has in that column. Decimal commas or points, and separators of thousands, are understood. Not checked unless set.",
+        ),
       required: z
         .boolean()
         .optional()

@@ -588,6 +588,77 @@ describe("a trailer that the profile names", () => {
   });
 });
 
+describe("a trailer with the total of a column", () => {
+  const header = "order_number;operation;facility;subject_code;container_label;Menge\n";
+  const rowsOf = (...amounts: string[]) =>
+    amounts.map((amount, n) => `O-${n};STORE;NORTH;P-${n};V-${n};${amount}\n`).join("");
+  const sum = { line: "Summe;(.+)", sum: "Menge" };
+
+  test.each([
+    ["whole numbers", ["2", "3"], "Summe;5"],
+    ["decimal commas", ["1,5", "0,75"], "Summe;2,25"],
+    ["decimal points", ["1.5", "0.75"], "Summe;2.250"],
+    ["thousands parted by points", ["1.200", "34,5"], "Summe;1.234,5"],
+    ["thousands parted by commas", ["1,200", "34.5"], "Summe;1,234.5"],
+    ["thousands parted by blanks", ["1 200", "34"], "Summe;1\u00a0234"],
+    ["one side with separators of thousands", ["1000", "234"], "Summe;1.234"],
+    ["signs", ["+5", "-2"], "Summe;3"],
+    ["a row without a value", ["5", ""], "Summe;5"],
+  ])("takes a file whose rows add up to it, with %s", async (_, amounts, last) => {
+    expect(await outcomeOf(`${header}${rowsOf(...amounts)}${last}\n`, { trailer: sum })).toHaveLength(2);
+  });
+
+  test.each([
+    [
+      "rows are missing",
+      ["1.200"],
+      "Summe;1.234,5",
+      'says a total of 1.234,5, and column "Menge" adds up to 1200',
+    ],
+    ["it says less", ["1,5", "2"], "Summe;3", 'says a total of 3, and column "Menge" adds up to 3,5'],
+    ["there is none", ["1", "2"], "Summe;?", 'holds no total, and column "Menge" adds up to 3'],
+    ["no row is left", [], "Summe;4", 'says a total of 4, and column "Menge" adds up to 0'],
+    ["a row holds no number", ["1", "viel"], "Summe;1", "since line 3 holds no number there"],
+  ])("refuses the file in words that say both numbers where %s", async (_, amounts, last, words) => {
+    const { reading } = await csvProfile({ trailer: sum });
+    const bytes = Buffer.from(`${header}${rowsOf(...amounts)}${last}\n`);
+    const source = { sizeBytes: bytes.length, chunks: () => chunksOf(bytes) };
+    const { problems } = await csvFileFormat({ reading }).examine(source);
+    expect(problems).toMatchObject([{ code: "CSV_TRAILER_SUM", message: expect.stringContaining(words) }]);
+  });
+
+  test("has it in the column itself where the line has no group for it", async () => {
+    const trailer = { line: "Summe;.*", sum: "Menge" };
+    expect(await outcomeOf(`${header}${rowsOf("2", "3")}Summe;;;;;5\n`, { trailer })).toHaveLength(2);
+    expect(await outcomeOf(`${header}${rowsOf("2")}Summe;;;;;5\n`, { trailer })).toEqual([
+      "file refused: CSV_TRAILER_SUM line 3",
+    ]);
+  });
+
+  test("may count the rows besides, and be read by transforms", async () => {
+    const from = { from: "Menge", as: { regex: { match: "^(.*) Stk$", replace: "$1" } } };
+    const trailer = { line: "Summe;(\\d+);(.+)", count: 1, sum: from };
+    const file = (last: string) => `${header}${rowsOf("2 Stk", "3 Stk")}${last}\n`;
+    expect(await outcomeOf(file("Summe;2;5 Stk"), { trailer })).toHaveLength(2);
+    expect(await outcomeOf(file("Summe;3;6 Stk"), { trailer })).toEqual([
+      "file refused: CSV_TRAILER_COUNT line 4",
+      "file refused: CSV_TRAILER_SUM line 4",
+    ]);
+  });
+
+  test("needs its column, and one group at most that may be the total", async () => {
+    const file = `${header.replace("Menge", "Anzahl")}${rowsOf("5")}Summe;5\n`;
+    expect(await outcomeOf(file, { trailer: sum })).toEqual(["file refused: CSV_COLUMN_MISSING header"]);
+    const csv = { extends: "builtin/csv-orders" };
+    expect(await problemsOf({ ...csv, trailer: { line: "(\\d+);(\\d+)", sum: "Menge" } })).toEqual([
+      "trailer.sum: trailer.line has 2 groups in parentheses that may be the total; write the others as (?:…)",
+    ]);
+    expect(await problemsOf({ ...csv, trailer: { line: "(\\d+)", sum: { value: "5" } } })).toEqual([
+      "trailer.sum: expected one column, whose values are added",
+    ]);
+  });
+});
+
 describe("a header", () => {
   test("with a column that nobody needs under nearly its name is refused, since it would be left out", async () => {
     const file = HEADER.replace("date_of_birth", "Date of birth") + row("O-1", "V-1");
