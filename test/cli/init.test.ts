@@ -81,12 +81,6 @@ describe("init with a table", () => {
     expect(profile).toContain("cryobridge preview FILE --connector lab\n");
   });
 
-  it("proposes a last row that is no order as the trailer, without which a file may be cut", async () => {
-    const text = "Order no;Operation;Site;Patient ID;Label\nA-1;STORE;NORTH;1;V-1\nTotal;;;;\n";
-    const { stdout } = await init(text, [...SERVICE, "--facility", "NORTH=12"]);
-    expect(stdout).toContain("name it as trailer: { line: …, required: true }");
-  });
-
   it("takes columns by number where there are no headings", async () => {
     const places = ["order_number=1", "subject_code=3", "last_name=4", "first_name=5", "container_label=7"];
     const flags = places.flatMap((place) => ["--place", place]);

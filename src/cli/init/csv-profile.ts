@@ -4,6 +4,7 @@ import { delimiterName } from "../../formats/csv/dialect.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { counted } from "../../operator/text.ts";
 import { guessColumns, valuesOf } from "./csv-columns.ts";
+import { trailerOf } from "./csv-lines.ts";
 import type { CsvTable } from "./csv-table.ts";
 import { guessDateFormats } from "./date-formats.ts";
 import { type Draft, type Given, onlyGiven, type Place } from "./draft.ts";
@@ -139,12 +140,15 @@ function draftOf(
       }
     : onlyGiven({ firstName: optional("first_name"), lastName: optional("last_name") });
   const constant = given.everyOperation;
+  const last = lastLineOf(table, byMeaning, nameOf);
   const definition = onlyGiven({
     extends: "builtin/csv-orders",
     delimiter: delimiter === "\t" ? ("tab" as const) : (delimiter as "," | ";" | "|"),
     quote: quote === '"' ? undefined : quote,
     header: hasHeader ? undefined : table.columns.map(nameOf),
     skipLines: skipLines > 0 ? skipLines : undefined,
+    noRow: table.remarks.length > 0 ? [...table.remarks] : undefined,
+    trailer: last,
     encoding: given.encoding ?? encoding,
     dateFormats: dates.length > 0 ? [...dates] : undefined,
     placerOrderNumber: at("order_number"),
@@ -160,7 +164,7 @@ function draftOf(
   return {
     definition,
     comments: commentsOf(table, dates),
-    findings: findingsOf(table, byMeaning, nameOf, dates),
+    findings: findingsOf(table, byMeaning, nameOf, dates, last),
     codes: { operations: codesIn("operation"), facilities: codesIn("facility") },
     lacksFacility: facility === undefined,
   };
@@ -179,6 +183,8 @@ function commentsOf({ hasHeader }: CsvTable, dates: readonly string[]): Readonly
     ["quote", "what cells may stand between"],
     ["header", "the columns in their order; the files have no line of headings"],
     ["skipLines", "lines above the headings"],
+    ["noRow", "remarks, which are passed over"],
+    ["trailer", "the last line of each file; one without it may be cut, and is refused whole"],
     ["encoding", "of the files; without this line it is found in each file: UTF-8 or Windows-1252"],
     ["dateFormats", dates.length > 0 ? "how dates are written in the sample" : "how dates are written"],
     [
@@ -195,35 +201,67 @@ function commentsOf({ hasHeader }: CsvTable, dates: readonly string[]): Readonly
 /** A row without any of them is a unit, a total or a remark. */
 const MARKS = ["operation", "subject_code", "container_label"] as const;
 
+function isOrderRow(row: ReadonlyMap<string, string>, byMeaning: ReadonlyMap<Meaning, string>): boolean {
+  return MARKS.some((meaning) => row.get(byMeaning.get(meaning) ?? "")?.trim());
+}
+
+/** The last line as the profile's trailer, where it is no order. */
+function lastLineOf(
+  table: CsvTable,
+  byMeaning: ReadonlyMap<Meaning, string>,
+  nameOf: (column: string) => string,
+): ProfileDefinition["trailer"] {
+  const { delimiter, rows, closing, lastLine, linesAbove, columns, hasHeader } = table;
+  const used = new Set(byMeaning.values());
+  const free = columns.filter((column) => !used.has(column));
+  const about = { delimiter, columns: free, headings: hasHeader ? columns : [] };
+  const isOther = lastLine?.values !== undefined && !isOrderRow(lastLine.values, byMeaning);
+  const trailer =
+    closing !== undefined
+      ? trailerOf(closing, { ...about, rows, lines: linesAbove })
+      : isOther && rows.length > 1
+        ? trailerOf(lastLine, { ...about, rows: rows.slice(0, -1), lines: linesAbove - 1 })
+        : undefined;
+  if (typeof trailer?.sum !== "string") return trailer;
+  return { ...trailer, sum: nameOf(trailer.sum) };
+}
+
 function findingsOf(
-  { hasHeader, headingLine, delimiter, quote, encoding, columns, rows }: CsvTable,
+  table: CsvTable,
   byMeaning: ReadonlyMap<Meaning, string>,
   nameOf: (column: string) => string,
   dates: readonly string[],
+  trailer: ProfileDefinition["trailer"],
 ): string[] {
+  const { hasHeader, headingLine, delimiter, quote, encoding, columns, rows, remarks, closing } = table;
   const used = new Set(byMeaning.values());
-  const unused = columns.filter((column) => !used.has(column));
-  const isOrder = (row: ReadonlyMap<string, string>) =>
-    MARKS.some((meaning) => row.get(byMeaning.get(meaning) ?? "")?.trim());
-  const others = rows.filter((row) => !isOrder(row)).length;
+  const unused = columns.filter((column) => !used.has(column) && nameOf(column) !== trailer?.sum);
+  const isLastTaken = trailer !== undefined && closing === undefined;
+  const orders = isLastTaken ? rows.slice(0, -1) : rows;
+  const others = orders.filter((row) => !isOrderRow(row, byMeaning)).length;
+  const checks = [
+    ...(trailer?.count === undefined ? [] : ["the number of rows"]),
+    ...(typeof trailer?.sum === "string" ? [`the total of ${trailer.sum}`] : []),
+  ];
   return [
     [
       `CSV: ${columns.length} columns between ${delimiterName(delimiter)}`,
-      `${rows.length} rows`,
+      `${orders.length} rows`,
       hasHeader ? `headings in line ${headingLine}` : "no headings",
       ...(quote === '"' ? [] : ["cells between apostrophes"]),
       ...(encoding === undefined ? [] : [encoding]),
     ].join(", "),
     ...[...byMeaning].map(([meaning, column]) => `${meaning}: column ${hasHeader ? nameOf(column) : column}`),
     ...(dates.length > 0 ? [`dates: ${dates.join(", ")}`] : []),
+    ...(remarks.length > 0 ? [`remarks, passed over by noRow: ${remarks.join(", ")}`] : []),
+    ...(trailer === undefined
+      ? []
+      : [
+          `last line, named as trailer${checks.length === 0 ? "" : ` with ${checks.join(" and ")}`}: a file without it is refused, since it may be cut; leave trailer out where not each file ends so`,
+        ]),
     ...(others > 0
       ? [
           `${counted(others, "row")} without ${MARKS.join(", ")}: name such lines in noRow of the profile, unless they are orders`,
-          ...(isOrder(rows.at(-1) ?? new Map())
-            ? []
-            : [
-                "the last row is one of them: where each file ends so, name it as trailer: { line: …, required: true } instead, so that a file that was cut is refused",
-              ]),
         ]
       : []),
     ...(unused.length > 0 ? [`not read: ${unused.join(", ")}`] : []),

@@ -1,7 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { Failure } from "../../core/failures.ts";
+import { isLineLike } from "../../formats/csv/dialect.ts";
 import { readCsv } from "../../formats/csv/read.ts";
 import { findByteOrderMark } from "../../formats/encoding.ts";
+import { isClosing, remarkPatterns, type SampleLine } from "./csv-lines.ts";
 import { countMeanings } from "./headings.ts";
 import { operationOf } from "./operation-words.ts";
 
@@ -19,7 +21,16 @@ export interface CsvTable {
   readonly quote: Quote;
   /** For a profile: undefined where `auto` finds it in each file. */
   readonly encoding: string | undefined;
+  /** Patterns for the lines that are remarks. */
+  readonly remarks: readonly string[];
+  /** What stands below the headings, without remarks and a last line that is none of the rows. */
   readonly rows: readonly ReadonlyMap<string, string>[];
+  /** The last line, where it says itself that it is none of the rows, such as a total. */
+  readonly closing: SampleLine | undefined;
+  /** How many lines stand above it. */
+  readonly linesAbove: number;
+  /** The last line that is no remark, as it stands in the file; undefined where the sample was not read to its end. */
+  readonly lastLine: SampleLine | undefined;
 }
 
 type Quote = '"' | "'";
@@ -30,6 +41,7 @@ interface Reading {
   readonly quote: Quote;
   readonly skipLines: number;
   readonly header: boolean;
+  readonly remarks: readonly string[];
 }
 
 /** Enough to see what a column holds. */
@@ -47,14 +59,20 @@ const ENOUGH_HEADINGS = 3;
  * @throws Failure CSV_… when it can't be read
  */
 export async function readTable(bytes: Buffer, encoding: string | undefined): Promise<CsvTable> {
-  const found = { encoding: encoding ?? encodingOf(bytes), quote: quoteOf(bytes) };
+  const found = {
+    encoding: encoding ?? encodingOf(bytes),
+    quote: quoteOf(bytes),
+    remarks: remarkPatterns(bytes),
+  };
   for (let skipLines = 0; skipLines <= MOST_LINES_ABOVE; skipLines++) {
     const reading = { ...found, skipLines, header: true };
     const columns = await readColumns(bytes, reading);
     if (columns === undefined || countMeanings(columns) < ENOUGH_HEADINGS) continue;
     return readRows(bytes, reading);
   }
-  const table = await readRows(bytes, { ...found, skipLines: 0, header: false });
+  // Without headings the first line says how many columns there are.
+  const above = found.remarks.length === 0 ? 0 : await countAbove(bytes, found);
+  const table = await readRows(bytes, { ...found, skipLines: above, header: false });
   return looksLikeHeadings(table.rows) ? readRows(bytes, { ...found, skipLines: 0, header: true }) : table;
 }
 
@@ -102,27 +120,57 @@ async function readColumns(bytes: Buffer, reading: Reading): Promise<readonly st
   return undefined;
 }
 
+/** How many lines stand above the first that is no remark. */
+async function countAbove(bytes: Buffer, found: Omit<Reading, "skipLines" | "header">): Promise<number> {
+  for await (const item of openTable(bytes, { ...found, skipLines: 0, header: true }))
+    return item.kind === "header" ? item.line - 1 : 0;
+  return 0;
+}
+
 async function readRows(bytes: Buffer, reading: Reading): Promise<CsvTable> {
-  const { header: hasHeader, ...others } = reading;
+  const { header: hasHeader, remarks, ...others } = reading;
+  const noRow = compiled(remarks);
   let columns: readonly string[] = [];
   let delimiter = ",";
   let headingLine = 1;
-  const rows: ReadonlyMap<string, string>[] = [];
+  const lines: SampleLine[] = [];
   for await (const item of openTable(bytes, reading)) {
     if (item.kind === "header") ({ columns, delimiter, line: headingLine } = item);
-    else if (item.kind === "row") rows.push(item.row.values);
-    if (rows.length === MOST_ROWS) break;
+    else {
+      const line =
+        item.kind === "row"
+          ? { raw: item.row.raw, values: item.row.values }
+          : { raw: item.raw, values: undefined };
+      if (!isLineLike(noRow, line.raw)) lines.push(line);
+    }
+    if (lines.length === MOST_ROWS) break;
   }
-  return { ...others, hasHeader, columns, delimiter, headingLine, rows };
+  const lastLine = lines.length < MOST_ROWS ? lines.at(-1) : undefined;
+  const closing = lastLine !== undefined && isClosing(lastLine, delimiter) ? lastLine : undefined;
+  if (closing !== undefined) lines.pop();
+  const rows = lines.flatMap(({ values }) => values ?? []);
+  const found = { columns, delimiter, headingLine, rows, closing, lastLine, linesAbove: lines.length };
+  return { ...others, hasHeader, remarks, ...found };
+}
+
+function compiled(patterns: readonly string[]): RegExp[] {
+  return patterns.map((pattern) => new RegExp(`^(?:${pattern})$`, "u"));
 }
 
 function openTable(
   bytes: Buffer,
-  { encoding, quote, skipLines, header }: Reading,
+  { encoding, quote, skipLines, header, remarks }: Reading,
 ): ReturnType<typeof readCsv> {
   const isMarked = findByteOrderMark(bytes) !== undefined;
   const read = encoding ?? (isMarked || isUtf8(bytes) ? "auto" : "windows-1252");
-  const dialect = { delimiter: "auto", quote, header, skipLines, encoding: read } as const;
+  const dialect = {
+    delimiter: "auto",
+    quote,
+    header,
+    skipLines,
+    encoding: read,
+    noRow: compiled(remarks),
+  } as const;
   return readCsv(chunkOf(bytes), dialect);
 }
 

@@ -16,7 +16,7 @@ export class TrailerCheck {
   readonly #identify: CsvReading["identify"];
   /** Lines that were counted though they have no order number. */
   readonly #withoutNumber: string[] = [];
-  readonly #total: Total | undefined;
+  readonly #total: ColumnTotal | undefined;
   #rows = 0;
   #firstRowPlace = "";
   #lastRowPlace = "";
@@ -25,7 +25,7 @@ export class TrailerCheck {
 
   constructor(reading: CsvReading) {
     this.#trailer = reading.trailer;
-    this.#total = reading.trailer?.sum && new Total(reading.trailer.sum);
+    this.#total = reading.trailer?.sum && new ColumnTotal(reading.trailer.sum);
     this.#identify = reading.identify;
     this.#isTrailer = isLineOf(reading.trailer ? [reading.trailer.line] : [], reading);
   }
@@ -93,7 +93,7 @@ export class TrailerCheck {
  * Adds up a column. Whether `1.234` is a thousand or one and a bit shows where the numbers are compared: both sides are read with a
  * decimal point and with a decimal comma, and have to agree in one of the two.
  */
-class Total {
+export class ColumnTotal {
   readonly #of: CsvTotal;
   readonly #sums = new Map<DecimalMark, bigint>([
     [",", 0n],
@@ -106,6 +106,7 @@ class Total {
     this.#of = of;
   }
 
+  /** @param place the line, as people are told it */
   add(values: ReadonlyMap<string, string>, place: string): void {
     const text = this.#of.textOf(values);
     // A row without a value adds nothing.
@@ -118,7 +119,12 @@ class Total {
     if (this.#sums.size === 0) this.#unread ??= place;
   }
 
-  /** What is wrong with the total that the last line says. */
+  /**
+   * What is wrong with the total that the last line says.
+   *
+   * @param groups of the pattern
+   * @param values the line's own, where it has the columns of a row
+   */
   troubleWith(groups: readonly string[], values: ReadonlyMap<string, string>): string | undefined {
     const { column, group, textOf } = this.#of;
     if (this.#unread !== undefined)
