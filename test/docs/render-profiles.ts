@@ -97,7 +97,9 @@ function placesOf(value: ValueDefinition): string {
 function sourceText(source: SourceDefinition): string {
   if (typeof source === "string") return code(source);
   if ("only" in source) return `(${code(source.only)})`;
-  return "join" in source ? source.join.map(code).join(" with ") : code(source.value);
+  return "join" in source
+    ? source.join.map((part) => code(typeof part === "string" ? part : part.from)).join(" with ")
+    : code(source.value);
 }
 
 function howOf(value: ValueDefinition): string {

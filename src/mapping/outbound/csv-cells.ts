@@ -1,16 +1,21 @@
 import type { FileDialect } from "../../core/intake.ts";
 import { type Encoding, findEncoding, isWide } from "../../formats/encoding.ts";
 import type { ResultColumn, ResultWords } from "../profile/results-schema.ts";
+import { type EmptyParts, joinParts } from "../profile/transform-schema.ts";
 import type { Transform } from "../profile/transforms.ts";
 import type { FileNamePattern } from "./file-name.ts";
 import type { ResultEncoding } from "./result-charset.ts";
 import { statusWord } from "./status-word.ts";
 import { formatDate } from "./timestamp.ts";
 
-/** Where a cell's value comes from: one column, or several with a text between, of which the first has to have a value. */
+/** Where a cell's value comes from: one column, or several with a text between. */
 export interface CsvSource {
   readonly columns: readonly ResultColumn[];
   readonly between: string;
+  /** What stands before the value of each. */
+  readonly names: readonly string[];
+  /** What becomes of those without a value. */
+  readonly empty: EmptyParts;
 }
 
 /** One column of a file: the first of its sources that has a value after the transforms, else a constant. */
@@ -98,10 +103,9 @@ export function cellOf(
 ): CsvCell {
   let asItCame: CsvCell | undefined;
   for (const source of from) {
-    const [first = "", ...others] = source.columns.map((column) => labCell(column, row, settings, lab));
-    const parts = [first, ...others.filter((part) => part !== "")];
-    if (first === "") continue;
-    const joined = parts.join(source.between);
+    const parts = source.columns.map((column) => labCell(column, row, settings, lab));
+    const joined = joinParts(parts, source);
+    if (joined === "") continue;
     const value = transformed(joined, transforms);
     if (value === undefined) asItCame ??= { value: joined, source };
     else if (value !== "") return { value, source };

@@ -20,6 +20,7 @@ import {
   type ResultWords,
 } from "./results-schema.ts";
 import type { ProfileDefinition } from "./schema.ts";
+import { nameOfPart, placeOfPart } from "./transform-schema.ts";
 import { compileTransform, tableTransform } from "./transforms.ts";
 
 const HL7_KEYS = [
@@ -289,7 +290,9 @@ function compileCsvResults(
 function columnText(entry: NonNullable<ResultsDefinition["columns"]>[number]): string {
   if (typeof entry === "string") return entry;
   if (!isFormed(entry)) return Object.values(entry).join("");
-  const between = [entry.from].flat().map((source) => (typeof source === "string" ? "" : source.with));
+  const between = [entry.from]
+    .flat()
+    .flatMap((source) => (typeof source === "string" ? [] : [source.with, ...source.join.map(nameOfPart)]));
   return [entry.header, entry.default, ...Object.values(entry.table ?? {}), ...between].join("");
 }
 
@@ -321,7 +324,7 @@ function compileFormed(
   const sources = [from]
     .flat()
     .map((source) => (typeof source === "string" ? { join: [source], with: "" } : source));
-  const names = sources.flatMap((source) => source.join);
+  const names = sources.flatMap((source) => source.join.map(placeOfPart));
   const unknown = names.find((name) => !isResultColumn(name));
   if (unknown !== undefined)
     return refuse(`there is no column ${unknown}; expected one of ${RESULT_COLUMNS.join(", ")}`);
@@ -331,8 +334,10 @@ function compileFormed(
   if (table !== undefined) transforms.push(tableTransform({ table, caseSensitive }, settings));
   else if (caseSensitive !== undefined) refuse("caseSensitive is for a table; expected table beside it");
   const compiled = sources.map((source) => ({
-    columns: source.join.filter(isResultColumn),
+    columns: source.join.map(placeOfPart).filter(isResultColumn),
     between: source.with,
+    names: source.join.map(nameOfPart),
+    empty: ("empty" in source ? source.empty : undefined) ?? "keep",
   }));
   return [{ header: header.trim(), from: compiled, transforms, fallback }];
 }

@@ -3,7 +3,7 @@ import { FAILURES, type FailureCode } from "../../core/failures.ts";
 import { ORDER_STATES, type OrderState } from "../../core/order-state.ts";
 import { parseFileName, parseHl7FileName } from "../outbound/file-name.ts";
 import { delimiterSchema } from "./delimiter.ts";
-import { pipelineSchema, tableSchema } from "./transform-schema.ts";
+import { joinSchema, pipelineSchema, placeOfPart, tableSchema } from "./transform-schema.ts";
 
 /** The three answers to a message. */
 export const ANSWERS = ["acknowledged", "refused", "waiting"] as const;
@@ -90,12 +90,9 @@ export const CONTAINER_COLUMNS: ReadonlySet<ResultColumn> = new Set<ResultColumn
 
 const columnSourceSchema = z.union([
   z.string(),
-  z
-    .strictObject({
-      join: z.array(z.string()).min(2, "expected two columns at least"),
-      with: z.string().max(10, "expected at most 10 characters"),
-    })
-    .describe("The values of several columns as one, with this text between: none without the first."),
+  joinSchema(z.string()).describe(
+    "The values of several columns as one, with this text between; see `from` of a value for empty and named parts.",
+  ),
 ]);
 
 const formedColumnSchema = z.strictObject({
@@ -130,7 +127,9 @@ export function columnsUsed({ columns = csvResultColumns }: Pick<ResultsDefiniti
     columns.flatMap((entry): readonly string[] => {
       if (typeof entry === "string") return [entry];
       if (!isFormed(entry)) return Object.keys(entry);
-      return [entry.from].flat().flatMap((source) => (typeof source === "string" ? source : source.join));
+      return [entry.from]
+        .flat()
+        .flatMap((source) => (typeof source === "string" ? source : source.join.map(placeOfPart)));
     }),
   );
 }

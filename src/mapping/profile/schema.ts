@@ -2,7 +2,7 @@ import { z } from "zod";
 import { readDelimiterSchema } from "./delimiter.ts";
 import { CONTROL_CODES } from "./message-type.ts";
 import { resultsSchema } from "./results-schema.ts";
-import { pipelineSchema } from "./transform-schema.ts";
+import { joinSchema, pipelineSchema } from "./transform-schema.ts";
 
 /** Null takes out a code of the profile below. */
 const tableSchema = z.record(z.string(), z.string().nullable());
@@ -15,12 +15,9 @@ const sourceSchema = z.union(
     placeSchema,
     z.strictObject({ value: z.string() }).describe("A constant, the same for every order."),
     z.strictObject({ only: placeSchema }).describe("The place counts only when its field does not repeat."),
-    z
-      .strictObject({
-        join: z.array(placeSchema).min(2, "expected two places at least"),
-        with: z.string().max(10, "expected at most 10 characters"),
-      })
-      .describe("HL7: the values of several places as one, with this text between: none without the first."),
+    joinSchema(placeSchema).describe(
+      "The values of several places as one, with this text between. An empty one keeps its place, so that the others don't move; with `empty: drop` it is left out. A part may have a name that stands before its value: { from: ZEM-3, name: cane }.",
+    ),
   ],
   { error: "expected a field path or column name, { value: … }, { only: … } or { join: [ … ], with: … }" },
 );

@@ -57,3 +57,51 @@ export const pipelineSchema = z.union([transformSchema, z.array(transformSchema)
 
 /** Codes with what each stands for. */
 export const tableSchema = z.record(z.string(), z.string());
+
+/** Several places as one value; {@link placeOfPart} and the like read its parts. */
+export function joinSchema<T extends z.ZodType<string>>(place: T) {
+  return z.strictObject({
+    join: z
+      .array(z.union([place, z.strictObject({ from: place, name: z.string().min(1).max(40) })]))
+      .min(2, "expected two places at least"),
+    with: z.string().max(10, "expected at most 10 characters"),
+    empty: z.enum(["keep", "drop"]).optional(),
+  });
+}
+
+/** One part of a joined value as a profile writes it. */
+export type PartDefinition = string | { readonly from: string; readonly name: string };
+
+/** Where a part is read. */
+export function placeOfPart(part: PartDefinition): string {
+  return typeof part === "string" ? part : part.from;
+}
+
+/** What stands before a part in the joined text; nothing unless the profile names it. */
+export function nameOfPart(part: PartDefinition): string {
+  return typeof part === "string" ? "" : part.name;
+}
+
+/** What becomes of parts without a value: each keeps its place, those at the end are left out, or all of them. */
+export type EmptyParts = "keep" | "keepInner" | "drop";
+
+/**
+ * Parts as one text. An empty one keeps its separator and its name, so that nobody takes the next one for it. Empty where all
+ * are.
+ */
+export function joinParts(
+  values: readonly string[],
+  {
+    names,
+    between,
+    empty,
+  }: { readonly names: readonly string[]; readonly between: string; readonly empty: EmptyParts },
+): string {
+  if (values.every((value) => value === "")) return "";
+  const last = empty === "keepInner" ? values.findLastIndex((value) => value !== "") : values.length;
+  return values
+    .flatMap((value, at) =>
+      at > last || (empty === "drop" && value === "") ? [] : [(names[at] ?? "") + value],
+    )
+    .join(between);
+}

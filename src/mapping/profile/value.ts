@@ -1,6 +1,13 @@
 import type { FailureCode } from "../../core/failures.ts";
 import { type Allowed, findMisread, type GuardedKind, settingOf } from "./misread.ts";
 import type { SourceDefinition, SplitterDefinition, ValueDefinition } from "./schema.ts";
+import {
+  type EmptyParts,
+  joinParts,
+  nameOfPart,
+  type PartDefinition,
+  placeOfPart,
+} from "./transform-schema.ts";
 import { compileTransform, type Transform, type TransformSettings, tableTransform } from "./transforms.ts";
 
 /** A value and where it was found, such as `PID-3[2].1` or `line 7, column subject_code`. */
@@ -47,6 +54,11 @@ export type Source<P> =
 interface Joined<P> {
   readonly paths: readonly P[];
   readonly between: string;
+  /** What stands before the value of each, that of the first included. */
+  readonly names: readonly string[];
+  readonly empty: EmptyParts;
+  /** Whether it is a code, which is none without its first part. */
+  readonly isCode: boolean;
   /** Whether none of them may be empty. */
   readonly isWhole: boolean;
 }
@@ -229,46 +241,59 @@ function compileSource<P>(source: SourceDefinition, settings: CompileSettings<P>
 }
 
 function compileJoin<P>(
-  { join, with: between }: { readonly join: readonly string[]; readonly with: string },
+  {
+    join,
+    with: between,
+    empty,
+  }: {
+    readonly join: readonly PartDefinition[];
+    readonly with: string;
+    readonly empty?: "keep" | "drop" | undefined;
+  },
   settings: CompileSettings<P>,
 ): Source<P>[] {
-  const parts = join.flatMap((text) => compileSource(text, settings));
+  const parts = join.flatMap((part) => compileSource(placeOfPart(part), settings));
   const [path, ...paths] = parts.flatMap((part) => (part.kind === "place" ? [part.path] : []));
   if (path === undefined || parts.length < join.length) return [];
+  const isCode = settings.kind === "code" || settings.mayQuote;
   const isWhole = settings.areAllPartsNeeded === true && settings.kind === "code";
-  const joined = { paths, between, isWhole };
-  return [{ kind: "place", path, text: join.join(" with "), isOnly: false, joined }];
+  // What a name has not is no gap in it.
+  const usual: EmptyParts = isCode ? "keepInner" : settings.kind === "name" ? "drop" : "keep";
+  const joined = { paths, between, names: join.map(nameOfPart), empty: empty ?? usual, isCode, isWhole };
+  return [{ kind: "place", path, text: join.map(placeOfPart).join(" with "), isOnly: false, joined }];
 }
 
-/** The value of the first place, followed by those of the others that have one; none without the first. Parts of a code don't shift. */
+/** The values of all places as one, none where none has any, or of a code the first. */
 function findJoined<P, S>(
   path: P,
-  { paths, between, isWhole }: Joined<P>,
+  joined: Joined<P>,
   find: Finder<P, S>,
   scope: S,
 ): Found | Misfit | undefined {
-  const first = find(path, false, scope);
-  if (first === undefined || "code" in first || isNothing(first.value)) return first;
-  const found = [first];
-  for (const part of paths) {
+  const { paths, isCode, isWhole } = joined;
+  const found: (Found | undefined)[] = [];
+  for (const part of [path, ...paths]) {
     const next = find(part, false, scope);
-    if (next === undefined) continue;
-    if ("code" in next) return next;
-    if (!isNothing(next.value)) found.push(next);
-    else if (isWhole) return emptyPart(first, next);
+    if (next !== undefined && "code" in next) return next;
+    const [first] = found;
+    if (isCode && found.length === 0 && (next === undefined || isNothing(next.value))) return next;
+    if (isWhole && first !== undefined && (next === undefined || isNothing(next.value)))
+      return emptyPart(first, next);
+    found.push(next);
   }
-  return {
-    value: found.map(({ value }) => value.trim()).join(between),
-    place: found.map(({ place }) => place).join(" and "),
-  };
+  const there = found.filter((part) => part !== undefined);
+  const filled = there.filter(({ value }) => !isNothing(value));
+  // Nothing, or HL7's delete.
+  if (filled.length === 0) return there.find(({ value }) => value.trim() !== "") ?? there[0];
+  const values = found.map((part) => (part === undefined || isNothing(part.value) ? "" : part.value.trim()));
+  return { value: joinParts(values, joined), place: filled.map(({ place }) => place).join(" and ") };
 }
 
-function emptyPart(first: Found, part: Found): Misfit {
-  return {
-    place: part.place,
-    code: "MAPPING_VALUE_MISSING",
-    trouble: `is empty, expected the part that follows ${first.place}`,
-  };
+function emptyPart(first: Found, part: Found | undefined): Misfit {
+  const code = "MAPPING_VALUE_MISSING";
+  return part === undefined
+    ? { place: first.place, code, trouble: "is one part of a code, and another part is missing" }
+    : { place: part.place, code, trouble: `is empty, expected the part that follows ${first.place}` };
 }
 
 function isNothing(value: string): boolean {

@@ -57,3 +57,73 @@ describe("codes that are joined of several columns", () => {
     expect(first).toContain('CSV_COLUMN_MISSING header: expected a column named "department"');
   });
 });
+
+describe("a description that is joined of several columns", () => {
+  const read = async (cells: string, description: ProfileDefinition["containers"]) => {
+    const profile = await csvProfile({ containers: { label: "container_label", ...description } });
+    const bytes = Buffer.from(
+      `order_number,operation,facility,subject_code,container_label,embryos,cane,goblet,partner\nA-1,STORE,NORTH,P-1,V-1,${cells}\n`,
+    );
+    const content = await csvFileFormat({ reading: profile.reading }).examine({
+      sizeBytes: bytes.length,
+      chunks: () => chunksOf(bytes),
+    });
+    const found: string[] = [];
+    for await (const batch of content.batches())
+      for (const message of batch)
+        for (const order of mapOne(profile, message).orders)
+          found.push(...order.containers.map((container) => container.description));
+    return found;
+  };
+  const join = ["embryos", "cane", "goblet", "partner"];
+  const named = join.map((from) => ({ from, name: `${from} ` }));
+
+  test.each([
+    ["2,7,G1,Ada", "2/7/G1/Ada"],
+    [",7,G1,Ada", "/7/G1/Ada"],
+    ["2,,G1,Ada", "2//G1/Ada"],
+    ["2,7,G1,", "2/7/G1/"],
+    [" ,,,", ""],
+  ])("keeps the place of an empty part: %j", async (cells, text) => {
+    expect(await read(cells, { description: { from: { join, with: "/" } } })).toEqual([text]);
+  });
+
+  test("keeps the place of a column that the file does not have", async () => {
+    const from = { join: ["embryos", "colour", "cane"], with: "/" };
+    expect(await read("2,7,G1,Ada", { description: { from } })).toEqual(["2//7"]);
+  });
+
+  test("names its parts, and leaves out empty ones where the profile says so", async () => {
+    const of = (empty?: "drop") => ({
+      description: { from: { join: named, with: "; ", ...(empty ? { empty } : {}) } },
+    });
+    expect(await read("2,,G1,", of())).toEqual(["embryos 2; cane ; goblet G1; partner"]);
+    expect(await read("2,,G1,", of("drop"))).toEqual(["embryos 2; goblet G1"]);
+  });
+});
+
+test("a code of the first columns that a file has is refused where a part of it is no column of the file", async () => {
+  const from = [{ join: ["rack", "box", "tube"], with: "-" }, "container_label"];
+  const profile = await csvProfile({ containers: { label: { from } } });
+  const values = new Map([
+    ...([
+      ["order_number", "A-1"],
+      ["operation", "STORE"],
+      ["facility", "NORTH"],
+      ["subject_code", "P-1"],
+    ] as const),
+    ...([
+      ["rack", "R1"],
+      ["tube", "3"],
+    ] as const),
+  ]);
+  const bytes = Buffer.from(`${[...values.keys()].join(",")}\n${[...values.values()].join(",")}\n`);
+  const content = await csvFileFormat({ reading: profile.reading }).examine({
+    sizeBytes: bytes.length,
+    chunks: () => chunksOf(bytes),
+  });
+  for await (const batch of content.batches())
+    expect(batch.map((message) => mapOne(profile, message).problems)).toMatchObject([
+      [{ code: "MAPPING_VALUE_MISSING", place: "line 2, column rack" }],
+    ]);
+});

@@ -175,6 +175,23 @@ describe("a label in a field of several parts", () => {
     const joined = of({ from: [{ join: ["OBX-5.1", "OBX-5.2"], with: "-" }] });
     expect(labelsOf(await map(joined, ...ORDER, vial("AB^1")))).toEqual([["AB-1: "]]);
   });
+
+  test.each([
+    ["AB", "", ["", "7", "G1"], ["AB: /7/G1"]],
+    ["AB", "", ["2", "", "G1"], ["AB: 2//G1"]],
+    ["AB", "", ["2"], ["AB: 2//"]],
+    ["AB", "", [], ["AB: "]],
+    ["AB^^1", "", ["2", "7", "G1"], ["AB--1: 2/7/G1"]],
+    ["AB^1", "", ["2", '""', "G1"], ["AB-1: 2//G1"]],
+  ])("keeps the place of parts that are empty: %j", async (label, _, parts, expected) => {
+    const profile = {
+      each: "ZEM",
+      label: { from: { join: ["ZEM-1.1", "ZEM-1.2", "ZEM-1.3"], with: "-" } },
+      description: { from: { join: ["ZEM-2", "ZEM-3", "ZEM-4"], with: "/" } },
+    };
+    const zem = ["ZEM", label, ...parts].join("|");
+    expect(labelsOf(await map(profile, ...ORDER, zem))).toEqual([expected]);
+  });
 });
 
 test("a label of a sender without subcomponents is whole", async () => {

@@ -178,15 +178,26 @@ describe("a CSV file of results", () => {
     expect((await rowsOf(stored({ position: "shelf A" }), results))[1]).toBe("?,shelf A");
   });
 
-  it("has several values joined in one cell: none without the first, and of the others those that there are", async () => {
+  it("has several values joined in one cell, of which an empty one keeps its place", async () => {
     const place = { from: { join: ["storage", "canister", "position"], with: " / " }, header: "Platz" };
     const results: Results = { columns: [{ ...place, default: "?" }] };
     const order = stored({ storageName: "Tank A", canister: "1.5", position: "slot 2" });
     expect((await rowsOf(order, { ...results, decimal: "," }))[1]).toBe('"Tank A / 1,5 / slot 2"');
-    expect((await rowsOf(stored({ storageName: "Tank A", position: "2" }), results))[1]).toBe("Tank A / 2");
-    expect((await rowsOf(stored({ canister: "3" }), results))[1]).toBe("?");
-    const orElse: Results = { columns: [{ ...place, from: [place.from, "canister"] }] };
-    expect((await rowsOf(stored({ canister: "3" }), orElse))[1]).toBe("3");
+    expect((await rowsOf(stored({ storageName: "Tank A", position: "2" }), results))[1]).toBe(
+      "Tank A /  / 2",
+    );
+    expect((await rowsOf(stored({ canister: "3" }), results))[1]).toBe(" / 3 / ");
+    expect((await rowsOf(stored({}), results))[1]).toBe("?");
+  });
+
+  it("leaves out the empty ones of joined values where the profile says so, and names the others", async () => {
+    const join = ["storage", { from: "canister", name: "K " }, { from: "position", name: "P " }] as const;
+    const named = (empty?: "drop"): Results => ({
+      columns: [{ from: { join: [...join], with: ", ", ...(empty ? { empty } : {}) }, header: "Platz" }],
+    });
+    const order = stored({ storageName: "Tank A", position: "2" });
+    expect((await rowsOf(order, named()))[1]).toBe('"Tank A, K , P 2"');
+    expect((await rowsOf(order, named("drop")))[1]).toBe('"Tank A, P 2"');
   });
 
   it("has one row for an order with the values of its containers in one cell where the profile joins them", async () => {
