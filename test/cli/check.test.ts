@@ -250,6 +250,30 @@ describe("check --offline", () => {
     });
   });
 
+  it("warns of statuses and operations that the transforms of a column don't take, and is still well", async () => {
+    await withFolder(async (folder) => {
+      const columns = [
+        "{ from: status, table: { received: a, duplicate: b, refused: c, waiting: d, erledigt: e }, header: Status }",
+        "{ from: [error_code, operation], as: { regex: { match: '^ST(.*)$', replace: '$1' } }, header: Art }",
+        "{ from: status, table: { completed: ok }, default: offen, header: Offen }",
+        "{ from: position, as: { regex: { match: '^x$', replace: y } }, header: Platz }",
+      ];
+      const lab = `lab: { extends: builtin/csv-orders, operation: { from: operation, table: { EIN: STORE, AUS: RETRIEVAL } }, results: { send: [acknowledged, refused, waiting, completed, failed], words: { status: { completed: { STORE: erledigt, "*": fertig } } }, columns: [${columns.join(", ")}] } }`;
+      const result = await check(
+        folder,
+        configText(undefined, `profiles: { ${lab} }`),
+        "--offline",
+        "--json",
+      );
+      expect(result.status).toBe(0);
+      const warnings = checksOf(result).filter(({ detail }) => detail.includes("transforms"));
+      expect(warnings.map(({ detail }) => detail.split(":")[0])).toEqual([
+        "the transforms of results.columns[0] (Status) don't take completed, failed",
+        "the transforms of results.columns[1] (Art) don't take RETRIEVAL",
+      ]);
+    });
+  });
+
   it("names the tab that separates columns", async () => {
     await withFolder(async (folder) => {
       const tabs = "profiles: { tabs: { extends: builtin/csv-orders, delimiter: tab } }";

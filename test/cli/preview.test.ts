@@ -170,7 +170,7 @@ describe("preview of an HL7 file", () => {
     );
     expect(result).toMatch(/^ {4}MSH\|.*\|ORU\^R01/m);
     expect(result).toMatch(/OBX\|\d\|ST\|CRYO-STORAGE\^Storage\^L\|1\|EXAMPLE TANK\|/);
-    expect(result).toContain("|Canister 1, Cane 2, Slot 3 (EXAMPLE)|");
+    expect(result).toMatch(/\|Canister \d, Cane [A-H], Slot \d+\|/);
   });
 
   it("says what the lab is sent no word of", async () => {
@@ -244,6 +244,19 @@ describe("preview of a CSV file", () => {
     for (const secret of Object.values(PATIENT)) expect(stdout).not.toContain(secret);
   });
 
+  it("invents another place for each container, in the form of the service's own", async () => {
+    const columns = `[container_label, { from: position, as: { regex: { match: "^Canister ([0-9]+), Cane ([A-Z]), Slot ([0-9]+)$", replace: "$1$2$3" } }, header: Platz }]`;
+    const text = configText(
+      undefined,
+      `profiles: { site: { extends: builtin/csv-orders, results: { columns: ${columns} } } }`,
+    ).replace("./csv }", "./csv, profile: site }");
+    const stored = row("C-1").replace("RETRIEVAL", "STORE");
+    const other = stored.replace("V-1", "V-2");
+    const { stdout } = await preview({ ...CSV, content: [HEADER, stored, other, ""].join("\n"), text });
+    const places = [...stdout.matchAll(/^ {4}V-\d,(\d[A-H]\d+)$/gm)].map(([, place]) => place);
+    expect(new Set(places).size).toBe(2);
+  });
+
   it("shows the lines that the lab would get, with its headings, delimiter and words", async () => {
     const columns =
       "[{ order_number: Auftrag }, { subject_code: Patient }, { status: Stand }, position, error_code]";
@@ -260,7 +273,7 @@ describe("preview of a CSV file", () => {
     expect(stdout).toContain(
       `Answer to the lab orders.csv.results-1.csv:${shown("C-1;••••;received;;")}`.trim(),
     );
-    expect(stdout).toContain(shown("C-1;••••;erledigt;Canister 1, Cane 2, Slot 3 (EXAMPLE);").trim());
+    expect(stdout).toMatch(/^ {4}C-1;••••;erledigt;"?Canister \d, Cane [A-H], Slot \d+"?;$/m);
     expect(stdout).toContain("C-2;••••;wartet;;MAPPING_FACILITY_UNKNOWN");
     for (const secret of Object.values(PATIENT)) expect(stdout).not.toContain(secret);
   });

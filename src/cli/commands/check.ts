@@ -8,7 +8,7 @@ import { builtinProfiles } from "../../mapping/profile/builtin.ts";
 import { inheritProfile, resolveChain } from "../../mapping/profile/inherit.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
-import { listWordless } from "../../mapping/profile/wordless.ts";
+import { listUntaken, listWordless } from "../../mapping/profile/wordless.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig } from "../open.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
@@ -171,6 +171,13 @@ function* checkWords(config: Config<ProfileDefinition>): Generator<Finding> {
         `profile ${name}`,
         `${table} has no word for ${lacking.join(", ")}: the lab reads them as they stand here`,
         `Add the lab's words to ${table}, or the same ones where they are to stay.`,
+      );
+    }
+    for (const { column, lacking } of listUntaken(chain.links, whole)) {
+      yield warning(
+        `profile ${name}`,
+        `the transforms of ${column} don't take ${lacking.join(", ")}: the lab reads them as they stand here`,
+        "Add them to the table, correct the pattern, or set a default for what it does not take.",
       );
     }
   }

@@ -3,7 +3,13 @@ import { Failure, type Problem } from "../../../core/failures.ts";
 import type { BatchOutline, FileDialect, IncomingMessage } from "../../../core/intake.ts";
 import { movesContainers } from "../../../core/order.ts";
 import { type ControlRequest, decideControl, isCancelling } from "../../../core/order-control.ts";
-import type { ControlAnswer, Outcome, OutcomeMessage, OutcomeOrder } from "../../../core/outcome.ts";
+import type {
+  ControlAnswer,
+  Outcome,
+  OutcomeContainer,
+  OutcomeMessage,
+  OutcomeOrder,
+} from "../../../core/outcome.ts";
 import { phi } from "../../../core/phi.ts";
 import type { Surface } from "../../../core/surface.ts";
 import { decodeHl7, readHeaderLine } from "../../../formats/hl7/charset.ts";
@@ -279,7 +285,19 @@ export function createAnswers(
   };
 }
 
-/** An order as it might end: what only the service says is invented, and says so wherever it is text. */
+/**
+ * A place as the service gives it, of which each container has another: the lab's patterns and tables for places are tried on
+ * it, so that nothing stands there which no place has.
+ */
+function examplePlace(label: string, index: number, surface: Surface): OutcomeContainer["location"] {
+  const n = [...label].reduce((sum, character) => sum + (character.codePointAt(0) ?? 0), index);
+  const [canister, cane, slot] = [String(1 + (n % 6)), "ABCDEFGH".charAt(n % 8), 1 + (n % 10)];
+  return surface === "external"
+    ? { canister, cane }
+    : { position: `Canister ${canister}, Cane ${cane}, Slot ${slot}` };
+}
+
+/** An order as it might end: what only the service says is invented; the storage and the procedure say so. */
 function exampleEnd(
   { operation }: MappedMessage["orders"][number],
   order: OutcomeOrder,
@@ -287,11 +305,7 @@ function exampleEnd(
   now: Date,
 ): OutcomeOrder {
   if (!movesContainers(operation)) return { ...order, state: "completed" };
-  const place =
-    surface === "external"
-      ? { canister: "1 (EXAMPLE)", cane: "2 (EXAMPLE)" }
-      : { position: "Canister 1, Cane 2, Slot 3 (EXAMPLE)" };
-  const location = { storageId: 900_004, storageName: "EXAMPLE TANK", ...place, storedAt: now.toISOString() };
+  const location = { storageId: 900_004, storageName: "EXAMPLE TANK", storedAt: now.toISOString() };
   return {
     ...order,
     state: "completed",
@@ -301,7 +315,8 @@ function exampleEnd(
     containers: order.containers.map((container, index) => ({
       ...container,
       containerId: 900_101 + index,
-      location: operation === "STORE" ? location : undefined,
+      location:
+        operation === "STORE" ? { ...location, ...examplePlace(container.label, index, surface) } : undefined,
     })),
   };
 }
