@@ -149,11 +149,11 @@ export function deliveryTargets(
       const target: DeliveryTarget = {
         // HL7 outcomes come with their original messages, which may be large.
         composeAtOnce: live().profile.format === "hl7" ? 100 : 2_000,
-        compose: async (open) => {
+        compose: async (open, noteUntaken) => {
           const { profile } = live();
           return profile.format === "hl7"
             ? composeMessages(open, profile)
-            : composeTables(open, profile, takeNumber);
+            : composeTables(open, profile, takeNumber, noteUntaken);
         },
         sendAtOnce: isSentByMllp(settings) ? 1 : FILES_AT_ONCE,
         deliver: (file) => connector.deliver(file),

@@ -59,11 +59,13 @@ function withText(outcome: Outcome, original: OpenOutcome["original"]): Outcome 
  * other.
  *
  * @param takeNumber the next number of result files of a series
+ * @param noteUntaken see {@link csvResultRows}
  */
 export async function composeTables(
   open: readonly OpenOutcome[],
   profile: Profile,
   takeNumber: (series: string) => Promise<number>,
+  noteUntaken?: (heading: string) => void,
 ): Promise<Composition> {
   const answered: OutcomeRows[] = [];
   const unreported: number[] = [];
@@ -72,7 +74,7 @@ export async function composeTables(
     const orderIds = orderIdsOf(outcome);
     const { kind } = outcome;
     try {
-      const rows = csvResultRows(outcome, profile);
+      const rows = csvResultRows(outcome, profile, noteUntaken);
       if (rows.length > 0) answered.push({ outcomeId: id, kind, orderIds, target: targetOf(outcome), rows });
       else unreported.push(id);
     } catch (error) {

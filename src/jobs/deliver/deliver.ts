@@ -24,7 +24,7 @@ export interface DeliveryTarget {
   /** How many results are sent at the same time. */
   readonly sendAtOnce: number;
   /** Puts outcomes into files or messages. */
-  compose(open: readonly OpenOutcome[]): Promise<Composition>;
+  compose(open: readonly OpenOutcome[], noteUntaken?: (heading: string) => void): Promise<Composition>;
   /** Carries one to the lab; see `Connector.deliver`. */
   deliver(file: {
     readonly fileName: string;
@@ -119,7 +119,16 @@ async function compose(
   target: DeliveryTarget,
   { logger }: DeliverDeps,
 ): Promise<Composition> {
-  const composition = await target.compose(open);
+  const untaken = new Map<string, number>();
+  const composition = await target.compose(open, (heading) =>
+    untaken.set(heading, (untaken.get(heading) ?? 0) + 1),
+  );
+  for (const [column, values] of untaken) {
+    logger.warn(
+      { connector, column, values },
+      "the transforms of a column of results don't take values, which the lab reads as they came; correct the profile",
+    );
+  }
   for (const { outcomeId, code } of composition.uncomposed) {
     logger.error(
       { connector, outcome: formatId("t", outcomeId), code },

@@ -88,6 +88,8 @@ function labCell(
 export interface CsvCell {
   readonly value: string;
   readonly source: CsvSource | undefined;
+  /** Whether a transform did not take it, so that it stands as it came. */
+  readonly isUntaken?: boolean;
 }
 
 /**
@@ -107,7 +109,7 @@ export function cellOf(
     const joined = joinParts(parts, source);
     if (joined === "") continue;
     const value = transformed(joined, transforms);
-    if (value === undefined) asItCame ??= { value: joined, source };
+    if (value === undefined) asItCame ??= { value: joined, source, isUntaken: true };
     else if (value !== "") return { value, source };
   }
   const constant = { value: fallback, source: undefined };

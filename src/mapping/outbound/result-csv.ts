@@ -23,14 +23,19 @@ export type CsvResultRow = Readonly<Record<string, string>>;
  * values safe for spreadsheets. In `error`, which people read, characters that the file's character set doesn't have are
  * spelled.
  *
+ * @param noteUntaken is given the heading of each value that the column's transforms don't take, which stands as it came
  * @throws Failure RESULT_NOT_ENCODABLE where any other column or heading holds one
  */
-export function csvResultRows(outcome: Outcome, profile: Profile): CsvResultRow[] {
+export function csvResultRows(
+  outcome: Outcome,
+  profile: Profile,
+  noteUntaken: (heading: string) => void = () => {},
+): CsvResultRow[] {
   const { results } = inOneLanguage(outcome, profile);
   const { csv } = results;
   const { encoding } = csvFormOf(results.encoding, csv, outcome.message.dialect);
   return toOrders(outcome, results).flatMap((order) => {
-    const rows = order.map((row) => fitRow(row, results, encoding));
+    const rows = order.map((row) => fitRow(row, results, encoding, noteUntaken));
     return csv.joinContainers === undefined ? rows : [joinRows(rows, csv.joinContainers, csv.columns)];
   });
 }
@@ -272,12 +277,18 @@ function errorOf(
  *
  * @throws Failure RESULT_NOT_ENCODABLE where any other column has one
  */
-function fitRow(row: PlainRow, results: ResultSettings, encoding: Encoding): CsvResultRow {
+function fitRow(
+  row: PlainRow,
+  results: ResultSettings,
+  encoding: Encoding,
+  noteUntaken: (heading: string) => void,
+): CsvResultRow {
   const { csv } = results;
   const cells = csv.columns.map((column) => {
     const { header } = column;
     if (csv.hasHeader && !isEncodable(header, encoding)) throw unfit(`the heading ${header}`, encoding);
-    const { value, source } = cellOf(column, row, csv, results);
+    const { value, source, isUntaken } = cellOf(column, row, csv, results);
+    if (isUntaken) noteUntaken(header);
     if (isEncodable(value, encoding)) return [header, value];
     if (source?.columns.includes("error") === true) return [header, spellOut(value, encoding)];
     const place =

@@ -44,6 +44,28 @@ async function happens(pool: pg.Pool, orderId: number, to: "parked" | "failed" |
 const request = (control: "hold" | "release" | "discontinue") =>
   aControl(1, control, [{ placerOrderNumber: "B" }], { messageControlId: control });
 
+test("a value that the transforms of a column don't take is noted with the column's heading", () =>
+  withLedger(async ({ pool }) => {
+    await twoOrders(pool);
+    const table = { waiting: "wartet" };
+    const profile = await csvProfile({
+      results: { columns: ["order_number", { from: "status", table, header: "Stand" }] },
+    });
+    const noted: string[] = [];
+    await deliverTo(pool, {
+      composeAtOnce: 2_000,
+      compose: (open) =>
+        composeTables(
+          open,
+          profile,
+          (name) => takeResultNumber(pool, "lims", name),
+          (heading) => noted.push(heading),
+        ),
+      deliver: async () => {},
+    })();
+    expect(noted).toEqual(["Stand", "Stand"]);
+  }));
+
 test("CSV files of one gathering tell of an order in its order, also what other files asked of it", () =>
   withLedger(async ({ pool }) => {
     const [a, b] = await twoOrders(pool);
