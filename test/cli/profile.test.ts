@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -101,6 +102,22 @@ describe("profile test", () => {
     );
     expect(status).toBe(0);
   });
+
+  it.each(readdirSync(join(CONFIG, "labs"), { withFileTypes: true }).filter((entry) => entry.isDirectory()))(
+    "finds every file of the example lab $name as expected, and its configuration well",
+    async ({ name }) => {
+      const lab = join(CONFIG, "labs", name);
+      const env = { STORAGE_CLIENT_ID: "invented", STORAGE_CLIENT_SECRET: "invented-secret" };
+      const config = ["--config", join(lab, "cryobridge.yaml")];
+      const tested = await runCli([...config, "profile", "test", join(lab, "profile-tests")], { env });
+      expect(tested.stdout.split("\n").filter((line) => line.startsWith("✗"))).toEqual([]);
+      expect(tested.status).toBe(0);
+      const checked = await runCli([...config, "check", "--offline"], { env });
+      // Ports may be in use where the tests run.
+      expect(checked.stdout).toMatch(/^✓ configuration/m);
+      expect(checked.stdout).not.toMatch(/^[✗!] (?:configuration|profile)/m);
+    },
+  );
 
   it("shows with status 1 where an order or an answer differs, and writes what is there now with --update", () =>
     withFolder(async (folder) => {
