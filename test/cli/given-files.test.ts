@@ -29,9 +29,10 @@ const WAYS: Readonly<
     `${config()}profiles: { own: { extends: builtin/hl7-orders, module: ./x } }\n`,
   ],
   "the file of a secret": [["check", "--offline", "--config", "c"], config(), { TOKEN: "", TOKEN_FILE: "x" }],
-  "the service's certificate authority": [
-    ["preview", "good", "--connector", "lims", "--config", "c"],
-    config(", ca: ./x"),
+  "the service's certificate authority": [["check", "--offline", "--config", "c"], config(", ca: ./x")],
+  "the mail server's certificate authority": [
+    ["check", "--offline", "--config", "c"],
+    `${config()}alerts: { to: [{ type: email, host: mail.example.org, from: a@example.org, to: [b@example.org], ca: ./x }] }\n`,
   ],
   "a connector's certificate": [["check", "--offline", "--config", "c"], config("", MLLP("./x"))],
   "a file to preview": [["preview", "x", "--connector", "lims", "--config", "c"], config()],

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { endingCertificates } from "../../app/limits.ts";
 import type { Config } from "../../config/config.ts";
 import { isConfigFailure } from "../../config/problems.ts";
+import { readPem } from "../../core/given-file.ts";
 import { findUnreached } from "../../mapping/inbound/unreached.ts";
 import { builtinProfiles } from "../../mapping/profile/builtin.ts";
 import { inheritProfile, resolveChain } from "../../mapping/profile/inherit.ts";
@@ -15,7 +16,7 @@ import { type Cli, type Session, toAction } from "../session.ts";
 import { checkAgainst } from "./check/against.ts";
 import { checkConnectors, checkConsole, checkDataFolder, checkProfiles } from "./check/local.ts";
 import { checkDatabaseAndQueue } from "./check/remote.ts";
-import { type Finding, type Findings, failed, ok, Report, warning } from "./check/report.ts";
+import { type Finding, type Findings, failed, failedBy, ok, Report, warning } from "./check/report.ts";
 import { checkService } from "./check/service.ts";
 
 /** `cryobridge check`. */
@@ -57,12 +58,13 @@ async function* checks(session: Session, isOffline: boolean, against: string | u
     yield* checkWords(config);
   }
   yield* checkConsole(config, running.has("console"));
+  const areAuthoritiesThere = yield* checkAuthorities(config);
   yield* checkCertificates(config, session);
   // The ledger of the configuration may be the one to be upgraded: to open it would be to upgrade it.
   if (against !== undefined && profiles) yield* checkAgainst(config, profiles, against, session);
   if (isOffline) return;
   if (against === undefined) yield* checkDatabaseAndQueue(config, session);
-  yield* checkService(config, session);
+  if (areAuthoritiesThere) yield* checkService(config, session);
 }
 
 async function* checkConfiguration(session: Session): Findings<Config<ProfileDefinition> | undefined> {
@@ -77,6 +79,24 @@ async function* checkConfiguration(session: Session): Findings<Config<ProfileDef
       yield failed("configuration", `${place}: ${message}`, error.hint, EXIT.configuration);
     return undefined;
   }
+}
+
+/** Whether the certificates of authorities can be read, without which no daemon starts; connectors check their own. */
+function* checkAuthorities(config: Config<ProfileDefinition>): Generator<Finding, boolean> {
+  const ofAlerts = config.alerts.to.map(
+    (place) => [`alerts.to ${place.name}`, "ca" in place ? place.ca : undefined] as const,
+  );
+  let areThere = true;
+  for (const [place, file] of [["service.ca", config.service.caFile] as const, ...ofAlerts]) {
+    if (file === undefined) continue;
+    try {
+      readPem(place, file);
+    } catch (error) {
+      areThere = false;
+      yield failedBy("configuration", error, EXIT.configuration);
+    }
+  }
+  return areThere;
 }
 
 /** Warns of certificates of the configuration that end within `certificateExpiring`, or have ended. */
