@@ -19,8 +19,10 @@ export interface ExampleLab {
   sample(name: string): Promise<Buffer>;
 }
 
-/** Settings of the service that a site has its own of, since the example's service is nowhere. */
-const OF_THE_SITE = ["baseUrl", "auth", "ca"];
+/** Settings of `service` and its `auth` that a site has its own of, since the example's service is nowhere. */
+const OF_THE_SITE = ["baseUrl", "ca", "tokenUrl", "clientId", "clientSecret"];
+const asShipped = (section: Section) =>
+  Object.fromEntries(Object.entries(section).filter(([key]) => !OF_THE_SITE.includes(key)));
 
 export async function readLab(name: string): Promise<ExampleLab> {
   const folder = join(LABS_FOLDER, name);
@@ -31,8 +33,9 @@ export async function readLab(name: string): Promise<ExampleLab> {
       profilesDir: join(folder, "profiles"),
       facilities,
       service: {
-        ...Object.fromEntries(Object.entries(service).filter(([key]) => !OF_THE_SITE.includes(key))),
+        ...asShipped(service),
         ...changes.service,
+        auth: { ...asShipped(service.auth), ...(changes.service?.auth as Section | undefined) },
       },
       connectors: [{ ...connector, ...changes.connector }],
     }),
