@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -7,9 +7,10 @@ import { compileProfile } from "../../src/mapping/profile/compile-profile.ts";
 import { importFrom } from "../../src/mapping/profile/module.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { csvMessage, mapOne } from "../mapping/mapped.ts";
-import { listBlocks, readDocument } from "./markdown.ts";
+import { listBlocks, ROOT, readDocument } from "./markdown.ts";
 
-const blocks = listBlocks(readDocument("docs/guide/mapping-cookbook.md"));
+const cookbook = readDocument("docs/guide/mapping-cookbook.md");
+const blocks = listBlocks(cookbook);
 const recipes = blocks.filter(({ language, text }) => language === "yaml" && /^extends: /m.test(text));
 const folder = mkdtempSync(join(tmpdir(), "cryobridge-cookbook-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -43,6 +44,13 @@ describe("the mapping cookbook", () => {
     expect(problems).toMatchObject([
       { code: "MAPPING_MODULE_REFUSED", message: expect.stringContaining("Position") },
     ]);
+  });
+
+  test("says of each example lab what it solves", () => {
+    const rows = [...cookbook.text.matchAll(/^\| \[([\w-]+)\]\(\.\.\/\.\.\/config\/labs\/\1\) \| \w/gm)];
+    const folders = readdirSync(join(ROOT, "config/labs"), { withFileTypes: true });
+    const labs = folders.filter((each) => each.isDirectory()).map(({ name }) => name);
+    expect(rows.map(([, name]) => name).toSorted()).toEqual(labs.toSorted());
   });
 
   test("shows whole profiles only: every block of YAML extends another one", () => {
