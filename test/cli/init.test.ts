@@ -224,6 +224,24 @@ describe("init with HL7 messages", () => {
     expect(answered.profile).toContain("each: ZVL");
   });
 
+  it("asks which of the lab's own segments has the label, be it as short as A1, and says how to correct it", async () => {
+    const text = message(
+      "PID|1||4711||Muster^Anna||19800411|F",
+      "ORC|NW|Z-1",
+      "OBR|1|Z-1||CRYO-STORE",
+      ...["ZST|1|A1|red", "ZEM|1|D5|4AA", "ZST|2|A2|blue", "ZEM|1|D6|3BB"],
+    );
+    const open = await init(text, LAB3);
+    expect(open.status).toBe(2);
+    expect(open.stderr).toContain('--place "container=ZST-2.1" or --place "container=ZEM-2.1"');
+    const answered = await init(text, LAB3, { answer: "ZST-2.1" });
+    expect(answered.stdout).toContain("container  A2");
+    const sole = await init(text.replaceAll(/\rZEM[^\r]*/g, ""), LAB3);
+    expect(sole.stdout).toContain(
+      "container: ZST, label ZST-2.1; where it is another: --place container_label=PATH",
+    );
+  });
+
   it("keeps what it wrote when the sample has a mistake, and ends as preview does", async () => {
     const text = message(
       "PID|1||4711||Muster^Anna||19800230|F",

@@ -7,11 +7,13 @@ import { typeOfMessage } from "./hl7-sample.ts";
  * What was found in messages, for people: types, places by their names for `--place`, and codes, never values of patients.
  *
  * @param builtin where the profile that is extended looks
+ * @param isLabelGiven whether somebody said where the label stands
  */
 export function findingsOf(
   messages: readonly Hl7Message[],
   definition: ProfileDefinition,
   builtin: ProfileDefinition,
+  isLabelGiven: boolean,
 ): string[] {
   const types = new Set(
     messages.map((message) => `${typeOfMessage(message)} ${message.codes.version ?? ""}`.trim()),
@@ -34,7 +36,7 @@ export function findingsOf(
     ),
     containers === undefined
       ? "container: where the built-in profile looks for them (SAC, SPM, OBX, OBR)"
-      : `container: ${[containers.each ?? []].flat().join(", ")}, label ${shownPlace(containers.label ?? "")}`,
+      : `container: ${[containers.each ?? []].flat().join(", ")}, label ${shownPlace(containers.label ?? "")}${isLabelGiven ? "" : "; where it is another: --place container_label=PATH"}`,
   ];
 }
 

@@ -129,11 +129,11 @@ function isPlain(text: string): boolean {
   return /^[^&\]["]{1,40}$/.test(text);
 }
 
-/** Whether a value looks like a label: one word with a digit that is no date. */
+/** Whether a value looks like a label: one word with a digit that is no date, and of two signs only if one is a letter. */
 function isCode(value: string | undefined): boolean {
   return (
     value !== undefined &&
-    /^(?=.*\d)[\p{L}\d._/#-]{3,40}$/u.test(value) &&
+    /^(?=.*\d)(?:[\p{L}\d._/#-]{3,40}|(?=.*\p{L})[\p{L}\d]{2})$/u.test(value) &&
     !/^(?:19|20)\d{6}(?:\d{4,6})?$/.test(value)
   );
 }

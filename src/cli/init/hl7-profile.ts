@@ -25,9 +25,9 @@ export async function draftHl7(sample: Buffer, given: Given, questions: Question
   const { messages, encoding } = readSample(sample, given.encoding);
   let definition = withPlaces(typesOf(messages, encoding), given);
   definition = await withDates(definition, messages, given, questions);
+  const isLabelGiven = given.places.has("container") || given.places.has("container_label");
   for (const { place, words, optionsOf } of CONCERNS) {
-    const isGiven = given.places.has(place) || (place === "container" && given.places.has("container_label"));
-    if (isGiven) continue;
+    if (place === "container" ? isLabelGiven : given.places.has(place)) continue;
     const chosen = await choose(definition, sample, optionsOf(messages), { place, words }, questions);
     definition = merge(definition, chosen);
   }
@@ -39,7 +39,7 @@ export async function draftHl7(sample: Buffer, given: Given, questions: Question
   return {
     definition,
     comments: COMMENTS,
-    findings: findingsOf(messages, definition, BUILTIN),
+    findings: findingsOf(messages, definition, BUILTIN, isLabelGiven),
     textOfOperation: (code) => texts.get(code),
     lacksFacility: facility === "none",
   };
