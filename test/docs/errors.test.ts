@@ -20,6 +20,15 @@ test("docs/errors.md has one heading for each code, and none for any other", () 
   expect(headings.sort()).toEqual(Object.keys(FAILURES).sort());
 });
 
+/** Settings that a running daemon has as they were at its start. */
+const OF_THE_START = /(?:[Ss]et|name it in) `(?:service\.|unterminated|mixedLineEnds|reusedControlId)/;
+
+test("a hint that has a setting changed which the daemon reads at its start says so", () => {
+  const hints = Object.values(FAILURES).flatMap(({ hint }) => (OF_THE_START.test(hint) ? [hint] : []));
+  expect(hints.length).toBeGreaterThan(4);
+  expect(hints.filter((hint) => !hint.includes("restart the daemon"))).toEqual([]);
+});
+
 /** Codes of orders of which the service may have done something by the time a person reads the hint. */
 const MAY_BE_DONE = [
   "ORDER_CONTAINER_STORED_ALREADY",

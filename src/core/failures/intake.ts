@@ -9,7 +9,7 @@ export const INTAKE_FAILURES = {
   HL7_CONTROL_ID_REUSED: {
     class: "permanent",
     meaning: "A message has the control id (MSH-10) of an earlier one, but other content.",
-    hint: "Have the sender give each message its own control id, or set `reusedControlId: take` for the connector.",
+    hint: "Have the sender give each message its own control id, or set `reusedControlId: take` for the connector and restart the daemon.",
   },
   MLLP_FRAME_UNENDED: {
     class: "permanent",
@@ -102,13 +102,13 @@ export const INTAKE_FAILURES = {
   HL7_UNTERMINATED: {
     class: "permanent",
     meaning: "The last segment has no line end, so it may be cut short.",
-    hint: "Have the sender end each segment with a carriage return. If it never ends the last one, set `unterminated: accept` for the connector.",
+    hint: "Have the sender end each segment with a carriage return. If it never ends the last one, set `unterminated: accept` for the connector and restart the daemon.",
   },
   HL7_LINE_ENDS_MIXED: {
     class: "permanent",
     meaning:
       "The segments of a message end in different ways. A line break in a pasted text looks like the end of a segment, and the rest of the text like segments, or like another message.",
-    hint: "Have the sender write line breaks inside fields as `\\.br\\`, and end all segments alike. If it never does, set `mixedLineEnds: accept` for the connector.",
+    hint: "Have the sender write line breaks inside fields as `\\.br\\`, and end all segments alike. If it never does, set `mixedLineEnds: accept` for the connector and restart the daemon.",
   },
   HL7_CHARSET_UTF8: {
     class: "permanent",

@@ -71,7 +71,7 @@ export const ORDER_FAILURES = {
   SUBJECT_NOT_REGISTERED: {
     class: "permanent",
     meaning: "The service does not have the subject, and `service.subjects` forbids registering it.",
-    hint: "Have the facility register the subject, or set `service.subjects: register`; then `cryobridge orders retry ID`.",
+    hint: "Have the facility register the subject, or set `service.subjects: register` and restart the daemon; then `cryobridge orders retry ID`.",
   },
   CONTAINER_UNKNOWN: {
     class: "permanent",
@@ -223,7 +223,7 @@ export const ORDER_FAILURES = {
   ORDER_PLACE_UNKNOWN: {
     class: "permanent",
     meaning: "The storage is completed, but the service did not show where each container is.",
-    hint: "Ask the facility where the containers are. If the service lists containers without labels, set `service.containerLabelFields`.",
+    hint: "Ask the facility where the containers are. If the service lists containers without labels, set `service.containerLabelFields` and restart the daemon.",
   },
   PROCEDURE_FAILED: {
     class: "permanent",

@@ -15,7 +15,7 @@ export const SERVICE_FAILURES = {
   SERVICE_BUSY: {
     class: "transient",
     meaning: "The service asked for a pause (429, or a status of `service.notExecuted`).",
-    hint: "Nothing. If it happens often, set `service.maxRequestsPerMinute` to what the service allows.",
+    hint: "Nothing. If it happens often, set `service.maxRequestsPerMinute` to what the service allows and restart the daemon.",
     lab: "the storage service is busy",
   },
   SERVICE_PAUSED: {
@@ -89,7 +89,7 @@ export const SERVICE_FAILURES = {
   SERVICE_SHAPE_UNKNOWN: {
     class: "transient",
     meaning: "A read was answered with JSON of an unknown shape, such as an unknown wrapping of a list.",
-    hint: "Where a list is not found, set `service.listEnvelope` to the key that holds it; `cryobridge check` shows it. Otherwise ask the service's operator what answers there.",
+    hint: "Where a list is not found, set `service.listEnvelope` to the key that holds it (`cryobridge check` shows it) and restart the daemon. Otherwise ask the service's operator what answers there.",
     lab: "the storage service gave no usable answer",
   },
   SERVICE_ANSWER_UNREADABLE: {
@@ -109,7 +109,7 @@ export const SERVICE_FAILURES = {
     class: "transient",
     meaning:
       "A list may be cut: the service refuses or ignores `page`, and gives just as many entries as a page holds.",
-    hint: "If the service never cuts this list, name it in `service.unpaged`. Otherwise ask the service's operator for paging.",
+    hint: "If the service never cuts this list, name it in `service.unpaged` and restart the daemon. Otherwise ask the service's operator for paging.",
     lab: "the storage service gave no usable answer",
   },
   SERVICE_FILTER_IGNORED: {
