@@ -19,8 +19,8 @@ export async function confirm(
   if (isYes) return true;
   const { ask } = session.io;
   if (!ask || session.isJson) {
-    const hint = "Nobody can be asked here: add --yes to go on without asking.";
-    throw new Failure("CLI_USAGE", `${question} ${hint}`);
+    const message = `${question} Nobody can be asked here`;
+    throw new Failure("CLI_USAGE", { message, hint: "Add `--yes` to go on without asking." });
   }
   const answer = await ask(`${question} [y/N] `);
   if (/^y(es)?$/i.test(answer.trim())) return true;

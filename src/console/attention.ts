@@ -110,9 +110,10 @@ const HINT_PARKED =
 function ordersOf({ states, stillOrders, generatedAt }: Facts): Attention[] {
   const groups = (stillOrders ?? []).filter(({ kind }) => kind === "parked");
   if (groups.length > 0)
-    return groups.map(({ count, since, code, hint }) => {
+    return groups.map(({ count, orderId, since, code, hint }) => {
       const what = `${many(count, "order waits", "orders wait")} for a person: ${meaningOf(code ?? "UNCLASSIFIED")}`;
-      const command = code === null ? PARKED : `${PARKED} --failure ${code}`;
+      const all = code === null ? PARKED : `${PARKED} --failure ${code}`;
+      const command = count === 1 ? `cryobridge orders show ${orderId}` : all;
       const own = alert("ordersParked", code ?? "UNCLASSIFIED", what);
       return item("act", what, { since, command, hint: hint ?? HINT_PARKED, ...own });
     });
@@ -145,7 +146,7 @@ function goingOnOf({ stillOrders, generatedAt }: Facts): Attention[] {
     });
 }
 
-function goingOn({ kind, count, since, code, text, hint }: StatusStillOrders): Attention {
+function goingOn({ kind, count, orderId, since, code, text, hint }: StatusStillOrders): Attention {
   const said = code === null ? "" : `: ${text ?? ""} (${code})`;
   const [itself, them] = count === 1 ? ["itself", "it"] : ["themselves", "them"];
   if (kind === "on_hold") {
@@ -154,10 +155,9 @@ function goingOn({ kind, count, since, code, text, hint }: StatusStillOrders): A
   }
   if (kind === "missing") {
     const requests = count === 1 ? "the request of 1 order" : `the requests of ${count} orders`;
-    const first = text ?? "";
-    const what = `the service does not know ${requests} any more, or does not let ${count === 1 ? "it" : "them"} be read: ${first} (${code})`;
+    const what = `the service does not know ${requests} any more, or does not let ${count === 1 ? "it" : "them"} be read: ${text ?? ""} (${code})`;
     return item("act", what, {
-      ...{ since, hint, command: `cryobridge orders show ${first.split(",")[0]}` },
+      ...{ since, hint, command: `cryobridge orders show ${orderId}` },
       ...alert("ordersStalled", code ?? "", what),
     });
   }
@@ -176,13 +176,13 @@ function goingOn({ kind, count, since, code, text, hint }: StatusStillOrders): A
 }
 
 function deliveriesOf({ failingDeliveries, generatedAt }: Facts): Attention[] {
-  return (failingDeliveries ?? []).map(({ connector, state, count, since, code, text, hint }) => {
+  return (failingDeliveries ?? []).map(({ connector, state, count, deliveryId, since, code, text, hint }) => {
     const isParked = state === "parked";
     const isLong = Date.parse(generatedAt) - Date.parse(since) > LONG_MS;
     const tail = isParked ? "" : "; tried again by itself";
     const what = `the lab doesn't have ${many(count, "result", "results")} through ${connector}: ${text} (${code})${tail}; later results of the same orders wait`;
     return item(isParked || isLong ? "act" : "wait", what, {
-      ...{ since, hint, command: "cryobridge queue" },
+      ...{ since, hint, command: count === 1 ? `cryobridge results show ${deliveryId}` : "cryobridge queue" },
       ...alert("resultsNotTaken", connector, what),
     });
   });

@@ -94,7 +94,7 @@ ${body}
 /** Where the search in the header is sent. */
 export const SEARCH_PATH = "/orders/find";
 /** What it takes; a subject code of those alone who may see patients' data. */
-const FINDS = "Order number, id, container, file, control id";
+const FINDS = "Order number, id, container, file, control id, number of the service";
 
 /** The server's time zone, such as `Europe/Berlin, UTC+01:00`. */
 function zoneOf(now: Date): string {

@@ -13,6 +13,9 @@ const PAGES: readonly (readonly [words: string, path: string, name: string])[] =
 
 /** The page where a person does what a command does, such as `/orders?state=parked`; undefined where there is none. */
 export function pageOf(command: string): { readonly to: string; readonly name: string } | undefined {
+  const [, shown, id = ""] = /^cryobridge (orders|results) show ([od]\d+)$/.exec(command) ?? [];
+  if (shown !== undefined)
+    return { to: `/${shown}/${id}`, name: shown === "orders" ? "To the order" : "To the result" };
   const [, ...words] = command.split(" ");
   const at = words.findIndex((word) => word.startsWith("--"));
   const verb = words.slice(0, at === -1 ? undefined : at).join(" ");
@@ -33,6 +36,8 @@ export function pageOf(command: string): { readonly to: string; readonly name: s
 /** What a person presses here instead of a command that a text names, and the page that it is on where that is another one. */
 const BUTTONS: Readonly<Record<string, readonly [button: string, path?: string]>> = {
   "orders retry ID": ["Try now"],
+  "orders discard ID --reason TEXT": ["Discard"],
+  "orders cancel ID --reason TEXT": ["Cancel"],
   "orders release ID": ["Release"],
   "orders retry ID --not-at-service --reason TEXT": ["It is not at the service: send it again"],
   "orders retry ID --override --reason TEXT": ["Have it done although it matches another"],
@@ -56,12 +61,17 @@ const BUTTONS: Readonly<Record<string, readonly [button: string, path?: string]>
   reload: ["Reload the configuration", "/workers"],
 };
 
-/** What stands on a page instead of a command, such as `cryobridge orders retry o17`; undefined where it is a command here, too. */
+/**
+ * What stands on a page instead of a command, such as `cryobridge orders retry o17`, and the service's number that is typed
+ * there; undefined where it is a command here, too.
+ */
 export function buttonOf(
   command: string,
-): { readonly name: string; readonly to: string | undefined } | undefined {
-  const [name, to] = BUTTONS[command.replace(/^cryobridge /, "").replace(/ [a-z][1-9]\d*\b/, " ID")] ?? [];
-  return name === undefined ? undefined : { name, to };
+): { readonly name: string; readonly to: string | undefined; readonly number?: string } | undefined {
+  const [, number] = /-id (\d+)$/.exec(command) ?? [];
+  const words = command.replace(/-id \d+$/, "-id N").replace(/ [a-z][1-9]\d*\b/, " ID");
+  const [name, to] = BUTTONS[words.replace(/^cryobridge /, "")] ?? [];
+  return name === undefined ? undefined : { name, to, ...(number && { number }) };
 }
 
 /** Another option of the command before it, which a button needs not: `(external surface: --procedure-id N)`. */
@@ -76,7 +86,8 @@ export function withCommands(text: string): Content {
       if (index % 2 === 0) return part;
       const button = buttonOf(part);
       if (button === undefined) return html`<code>${part}</code>`;
-      const { name, to } = button;
-      return to === undefined ? html`“${name}”` : html`“<a href="${to}">${name}</a>”`;
+      const { name, to, number } = button;
+      const typed = number === undefined ? "" : ` (${number})`;
+      return to === undefined ? html`“${name}”${typed}` : html`“<a href="${to}">${name}</a>”${typed}`;
     });
 }

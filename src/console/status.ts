@@ -5,6 +5,7 @@ import { type TankAge, tankName } from "../jobs/refills/tanks.ts";
 import type { TaskCount } from "../ledger/operator/tasks.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";
+import { readyHint } from "../operator/ready-hint.ts";
 import { type Answers, askAll } from "./ask.ts";
 import { describeRestored, listAttention } from "./attention.ts";
 import type { AskedDeps } from "./deps.ts";
@@ -93,9 +94,21 @@ function json<Row extends object>(row: Row): Json<Row> {
   return Object.fromEntries(values);
 }
 
-/** With what to do by its code, which may be one that this release doesn't know. */
-function withHint<Row extends { readonly code: string | undefined }>(row: Row) {
-  return { ...json(row), hint: FAILURES[row.code as FailureCode]?.hint ?? null };
+interface Group {
+  readonly code: string | undefined;
+  readonly count: number;
+  readonly orderId?: string;
+  readonly deliveryId?: string;
+}
+
+/** With what to do by its code, which may be one that this release doesn't know; for a single one with its id. */
+function withHint<Row extends Group>(row: Row) {
+  const { code, count, orderId: order, deliveryId: result } = row;
+  const hint = FAILURES[code as FailureCode]?.hint;
+  return {
+    ...json(row),
+    hint: hint === undefined ? null : readyHint(hint, count === 1 ? { order, result } : {}),
+  };
 }
 
 /** One that stopped by itself is nobody's business. */

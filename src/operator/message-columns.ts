@@ -2,6 +2,7 @@ import type { MessageView } from "../ledger/messages/views.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import { ageColumn, type Column } from "./column.ts";
 import { PAINT_BY_VERDICT } from "./order-columns.ts";
+import type { Known } from "./ready-hint.ts";
 import { clean, withHint } from "./text.ts";
 
 /** A message may have thousands; people are shown this many ids. */
@@ -128,6 +129,11 @@ export function whyNoOrder(message: MessageView): string {
   }
 }
 
+/** What the hints of a message's problems are about. */
+export function knownOf({ messageId, orderIds }: Pick<MessageView, "messageId" | "orderIds">): Known {
+  return { message: messageId, order: orderIds.length === 1 ? orderIds[0] : undefined };
+}
+
 /** Why messages wait on after a release, by the connectors that are configured now; undefined where a hint is missing. */
 export function whyStillWaiting(
   { connector, hint }: WaitingCode,
@@ -135,5 +141,5 @@ export function whyStillWaiting(
 ): string | undefined {
   return connectors.includes(connector)
     ? hint
-    : "The configuration has no such connector any more: put it back, or `cryobridge messages discard ID`.";
+    : "The configuration has no such connector any more: put it back, or `cryobridge messages discard ID --reason TEXT`.";
 }

@@ -1,4 +1,5 @@
 import { type AssigningAuthority, formatAuthority } from "../core/assigning-authority.ts";
+import { FAILURES, type FailureCode } from "../core/failures.ts";
 import type { OrderSubject } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import { formatId } from "../ledger/ids.ts";
@@ -9,9 +10,10 @@ import type { LedgerOrder } from "../ledger/orders/row.ts";
 
 import type { Paint } from "./column.ts";
 import { ageColumn, type Column, forPrograms, recordJson, type Viewer } from "./column.ts";
+import { readyHint } from "./ready-hint.ts";
 import { withHint } from "./text.ts";
 import { relativeTime, timeWithAge } from "./times.ts";
-import { waitsFor } from "./why-waiting.ts";
+import { hintFor, waitsFor } from "./why-waiting.ts";
 
 /** What an order, a task or an order control request has of the number that the lab gave an order. */
 interface Numbered {
@@ -54,6 +56,7 @@ export const REASON = {
 /** What an order waits for, or why it ended as it did, for people; a program has the two apart. */
 export const ORDER_REASON = {
   ...REASON,
+  value: (order: LedgerOrder) => order.failure && withHint({ ...order.failure, hint: hintFor(order) }),
   show: (order: LedgerOrder) => waitsFor(order) ?? REASON.show(order),
 } as const;
 
@@ -153,6 +156,12 @@ export const PAINT_BY_DELIVERY_STATE: Readonly<Record<DeliveryView["state"], Pai
   dropped: "dim",
 };
 
+/** What a person does about a result that the lab doesn't have, with its id in the commands. */
+export function hintForResult({ deliveryId, failure }: Pick<DeliveryView, "deliveryId" | "failure">) {
+  const hint = failure && FAILURES[failure.code as FailureCode]?.hint;
+  return hint && readyHint(hint, { result: deliveryId });
+}
+
 /** The values of a result for the lab, in lists and in its details. */
 export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
   {
@@ -183,7 +192,11 @@ export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
   { title: "when", only: "list", show: whenOf },
   { key: "nextAt", title: "next try", only: "details", show: nextTryOf },
   { key: "waitsBehind" },
-  { ...REASON, only: "list" },
+  {
+    ...REASON,
+    only: "list",
+    value: (result) => result.failure && withHint({ ...result.failure, hint: hintForResult(result) }),
+  },
 ];
 
 /** What only the details of a result say. */

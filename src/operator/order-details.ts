@@ -28,7 +28,7 @@ import { ORDER_COLUMNS } from "./order-columns.ts";
 import { clean, counted } from "./text.ts";
 import { describeEvent } from "./timeline.ts";
 import { localTime } from "./times.ts";
-import { hintFor, type Surroundings, whyWaiting } from "./why-waiting.ts";
+import { type Failed, hintFor, type Surroundings, whyWaiting } from "./why-waiting.ts";
 
 /** All that is known of an order beside the order itself. */
 export interface OrderDetails {
@@ -83,8 +83,8 @@ export async function readOrderDetails(
 
 /** Why an order ended otherwise than the lab wanted, and what to do; undefined for one that waits, and where nothing went wrong. */
 export function whyEnded(
-  order: Pick<LedgerOrder, "id" | "failure">,
-  { why, events }: Pick<OrderDetails, "why" | "events">,
+  order: Failed,
+  { why, events, tasks }: Pick<OrderDetails, "why" | "events" | "tasks">,
 ): { readonly reason: string; readonly hint: string | undefined } | undefined {
   const { failure } = order;
   if (why || !failure) return undefined;
@@ -92,8 +92,14 @@ export function whyEnded(
     failure.code === "ORDER_DISCARDED" ? events.findLast(({ kind }) => kind === "discarded") : undefined;
   return {
     reason: `${failure.text} (${failure.code})`,
-    hint: discarded ? describeEvent(discarded) : hintFor(order),
+    hint: discarded ? describeEvent(discarded) : hintFor(order, { task: onlyOpen(tasks) }),
   };
+}
+
+/** The task that is meant where a hint speaks of one. */
+function onlyOpen(tasks: readonly Task[]): string | undefined {
+  const [only, ...others] = tasks.filter(({ closedAt }) => closedAt === undefined);
+  return others.length === 0 ? only?.taskId : undefined;
 }
 
 /** What of the service may be the order's own, as it was when the order was parked last. */
@@ -176,6 +182,17 @@ export function describeControl(request: ControlRequestView): string {
   const words = failure === undefined || state === "done" ? "" : `: ${failure.text} (${failure.code})`;
   const what = `${CONTROL_WORDS[control]} by ${actor}${why}: ${CONTROL_STATES[state]}`;
   return clean(`${what}${words}${calls}`);
+}
+
+/** What a person does about a refused request while a task asks for it. */
+export function hintForControl(
+  { state, failure }: ControlRequestView,
+  order: Failed,
+  tasks: readonly Task[],
+): string | undefined {
+  const task = onlyOpen(tasks);
+  if (state !== "unable" || failure === undefined || task === undefined) return undefined;
+  return hintFor({ ...order, failure: failure as Failed["failure"] }, { task });
 }
 
 /** What is around an order that says why it waits. @param doesParkedBlock `lanes.parkedBlocks` of the configuration */

@@ -1,5 +1,6 @@
 import { hintOf, type Problem } from "../core/failures.ts";
 import type { Phi } from "../core/phi.ts";
+import { type Known, readyHint } from "./ready-hint.ts";
 
 /** Text from outside as one harmless line: a terminal must not be commanded by a label or a file name. */
 export function clean(text: string): string {
@@ -31,15 +32,16 @@ export function withHint<T extends { readonly code: string; readonly hint?: stri
   return { ...it, hint: hintOf(it) };
 }
 
-/** What is wrong with a piece of input, each with its place and its hint. */
+/** What is wrong with a piece of input, each with its place and its hint. @param known the records that the commands of hints are about */
 export function problemLines(
   problems: readonly (Omit<Problem, "hint"> & { readonly hint?: string | null | undefined })[],
+  known: Known = {},
 ): string[] {
   return problems.flatMap((problem) => {
     const { code, place, message } = problem;
     return [
       `${place === "" ? "" : `${clean(place)}: `}${clean(message)} (${code})`,
-      `  ${clean(hintOf(problem) ?? "")}`,
+      `  ${clean(readyHint(hintOf(problem) ?? "", known))}`,
     ];
   });
 }

@@ -4,6 +4,7 @@ import { formatId } from "../ledger/ids.ts";
 import { type LedgerOrder, linkOf } from "../ledger/orders/row.ts";
 import { LIST_LAG_MS, type Mover } from "../ledger/orders/same-containers.ts";
 import type { ServicePause } from "../ledger/workers/service-pause.ts";
+import { type Known, readyHint } from "./ready-hint.ts";
 import { localTime, relativeTime, roundToUnit } from "./times.ts";
 
 /** What matters for an order's waiting and is not in its own row. */
@@ -89,23 +90,20 @@ const WAITS_FOR: Readonly<Partial<Record<OrderState, string>>> = {
 function whyParked(order: LedgerOrder, { atService }: Surroundings): string {
   const { failure } = order;
   if (!failure) return "It waits for a person.";
-  const link = atService && `${linkCommands(order, atService)} `;
-  return `It waits for a person: ${failure.text} (${failure.code}). ${link ?? ""}${hintFor(order) ?? ""}`.trim();
+  return `It waits for a person: ${failure.text} (${failure.code}). ${hintFor(order, { atService }) ?? ""}`.trim();
 }
 
-/** What a person does about the order, with its id in the commands. */
-export function hintFor({ id, failure }: Pick<LedgerOrder, "id" | "failure">): string | undefined {
+/** What a hint for an order needs of it. */
+export type Failed = Pick<LedgerOrder, "id" | "failure"> &
+  Partial<Pick<LedgerOrder, "placerOrderNumber" | "surface">>;
+
+/** What a person does about the order, with what is known of it in the commands. */
+export function hintFor(
+  { id, failure, placerOrderNumber, surface }: Failed,
+  more: Pick<Known, "atService" | "task"> = {},
+): string | undefined {
   const hint = failure && FAILURES[failure.code]?.hint;
-  return hint?.replaceAll(/(`cryobridge orders [a-z-]+) ID\b/g, `$1 ${formatId("o", id)}`);
-}
-
-/** How an order is linked to what the service has of it, ready to be typed. */
-function linkCommands({ id }: Pick<LedgerOrder, "id">, { surface, ids }: AtService): string {
-  const [noun, option] =
-    surface === "request" ? ["request", "--request-id"] : ["procedure", "--procedure-id"];
-  const commands = ids.map((each) => `\`cryobridge orders resolve ${formatId("o", id)} ${option} ${each}\``);
-  const what = ids.length === 1 ? `${noun} ${ids[0]} is` : `one of ${noun}s ${ids.join(", ")} is`;
-  return `If ${what} this order's: ${commands.join(" or ")}.`;
+  return hint && readyHint(hint, { order: formatId("o", id), number: placerOrderNumber, surface, ...more });
 }
 
 function whyReceived(order: LedgerOrder, around: Surroundings): string {
@@ -191,7 +189,7 @@ const GONE = { code: "REQUEST_GONE", text: "" } as const;
 function whyTracked(order: LedgerOrder, around: Surroundings): string {
   const { nowMs } = around;
   if (order.missingSince) {
-    return `The service has not known its ${nameLink(order)} since ${localTime(order.missingSince)}, or does not let it be read. ${hintFor({ id: order.id, failure: GONE }) ?? ""}`;
+    return `The service has not known its ${nameLink(order)} since ${localTime(order.missingSince)}, or does not let it be read. ${hintFor({ ...order, failure: GONE }) ?? ""}`;
   }
   if (order.locatingSince) {
     return `It is done at the service, and where its containers stand has been looked up since ${localTime(order.locatingSince)}; after a day, or when the service shows no place, it is completed with what is known.`;

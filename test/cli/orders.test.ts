@@ -328,6 +328,53 @@ describe("acting on orders", () => {
     });
   });
 
+  it("acts on an order that is named by our number, and on none where two have a number of the service", () =>
+    withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1), csvMessage(2, { subject_code: "OTHER" })]);
+      await pool.query(PARK, [["C-1", "C-2"]]);
+      await pool.query(
+        "update orders set surface = 'request', request_id = 1000 + id, procedure_id = 1003 - id",
+      );
+      for (const verb of ["show", "retry"]) {
+        const { status, stdout } = await cli(["orders", verb, "R1002"]);
+        expect([status, stdout]).toEqual([0, expect.stringContaining("o2 (C-2)")]);
+      }
+      const several = await cli(["orders", "discard", "1001", "--reason", "why"]);
+      expect(several.status).toBe(2);
+      expect(several.stderr).toContain("1001 names several orders; nothing was done: o2 (C-2)");
+      expect((await pool.query("select from orders where state = 'discarded'")).rowCount).toBe(0);
+      expect((await cli(["orders", "discard", "P1002", "--reason", "why"])).stdout).toContain("o1 (C-1)");
+    }));
+
+  it("says that an order has ended, or is at the service, and asks for no reason that would not help", () =>
+    withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1)]);
+      await pool.query("update orders set surface = 'request', request_id = 1001");
+      for (const state of ["completed", "submitted"]) {
+        await pool.query("update orders set state = $1", [state]);
+        const discarded = await cli(["orders", "discard", "o1"]);
+        const linked = await cli(["orders", "resolve", "o1", "--request-id", "7"]);
+        for (const { status, stdout } of [discarded, linked]) {
+          expect(stdout).toBe(`✗ o1 (C-1) can't be changed that way: it is ${state}\n`);
+          expect(status).toBe(1);
+        }
+      }
+    }));
+
+  it("names the order that has the request already to which another is to be linked", () =>
+    withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1), csvMessage(2)]);
+      await pool.query(PARK, [["C-2"]]);
+      await pool.query(
+        "update orders set surface = 'request', request_id = 1001, state = 'submitted' where id = 1",
+      );
+      const { stderr } = await cli(["orders", "resolve", "o2", "--request-id", "1001", "--unchecked"]);
+      expect(stderr).toContain(
+        "order o1 (C-1) has request 1001 of the service already; nothing was done (REQUEST_CLAIMED)",
+      );
+      expect(stderr).toContain("`cryobridge orders show o1`");
+    }));
+
   it("links a parked order to a request that a person found", async () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1)]);

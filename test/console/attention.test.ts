@@ -46,6 +46,7 @@ describe("what somebody should know", () => {
     const down = {
       connector: "lims",
       state: "pending",
+      deliveryId: "d4",
       count: 3,
       since,
       code: "MLLP_UNREACHABLE",
@@ -65,13 +66,28 @@ describe("what somebody should know", () => {
 
   it("needs a person for a lab receiver that has been down for more than an hour", async () => {
     const since = new Date(Date.now() - 61 * 60_000);
-    const down = { connector: "lims", state: "pending", count: 3, since, code: "X", text: "x" } as const;
+    const down = {
+      connector: "lims",
+      state: "pending",
+      deliveryId: "d4",
+      count: 3,
+      since,
+      code: "X",
+      text: "x",
+    } as const;
     const found = await attentionOf({ attention: async () => ({ ...QUIET, deliveries: [down] }) });
     expect(found.map(({ level }) => level)).toEqual(["act"]);
   });
 
   it("doesn't say that results are tried again through a connector that is configured no more", async () => {
-    const failed = { state: "pending", count: 3, since: new Date(), code: "X", text: "x" } as const;
+    const failed = {
+      state: "pending",
+      deliveryId: "d4",
+      count: 3,
+      since: new Date(),
+      code: "X",
+      text: "x",
+    } as const;
     const rest = { results: 3, orders: 0, messages: 0, since: SINCE, movedTo: undefined };
     const found = await attentionOf({
       attention: async () => ({
@@ -127,7 +143,7 @@ describe("what somebody should know", () => {
   });
 
   it("has a line for each reason why orders are parked, with a command that lists these orders", async () => {
-    const still = { kind: "parked", since: SINCE, text: "x" } as const;
+    const still = { kind: "parked", orderId: "o17", since: SINCE, text: "x" } as const;
     const attention = async () => ({
       ...QUIET,
       orders: [
@@ -151,15 +167,38 @@ describe("what somebody should know", () => {
 
   it("has the hint of the code that orders are parked with", async () => {
     const orders = [
-      { kind: "parked", since: SINCE, text: "x", count: 2, code: "SUBJECT_INCOMPLETE" } as const,
+      {
+        kind: "parked",
+        orderId: "o17",
+        since: SINCE,
+        text: "x",
+        count: 2,
+        code: "SUBJECT_INCOMPLETE",
+      } as const,
     ];
     const counts = async () => countsOf({ parked: 2 });
     const [found] = await attentionOf({ counts, attention: async () => ({ ...QUIET, orders }) });
     expect(found?.hint).toBe(FAILURES.SUBJECT_INCOMPLETE.hint);
   });
 
+  it("names the one that stands still, in the command and in the hint", async () => {
+    const one = { count: 1, since: SINCE, text: "x" };
+    const attention = async (): Promise<LedgerAttention> => ({
+      ...QUIET,
+      orders: [{ ...one, kind: "parked", orderId: "o17", code: "SUBJECT_INCOMPLETE" }],
+      deliveries: [
+        { ...one, state: "parked", deliveryId: "d4", connector: "lims", code: "MLLP_RESULT_REFUSED" },
+      ],
+    });
+    const found = await attentionOf({ counts: async () => countsOf({ parked: 1 }), attention });
+    expect(found.map(({ command, hint }) => [command, hint])).toEqual([
+      ["cryobridge orders show o17", expect.stringContaining("`cryobridge orders retry o17`")],
+      ["cryobridge results show d4", expect.stringContaining("`cryobridge queue retry d4`")],
+    ]);
+  });
+
   it("names orders that go on by themselves apart from those that need a person", async () => {
-    const still = { count: 2, since: new Date() } as const;
+    const still = { count: 2, orderId: "o17", since: new Date() } as const;
     const found = await attentionOf({
       attention: async () => ({
         ...QUIET,
@@ -196,7 +235,13 @@ describe("what somebody should know", () => {
 
   it("asks for a person where orders go on failing for more than an hour", async () => {
     const now = Date.now();
-    const still = { kind: "retrying", code: "SERVICE_ACCESS_REFUSED", text: "refused", count: 2 } as const;
+    const still = {
+      kind: "retrying",
+      orderId: "o17",
+      code: "SERVICE_ACCESS_REFUSED",
+      text: "refused",
+      count: 2,
+    } as const;
     const levelOf = async (since: number) => {
       const orders = [{ ...still, since: new Date(since) }];
       return (await attentionOf({ attention: async () => ({ ...QUIET, orders }) }))[0]?.level;
@@ -209,6 +254,7 @@ describe("what somebody should know", () => {
     const late = {
       connector: "lims",
       state: "pending",
+      deliveryId: "d4",
       count: 1,
       since: new Date(),
       code: "X",

@@ -26,6 +26,7 @@ describe("/api/status", () => {
   it("counts parked orders also when some have a code that this release doesn't know", async () => {
     const parked = {
       kind: "parked",
+      orderId: "o17",
       count: 2,
       since: new Date("2026-11-21T08:00:00Z"),
       text: "it is so",

@@ -6,6 +6,7 @@ import { isTerminal } from "../../core/order-state.ts";
 import { SURFACES, type Surface } from "../../core/surface.ts";
 import { formatId } from "../../ledger/ids.ts";
 import type { Act } from "../../ledger/operator/audit.ts";
+import { findLinkedOrder } from "../../ledger/operator/views.ts";
 import {
   type ActResult,
   discardOrder,
@@ -96,8 +97,9 @@ function cancelWords(result: CancelResult): string {
 /**
  * Links an order to what a person found at the service.
  *
- * @throws Failure CLI_USAGE when it was named as something that its surface doesn't make of orders, CLI_NOT_APPLICABLE when
- *   the service doesn't have it under the order's subject, and those of the service
+ * @throws Failure CLI_USAGE when it was named as something that its surface doesn't make of orders, REQUEST_CLAIMED when
+ *   another order has it, CLI_NOT_APPLICABLE when the service doesn't have it under the order's subject, and those of the
+ *   service
  */
 export async function resolve(
   site: ActSite,
@@ -106,6 +108,9 @@ export async function resolve(
   act: Act,
 ): Promise<Acted> {
   const link = toLink(order, found, site.config);
+  if (order.state !== "parked" && order.missingSince === undefined)
+    return actedOf(order, "not applicable", "");
+  await requireUnclaimed(order, link, site);
   if (found.isUnchecked !== true) await requireLinkOf(order, link, site);
   const result = await resolveOrder(site.pool, order, link, act);
   return actedOf(order, result, "is linked to what was found at the service and followed from there");
@@ -185,6 +190,22 @@ function toLink(order: LedgerOrder, found: FoundAtService, config: Config): Serv
   throw new Failure("CLI_USAGE", `${nameOf(order)} ${words}; nothing was done`);
 }
 
+/** `request 1001`, or `procedure 2002`. */
+function inWords(link: ServiceLink): string {
+  return link.surface === "request" ? `request ${link.requestId}` : `procedure ${link.procedureId}`;
+}
+
+/** What another order is followed by is not this one's as well. */
+async function requireUnclaimed(order: LedgerOrder, link: ServiceLink, { pool }: ActSite): Promise<void> {
+  const other = await findLinkedOrder(pool, link);
+  if (other === undefined || other.id === order.id) return;
+  const id = formatId("o", other.id);
+  throw new Failure("REQUEST_CLAIMED", {
+    message: `order ${nameOf(other)} has ${inWords(link)} of the service already; nothing was done`,
+    hint: `Check the number; \`cryobridge orders show ${id}\` shows the other order. If that one has a wrong one, the facility knows which is whose.`,
+  });
+}
+
 /**
  * A mistyped number would report another patient's outcome to the lab: the service must have the request or procedure
  * under the order's subject, facility and operation.
@@ -199,9 +220,12 @@ async function requireLinkOf(order: LedgerOrder, link: ServiceLink, site: ActSit
     return ids.includes(link.requestId);
   });
   if (isTheirs) return;
-  const what = link.surface === "request" ? `request ${link.requestId}` : `procedure ${link.procedureId}`;
-  const words = `the service lists no ${operation} ${what} for the order's subject and facility`;
-  const hint = "`--unchecked` links it without asking the service.";
+  const words = `the service lists no ${operation} ${inWords(link)} for the order's subject and facility`;
+  const list =
+    link.surface === "request"
+      ? "`cryobridge service requests --subject CODE`"
+      : "`cryobridge service procedures --subject CODE`";
+  const hint = `${list} shows what it has. Only where the facility has confirmed that this one is the order's: add \`--unchecked\`, which links it without asking the service.`;
   throw new Failure("CLI_NOT_APPLICABLE", { message: `${words}; nothing was done`, hint });
 }
 

@@ -111,8 +111,9 @@ async function validateHl7(
   { connector }: { readonly connector: string },
 ): Promise<ExitStatus | undefined> {
   if (readConfig(session).connectors.some(({ name, type }) => name === connector && type === "csv-drop")) {
-    const why = "it reads CSV, not HL7; `cryobridge preview` reads CSV files";
-    throw new Failure("CLI_USAGE", `--connector ${connector}: ${why}`);
+    const message = `--connector ${connector}: it reads CSV, not HL7`;
+    const hint = `\`cryobridge preview ${path} --connector ${connector}\` reads CSV files.`;
+    throw new Failure("CLI_USAGE", { message, hint });
   }
   // Mapping takes more code than the other commands of the family need.
   const { readPreview } = await import("./preview/read.ts");

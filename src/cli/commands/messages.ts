@@ -6,7 +6,7 @@ import {
   type StoredMessage,
 } from "../../ledger/messages/views.ts";
 import { messageText } from "../../operator/kept-text.ts";
-import { MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
+import { knownOf, MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { PAINT_BY_VERDICT } from "../../operator/order-columns.ts";
 import { cleanLines, HIDDEN, problemLines } from "../../operator/text.ts";
 import { parseSince } from "../../operator/times.ts";
@@ -122,7 +122,7 @@ async function show(session: Session, word: string): Promise<undefined> {
     [`Message ${message.messageId}: ${verdict}`],
     [
       fields(MESSAGE_COLUMNS, message, session),
-      { title: "Problems", json: {}, lines: problemLines(message.problems) },
+      { title: "Problems", json: {}, lines: problemLines(message.problems, knownOf(message)) },
       textSection(message, session),
     ],
   );

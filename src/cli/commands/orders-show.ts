@@ -18,6 +18,7 @@ import {
   CONTAINER_COLUMNS,
   describeAnswer,
   describeControl,
+  hintForControl,
   ORDER_DETAIL_COLUMNS,
   readOrderDetails,
   whyEnded,
@@ -104,7 +105,7 @@ async function readDetails(
       `Order ${clean(nameOf(order))}: ${order.operation}, ${state} since ${since}`,
       ...(why ? [`Why is it waiting? ${clean(why)}`] : []),
       ...(ended ? [`Reason: ${clean(ended.reason)}`] : []),
-      ...(ended?.hint ? [`  ${clean(ended.hint)}`] : []),
+      ...hintLines(ended?.hint),
     ],
     sections: [
       fields(ORDER_DETAIL_COLUMNS, { ...order, message, traceId }, session),
@@ -130,7 +131,10 @@ async function readDetails(
       {
         title: "Order control requests",
         json: { orderControls: requests.map((request) => recordJson(ORDER_CONTROL, request, session)) },
-        lines: requests.map((request) => `${localTime(request.askedAt)}  ${describeControl(request)}`),
+        lines: requests.flatMap((request) => [
+          `${localTime(request.askedAt)}  ${describeControl(request)}`,
+          ...hintLines(hintForControl(request, order, tasks)),
+        ]),
       },
       table(["tasks", "For a person to do"], TASK_COLUMNS, tasks, session),
       {
@@ -141,6 +145,10 @@ async function readDetails(
       deliveries.length === 0 ? { ...reported, lines: ["nothing yet"] } : reported,
     ],
   };
+}
+
+function hintLines(hint: string | undefined): string[] {
+  return hint === undefined ? [] : [`  ${clean(hint)}`];
 }
 
 const EVENT: readonly Column<OrderEvent>[] = [

@@ -26,7 +26,7 @@ export function define(orders: Command, cli: Cli): void {
     .option("--subject <code>", "only orders of this subject code")
     .option(
       "--find <text>",
-      "only orders with this id, order number, container label or control id, or of files whose names begin like this",
+      "only orders with this id, order number, container label, control id or number of the service (also R1002, P2002), or of files whose names begin like this",
     )
     .option("--since <time>", "only orders that came in since: 2h, 3d, or 2026-11-21T08:00")
     .option("--limit <n>", "at most this many", wholeNumber(1, MOST_LISTED), 50)

@@ -117,7 +117,9 @@ export function showResult(delivery: DeliveryDetails, session: Session, text?: S
       {
         title: "Last error",
         json: {},
-        lines: failure ? problemLines([{ code, place: "", message: failure.text }]) : [],
+        lines: failure
+          ? problemLines([{ code, place: "", message: failure.text }], { result: deliveryId })
+          : [],
       },
       ...(text ? [text] : []),
     ],

@@ -18,6 +18,7 @@ import {
   CONTAINER_COLUMNS,
   describeAnswer,
   describeControl,
+  hintForControl,
   ORDER_DETAIL_COLUMNS,
   readOrderDetails,
   whyEnded,
@@ -137,7 +138,7 @@ async function orderPage(order: LedgerOrder, visit: Visit, records: Records): Pr
     isLive: !viewer.mayShowPhi,
     body: html`
 <div class="title"><h1>Order ${nameOf(order)}</h1>${badge(stateInWords(order.state), PAINT_BY_STATE[order.state])}<span class="note">${order.operation} · ${age(order.changedAt, viewer)}</span></div>
-${why ? html`<p class="why${order.state === "parked" ? " act" : ""}"><strong>Why is it waiting?</strong> ${withCommands(why)}</p>` : ended ? html`<div class="why"><strong>Reason:</strong> ${ended.reason}${ended.hint ? html`<div class="note">${withCommands(ended.hint)}</div>` : ""}</div>` : ""}
+${why ? html`<p class="why${order.state === "parked" ? " act" : ""}"><strong>Why is it waiting?</strong> ${withCommands(why)}</p>` : ended ? html`<div class="why"><strong>Reason:</strong> ${ended.reason}${noteOf(ended.hint)}</div>` : ""}
 <div class="acts">${formsFor(order, path, visit, records)}${around.isComparing && why ? releaseAfterRestoreForm(visit) : ""}${reveal}</div>
 ${why || ended ? whoActs(visit) : ""}
 ${acts.mayCancel(order) || isTerminal(order.state) ? "" : html`<p class="note">It can't be cancelled here: the service has it, and the configuration has no cancel call (<code>service.cancel</code>). The facility's staff can still stop it.</p>`}
@@ -146,13 +147,17 @@ ${section("Timeline", timeline(events, viewer))}
 <section><h2>What was asked</h2>${facts(ORDER_DETAIL_COLUMNS, { ...order, message, traceId }, viewer)}</section>
 <section><h2>Containers</h2>${listTable(CONTAINER_COLUMNS, containers, viewer, { nothing: "None." })}</section>
 </div>
-${requests.length === 0 ? "" : section("Order control requests", html`<ul class="plain">${requests.map((request) => html`<li>${localTime(request.askedAt)} ${describeControl(request)}</li>`)}</ul>`)}
+${requests.length === 0 ? "" : section("Order control requests", html`<ul class="plain">${requests.map((request) => html`<li>${localTime(request.askedAt)} ${describeControl(request)}${noteOf(hintForControl(request, order, tasks))}</li>`)}</ul>`)}
 ${tasks.length === 0 ? "" : section("For a person to do", listTable(TASK_COLUMNS, tasks, viewer, { nothing: "" }))}
 ${message === undefined ? "" : section("The message as it came", html`<details id="original" class="act" hx-morph-skip><summary class="small">Show it here</summary>${isRefresh ? "" : await messageContent(message, viewer.mayShowPhi)}</details>`)}
 ${sent === undefined ? "" : section("Sent to the service", html`<pre>${JSON.stringify(hideBody(sent, viewer.mayShowPhi), null, 2)}</pre>`)}
 ${answers.length === 0 ? "" : section("Answers of the service", html`<ul class="plain">${answers.map((answer) => html`<li>${localTime(answer.firstAt)} ${describeAnswer(answer)}${viewer.mayShowPhi && answer.body ? html`<pre>${answer.body.reveal()}</pre>` : ""}</li>`)}</ul>`)}
 ${section("Results for the lab", html`${listTable(RESULT_COLUMNS, deliveries, viewer, { nothing: "Nothing yet." })}${deliveries.some(isSent) ? html`<div class="acts">${resendForm(path, visit)}</div>` : ""}`)}`,
   };
+}
+
+function noteOf(hint: string | undefined): Html | "" {
+  return hint === undefined ? "" : html`<div class="note">${withCommands(hint)}</div>`;
 }
 
 /** Goes on after a restore without comparing anything more. */

@@ -1,3 +1,4 @@
+import type pg from "pg";
 import { formatId, parseId } from "../../ledger/ids.ts";
 import { recordAudit } from "../../ledger/operator/audit.ts";
 import {
@@ -7,12 +8,21 @@ import {
   findDelivery,
   findOrders,
   listDeliveries,
+  listOrders,
+  searchOrders,
 } from "../../ledger/operator/views.ts";
+import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { findBytes } from "../../ledger/results/resend.ts";
 import type { ResultAct } from "../../operator/acts.ts";
 import { resultText } from "../../operator/kept-text.ts";
-import { DELIVERY_COLUMNS, DELIVERY_DETAILS, PAINT_BY_DELIVERY_STATE } from "../../operator/order-columns.ts";
+import {
+  DELIVERY_COLUMNS,
+  DELIVERY_DETAILS,
+  hintForResult,
+  PAINT_BY_DELIVERY_STATE,
+} from "../../operator/order-columns.ts";
 import { cleanLines } from "../../operator/text.ts";
+import { nameOf } from "../../operator/why-waiting.ts";
 import {
   actForm,
   age,
@@ -29,9 +39,12 @@ import {
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
+import { withCommands } from "../page-of-command.ts";
 import type { Site, Visit } from "../site.ts";
 
 const A_PAGE = 50;
+/** So many orders that a word means are named. */
+const NAMED = 20;
 const PATH = "/results";
 
 /** The results for the lab: the list, the page of one, and what can be done to it. */
@@ -72,7 +85,7 @@ async function listPage(visit: Visit, { pool, connectors }: Records): Promise<Pa
   const state = DELIVERY_STATES.find((each) => each === query.get("state"));
   const connector = query.get("connector") || undefined;
   const word = words.of(query);
-  const [order] = word ? await findOrders(pool, word) : [];
+  const [order, ...others] = word ? await findNamed(pool, word, connectors) : [];
   const filter: DeliveryFilter = {
     ...{ state, connector, orderId: order?.id, limit: A_PAGE + 1 },
     beforeId: parseId("d", query.get("before") ?? ""),
@@ -81,7 +94,7 @@ async function listPage(visit: Visit, { pool, connectors }: Records): Promise<Pa
   const results = found.slice(0, A_PAGE);
   const last = results.at(-1);
   const inputs = html`
-  <label>Order number or id<input type="search" name="find" maxlength="200" value="${word}"></label>
+  <label>Order number, id or label<input type="search" name="find" maxlength="200" value="${word}"></label>
   <label>State<select name="state">${options(DELIVERY_STATES, state)}</select></label>
   <label>Connector<select name="connector">${options(connectors, connector)}</select></label>`;
   return {
@@ -92,16 +105,37 @@ async function listPage(visit: Visit, { pool, connectors }: Records): Promise<Pa
 <h1>Results for the lab</h1>
 ${filterForm(PATH, inputs, visit)}
 <p class="note">Delivered: the lab acknowledged it, or, where it gets files, the file lies in its folder <code>out</code>.</p>
-${order ? html`<p class="note">About order <a href="/orders/${formatId("o", order.id)}">${formatId("o", order.id)}</a>.</p>` : ""}
+${order ? aboutOrder(order, others) : ""}
 ${listTable(DELIVERY_COLUMNS, results, viewer, { nothing: word === undefined ? SEARCH_AGAIN : "No results." })}
 ${found.length > A_PAGE && last ? nextPage(query, PATH, last.deliveryId) : ""}`,
   };
+}
+
+/** The orders that a word means, the newest first, as the command line finds them. */
+async function findNamed(pool: pg.Pool, word: string, connectors: readonly string[]): Promise<LedgerOrder[]> {
+  const named = await findOrders(pool, word);
+  if (named.length > 0) return named;
+  return listOrders(pool, {
+    ids: await searchOrders(pool, word, { connectors, limit: NAMED }),
+    limit: NAMED,
+  });
+}
+
+/** Which order the results are about, and the others that the word means as well, whose pages have theirs. */
+function aboutOrder(order: LedgerOrder, others: readonly LedgerOrder[]): Html {
+  const [own, ...further] = [order, ...others].map(
+    (each) => html`<a href="/orders/${formatId("o", each.id)}">${nameOf(each)}</a>`,
+  );
+  if (further.length === 0) return html`<p class="note">About order ${own}.</p>`;
+  const more = further.length + 1 < NAMED ? "" : " …";
+  return html`<p class="note">Several orders have that. These are the results about ${own}; the others are${further.map((link) => html` ${link}`)}${more}</p>`;
 }
 
 async function resultPage(result: DeliveryDetails, visit: Visit, { pool }: Records): Promise<Page> {
   const { deliveryId, state, failure, orderIds, deliveredAt, waitsBehind } = result;
   const { viewer } = visit;
   const bytes = viewer.mayShowPhi ? await findBytes(pool, parseId("d", deliveryId) ?? 0) : undefined;
+  const hint = hintForResult(result);
   const facts = DELIVERY_DETAILS.filter(({ key }) => key !== "orderIds");
   return {
     title: deliveryId,
@@ -109,7 +143,7 @@ async function resultPage(result: DeliveryDetails, visit: Visit, { pool }: Recor
     isLive: !viewer.mayShowPhi,
     body: html`
 <div class="title"><h1>Result ${deliveryId}</h1>${badge(state, PAINT_BY_DELIVERY_STATE[state])}${deliveredAt === undefined ? "" : html`<span class="note">the lab has it, ${age(deliveredAt, viewer)}</span>`}</div>
-${failure ? html`<p class="why"><strong>Last error:</strong> ${failure.text} <code>${failure.code}</code></p>` : ""}
+${failure ? html`<p class="why"><strong>Last error:</strong> ${failure.text} <code>${failure.code}</code>${hint ? html` <span class="note">${withCommands(hint)}</span>` : ""}</p>` : ""}
 ${waitsBehind === undefined ? "" : html`<p class="why">It waits for <a href="${PATH}/${waitsBehind}">${waitsBehind}</a>, an earlier result of the same order.</p>`}
 <div class="acts">${formsFor(result, visit)}</div>
 <div class="columns">

@@ -44,7 +44,7 @@ async function find(search: Search, records: Records): Promise<Answer> {
     body: html`
 <h1>Search</h1>
 ${ofSubject}
-${part("Orders with that number, id, container, control id or file", listTable(ORDER_COLUMNS, orders, viewer, { nothing: "" }), orders, () => listOf("/orders", search))}
+${part("Orders with that number, id, container, control id, file or number of the service", listTable(ORDER_COLUMNS, orders, viewer, { nothing: "" }), orders, () => listOf("/orders", search))}
 ${beside}
 ${isNothing ? nothing(search) : ""}
 <p class="more"><a href="/orders">All orders</a></p>`,
@@ -56,7 +56,7 @@ function listOf(path: string, { word, words }: Search): string {
 }
 
 function nothing({ word, mayAct }: Search): Html {
-  return html`<p>Nothing has the number, id, container, control id${mayAct ? ", subject code" : ""} or file name ${word}.</p>`;
+  return html`<p>Nothing has the number (the lab’s or the service’s), id, container, control id${mayAct ? ", subject code" : ""} or file name ${word}.</p>`;
 }
 
 /** The newest orders of a subject. Neither their code nor what was searched for is in an address, or the audit. */

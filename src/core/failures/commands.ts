@@ -24,7 +24,7 @@ export const COMMAND_FAILURES = {
   CLI_NOT_APPLICABLE: {
     class: "permanent",
     meaning: "The state of the record does not allow this.",
-    hint: "See its state with `cryobridge orders show` or `cryobridge messages show`.",
+    hint: "See its state with `cryobridge orders show ID` or `cryobridge messages show ID`.",
   },
   CLI_MOVE_IMPOSSIBLE: {
     class: "permanent",
@@ -65,7 +65,7 @@ export const COMMAND_FAILURES = {
   CLI_DEMO_FOLDER_TAKEN: {
     class: "permanent",
     meaning: "The folder has another demonstration or other files, or can't be written.",
-    hint: "Choose another folder with `--dir`, or empty it.",
+    hint: "Choose another folder with `--dir`. One that another demonstration uses is free once that has ended.",
   },
   CONSOLE_PORT_TAKEN: {
     class: "permanent",

@@ -50,7 +50,7 @@ export const INTAKE_FAILURES = {
   HL7_NO_MSH: {
     class: "permanent",
     meaning: "The text does not begin with an MSH segment.",
-    hint: "Send HL7 v2 messages. CSV files need a `csv-drop` connector; `cryobridge preview` shows what it reads.",
+    hint: "Send HL7 v2 messages. CSV files need a `csv-drop` connector; `cryobridge preview FILE --connector NAME` shows what it reads.",
   },
   HL7_DELIMITERS: {
     class: "permanent",

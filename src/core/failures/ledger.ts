@@ -113,7 +113,7 @@ export const LEDGER_FAILURES = {
   LEDGER_VALUE_UNSTORABLE: {
     class: "permanent",
     meaning: "The database can't store a value of the message. The message was kept, but not accepted.",
-    hint: "Look for odd characters with `cryobridge messages show`, and report it: it is a defect of Cryobridge.",
+    hint: "Look for odd characters with `cryobridge messages show ID --show-phi`, and report it: it is a defect of Cryobridge.",
   },
   LEDGER_NEWER: {
     class: "permanent",

@@ -4,33 +4,33 @@ export const ORDER_FAILURES = {
     class: "permanent",
     meaning:
       "An order has the number of an earlier order but other content. Its message was refused; the order is parked.",
-    hint: "`cryobridge orders show NUMBER` has both. Have the lab send it under a new number, then discard this one. To carry it out as it is: `cryobridge orders retry ID --override --reason TEXT`.",
+    hint: "`cryobridge orders show NUMBER` has both. Have the lab send it under a new number, then `cryobridge orders discard ID --reason TEXT`. To carry it out as it is: `cryobridge orders retry ID --override --reason TEXT`.",
   },
   ORDER_NUMBER_OTHER_AUTHORITY: {
     class: "permanent",
     meaning:
       "An order has the number of an earlier order but another assigning authority (ORC-2.2 to 2.4). Its message was refused; the order is parked.",
-    hint: "Ask the lab. Discard it if it is the same order, else `cryobridge orders retry ID --override --reason TEXT`. Give systems that number independently a connector each.",
+    hint: "`cryobridge orders show NUMBER` has both. Ask the lab. If it is the same order: `cryobridge orders discard ID --reason TEXT`; else `cryobridge orders retry ID --override --reason TEXT`. Give systems that number independently a connector each.",
   },
   ORDER_CONTAINER_IN_OPEN_ORDER: {
     class: "permanent",
     meaning: "Another open order requests the same for one of these containers.",
-    hint: "Ask the lab. Discard it if it is a duplicate: the other order goes on, and the lab hears which one. Else `cryobridge orders retry ID --override --reason TEXT`.",
+    hint: "Ask the lab. If it is a duplicate: `cryobridge orders discard ID --reason TEXT`; the other order goes on, and the lab hears which one. Else `cryobridge orders retry ID --override --reason TEXT`.",
   },
   ORDER_CONTAINER_STORED_ALREADY: {
     class: "permanent",
     meaning: "A container to store is in storage already.",
-    hint: "Find out what stored it. This order's own request, as after a restore or where staff typed it in: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). Another vial under this label: `cryobridge orders retry ID --override --reason TEXT`. Discard only what is not stored for this order: the lab is told that it wasn't done.",
+    hint: "Find out what stored it. This order's own request, as after a restore or where staff typed it in: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). Another vial under this label: `cryobridge orders retry ID --override --reason TEXT`. Discard only what is not stored for this order (`cryobridge orders discard ID --reason TEXT`): the lab is told that it wasn't done.",
   },
   ORDER_CONTAINER_RETRIEVED_ALREADY: {
     class: "permanent",
     meaning: "A container to retrieve was retrieved before and not stored again.",
-    hint: "Check the label with the lab. If it was put back by hand: `cryobridge orders retry ID --override --reason TEXT`. Else discard the order; the lab hears which one took the container out.",
+    hint: "Check the label with the lab. If the service has the container in storage again: `cryobridge orders retry ID --override --reason TEXT`. Else `cryobridge orders discard ID --reason TEXT`; the lab hears which order took the container out.",
   },
   ORDER_LABEL_OF_OTHER_SUBJECT: {
     class: "permanent",
     meaning: "A label of the order belongs to another subject of the facility. Nothing was sent.",
-    hint: "Find out whose container it is: it may be the wrong patient. Discard the wrong order, or `cryobridge orders retry ID --override --reason TEXT`. If labels are unique only within a subject: `guards.labelOfTwoSubjects: allow`.",
+    hint: "Find out whose container it is: it may be the wrong patient. The wrong order: `cryobridge orders discard ID --reason TEXT`. If both are right: `cryobridge orders retry ID --override --reason TEXT`. If labels are unique only within a subject: `guards.labelOfTwoSubjects: allow`.",
   },
   ORDER_TRIED_TOO_OFTEN: {
     class: "permanent",
@@ -41,12 +41,12 @@ export const ORDER_FAILURES = {
   SUBJECT_MISMATCH: {
     class: "permanent",
     meaning: "The service has another name or birth date for this subject code.",
-    hint: "Find out which record is wrong: this may be another patient. Then `cryobridge orders retry ID`, or discard the order.",
+    hint: "Find out which record is wrong: this may be another patient. The lab's: have it send the order again under the same number with the right values. The service's: have the facility correct it, then `cryobridge orders retry ID`. Another patient: `cryobridge orders discard ID --reason TEXT`.",
   },
   SUBJECT_UNKNOWN: {
     class: "permanent",
     meaning: "The service does not have the subject of a retrieval.",
-    hint: "Check subject code and facility with the lab, then `cryobridge orders retry ID`, or discard the order.",
+    hint: "Check subject code and facility with the lab. If they are right: have the facility register the subject, then `cryobridge orders retry ID`. If not: `cryobridge orders discard ID --reason TEXT`, and have the lab send it again under a new number.",
   },
   SUBJECT_NOT_LISTED_YET: {
     class: "transient",
@@ -61,7 +61,7 @@ export const ORDER_FAILURES = {
   SUBJECT_UPDATE_NOT_OFFERED: {
     class: "permanent",
     meaning: "The lab updates a subject, and the service has no call for that.",
-    hint: "Have the facility correct the subject, then `cryobridge orders retry ID` and `cryobridge tasks done ID`.",
+    hint: "Have the facility correct the subject, then `cryobridge orders retry ID`, which closes the task as well. If the lab is wrong: `cryobridge tasks done ID`.",
   },
   SUBJECT_MERGE_NOT_OFFERED: {
     class: "permanent",
@@ -76,12 +76,12 @@ export const ORDER_FAILURES = {
   CONTAINER_UNKNOWN: {
     class: "permanent",
     meaning: "The subject has no container with the label of a retrieval.",
-    hint: "Check label and subject with the lab, then `cryobridge orders retry ID`, or discard the order. If the container was taken out at the service without an order, say so to the lab: what it was told last is that the container is stored.",
+    hint: "Check label and subject with the lab. If only the label is wrong, have the lab send the order again under the same number. If the container is listed at the service by now: `cryobridge orders retry ID`. Else `cryobridge orders discard ID --reason TEXT`; if it was taken out at the service without an order, say so to the lab, which may have been told that it is stored.",
   },
   CONTAINER_OF_OTHER_SUBJECT: {
     class: "permanent",
     meaning: "The service refused a retrieval: a container is not the subject's (VALIDATION_ERROR).",
-    hint: "Check labels and subject with the lab: it may be another patient's container. `cryobridge orders show ID --show-phi` has the service's answer.",
+    hint: "Check labels and subject with the lab: it may be another patient's container. `cryobridge orders show ID --show-phi` has the service's answer. If the order is wrong: `cryobridge orders discard ID --reason TEXT`. Once the facility has corrected its record: `cryobridge orders retry ID`.",
     lab: "a container is not this subject's, says the storage service; nothing was done",
   },
   CONTAINER_LABEL_AMBIGUOUS: {
@@ -93,7 +93,7 @@ export const ORDER_FAILURES = {
     class: "permanent",
     meaning:
       "It is not known whether the service carried out a call: what was found there can't be proved to be the order's, or nothing was found.",
-    hint: "Search with `cryobridge service requests` (external surface: `service procedures`). If the order's request is there, `cryobridge orders resolve ID --request-id N` (`--procedure-id N`). If not, or once one from before a change of the order is cancelled there, `cryobridge orders retry ID`, which may send it again.",
+    hint: "Search with `cryobridge service requests --subject CODE` (external surface: `service procedures --subject CODE`). If the order's request is there, `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). If not, or once one from before a change of the order is cancelled there, `cryobridge orders retry ID`, which may send it again.",
     lab: "it is not certain whether the storage service has the order; staff find out",
   },
   SUBMIT_SEVERAL_MATCHES: {
@@ -138,18 +138,18 @@ export const ORDER_FAILURES = {
   CANCEL_ORDER_AMBIGUOUS: {
     class: "permanent",
     meaning: "A cancellation's number is that of several open orders, subjects or authorities.",
-    hint: "`cryobridge orders show NUMBER` has them all. Ask the lab which one is meant, `cryobridge orders cancel ID --reason TEXT`, and close the task.",
+    hint: "`cryobridge orders show NUMBER` has them all. Ask the lab which one is meant and `cryobridge orders cancel ID --reason TEXT` with its id, then `cryobridge tasks done ID`.",
   },
   CANCEL_ORDER_DIFFERS: {
     class: "permanent",
     meaning:
       "A cancellation names an order, but with another subject, assigning authority or filler order number.",
-    hint: "Ask the lab which order is meant. Nothing was cancelled.",
+    hint: "Ask the lab which order is meant, then `cryobridge tasks done ID`. Nothing was cancelled.",
   },
   CANCEL_TOO_LATE: {
     class: "permanent",
     meaning: "The order ended before the cancellation took effect.",
-    hint: "Report to the clinic how the order ended. A stored container is taken out by a retrieval order.",
+    hint: "Report to the clinic how the order ended, then `cryobridge tasks done ID`. A stored container is taken out by a retrieval order.",
   },
   CANCEL_NOT_OFFERED: {
     class: "permanent",
@@ -172,12 +172,12 @@ export const ORDER_FAILURES = {
     class: "permanent",
     meaning:
       "A hold, release, change or status query names an order, but with another subject, assigning authority or filler order number.",
-    hint: "Ask the lab which order is meant. Nothing was changed.",
+    hint: "Ask the lab which order is meant, then `cryobridge tasks done ID`. Nothing was changed.",
   },
   CONTROL_TOO_LATE: {
     class: "permanent",
     meaning: "The order ended before the hold, release or change, or a later message decided otherwise.",
-    hint: "Report the order's state to the clinic. An ended order is corrected by a new one under a new number.",
+    hint: "Report the order's state to the clinic, then `cryobridge tasks done ID`. An ended order is corrected by a new one under a new number.",
   },
   CONTROL_NOT_OFFERED: {
     class: "permanent",
@@ -193,12 +193,12 @@ export const ORDER_FAILURES = {
   CANCEL_REFUSED: {
     class: "permanent",
     meaning: "The service refused to cancel the order. The order goes on.",
-    hint: "Ask the facility. `cryobridge orders show ID --show-phi` has the service's answer.",
+    hint: "Ask the facility. `cryobridge orders show ID --show-phi` has the service's answer. Once it is seen to: `cryobridge tasks done ID`.",
   },
   CANCEL_WITHOUT_EFFECT: {
     class: "permanent",
     meaning: "The cancel call was made, but the order was not cancelled in time.",
-    hint: "Check the request or procedure with the facility. If it is cancelled later, the lab gets that result.",
+    hint: "Check the request or procedure with the facility, then `cryobridge tasks done ID`. If it is cancelled later, the lab gets that result, and the task is closed.",
   },
   REQUEST_CLAIMED: {
     class: "permanent",
@@ -228,6 +228,6 @@ export const ORDER_FAILURES = {
   PROCEDURE_FAILED: {
     class: "permanent",
     meaning: "The device could not complete the procedure.",
-    hint: "Ask the facility. `cryobridge orders show ID --show-phi` has the service's reason. `cryobridge orders retry ID` sends a new request: only if nothing was moved by hand since.",
+    hint: "Ask the facility. `cryobridge orders show ID --show-phi` has the service's reason. `cryobridge orders retry ID` sends a new request: only if nothing was moved by hand since. Else have the lab send what is still to be done under a new number.",
   },
 } as const;

@@ -4,6 +4,8 @@ import { list } from "../database.ts";
 
 /** Results that the lab doesn't have although they were tried, of one connector and with one failure. */
 export interface FailingDeliveries {
+  /** The first of them, such as `d4`. */
+  readonly deliveryId: string;
   readonly connector: string;
   /** `pending` is tried again by itself, `parked` waits for a person. */
   readonly state: "pending" | "parked";
@@ -24,6 +26,8 @@ export interface FailingDeliveries {
  */
 export interface StillOrders {
   readonly kind: "parked" | "on_hold" | "reconciling" | "missing" | "retrying";
+  /** The first of them, such as `o17`. */
+  readonly orderId: string;
   readonly count: number;
   /** When the first of them came to its state. */
   readonly since: Date;
@@ -68,7 +72,7 @@ export interface LedgerAttention {
 
 /** $1 how many groups. Indexes: deliveries_pending, deliveries_parked. */
 export const FAILING_DELIVERIES = `
-select d.connector, d.state, d.failure_code as code, coalesce(min(d.failure_text), '') as text,
+select d.connector, d.state, 'd' || min(d.id) as "deliveryId", d.failure_code as code, coalesce(min(d.failure_text), '') as text,
        count(*)::integer as count, min(d.created_at) as since
   from deliveries d
  where (d.state = 'pending' or d.state = 'parked')
@@ -85,13 +89,14 @@ select case when o.state = 'parked' then 'parked'
             else 'retrying'
        end as kind,
        case when o.state = 'parked' or o.held_at is null then o.failure_code end as code,
-       min(o.failure_text) as text, count(*)::integer as count, min(o.changed_at) as since
+       'o' || min(o.id) as "orderId", min(o.failure_text) as text, count(*)::integer as count, min(o.changed_at) as since
   from orders o
  where o.state in ('parked', 'received', 'submitting')
    and (o.state = 'parked' or o.failure_code is not null or o.held_at is not null or o.checks > 0)
  group by 1, 2
  union all
-select 'missing', 'REQUEST_GONE', array_to_string((array_agg('o' || o.id order by o.missing_since, o.id))[1:5], ', '),
+select 'missing', 'REQUEST_GONE', 'o' || (array_agg(o.id order by o.missing_since, o.id))[1],
+       array_to_string((array_agg('o' || o.id order by o.missing_since, o.id))[1:5], ', '),
        count(*)::integer, min(o.missing_since)
   from orders o
  where o.missing_since is not null

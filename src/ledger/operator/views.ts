@@ -1,8 +1,9 @@
 import type pg from "pg";
 import type { OrderState } from "../../core/order-state.ts";
+import type { Surface } from "../../core/surface.ts";
 import { beginsWith, list, run } from "../database.ts";
 import { parseId } from "../ids.ts";
-import { type LedgerOrder, listOrderRows, ORDER_COLUMNS } from "../orders/row.ts";
+import { type LedgerOrder, listOrderRows, ORDER_COLUMNS, type ServiceLink } from "../orders/row.ts";
 import { WAITS_BEHIND } from "../results/deliveries.ts";
 
 /** Which orders to list; all conditions hold together. */
@@ -66,10 +67,23 @@ export async function findOrders(pool: pg.Pool, word: string): Promise<LedgerOrd
   return byId.length > 0 ? byId : listOrderRows(pool, ORDERS_BY_NUMBER, [word]);
 }
 
+/** $1 id. Indexes: orders_request, orders_external_procedure. */
+const ORDER_BY_LINK: Readonly<Record<Surface, string>> = {
+  request: `select ${ORDER_COLUMNS} from orders o where o.surface = 'request' and o.request_id = $1`,
+  external: `select ${ORDER_COLUMNS} from orders o where o.surface = 'external' and o.procedure_id = $1`,
+};
+
+/** The order that has a request or a procedure of the service, if any has. */
+export async function findLinkedOrder(pool: pg.Pool, link: ServiceLink): Promise<LedgerOrder | undefined> {
+  const id = link.surface === "request" ? link.requestId : link.procedureId;
+  return (await listOrderRows(pool, ORDER_BY_LINK[link.surface], [id]))[0];
+}
+
 /**
- * By order number, container label, control id, or the beginning of a file's name, the newest of each; $1 the word, $2 the pattern of
- * file names, $3 text[] of connectors, $4 limit. Indexes: orders_placer, order_containers_label, messages_control_id, files_name,
- * messages (file_id, ordinal), orders (message_id, position).
+ * By order number, container label, control id, the beginning of a file's name, or our number, the newest of each; $1 the word,
+ * $2 the pattern of file names, $3 text[] of connectors, $4 limit, $5 a request's id, $6 a procedure's. Indexes: orders_placer,
+ * order_containers_label, messages_control_id, files_name, messages (file_id, ordinal), orders (message_id, position),
+ * orders_request, orders_procedure.
  */
 const SEARCH_ORDERS = `
 (select o.id from orders o where o.placer_order_number = $1 order by o.id desc limit $4)
@@ -93,15 +107,33 @@ const SEARCH_ORDERS = `
                        order by m.ordinal desc
                        limit $4) n
   order by f.id desc, n.ordinal desc
-  limit $4)`;
+  limit $4)
+ union
+(select o.id from orders o where o.surface = 'request' and o.request_id = $5::bigint)
+ union
+(select o.id from orders o where o.procedure_id = $6::bigint order by o.id desc limit $4)`;
 
-/** Ids of the orders that a word means: an id, an order number, a container's label, a control id or the beginning of a file's name. */
+/**
+ * Our number as results for the lab have it (`R1002` a request, `P2002` a procedure), or a number of the service as lists have
+ * it. More digits than a bigint holds are none.
+ */
+function parseOurNumber(word: string): { readonly requestId?: string; readonly procedureId?: string } {
+  const [, letter, id] = /^([RP]?)([1-9]\d{0,17})$/.exec(word) ?? [];
+  return { ...(letter !== "P" && { requestId: id }), ...(letter !== "R" && { procedureId: id }) };
+}
+
+/**
+ * Ids of the orders that a word means: an id, an order number, a container's label, a control id, the beginning of a file's name, or
+ * our number.
+ */
 export async function searchOrders(
   pool: pg.Pool,
   word: string,
   { connectors, limit }: { readonly connectors: readonly string[]; readonly limit: number },
 ): Promise<number[]> {
-  const rows = await list<{ id: number }>(pool, SEARCH_ORDERS, [word, beginsWith(word), connectors, limit]);
+  const { requestId = null, procedureId = null } = parseOurNumber(word);
+  const values = [word, beginsWith(word), connectors, limit, requestId, procedureId];
+  const rows = await list<{ id: number }>(pool, SEARCH_ORDERS, values);
   const id = parseId("o", word);
   return [...rows.map((row) => row.id), ...(id === undefined ? [] : [id])];
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
 import type { FailureCode } from "../../core/failures.ts";
 import { movesContainers } from "../../core/order.ts";
-import { isTerminal } from "../../core/order-state.ts";
+import { isTerminal, mayMove } from "../../core/order-state.ts";
 import { inTransaction } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
@@ -233,6 +233,7 @@ export async function discardOrder(
   return act(pool, id, by, "discard", async (found, client) => {
     if (found.missingSince !== undefined && (by.reason ?? "").trim() === "") return "reason wanted";
     const order = await parkForgotten(client, found);
+    if (!mayMove(order.state, "discarded")) return "not applicable";
     const isKnown = linkOf(order) !== undefined && order.state !== "failed";
     const { rows } = await client.query<{ mayBeThere: boolean }>(MAY_BE_THERE, [id]);
     const mayBeThere = isKnown || rows[0]?.mayBeThere === true;

@@ -41,7 +41,8 @@ test("an open alert leads to the page of what it is about, in the colour of its 
           orders: [
             {
               kind: "parked",
-              count: 1,
+              orderId: "o17",
+              count: 2,
               since: new Date(),
               code: "SUBMIT_UNCERTAIN",
               text: "nothing proves it",

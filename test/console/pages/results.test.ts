@@ -30,6 +30,28 @@ test("the list of results has filters, and pages by key", () =>
     expect(wordsOf(await operator.send("/results/filter", { find: "C-1" }))).toContain("About order o1");
   }));
 
+test("where several orders have what was searched for, the list says so and leads to the others", () =>
+  withPages(async ({ lab, operator, pool }) => {
+    await lab.take("bench", [csvMessage(1), csvMessage(2, { container_label: "V-1" })]);
+    await fill(pool);
+    await operator.open("/results");
+    const page = await operator.send("/results/filter", { find: "V-1" });
+    expect(wordsOf(page)).toContain(
+      "Several orders have that. These are the results about o2 (C-2) ; the others are o1 (C-1)",
+    );
+    expect(wordsOf(page)).toContain("No results.");
+    expect(page).toContain('<a href="/orders/o1">o1 (C-1)</a>');
+  }));
+
+test("a result that the lab doesn't have says what to do about it", () =>
+  withPages(async ({ lab, operator, pool }) => {
+    await lab.take("bench", [csvMessage(1)]);
+    await fill(pool);
+    await pool.query("update deliveries set failure_code = 'MLLP_RESULT_REFUSED' where id = 2");
+    expect(wordsOf(await operator.open("/results/d2"))).toContain("with the lab, then “Try now”");
+    expect((await lab.cli(["results", "show", "d2"])).stdout).toContain("then `cryobridge queue retry d2`.");
+  }));
+
 test("the list of results says what each is about, and what it says", () =>
   withPages(async ({ lab, operator, pool }) => {
     await lab.take(

@@ -19,6 +19,18 @@ test("the search opens the only order that a word means, and lists several", () 
     }
   }));
 
+test("the search finds an order by our number, as results for the lab have it, and by the service's own", () =>
+  withPages(async ({ lab, operator, pool }) => {
+    await lab.take("bench", [csvMessage(1), csvMessage(2, { subject_code: "OTHER" })]);
+    await pool.query(
+      "update orders set surface = 'request', request_id = 1000 + id, procedure_id = 2000 + id, state = 'submitted'",
+    );
+    for (const word of ["R1002", "P2002", "1002", "2002"])
+      expect(await headOf(operator, word)).toBe("Order o2 (C-2)");
+    expect(await headOf(operator, "R2002")).toBe("Search");
+    expect(await headOf(operator, "9".repeat(30))).toBe("Search");
+  }));
+
 test("it shows the messages and files that a word means when no order does, also by number and container", () =>
   withPages(async ({ lab, operator, pool }) => {
     await lab.take("bench", [csvMessage(1, { order_number: "C-7", facility: "EAST" })]);
