@@ -8,7 +8,7 @@ export const LEDGER_FAILURES = {
   LEDGER_FOLDER_UNUSABLE: {
     class: "permanent",
     meaning: "A folder of the embedded database can't be made, read or written.",
-    hint: "Free disk space, correct owner and rights of the folder, or choose another `dataDir`.",
+    hint: "Mount its disk, free space on it, correct owner and rights of the folder, or choose another `dataDir`.",
   },
   LEDGER_NO_ACCOUNT: {
     class: "permanent",
@@ -33,7 +33,7 @@ export const LEDGER_FAILURES = {
   LEDGER_DATA_UNKNOWN: {
     class: "permanent",
     meaning: "The embedded database's folder holds files that are not PostgreSQL's.",
-    hint: "Move those files away, or choose another `dataDir`.",
+    hint: "If a ledger was there, `cryobridge restore FILE --reason TEXT` brings back the last backup, once those files are moved to a safe place. If not, move them away or choose another `dataDir`.",
   },
   LEDGER_VERSION_MISMATCH: {
     class: "permanent",
@@ -83,7 +83,7 @@ export const LEDGER_FAILURES = {
   LEDGER_UNAVAILABLE: {
     class: "transient",
     meaning: "The database could not be reached, had no disk space, or ended a transaction.",
-    hint: "Check that PostgreSQL runs and has disk space.",
+    hint: "Check that PostgreSQL runs, has disk space, and is what `database.url` names, where that is set.",
   },
   LEDGER_REFUSED: {
     class: "permanent",
@@ -146,6 +146,6 @@ export const LEDGER_FAILURES = {
   QUEUE_UNAVAILABLE: {
     class: "transient",
     meaning: "The server of the job queue did not answer in time, or refuses what the queue needs.",
-    hint: "Check that PostgreSQL (or Redis) runs, and run `cryobridge check`: it has a job go through the queue and says what the server refuses and what to do. No order is lost.",
+    hint: "Check that PostgreSQL runs, or with `queue.backend: redis` what `queue.url` names, and run `cryobridge check`: it has a job go through the queue and says what the server refuses and what to do. No order is lost.",
   },
 } as const;
