@@ -75,6 +75,8 @@ interface UnfitSetting {
   readonly name: string;
   readonly value: string;
   readonly wanted: string;
+  /** What sets it for us alone, before all else that sets it; null where a database keeps it for good. */
+  readonly command: string | null;
 }
 
 /**
@@ -83,7 +85,10 @@ interface UnfitSetting {
  * not every name can be written in.
  */
 const UNFIT = `
-select s.name, s.setting as value, w.wanted
+select s.name, s.setting as value, w.wanted,
+       case when s.name <> 'server_encoding'
+            then format('ALTER ROLE %I IN DATABASE %I SET %I = %L', session_user, current_database(), s.name, w.wanted)
+       end as command
   from pg_settings s
   join (values ('session_replication_role', 'origin'), ('idle_session_timeout', '0'),
                ('transaction_timeout', '0'), ('default_transaction_read_only', 'off'),
@@ -101,8 +106,8 @@ export async function assertFitSettings(pool: pg.Pool): Promise<void> {
   const unfit = await list<UnfitSetting>(pool, UNFIT);
   if (unfit.length === 0) return;
   const named = unfit.map(({ name, value, wanted }) => `${name} is ${value} and has to be ${wanted}`);
-  throw new Failure(
-    "LEDGER_SETTINGS_UNFIT",
-    `the database's sessions are not fit for the ledger: ${named.join("; ")}`,
-  );
+  const message = `the database's sessions are not fit for the ledger: ${named.join("; ")}`;
+  const commands = unfit.flatMap(({ command }) => (command === null ? [] : [`\`${command}\``]));
+  const hint = commands.length === unfit.length ? `${commands.join(" and ")}, as a superuser.` : undefined;
+  throw new Failure("LEDGER_SETTINGS_UNFIT", { message, hint });
 }

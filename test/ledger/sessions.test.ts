@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, test } from "vitest";
+import type { Failure } from "../../src/core/failures.ts";
 import { type DatabaseConnection, openPool } from "../../src/ledger/database.ts";
 import { assertFitSettings, assertOwnSessions } from "../../src/ledger/sessions.ts";
 import { startPostgres } from "../cluster/postgres.ts";
@@ -175,16 +176,24 @@ describe("a server, a database and a role with settings of their own", () => {
     ["idle_session_timeout", "10s", "idle_session_timeout is 10000 and has to be 0"],
     ["transaction_timeout", "10s", "transaction_timeout is 10000 and has to be 0"],
     ["default_transaction_read_only", "on", "default_transaction_read_only is on and has to be off"],
-  ])("are refused in words where no session can change them: %s", (name, value, words) =>
-    withDatabase(async ({ connection, pool }) => {
-      await setAll(pool, { [name]: value });
-      const own = openPool({ connection, schema: "cryobridge", max: 1, applicationName: "test" }, silent);
-      await expect(assertFitSettings(own)).rejects.toMatchObject({
-        code: "LEDGER_SETTINGS_UNFIT",
-        message: expect.stringContaining(words),
-      });
-      await own.end();
-    }),
+  ])(
+    "are refused in words where no session can change them, with the command that helps: %s",
+    (name, value, words) =>
+      withDatabase(async ({ connection, pool }) => {
+        await setAll(pool, { [name]: value });
+        const own = openPool({ connection, schema: "cryobridge", max: 1, applicationName: "test" }, silent);
+        const failure = await assertFitSettings(own).catch((error: unknown) => error);
+        expect(failure).toMatchObject({
+          code: "LEDGER_SETTINGS_UNFIT",
+          message: expect.stringContaining(words),
+        });
+        await own.end();
+        for (const [, command = ""] of (failure as Failure).hint.matchAll(/`(ALTER [^`]*)`/g))
+          await pool.query(`set default_transaction_read_only = off; ${command}`);
+        const next = openPool({ connection, schema: "cryobridge", max: 1, applicationName: "test" }, silent);
+        await assertFitSettings(next);
+        await next.end();
+      }),
   );
 
   test("a database in another encoding is refused in words", () =>

@@ -103,7 +103,7 @@ export const LEDGER_FAILURES = {
   LEDGER_SETTINGS_UNFIT: {
     class: "permanent",
     meaning: "The database's sessions have settings with which the ledger can't work.",
-    hint: "Take the setting back for the role or the database of `database.url`, such as by `ALTER ROLE name RESET setting`; where the whole server has it, set it for the role by `ALTER ROLE name SET setting = value`. A database that is not in UTF8 has to be made anew: `CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0`.",
+    hint: "Set it for role and database of `database.url`, wherever it comes from: `ALTER ROLE name IN DATABASE name SET setting = value`, as a superuser. A database that is not in UTF8 has to be made anew: `CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0`.",
   },
   LEDGER_CONTENDED: {
     class: "transient",
