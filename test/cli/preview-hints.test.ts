@@ -230,7 +230,8 @@ const CSV_CASES: readonly Case[] = [
     content: csv(HEADINGS, ROW),
     profile: { trailer: { line: "FIN;(\\d+)", count: 1 } },
     at: "profile",
-    pick: /^trailer: /,
+    pick: /^required: /,
+    as: (text) => ({ trailer: parse(text) }),
   },
   {
     code: "CSV_ENCODING_UTF8",

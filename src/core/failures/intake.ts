@@ -201,7 +201,7 @@ export const INTAKE_FAILURES = {
     class: "permanent",
     meaning:
       "The CSV file does not end with the profile's trailer: it may be cut short, or several files in one.",
-    hint: "Drop the whole file again. If the sender leaves it out sometimes, set `trailer: { required: false }` in the profile: a file that was cut is then not noticed.",
+    hint: "Drop the whole file again. If the sender leaves it out sometimes, set `required: false` below `trailer` in the profile: a file that was cut is then not noticed.",
   },
   CSV_TRAILER_COUNT: {
     class: "permanent",
