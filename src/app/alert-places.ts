@@ -34,18 +34,23 @@ export function senderOf({ version }: Pick<AlertParts, "version">) {
 
 /** The places that alerts are sent to, in the order of the configuration. @throws Failure CONFIG_INVALID */
 export function alertPlaces(config: PlaceConfig, parts: AlertParts): AlertPlace[] {
-  const post = postThrough(proxySettings(config));
-  return config.alerts.to.map((place) => openPlace(place, config.console.url, parts, post));
+  const proxy = proxySettings(config);
+  return config.alerts.to.map((place) => openPlace(place, config.console.url, parts, proxy));
 }
 
-/** How webhooks are called, each over a connection of its own: an alert is rare. */
-export function postThrough(proxy: ProxySettings | undefined): Post {
+/**
+ * How webhooks are called, each over a connection of its own: an alert is rare.
+ *
+ * @param ca PEM certificates to trust instead of the public authorities
+ */
+export function postThrough(proxy: ProxySettings | undefined, ca?: string): Post {
   return async (request, signal) => {
-    const wire = createWire({ timeoutMs: PLACE_TIMEOUT_MS, concurrency: 1, maxBodyBytes: 0, proxy });
+    const wire = createWire({ timeoutMs: PLACE_TIMEOUT_MS, concurrency: 1, maxBodyBytes: 0, proxy, ca });
     try {
       const result = await wire.exchange({ method: "POST", isBodyLeft: true, ...request }, signal);
       if (result.kind === "answer") return result.status;
-      throw new Error(reasonOf(result.why, result.error));
+      const { why, lead } = reasonOf(result.why, result.error, { ca: "its `ca`", name: "its `url`" });
+      throw new Error(lead === undefined ? why : `${why}: ${lead}`);
     } finally {
       await wire.close();
     }
@@ -79,19 +84,19 @@ function openPlace(
   place: AlertPlaceConfig,
   consoleUrl: string | undefined,
   { logger, clock, path }: AlertParts,
-  post: Post,
+  proxy: ProxySettings | undefined,
 ): AlertPlace {
+  const ca =
+    "ca" in place && place.ca !== undefined
+      ? readPem(`alerts.to ${place.name}`, place.ca).toString("utf8")
+      : undefined;
   switch (place.type) {
     case "log":
       return logPlace(place.name, logger);
     case "webhook":
-      return webhookPlace(place, clock, post);
+      return webhookPlace(place, clock, postThrough(proxy, ca));
     case "email":
-      return emailPlace({
-        ...place,
-        ca: place.ca && readPem(`alerts.to ${place.name}`, place.ca).toString("utf8"),
-        consoleUrl,
-      });
+      return emailPlace({ ...place, ca, consoleUrl });
     case "command":
       return commandPlace({ ...place, path });
   }

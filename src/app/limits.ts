@@ -68,7 +68,7 @@ export function limitsOf(
  * those that other machines showed to it.
  */
 export function machineLimitsOf(
-  config: Pick<Config, "alerts" | "connectors" | "database" | "dataDir" | "service">,
+  config: Pick<Config, "alerts" | "connectors" | "database" | "dataDir" | "queue" | "service">,
   { host, clock, peers }: Machine,
 ): () => Promise<readonly ExceededLimit[]> {
   const disks = diskReader(config, host, clock);
@@ -95,7 +95,7 @@ export function machineLimitsOf(
 
 /** The certificates of the configuration that end soon, or have ended. */
 export async function endingCertificates(
-  config: Pick<Config, "alerts" | "connectors" | "service">,
+  config: Pick<Config, "alerts" | "connectors" | "queue" | "service">,
   host: string,
   now: Date,
 ): Promise<readonly ExceededLimit[]> {
@@ -193,10 +193,12 @@ function ending(
 
 /** Certificates of the configuration, each with its end; of a file with several the first end. */
 async function readCertificates(
-  config: Pick<Config, "connectors" | "service">,
+  config: Pick<Config, "alerts" | "connectors" | "queue" | "service">,
 ): Promise<{ file: string; endsAt: Date }[]> {
   const files = [
     config.service.caFile,
+    config.queue.backend === "redis" ? config.queue.ca : undefined,
+    ...config.alerts.to.map((place) => ("ca" in place ? place.ca : undefined)),
     ...config.connectors.flatMap((connector) => {
       if (isFolderConnector(connector)) return [];
       const sending = "directory" in connector.results ? undefined : connector.results.tls;

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
+import { readPem } from "../core/given-file.ts";
 import type { Logger } from "../core/logger.ts";
 import type { QueueBackend } from "../jobs/queue-place.ts";
 import { type DatabaseConnection, openPool, type PoolSettings } from "../ledger/database.ts";
@@ -113,7 +114,7 @@ export function openQueueBackend(
   },
 ): OpenBackend {
   if (config.queue.backend === "redis") {
-    const { url, sentinels, cluster, username, password, tls } = config.queue;
+    const { url, sentinels, cluster, username, password, tls, ca } = config.queue;
     return {
       backend: {
         kind: "redis",
@@ -127,6 +128,7 @@ export function openQueueBackend(
         username,
         password: password?.reveal(),
         tls,
+        ca: ca === undefined ? undefined : readPem("queue.ca", ca).toString("utf8"),
       },
       close: async () => {},
     };

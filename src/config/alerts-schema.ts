@@ -108,6 +108,7 @@ const place = z.discriminatedUnion("type", [
     name: placeName,
     url: secretUrl(`Address; where it holds a credential, write that as \${NAME}.`, ["https:", "http:"]),
     secret: secret(`Key of the signature, at least 16 characters; write it as \${NAME}.`, 16),
+    ca: filePath("Certificates (PEM) to trust instead of the public authorities.").optional(),
   }),
   z.strictObject({
     type: z.literal("email").describe("E-mail by SMTP."),

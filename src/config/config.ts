@@ -102,6 +102,11 @@ export type AuthConfig =
   | (Omit<FileOauth, "assumedLifetime"> & { readonly kind: "oauth"; readonly assumedLifetimeMs: number })
   | { readonly kind: "apiToken"; readonly apiToken: Secret };
 
+function toQueueConfig(given: QueueConfig, baseDirectory: string): QueueConfig {
+  if (given.backend !== "redis" || given.ca === undefined) return given;
+  return { ...given, ca: path.resolve(baseDirectory, given.ca) };
+}
+
 /** The folders of a drop connector, absolute. */
 type ConnectorDirectories = Readonly<Record<DirectoryRole, string>>;
 
@@ -196,7 +201,7 @@ export function toConfig<P>(
     refills: toRefillsConfig(given.refills),
     profileByName,
     database: given.database,
-    queue: given.queue,
+    queue: toQueueConfig(given.queue, baseDirectory),
     console: given.console,
     alerts: toAlertsConfig(given.alerts, baseDirectory),
     tracing: given.tracing,

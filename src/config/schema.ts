@@ -42,6 +42,7 @@ const redisQueue = z.strictObject({
     .boolean()
     .default(false)
     .describe("TLS with sentinels or cluster; with url, write rediss:// instead."),
+  ca: filePath("Certificates (PEM) to trust instead of the public authorities.").optional(),
 });
 
 const postgresQueue = z.strictObject({

@@ -120,6 +120,11 @@ export class Failure extends Error {
   get hint(): string {
     return this.#hint ?? FAILURES[this.code].hint;
   }
+
+  /** The same where it is about this failure alone, and not about all of its code. */
+  get ownHint(): string | undefined {
+    return this.#hint;
+  }
 }
 
 /** The error itself when it is a {@link Failure}, else the same wrapped as UNCLASSIFIED with its message left in `cause`. */

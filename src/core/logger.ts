@@ -63,7 +63,7 @@ export function createLogger(
 }
 
 /**
- * What the log keeps of an error: code, class and message of a Failure; name, system code and stack of anything else.
+ * What the log keeps of an error: code, class, message and own hint of a Failure; name, system code and stack of anything else.
  * A foreign message is left out, since parsers and databases quote the data they choke on.
  */
 function serializeError(error: unknown): Record<string, unknown> {
@@ -79,6 +79,7 @@ function serializeError(error: unknown): Record<string, unknown> {
     type: error.name,
     ...("code" in error ? { code: error.code } : {}),
     ...(known ? { message: error.message } : { stack: frames }),
+    ...(known && "ownHint" in error && error.ownHint ? { hint: error.ownHint } : {}),
     ...(cause ? { cause } : {}),
   };
 }

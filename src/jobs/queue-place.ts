@@ -32,6 +32,8 @@ export type QueueBackend =
       readonly password?: string | undefined;
       /** TLS to the server that sentinels name, and to cluster nodes; a url says so itself. */
       readonly tls?: boolean | undefined;
+      /** PEM certificates to trust instead of the public authorities, wherever TLS is spoken. */
+      readonly ca?: string | undefined;
     };
 type RedisBackend = Extract<QueueBackend, { kind: "redis" }>;
 
@@ -160,7 +162,9 @@ const SENTINEL_ANSWERS_WITHIN_MS = 2_000;
 const LONGEST_PAUSE_MS = 1_000;
 
 function openRedis(backend: RedisBackend, onReply: (error: Error) => void): Redis | Cluster {
-  const { username, password, tls } = backend;
+  const { username, password } = backend;
+  const tls = backend.tls === true || backend.url?.startsWith("rediss:") === true;
+  const trusted = backend.ca === undefined ? {} : { ca: backend.ca };
   const options = {
     maxRetriesPerRequest: null,
     connectTimeout: ANSWER_WITHIN_MS,
@@ -168,7 +172,7 @@ function openRedis(backend: RedisBackend, onReply: (error: Error) => void): Redi
     retryStrategy: (times: number) => Math.min(times * 100, LONGEST_PAUSE_MS),
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
-    ...(tls ? { tls: {} } : {}),
+    ...(tls ? { tls: trusted } : {}),
   };
   // A server that became a replica takes no jobs: the sentinels, or the name server, know the new one. Only sentinels are sure to.
   const onReadOnly = backend.cluster ? false : backend.sentinels ? (2 as const) : (1 as const);
@@ -187,7 +191,7 @@ function openRedis(backend: RedisBackend, onReply: (error: Error) => void): Redi
       sentinelCommandTimeout: SENTINEL_ANSWERS_WITHIN_MS,
       ...(own.username === undefined ? {} : { sentinelUsername: own.username }),
       ...(own.password === undefined ? {} : { sentinelPassword: own.password }),
-      ...(own.tls ? { sentinelTLS: {} } : {}),
+      ...(own.tls ? { sentinelTLS: trusted } : {}),
       ...(tls ? { enableTLSForSentinelMode: true } : {}),
     });
   }

@@ -1,4 +1,5 @@
 import { Failure } from "../core/failures.ts";
+import { asSentence, type TlsSettings, tlsTroubleOf } from "../core/tls-trouble.ts";
 import { asLedgerFailure, asRefusal } from "../ledger/database-failures.ts";
 
 /** Why a server that answers does not do what the queues ask of it. */
@@ -75,6 +76,10 @@ const ERR_WORDS: readonly (readonly [RegExp, why: string, hint: string])[] = [
 ];
 
 const KNOWN = new RegExp(`\\b(${Object.keys(BY_WORD).join("|")})\\b`);
+const REDIS_TLS: TlsSettings = {
+  ca: "`queue.ca`",
+  name: "`queue.url`, `queue.sentinels` or `queue.cluster`",
+};
 /** Replies that ioredis and BullMQ deal with. */
 const PART_OF_THE_WAY = /^(NOSCRIPT|MOVED|ASK|UNBLOCKED|NOPROTO)\b/;
 const FIRST_WORD = /^-?([A-Z][A-Z_]{2,19})(?=[\s:]|$)/;
@@ -106,6 +111,8 @@ function ofPostgres(error: Error): QueueRefusal | undefined {
 function ofRedis(error: Error): QueueRefusal | undefined {
   const last = "lastNodeError" in error ? refusalOf(error.lastNodeError) : undefined;
   if (last !== undefined) return last;
+  const tls = tlsTroubleOf(error, REDIS_TLS);
+  if (tls !== undefined) return { why: tls.why, hint: asSentence(tls.lead) };
   const { message } = error;
   if (PART_OF_THE_WAY.test(message)) return undefined;
   // What a script was refused stands within a longer text; so does what a sentinel, or the first look at a server, said.

@@ -1,4 +1,5 @@
 import { Failure } from "../core/failures.ts";
+import { asSentence, type TlsSettings, type TlsTrouble, tlsTroubleOf } from "../core/tls-trouble.ts";
 
 /** SQLSTATEs and system codes of a database that is away or takes nothing for now. */
 const UNAVAILABLE: Readonly<Record<string, string>> = {
@@ -99,9 +100,6 @@ const REFUSED: readonly (readonly [RegExp, string])[] = [
   [/^0A/, "lacks something that the ledger needs; is it older than version 13?"],
 ];
 
-/** Codes of Node.js for a certificate that is not believed. */
-const CERTIFICATE = /CERT|UNABLE_TO_|SELF_SIGNED/;
-
 /**
  * Why a server that was reached can't be used, such as `refuses the user or the password (SQLSTATE 28P01)`; undefined for
  * any other error. The driver's own text is left out, since it may quote what it choked on.
@@ -110,15 +108,30 @@ function refusedWords(error: Error): string | undefined {
   const code = codeOf(error);
   const words = REFUSED.find(([pattern]) => pattern.test(code))?.[1];
   if (words !== undefined) return `${words} (SQLSTATE ${code})`;
-  if (CERTIFICATE.test(code)) return `shows a certificate that is not trusted (${code})`;
   // The driver gives this one no code.
   if (/does not support SSL/i.test(error.message)) return "speaks no TLS, which sslmode asks for";
   return undefined;
 }
 
+/** Parameters of the address, as libpq has them. */
+const DATABASE_TLS: TlsSettings = {
+  ca: "`sslrootcert` in `database.url` (`…?sslmode=verify-full&sslrootcert=/etc/ssl/hospital.pem`)",
+  name: "`database.url`",
+  own: "`sslcert` and `sslkey` in `database.url`",
+};
+/** The server says it in words of its own, under the code of every refused login. */
+const wantsOurs = (error: Error) => /valid client certificate/i.test(error.message);
+const OURS_WANTED: TlsTrouble = {
+  why: "it asks for a certificate of ours that it trusts",
+  lead: `${DATABASE_TLS.own} have to name one and its key`,
+};
+
 /** LEDGER_REFUSED for the error of a server that answers and lets nobody in; undefined for any other error. */
 export function asRefusal(error: unknown): Failure | undefined {
-  const words = error instanceof Error && !(error instanceof Failure) ? refusedWords(error) : undefined;
+  if (!(error instanceof Error) || error instanceof Failure) return undefined;
+  const tls = wantsOurs(error) ? OURS_WANTED : tlsTroubleOf(error, DATABASE_TLS);
+  const words = tls?.why ?? refusedWords(error);
   if (words === undefined) return undefined;
-  return new Failure("LEDGER_REFUSED", { message: `the database answers, but ${words}`, cause: error });
+  const message = `the database answers, but ${words}`;
+  return new Failure("LEDGER_REFUSED", { message, hint: tls && asSentence(tls.lead), cause: error });
 }

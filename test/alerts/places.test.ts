@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
+import { createServer as createServerOfTls } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -90,6 +91,29 @@ describe("a webhook", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
+  it("is sent nothing where its certificate is not trusted, which its own setting of authorities ends", () =>
+    withCertificates(async ({ ca, server: { cert, key } }) => {
+      let taken = 0;
+      const server = createServerOfTls({ cert, key }, (_, response) => {
+        taken += 1;
+        response.end();
+      });
+      await once(server.listen(0, "127.0.0.1"), "listening");
+      const url = new Secret(`https://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+      const place = (trusted?: string) =>
+        webhookPlace(
+          { name: "hook", url, secret: new Secret(KEY) },
+          systemClock,
+          postThrough(undefined, trusted),
+        );
+      await expect(place().send(NEWS, never)).rejects.toThrow(/not trusted: its `ca` has to name a PEM file/);
+      expect(taken).toBe(0);
+      await place(ca.toString()).send(NEWS, never);
+      expect(taken).toBe(1);
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }));
+
   it("is sent the user and password that its address has", () =>
     withReceiver(KEY, async (receiver) => {
       await hookAt(receiver.url.replace("//", "//bridge:50%25@")).send(NEWS, never);
@@ -144,7 +168,9 @@ describe("e-mail", () => {
           user: "bridge",
           password: new Secret("pw-1"),
         } as const;
-        await expect(emailPlace(own).send(NEWS, never)).rejects.toThrow("did not take the message: ");
+        await expect(emailPlace(own).send(NEWS, never)).rejects.toThrow(
+          /did not take the message: its certificate is .*not trusted: its `ca` has to name/,
+        );
         expect(mails).toEqual([]);
       },
       {

@@ -47,6 +47,16 @@ describe("what the queue's server refused", () => {
   });
 
   test.each([
+    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "not trusted", "`queue.ca`"],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", "another name", "`queue.url`"],
+    ["CERT_HAS_EXPIRED", "has expired", "renew it"],
+  ])("names the setting of a certificate that is refused: %s", (code, why, setting) => {
+    const refusal = refusalOf(Object.assign(new Error("x"), { code }));
+    expect(refusal?.why).toContain(why);
+    expect(refusal?.hint).toContain(setting);
+  });
+
+  test.each([
     ["42501", "schema bullmq"],
     ["53100", "its disk is full"],
     ["53300", "no connection left"],

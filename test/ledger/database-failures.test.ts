@@ -72,12 +72,25 @@ test("a full disk is told as one", () => {
 });
 
 test.each([
-  ["The server does not support SSL connections", undefined, "speaks no TLS, which sslmode asks for"],
-  ["self-signed certificate", "DEPTH_ZERO_SELF_SIGNED_CERT", "shows a certificate that is not trusted"],
-  ["permission denied for database x", "42501", "does not let that user make or use the schema cryobridge"],
-])("%s is a refusal that an operator can fix, in words of ours", (text, code, words) => {
+  [
+    "The server does not support SSL connections",
+    undefined,
+    "speaks no TLS, which sslmode asks for",
+    "sslmode",
+  ],
+  ["self-signed certificate", "DEPTH_ZERO_SELF_SIGNED_CERT", "self-signed and not trusted", "`sslrootcert`"],
+  ["Hostname/IP does not match", "ERR_TLS_CERT_ALTNAME_INVALID", "another name", "`database.url`"],
+  ["connection requires a valid client certificate", "28000", "asks for a certificate of ours", "`sslcert`"],
+  [
+    "permission denied for database x",
+    "42501",
+    "does not let that user make or use the schema cryobridge",
+    "OWNER TO",
+  ],
+])("%s is a refusal that an operator can fix, in words of ours", (text, code, words, setting) => {
   const failure = toFailure(Object.assign(new Error(text), code === undefined ? {} : { code }));
   expect(failure.code).toBe("LEDGER_REFUSED");
   expect(failure.message).toContain(words);
   expect(failure.message).not.toContain(text);
+  expect(failure.hint).toContain(setting);
 });

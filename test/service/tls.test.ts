@@ -24,22 +24,51 @@ async function listening<T>(server: Server, test: (port: number) => Promise<T>):
 }
 
 it.each([
-  ["self-signed", localhostPair, undefined, "self-signed"],
-  ["for another name", elsewherePair, elsewherePair.cert, "another name"],
-])("sends nothing to a service whose certificate is %s", (_name, pair, ca, words) => {
-  let requests = 0;
-  const server = createHttpsServer(pair, (_request, response) => {
-    requests += 1;
-    response.end("{}");
+  ["self-signed", localhostPair, undefined, "self-signed", "`service.ca`"],
+  ["of another authority", localhostPair, elsewherePair.cert, "self-signed", "`service.ca`"],
+  [
+    "for another name",
+    elsewherePair,
+    elsewherePair.cert,
+    "it has DNS:elsewhere.invalid",
+    "`service.baseUrl`",
+  ],
+])(
+  "sends nothing to a service whose certificate is %s, and names the setting",
+  (_name, pair, ca, words, setting) => {
+    let requests = 0;
+    const server = createHttpsServer(pair, (_request, response) => {
+      requests += 1;
+      response.end("{}");
+    });
+    return listening(server, (port) =>
+      withClient({ baseUrl: `https://127.0.0.1:${port}`, ca }, async (client) => {
+        const failure = await failureOf(client.createRequest(request, never));
+        expect(failure.code).toBe("SERVICE_UNREACHABLE");
+        expect(failure.message).toContain(words);
+        expect(failure.hint).toContain(setting);
+        expect(requests).toBe(0);
+      }),
+    );
+  },
+);
+
+it("names the address of the token endpoint where that shows a certificate for another name", () => {
+  const server = createHttpsServer(elsewherePair, (_request, response) => response.end("{}"));
+  return listening(server, (port) => {
+    const tokenUrl = `https://127.0.0.1:${port}/token`;
+    const externalAuth = { tokenUrl, clientId: "c", clientSecret: "secret-1", method: "basic" } as const;
+    return withClient(
+      { baseUrl: "https://127.0.0.1:9", ca: elsewherePair.cert, externalAuth },
+      async (client) => {
+        const first = await failureOf(client.checkToken(never, "external"));
+        expect(first).toMatchObject({ code: "SERVICE_TOKEN_UNAVAILABLE" });
+        expect(first.hint).toContain("`service.externalAuth.tokenUrl`");
+        // Until the next try the same is said, with what to do.
+        expect((await failureOf(client.checkToken(never, "external"))).hint).toBe(first.hint);
+      },
+    );
   });
-  return listening(server, (port) =>
-    withClient({ baseUrl: `https://127.0.0.1:${port}`, ca }, async (client) => {
-      const failure = await failureOf(client.createRequest(request, never));
-      expect(failure.code).toBe("SERVICE_UNREACHABLE");
-      expect(failure.message).toContain(words);
-      expect(requests).toBe(0);
-    }),
-  );
 });
 
 it("notes when the certificate of the service ends", () => {

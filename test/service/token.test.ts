@@ -326,7 +326,7 @@ describe("a token endpoint that fails", () => {
         };
         const failure = await failureOf(client.checkToken(never));
         expect(failure).toMatchObject({ code: "SERVICE_CREDENTIALS_REFUSED", class: "permanent" });
-        expect(failure.message).toMatch(/\(status 401: invalid_client\)$/);
+        expect(failure.message).toMatch(/\(status 401: invalid_client; it says: unknown client\)$/);
         secret = "new\n";
         await clock.advance(10_000);
         await client.checkToken(never);
@@ -335,6 +335,50 @@ describe("a token endpoint that fails", () => {
       { method: "post", clientSecret: async () => secret },
     );
   });
+
+  it.each([
+    [401, "invalid_client", "`service.auth.method: post`"],
+    [400, "invalid_request", "`service.auth.audience`, `service.auth.resource` or `service.auth.scope`"],
+    [400, "invalid_scope", "`service.auth.scope`"],
+    [400, "invalid_target", "`service.auth.audience` or `service.auth.resource`"],
+    [403, "access_denied", "`service.auth.audience` or `service.auth.resource`"],
+    [400, "unauthorized_client", "`service.auth.clientId`"],
+    [400, undefined, "`service.auth.audience`"],
+    [401, undefined, "`service.auth.clientSecret`"],
+  ] as const)("names the settings that a refusal is about: %s %s", (status, error, setting) =>
+    withOAuth(async (stub, client) => {
+      stub.intercept = (request, response) => {
+        if (request.url !== "/oauth/token") return false;
+        send(response, status, { error, error_description: "it must not be" });
+        return true;
+      };
+      const failure = await failureOf(client.checkToken(never));
+      expect(failure.hint).toContain(setting);
+      expect(failure.message).toContain("it says: it must not be");
+      await failureOf(client.readPage({ list: "procedures", surface: "request", filters: {} }, 1, never));
+      if (failure.class === "permanent")
+        expect(client.breaker.opening?.text).toContain(`it must not be). ${failure.hint}`);
+    }),
+  );
+
+  it("is quoted with what it says, but for our secret in any form and words in quotes that are not ours", () =>
+    withOAuth(
+      async (stub, client) => {
+        stub.intercept = (request, response) => {
+          if (request.url !== "/oauth/token") return false;
+          const said = `'audience' of "lab" is "other", not "a-secret-of-ours" ${btoa("lab:a-secret-of-ours")} a-secret-of-ours`;
+          send(response, 400, { error: "invalid_request", error_description: `${said}${"x".repeat(900)}` });
+          return true;
+        };
+        const { message } = await failureOf(client.checkToken(never));
+        expect(message).toContain(`it says: 'audience' of "lab" is "[masked]", not "[masked]"`);
+        expect(message).not.toContain("secret-of-ours");
+        expect(message).not.toContain(btoa("lab:a-secret-of-ours").slice(6, 20));
+        expect(message.length).toBeLessThan(400);
+      },
+      undefined,
+      { clientId: "lab", clientSecret: "a-secret-of-ours" },
+    ));
 
   it.each([
     ["no token", { access_token: undefined }],

@@ -1,5 +1,6 @@
 import { createTransport } from "nodemailer";
 import type { AlertNews } from "../../core/alert.ts";
+import { tlsTroubleOf } from "../../core/tls-trouble.ts";
 import { formatMinute } from "../../core/utc-minute.ts";
 import { type AlertPlace, type Hidden, headline, PLACE_TIMEOUT_MS, whyAborted } from "./place.ts";
 
@@ -97,5 +98,10 @@ function pageOf({ event, alert }: AlertNews, consoleUrl: string): string {
 function inWords(error: unknown): string {
   const { responseCode } = error as { readonly responseCode?: number };
   if (responseCode !== undefined) return `status ${responseCode}`;
-  return error instanceof Error ? error.message : "the connection failed";
+  if (!(error instanceof Error)) return "the connection failed";
+  // The library writes its own code over that of Node.js.
+  const { originalCode: code } = error as { readonly originalCode?: unknown };
+  const coded = code === undefined ? error : Object.assign(error, { code });
+  const tls = tlsTroubleOf(coded, { ca: "its `ca`", name: "its `host`" });
+  return tls === undefined ? error.message : `${tls.why}: ${tls.lead}`;
 }

@@ -7,6 +7,7 @@ import {
 } from "node:tls";
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
+import { type TlsSettings, tlsTroubleOf } from "../../core/tls-trouble.ts";
 
 /** Whom to connect to. */
 export interface DialSettings {
@@ -14,15 +15,23 @@ export interface DialSettings {
   readonly port: number;
   /** Certificates and keys (PEM), and the name the peer's certificate must have; absent for plain TCP. */
   readonly tls?: (SecureContextOptions & { readonly servername?: string | undefined }) | undefined;
+  /** What the certificates are set by, for whoever reads that they are refused; the settings of a connector when absent. */
+  readonly tlsSettings?: TlsSettings | undefined;
   readonly connectMs: number;
 }
+
+const OF_CONNECTOR: TlsSettings = {
+  ca: "`results.tls.ca`",
+  name: "`results.tls.serverName`",
+  own: "`results.tls.cert` and `results.tls.key`",
+};
 
 /**
  * Connects to a peer, over TCP or TLS; aborting the signal breaks that off.
  * @throws Failure MLLP_UNREACHABLE, in words that distinguish a closed port from one that doesn't speak TLS.
  */
 export function dial(settings: DialSettings, clock: Clock, signal: AbortSignal): Promise<Socket> {
-  const { host, port, tls, connectMs } = settings;
+  const { host, port, tls, tlsSettings, connectMs } = settings;
   return new Promise((resolve, reject) => {
     const over = new AbortController();
     let hasConnected = false;
@@ -45,7 +54,7 @@ export function dial(settings: DialSettings, clock: Clock, signal: AbortSignal):
       socket.destroy();
       reject(new Failure("MLLP_UNREACHABLE", { message: `${host}:${port}: ${why}`, cause }));
     };
-    const fail = (error: Error) => refuse(describeError(error, hasConnected), error);
+    const fail = (error: Error) => refuse(describeError(error, tlsSettings, hasConnected), error);
     const stop = () => refuse("stopped before the connection stood");
     socket.once("connect", () => {
       hasConnected = true;
@@ -88,16 +97,18 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /**
  * Why a connection failed or broke: the system's code, and what to look at.
+ * @param settings what the certificates are set by
  * @param isHandshake whether it stood already and TLS was being agreed on
  */
-export function describeError(error: Error, isHandshake = false): string {
+export function describeError(error: Error, settings = OF_CONNECTOR, isHandshake = false): string {
   const code = "code" in error ? String(error.code) : error.message;
   if (isHandshake && code === "ECONNRESET")
     return `${code}: it closed during the TLS handshake; look whether it speaks TLS`;
   const words = WORDS[code];
   if (words !== undefined) return `${code}: ${words}`;
-  if (/ALERT|HANDSHAKE|CERT_REQUIRED/.test(code)) return `${code}: it refuses our TLS, look at its log`;
-  if (/CERT|SIGNATURE|ALTNAME|ISSUER/.test(code)) return `${code}: its certificate isn't trusted`;
+  const trouble = tlsTroubleOf(error, settings);
+  if (trouble !== undefined) return `${code}: ${trouble.why}: ${trouble.lead}`;
+  if (/ALERT|HANDSHAKE/.test(code)) return `${code}: it refuses our TLS, look at its log`;
   if (/SSL|TLS/.test(code)) return `${code}: it doesn't speak TLS as we do`;
   return code;
 }

@@ -307,7 +307,7 @@ export class MllpSender {
     });
     let why = "closed the connection";
     socket.on("error", (error) => {
-      why = `broke off the connection (${describeError(error)})`;
+      why = `broke off the connection (${describeError(error, this.#settings.tlsSettings)})`;
       socket.destroy();
     });
     socket.on("close", () => {

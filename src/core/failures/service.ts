@@ -3,7 +3,7 @@ export const SERVICE_FAILURES = {
   SERVICE_UNREACHABLE: {
     class: "transient",
     meaning: "No connection to the service (refused, unknown host, time-out, certificate).",
-    hint: "Check `service.baseUrl`, `proxy`, network and certificate with `cryobridge check`.",
+    hint: "Check `service.baseUrl`, `service.ca`, `proxy` and the network; `cryobridge check` tries them.",
     lab: "the storage service can't be reached",
   },
   SERVICE_UNAVAILABLE: {

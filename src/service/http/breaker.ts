@@ -19,7 +19,7 @@ export interface Opening {
   /** When it opened after having been closed; trials that failed since then don't change it. */
   readonly since: Date;
   readonly cause: FailureCode;
-  /** The message of the failure that opened it last, for an operator. */
+  /** The message of the failure that opened it last, with its own hint, for an operator. */
   readonly text: string;
   /** When a single call is let through again; where that has passed, the next call is that one. */
   readonly nextTryAt: Date;
@@ -230,7 +230,8 @@ export class CircuitBreaker implements Breaker {
     }
   }
 
-  #open({ code: cause, message: text, retryAfterMs: askedMs = 0 }: Failure): void {
+  #open({ code: cause, message, ownHint, retryAfterMs: askedMs = 0 }: Failure): void {
+    const text = ownHint === undefined ? message : `${message}. ${ownHint}`;
     const backoffMs = Math.min(LONGEST_OPEN_MS, FIRST_OPEN_MS * 2 ** Math.min(this.#openings, 20));
     const openMs = Math.ceil(Math.max(askedMs, backoffMs * (1 + this.#random() * 0.2)));
     this.#openings += 1;

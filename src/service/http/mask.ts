@@ -25,9 +25,16 @@ function isHarmless(word: string): boolean {
  * replaced, those of four characters or more inside longer words too, and so are dates and quoted words that are no field
  * names, since a service may quote somebody else ("code belongs to 'Jane Roe'"). A quote that is never closed masks the
  * rest. At most `longest` characters. It may still name anybody, so it is for an operator who asks for it alone.
+ *
+ * @param isShown which quoted words stay, beside those of the specification
  */
-export function maskKeptText(text: string, sensitive: readonly Phi[], longest: number): string {
-  return mask(text, findersOf(sensitive, anywhere), longest);
+export function maskKeptText(
+  text: string,
+  sensitive: readonly Phi[],
+  longest: number,
+  isShown: (quoted: string) => boolean = () => false,
+): string {
+  return mask(text, findersOf(sensitive, anywhere), longest, isShown);
 }
 
 /** Whether a text holds one of these values in some spelling. */
@@ -41,11 +48,16 @@ const LONGEST_READ = 16_384;
 /** Longer than a patient's value: what is left of one where a text is cut. */
 const LONGEST_VALUE = 200;
 
-function mask(text: string, finders: readonly RegExp[], longest: number): string {
+function mask(
+  text: string,
+  finders: readonly RegExp[],
+  longest: number,
+  isShown: (quoted: string) => boolean,
+): string {
   const read = plain(text.slice(0, LONGEST_READ));
   const masked = finders
     .reduce((sofar, finder) => sofar.replace(finder, MASK), read)
-    .replace(ANY_QUOTES, maskQuoted)
+    .replace(ANY_QUOTES, (whole: string, ...groups: readonly unknown[]) => maskQuoted(whole, groups, isShown))
     .replace(DATES, MASK);
   if (text.length > LONGEST_READ) return shortened(masked.slice(0, -LONGEST_VALUE), longest - 1, true);
   return shortened(masked, longest);
@@ -66,9 +78,9 @@ const OTHER_QUOTES = [
 ];
 const ANY_QUOTES = new RegExp(['"((?:[^"\\\\]|\\\\.)*)(?:"|\\\\?$)', ...OTHER_QUOTES].join("|"), "gsu");
 
-function maskQuoted(whole: string, ...groups: readonly unknown[]): string {
-  const inner = groups.slice(0, 3).find((group) => typeof group === "string") ?? "";
-  return isHarmless(String(inner)) ? whole : `"${MASK}"`;
+function maskQuoted(whole: string, groups: readonly unknown[], isShown: (quoted: string) => boolean): string {
+  const inner = String(groups.slice(0, 3).find((group) => typeof group === "string") ?? "");
+  return isHarmless(inner) || isShown(inner) ? whole : `"${MASK}"`;
 }
 
 const MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?";

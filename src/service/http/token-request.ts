@@ -6,10 +6,14 @@ import {
   customFetch,
 } from "oauth4webapi";
 import { Failure } from "../../core/failures.ts";
+import { SecretMask } from "../../core/secret-mask.ts";
+import { asSentence } from "../../core/tls-trouble.ts";
 import type { ServiceAuth } from "../settings.ts";
+import { isObject } from "../values.ts";
 import { type Answer, parseAnswer, parseRetryAfter } from "./answer.ts";
+import { MASK, maskKeptText } from "./mask.ts";
 import { readReport } from "./refusal.ts";
-import { reasonOf, type Wire } from "./wire.ts";
+import { reasonOf, SERVICE_TLS, type Wire } from "./wire.ts";
 
 /** A bearer token as it was issued. */
 export interface IssuedToken {
@@ -19,6 +23,19 @@ export interface IssuedToken {
   /** Scopes that were asked for and are not granted; none when the answer doesn't say (RFC 6749, 5.1). */
   readonly missingScopes: readonly string[];
 }
+
+/** What a token is asked for with. */
+interface Asking {
+  readonly auth: OAuth;
+  /** Where `auth` stands in the configuration, such as `service.auth`. */
+  readonly key: string;
+  /** The client's secret as it is now. */
+  readonly secret: string;
+  readonly wire: Wire;
+  readonly now: () => number;
+}
+
+type OAuth = Extract<ServiceAuth, { tokenUrl: string }>;
 
 /** Error codes of RFC 6749, 5.2 that only a change of credentials or settings can fix. */
 const REFUSALS = new Set([
@@ -41,16 +58,10 @@ const BUSY = new Set(["server_error", "temporarily_unavailable", "slow_down"]);
  * Asks the token endpoint for a token by client credentials (RFC 6749, 4.4; there is no refresh token, 4.4.3).
  * oauth4webapi builds the request with its proper encodings; the answer is read here, since services differ from
  * the letter of the standard in ways that do no harm (201, no `token_type`, `expires_in` as text).
- * @param secret the client's secret as it is now
  * @throws Failure SERVICE_TOKEN_UNAVAILABLE or SERVICE_CREDENTIALS_REFUSED; SERVICE_STOPPED when `signal` aborts.
  */
-export async function requestToken(
-  auth: Extract<ServiceAuth, { tokenUrl: string }>,
-  secret: string,
-  wire: Wire,
-  now: () => number,
-  signal: AbortSignal,
-): Promise<IssuedToken> {
+export async function requestToken(asking: Asking, signal: AbortSignal): Promise<IssuedToken> {
+  const { auth, key, secret, wire } = asking;
   let answer: Answer | undefined;
   await clientCredentialsGrantRequest(
     { issuer: auth.tokenUrl, token_endpoint: auth.tokenUrl },
@@ -65,13 +76,13 @@ export async function requestToken(
       // The address was judged when the settings were read.
       [allowInsecureRequests]: true,
       [customFetch]: async (url, { headers, body }) => {
-        answer = await exchange(wire, url, { ...headers }, String(body), signal);
+        answer = await exchange(wire, key, url, { ...headers }, String(body), signal);
         return new Response(null);
       },
     },
   );
   if (!answer) throw new Failure("SERVICE_TOKEN_UNAVAILABLE", "the token endpoint was not asked");
-  return readToken(answer, auth.scope, now());
+  return readToken(answer, asking);
 }
 
 /**
@@ -91,6 +102,7 @@ function formEncode(text: string): string {
 
 async function exchange(
   wire: Wire,
+  key: string,
   url: string,
   headers: Record<string, string>,
   body: string,
@@ -103,14 +115,16 @@ async function exchange(
   if (result.kind === "answer") return parseAnswer(result.status, result.headers, result.body);
   if (result.why === "stopped") throw new Failure("SERVICE_STOPPED", "stopped while asking for a token");
   const what = result.isSent ? "gave no whole answer" : "could not be reached";
-  const why = result.why === "timeout" ? " in time" : `: ${reasonOf(result.why, result.error)}`;
+  const reason = reasonOf(result.why, result.error, { ...SERVICE_TLS, name: `\`${key}.tokenUrl\`` });
+  const why = result.why === "timeout" ? " in time" : `: ${reason.why}`;
   throw new Failure("SERVICE_TOKEN_UNAVAILABLE", {
     message: `the token endpoint ${what}${why}`,
+    hint: reason.lead && asSentence(reason.lead),
     cause: result.error,
   });
 }
 
-function readToken(answer: Answer, askedScope: string | undefined, nowMs: number): IssuedToken {
+function readToken(answer: Answer, { auth, key, secret, now }: Asking): IssuedToken {
   const object = (answer.shape === "json" ? answer.json : {}) as Readonly<Record<string, unknown>>;
   const isSuccess = answer.status >= 200 && answer.status < 300;
   const token = object.access_token;
@@ -129,7 +143,7 @@ function readToken(answer: Answer, askedScope: string | undefined, nowMs: number
         "the token endpoint issued a token that no header can hold",
       );
     }
-    const asked = askedScope?.split(/\s+/).filter((each) => each !== "") ?? [];
+    const asked = auth.scope?.split(/\s+/).filter((each) => each !== "") ?? [];
     const granted = typeof object.scope === "string" ? new Set(object.scope.split(/\s+/)) : undefined;
     return {
       value: token,
@@ -137,16 +151,18 @@ function readToken(answer: Answer, askedScope: string | undefined, nowMs: number
       missingScopes: granted ? asked.filter((each) => !granted.has(each)) : [],
     };
   }
-  const detail = detailOf(answer);
+  const detail = `${detailOf(answer, key)}${saidBy(answer, auth, secret)}`;
+  const hint = hintFor(answer, auth, key);
   if (isRefusal(answer)) {
-    throw new Failure(
-      "SERVICE_CREDENTIALS_REFUSED",
-      `the token endpoint refused the client (status ${answer.status}${detail})`,
-    );
+    throw new Failure("SERVICE_CREDENTIALS_REFUSED", {
+      message: `the token endpoint refused the client (status ${answer.status}${detail})`,
+      hint,
+    });
   }
   throw new Failure("SERVICE_TOKEN_UNAVAILABLE", {
     message: `the token endpoint issued no token (status ${answer.status}${detail})`,
-    retryAfterMs: parseRetryAfter(answer.headers, nowMs) ?? (answer.status === 429 ? BUSY_MS : undefined),
+    hint,
+    retryAfterMs: parseRetryAfter(answer.headers, now()) ?? (answer.status === 429 ? BUSY_MS : undefined),
   });
 }
 
@@ -158,15 +174,61 @@ function isRefusal(answer: Answer): boolean {
   return answer.status === 401 && answer.shape !== "html";
 }
 
-function detailOf(answer: Answer): string {
+function detailOf(answer: Answer, key: string): string {
   if (answer.status >= 300 && answer.status < 400) {
-    return ": a redirect, which is not followed (is service.auth.tokenUrl right?)";
+    return `: a redirect, which is not followed (is ${key}.tokenUrl right?)`;
   }
   if (answer.shape === "html") return ": an HTML page";
   if (answer.unread !== undefined) return `: the answer is ${answer.unread}`;
-  // Of what it says only the standard's own codes: an endpoint may quote the credentials that it was sent.
+  // Of its codes only the standard's own: an endpoint may quote the credentials that it was sent.
   const codes = readReport(answer).codes.filter((code) => REFUSALS.has(code) || BUSY.has(code));
   return codes.length === 0 ? "" : `: ${codes.join(" ")}`;
+}
+
+/** Keys under which endpoints say in words what is wrong; the first is the standard's (RFC 6749, 5.2). */
+const SAID_UNDER = ["error_description", "errorDescription", "message", "detail", "error_message"];
+const LONGEST_SAID = 200;
+/** Words of the standard, which an endpoint puts in quotes. */
+const STANDARD_WORD =
+  /^(audience|resource|scope|client_(id|secret|credentials)|grant_type|authorization|basic|bearer)$/i;
+
+/**
+ * What the endpoint said in words: `, "Unknown client"`; empty where it said nothing. No patient's value was sent to it, but
+ * our secret was: that is masked in every form, and so is what stands in quotes and is neither a word of the standard nor one
+ * of our settings.
+ */
+function saidBy(answer: Answer, { clientId, scope, audience, resource }: OAuth, secret: string): string {
+  if (answer.shape !== "json" || !isObject(answer.json)) return "";
+  const { json } = answer;
+  const text = SAID_UNDER.map((name) => json[name]).find((each) => typeof each === "string");
+  if (typeof text !== "string" || text.trim() === "") return "";
+  const own = new Set([clientId, audience, resource, ...(scope?.split(/\s+/) ?? [])]);
+  const secrets = new SecretMask();
+  secrets.add(secret);
+  const isShown = (quoted: string) => STANDARD_WORD.test(quoted) || own.has(quoted);
+  const plain = secrets.mask(text).replace(/\b(Basic|Bearer)\s+\S+/gi, `$1 ${MASK}`);
+  return `; it says: ${maskKeptText(plain, [], LONGEST_SAID, isShown)}`;
+}
+
+/** What a person does about a token that was not issued, by what the endpoint said; undefined where only its code says it. */
+function hintFor(answer: Answer, auth: OAuth, key: string): string | undefined {
+  const { status } = answer;
+  const codes = new Set(readReport(answer).codes);
+  const has = (...each: readonly string[]) => each.some((code) => codes.has(code));
+  if (status >= 500 || status === 429 || answer.shape === "html") return undefined;
+  const other = auth.method === "basic" ? "post" : "basic";
+  const method = `\`${key}.method: ${other}\` where it wants the client's secret ${other === "post" ? "in the form" : "by HTTP Basic"}, which comes ${auth.method === "basic" ? "by HTTP Basic" : "in the form"} now`;
+  if (has("invalid_scope"))
+    return `Correct \`${key}.scope\`: the endpoint's operator knows which this client may have.`;
+  if (has("invalid_target", "access_denied"))
+    return `Set \`${key}.audience\` or \`${key}.resource\` to what the service is called at the endpoint; its operator knows which of them, and lets this client have it.`;
+  if (has("unauthorized_client", "unsupported_grant_type"))
+    return `Have the endpoint's operator allow \`${key}.clientId\` the grant \`client_credentials\`.`;
+  if (has("invalid_client") || (codes.size === 0 && status === 401))
+    return `Correct \`${key}.clientId\` and \`${key}.clientSecret\`, or set ${method}.`;
+  if (has("invalid_request") || (codes.size === 0 && status === 400))
+    return `Set what the endpoint misses: \`${key}.audience\`, \`${key}.resource\` or \`${key}.scope\`; or ${method}. Its operator knows which.`;
+  return undefined;
 }
 
 /** Whether a header can carry the token: visible ASCII only, so no line break can slip another header in. */

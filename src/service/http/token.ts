@@ -104,7 +104,10 @@ export class OAuthTokens implements TokenSource {
     this.#ask = async (signal) => {
       this.#secret = undefined;
       this.#secret = await readSecret(auth.clientSecret, `${deps.key}.clientSecret`);
-      return requestToken(auth, this.#secret, wire, () => deps.clock.now(), signal);
+      return requestToken(
+        { auth, key: deps.key, secret: this.#secret, wire, now: () => deps.clock.now() },
+        signal,
+      );
     };
     this.#watch = new SecretWatch(auth.clientSecret, deps.clock, () => {
       deps.logger.info("the client secret has changed; a token is asked for again");
@@ -199,6 +202,7 @@ export class OAuthTokens implements TokenSource {
       return Promise.reject(
         new Failure(error.code, {
           message: error.message,
+          hint: error.ownHint,
           retryAfterMs: Math.ceil(until - now),
           cause: error.cause,
         }),

@@ -3,6 +3,7 @@ import { FAILURES, Failure, type FailureCode } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Phi, phi } from "../../core/phi.ts";
 import type { OtherWorkers } from "../../core/service-outage.ts";
+import { asSentence } from "../../core/tls-trouble.ts";
 import type { ResolvedSettings } from "../settings.ts";
 import { type Answer, parseAnswer, parseRetryAfter } from "./answer.ts";
 import type { CircuitBreaker } from "./breaker.ts";
@@ -12,7 +13,7 @@ import type { CallPurpose, Limiter } from "./limiter.ts";
 import { describeRefusal, type KnownCodes } from "./refusal.ts";
 import { readPauseMs } from "./retry.ts";
 import type { TokenSource } from "./token.ts";
-import { reasonOf, type Wire } from "./wire.ts";
+import { reasonOf, SERVICE_TLS, type Wire } from "./wire.ts";
 
 /** Query parameters in the order in which they are sent; undefined ones are left out. */
 export type Query = Readonly<Record<string, string | number | undefined>>;
@@ -345,8 +346,10 @@ export class Transport {
     if ("broken" in seen) {
       const { error, why, isSent } = seen.broken;
       const when = isSent ? "after it was sent" : "before it was sent";
+      const reason = reasonOf(why, error, SERVICE_TLS);
       throw new Failure(code, {
-        message: `${name(call)}: ${reasonOf(why, error)}, ${when}`,
+        message: `${name(call)}: ${reason.why}, ${when}`,
+        hint: reason.lead && asSentence(reason.lead),
         // undici's parser errors hold a piece of the answer.
         cause: "data" in error ? undefined : error,
       });
@@ -383,8 +386,8 @@ const RENEWED_MS = 60_000;
 const STOPPED_RENEWING = "stopped while a new access token was taken";
 
 /** The same failure, of a call that was answered. */
-function answered({ code, message, retryAfterMs, cause }: Failure): Failure {
-  return new Failure(code, { message, retryAfterMs, isAnswered: true, cause });
+function answered({ code, message, ownHint: hint, retryAfterMs, cause }: Failure): Failure {
+  return new Failure(code, { message, hint, retryAfterMs, isAnswered: true, cause });
 }
 
 /** `POST /api/subjects`: how a call is named in messages and counters, without any value. */

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from "node:zlib";
 import { Agent, buildConnector, type Dispatcher, errors } from "undici";
 import type { PeerCertificates } from "../../core/peer-certificates.ts";
+import { type TlsSettings, tlsTroubleOf } from "../../core/tls-trouble.ts";
 import { type AnswerHeaders, readHeaders } from "./headers.ts";
 import { ProxyFailure, type ProxySettings, throughProxy } from "./proxy.ts";
 
@@ -255,32 +256,41 @@ const WORDS: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: "the connection was closed",
   UND_ERR_HEADERS_OVERFLOW: "the answer's headers are larger than allowed",
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the answer says its length twice or wrongly (Content-Length)",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed and not trusted",
-  SELF_SIGNED_CERT_IN_CHAIN: "its certificate comes from an authority that is not trusted",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate comes from an authority that is not trusted",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate comes from an authority that is not trusted",
-  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
-  CERT_HAS_EXPIRED: "its certificate has expired",
   ERR_SSL_WRONG_VERSION_NUMBER: "what listens there speaks no TLS: is it http:// and not https://?",
   ERR_SSL_PACKET_LENGTH_TOO_LONG: "what listens there speaks no TLS: is it http:// and not https://?",
 };
 
+/** What the certificates of the service and its token endpoint are judged by. */
+export const SERVICE_TLS: TlsSettings = { ca: "`service.ca`", name: "`service.baseUrl`" };
+
+/** Why an exchange came to no answer, in words for an operator. */
+interface BrokenWords {
+  readonly why: string;
+  /** What a person does about it, where it is about a certificate. */
+  readonly lead?: string | undefined;
+}
+
 /**
- * Why an exchange came to no answer, in words for an operator.
+ * Why an exchange came to no answer.
  *
  * @param why what the wire says: `stopped`, `timeout`, `too_large`, or that the connection failed
- * @param error what the connection failed with; of it only the code is shown
+ * @param error what the connection failed with; of it only the code is shown, and the names of a certificate
+ * @param settings where the configuration has what the peer's certificate is judged by
  */
-export function reasonOf(why: string, error: Error): string {
-  if (why === "stopped") return "stopped";
-  if (why === "timeout") return "no whole answer in time";
-  if (why === "too_large") return "the answer is larger than allowed";
+export function reasonOf(why: string, error: Error, settings: TlsSettings): BrokenWords {
+  if (why === "stopped") return { why: "stopped" };
+  if (why === "timeout") return { why: "no whole answer in time" };
+  if (why === "too_large") return { why: "the answer is larger than allowed" };
   // Its message is the parser's own word, and has nothing of the answer.
-  if (error instanceof errors.HTTPParserError) return `the answer can't be read: ${error.message}`;
+  if (error instanceof errors.HTTPParserError) return { why: `the answer can't be read: ${error.message}` };
   const code = "code" in error ? String(error.code) : error.name;
-  if (error instanceof ProxyFailure && error.status !== undefined) return error.message;
-  const words = WORDS[code] ?? `the connection failed (${code})`;
-  return error instanceof ProxyFailure ? `${error.message} can't be reached: ${words}` : words;
+  if (!(error instanceof ProxyFailure))
+    return tlsTroubleOf(error, settings) ?? { why: WORDS[code] ?? `the connection failed (${code})` };
+  if (error.status !== undefined) return { why: error.message };
+  const words = tlsTroubleOf(error, { ...settings, name: "`proxy.url`" }) ?? {
+    why: WORDS[code] ?? `the connection failed (${code})`,
+  };
+  return { ...words, why: `${error.message} can't be reached: ${words.why}` };
 }
 
 /** HTTP methods of calls to the service. */

@@ -128,6 +128,7 @@ async function readSettings(session: Session, options: SendOptions): Promise<Mll
     connectMs: Math.min(MOST_CONNECT_MS, answerMs),
     answerMs,
     maxAnswerBytes: MOST_ANSWER_BYTES,
+    tlsSettings: { ca: "`--ca`", name: "`--to`", own: "`--cert` and `--key`" },
     tls: options.tls === true || Object.keys(pems).length > 0 ? pems : undefined,
   };
 }
