@@ -19,11 +19,17 @@ const CLOSE_QUEUES_WITHIN_MS = 1_000;
 /**
  * The configuration that a session's `--config` names. What the session writes from then on is without its credentials.
  *
- * @param isOfDaemon whether a daemon reads it again, whose environment stays as it was
+ * @param purpose `again`: a daemon reads it once more, whose environment stays as it was; `mapping`: nothing is called or opened,
+ *   so that what the environment lacks for that does not matter
  * @throws ConfigFailure with every mistake.
  */
-export function readConfig(session: Session, isOfDaemon = false): Config<ProfileDefinition> {
-  const config = loadConfig(session.configFile, { env: session.io.env, isOfDaemon, profileSchema });
+export function readConfig(session: Session, purpose?: "again" | "mapping"): Config<ProfileDefinition> {
+  const config = loadConfig(session.configFile, {
+    env: session.io.env,
+    isOfDaemon: purpose === "again",
+    isForMapping: purpose === "mapping",
+    profileSchema,
+  });
   for (const secret of listSecrets(config)) session.secrets.add(secret);
   return config;
 }

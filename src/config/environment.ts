@@ -28,7 +28,7 @@ export function readText(
 type Lookup =
   | { readonly value: string; readonly warning?: string | undefined }
   | { readonly problem: string }
-  | { readonly unset: string };
+  | { readonly unset: string; readonly hint: string };
 
 /** Looks up `${NAME}`. */
 export type Environment = (name: string) => Lookup;
@@ -51,6 +51,10 @@ export function environment(
   const why = isOfDaemon
     ? "is not set, and the daemon's environment stays as it was when it started: restart the daemon with it set"
     : "is not set; set it in the environment";
+  const hintOf = (name: string) =>
+    isOfDaemon
+      ? `Restart the daemon with ${name} in its environment.`
+      : `Set ${name} where you run this: \`export ${name}=…\`, or \`export ${name}_FILE=\` with the path of a file that holds it.`;
   return (name) => {
     const value = variables[name];
     const file = variables[`${name}_FILE`];
@@ -59,7 +63,7 @@ export function environment(
     }
     if (value) return { value };
     if (file) return readSecretFile(name, path.resolve(baseDirectory, file));
-    return { unset: `${name} ${why}, or ${name}_FILE to the file that holds it` };
+    return { unset: `${name} ${why}, or ${name}_FILE to the file that holds it`, hint: hintOf(name) };
   };
 }
 
@@ -79,7 +83,7 @@ interface Substitution {
   readonly text: string;
   /** Whether at least one part came out of the environment (a `:-default` does not count). */
   readonly isFromEnvironment: boolean;
-  readonly problems: readonly string[];
+  readonly problems: readonly { readonly message: string; readonly hint?: string | undefined }[];
   readonly warnings: readonly string[];
 }
 
@@ -91,7 +95,7 @@ const FORM = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
  * sets, and that has no default, is a problem; so is a reference that is not spelt in one of the two ways.
  */
 export function substitute(text: string, lookUp: Environment): Substitution {
-  const problems: string[] = [];
+  const problems: Substitution["problems"][number][] = [];
   const warnings: string[] = [];
   let isFromEnvironment = false;
   const replaced = text.replace(REFERENCE, (whole: string, reference: string | undefined) => {
@@ -99,20 +103,20 @@ export function substitute(text: string, lookUp: Environment): Substitution {
     const form = reference === undefined ? null : FORM.exec(reference);
     const name = form?.[1];
     if (name === undefined) {
-      problems.push(
-        `a reference to the environment is written \${NAME} or \${NAME:-default}; $\${ gives a plain \${`,
-      );
+      problems.push({
+        message: `a reference to the environment is written \${NAME} or \${NAME:-default}; $\${ gives a plain \${`,
+      });
       return "";
     }
     const found = lookUp(name);
     if ("unset" in found) {
       const fallback = form?.[2];
-      if (fallback === undefined) problems.push(found.unset);
+      if (fallback === undefined) problems.push({ message: found.unset, hint: found.hint });
       return fallback ?? "";
     }
     isFromEnvironment = true;
     if ("problem" in found) {
-      problems.push(found.problem);
+      problems.push({ message: found.problem });
       return "";
     }
     if (found.warning !== undefined) warnings.push(found.warning);

@@ -22,6 +22,8 @@ export interface LoadOptions<P> {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether a running daemon reads it again, whose environment stays as it was. */
   readonly isOfDaemon?: boolean | undefined;
+  /** Whether it is read for its mapping alone, and what else the environment lacks does not matter. */
+  readonly isForMapping?: boolean | undefined;
   /** What a mapping profile has to look like. */
   readonly profileSchema: z.ZodType<P>;
 }
@@ -41,8 +43,9 @@ export function loadConfig<P>(file: string, options: LoadOptions<P>): Config<P> 
     const message = read.isMissing ? `${read.problem}; ${WHERE_TO_NAME_IT}` : read.problem;
     throw configFailure([problemAt(file, { line: 1, column: 1 }, [], message)]);
   }
-  const source = readSource(file, read.text, lookUp);
-  if (!source.isReadable) throw configFailure(source.problems);
+  const given = readSource(file, read.text, lookUp);
+  if (!given.isReadable) throw configFailure(given.problems);
+  const source = options.isForMapping ? withoutUnfilled(given) : given;
 
   const { profileSchema: schema } = options;
   const builtinNames = BUILTIN_PROFILE_NAMES;
@@ -57,6 +60,41 @@ export function loadConfig<P>(file: string, options: LoadOptions<P>): Config<P> 
   const risks = problemsOf(source, riskFindings(source.value, source.isFromEnvironment, options.env));
   const warnings = [...source.warnings, ...profiles.warnings, ...risks];
   return toConfig(validation.value, absolute, profiles.profileByName, warnings);
+}
+
+/** Sections that say nothing of how messages are read and answered, and have defaults. */
+const BESIDE_MAPPING = new Set([
+  "alerts",
+  "console",
+  "database",
+  "dataDir",
+  "epochFile",
+  "proxy",
+  "queue",
+  "tracing",
+]);
+/** What stands for a part of `service` without which the section is none; nothing is called. */
+const INSTEAD: Readonly<Record<string, unknown>> = {
+  auth: { apiToken: "none" },
+  baseUrl: "https://service.invalid",
+};
+
+/** The same without what the environment lacks beside the mapping: no secret of the service or of a database is needed to map. */
+function withoutUnfilled(source: Source): Source {
+  const value = { ...(source.value as Record<string, unknown>) };
+  const left = new Set<string>();
+  for (const [section = "", part] of source.unfilled) {
+    if (BESIDE_MAPPING.has(String(section))) {
+      delete value[section];
+      left.add(String(section));
+    } else if (section === "service" && typeof part === "string") {
+      value.service = { ...(value.service as object), [part]: INSTEAD[part] };
+      left.add(`service.${part}`);
+    }
+  }
+  const isLeft = (path: string) =>
+    [...left].some((each) => `${path}.`.replaceAll("[", ".").startsWith(`${each}.`));
+  return { ...source, value, problems: source.problems.filter(({ path }) => !isLeft(path)) };
 }
 
 const { dataDir, console } = fileSchema.shape;

@@ -1,4 +1,4 @@
-import { Failure, type Problem } from "../core/failures.ts";
+import { Failure, hintOf, type Problem } from "../core/failures.ts";
 
 /** A place in a configuration file, both counted from 1. */
 export interface Position {
@@ -34,10 +34,9 @@ export function configFailure(problems: readonly ConfigProblem[]): ConfigFailure
     (a, b) =>
       compareText(a.file, b.file) || a.line - b.line || a.column - b.column || compareText(a.path, b.path),
   );
-  const failure = new Failure(
-    "CONFIG_INVALID",
-    sorted.map(({ place, message }) => `${place}: ${message}`).join("\n"),
-  );
+  const message = sorted.map(({ place, message }) => `${place}: ${message}`).join("\n");
+  const hints = new Set(sorted.map((problem) => hintOf(problem) ?? ""));
+  const failure = new Failure("CONFIG_INVALID", { message, hint: [...hints].join("\n") });
   return Object.assign(failure, { problems: sorted });
 }
 

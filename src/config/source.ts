@@ -25,6 +25,8 @@ export interface Source {
   readonly isReadable: boolean;
   /** Where a value (or the key before it) begins; for a path that is not in the file, its nearest parent. */
   positionOf(path: Path, part: "key" | "value"): Position;
+  /** The values that name something which the environment lacks, or can't be had. */
+  readonly unfilled: readonly Path[];
   /** Whether the value at the path came, in whole or in part, out of the environment. */
   isFromEnvironment(path: Path): boolean;
 }
@@ -50,6 +52,7 @@ class SourceReader {
   readonly #placeByPath = new Map<string, Place>();
   readonly #environmentPaths = new Set<string>();
   readonly #anchors = new Map<string, Node>();
+  readonly #unfilled: Path[] = [];
   readonly #problems: ConfigProblem[] = [];
   readonly #warnings: ConfigProblem[] = [];
   #valueCount = 0;
@@ -75,6 +78,7 @@ class SourceReader {
       problems: this.#problems,
       warnings: this.#warnings,
       positionOf: (path, part) => this.#positionOf(path, part),
+      unfilled: this.#unfilled,
       isFromEnvironment: (path) => this.#environmentPaths.has(pathKey(path)),
     };
   }
@@ -132,7 +136,8 @@ class SourceReader {
   #scalarOf(node: Scalar, path: Path, offset: number): unknown {
     if (typeof node.value !== "string") return node.value;
     const replaced = substitute(node.value, this.#lookUp);
-    for (const message of replaced.problems) this.#problem(offset, path, message);
+    if (replaced.problems.length > 0) this.#unfilled.push(path);
+    for (const { message, hint } of replaced.problems) this.#problem(offset, path, message, hint);
     for (const message of replaced.warnings) {
       this.#warnings.push(problemAt(this.#file, this.#position(offset), path, message));
     }
@@ -140,8 +145,8 @@ class SourceReader {
     return replaced.text;
   }
 
-  #problem(offset: number, path: Path, message: string): void {
-    this.#problems.push(problemAt(this.#file, this.#position(offset), path, message));
+  #problem(offset: number, path: Path, message: string, hint?: string): void {
+    this.#problems.push({ ...problemAt(this.#file, this.#position(offset), path, message), hint });
   }
 
   #positionOf(path: Path, part: "key" | "value"): Position {

@@ -44,6 +44,39 @@ profiles:
     .replace("directory: ./csv", "directory: ./csv, profile: site-csv"),
 });
 
+describe("preview without what only the daemon needs", () => {
+  const text = `service:
+  baseUrl: "\${NO_SERVICE}"
+  ca: no-such-file.pem
+  auth: { tokenUrl: "https://\${NO_HOST}/token", clientId: c, clientSecret: "\${NO_SECRET}" }
+  externalAuth: { apiToken: "\${NO_OTHER}" }
+facilities: { NORTH: 12 }
+connectors: [{ name: lims, type: hl7-drop, directory: ./hl7 }]
+database: { url: "\${NO_DATABASE}" }
+queue: { backend: redis, url: "\${NO_REDIS}" }
+console: { token: "\${NO_TOKEN}", users: { anna: { token: "\${NO_TOKEN}" } } }
+alerts: { to: [{ type: webhook, url: "https://a.example/", secret: "\${NO_KEY}" }] }
+proxy: { url: "\${NO_PROXY_URL}" }
+`;
+
+  it("shows a message though no secret of the service, database or queue is set", async () => {
+    const { status, stdout, stderr } = await preview({ ...HL7, text });
+    expect(stderr).toBe("");
+    expect(status).toBe(0);
+    expect(stdout).toContain("POST /api/procedure-requests");
+  });
+
+  it("names the variable that a facility lacks, and how it is set, and no mistake to correct", async () => {
+    const lacking = text.replace("NORTH: 12", `NORTH: "\${NORTH_ID}"`);
+    const { status, stderr } = await preview({ ...HL7, text: lacking });
+    expect(status).toBe(3);
+    expect(stderr).toContain("facilities.NORTH: NORTH_ID is not set");
+    expect(stderr).toContain("export NORTH_ID=");
+    expect(stderr).not.toContain("NO_SECRET");
+    expect(stderr).not.toContain("Correct the lines");
+  });
+});
+
 describe("preview with results in another character set", () => {
   it("shows the answer in it, readable", async () => {
     const content = hl7Text().replace("MSH|^~\\&|LIMS", "MSH|^~\\&|Zoë");

@@ -5,7 +5,7 @@ import { substitute } from "../../src/config/environment.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { ConfigFolder, MINIMAL, profileSchema } from "./config-file.ts";
 
-const none = () => ({ unset: "it is not set" });
+const none = () => ({ unset: "it is not set", hint: "set it" });
 
 describe("a reference to the environment", () => {
   it("is replaced wherever it stands in a value", () => {
@@ -39,6 +39,7 @@ describe("a reference to the environment", () => {
     expect(folder.mistakes(MINIMAL, env)).toEqual([
       "3:21 service.auth.apiToken: API_TOKEN is not set; set it in the environment, or API_TOKEN_FILE to the file that holds it",
     ]);
+    expect(folder.problems(MINIMAL, env)[0]?.hint).toMatch(/^Set API_TOKEN where you run this: /);
   });
 
   it("is never repeated in an error about its value", () => {

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { endingCertificates } from "../../app/limits.ts";
 import type { Config } from "../../config/config.ts";
 import { isConfigFailure } from "../../config/problems.ts";
+import { hintOf } from "../../core/failures.ts";
 import { readPem } from "../../core/given-file.ts";
 import { findUnreached } from "../../mapping/inbound/unreached.ts";
 import { builtinProfiles } from "../../mapping/profile/builtin.ts";
@@ -75,8 +76,10 @@ async function* checkConfiguration(session: Session): Findings<Config<ProfileDef
     return config;
   } catch (error) {
     if (!isConfigFailure(error)) throw error;
-    for (const { place, message } of error.problems)
-      yield failed("configuration", `${place}: ${message}`, error.hint, EXIT.configuration);
+    for (const problem of error.problems) {
+      const { place, message } = problem;
+      yield failed("configuration", `${place}: ${message}`, hintOf(problem) ?? undefined, EXIT.configuration);
+    }
     return undefined;
   }
 }

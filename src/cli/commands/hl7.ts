@@ -110,7 +110,11 @@ async function validateHl7(
   path: string,
   { connector }: { readonly connector: string },
 ): Promise<ExitStatus | undefined> {
-  if (readConfig(session).connectors.some(({ name, type }) => name === connector && type === "csv-drop")) {
+  if (
+    readConfig(session, "mapping").connectors.some(
+      ({ name, type }) => name === connector && type === "csv-drop",
+    )
+  ) {
     const message = `--connector ${connector}: it reads CSV, not HL7`;
     const hint = `\`cryobridge preview ${path} --connector ${connector}\` reads CSV files.`;
     throw new Failure("CLI_USAGE", { message, hint });

@@ -91,7 +91,7 @@ async function runDaemon(
       logger,
       log,
       clock,
-      readAgain: () => readConfig(session, true),
+      readAgain: () => readConfig(session, "again"),
       onFatal: ending.onFatal,
       onDrain: ending.onDrain,
     });

@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { isConfigFailure } from "../../config/problems.ts";
-import { asFailure, FAILURES, type Failure } from "../../core/failures.ts";
+import { asFailure, type Failure, hintOf } from "../../core/failures.ts";
 import { asRefusal } from "../../ledger/database-failures.ts";
 import { clean } from "../../operator/text.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
@@ -36,15 +36,10 @@ export function failureJson(failure: Failure): Record<string, unknown> {
     message: problems ? `${problems.length} mistakes in the configuration` : failure.message,
     hint: failure.hint,
     ...(problems && {
-      problems: problems.map(({ code, file, line, column, path, message }) => ({
-        code,
-        file,
-        line,
-        column,
-        path,
-        message,
-        hint: FAILURES[code].hint,
-      })),
+      problems: problems.map((problem) => {
+        const { code, file, line, column, path, message } = problem;
+        return { code, file, line, column, path, message, hint: hintOf(problem) };
+      }),
     }),
   };
 }
@@ -55,7 +50,7 @@ function failureLines(failure: Failure, coloured: boolean): string[] {
   const message = isConfigFailure(failure)
     ? [red("The configuration can't be used:"), ...lines.map((line) => `  ${line}`)]
     : [`${red("error:")} ${lines.join("\n  ")} (${failure.code})`];
-  return [...message, `  ${failure.hint}`];
+  return [...message, ...failure.hint.split("\n").map((line) => `  ${line}`)];
 }
 
 /** By standard output: who sees one stream in a terminal usually sees both. */

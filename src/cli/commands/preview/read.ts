@@ -86,7 +86,7 @@ export interface PreviewOptions {
  * @throws Failure CLI_USAGE for a connector that isn't configured, or too much of standard input, CLI_FILE_UNREADABLE, FILE_TOO_LARGE, CONFIG_INVALID
  */
 export async function readPreview(path: string, options: PreviewOptions, session: Session): Promise<Preview> {
-  const config = readConfig(session);
+  const config = readConfig(session, "mapping");
   const connector = requireConnector(config, "--connector", options.connector);
   const profiles = await compileProfiles(config);
   const profile = profileOf(connector, profiles);

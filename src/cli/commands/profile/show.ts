@@ -24,7 +24,8 @@ type Profiles = ReadonlyMap<string, LoadedProfile<ProfileDefinition>>;
 
 /** `profile show`: as YAML that is a profile of its own, a comment beside each value. */
 export async function showProfile(session: Session, name: string): Promise<undefined> {
-  const profileByName: Profiles = name in builtinProfiles ? new Map() : readConfig(session).profileByName;
+  const profileByName: Profiles =
+    name in builtinProfiles ? new Map() : readConfig(session, "mapping").profileByName;
   const links = findChain(profileByName, name);
   const { extends: _, ...definition } = links.map((link) => link.definition).reduceRight(inheritProfile);
   const values = listLeaves(definition).map(([at, value]) => withSource(at, value, links, profileByName));
