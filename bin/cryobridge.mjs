@@ -21,6 +21,8 @@ const RUNTIME_PACKAGES = {
 /** Signals with which a process is asked to end or to reload. */
 const PASSED_ON = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"];
 const CANNOT_START = 1;
+/** How often it is looked whether npx is still there, ms. */
+const NPX_LOOK_MS = 500;
 
 /**
  * Each file on a server that is away keeps one of the threads that Node.js works with files in, and looks up names in, for as long
@@ -35,6 +37,7 @@ const packageFolder = dirname(dirname(fileURLToPath(import.meta.url)));
  */
 const compileCache = join(packageFolder, ".compile-cache");
 const main = findMain();
+endWithNpx();
 
 if (main === undefined) {
   stop(
@@ -53,6 +56,38 @@ if (main === undefined) {
     );
   } else {
     runWith(runtime, main);
+  }
+}
+
+/**
+ * The process id that a shell gives for `npx cryobridge start &` is that of npx, and of its end we hear nothing: it asks only the
+ * shell between us to end. So we end, orderly, once npx or that shell is gone. What else starts us may end before us.
+ */
+function endWithNpx() {
+  if (process.env.npm_lifecycle_event !== "npx" || process.platform !== "linux") return;
+  const parent = process.ppid;
+  const isNpx = (pid) => readProcess(pid, "cmdline").startsWith("npm ");
+  const npx = isNpx(parent) ? parent : parentOf(parent);
+  if (npx === undefined || !isNpx(npx)) return;
+  const timer = setInterval(() => {
+    if (process.ppid === parent && (npx === parent || parentOf(parent) === npx)) return;
+    clearInterval(timer);
+    process.kill(process.pid, "SIGTERM");
+  }, NPX_LOOK_MS);
+  timer.unref();
+}
+
+function parentOf(pid) {
+  const stat = readProcess(pid, "stat");
+  const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+  return parent > 0 ? parent : undefined;
+}
+
+function readProcess(pid, name) {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, "utf8");
+  } catch {
+    return "";
   }
 }
 

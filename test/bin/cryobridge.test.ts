@@ -1,8 +1,9 @@
-import { execFileSync, spawnSync } from "node:child_process";
-import { copyFile, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { copyFile, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { findOlderNode, machineHas } from "../support/needs.ts";
 import { startProcess } from "../support/process.ts";
 import { withFolder } from "../support/with-folder.ts";
@@ -154,4 +155,55 @@ test("a package that can't be written to is run, too", () =>
 
 test("the launcher may be executed as it is", () => {
   execFileSync("test", ["-x", join(import.meta.dirname, "../../bin/cryobridge.mjs")]);
+});
+
+/**
+ * Starts the launcher as npx does: under a process that is called npm, and a shell of that. It says its process id once it
+ * runs, and "got SIGTERM" when it was asked to end.
+ */
+async function underNpx(layout: Layout, body: (npx: number, shell: number, heard: string) => Promise<void>) {
+  const heard = join(layout.packageFolder, "heard");
+  const npx = `process.title = "npm exec cryobridge"; require("node:child_process").spawn("sh", ["-c", '"$@" > "$0"; true', ${JSON.stringify(heard)}, process.execPath, ${JSON.stringify(layout.bin)}, "wait", "SIGTERM"], { stdio: "inherit" });`;
+  const env = { ...process.env, npm_lifecycle_event: "npx" };
+  const child = spawn(process.execPath, ["-e", npx], { env, stdio: "ignore" });
+  const pid = child.pid as number;
+  const textOf = () => readFile(heard, "utf8").catch(() => "");
+  try {
+    await eventually(async () => (await textOf()).includes("major"));
+    const [shell = ""] = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).trim().split(" ");
+    await body(pid, Number(shell), heard);
+    await eventually(async () => (await textOf()).includes("got SIGTERM"));
+  } finally {
+    for (const left of [pid, ...(await leftOf(layout.bin))]) killQuietly(left);
+  }
+}
+
+/** Processes that have this file on their command line. */
+async function leftOf(file: string): Promise<number[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  const lines = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")),
+  );
+  return pids.flatMap((pid, index) => (lines[index]?.includes(file) ? [Number(pid)] : []));
+}
+
+function killQuietly(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
+}
+
+describe.runIf(machineHas("linux"))("started by npx", () => {
+  test.each([
+    ["npx is killed", (npx: number) => npx],
+    ["npx ends the shell between them, as it does on SIGTERM", (_: number, shell: number) => shell],
+  ])("it ends orderly when %s", (_, victim) =>
+    withPackage({}, (layout) =>
+      underNpx(layout, async (npx, shell) => {
+        process.kill(victim(npx, shell), "SIGKILL");
+      }),
+    ),
+  );
 });

@@ -34,7 +34,8 @@ export async function acquireDaemonLock(
   const folder = await openDataDir(dataDir);
   const attempt = await tryLock(folder, `daemon-${role}`, clock);
   if ("lock" in attempt) return attempt.lock.release;
-  throw new Failure("LEDGER_IN_USE", `${folder} is in use by ${attempt.holder}, which does the role ${role}`);
+  const message = `${folder} is in use by ${attempt.holder}, which does the role ${role}`;
+  throw new Failure("LEDGER_IN_USE", { message, hint: await endingHint(folder, role) });
 }
 
 /**
@@ -202,6 +203,19 @@ async function close(server: Server): Promise<void> {
 }
 
 async function describeHolder(noteFile: string): Promise<string> {
-  const [pid, host] = (await readFile(noteFile, "utf8").catch(() => "")).trim().split(" ");
+  const { pid, host } = await readHolder(noteFile);
   return pid && host ? `process ${pid} on host ${host}` : "another process";
+}
+
+async function readHolder(noteFile: string): Promise<{ readonly pid?: string; readonly host?: string }> {
+  const [pid, host] = (await readFile(noteFile, "utf8").catch(() => "")).trim().split(" ");
+  return pid && host ? { pid, host } : {};
+}
+
+/** How the daemon that has the lock is ended; undefined where it isn't known which process that is. */
+async function endingHint(folder: string, role: string): Promise<string | undefined> {
+  const { pid, host } = await readHolder(join(folder, `daemon-${role}.pid`));
+  if (pid === undefined) return undefined;
+  const where = host === hostname() ? "" : ` on ${host}`;
+  return `\`kill ${pid}\`${where} ends it orderly (a service manager: its own command, such as \`systemctl stop cryobridge\`); for a restore \`--stop\` does so. Or give this daemon its own \`dataDir\`.`;
 }

@@ -17,6 +17,7 @@ describe("the daemon lock of a data folder", () => {
       await expect(acquireDaemonLock(folder)).rejects.toMatchObject({
         code: "LEDGER_IN_USE",
         message: expect.stringContaining(`process ${holder.pid} `),
+        hint: expect.stringContaining(`\`kill ${holder.pid}\` ends it`),
       });
       await holder.end("SIGKILL");
     }));
