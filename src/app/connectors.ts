@@ -23,7 +23,13 @@ import type { CharsetOptions } from "../formats/hl7/charset.ts";
 import { listDueArchived, noteArchived, recordArchiveLook } from "../ledger/messages/archived-files.ts";
 import { noteTakenBack } from "../ledger/results/tasks.ts";
 import { createMapper, type Mapper, type MapperSettings } from "../mapping/inbound/mapper.ts";
-import { type CsvProfile, type Hl7Profile, isReported, type Profile } from "../mapping/profile/profile.ts";
+import {
+  type CsvProfile,
+  type Hl7Profile,
+  isReported,
+  type Profile,
+  type ResultAcks,
+} from "../mapping/profile/profile.ts";
 import { ANSWERS } from "../mapping/profile/results-schema.ts";
 import type { Configuration } from "./configuration.ts";
 
@@ -55,7 +61,21 @@ export function profileOf(connector: ConnectorConfig, profiles: ReadonlyMap<stri
   }
   requireAnswersSent(connector, profile);
   requireKnownEncoding(connector);
-  return profile;
+  const wants = wantsOf(connector);
+  return wants && profile.format === "hl7" ? { ...profile, results: { ...profile.results, wants } } : profile;
+}
+
+const WANTS = {
+  original: undefined,
+  accept: { accept: "AL", application: "NE" },
+  application: { accept: "NE", application: "AL" },
+  both: { accept: "AL", application: "AL" },
+} as const;
+
+/** How the lab system of a connector is asked to acknowledge results. */
+function wantsOf(connector: ConnectorConfig): ResultAcks | undefined {
+  if (connector.type !== "mllp" || "directory" in connector.results) return undefined;
+  return WANTS[connector.results.acks];
 }
 
 function requireKnownEncoding({ name, type, encoding }: ConnectorConfig): void {

@@ -97,6 +97,12 @@ const send = z.strictObject({
   tls: sendTls.optional().describe("TLS; plain TCP when not set."),
   connectTimeout: duration("How long a connection may take.", { min: "100ms" }).prefault("10s"),
   answerTimeout: duration("How long an acknowledgement is waited for.", { min: "100ms" }).prefault("30s"),
+  acks: z
+    .enum(["original", "accept", "application", "both"])
+    .default("original")
+    .describe(
+      "Which acknowledgements of results the lab system is asked for (MSH-15, MSH-16): original leaves both empty, accept is AL and NE, application NE and AL, both AL and AL. Acknowledgements of ours ask for none by it.",
+    ),
 });
 
 const folder = z.strictObject({
@@ -161,7 +167,10 @@ export interface MllpConnectorConfig extends Omit<FileMllp, "listen" | "results"
     readonly frameMs: number;
   };
   readonly results:
-    | (Pick<FileSend, "host" | "port" | "tls"> & { readonly connectMs: number; readonly answerMs: number })
+    | (Pick<FileSend, "host" | "port" | "tls" | "acks"> & {
+        readonly connectMs: number;
+        readonly answerMs: number;
+      })
     | { readonly directory: string; readonly folderMode: number };
   /** Largest message, as of every connector. */
   readonly maxBytes: number;
@@ -187,6 +196,7 @@ export function toMllpConfig(connector: FileMllp, baseDirectory: string): MllpCo
         : {
             host: results.host,
             port: results.port,
+            acks: results.acks,
             tls: results.tls && absolute(results.tls, baseDirectory),
             connectMs: results.connectTimeout,
             answerMs: results.answerTimeout,

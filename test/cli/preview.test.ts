@@ -1,9 +1,15 @@
 import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { compileProfiles } from "../../src/app/profiles.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { phi } from "../../src/core/phi.ts";
+import { composeMessages } from "../../src/jobs/deliver/compose.ts";
+import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
+import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { type CliResult, runCli } from "./run-cli.ts";
-import { configText, ENV, hl7Text, PATIENT } from "./with-lab.ts";
+import { configText, ENV, hl7Message, hl7Text, PATIENT, withLab } from "./with-lab.ts";
 
 interface Dropped {
   readonly name: string;
@@ -363,6 +369,19 @@ describe("a preview that can't be made", () => {
   });
 });
 
+const asHl7 = (text: string) => ({
+  raw: phi(Buffer.from(text)),
+  content: { kind: "hl7", text: phi(text), encoding: "utf-8" } as const,
+});
+
+/** A message of ours without its times and its control id. */
+const timeless = (text: string) =>
+  text
+    .replace(/\r/g, "\n")
+    .replace(/\d{14}[+-]\d{4}/g, "TIME")
+    .replace(/\|C[A-Z0-9]{6,}\|P\|/g, "|ID|P|")
+    .trim();
+
 describe("preview of requests about earlier orders", () => {
   const CANCEL = [
     "MSH|^~\\&|LIMS|NORTH|CRYO|STORE|20261120101500||ORM^O01|C-1|P|2.5.1",
@@ -390,11 +409,40 @@ profiles: { site: { extends: builtin/hl7-orders, results: { controlAnswers: ${co
     expect(unknown).toContain("CANCEL_ORDER_UNKNOWN");
   });
 
-  it("shows none by controlAnswers: none", async () => {
+  it.each([
+    ["done", true],
+    ["for want of the order", false],
+  ])("shows the very messages that the daemon would send: %s", (_, isKnown) =>
+    withLab(async ({ cli, take, pool, folder, configFile }) => {
+      if (isKnown) await take("lims", [hl7Message(1)]);
+      const before = (await listOpenOutcomes(pool, "lims", 100)).map(({ id }) => id);
+      const content = CANCEL.replace("LAB-1", "P-1");
+      await take("lims", [{ ...hl7Message(2), ...asHl7(content) }]);
+      const open = (await listOpenOutcomes(pool, "lims", 100)).filter(({ id }) => !before.includes(id));
+      const config = loadConfig(configFile, { env: ENV, profileSchema });
+      const profile = (await compileProfiles(config)).get("builtin/hl7-orders");
+      if (profile === undefined) throw new Error("no profile");
+      const { deliveries } = await composeMessages(open, profile);
+      // The result of the order itself is no answer: it is made of the message that brought the order.
+      const answers = deliveries.filter(({ bytes }) => String(bytes).includes("MSA|"));
+      const sent = answers.map(({ bytes }) => timeless(String(bytes)));
+      const file = join(folder, "cancel.hl7");
+      await writeFile(file, content);
+      const { stdout } = await cli(["preview", file, "--connector", "lims", "--json", "--show-phi"]);
+      const [message] = JSON.parse(stdout).messages;
+      const shown = [message.answer, ...message.controlAnswers]
+        .filter((each) => each?.case === undefined || each.case === (isKnown ? "granted" : "unknown"))
+        .flatMap((each) => (each === null ? [] : [timeless((each.answer ?? each).text)]));
+      expect(shown).toEqual(sent);
+    }, ""),
+  );
+
+  it("shows no decision by controlAnswers: none", async () => {
     const { stdout } = await preview({ ...HL7, content: CANCEL, text: withAnswers("none") }, "--json");
     const [message] = JSON.parse(stdout).messages;
     expect(message.orderControls).toHaveLength(1);
-    expect(message.controlAnswers).toEqual([]);
+    // A cancellation that stays open is acknowledged nevertheless.
+    expect(message.controlAnswers.map((sample: { case: string }) => sample.case)).toEqual(["open"]);
   });
 });
 

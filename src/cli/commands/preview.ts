@@ -186,6 +186,7 @@ function printMessage(message: View["messages"][number], session: Session): void
 const SAMPLE_TITLE = {
   granted: "Answer to what it wants of earlier orders, when that is done",
   unknown: "Answer when there are no such orders",
+  open: "Answer while the service has not decided yet, before one of the above",
 } as const;
 
 /** What no preview can know. */

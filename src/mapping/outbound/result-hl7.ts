@@ -8,7 +8,7 @@ import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
 import { findMergeSegments } from "../inbound/merge-hl7.ts";
 import { NO_NUMBERS, numberFields, withNumber, writtenNumbers } from "../inbound/number-place.ts";
 import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
-import { type Hl7Profile, isReported, type Profile } from "../profile/profile.ts";
+import { type Hl7Profile, isReported, type Profile, type ResultAcks } from "../profile/profile.ts";
 import { answerType, composeAnswer } from "./answer-hl7.ts";
 import { composeAnswerResult } from "./answer-result-hl7.ts";
 import { composeControlAnswer } from "./control-answer-hl7.ts";
@@ -45,7 +45,12 @@ export function composeHl7(fact: Outcome, given: Profile): { fileName: string; b
   if (!isComposed(outcome, original, profile)) return undefined;
   const compose = (from: Original) =>
     withoutSharedNumbers(
-      withSiteFields(composeText(outcome, from, profile), outcome, from, profile),
+      withSiteFields(
+        asking(composeText(outcome, from, profile), profile.results.wants),
+        outcome,
+        from,
+        profile,
+      ),
       outcome,
       from,
       profile,
@@ -59,6 +64,20 @@ export function composeHl7(fact: Outcome, given: Profile): { fileName: string; b
     bytes,
   };
 }
+
+/** MSH-15 and MSH-16 of a message that acknowledges none: what has an MSA says itself what it is answered with. */
+function asking(text: string, wants: ResultAcks | undefined): string {
+  if (wants === undefined || /\rMSA/.test(text)) return text;
+  const [header = "", ...rest] = text.split("\r");
+  const separator = header.charAt("MSH".length);
+  const fields = header.split(separator);
+  while (fields.length < MSH_16) fields.push("");
+  fields.splice(MSH_16 - 2, 2, wants.accept, wants.application);
+  return [fields.join(separator), ...rest].join("\r");
+}
+
+/** MSH-1 is the separator itself, so that MSH-16 is the 16th piece. */
+const MSH_16 = 16;
 
 /** The first order number that a refused or waiting message names; none where another order has one of them. */
 function numberRead(outcome: Outcome, { message }: Original, profile: Hl7Profile): string | undefined {

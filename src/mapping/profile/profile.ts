@@ -45,12 +45,20 @@ export type BatchResponse = "all" | "errors" | "none";
 /** The message that answers a request about an earlier order. */
 export type ControlAnswerForm = "response" | "result" | "none";
 
+/** How results ask to be acknowledged: MSH-15 and MSH-16, table 0155. */
+export interface ResultAcks {
+  readonly accept: "AL" | "NE";
+  readonly application: "AL" | "NE";
+}
+
 /** How and when results are sent to the lab; defaults filled in. */
 export interface ResultSettings {
   readonly format: ResultFormat;
   /** Over `format`, by the order's state. */
   readonly formats?: Readonly<Partial<Record<string, ResultFormat>>> | undefined;
   readonly controlAnswers: ControlAnswerForm;
+  /** MSH-15 and MSH-16 of what is sent to the lab without being an acknowledgement; both empty when absent. */
+  readonly wants?: ResultAcks | undefined;
   /** Fields that are written otherwise than shipped; empty for none. */
   readonly fields?: readonly FieldOverride[] | undefined;
   /** Undefined: single answers for files, all in one for connections. */

@@ -5,6 +5,7 @@ import { csvProfile, hl7Profile, hl7Text } from "../mapped.ts";
 import {
   acknowledged,
   CANCEL,
+  changed,
   controlled,
   GRANTED,
   outcomeOrder,
@@ -249,4 +250,16 @@ test("the same answer gives the same bytes", async () => {
   const outcome = controlled([REFUSED]);
   const again = { ...outcome, message: { ...outcome.message, text: phi(CANCEL) } };
   expect(segmentsOf(again, profile)).toEqual(segmentsOf(outcome, profile));
+});
+
+test("is asked to be acknowledged as the connector says, and an acknowledgement is not", async () => {
+  const base = await hl7Profile({ results: { controlAnswers: "response" } });
+  const wants = { accept: "AL", application: "NE" } as const;
+  const profile = { ...base, results: { ...base.results, wants } };
+  const asksOf = (segments: readonly string[] | undefined) => segments?.[0]?.split("|").slice(14, 16);
+  expect(asksOf(segmentsOf(changed(), profile))).toEqual(["AL", "NE"]);
+  expect(asksOf(segmentsOf(changed(), base))).toEqual(["", ""]);
+  expect(asksOf(segmentsOf(controlled([GRANTED]), profile))).toEqual(
+    asksOf(segmentsOf(controlled([GRANTED]), base)),
+  );
 });

@@ -103,7 +103,8 @@ export interface Answers {
 
 /** An answer to requests about earlier orders, in one case. */
 export interface ControlSample {
-  readonly case: "granted" | "unknown";
+  /** `open`: a cancellation of which the service has not decided yet, while the message asks for nothing else. */
+  readonly case: "granted" | "unknown" | "open";
   readonly answer: Answer;
 }
 
@@ -204,11 +205,16 @@ export function createAnswers(
     const { controlRequests = [] } = mapped;
     if (controlRequests.length === 0) return [];
     const common = about({ ...answered(message, mapped), fileName });
-    return CASES.flatMap((each) => {
+    const decided = CASES.flatMap((each) => {
       const answers = controlRequests.map((request) => sampleAnswer(request, each));
       const answer = compose({ ...common, kind: "control", answers });
       return answer === undefined ? [] : [{ case: each, answer }];
     });
+    const mayStayOpen =
+      isControlOnly(mapped) && controlRequests.every(({ control }) => isCancelling(control));
+    if (isAnsweredAtOnce || !mayStayOpen) return decided;
+    const answer = composeOutcome(answered(message, mapped), mapped);
+    return answer === undefined ? decided : [...decided, { case: "open", answer }];
   }
 
   return {
@@ -233,13 +239,15 @@ export function createAnswers(
         if (replies.length === 0) return undefined;
         return { kind: "hl7", fileName: undefined, text: replies.map(readText).join("") };
       }
-      return mapped.verdict === "ignored" ? undefined : composeOutcome(original, mapped);
+      // What it asks for is answered instead, with what was decided.
+      if (isControlOnly(mapped) || mapped.verdict === "ignored") return undefined;
+      return composeOutcome(original, mapped);
     },
     secondAnswerTo: (message, mapped) => {
       if (!mllp || profile.format !== "hl7") return undefined;
-      const { verdict, problems, orders, controlRequests = [] } = mapped;
+      const { verdict, problems } = mapped;
       // Requests about earlier orders are answered each for itself.
-      if (verdict === "accepted" && orders.length === 0 && controlRequests.length > 0) return undefined;
+      if (isControlOnly(mapped)) return undefined;
       const original = answered(message, mapped);
       const { applicationAck, answers: form } = mllp;
       const replier = createReplier(original, profile, { form, applicationAck });
@@ -332,10 +340,15 @@ function readText(bytes: Buffer): string {
   }
 }
 
+/** Whether a message is taken that brings nothing but requests about earlier orders. */
+function isControlOnly({ verdict, orders, controlRequests = [] }: MappedMessage): boolean {
+  return verdict === "accepted" && orders.length === 0 && controlRequests.length > 0;
+}
+
 const CASES = ["granted", "unknown"] as const;
 
 /** An answer as there would be to an order of which nothing was sent yet, or to one that there is not. */
-function sampleAnswer(request: ControlRequest, sample: ControlSample["case"]): ControlAnswer {
+function sampleAnswer(request: ControlRequest, sample: (typeof CASES)[number]): ControlAnswer {
   const { control, placerOrderNumber, fillerNumber, subjectCode, content } = request;
   const named = { control, placerOrderNumber, fillerNumber };
   if (sample === "unknown") {
