@@ -90,7 +90,9 @@ function* checkAuthorities(config: Config<ProfileDefinition>): Generator<Finding
     (place) => [`alerts.to ${place.name}`, "ca" in place ? place.ca : undefined] as const,
   );
   let areThere = true;
-  for (const [place, file] of [["service.ca", config.service.caFile] as const, ...ofAlerts]) {
+  const ofQueue = config.queue.backend === "redis" ? config.queue.ca : undefined;
+  const named = [["service.ca", config.service.caFile], ["queue.ca", ofQueue], ...ofAlerts] as const;
+  for (const [place, file] of named) {
     if (file === undefined) continue;
     try {
       readPem(place, file);
