@@ -25,13 +25,14 @@ async function withClinic(simulator: SimulatorOptions, run: (clinic: Clinic) => 
   const server = new Hl7Server((connection) => {
     connection.addEventListener("message", (event: Hl7MessageEvent) => {
       heard.push(event.message.toString());
-      connection.send(event.message.buildAck({ ackCode: "AA" }));
+      const asksForAccept = event.message.header.getField(15)?.toString() === "AL";
+      connection.send(event.message.buildAck({ ackCode: asksForAccept ? "CA" : "AA" }));
     });
   });
   await server.start(0);
   const address = server.server?.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  const connector = { listen: { port: 0 }, results: { host: "127.0.0.1", port } };
+  const connector = { listen: { port: 0 }, results: { host: "127.0.0.1", port, acks: "accept" } };
   try {
     const options = { simulator: { cancelRoute: CANCEL, ...simulator }, config: lab.config({ connector }) };
     await withSite(options, async (site) => {
@@ -77,6 +78,7 @@ describe("the example lab mllp-clinic", () => {
         ["SC-2001-2", "BLUE"],
       ]);
       const result = await hear(/\rOBR\|.*\|F\r/);
+      expect(result.split("\r")[0]).toContain("|2.5.1|||AL|NE|");
       const [first, second] = order?.containers.map(({ location }) => location) ?? [];
       expect(valuesOf(result, "CRYO-TEXT")).toEqual([
         `SC-2001-1 (RED, D5 4AA): ${first?.storageName}, ${first?.position}`,
