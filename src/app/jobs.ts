@@ -22,6 +22,7 @@ import type { ProfileDefinition } from "../mapping/profile/schema.ts";
 import type { ServiceClient } from "../service/client.ts";
 import type { Configuration } from "./configuration.ts";
 import { connectorOf } from "./connectors.ts";
+import type { UntakenValues } from "./untaken-values.ts";
 
 /** Batches of orders that are worked on at the same time: while one ends, the next is under way. */
 const BATCHES_AT_ONCE = 4;
@@ -136,7 +137,7 @@ export async function runJobs(context: JobsContext, parts: JobParts): Promise<vo
 /** How the results of each connector are composed and sent. */
 export function deliveryTargets(
   configuration: Configuration,
-  { clock, pool }: Pick<JobsContext, "clock" | "pool">,
+  { clock, pool, untaken }: Pick<JobsContext, "clock" | "pool"> & { readonly untaken: UntakenValues },
   connectors: readonly Connector[],
 ): ReadonlyMap<string, DeliveryTarget> {
   const byName = new Map(connectors.map((connector) => [connector.name, connector]));
@@ -153,7 +154,10 @@ export function deliveryTargets(
           const { profile } = live();
           return profile.format === "hl7"
             ? composeMessages(open, profile)
-            : composeTables(open, profile, takeNumber, noteUntaken);
+            : composeTables(open, profile, takeNumber, (heading) => {
+                noteUntaken?.(heading);
+                untaken.note(settings.name, heading, profile);
+              });
         },
         sendAtOnce: isSentByMllp(settings) ? 1 : FILES_AT_ONCE,
         deliver: (file) => connector.deliver(file),

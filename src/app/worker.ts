@@ -10,6 +10,7 @@ import { findInstanceCode } from "../ledger/migrate.ts";
 import { reportToOthers } from "../ledger/workers/service-pause.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { LONGEST_RETRY_MS } from "../service/http/answer.ts";
+import { connectorOf } from "./connectors.ts";
 import { type Context, report } from "./context.ts";
 import { deliveryTargets, runJobs } from "./jobs.ts";
 import { openQueueBackend } from "./open-ledger.ts";
@@ -18,6 +19,7 @@ import { openEpoch, startRestored } from "./restored.ts";
 import { openService, serviceTrouble, shapeTroubles } from "./service.ts";
 import { watchService } from "./service-watch.ts";
 import { startSideLoops } from "./side-loops.ts";
+import { UntakenValues } from "./untaken-values.ts";
 import { watchAudit } from "./watch-audit.ts";
 
 /** Orders handed to the submit queue at once for each worker: enough to keep it busy, few enough to stay quick to claim. */
@@ -97,7 +99,8 @@ export async function startWorker(
     onProgress: () => nudge.current(),
   });
   onClose(() => restored.stop());
-  const targets = deliveryTargets(context.configuration, { pool: ledger.pool, clock }, connectors);
+  const untaken = new UntakenValues(clock);
+  const targets = deliveryTargets(context.configuration, { pool: ledger.pool, clock, untaken }, connectors);
   const feeder = startFeeder({
     pool: ledger.pool,
     queues,
@@ -181,6 +184,7 @@ export async function startWorker(
         add(here("feeder"), "the feeder has not read the ledger for two minutes");
       // What follows is true of the ledger or the service, whichever machine says so.
       troubles.push(...audit.troubles());
+      troubles.push(...untaken.troubles((name) => connectorOf(context.configuration, name)().profile));
       for (const text of refills.troubles()) add("refills", text);
       for (const text of shapeTroubles(service, clock)) add("service shape", text);
       return troubles;

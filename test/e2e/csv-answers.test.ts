@@ -244,3 +244,32 @@ describe("the rows of an order", () => {
     });
   });
 });
+
+test("a result value that the transforms of its column don't take is sent as it came, and the daemon says of which column", () => {
+  const columns = [
+    { order_number: "order_number" },
+    { header: "Stand", from: "status", table: { received: "angenommen", duplicate: "bereits da" } },
+  ];
+  const profiles = { table: { extends: "builtin/csv-orders", results: { columns } } };
+  const connector = {
+    name: "csv",
+    type: "csv-drop",
+    directory: "csv",
+    profile: "table",
+    resultsEvery: "50ms",
+  };
+  const times = { stableFor: "50ms", scanInterval: "500ms" };
+  return withSite({ config: { profiles, connectors: [{ ...connector, ...times }] } }, async (site) => {
+    const daemon = await site.start();
+    await site.drop("csv", "a.csv", `${HEADINGS}\n${row("A-1")}\n`);
+    await eventually(async () =>
+      [...(await site.results("csv")).values()].join("").includes("A-1,completed"),
+    );
+    expect(daemon.troubles().map(({ text, level }) => [level, text])).toEqual([
+      [
+        "look",
+        expect.stringContaining("connector csv: the lab read 1 value of the column Stand as they came"),
+      ],
+    ]);
+  });
+});

@@ -139,6 +139,10 @@ function print(view: View, session: Session): void {
   session.line(`In all: ${countsInWords(counts, "no messages")}. Nothing was sent or stored.`);
   if (view.isWholeFile && counts.refused > 0)
     session.line("The profile takes a file whole or not at all, so nothing of this one would be taken.");
+  if (view.untaken.length > 0)
+    session.line(
+      `The transforms of ${view.untaken.map((column) => `the column ${column}`).join(" and of ")} don't take all values: these stand as they came. cryobridge check names the words.`,
+    );
   if (view.unsent.length > 0)
     session.line(
       `The lab is sent no word of ${view.unsent.join(", ")}: results.send of the profile lacks them.`,

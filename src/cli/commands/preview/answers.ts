@@ -99,6 +99,8 @@ export interface Answers {
   refusal(problems: readonly Problem[]): Answer | undefined;
   /** Answers and states that the lab would hear of, if `results.send` had them. */
   readonly unsent: readonly ReportedState[];
+  /** Columns of results with values that their transforms don't take, so that the lab reads these as they came; grows by each answer. */
+  readonly untaken: ReadonlySet<string>;
 }
 
 /** An answer to requests about earlier orders, in one case. */
@@ -129,6 +131,7 @@ export function createAnswers(
   const { batchResponse = mllp ? "all" : "none" } = profile.results;
   const response = profile.format === "hl7" && outline ? batchResponse : "none";
   const batched: BatchedAnswer[] = [];
+  const untaken = new Set<string>();
   const about = (message: OutcomeMessage, controlId = SAMPLE_CONTROL_ID) => ({
     ...{ outcomeId: "t1", controlId, occurredAt: now, message },
   });
@@ -153,7 +156,7 @@ export function createAnswers(
   /** What goes out for an outcome: rows, or a message. */
   function compose(outcome: Outcome): Answer | undefined {
     if (profile.format === "csv") {
-      const rows = csvResultRows(outcome, profile);
+      const rows = csvResultRows(outcome, profile, (heading) => untaken.add(heading));
       return rows.length === 0 ? undefined : toTable(rows, outcome.kind === "changed" ? 2 : 1);
     }
     const file = composeHl7(outcome, profile);
@@ -287,6 +290,7 @@ export function createAnswers(
       const file = { messageId: "", connector: connector.name, fileName, dialect, receivedAt: now };
       return compose({ ...about(file), kind: "refused", isFile: true, problems });
     },
+    untaken,
     unsent: ([...(isAnsweredAtOnce ? [] : ANSWERS), "completed"] as const).filter(
       (state) => !isReported(profile, state),
     ),

@@ -69,6 +69,8 @@ export interface Preview {
   readonly fileProblem: Problem | undefined;
   /** Answers and states that the lab does not hear of, since `results.send` lacks them. */
   readonly unsent: readonly string[];
+  /** Columns of results whose transforms don't take all of these values. */
+  readonly untaken: readonly string[];
   /** Headings of CSV results under which a patient's values stand. */
   readonly personalHeadings: ReadonlySet<string>;
   readonly counts: Record<PreviewMessage["verdict"], number>;
@@ -178,6 +180,7 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
     fileAnswer: refusal.made ?? answers.batchAnswer(content.problems),
     fileProblem: refusal.problem,
     unsent: answers.unsent,
+    untaken: [...answers.untaken],
     personalHeadings: personalHeadings(profile),
     counts,
     isWholeFile: format.isWholeFile,
