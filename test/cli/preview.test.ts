@@ -296,6 +296,19 @@ describe("preview of a CSV file", () => {
     expect(new Set(places).size).toBe(2);
   });
 
+  it("names the columns whose transforms don't take all values", async () => {
+    const columns = "[order_number, { from: status, table: { received: angenommen }, header: Stand }]";
+    const text = configText(
+      undefined,
+      `profiles: { site: { extends: builtin/csv-orders, results: { columns: ${columns} } } }`,
+    ).replace("./csv }", "./csv, profile: site }");
+    const given = { ...CSV, content: `${HEADER}\n${row("C-1")}\n`, text };
+    expect(JSON.parse((await preview(given, "--json")).stdout)).toMatchObject({ untaken: ["Stand"] });
+    expect((await preview(given)).stdout).toContain(
+      "The transforms of the column Stand don't take all values",
+    );
+  });
+
   it("shows the lines that the lab would get, with its headings, delimiter and words", async () => {
     const columns =
       "[{ order_number: Auftrag }, { subject_code: Patient }, { status: Stand }, position, error_code]";
