@@ -1,3 +1,4 @@
+import type { Stats } from "node:fs";
 import path from "node:path";
 import { readGivenFile } from "../core/given-file.ts";
 
@@ -73,9 +74,21 @@ function readSecretFile(name: string, file: string): Lookup {
   if ("problem" in read) return { problem: `${source} can't be used: ${read.problem}` };
   const value = read.bytes.toString("utf8").replace(/\r?\n$/, "");
   if (value === "") return { problem: `${source} is empty` };
+  const advice = howToClose(file, read.stats);
+  return advice === undefined
+    ? { value }
+    : { value, warning: `${source} can be read by other users; ${advice}` };
+}
+
+/** Where container platforms mount secrets, whose owners and modes are the platform's. */
+const MOUNTED_SECRETS = "/run/secrets/";
+
+/** What keeps other users from reading a secret file, and leaves it to this program; undefined where they can't. */
+function howToClose(file: string, { mode, uid }: Stats): string | undefined {
+  const account = process.getuid?.();
   // Windows keeps its access lists elsewhere; the mode bits say nothing there.
-  const isOpen = process.platform !== "win32" && (read.stats.mode & 0o044) !== 0;
-  return isOpen ? { value, warning: `${source} can be read by other users; run chmod 600 on it` } : { value };
+  if (account === undefined || (mode & 0o044) === 0 || file.startsWith(MOUNTED_SECRETS)) return undefined;
+  return account === uid ? "run chmod 600 on it" : `run chown ${account} and chmod 600 on it`;
 }
 
 /** A text with its `${NAME}` references replaced. */

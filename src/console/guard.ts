@@ -61,7 +61,8 @@ export class Guard {
    *   otherwise read the console through the visitor's browser.
    * - A form that another site sends is refused.
    * - With users, everything but `/healthz`, the assets, signing in and signing out wants a token: as bearer, or the session
-   *   it was exchanged for. Never in the URL, where it would end up in histories and proxy logs.
+   *   it was exchanged for. Never in the URL, where it would end up in histories and proxy logs. `/readyz` wants none of
+   *   this machine, where a supervisor or a container's health check asks, which has none.
    */
   admit({ method, path, headers, address, isRefresh }: GuardedRequest): Admission {
     const { host, users } = this.#settings;
@@ -69,6 +70,7 @@ export class Guard {
     if (isLoopbackHost(host) && !isOwnHost(headers.host)) return { refusal: "host" };
     if (method !== "GET" && isFromElsewhere(headers)) return { refusal: "cross-site" };
     if (users.length === 0 || WITHOUT_TOKEN.test(path)) return ANYBODY;
+    if (path === "/readyz" && isLoopbackHost(address)) return ANYBODY;
     const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
     if (bearer !== undefined) {
       const found = this.#compare(bearer, address);

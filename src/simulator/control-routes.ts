@@ -30,8 +30,17 @@ const webAppOrder = z.discriminatedUnion("type", [
   }),
 ]);
 
-/** `/simulator/*`: what {@link Control} can do, over HTTP and without a credential. Errors are `{ code, message }`. */
-export function controlRoutes(app: FastifyInstance, control: Control, tally: () => Tally): void {
+/**
+ * `/simulator/*`: what {@link Control} can do, over HTTP and without a credential. Errors are `{ code, message }`.
+ *
+ * @param host the address that the simulator listens on: one beyond loopback lets in whoever reaches it
+ */
+export function controlRoutes(
+  app: FastifyInstance,
+  control: Control,
+  { tally, host }: { readonly tally: () => Tally; readonly host: string },
+): void {
+  const guard = isLoopbackHost(host) ? guardOfThisMachine : guardOfNetwork;
   const route = (method: "GET" | "POST" | "PUT" | "PATCH", path: string, act: (ask: Ask) => unknown) => {
     app.route({
       method,
@@ -81,7 +90,7 @@ export function controlRoutes(app: FastifyInstance, control: Control, tally: () 
   route("POST", "containers", ({ read }) => control.addContainer(read(containerSchema)));
   route("POST", "advance", ({ read }) => control.advance(read(z.strictObject({ ms: z.number().min(0) })).ms));
   route("POST", "revoke-tokens", () => control.revokeTokens());
-  pageRoutes(app);
+  pageRoutes(app, guard);
 }
 
 /** What an act is asked with. */
@@ -127,12 +136,19 @@ function parse<T>(schema: z.ZodType<T>, value: unknown): T {
  * Lets in this machine's own callers only: by address, by the name they used (a foreign page may point a name of its
  * own at loopback), and by origin.
  */
-async function guard(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  const { host = "", origin } = request.headers;
+async function guardOfThisMachine(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { host = "" } = request.headers;
   const isLocal =
     isLoopbackHost(request.socket.remoteAddress ?? "") && isLoopbackHost(host.replace(/:\d+$/, ""));
-  if (isLocal && (origin === undefined || origin === `http://${host}`)) return;
+  if (isLocal) return await guardOfNetwork(request, reply);
   await reply.code(403).send({ code: "FORBIDDEN", message: "the control surface is for this machine only" });
+}
+
+/** Keeps out other sites' pages alone: a simulator in a container sees callers of its own machine under other addresses. */
+async function guardOfNetwork(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { host = "", origin } = request.headers;
+  if (origin === undefined || origin === `http://${host}`) return;
+  await reply.code(403).send({ code: "FORBIDDEN", message: "another site's page may not control this" });
 }
 
 /** What the page shows: the newest rows, counts by status, and the settings. */
@@ -205,7 +221,7 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'";
 
 /** The page on which a person plays staff and device. Everything it needs comes from this server. */
-function pageRoutes(app: FastifyInstance): void {
+function pageRoutes(app: FastifyInstance, guard: typeof guardOfNetwork): void {
   for (const { url, file, contentType } of FILES) {
     app.get(url, { onRequest: guard }, async (_request, reply) => {
       const content = await readFile(new URL(`./page/${file}`, import.meta.url));

@@ -114,7 +114,7 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
         tally,
         closing: closing.signal,
       });
-      controlRoutes(app, control, simulator.tally);
+      controlRoutes(app, control, { tally: simulator.tally, host });
       await app.listen({ port, host });
       server = { app, closing };
       schedule.start();

@@ -1,8 +1,9 @@
-import { chmodSync } from "node:fs";
+import { chmodSync, chownSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { substitute } from "../../src/config/environment.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { machineHas } from "../support/needs.ts";
 import { ConfigFolder, MINIMAL, profileSchema } from "./config-file.ts";
 
 const none = () => ({ unset: "it is not set", hint: "set it" });
@@ -103,6 +104,19 @@ describe("NAME_FILE", () => {
       expect.objectContaining({ line: 3, message: expect.stringContaining("can be read by other users") }),
     ]);
   });
+
+  it.runIf(machineHas("root"))(
+    "asks for another owner, too, where closing the file would shut out the program",
+    () => {
+      using folder = new ConfigFolder();
+      const file = folder.write("token.txt", "from-the-file");
+      chmodSync(file, 0o644);
+      const advice = () => folder.load(MINIMAL, { API_TOKEN_FILE: "token.txt" }).warnings[0]?.message;
+      expect(advice()).toContain("; run chmod 600 on it");
+      chownSync(file, 1000, 1000);
+      expect(advice()).toContain("; run chown 0 and chmod 600 on it");
+    },
+  );
 
   it.each([
     ["is not there", "missing.txt", "there is no such file"],

@@ -6,7 +6,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { depsOf, statusWithHost, TOKEN, USERS, withConsole } from "./console-fixture.ts";
 
 const LOCKED = { settings: { users: USERS } };
-const PATHS = ["/", "/readyz", "/metrics", "/api/status", "/nothing"];
+const PATHS = ["/", "/metrics", "/api/status", "/nothing"];
 
 async function login(url: string, token: string, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(`${url}/login`, {
@@ -28,6 +28,18 @@ describe("with a token", () => {
 
   it("/healthz doesn't want it", async () => {
     await withConsole(LOCKED, async ({ url }) => expect((await fetch(`${url}/healthz`)).status).toBe(200));
+  });
+
+  it("/readyz doesn't want it of this machine, where a health check has none, and does of any other", async () => {
+    const settings = { users: USERS, trustedProxies: ["127.0.0.1", "::1"] };
+    await withConsole({ settings }, async ({ url }) => {
+      const ask = async (headers = {}) => (await fetch(`${url}/readyz`, { headers })).status;
+      expect([await ask(), await ask({ "x-forwarded-for": "192.0.2.7" })]).toEqual([200, 401]);
+    });
+    const readiness = async () => ({ ready: false, reasons: ["the database is away"] });
+    await withConsole({ ...LOCKED, deps: { readiness } }, async ({ url }) =>
+      expect((await fetch(`${url}/readyz`)).status).toBe(503),
+    );
   });
 
   it("programs give it as bearer", async () => {

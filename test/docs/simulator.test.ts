@@ -28,7 +28,7 @@ test("the simulator's guide names every route of its control surface, and no oth
     routes.push(`${method} ${url.replace(/^\/simulator\//, "")}`);
   });
   const unused = {} as unknown;
-  controlRoutes(app, unused as Control, () => unused as Tally);
+  controlRoutes(app, unused as Control, { tally: () => unused as Tally, host: "127.0.0.1" });
   const named = firstTable(sectionOf(guide, "By HTTP")).flatMap(([cell]) => (cell ?? "").split(", "));
   // The page's own files are no part of it.
   const offered = routes.filter((route) => !/^GET (?:\/|page\S*)$/.test(route));

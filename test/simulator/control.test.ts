@@ -1,3 +1,4 @@
+import { get } from "node:http";
 import { request } from "undici";
 import { expect, test } from "vitest";
 import { createSimulator } from "../../src/simulator/simulator.ts";
@@ -59,6 +60,27 @@ test("callers that use another host name or come from another page are turned aw
     const own = { origin: simulator.url };
     expect((await post("/simulator/revoke-tokens", {}, { ...OPEN, headers: own })).status).toBe(200);
   }));
+
+test("whoever reaches a simulator that listens beyond this machine controls it, but another site's page", async () => {
+  const simulator = await createSimulator();
+  await simulator.listen(0, "0.0.0.0");
+  try {
+    const { port } = new URL(simulator.url);
+    // As a published port of a container is asked: neither address nor name are the simulator's own.
+    const ask = (headers: Record<string, string>) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        get({ host: "127.0.0.1", port, path: "/simulator/state", headers }, (answer) => {
+          answer.resume();
+          resolve(answer.statusCode);
+        }).on("error", reject);
+      });
+    const host = "lab-simulator:4711";
+    expect(await ask({ host, origin: `http://${host}` })).toBe(200);
+    expect(await ask({ host, origin: "http://evil.example" })).toBe(403);
+  } finally {
+    await simulator.close();
+  }
+});
 
 test("the page brings everything it needs under a policy that lets nothing else in", () =>
   withSimulator({}, async ({ ask }) => {
