@@ -19,8 +19,8 @@ class SlowFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    // The long forms have a command of their own: npm run test:chaos.
-    exclude: ["test/chaos/**", "node_modules/**"],
+    // These have commands of their own: npm run test:chaos, npm run test:containers.
+    exclude: ["test/chaos/**", "test/containers/**", "node_modules/**"],
     globalSetup: ["test/support/global-setup.ts"],
     // Tests start real servers; the limits are for hangs, not for speed.
     testTimeout: 180_000,

@@ -41,10 +41,14 @@ function shared(withGroup: WithRedisGroup): WithServer {
   };
 }
 
-/** The contract on servers of one kind. */
-export function describeRedisContract(name: string, withGroup: WithRedisGroup): void {
+/** The contract on servers of one kind, where the machine has them. */
+export function describeRedisContract(
+  name: string,
+  withGroup: WithRedisGroup,
+  isThere = machineHas("redis-server"),
+): void {
   describeQueueContract(name, {
-    isThere: machineHas("redis-server"),
+    isThere,
     withServer: shared(withGroup),
     withOwnServer: (test) => withGroup((group) => onRedis(group, test)),
   });
