@@ -133,8 +133,7 @@ describe.runIf(machineHas("chromium"))("the console in a browser", () => {
       withBrowser(async (browser) => {
         const notes: string[] = [];
         const page = await signIn(await browser.newContext(), url, notes);
-        await page.click('main a:has-text("To the orders")');
-        await page.click("main tbody a >> nth=0");
+        await page.click('main a:has-text("To the order")');
         await page.click('summary:has-text("Try now")');
         await page.fill('details[open] input[name="reason"]', "the label was corrected");
         await page.click('details[open] button:has-text("Try now")');

@@ -66,7 +66,8 @@ describe("the example lab german-csv", () => {
 
   test.each([
     ["abgeschnitten", "Zeile 2: die Zeile mit der Summe fehlt, die Datei ist wohl abgeschnitten"],
-    ["summe-falsch", "Zeile 3: die Summe stimmt nicht mit den Zeilen darüber überein"],
+    ["summe-falsch", "Zeile 3: die Anzahl stimmt nicht mit den Zeilen darüber überein"],
+    ["volumen-falsch", "Zeile 3: die Summe stimmt nicht mit den Zeilen darüber überein"],
     ["spalte-fehlt", 'Überschriften: die Spalte ""Probe"" fehlt'],
   ])("refuses %s.csv whole, and says so in German", (stem, words) =>
     withLabor(async (site) => {

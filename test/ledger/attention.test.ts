@@ -41,8 +41,8 @@ test("results that were tried are told by connector, state and failure, with the
     await pool.query(DELIVERIES);
     const tried = { connector: "lims", code: "MLLP_UNREACHABLE", text: "nothing listens there", count: 2 };
     expect((await readAttention(pool)).deliveries).toEqual([
-      { ...tried, state: "parked", since: new Date("2026-11-22T08:01:00Z") },
-      { ...tried, state: "pending", since: new Date("2026-11-22T08:03:00Z") },
+      { ...tried, state: "parked", since: new Date("2026-11-22T08:01:00Z"), deliveryId: "d1" },
+      { ...tried, state: "pending", since: new Date("2026-11-22T08:03:00Z"), deliveryId: "d3" },
     ]);
   }));
 
@@ -61,11 +61,11 @@ test("orders that stand still are counted by why and by failure; those that only
     const since = new Date("2026-11-22T08:00:00Z");
     const { orders } = await readAttention(pool);
     expect(orders).toEqual([
-      { kind: "on_hold", count: 1, since },
-      { kind: "parked", code: "CONFIG_INVALID", text: "x", count: 1, since },
-      { kind: "parked", code: "SUBJECT_INCOMPLETE", text: "PID-5", count: 2, since },
-      { kind: "reconciling", count: 2, since },
-      { kind: "retrying", code: "SERVICE_UNREACHABLE", text: "refused", count: 1, since },
+      { kind: "on_hold", count: 1, since, orderId: "o4" },
+      { kind: "parked", code: "CONFIG_INVALID", text: "x", count: 1, since, orderId: "o3" },
+      { kind: "parked", code: "SUBJECT_INCOMPLETE", text: "PID-5", count: 2, since, orderId: "o1" },
+      { kind: "reconciling", count: 2, since, orderId: "o6" },
+      { kind: "retrying", code: "SERVICE_UNREACHABLE", text: "refused", count: 1, since, orderId: "o5" },
     ]);
   }));
 
