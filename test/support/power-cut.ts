@@ -89,6 +89,9 @@ export async function withDisk<T>(megabytes: number, test: (disk: Disk) => Promi
       },
       powerUp: async (copy) => {
         await unmount(path);
+        // The kernel lets go of the image a moment later; until then a new mount would see what it remembers of the old one.
+        const isFree = async () => (await run("losetup", ["--associated", image])).stdout === "";
+        await eventually(isFree, { what: "the release of the image" });
         await run("cp", ["--sparse=always", copy, image]);
         await mount(image, path);
       },
