@@ -187,7 +187,7 @@ export class StructureCheck {
 
   /**
    * Whether the file may have been cut short in its last row: `V-12` may be the beginning of `V-123`. It ends without a line
-   * end, in a value that counts, with neither a closing quote nor a delimiter after it.
+   * end, in a value that counts, which no quote closes; behind a delimiter that value may be lacking as a whole.
    */
   lastLineProblem(last: CsvRowItem | undefined): Problem | undefined {
     const { lastLineEnd, wholeColumns, quote } = this.#reading;
@@ -199,13 +199,9 @@ export class StructureCheck {
       const message = "the file ends within this row, without a line end: it may have been cut short";
       return { code: "CSV_ROW_UNFINISHED", place, message };
     }
-    // A row that may be short ends before the last column.
-    const { values } = last.row;
-    const column = this.#columns.findLast((each) => (values.get(each) ?? "") !== "") ?? "";
+    const column = this.#lastColumnOf(last.row);
     const isClosed =
-      this.#header.width > this.#header.columns.length ||
-      raw.endsWith(this.#header.delimiter) ||
-      (quote !== "" && raw.endsWith(quote));
+      this.#header.width > this.#header.columns.length || (quote !== "" && raw.endsWith(quote));
     if (isClosed || !wholeColumns.includes(column)) return undefined;
     const message = `the last line has no line end, so its last value, in column "${column}", may be cut short`;
     return { code: "CSV_ROW_UNFINISHED", place, message };
@@ -217,6 +213,17 @@ export class StructureCheck {
     return {
       hint: "The profile's `header` lists the columns, and the file has a line with their names in another sequence: set `header: true`, or correct the list.",
     };
+  }
+
+  /** The column in which a row ends: a short one ends before the last, and behind a delimiter the next value may be lacking. */
+  #lastColumnOf({ raw, values }: CsvRecord): string {
+    const { delimiter } = this.#header;
+    let at = Math.max(
+      0,
+      this.#columns.findLastIndex((each) => (values.get(each) ?? "") !== ""),
+    );
+    for (let end = raw; end.endsWith(delimiter); end = end.slice(0, -delimiter.length)) at += 1;
+    return this.#columns[at] ?? "";
   }
 
   #isHeaderInOtherOrder({ values }: CsvRecord): boolean {

@@ -376,6 +376,16 @@ describe("a last line without a line end", () => {
     expect(await outcomeOf(head + tail)).toContain("line 3 accepted: O-2 V-12");
   });
 
+  test("refuses the file where a date of birth behind its last delimiter may be lacking", async () => {
+    const born = `${header},date_of_birth\nO-1,STORE,NORTH,P-1,V-1,1980-01-01\nO-2,STORE,NORTH,P-1,V-2,`;
+    expect(await outcomeOf(born)).toEqual(["file refused: CSV_ROW_UNFINISHED line 3"]);
+    expect(await outcomeOf(`${born}\n`)).toContain("line 3 accepted: O-2 V-2");
+    const filled: ProfileDefinition = { shortRows: "fill" };
+    const noted = born.replace("date_of_birth", "date_of_birth,note").replace("01-01", "01-01,fresh");
+    expect(await outcomeOf(noted, filled)).toEqual(["file refused: CSV_ROW_UNFINISHED line 3"]);
+    expect(await outcomeOf(`${noted},`, filled)).toContain("line 3 accepted: O-2 V-2");
+  });
+
   test("is taken where it ends in an operation, whose beginning is no operation", async () => {
     expect(await outcomeOf("order_number,operation\nO-1,CANCEL\nO-2,CANCEL")).toEqual([
       "line 2 accepted: cancel O-1",
