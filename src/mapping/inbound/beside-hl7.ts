@@ -3,7 +3,7 @@ import type { FieldPath } from "../../formats/hl7/path.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { type Found, type Misfit, placesOf, type Reading, readSeveral } from "../profile/value.ts";
-import { isCounted } from "./containers-hl7.ts";
+import { type ContainerPlace, isCounted } from "./containers-hl7.ts";
 import { candidatesOf, findSeveral, findText, pathOfOne } from "./find-hl7.ts";
 
 /** Segments that belong to containers and orders by where they stand; their values are never read for another. */
@@ -29,11 +29,14 @@ interface Block {
   readonly foundByPath: Map<FieldPath, Segment | Misfit | undefined>;
 }
 
-/** Reads the descriptions of the containers of some groups, from their own segments first. */
+/**
+ * Reads the descriptions of the containers of some groups, from their own segments first. It is given each segment that stands
+ * for containers, and how many labels that has.
+ */
 export function describeContainers(
   groups: readonly OrderGroup[],
   profile: Hl7Profile,
-): (container: Segment, scope: readonly Segment[]) => readonly (readonly Reading[])[] {
+): (place: ContainerPlace, labels: number) => readonly (readonly Reading[])[] {
   const { rules, each } = profile;
   const rule = rules.description;
   const isAnyBeside = rule.sources.some((source) => source.kind === "place" && isBeside(source.path, each));
@@ -46,13 +49,13 @@ export function describeContainers(
     if (found === undefined || "code" in found) return found;
     return findOtherText(path, isOnly, scope, found) ?? [found];
   };
-  return (container, scope) => {
+  return ({ segment: container, scope }, labels) => {
     const block = blockOf.get(container);
     const find = (path: FieldPath, isOnly: boolean): readonly Found[] | Misfit | undefined => {
       if (block === undefined || !isBeside(path, each)) return findOwn(path, isOnly, scope);
       const own = findOwn(path, isOnly, [container]);
       if (own !== undefined) return own;
-      const lines = isSingle ? linesBeside(path, block) : [];
+      const lines = isSingle && labels <= 1 ? linesBeside(path, block) : [];
       if (lines.length > 1) return [joinLines(lines)];
       const segment = findBeside(path, block, profile);
       if (segment !== undefined && "code" in segment) return segment;

@@ -54,7 +54,7 @@ export function findIn(
     (isOnly ? findRepeated(path, segment) : undefined) ??
     findFlaw(path, segment, repetition, between) ??
     findSubcomponents(path, located) ??
-    otherValued(scope, path, { value, place }) ?? { value, place }
+    otherValued(scope, path, segment, { value, place }) ?? { value, place }
   );
 }
 
@@ -384,10 +384,19 @@ function splitRepetitions(path: FieldPath, segment: Segment, split: Split): read
   return all;
 }
 
-/** Where a path means several segments, and they have different values. */
-function otherValued(scope: readonly Segment[], path: FieldPath, found: Found): Misfit | undefined {
+/**
+ * Where a path means several segments, and they have different values. What stands before the orders is further away than an
+ * order's own, and does not contradict it.
+ */
+function otherValued(
+  scope: readonly Segment[],
+  path: FieldPath,
+  nearest: Segment,
+  found: Found,
+): Misfit | undefined {
   if (path.whichSegment?.kind === "nth") return undefined;
   for (const segment of candidatesOf(path, scope)) {
+    if (segment.index < nearest.index) continue;
     const { whichSegment: _, ...within } = path;
     const other = findValue(within, [segment]);
     if (other === undefined || other.value.trim() === "" || other.value.trim() === found.value.trim())

@@ -307,8 +307,9 @@ function readContainers(
   const describe = describeContainers(groups, profile);
   const containers: Draft["containers"][number][] = [];
   let isNamed = false;
-  for (const { segment, scope, labels } of places) {
-    containers.push(...pairContainers(labels, describe(segment, scope)));
+  for (const place of places) {
+    const { segment, labels } = place;
+    containers.push(...pairContainers(labels, describe(place, labels.flat().length)));
     isNamed ||= segment.name !== "OBR" || labels.flat().some(({ status }) => status !== "absent");
   }
   const problems = unclearFields(groups, shared, places, profile);

@@ -126,6 +126,17 @@ describe("of several segments of one name the first is not taken:", () => {
     expect(same.orders[0]?.subject.firstName?.reveal()).toBe("Adam");
   });
 
+  test("what stands below the order goes before a note or a segment on the patient", async () => {
+    const facility: ProfileDefinition = { facility: "ZFA-1" };
+    const { orders } = await map("ORM^O01", ["ZFA|SOUTH", NEW, LABELLED, "ZFA|NORTH"], facility);
+    expect(orders[0]?.facilityId).toBe(12);
+    const operation = { from: "NTE-3", table: { FREEZE: "STORE" } };
+    const noted = ["NTE|1||afraid of needles", NEW, LABELLED, "NTE|1||FREEZE"];
+    expect((await map("ORM^O01", noted, { operation })).orders[0]?.operation).toBe("STORE");
+    const { problems } = await map("ORM^O01", ["ZFA|NORTH", "ZFA|SOUTH", NEW, LABELLED], facility);
+    expect(problems.map(({ place }) => place)).toContain("message 1, ZFA-1 and ZFA[2]-1");
+  });
+
   test("a note on the patient is no description of a container", async () => {
     const definition: ProfileDefinition = { containers: { description: "NTE-3" } };
     const notes = ["NTE|1||afraid of needles", "NTE|2||speaks Danish"];
@@ -143,6 +154,10 @@ describe("of several segments of one name the first is not taken:", () => {
     const tubes = ["OBX|1|ST|CONTAINER||V1", "OBX|2|ST|CONTAINER||V2"];
     const two = await map("ORM^O01", [NEW, OBR, ...tubes, ...lines], definition);
     expect(two.problems.map(({ code }) => code)).toContain("MAPPING_VALUES_DISAGREE");
+    const labels = { label: { from: "OBR-15.3", split: "," }, description: "NTE-3" };
+    const both = [NEW, LABELLED.replace("L-1", "L-1,L-2"), ...lines];
+    const split = await map("ORM^O01", both, { containers: labels });
+    expect(split.problems.map(({ code }) => code)).toContain("MAPPING_VALUES_DISAGREE");
     const apart = [NEW, OBR, "NTE|1||call the ward", "OBX|1|ST|CONTAINER||V1", "NTE|1||morula"];
     const { problems } = await map("ORM^O01", apart, definition);
     expect(problems.map(({ code }) => code)).toContain("MAPPING_VALUES_DISAGREE");
