@@ -106,6 +106,23 @@ describe("asking for a token", () => {
     }, clock);
   });
 
+  it("lives from when it was asked for, and not from when its turn was waited for", () => {
+    const clock = new FakeClock();
+    return withOAuth(
+      async (stub, client) => {
+        issueTokens(stub, { expires_in: 3_600 });
+        const call = client.getSubject(1, never).catch(() => undefined);
+        await clock.advance(10_200);
+        await call;
+        expect(tokenCalls(stub)).toBe(1);
+        expect(client.tokenLife?.leftMs).toBe(3_600_000);
+      },
+      clock,
+      {},
+      { maxRequestsPerMinute: 6 },
+    );
+  });
+
   it("counts as a call, where these are limited", () => {
     const clock = new FakeClock();
     return withOAuth(

@@ -208,14 +208,15 @@ export class OAuthTokens implements TokenSource {
         }),
       );
     }
-    this.#flight = this.#request(now).finally(() => {
+    this.#flight = this.#request().finally(() => {
       this.#flight = undefined;
     });
     return this.#flight;
   }
 
-  async #request(askedAt: number): Promise<Current> {
+  async #request(): Promise<Current> {
     await this.#turn(this.#stop.signal);
+    const askedAt = this.#clock.monotonic();
     try {
       const issued = await this.#ask(this.#stop.signal);
       this.#noteScopes(issued.missingScopes);
