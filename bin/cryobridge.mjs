@@ -23,6 +23,8 @@ const PASSED_ON = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"];
 const CANNOT_START = 1;
 /** How often it is looked whether npx is still there, ms. */
 const NPX_LOOK_MS = 500;
+/** What ends npx within this time of a hangup is the hangup. */
+const HANGUP_MS = 2_000;
 
 /**
  * Each file on a server that is away keeps one of the threads that Node.js works with files in, and looks up names in, for as long
@@ -69,12 +71,32 @@ function endWithNpx() {
   const isNpx = (pid) => readProcess(pid, "cmdline").startsWith("npm ");
   const npx = isNpx(parent) ? parent : parentOf(parent);
   if (npx === undefined || !isNpx(npx)) return;
+  const hasHungUp = watchHangup();
   const timer = setInterval(() => {
     if (process.ppid === parent && (npx === parent || parentOf(parent) === npx)) return;
     clearInterval(timer);
-    process.kill(process.pid, "SIGTERM");
+    // A hangup may have come as well, and is only heard after this.
+    setImmediate(() => {
+      if (!hasHungUp()) process.kill(process.pid, "SIGTERM");
+    });
   }, NPX_LOOK_MS);
   timer.unref();
+}
+
+/**
+ * Whether the terminal was closed just now. That ends npx, also below nohup, since Node.js takes back what nohup sets. A daemon
+ * takes it as a request to reload, and is not to end with npx then; what does not listen ends by it as ever.
+ */
+function watchHangup() {
+  let at = Number.NEGATIVE_INFINITY;
+  const note = () => {
+    at = performance.now();
+    if (process.listenerCount("SIGHUP") > 1) return;
+    process.off("SIGHUP", note);
+    process.kill(process.pid, "SIGHUP");
+  };
+  process.on("SIGHUP", note);
+  return () => performance.now() - at < HANGUP_MS;
 }
 
 function parentOf(pid) {

@@ -14,6 +14,11 @@ const [act, value] = process.argv.slice(2);
 if (act === "exit") process.exitCode = Number(value);
 if (act === "die") process.kill(process.pid, value);
 if (act === "echo") process.stdin.pipe(process.stdout);
+if (act === "reload") {
+  setInterval(() => console.log("lives"), 50);
+  process.on("SIGHUP", () => console.log("got SIGHUP"));
+  process.on("SIGTERM", () => { console.log("got SIGTERM"); process.exit(7); });
+}
 if (act === "wait") {
   setInterval(() => undefined, 60_000);
   process.on(value, () => { console.log("got " + value); process.exit(7); });
@@ -161,9 +166,14 @@ test("the launcher may be executed as it is", () => {
  * Starts the launcher as npx does: under a process that is called npm, and a shell of that. It says its process id once it
  * runs, and "got SIGTERM" when it was asked to end.
  */
-async function underNpx(layout: Layout, body: (npx: number, shell: number, heard: string) => Promise<void>) {
+async function underNpx(
+  layout: Layout,
+  args: readonly string[],
+  body: (npx: number, shell: number, heard: () => Promise<string>) => Promise<void>,
+) {
   const heard = join(layout.packageFolder, "heard");
-  const npx = `process.title = "npm exec cryobridge"; require("node:child_process").spawn("sh", ["-c", '"$@" > "$0"; true', ${JSON.stringify(heard)}, process.execPath, ${JSON.stringify(layout.bin)}, "wait", "SIGTERM"], { stdio: "inherit" });`;
+  const command = JSON.stringify(["-c", '"$@" > "$0"; true', heard, process.execPath, layout.bin, ...args]);
+  const npx = `process.title = "npm exec cryobridge"; require("node:child_process").spawn("sh", ${command}, { stdio: "inherit" });`;
   const env = { ...process.env, npm_lifecycle_event: "npx" };
   const child = spawn(process.execPath, ["-e", npx], { env, stdio: "ignore" });
   const pid = child.pid as number;
@@ -171,8 +181,7 @@ async function underNpx(layout: Layout, body: (npx: number, shell: number, heard
   try {
     await eventually(async () => (await textOf()).includes("major"));
     const [shell = ""] = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).trim().split(" ");
-    await body(pid, Number(shell), heard);
-    await eventually(async () => (await textOf()).includes("got SIGTERM"));
+    await body(pid, Number(shell), textOf);
   } finally {
     for (const left of [pid, ...(await leftOf(layout.bin))]) killQuietly(left);
   }
@@ -201,9 +210,33 @@ describe.runIf(machineHas("linux"))("started by npx", () => {
     ["npx ends the shell between them, as it does on SIGTERM", (_: number, shell: number) => shell],
   ])("it ends orderly when %s", (_, victim) =>
     withPackage({}, (layout) =>
-      underNpx(layout, async (npx, shell) => {
+      underNpx(layout, ["wait", "SIGTERM"], async (npx, shell, heard) => {
         process.kill(victim(npx, shell), "SIGKILL");
+        await eventually(async () => (await heard()).includes("got SIGTERM"));
       }),
     ),
   );
+
+  test("a daemon goes on when its terminal was closed, which ends npx also below nohup", () =>
+    withPackage({}, (layout) =>
+      underNpx(layout, ["reload"], async (npx, shell, heard) => {
+        const [daemon = ""] = (await readFile(`/proc/${shell}/task/${shell}/children`, "utf8")).split(" ");
+        process.kill(Number(daemon), "SIGHUP");
+        process.kill(npx, "SIGKILL");
+        await eventually(async () => {
+          const [, after = ""] = (await heard()).split("got SIGHUP");
+          return after.split("lives").length > 30;
+        });
+        expect(await heard()).not.toContain("got SIGTERM");
+      }),
+    ));
+
+  test("what does not listen ends by a hangup as ever", () =>
+    withPackage({}, (layout) =>
+      underNpx(layout, ["wait", "SIGTERM"], async (_, shell) => {
+        const children = `/proc/${shell}/task/${shell}/children`;
+        process.kill(Number((await readFile(children, "utf8")).split(" ")[0]), "SIGHUP");
+        await eventually(async () => (await leftOf(layout.bin)).length < 2);
+      }),
+    ));
 });
