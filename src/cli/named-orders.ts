@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { Failure } from "../core/failures.ts";
+import { formatId } from "../ledger/ids.ts";
 import { listMessages } from "../ledger/messages/views.ts";
 import { findOrders, listOrders, searchOrders } from "../ledger/operator/views.ts";
 import type { LedgerOrder } from "../ledger/orders/row.ts";
@@ -41,18 +42,32 @@ export async function findNamedOrders({ pool, config }: OpenSite, word: string, 
 /**
  * The one order that a word names, for what is done to it.
  *
- * @throws Failure CLI_NOT_FOUND, CLI_USAGE with the orders where several are meant
+ * @throws Failure CLI_NOT_FOUND, CLI_USAGE with the orders where several are meant, or one that has it from the service alone
  */
 export async function getNamedOrder(site: OpenSite, word: string, more = ""): Promise<LedgerOrder> {
-  const { orders } = await findNamedOrders(site, word, more);
+  const { orders, isByNumber } = await findNamedOrders(site, word, more);
   const [only, ...others] = orders;
-  if (only !== undefined && others.length === 0) return only;
+  if (only !== undefined && others.length === 0) {
+    if (!isByNumber) refuseBareNumber(only, word, more);
+    return only;
+  }
   const several = orders
     .slice(0, MOST_FOUND)
     .map((order) => `${nameOf(order)} ${order.operation} ${stateInWords(order.state)}`);
   const rest = orders.length > MOST_FOUND ? ", and more" : "";
   const message = clean(`${word} names several orders${more}: ${several.join(", ")}${rest}`);
   throw new Failure("CLI_USAGE", { message, hint: "Name the one that you mean by its id." });
+}
+
+/** The lab's numbers are often plain digits too: a mistyped one must not be done to whichever order has it at the service. */
+function refuseBareNumber(order: LedgerOrder, word: string, more: string): void {
+  const { id, requestId, procedureId } = order;
+  if (![requestId, procedureId].some((each) => each !== undefined && String(each) === word)) return;
+  const message = `no order has the number ${word}${more}; order ${nameOf(order)} has it at the service`;
+  throw new Failure("CLI_USAGE", {
+    message,
+    hint: `If you mean that one, name it by its id: ${formatId("o", id)}.`,
+  });
 }
 
 async function foundInMessage(pool: pg.Pool, word: string, more: string): Promise<Failure | undefined> {

@@ -346,6 +346,20 @@ describe("acting on orders", () => {
       expect((await cli(["orders", "discard", "P1002", "--reason", "why"])).stdout).toContain("o1 (C-1)");
     }));
 
+  it("does nothing to an order whose number at the service alone is what was typed", () =>
+    withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1)]);
+      await pool.query("update orders set surface = 'request', request_id = 4711");
+      expect((await cli(["orders", "show", "4711"])).stdout).toContain("o1 (C-1)");
+      const { status, stderr } = await cli(["orders", "cancel", "4711", "--reason", "why"]);
+      expect(status).toBe(2);
+      expect(stderr).toContain(
+        "no order has the number 4711; nothing was done; order o1 (C-1) has it at the service",
+      );
+      expect(stderr).toContain("name it by its id: o1");
+      expect((await pool.query("select from control_requests")).rowCount).toBe(0);
+    }));
+
   it("says that an order has ended, or is at the service, and asks for no reason that would not help", () =>
     withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1)]);
