@@ -37,7 +37,6 @@ export function pageOf(command: string): { readonly to: string; readonly name: s
 const BUTTONS: Readonly<Record<string, readonly [button: string, path?: string]>> = {
   "orders retry ID": ["Try now"],
   "orders discard ID --reason TEXT": ["Discard"],
-  "orders cancel ID --reason TEXT": ["Cancel"],
   "orders release ID": ["Release"],
   "orders retry ID --not-at-service --reason TEXT": ["It is not at the service: send it again"],
   "orders retry ID --override --reason TEXT": ["Have it done although it matches another"],

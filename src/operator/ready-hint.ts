@@ -1,7 +1,7 @@
 import type { AtService } from "../core/failures.ts";
 import type { Surface } from "../core/surface.ts";
 
-/** What is known of the records that the commands of a hint are about, by their ids such as `o17`. */
+/** What is known of the records that the commands of a hint are about, by their ids such as `o17`. Another order than these is ORDER in a hint. */
 export interface Known {
   readonly order?: string | undefined;
   /** The lab's number of the order. */
@@ -31,7 +31,8 @@ export function readyHint(hint: string, known: Known): string {
     .replaceAll(/\borders show NUMBER\b/g, (all) => (isOneWord(number) ? `orders show ${number}` : all))
     .replaceAll(BY_SURFACE, (all, start: string, request: string, external: string) => {
       if (surface === undefined) return all;
-      return linked(`${start}${surface === "request" ? request : external}`, atService);
+      const ids = atService?.surface === surface ? atService.ids : [];
+      return linked(`${start}${surface === "request" ? request : external}`, ids);
     });
 }
 
@@ -39,8 +40,8 @@ export function readyHint(hint: string, known: Known): string {
 const BY_SURFACE = /`(cryobridge [^`]*?)((?:service|--)[^`]*)` \(external surface: `([^`]+)`\)/g;
 
 /** Once for each that may be the order's own. */
-function linked(command: string, atService: AtService | undefined): string {
-  const ids = command.endsWith("-id N") ? (atService?.ids ?? []) : [];
+function linked(command: string, found: AtService["ids"]): string {
+  const ids = command.endsWith("-id N") ? found : [];
   const commands = ids.length === 0 ? [command] : ids.map((id) => command.replace(/N$/, String(id)));
   return commands.map((each) => `\`${each}\``).join(" or ");
 }

@@ -28,6 +28,17 @@ describe("a hint's commands", () => {
     );
   });
 
+  it("have no id where another order may be meant, and no number of the other surface", () => {
+    const { hint } = FAILURES.CANCEL_ORDER_AMBIGUOUS;
+    const ready = readyHint(hint, ALL);
+    expect(ready).toContain("`cryobridge orders cancel ORDER --reason TEXT`");
+    expect(ready).not.toContain("o17");
+    const atService = { surface: "external", ids: [9] } as const;
+    expect(
+      readyHint(FAILURES.SUBMIT_SEVERAL_MATCHES.hint, { order: "o17", surface: "request", atService }),
+    ).toContain("`cryobridge orders resolve o17 --request-id N`");
+  });
+
   it("stay as they are where nothing is known, and take no number that a shell would split", () => {
     const { hint } = FAILURES.ORDER_NUMBER_REUSED;
     expect(readyHint(hint, {})).toBe(hint);

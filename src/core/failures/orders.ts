@@ -138,7 +138,7 @@ export const ORDER_FAILURES = {
   CANCEL_ORDER_AMBIGUOUS: {
     class: "permanent",
     meaning: "A cancellation's number is that of several open orders, subjects or authorities.",
-    hint: "`cryobridge orders show NUMBER` has them all. Ask the lab which one is meant and `cryobridge orders cancel ID --reason TEXT` with its id, then `cryobridge tasks done ID`.",
+    hint: "`cryobridge orders show NUMBER` has them all. Ask the lab which one is meant, and cancel that one (`cryobridge orders cancel ORDER --reason TEXT`); then `cryobridge tasks done ID`.",
   },
   CANCEL_ORDER_DIFFERS: {
     class: "permanent",
