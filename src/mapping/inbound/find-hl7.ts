@@ -468,6 +468,9 @@ export function findSubjectCode(
   return found;
 }
 
+/** A namespace or a type, and no number of somebody that stands in the wrong component. */
+const PLAIN_CODE = /^(?!.*\d{4})[\w.-]{1,40}$/;
+
 /** Which identifier is the patient's, nobody here knows: the first may be that of another system. */
 function hintOfIdentifiers({ segment, field }: FieldPath, holder: Segment): string {
   const conditions = new Set<string>();
@@ -475,7 +478,7 @@ function hintOfIdentifiers({ segment, field }: FieldPath, holder: Segment): stri
     const [authority, kind] = [holder.get(field, n, 4), holder.get(field, n, 5)];
     const given = { "4.1": authority, "5": kind };
     const condition = Object.entries(given)
-      .flatMap(([position, value = ""]) => (/^[\w.-]{1,40}$/.test(value) ? [`${position}=${value}`] : []))
+      .flatMap(([position, value = ""]) => (PLAIN_CODE.test(value) ? [`${position}=${value}`] : []))
       .join("&");
     if (condition !== "") conditions.add(`\`${segment}-${field}[${condition}].1\``);
   }

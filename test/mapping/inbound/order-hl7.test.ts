@@ -55,6 +55,16 @@ describe("an HL7 message", () => {
     expect(orders[0]?.sources["subject.code"]).toBe("PID-3[2].1");
   });
 
+  test("has a hint with the kinds of its identifiers, and with no number that stands in their place", async () => {
+    const hintOf = async (authority: string) => {
+      const pid = `PID|1||1^^^${authority}^XX~2^^^NORTH^YY||Beispiel^Anna`;
+      const { problems } = await map("ORM^O01", [pid, "ORC|NW|A-1", OBR]);
+      return problems.find(({ code }) => code === "MAPPING_SUBJECT_AMBIGUOUS")?.hint;
+    };
+    expect(await hintOf("LAB")).toContain("4.1=LAB");
+    expect(await hintOf("19800101-1234")).not.toContain("1980");
+  });
+
   test("is mapped although a second record number repeats the first", async () => {
     const pid = "PID|1||M-1^^^NORTH^MR~M-1^^^SOUTH^MR||Beispiel^Anna";
     const { verdict } = await map("ORM^O01", [pid, "ORC|NW|A-1", OBR]);
