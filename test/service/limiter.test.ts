@@ -50,6 +50,22 @@ describe("the rate", () => {
 });
 
 describe("a rate a minute", () => {
+  it("is kept from the first call after a pause on, since a tenth of a few calls is none for minutes", async () => {
+    const clock = new FakeClock();
+    const gate = limiter(clock, { maxRequestsPerMinute: 6 });
+    gate.pause(5_000);
+    let left = 0;
+    const run = async () => {
+      for (;;) {
+        await gate.turn(never);
+        left += 1;
+      }
+    };
+    void run();
+    for (let second = 0; second < 66; second += 1) await clock.advance(1_000);
+    expect(left).toBe(6);
+  });
+
   it.each([
     [60, 1],
     [60, 7],

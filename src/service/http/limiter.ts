@@ -119,9 +119,10 @@ export class Limiter {
     const callers = this.#callers ?? 1;
     const sinceMs = now - this.#pausedUntil;
     const share = Math.min(1, RAMP_FLOOR + (1 - RAMP_FLOOR) * (sinceMs / RAMP_MS));
-    // Each worker has whole requests in a minute, so that all of them together never have one more.
+    // Each worker has whole requests in a minute, and at least one, so that all of them together have none more than that.
     const inMinute = Math.max(1, Math.floor(maxRequestsPerMinute / callers));
-    return Math.max((1_000 * callers) / maxRequestsPerSecond, WIDE_MINUTE_MS / inMinute) / share;
+    // A few calls a minute are no rush that has to begin slowly: a tenth of them would be none for minutes.
+    return Math.max((1_000 * callers) / (maxRequestsPerSecond * share), WIDE_MINUTE_MS / inMinute);
   }
 
   /** Up to a tenth later, so that those who wait don't all come back in one instant. */
