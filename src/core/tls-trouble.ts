@@ -41,7 +41,8 @@ function trust({ ca }: TlsSettings): string {
 /** Alerts of a peer that asks for a certificate and got none, or none that it takes. */
 const WANTS_OURS =
   /CERT(?:IFICATE)?_REQUIRED|ALERT_(?:BAD_CERTIFICATE|UNKNOWN_CA|CERTIFICATE_(?:UNKNOWN|EXPIRED|REVOKED))/;
-const OTHER_CERTIFICATE = /CERT|UNABLE_TO_|ISSUER|SIGNATURE/;
+const OTHER_AUTHORITY = /UNABLE_TO_|ISSUER|CERT_(?:UNTRUSTED|CHAIN_TOO_LONG)|INVALID_CA/;
+const OTHER_CERTIFICATE = /CERT|SIGNATURE/;
 /** As many names of a certificate are shown as fit into it. */
 const LONGEST_NAMES = 200;
 
@@ -58,8 +59,10 @@ export function tlsTroubleOf(error: Error, settings: TlsSettings): TlsTrouble | 
         : `${own} have to name one and its key`;
     return { why: "it asks for a certificate of ours that it trusts", lead };
   }
+  if (OTHER_AUTHORITY.test(code))
+    return { why: `its certificate is not trusted (${code})`, lead: trust(settings) };
   if (!OTHER_CERTIFICATE.test(code)) return undefined;
-  return { why: `its certificate is not trusted (${code})`, lead: trust(settings) };
+  return { why: `its certificate is refused (${code})`, lead: "ask its operator for one that is valid" };
 }
 
 /** The names of a certificate that is for none that was asked for. */

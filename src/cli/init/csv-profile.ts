@@ -253,7 +253,9 @@ function findingsOf(
     ].join(", "),
     ...[...byMeaning].map(([meaning, column]) => `${meaning}: column ${hasHeader ? nameOf(column) : column}`),
     ...(dates.length > 0 ? [`dates: ${dates.join(", ")}`] : []),
-    ...(remarks.length > 0 ? [`remarks, passed over by noRow: ${remarks.join(", ")}`] : []),
+    ...(remarks.length > 0
+      ? [`remarks, passed over by noRow: ${remarks.join(", ")}; see that no order ever begins so`]
+      : []),
     ...(trailer === undefined
       ? []
       : [
