@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { serviceSchema } from "../../config/service-schema.ts";
 import { Failure } from "../../core/failures.ts";
+import { makeFolders } from "../../core/make-folders.ts";
 import { splitHl7File } from "../../formats/hl7/file.ts";
 import { clean } from "../../operator/text.ts";
 import { collect, oneOf, wholeNumber } from "../arguments.ts";
@@ -103,7 +104,7 @@ async function init(session: Session, options: InitOptions): Promise<ExitStatus 
 /** @throws Failure CLI_USAGE for a place where this account may not write */
 async function writeOrFail(file: string, text: string): Promise<void> {
   try {
-    await mkdir(dirname(file), { recursive: true });
+    await makeFolders(dirname(file));
     await writeFile(file, text);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";

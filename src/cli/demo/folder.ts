@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, realpath, rm, writeFile } from "node:fs/promises";
+import { readdir, realpath, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
+import { makeFolders } from "../../core/make-folders.ts";
 import { startEmbeddedPostgres } from "../../ledger/embedded/embedded-postgres.ts";
 import { findObstacle } from "../../ledger/embedded/home.ts";
 import { tryLock } from "../../ledger/embedded/lock.ts";
@@ -44,7 +45,7 @@ const LOCK_FILES = /^demo\.(?:lock|pid)/;
  */
 export async function prepareFolder(folder: string, deps: FolderDeps): Promise<DemoFolder> {
   try {
-    await mkdir(folder, { recursive: true });
+    await makeFolders(folder);
     const names = await readdir(folder);
     if (names.length > 0 && !names.includes(MARKER)) {
       throw new Failure("CLI_DEMO_FOLDER_TAKEN", `${folder} is not empty, and not an earlier demo's`);

@@ -1,8 +1,9 @@
 import { constants } from "node:fs";
-import { access, chmod, lstat, mkdir, open } from "node:fs/promises";
+import { access, chmod, lstat, open } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { basename, dirname, resolve } from "node:path";
 import { Failure } from "../../core/failures.ts";
+import { makeFolders } from "../../core/make-folders.ts";
 import type { CheckLine } from "../connector.ts";
 import { errnoOf } from "./file-ops.ts";
 import type { DropDirectories } from "./settings.ts";
@@ -162,7 +163,7 @@ export function reportModeOf(folderMode: number): number {
  * there keeps its own, and a group that a folder above hands down stays.
  */
 export async function makeFolder(path: string, mode: number): Promise<void> {
-  const outermost = await mkdir(path, { recursive: true, mode });
+  const outermost = await makeFolders(path, mode);
   if (outermost === undefined || process.platform === "win32") return;
   const top = resolve(outermost);
   for (let made = resolve(path); made.length >= top.length; made = dirname(made)) {

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { chmod, lchown, lstat, mkdir, realpath } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { Failure } from "../../core/failures.ts";
+import { makeFolders } from "../../core/make-folders.ts";
 
 /** The account that PostgreSQL's programs run under. */
 export interface Account {
@@ -45,7 +46,7 @@ export const CHILD_ENVIRONMENT: Readonly<Record<string, string>> = {
 /** The data folder's real path; made if missing. Throws LEDGER_FOLDER_UNUSABLE, also for a path too long for sockets. */
 export async function openDataDir(dataDir: string): Promise<string> {
   try {
-    const firstMade = await mkdir(dataDir, { recursive: true, mode: PRIVATE_MODE });
+    const firstMade = await makeFolders(dataDir, PRIVATE_MODE);
     if (firstMade !== undefined && isRoot()) await openPassage(firstMade, dataDir);
     const path = await realpath(dataDir);
     requireShort(path);
@@ -74,7 +75,7 @@ export async function openHome(dataDir: string): Promise<Home> {
       await requireReach(account, dataDir);
       await makePassage(path);
     } else {
-      await mkdir(path, { recursive: true, mode: PRIVATE_MODE });
+      await makeFolders(path, PRIVATE_MODE);
       await requireOwn(data);
     }
     for (const name of ["run", "log"]) await makeFolder(join(path, name), account);
@@ -103,7 +104,7 @@ export async function findObstacle(dataDir: string): Promise<Failure | undefined
 
 /** Makes a folder that every account gets through and only its owner writes to, whatever our umask. */
 export async function makePassage(path: string): Promise<void> {
-  await mkdir(path, { recursive: true });
+  await makeFolders(path);
   await chmod(path, PASSAGE_MODE);
 }
 

@@ -1,10 +1,11 @@
 import { isUtf8 } from "node:buffer";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { MllpListener } from "../../../connectors/mllp/listener.ts";
 import { Failure } from "../../../core/failures.ts";
 import type { Logger } from "../../../core/logger.ts";
+import { makeFolders } from "../../../core/make-folders.ts";
 import { hideHl7 } from "../../../operator/hl7-tree.ts";
 import { clean } from "../../../operator/text.ts";
 import { untilStopped } from "../../io.ts";
@@ -99,7 +100,7 @@ async function readTls(
 
 /** Saves what comes in frames in a folder, a file for each, numbered after those of an earlier run. */
 async function openFolder(folder: string, session: Session): Promise<(frame: Buffer) => Promise<void>> {
-  const names = await mkdir(folder, { recursive: true, mode: 0o750 })
+  const names = await makeFolders(folder, 0o750)
     .then(() => readdir(folder))
     .catch((error: NodeJS.ErrnoException) => {
       const why = error.code ?? "unknown error";
