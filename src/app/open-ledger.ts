@@ -106,8 +106,8 @@ export function openQueueBackend(
   config: Config,
   connection: DatabaseConnection,
   options: {
-    /** The ledger's, which keeps its jobs apart from those of other ledgers on the same Redis. */
-    readonly instanceCode: string;
+    /** The ledger's, which keeps its jobs apart from those of other ledgers on the same Redis; undefined before it is made. */
+    readonly instanceCode: string | undefined;
     readonly logger: Logger;
     readonly connections: number;
     readonly applicationName: string;
@@ -118,7 +118,8 @@ export function openQueueBackend(
     return {
       backend: {
         kind: "redis",
-        prefix: `cryobridge-${options.instanceCode}`,
+        prefix: `cryobridge-${options.instanceCode ?? "check"}`,
+        isTrial: options.instanceCode === undefined,
         url: url?.reveal(),
         sentinels: sentinels && {
           ...{ name: sentinels.master, nodes: sentinels.nodes, username: sentinels.username },

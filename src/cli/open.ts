@@ -93,16 +93,19 @@ export async function withLedger<T>(
   }
 }
 
+/** What opening the queues takes; a Redis can be asked before there is a ledger. */
+type QueueSite = Pick<OpenSite, "config"> & Partial<OpenSite>;
+
 /** Opens BullMQ's queues, to be closed. @throws Failure QUEUE_UNAVAILABLE or LEDGER_UNAVAILABLE */
 export async function openSiteQueues(
   session: Session,
-  { config, pool, connection }: OpenSite,
+  { config, pool, connection = {} }: QueueSite,
 ): Promise<{ readonly queues: JobQueues; close(): Promise<void> }> {
   const { openQueueBackend } = await import("../app/open-ledger.ts");
   const { openQueues } = await import("../jobs/queues.ts");
   const { findInstanceCode } = await import("../ledger/migrate.ts");
   const { backend, close } = openQueueBackend(config, connection, {
-    instanceCode: await findInstanceCode(pool),
+    instanceCode: pool && (await findInstanceCode(pool)),
     logger: session.logger,
     connections: 4,
     applicationName: "cryobridge-cli-queue",
@@ -120,7 +123,7 @@ export async function openSiteQueues(
 /** Opens BullMQ's queues for one command. @throws Failure as {@link openSiteQueues} does */
 export async function withQueues<T>(
   session: Session,
-  site: OpenSite,
+  site: QueueSite,
   work: (queues: JobQueues) => Promise<T>,
 ): Promise<T> {
   const { queues, close } = await openSiteQueues(session, site);

@@ -2,6 +2,7 @@ import { createRedisBackend, PostgresConnection, PostgresQueueBackend } from "bu
 import { Cluster, Redis } from "ioredis";
 import type pg from "pg";
 import { systemClock } from "../core/clock.ts";
+import { placeOf } from "../ledger/database.ts";
 
 interface Node {
   readonly host: string;
@@ -25,6 +26,8 @@ export type QueueBackend =
       readonly kind: "redis";
       /** Begins every key. Several ledgers may share a server, so it must be this ledger's own. */
       readonly prefix: string;
+      /** Whether it is only tried, and nothing is to be left there. */
+      readonly isTrial?: boolean | undefined;
       readonly url?: string | undefined;
       readonly sentinels?: Sentinels | undefined;
       readonly cluster?: readonly Node[] | undefined;
@@ -36,6 +39,23 @@ export type QueueBackend =
       readonly ca?: string | undefined;
     };
 type RedisBackend = Extract<QueueBackend, { kind: "redis" }>;
+
+/** The server of the jobs for a person, such as `the job queue's server at 10.0.0.5:6379`; never who logs in. */
+export function serverWords(backend: QueueBackend): string {
+  const place = backend.kind === "postgres" ? placeOf(backend.pool) : redisPlace(backend);
+  return `the job queue's server${place ? ` at ${place}` : ""}`;
+}
+
+function redisPlace({ url = DEFAULT_URL, sentinels, cluster }: RedisBackend): string | undefined {
+  const listed = (nodes: readonly Node[]) => nodes.map(({ host, port }) => `${host}:${port}`).join(", ");
+  if (cluster) return listed(cluster);
+  if (sentinels) return `${sentinels.name} (sentinels ${listed(sentinels.nodes)})`;
+  const { hostname, port, pathname } = URL.parse(url) ?? {};
+  return hostname ? `${hostname}:${port || DEFAULT_PORT}` : pathname;
+}
+
+const DEFAULT_PORT = 6379;
+const DEFAULT_URL = `redis://127.0.0.1:${DEFAULT_PORT}`;
 
 /** A setting of the server under which jobs may get lost, and how to change it. */
 export interface QueueRisk {
@@ -195,7 +215,7 @@ function openRedis(backend: RedisBackend, onReply: (error: Error) => void): Redi
       ...(tls ? { enableTLSForSentinelMode: true } : {}),
     });
   }
-  return new Redis(backend.url ?? "redis://127.0.0.1:6379", { ...options, reconnectOnError });
+  return new Redis(backend.url ?? DEFAULT_URL, { ...options, reconnectOnError });
 }
 
 /** BullMQ's jobs are several keys each, none of which may go away by itself. */

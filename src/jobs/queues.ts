@@ -3,7 +3,7 @@ import { Queue, type QueueOptions, runMigrations, Worker, type WorkerOptions } f
 import type pg from "pg";
 import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
-import { openPlace, type QueueBackend, type QueueRisk } from "./queue-place.ts";
+import { openPlace, type QueueBackend, type QueueRisk, serverWords } from "./queue-place.ts";
 import { type QueueRefusal, refusalOf } from "./queue-refusal.ts";
 
 /** The queues and what their jobs carry: ids only, never a patient's values. */
@@ -120,7 +120,8 @@ export async function openQueues(
   logger: Logger,
   onFinished: (job: FinishedJob) => void = () => {},
 ): Promise<JobQueues> {
-  if (backend.kind === "postgres") await reached(migrate(backend.pool));
+  const server = serverWords(backend);
+  if (backend.kind === "postgres") await reached(migrate(backend.pool), server);
   /** What the server refused last, and when; none once it took something. */
   let refused: { readonly refusal: QueueRefusal; readonly at: number } | undefined;
   const onReply = (error: unknown) => {
@@ -136,7 +137,8 @@ export async function openQueues(
     } catch (error) {
       onReply(error);
       const refusal = refusalOf(error) ?? (error instanceof Failure ? lastRefusal() : undefined);
-      if (refusal === undefined) throw error;
+      if (refusal === undefined)
+        throw isSilence(error) ? new Failure("QUEUE_UNAVAILABLE", `${server} does not answer`) : error;
       const { hint } = refusal;
       throw new Failure("QUEUE_UNAVAILABLE", { message: refusedWords(backend, refusal), hint, cause: error });
     }
@@ -159,6 +161,7 @@ export async function openQueues(
       name,
       {
         ...place.options,
+        skipMetasUpdate: backend.kind === "redis" && backend.isTrial,
         defaultJobOptions: { removeOnComplete: true, removeOnFail: true, attempts: 1 },
         ...more,
       } as QueueOptions,
@@ -174,14 +177,16 @@ export async function openQueues(
   };
   const all = QUEUE_NAMES.flatMap((name) => [...queuesOf[name].values()]);
   try {
-    await explained(Promise.all(all.map(ready)));
+    await explained(Promise.all(all.map((each) => ready(each, server))));
   } catch (error) {
     const state = place.state();
     place.close();
-    const isSilent = error instanceof Failure && error.cause === undefined;
-    if (state !== "connected" || !isSilent) throw error;
+    if (!isSilence(error)) throw error;
+    if (state === "away")
+      throw new Failure("QUEUE_UNAVAILABLE", { message: `${server} can't be reached`, hint: AWAY_HINT });
+    if (state === "up") throw error;
     throw new Failure("QUEUE_UNAVAILABLE", {
-      message: `the job queue's server ${NOT_READY}`,
+      message: `${server} ${NOT_READY}`,
       hint: "Wait until it has loaded its data, then start again; its log shows the progress. No order is lost.",
     });
   }
@@ -302,7 +307,7 @@ export async function openQueues(
         worker.on("error", onError);
         workers.push({ name, worker: worker as Worker });
         // A worker that starts before its connection is ready remembers the failure for good and spins on it.
-        await ready(worker);
+        await ready(worker, server);
         void worker.run();
       }
     },
@@ -310,7 +315,7 @@ export async function openQueues(
       for (const { name, worker } of workers)
         if (name === queue) void (isTaking ? worker.resume() : worker.pause(true));
     },
-    findRisks: () => explained(reached(inTime(place.findRisks()))),
+    findRisks: () => explained(reached(inTime(place.findRisks()), server)),
     tryJob: async () => {
       const queue = create(`check-${randomUUID()}`, { skipMetasUpdate: true });
       const ended = Promise.withResolvers<void>();
@@ -326,7 +331,7 @@ export async function openQueues(
         if (refusalOf(error) !== undefined) ended.reject(error);
       });
       const goAllTheWay = async () => {
-        await Promise.all([ready(queue), ready(worker)]);
+        await Promise.all([ready(queue, server), ready(worker, server)]);
         void worker.run();
         // The worker has to wait for it, which is a command of its own.
         await queue.add("check", {}, { delay: TRIED_AFTER_MS });
@@ -346,8 +351,8 @@ export async function openQueues(
       const refusal = lastRefusal();
       if (refusal !== undefined) return `${refusedWords(backend, refusal)}: ${wait}`;
       const state = place.state();
-      if (state === "connected") return `the job queue's server ${NOT_READY}: ${wait}`;
-      if (state === "away") return `the job queue's server can't be reached: ${wait}`;
+      if (state === "connected") return `${server} ${NOT_READY}: ${wait}`;
+      if (state === "away") return `${server} can't be reached: ${wait}`;
       if (performance.now() - failedAt < FAILURE_LASTS_MS)
         return `the job queue takes no jobs, the log says why: ${wait}`;
       return undefined;
@@ -369,12 +374,15 @@ export async function openQueues(
   };
 }
 
+const AWAY_HINT =
+  "Start that server, or correct `queue.url` (or `queue.sentinels`, `queue.cluster`) and what lies between. No order is lost.";
+
 /** Of a server that takes a connection, and answers nothing else yet. */
 const NOT_READY = "takes connections and is not ready for more (LOADING: it may still load its data)";
 
 function refusedWords(backend: QueueBackend, { why }: QueueRefusal): string {
   const orSentinel = backend.kind === "redis" && backend.sentinels ? ", or a sentinel," : "";
-  return `the job queue's server${orSentinel} takes no jobs (${why})`;
+  return `${serverWords(backend)}${orSentinel} takes no jobs (${why})`;
 }
 
 /**
@@ -409,17 +417,22 @@ async function migrate(pool: pg.Pool): Promise<void> {
   }
 }
 
-async function ready(part: { waitUntilReady(): Promise<unknown> }): Promise<void> {
-  await reached(inTime(part.waitUntilReady(), OPEN_WITHIN_MS));
+async function ready(part: { waitUntilReady(): Promise<unknown> }, server: string): Promise<void> {
+  await reached(inTime(part.waitUntilReady(), OPEN_WITHIN_MS), server);
 }
 
-async function reached<T>(work: Promise<T>): Promise<T> {
+/** Whether there was no answer in time, and nothing else is known. */
+function isSilence(error: unknown): boolean {
+  return error instanceof Failure && error.cause === undefined;
+}
+
+async function reached<T>(work: Promise<T>, server: string): Promise<T> {
   try {
     return await work;
   } catch (error) {
     if (error instanceof Failure) throw error;
     throw new Failure("QUEUE_UNAVAILABLE", {
-      message: "the job queue's server can't be reached",
+      message: `${server} can't be reached`,
       cause: error,
     });
   }

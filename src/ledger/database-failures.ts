@@ -45,15 +45,18 @@ const TRANSIENT_WORDS =
 /** SQLSTATE of a server without room. */
 const DISK_FULL = "53100";
 
-/** Turns a driver error into LEDGER_UNAVAILABLE when the server was out of reach, and leaves everything else as it is. */
-export function asLedgerFailure(error: unknown): unknown {
+/**
+ * Turns a driver error into LEDGER_UNAVAILABLE when the server was out of reach, and leaves everything else as it is.
+ * @param place where the server is, for a person
+ */
+export function asLedgerFailure(error: unknown, place?: string): unknown {
   if (error instanceof Failure || !(error instanceof Error)) return error;
   const code = codeOf(error);
   const isTransient =
     TRANSIENT_STATES.test(code) || TRANSIENT_CODES.has(code) || TRANSIENT_WORDS.test(error.message);
   if (!isTransient) return error;
   return new Failure("LEDGER_UNAVAILABLE", {
-    message: `the ledger's database can't be ${code === DISK_FULL ? "written" : "reached"}: ${unavailableWords(code)}`,
+    message: `the ledger's database${place ? ` at ${place}` : ""} can't be ${code === DISK_FULL ? "written" : "reached"}: ${unavailableWords(code)}`,
     cause: error,
   });
 }

@@ -165,6 +165,17 @@ export function openPool(settings: PoolSettings, logger: Logger): pg.Pool {
   return pool;
 }
 
+/** Where the server is, such as `db.example.org:5432` or a folder of sockets; undefined where that can't be read. Without who logs in. */
+export function placeOf(pool: Queryable): string | undefined {
+  try {
+    const { host, port } = pool instanceof pg.Pool ? new pg.Client(pool.options) : (pool as pg.Client);
+    return host?.startsWith("/") ? host : host && `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  } catch {
+    // Files of certificates that the address names are read for that, and may be missing.
+    return undefined;
+  }
+}
+
 /** A query runner: the pool, or one connection inside a transaction. */
 export type Queryable = Pick<pg.PoolClient, "query">;
 
@@ -257,7 +268,7 @@ async function onConnection<T>(
   try {
     client = await pool.connect();
   } catch (error) {
-    throw asLedgerFailure(error);
+    throw asLedgerFailure(error, placeOf(pool));
   }
   let broken: Error | undefined;
   const onError = (error: Error) => {
@@ -271,7 +282,7 @@ async function onConnection<T>(
       await client.query("rollback").catch((problem: Error) => {
         broken = problem;
       });
-    throw asLedgerFailure(error);
+    throw asLedgerFailure(error, placeOf(pool));
   } finally {
     client.off("error", onError);
     client.release(broken ?? !isKept);
@@ -288,7 +299,7 @@ export async function run<Row extends pg.QueryResultRow>(
     const result = await pool.query<Row>(text, [...values]);
     return result.rows;
   } catch (error) {
-    throw asLedgerFailure(error);
+    throw asLedgerFailure(error, placeOf(pool));
   }
 }
 

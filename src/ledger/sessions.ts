@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { Failure } from "../core/failures.ts";
-import { list } from "./database.ts";
+import { list, placeOf } from "./database.ts";
 import { asLedgerFailure } from "./database-failures.ts";
 
 /** Which of the server's sessions serves a connection, and whether it has what we ask for when we connect. */
@@ -47,7 +47,7 @@ export async function assertOwnSessions(pool: pg.Pool, schema: string): Promise<
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === PROTOCOL_VIOLATION)
       throw unfit("it refuses the options that Cryobridge connects with", error);
-    throw asLedgerFailure(error);
+    throw asLedgerFailure(error, placeOf(pool));
   } finally {
     for (const client of clients) {
       client.off("error", ignore);

@@ -396,6 +396,27 @@ describe("check", () => {
     ),
   );
 
+  it.runIf(machineHas("redis-server"))(
+    "asks Redis before the first start, names its address, and leaves nothing there",
+    () =>
+      withRedis((redis) =>
+        withFolder(async (folder) => {
+          const url = redis.url.replace("//", "//lab:geheim@");
+          const text = `${configText(undefined)}\nqueue: { backend: redis, url: "${url}" }\n`;
+          const queueOf = async () =>
+            checksOf(await check(folder, text, "--json")).find(({ subject }) => subject === "queue");
+          await redis.run("acl", "setuser", "lab", "on", ">geheim", "~*", "&*", "+@all");
+          expect(await queueOf()).toMatchObject({ result: "ok" });
+          expect(await redis.run("keys", "*")).toEqual([]);
+          await redis.crash();
+          const { detail, hint } = (await queueOf()) ?? {};
+          expect(detail).toContain(`the job queue's server at 127.0.0.1:${redis.port} can't be reached`);
+          expect(detail).not.toContain("geheim");
+          expect(hint).toContain("Start that server, or correct `queue.url`");
+        }),
+      ),
+  );
+
   it("names the settings of a server that would lose commits in a power cut", () => {
     const safe = new Map([
       ["synchronous_commit", "on"],

@@ -39,9 +39,12 @@ test("a database that isn't there is told apart from one that refuses, with what
     expect(await told(String(stranger))).toBe(
       "LEDGER_REFUSED: the database answers, but refuses the user or the password (SQLSTATE 28P01)",
     );
-    const nobody = `postgres://u:p@127.0.0.1:${await findPort()}/x`;
-    expect(await told(nobody)).toBe(
-      "LEDGER_UNAVAILABLE: the ledger's database can't be reached: nothing listens at its address",
+    const place = `127.0.0.1:${await findPort()}`;
+    expect(await told(`postgres://u:p@${place}/x`)).toBe(
+      `LEDGER_UNAVAILABLE: the ledger's database at ${place} can't be reached: nothing listens at its address`,
+    );
+    expect(await told("postgres://u:p@/x?host=/nowhere")).toBe(
+      "LEDGER_UNAVAILABLE: the ledger's database at /nowhere can't be reached: its socket isn't there: the server doesn't run",
     );
   }));
 

@@ -21,6 +21,7 @@ export async function* checkDatabaseAndQueue(config: OpenSite["config"], session
       const { serverVersion } = await findPostgresPackage();
       const words = `embedded PostgreSQL ${serverVersion} is installed; the first start makes the database`;
       found.push(ok("database", words));
+      if (config.queue.backend === "redis") found.push(...(await checkQueue({ config }, session)));
     }
   } catch (error) {
     found.push(failedBy("database", error, EXIT.unreachable));
@@ -60,7 +61,10 @@ async function checkDatabase({ pool, isEmbedded }: OpenSite): Promise<Finding[]>
 }
 
 /** Asks the queue for its jobs, and has one of its own go through it. */
-export async function checkQueue(site: OpenSite, session: Session): Promise<Finding[]> {
+export async function checkQueue(
+  site: Parameters<typeof withQueues>[1],
+  session: Session,
+): Promise<Finding[]> {
   try {
     const { counts, risks } = await withQueues(session, site, async (queues) => {
       const found = { counts: await queues.counts(), risks: await queues.findRisks() };
