@@ -1,10 +1,12 @@
 import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { PATIENT } from "./with-lab.ts";
-import { type ServiceBench, withService } from "./with-service.ts";
+import { type ServiceBench, serviceConfig, withService } from "./with-service.ts";
 
 interface Check {
   readonly subject: string;
@@ -328,3 +330,42 @@ describe("check of a service that limits how often it is asked", () => {
       },
     ));
 });
+
+/** A gateway before the service that puts each list among others. */
+async function withWrapping(url: string, test: (url: string) => Promise<void>): Promise<void> {
+  const gateway = createServer((request, response) => {
+    void fetch(new URL(request.url ?? "/", url), {
+      headers: { authorization: request.headers.authorization ?? "" },
+    }).then(async (answer) => {
+      const json: unknown = await answer.json();
+      response.writeHead(answer.status, { "content-type": "application/json" });
+      response.end(JSON.stringify(Array.isArray(json) ? { rows1: json, notes: [] } : json));
+    });
+  });
+  await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
+  try {
+    await test(`http://127.0.0.1:${(gateway.address() as AddressInfo).port}`);
+  } finally {
+    gateway.closeAllConnections();
+    await new Promise((resolve) => gateway.close(resolve));
+  }
+}
+
+it("check names the lists of an answer that it can't read, and is well once the setting that it asks for is there", () =>
+  withService({}, async ({ simulator, folder, cli }) => {
+    await withWrapping(simulator.url, async (url) => {
+      const wrapped = async (...lines: string[]) => {
+        await writeFile(join(folder, "c.yaml"), serviceConfig(url, undefined, lines));
+        const { stdout } = await cli(["check", "--json"]);
+        return (JSON.parse(stdout) as { checks: Check[] }).checks.filter(({ subject }) =>
+          subject.startsWith("service"),
+        );
+      };
+      const [refused] = await wrapped();
+      expect(refused?.detail).toContain("the answer's lists are `rows1`, `notes`");
+      expect(refused?.hint).toContain("`service.listEnvelope: { key: name }`");
+      const set = await wrapped("listEnvelope: { key: rows1 }");
+      expect(set.length).toBeGreaterThan(5);
+      expect(set.filter(({ result }) => result === "failed")).toEqual([]);
+    });
+  }));

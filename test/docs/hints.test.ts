@@ -92,6 +92,22 @@ describe("hints", () => {
     expect(refused.filter(([, , why]) => why !== undefined)).toEqual([]);
   });
 
+  it("of what parks an order name the command with which it goes on or ends", () => {
+    // These park nothing: the first keeps back all orders until it is right, the second is how an order ended.
+    const others = ["SERVICE_CREDENTIALS_REFUSED", "REQUEST_REJECTED"];
+    const parking = Object.entries(FAILURES).filter(
+      ([code, entry]) =>
+        /^(SERVICE|SUBJECT|CONTAINER|SUBMIT|REQUEST)_/.test(code) &&
+        entry.class === "permanent" &&
+        !others.includes(code),
+    );
+    expect(parking.length).toBeGreaterThan(15);
+    const silent = parking.filter(
+      ([, { hint }]) => !/`cryobridge (orders (retry|resolve|discard)|tasks done) /.test(hint),
+    );
+    expect(silent.map(([code]) => code)).toEqual([]);
+  });
+
   it("name settings that exist, with values that these take", () => {
     const named = spansOf(REGISTRY).filter(([, span]) => isSetting(span));
     expect(named.length).toBeGreaterThan(40);

@@ -249,7 +249,7 @@ describe("a request that was certainly not created", () => {
     await withClient({ baseUrl: free }, async (client) => {
       const failure = await failureOf(client.createRequest(store, never));
       expect(failure).toMatchObject({ code: "SERVICE_UNREACHABLE", class: "transient" });
-      expect(failure.message).toContain("nothing listens at that address");
+      expect(failure.message).toContain(`${new URL(free).host}: nothing listens at that address`);
     });
   });
 

@@ -53,15 +53,17 @@ describe("the wrapping of a list", () => {
     ));
 
   it.each([
-    ["two arrays of equal right", { a: [], b: [] }],
-    ["an object without a list", { status: "maintenance" }],
-    ["a list of no objects", [1, 2]],
-  ])("is refused when the answer is %s", (_name, body) =>
+    ["two arrays of equal right", { a: [], b: [] }, "the answer's lists are `a`, `b`"],
+    ["lists within others", { at: { x: [], "Doe, Jane": [] } }, "the answer's lists are `at.x`)"],
+    ["an object without a list", { status: "maintenance" }, "the answer has no list"],
+    ["a list of no objects", [1, 2], "the answer's lists are the answer itself"],
+  ])("is refused when the answer is %s, and what it has is named", (_name, body, words) =>
     withStub(async (stub, client) => {
       stub.options = { envelope: () => body };
       const failure = await failureOf(idsOf(storage(client, {})));
       expect(failure).toMatchObject({ code: "SERVICE_SHAPE_UNKNOWN", class: "transient" });
       expect(failure.message).toContain("listEnvelope");
+      expect(failure.message).toContain(words);
     }),
   );
 });

@@ -297,7 +297,9 @@ describe("a token endpoint in trouble", () => {
     withOAuth({ auth: { tokenUrl: "http://127.0.0.1:1/token" } }, async ({ client }) => {
       const failure = await failureOf(client.checkToken(never));
       expect(failure.code).toBe("SERVICE_TOKEN_UNAVAILABLE");
-      expect(failure.message).toContain("could not be reached: nothing listens at that address");
+      expect(failure.message).toContain(
+        "the token endpoint at 127.0.0.1:1 could not be reached: nothing listens at that address",
+      );
     }));
 });
 

@@ -9,7 +9,7 @@ export const SERVICE_FAILURES = {
   SERVICE_UNAVAILABLE: {
     class: "transient",
     meaning: "A read got no usable answer: a server error, a gateway's page, a cut or unreadable body.",
-    hint: "Wait, or ask the service's operator.",
+    hint: "Wait, or ask the service's operator. Where a web page answers every time, correct `service.baseUrl` (or `proxy`) and restart the daemon.",
     lab: "the storage service gave no usable answer",
   },
   SERVICE_BUSY: {
@@ -51,7 +51,7 @@ export const SERVICE_FAILURES = {
   SERVICE_NOT_FOUND: {
     class: "permanent",
     meaning: "The service has no record with this id, or none that these credentials may see.",
-    hint: "Check the id and the organization of the credentials. If a whole list is not found, check `service.baseUrl`.",
+    hint: "Check the id and the organization of the credentials. If a whole list is not found, correct `service.baseUrl`, which ends before /api, and restart the daemon. Then `cryobridge orders retry ID`.",
     lab: "the storage service does not have what the order needs; nothing was done",
   },
   SERVICE_CREDENTIALS_REFUSED: {
@@ -89,7 +89,7 @@ export const SERVICE_FAILURES = {
   SERVICE_SHAPE_UNKNOWN: {
     class: "transient",
     meaning: "A read was answered with JSON of an unknown shape, such as an unknown wrapping of a list.",
-    hint: "Where a list is not found, set `service.listEnvelope` to the key that holds it (`cryobridge check` shows it) and restart the daemon. Otherwise ask the service's operator what answers there.",
+    hint: "Where the message names lists, say which one holds the entries: `service.listEnvelope: { key: name }`, then restart the daemon. Otherwise ask the service's operator what answers there.",
     lab: "the storage service gave no usable answer",
   },
   SERVICE_ANSWER_UNREADABLE: {
@@ -115,13 +115,13 @@ export const SERVICE_FAILURES = {
   SERVICE_FILTER_IGNORED: {
     class: "permanent",
     meaning: "The service lists containers without their subject and does not filter by subject.",
-    hint: "Ask the service's operator for the `subjectCode` filter or field. Until then a person handles retrievals.",
+    hint: "Ask the service's operator for the `subjectCode` filter or field, then `cryobridge orders retry ID`. Until then have the facility request the retrieval by hand: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`) links it.",
     lab: "the storage service does not show whose containers are whose; staff handle the order",
   },
   SERVICE_LIST_TOO_LONG: {
     class: "permanent",
     meaning: "A list did not end within the limit, probably because the service ignores filters.",
-    hint: "`cryobridge check` shows which filters work. Handle the order by hand.",
+    hint: "`cryobridge check` shows which filters work. Once the service filters: `cryobridge orders retry ID`. Until then search with the facility; `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`) links what is there.",
     lab: "the storage service can't be searched for what the order needs; staff handle the order",
   },
   SERVICE_LIST_UNSTABLE: {

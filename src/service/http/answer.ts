@@ -139,6 +139,23 @@ export function unwrapList(json: unknown, envelope: string): Unwrapped | undefin
   return arrays.length === 1 && only ? listed(only[1], plainName(only[0])) : undefined;
 }
 
+/** Which lists an answer has where the one that was asked for is not found, in words; their names hold no one's data. */
+export function describeLists(json: unknown): string {
+  const paths = listPaths(json, 2);
+  const named = paths.map((path) => (path === "" ? "the answer itself" : `\`${path}\``)).join(", ");
+  return paths.length === 0 ? "the answer has no list" : `the answer's lists are ${named}`;
+}
+
+/** Keys that look like names, joined by dots as `listEnvelope` has them. */
+function listPaths(json: unknown, depth: number): string[] {
+  if (Array.isArray(json)) return [""];
+  if (!isObject(json) || depth < 0) return [];
+  return Object.entries(json)
+    .filter(([key]) => plainName(key) === key)
+    .flatMap(([key, value]) => listPaths(value, depth - 1).map((path) => (path ? `${key}.${path}` : key)))
+    .slice(0, 5);
+}
+
 /** Whether an answer that should be a list says that something went wrong; empty errors say that nothing did. */
 function tellsError({ error, errors, success }: RawObject): boolean {
   const isReported = (value: unknown) =>

@@ -118,7 +118,7 @@ async function exchange(
   const reason = reasonOf(result.why, result.error, { ...SERVICE_TLS, name: `\`${key}.tokenUrl\`` });
   const why = result.why === "timeout" ? " in time" : `: ${reason.why}`;
   throw new Failure("SERVICE_TOKEN_UNAVAILABLE", {
-    message: `the token endpoint ${what}${why}`,
+    message: `the token endpoint at ${new URL(url).host} ${what}${why}`,
     hint: reason.lead && asSentence(reason.lead),
     cause: result.error,
   });

@@ -348,7 +348,7 @@ export class Transport {
       const when = isSent ? "after it was sent" : "before it was sent";
       const reason = reasonOf(why, error, SERVICE_TLS);
       throw new Failure(code, {
-        message: `${name(call)}: ${reason.why}, ${when}`,
+        message: `${name(call)} at ${this.#parts.settings.baseUrl.host}: ${reason.why}, ${when}`,
         hint: reason.lead && asSentence(reason.lead),
         // undici's parser errors hold a piece of the answer.
         cause: "data" in error ? undefined : error,

@@ -1,6 +1,6 @@
 import { Failure } from "../../core/failures.ts";
 import type { Phi } from "../../core/phi.ts";
-import { type Answer, unwrapList } from "../http/answer.ts";
+import { type Answer, describeLists, unwrapList } from "../http/answer.ts";
 import type { ServiceContext } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
 import { idOf, type RawObject } from "../values.ts";
@@ -201,7 +201,7 @@ function readEntries(
     if (!unwrapped) {
       throw new Failure(
         "SERVICE_SHAPE_UNKNOWN",
-        `GET ${endpoint}: no list found in the answer (listEnvelope is ${wrapping})`,
+        `GET ${endpoint}: no list found in the answer (listEnvelope is ${wrapping}; ${describeLists(answer.json)})`,
       );
     }
     requireReadableIds(endpoint, unwrapped.entries);

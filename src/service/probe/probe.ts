@@ -1,7 +1,7 @@
 import { asFailure, Failure } from "../../core/failures.ts";
 import type { KeptAnswer } from "../../core/kept-answer.ts";
 import type { Surface } from "../../core/surface.ts";
-import { type Unwrapped, unwrapList } from "../http/answer.ts";
+import { describeLists, type Unwrapped, unwrapList } from "../http/answer.ts";
 import type { ServiceContext } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
 import { isAllowed } from "../lists/capabilities.ts";
@@ -229,9 +229,13 @@ class ListProbe {
         sensitive: [],
         read: (answer) => {
           if (answer.shape === "empty") return { entries: [], envelope: "nothing at all" };
-          const unwrapped = unwrapList(answer.json, "auto");
+          const { listEnvelope, listEnvelopes } = this.#context.settings;
+          const configured = listEnvelopes[endpoint] ?? listEnvelope;
+          // What is found by itself shows what is to be set; what has to be set is not found by itself.
+          const unwrapped = unwrapList(answer.json, "auto") ?? unwrapList(answer.json, configured);
           if (unwrapped) return unwrapped;
-          throw new Failure("SERVICE_SHAPE_UNKNOWN", `GET ${endpoint}: no list found in the answer`);
+          const why = `no list found in the answer (${describeLists(answer.json)})`;
+          throw new Failure("SERVICE_SHAPE_UNKNOWN", `GET ${endpoint}: ${why}`);
         },
       },
       this.#signal,
