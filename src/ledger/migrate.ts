@@ -63,7 +63,7 @@ export async function migrateLedger(
     if (unknown.length > 0) {
       throw new Failure(
         "LEDGER_NEWER",
-        `the ledger has migrations that this release doesn't know: ${unknown.join(", ")}`,
+        `the ledger has migrations that this release doesn't know: ${unknown.join(", ")}${await lastUser(client)}`,
       );
     }
     for (const name of names) {
@@ -87,6 +87,16 @@ export async function migrateLedger(
       encodeCrockford(randomBytes(4)).slice(0, 6),
     ]);
   });
+}
+
+/** Which release worked with the ledger last, in words; none where a newer one keeps that otherwise. */
+async function lastUser(client: Queryable): Promise<string> {
+  const asked = run<{ version: string }>(
+    client,
+    "select version from workers order by heartbeat_at desc limit 1",
+  );
+  const [last] = await asked.catch(() => []);
+  return last === undefined ? "" : `; release ${last.version} worked with it last`;
 }
 
 /** Daemons that live; a query of its own, since the newer release's own may not fit the older tables. */

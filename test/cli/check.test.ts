@@ -94,6 +94,15 @@ describe("check --offline", () => {
     },
   );
 
+  it("fails when the file beside the data, without which no daemon starts, holds something else", async () => {
+    await withFolder(async (folder) => {
+      await writeFile(join(folder, "data.epoch"), "something else");
+      const { status, stdout } = await check(folder, configText(undefined), "--offline");
+      expect(status).toBe(1);
+      expect(stdout).toMatch(/✗ epoch file: .*data\.epoch holds something else.*\(LEDGER_EPOCH_UNUSABLE\)/);
+    });
+  });
+
   it("warns of a credential in clear text, and is still well", async () => {
     await withFolder(async (folder) => {
       const text = configText(undefined).replace(/apiToken: "[^"]*"/, "apiToken: written-here");

@@ -75,7 +75,10 @@ test("doesn't change tables under daemons of an older release that could not go 
       });
       await pool.query("update cryobridge.workers set ended_at = now(), ended_as = 'stopped'");
       await migrateLedger(pool, folder);
-      await expect(migrateLedger(pool)).rejects.toMatchObject({ code: "LEDGER_NEWER" });
+      await expect(migrateLedger(pool)).rejects.toMatchObject({
+        code: "LEDGER_NEWER",
+        message: expect.stringContaining("0002_more.sql; release 1.0.0 worked with it last"),
+      });
     }),
   ));
 

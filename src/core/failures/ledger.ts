@@ -48,7 +48,7 @@ export const LEDGER_FAILURES = {
   LEDGER_PASSWORD_REFUSED: {
     class: "permanent",
     meaning: "The embedded database does not accept the password in its folder.",
-    hint: "Use the file `password` from the same backup as the data.",
+    hint: "Put the file `password` from the same backup as the data into the database's folder.",
   },
   LEDGER_BINARIES_MISSING: {
     class: "permanent",
@@ -68,7 +68,7 @@ export const LEDGER_FAILURES = {
   LEDGER_START_FAILED: {
     class: "transient",
     meaning: "The embedded database did not start or does not answer.",
-    hint: "See the quoted reason and the files in log/ of the database's folder.",
+    hint: "See the quoted reason and the files in log/ of the database's folder. Files of the database that are missing or damaged: move its folder data/ to a safe place, then `cryobridge restore FILE --reason TEXT` brings back the last backup.",
   },
   LEDGER_START_BLOCKED: {
     class: "transient",
@@ -118,7 +118,7 @@ export const LEDGER_FAILURES = {
   LEDGER_NEWER: {
     class: "permanent",
     meaning: "A newer release of Cryobridge has changed the ledger's tables.",
-    hint: "Start the release that used this ledger last, or a newer one.",
+    hint: "Start the release that worked with this ledger last, or a newer one.",
   },
   LEDGER_OLDER_AT_WORK: {
     class: "permanent",

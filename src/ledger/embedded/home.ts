@@ -69,6 +69,7 @@ export async function openHome(dataDir: string): Promise<Home> {
   const path = join(dataDir, "postgres");
   const data = join(path, "data");
   try {
+    await requireOwn(data);
     await refuseLinks(path);
     const account = isRoot() ? await chooseAccount(data) : undefined;
     if (account) {
@@ -76,7 +77,6 @@ export async function openHome(dataDir: string): Promise<Home> {
       await makePassage(path);
     } else {
       await makeFolders(path, PRIVATE_MODE);
-      await requireOwn(data);
     }
     for (const name of ["run", "log"]) await makeFolder(join(path, name), account);
     return { path, data, account };
@@ -92,6 +92,7 @@ export async function openHome(dataDir: string): Promise<Home> {
 export async function findObstacle(dataDir: string): Promise<Failure | undefined> {
   try {
     const home = join(dataDir, "postgres");
+    await requireOwn(join(home, "data"));
     await refuseLinks(home);
     if (isRoot()) await requireReach(await chooseAccount(join(home, "data")), await nearestExisting(dataDir));
     return undefined;
@@ -210,9 +211,10 @@ async function refuseLinks(home: string): Promise<void> {
   }
 }
 
+/** Before anything in it is looked at, which only its owner may. Root runs the server under the account that has the data. */
 async function requireOwn(data: string): Promise<void> {
   const owner = await findOwner(data);
-  if (!owner || !process.getuid || owner.uid === process.getuid()) return;
+  if (!owner || !process.getuid || isRoot() || owner.uid === process.getuid()) return;
   throw new Failure(
     "LEDGER_DATA_NOT_OURS",
     `${data} belongs to user ${owner.uid}, and this process runs as user ${process.getuid()}`,

@@ -104,12 +104,13 @@ describe.runIf(machineHas("root", "linux", "a checkout that all users can reach"
   test("is told that a database was made by another user", () =>
     withFolder(async (folder) => {
       await layDatabase(join(folder, "data"));
+      for (const path of [folder, join(folder, "data")]) await chown(path, 12345, 12345);
       const script = join(import.meta.dirname, "server-process.ts");
       const started = startProcess(process.execPath, [script, join(folder, "data")], {
         uid: 12345,
         gid: 12345,
       });
-      expect(await started.nextLine()).toMatch(/^LEDGER_(DATA_NOT_OURS|FOLDER_UNUSABLE): .*data/);
+      expect(await started.nextLine()).toMatch(/^LEDGER_DATA_NOT_OURS: .*data belongs to user/);
     }));
 });
 

@@ -11,6 +11,7 @@ import type { Intake } from "../../../core/intake.ts";
 import { bareHost } from "../../../core/loopback.ts";
 import { findObstacle } from "../../../ledger/embedded/home.ts";
 import { isDaemonThere } from "../../../ledger/embedded/lock.ts";
+import { readEpochFile } from "../../../ledger/restored/epoch-file.ts";
 import type { Profile } from "../../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../../mapping/profile/schema.ts";
 import { EXIT } from "../../exit-status.ts";
@@ -103,6 +104,7 @@ export async function* checkDataFolder(config: Config, session: Session): Findin
     }
     if (!isMade) yield ok(subject, `${dataDir} is made by the first start`);
   }
+  yield* checkEpochFile(config);
   if (!(await isThere(dataDir))) return running;
   try {
     for (const role of ROLES) if (await isDaemonThere(dataDir, role)) running.add(role);
@@ -114,6 +116,15 @@ export async function* checkDataFolder(config: Config, session: Session): Findin
     yield failedBy(subject, error, EXIT.failed);
   }
   return running;
+}
+
+/** Without it no daemon starts. */
+async function* checkEpochFile({ epochFile }: Config): Findings {
+  try {
+    await readEpochFile(epochFile);
+  } catch (error) {
+    yield failedBy("epoch file", error, EXIT.failed);
+  }
 }
 
 async function nearestExisting(path: string): Promise<string> {
