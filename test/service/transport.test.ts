@@ -7,18 +7,21 @@ import { failureOf, never, withClient, withStub } from "./with-client.ts";
 
 describe("a read", () => {
   it.each([
-    ["status 500", 500, { error: "boom" }],
-    ["an HTML page", 200, "<html>maintenance</html>"],
-    ["cut JSON", 200, '{"id":'],
-    ["an unknown status", 299, ""],
-    ["a 404 page of a gateway", 404, "<html>no route</html>"],
-  ])("is transient after %s", (_name, status, body) =>
+    ["status 500", 500, { error: "boom" }, "status 500"],
+    ["an HTML page", 200, "<html>maintenance</html>", "status 200: an HTML page"],
+    ["nothing", 200, "", "status 200: an empty answer"],
+    ["cut JSON", 200, '{"id":', "status 200: a text"],
+    ["an unknown status", 299, "", "status 299: an empty answer"],
+    ["a 404 page of a gateway", 404, "<html>no route</html>", "status 404: an HTML page"],
+  ])("is transient after %s, and says so", (_name, status, body, words) =>
     withStub(async (stub, client) => {
       stub.intercept = (_request, response) => {
         send(response, status, body);
         return true;
       };
-      expect((await failureOf(client.getRequest(1, never))).code).toBe("SERVICE_UNAVAILABLE");
+      const failure = await failureOf(client.getRequest(1, never));
+      expect(failure.code).toBe("SERVICE_UNAVAILABLE");
+      expect(failure.message).toContain(words);
     }),
   );
 

@@ -57,6 +57,7 @@ export function describeRefusal(
   sensitive: readonly Phi[],
 ): string | undefined {
   if (answer.shape === "html") return "an HTML page";
+  if (answer.shape === "empty" && answer.status < 300) return "an empty answer";
   if (answer.shape === "other") return answer.text === undefined ? "an unreadable body" : "a text";
   const codes = plainCodes(answer, known, sensitive).slice(0, MOST_ENTRIES);
   return codes.length === 0 ? undefined : codes.join(" ");
