@@ -66,7 +66,8 @@ interface Draft {
  * Several OBR under one ORC are one group, unless `each` says that each OBR is; where there is no ORC at all, each OBR is a group.
  * Prior results (ORC-1 PR), and the patient that they name, are left out: they report what was, and order nothing.
  * Throws HL7_CONTINUED for a part of a longer message, and HL7_STRUCTURE where
- * it is not certain what belongs together: a second PID (another patient), or a specimen or container without its order.
+ * it is not certain what belongs together: a second PID (another patient), a specimen or container without its order, or an OBR
+ * before its ORC.
  */
 export function orderParts(message: Hl7Message, each: OrderSegment): OrderParts {
   requireWhole(message);
@@ -77,6 +78,7 @@ export function orderParts(message: Hl7Message, each: OrderSegment): OrderParts 
   const segments = withoutPriorResults(message);
   const begin = beginOfOrders(segments);
   const groups = groupsFrom(segments.slice(begin), message);
+  requireOrcFirst(groups);
   const parts = {
     segments,
     shared: segments.slice(0, begin),
@@ -100,6 +102,15 @@ function requireReadable({ shared, groups }: OrderParts): void {
     "HL7_STRUCTURE",
     "more notes and observations stand around its orders than can be read for each of them",
   );
+}
+
+/** Read on, an OBR that stands before its ORC would be an order without a number, and the ORC one without an operation. */
+function requireOrcFirst(groups: readonly OrderGroup[]): void {
+  const [first] = groups;
+  const late = groups.find(({ orc, obrs }) => orc !== undefined && obrs.length === 0)?.orc;
+  const [obr] = first?.obrs ?? [];
+  if (first?.orc !== undefined || obr === undefined || late === undefined) return;
+  throw structureFailure(obr, "its ORC stands behind it; expected each ORC before its OBR");
 }
 
 /** The orders of a message alone, like {@link orderParts}. */

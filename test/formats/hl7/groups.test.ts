@@ -238,6 +238,8 @@ describe("orders that cannot be distinguished for certain", () => {
     ["a specimen without order inside OML^O33", "OML^O33", ["SPM|1", "SAC|||V1", "SPM|2", "ORC|NW|A"], "SPM"],
     ["a specimen with a note without order", "OML^O33", ["SPM|1", "NTE|1", "SPM|2", "ORC|NW|A"], "SPM"],
     ["a container with a note without order", "OML^O35", ["SPM|1", "SAC|||V1", "NTE|1", "SPM|2"], "SAC"],
+    ["an OBR before its ORC", "ORM^O01", ["OBR|1|A", "ORC|NW|A"], "OBR"],
+    ["OBRs before their ORCs", "OML^O21", ["OBR|1|A", "ORC|NW|A", "OBR|2|B", "ORC|NW|B"], "OBR"],
     ["a container without order in OML^O35", "OML^O35", ["SPM|1", "SAC|||V1", "SAC|||V2", "ORC|NW|A"], "SAC"],
   ])("are refused: %s", (_, type, segments, named) => {
     const failure = failureOf(() => groupsOf(type, ...segments));
