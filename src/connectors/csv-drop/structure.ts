@@ -60,14 +60,27 @@ export function columnProblems(header: CsvHeader, reading: CsvReading): Problem[
     const why = near === undefined ? joined : `; "${near}" is nearly the same, but not the same`;
     const wanted = names.map((name) => `"${name}"`).join(" or ");
     const message = `expected a column named ${wanted}; none of the file's ${columns.length} columns is${why}`;
-    const hint = `If the lab has renamed the heading, write "${near}" in the profile in place of "${names[0]}"; else have the lab correct it.`;
-    return {
-      code: "CSV_COLUMN_MISSING",
-      place: "header",
-      message,
-      ...(near === undefined ? {} : { hint }),
-    };
+    const hint = joined === "" ? columnHint(names, near, reading) : undefined;
+    return { code: "CSV_COLUMN_MISSING", place: "header", message, ...(hint && { hint }) };
   });
+}
+
+/** What to write where the column has another heading: it can be pasted into a profile that says nothing of the value yet. */
+function columnHint(
+  names: readonly string[],
+  near: string | undefined,
+  { settingFor }: CsvReading,
+): string | undefined {
+  const [name = ""] = names;
+  const setting = names.length === 1 ? settingFor?.(name, near ?? "HEADING") : undefined;
+  const written = setting && `set \`${setting}\``;
+  if (near !== undefined) {
+    const then = written ?? `write "${near}" in place of "${name}"`;
+    return `If the lab has renamed the heading, ${then} in the profile; else have the lab correct it.`;
+  }
+  return (
+    written && `Have the lab add the column. If it has another heading, ${written} with that in the profile.`
+  );
 }
 
 /** A header that is one column with other delimiters in it was written with one of those. */

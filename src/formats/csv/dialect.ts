@@ -69,6 +69,11 @@ export interface CsvReading {
   readonly controlListLacks?:
     | { readonly all: readonly (readonly string[])[]; readonly any: readonly (readonly string[])[] }
     | undefined;
+  /**
+   * What to write into the profile where this column has another heading, such as `subject: { code: "Patient" }`; undefined
+   * where not one value alone is read from it.
+   */
+  readonly settingFor?: ((column: string, heading: string) => string | undefined) | undefined;
 }
 
 /** A line that ends a file. */
@@ -96,7 +101,10 @@ export interface CsvTotal {
 export function requireDialect(dialect: CsvDialect): { readonly encoding: Encoding | undefined } {
   const { quote, delimiter } = dialect;
   if (quote !== "" && (!/^[!-/:-@[-`{-~]$/.test(quote) || DELIMITERS.includes(quote))) {
-    throw new Failure("CSV_DIALECT_INVALID", "quote: expected one punctuation mark, such as a double quote");
+    throw new Failure(
+      "CSV_DIALECT_INVALID",
+      "quote: expected one punctuation mark that separates no columns, such as a double quote",
+    );
   }
   if (delimiter !== "auto" && !DELIMITERS.includes(delimiter)) {
     throw new Failure("CSV_DIALECT_INVALID", "delimiter: expected comma, semicolon, tab, | or auto");

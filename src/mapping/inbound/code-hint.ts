@@ -1,8 +1,9 @@
 import type { Problem } from "../../core/failures.ts";
 import type { Profile } from "../profile/profile.ts";
+import { toValueObject } from "../profile/value.ts";
 
 /** What a hint names of the profile that was asked. */
-type AskedProfile = Pick<Profile, "name" | "declaredIn"> & {
+type AskedProfile = Pick<Profile, "name" | "declaredIn" | "own"> & {
   readonly rules: { readonly facility: { readonly hasTable?: boolean | undefined } };
 };
 
@@ -74,8 +75,16 @@ function addTo(table: string, profile: AskedProfile, example?: string, translate
       line === undefined ? `\`${table}\` that has the code` : `\`${value}: { table: { ${line} } }\``;
     return `Write a profile, such as profiles/lab.yaml, with \`extends: ${name}\` and ${content}, and name it as \`profile\` of the connector`;
   }
-  const what = line === undefined ? "the code to" : `a line \`${line}\` below`;
-  return `Add ${what} \`${table}\` of ${nameProfile(profile)}`;
+  if (line === undefined) return `Add the code to \`${table}\` of ${nameProfile(profile)}`;
+  const own = value === "operation" || value === "facility" ? profile.own?.[value] : undefined;
+  if (own === undefined) return `Write \`${value}: { table: { ${line} } }\` into ${nameProfile(profile)}`;
+  if (typeof own === "string" || Array.isArray(own)) {
+    const whole = `{ from: ${JSON.stringify(own)}, table: { ${line} } }`;
+    return `Write \`${value}: ${whole}\` in place of \`${value}\` in ${nameProfile(profile)}`;
+  }
+  const [added, where] =
+    toValueObject(own).table === undefined ? [`table: { ${line} }`, value] : [line, table];
+  return `Add a line \`${added}\` below \`${where}\` of ${nameProfile(profile)}`;
 }
 
 function addToFacilities(example: string | undefined, profile: AskedProfile): string {

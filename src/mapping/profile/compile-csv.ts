@@ -8,6 +8,7 @@ import { compileBoundedRegex } from "./bounded-regex.ts";
 import { type Complain, compileRules } from "./compile-rules.ts";
 import { delimiterOf } from "./delimiter.ts";
 import { isControlOperation, isOperation } from "./message-type.ts";
+import { settingOf } from "./misread.ts";
 import type { CsvProfile, OrderRules } from "./profile.ts";
 import type { ProfileDefinition, ValueDefinition } from "./schema.ts";
 import { type CompileSettings, compileValue, type ValueRule } from "./value.ts";
@@ -31,7 +32,7 @@ const HL7_KEYS = [
 export function compileCsv(
   whole: ProfileDefinition,
   complain: Complain,
-): Omit<CsvProfile, "name" | "module" | "results"> {
+): Omit<CsvProfile, "name" | "module" | "results" | "own"> {
   for (const key of HL7_KEYS) {
     if (whole[key] !== undefined) complain(key, "is for HL7 profiles");
   }
@@ -71,6 +72,10 @@ export function compileCsv(
       trailer: compileTrailer(whole.trailer, sum, complain),
       lastLineEnd: whole.lastLineEnd ?? "required",
       controlListLacks: listControlLacks(rules),
+      settingFor: (column, heading) => {
+        const name = valueOfColumn(column, rules);
+        return name && settingOf(name, JSON.stringify(heading));
+      },
     },
     rules,
   };
@@ -218,6 +223,17 @@ function labelColumns(label: ValueRule<string>): string[][] {
 /** The columns of operations; none where a row may have its operation from elsewhere. */
 function listOperationColumns({ operation }: OrderRules<string>): string[] {
   return columnsNeeded(operation).flat();
+}
+
+/** The value of the profile that is read from this column and no other; undefined where there is none, or several. */
+function valueOfColumn(column: string, rules: OrderRules<string>): string | undefined {
+  const { operation, facility, placerOrderNumber, subject, label, description } = rules;
+  const { code, firstName, lastName, dateOfBirth } = subject;
+  const [rule, ...others] = [
+    ...[operation, facility, placerOrderNumber, code, firstName, lastName, dateOfBirth, label, description],
+  ].filter((each) => listColumns(each).includes(column));
+  const isAlone = others.length === 0 && rule?.sources.length === 1 && listColumns(rule).length === 1;
+  return isAlone ? rule.name : undefined;
 }
 
 /** What a file without any order need not have; undefined where every row has the same operation. */

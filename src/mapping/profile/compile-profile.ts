@@ -37,7 +37,8 @@ export async function compileProfile(
   const declaredBy = chain.links.find((link) => link.definition.module !== undefined)?.name ?? name;
   const module = await loadSiteModule(whole, declaredBy, deps, complain);
   const results = compileResults(whole, complain);
-  const base = { name, module, results };
+  const { operation, facility } = definition;
+  const base = { name, module, results, own: { operation, facility } };
   let profile: Hl7Profile | CsvProfile | undefined;
   if (whole.format === "hl7") profile = { ...base, ...compileHl7(whole, complain) };
   else if (whole.format === "csv") profile = { ...base, ...compileCsv(whole, complain) };

@@ -11,6 +11,7 @@ import type { ResultEncoding } from "../outbound/result-charset.ts";
 import type { MessageTypePattern } from "./message-type.ts";
 import type { SiteModule } from "./module.ts";
 import type { ResultState, ResultsDefinition, ResultWords } from "./results-schema.ts";
+import type { ProfileDefinition } from "./schema.ts";
 import type { ValueRule } from "./value.ts";
 
 /** The values every order is made of; `P` is a field path or a column name. */
@@ -88,6 +89,8 @@ interface ProfileBase {
   readonly name: string;
   /** Where a person edits it, such as `profiles/lims.yaml`; unset for a built-in one. */
   readonly declaredIn?: string | undefined;
+  /** Values with tables as it writes them itself, without what it extends. */
+  readonly own?: Pick<ProfileDefinition, "operation" | "facility"> | undefined;
   readonly module: SiteModule | undefined;
   readonly results: ResultSettings;
 }

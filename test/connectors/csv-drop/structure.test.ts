@@ -461,9 +461,11 @@ describe("a line that the profile says is no row", () => {
       ]);
     }
     expect(await hintsOf(file, { containers: { label: "Röhrchen-Nummer" } })).toEqual([
-      expect.stringContaining('write "Röhrchen-Nr" in the profile in place of "Röhrchen-Nummer"'),
+      expect.stringContaining('set `containers: { label: "Röhrchen-Nr" }` in the profile; else'),
     ]);
-    expect(String(await hintsOf(header + rows, { containers: { label: "Straw" } }))).not.toContain("write");
+    expect(await hintsOf(header + rows, { containers: { label: "Straw" } })).toEqual([
+      expect.stringContaining('set `containers: { label: "HEADING" }` with that in the profile'),
+    ]);
   });
 
   test("is no line of which the pattern matches a part", async () => {

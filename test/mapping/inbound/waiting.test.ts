@@ -156,9 +156,22 @@ describe("the hint for an unknown code", () => {
   const hintsOf = async (definition: ProfileDefinition, own: Partial<typeof ROW>) =>
     mapOne(await csvProfile(definition), csvMessage([{ ...ROW, ...own }])).problems.map(({ hint }) => hint);
 
-  test("names the profile's table and the line to write there", async () => {
+  test("names the profile and what to write there", async () => {
     expect(await hintsOf({}, { operation: "frz" })).toEqual([
-      'Add a line `"frz": STORE or RETRIEVAL` below `operation.table` of profile test; REGISTER makes a subject known alone. Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.',
+      'Write `operation: { table: { "frz": STORE or RETRIEVAL } }` into profile test; REGISTER makes a subject known alone. Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.',
+    ]);
+  });
+
+  test.each([
+    [
+      "operation",
+      'Write `operation: { from: "operation", table: { "frz": STORE or RETRIEVAL } }` in place of `operation` in',
+    ],
+    [{ from: "operation" }, 'Add a line `table: { "frz": STORE or RETRIEVAL }` below `operation` of'],
+    [{ table: { put: "STORE" } }, 'Add a line `"frz": STORE or RETRIEVAL` below `operation.table` of'],
+  ] as const)("fits what the profile says of the value already: %j", async (operation, words) => {
+    expect(await hintsOf({ operation }, { operation: "frz" })).toEqual([
+      expect.stringContaining(`${words} profile test;`),
     ]);
   });
 
@@ -214,7 +227,7 @@ describe("the hint for an unknown code", () => {
       /Then `cryobridge reload`, and `cryobridge messages replay ID`\. Or have the lab correct the code/;
     const [hint] = await hintsOf({}, { operation: "frz", subject_code: "" });
     expect(hint).toMatch(again);
-    expect(hint).toMatch(/^The message does not wait for the code, since more is wrong with it\. Add/);
+    expect(hint).toMatch(/^The message does not wait for the code, since more is wrong with it\. Write/);
     const refusing = createMapper(await csvProfile(), { facilityIdByCode, unknownCodes: "refuse" });
     const { problems } = refusing.map(csvMessage([{ ...ROW, facility: "W" }]));
     expect(problems[0]?.hint).toMatch(again);
@@ -227,6 +240,6 @@ describe("the hint for an unknown code", () => {
     const profile = { ...(await hl7Profile()), declaredIn: "profiles/lims.yaml" };
     const segments = [PID, "ORC|NW|A-1", OBR.replace("CRYO-STORE", "FRZ")];
     const { problems } = mapOne(profile, hl7Message(hl7Text("ORM^O01", segments)));
-    expect(problems[0]?.hint).toContain("below `operation.table` of profile test (profiles/lims.yaml);");
+    expect(problems[0]?.hint).toContain("into profile test (profiles/lims.yaml);");
   });
 });
