@@ -349,7 +349,7 @@ function limitsOf({ limits }: Facts): Attention[] {
 }
 
 const HINT_REFUSED =
-  "Have the lab correct what it sends, or correct the profile and use `cryobridge messages replay ID`.";
+  "Have the lab correct what it sends, or correct the profile, `cryobridge reload`, then `cryobridge messages replay ID`.";
 
 const LIMIT_HINTS: Readonly<Partial<Record<AlertKind, string>>> = {
   messagesRefused: HINT_REFUSED,

@@ -167,5 +167,12 @@ export function hintOf({
   readonly code: string;
   readonly hint?: string | null | undefined;
 }): string | null {
-  return hint ?? FAILURES[code as FailureCode]?.hint ?? null;
+  const words = hint ?? FAILURES[code as FailureCode]?.hint;
+  if (words === undefined || words === null) return null;
+  return OF_PROFILE.test(words) && !TAKEN_OVER.test(words) ? `${words} ${RELOAD}` : words;
 }
+
+/** Settings that a running daemon takes over when it is told to. */
+const OF_PROFILE = /\bprofile\b|\bencoding\b(?:`|:)/;
+const TAKEN_OVER = /`cryobridge reload`|restart the daemon/;
+const RELOAD = "A running daemon takes a changed setting over by `cryobridge reload`.";

@@ -186,6 +186,30 @@ const HL7_CASES: readonly Case[] = [
     code: "MAPPING_OPERATION_UNKNOWN",
     content: hl7(MSH, PID, ORC, OBR.replace("CRYO-STORE", "FREEZE")),
     at: "profile",
+    pick: /^operation/,
+    as: (text) => parse(text.replace("STORE or RETRIEVAL", "STORE")),
+  },
+  {
+    code: "MAPPING_OPERATION_UNKNOWN",
+    content: hl7(MSH, PID, ORC, OBR.replace("CRYO-STORE", "FREEZE^X")),
+    profile: { operation: "OBR-4.1" },
+    at: "profile",
+    pick: /^operation: \{ from/,
+    as: (text) => parse(text.replace("STORE or RETRIEVAL", "STORE")),
+  },
+  {
+    code: "MAPPING_OPERATION_UNKNOWN",
+    content: hl7(MSH, PID, ORC, OBR.replace("CRYO-STORE", "FREEZE")),
+    profile: { operation: { from: "OBR-4.1" } },
+    at: "profile",
+    pick: /^table/,
+    as: (text) => ({ operation: parse(text.replace("STORE or RETRIEVAL", "STORE")) }),
+  },
+  {
+    code: "MAPPING_OPERATION_UNKNOWN",
+    content: hl7(MSH, PID, ORC, OBR.replace("CRYO-STORE", "FREEZE")),
+    profile: { operation: { table: { THAW: "RETRIEVAL" } } },
+    at: "profile",
     pick: /^"FREEZE"/,
     as: (line) => ({ operation: { table: parse(line.replace("STORE or RETRIEVAL", "STORE")) } }),
   },
@@ -291,6 +315,19 @@ const CSV_CASES: readonly Case[] = [
     pick: /^guards/,
   },
   {
+    code: "CSV_COLUMN_MISSING",
+    content: csv(HEADINGS.replace("subject_code", "Subject Code"), ROW),
+    at: "profile",
+    pick: /^subject/,
+  },
+  {
+    code: "CSV_COLUMN_MISSING",
+    content: csv(HEADINGS.replace("container_label", "straw"), ROW),
+    at: "profile",
+    pick: /^containers/,
+    as: (text) => parse(text.replace("HEADING", "straw")),
+  },
+  {
     code: "FILE_TOO_LARGE",
     content: csv(HEADINGS, ...Array.from({ length: 30 }, (_, i) => ROW.replaceAll("-1,", `-${i},`))),
     connector: { maxBytes: "1KB" },
@@ -369,6 +406,10 @@ describe.each([
       const settings = picked.map((text) => each.as?.(text) ?? parse(text)).reduce(merged);
       const after = await previewWith(format, each, settings);
       expect(after, hint).toEqual({ status: 0, problems: [] });
+      // A daemon that runs has the setting only then.
+      expect(hint).toMatch(
+        each.at === "profile" ? /`cryobridge reload`/ : /`cryobridge reload`|restart the daemon/,
+      );
     },
   );
 });

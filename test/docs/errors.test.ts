@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { FAILURES } from "../../src/core/failures.ts";
+import { FAILURES, hintOf } from "../../src/core/failures.ts";
 import { ROOT, readDocument } from "./markdown.ts";
 import { renderErrors } from "./render-errors.ts";
 
@@ -21,12 +21,30 @@ test("docs/errors.md has one heading for each code, and none for any other", () 
 });
 
 /** Settings that a running daemon has as they were at its start. */
-const OF_THE_START = /(?:[Ss]et|name it in) `(?:service\.|unterminated|mixedLineEnds|reusedControlId)/;
+const OF_THE_START =
+  /(?:[Ss]et|name it in|[Cc]orrect) (?:[^.`]*: )?`(?:service\.|unterminated|mixedLineEnds|reusedControlId|guards|maxBytes|marker|listen\.max)/;
 
 test("a hint that has a setting changed which the daemon reads at its start says so", () => {
   const hints = Object.values(FAILURES).flatMap(({ hint }) => (OF_THE_START.test(hint) ? [hint] : []));
-  expect(hints.length).toBeGreaterThan(4);
+  expect(hints.length).toBeGreaterThan(9);
   expect(hints.filter((hint) => !hint.includes("restart the daemon"))).toEqual([]);
+});
+
+test("a hint that has the profile changed says how a running daemon takes that over", () => {
+  const hints = Object.keys(FAILURES).flatMap((code) => hintOf({ code }) ?? []);
+  const ofProfiles = hints.filter((hint) => /\b(?:of|in) the profile\b|`encoding/.test(hint));
+  expect(ofProfiles.length).toBeGreaterThan(15);
+  expect(ofProfiles.filter((hint) => !/`cryobridge reload`|restart the daemon/.test(hint))).toEqual([]);
+});
+
+test("each command of a hint can be typed as it stands", () => {
+  const commands = Object.values(FAILURES).flatMap(({ hint }) =>
+    [
+      ...hint.matchAll(/`((?:cryobridge )?(?:orders|messages|queue|results|tasks|files|workers) [^`]*)`/g),
+    ].map(([, command]) => command ?? ""),
+  );
+  expect(commands.length).toBeGreaterThan(30);
+  expect(commands.filter((command) => !command.startsWith("cryobridge "))).toEqual([]);
 });
 
 /** Codes of orders of which the service may have done something by the time a person reads the hint. */

@@ -1,4 +1,4 @@
-import { FAILURES, type FailureCode } from "../../src/core/failures.ts";
+import { FAILURES, type FailureCode, hintOf } from "../../src/core/failures.ts";
 
 interface Area {
   readonly title: string;
@@ -93,7 +93,7 @@ function prefixOf(code: string): string {
 }
 
 function renderEntry(code: FailureCode): string {
-  const { class: failureClass, meaning, hint } = FAILURES[code];
+  const { class: failureClass, meaning } = FAILURES[code];
   const mark = failureClass === "permanent" ? "" : `*${failureClass}.* `;
-  return `### ${code}\n\n${mark}${meaning}\n\n**Do**: ${hint}`;
+  return `### ${code}\n\n${mark}${meaning}\n\n**Do**: ${hintOf({ code })}`;
 }

@@ -225,7 +225,7 @@ export class DropFolder implements Connector {
         // Another daemon was faster, or the writer took it back.
         if (code === "ENOENT" && (await exists(folder))) continue;
         if (!["EACCES", "EPERM", "EBUSY"].includes(code)) throw error;
-        this.#scanTrouble = `a file in ${this.#settings.directories.in} can't be moved (${code})`;
+        this.#scanTrouble = `a file in ${this.#settings.directories.in} can't be moved, ${code} (FILE_SYSTEM_ERROR)`;
         logger.warn({ err: error }, "a dropped file can't be moved to the work folder; trying again");
         continue;
       }
@@ -252,7 +252,7 @@ export class DropFolder implements Connector {
       const sinceMs = this.#heldSince.get(name) ?? nowMs;
       if (HELD.has(code) && nowMs - sinceMs < HELD_FOR_MS) {
         this.#heldSince.set(name, sinceMs);
-        this.#scanTrouble = `a file in ${this.#settings.directories.in} can't be read yet (${code})`;
+        this.#scanTrouble = `a file in ${this.#settings.directories.in} can't be read yet, ${code} (FILE_UNREADABLE)`;
         return true;
       }
     }

@@ -19,7 +19,7 @@ export const COMMAND_FAILURES = {
   CLI_NOT_FOUND: {
     class: "permanent",
     meaning: "The ledger has nothing under this id or number.",
-    hint: "List what there is: `cryobridge orders list`, `messages list`, `queue list`, `tasks list`.",
+    hint: "List what there is: `cryobridge orders list`, `cryobridge messages list`, `cryobridge queue list`, `cryobridge tasks list`.",
   },
   CLI_NOT_APPLICABLE: {
     class: "permanent",

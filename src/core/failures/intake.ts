@@ -19,7 +19,7 @@ export const INTAKE_FAILURES = {
   HL7_TOO_MANY_MESSAGES: {
     class: "permanent",
     meaning: "A frame or file holds too many messages or batches. Nothing of it was accepted.",
-    hint: "Have the sender send fewer messages at once. For frames, `listen.maxMessages` sets the limit.",
+    hint: "Have the sender send fewer messages at once. For frames set `listen.maxMessages` higher and restart the daemon.",
   },
   MLLP_UNREACHABLE: {
     class: "transient",
@@ -39,13 +39,13 @@ export const INTAKE_FAILURES = {
   MLLP_RESULT_REFUSED: {
     class: "permanent",
     meaning: "The lab system refused a result for good (AR or CR).",
-    hint: "Agree on type, version and processing id of the results with the lab, then `cryobridge queue retry ID`.",
+    hint: "Have the lab system take results of this type, version and processing id, then `cryobridge queue retry ID`: the same bytes go again. A changed profile (`results.version`, `results.format`) is for later results only. To give this one up: `cryobridge queue remove ID`.",
   },
   DELIVERY_FAILS_ALONE: {
     class: "transient",
     meaning:
       "A result failed again and again (`delivery.parkAfter`) while the lab took others. Later results of its orders wait.",
-    hint: "Find the cause in the lab system's interface log, or the file in the way. Then `cryobridge queue retry ID`, or `queue remove ID` to give the result up.",
+    hint: "Find the cause in the lab system's interface log, or the file in the way. Then `cryobridge queue retry ID`, or `cryobridge queue remove ID` to give the result up.",
   },
   HL7_NO_MSH: {
     class: "permanent",
@@ -66,7 +66,7 @@ export const INTAKE_FAILURES = {
   HL7_SECOND_HEADER: {
     class: "permanent",
     meaning: "A message contains a second MSH, or a batch header or trailer.",
-    hint: "Send one message at a time, or let the drop folder split the file.",
+    hint: "Have the sender end every segment with a carriage return, the last one of a message too, and send whole messages again.",
   },
   HL7_PATH_INVALID: {
     class: "permanent",
@@ -124,7 +124,7 @@ export const INTAKE_FAILURES = {
   HL7_FILE_EMPTY: {
     class: "permanent",
     meaning: "The HL7 file is empty.",
-    hint: "Have the sender write the file again. If an empty file announces another one, set `marker` of the connector.",
+    hint: "Have the sender write the file again. If an empty file announces another one, set `marker` of the connector and restart the daemon.",
   },
   HL7_FILE_BINARY: {
     class: "permanent",
@@ -149,7 +149,7 @@ export const INTAKE_FAILURES = {
   CSV_EMPTY: {
     class: "permanent",
     meaning: "The CSV file is empty, or its header is.",
-    hint: "Have the sender write the file again. If an empty file announces another one, set `marker` of the connector.",
+    hint: "Have the sender write the file again. If an empty file announces another one, set `marker` of the connector and restart the daemon.",
   },
   CSV_BINARY: {
     class: "permanent",
@@ -180,7 +180,7 @@ export const INTAKE_FAILURES = {
   CSV_DIALECT_INVALID: {
     class: "permanent",
     meaning: "The delimiter, quote or encoding of a CSV connector can't be used.",
-    hint: "Correct the connector's CSV settings.",
+    hint: "Correct `quote`, `delimiter` or `encoding` of the profile, or `encoding` of the connector, as the message says.",
   },
   CSV_ROW_RAGGED: {
     class: "permanent",
@@ -247,12 +247,12 @@ export const INTAKE_FAILURES = {
   FILE_UNREADABLE: {
     class: "permanent",
     meaning: "Cryobridge has no right to read the dropped file.",
-    hint: "Let Cryobridge's account read the file and drop it again.",
+    hint: "Let Cryobridge's account read the file. If it lies in `error` by then, drop it again.",
   },
   FILE_TOO_LARGE: {
     class: "permanent",
     meaning: "The dropped file is larger than the connector allows.",
-    hint: "Split the file, or raise `maxBytes` of the connector, such as `maxBytes: 256MB`.",
+    hint: "Split the file, or set `maxBytes` of the connector higher, such as `maxBytes: 256MB`, restart the daemon, and drop the file again.",
   },
   FILE_CHANGED: {
     class: "transient",
@@ -262,7 +262,7 @@ export const INTAKE_FAILURES = {
   FILE_DUPLICATE: {
     class: "permanent",
     meaning: "The same bytes came through this connector before. Nothing was processed again.",
-    hint: "Nothing, if the file was sent twice by mistake. To order the same again, use new order numbers. After a change of the profile: `cryobridge messages replay ID`.",
+    hint: "Nothing, if the file was sent twice by mistake. To order the same again, use new order numbers. After a change of the profile: `cryobridge reload`, then `cryobridge messages replay ID` with the ids that `cryobridge messages list` shows.",
   },
   FILE_WHOLE_REFUSED: {
     class: "permanent",

@@ -43,7 +43,7 @@ export const MAPPING_FAILURES = {
   MAPPING_TOO_MANY_LABELS: {
     class: "permanent",
     meaning: "The order names more containers than `guards.labelsPerOrder` allows.",
-    hint: "Check that many orders do not share one number, or raise the number in the configuration: `guards: { labelsPerOrder: 2000 }`.",
+    hint: "Check that many orders do not share one number, or set it higher in the configuration, such as `guards: { labelsPerOrder: 2000 }`, and restart the daemon.",
   },
   MAPPING_CONTAINER_LABEL_TWICE: {
     class: "permanent",

@@ -30,7 +30,7 @@ export const ORDER_FAILURES = {
   ORDER_LABEL_OF_OTHER_SUBJECT: {
     class: "permanent",
     meaning: "A label of the order belongs to another subject of the facility. Nothing was sent.",
-    hint: "Find out whose container it is: it may be the wrong patient. The wrong order: `cryobridge orders discard ID --reason TEXT`. If both are right: `cryobridge orders retry ID --override --reason TEXT`. If labels are unique only within a subject: `guards.labelOfTwoSubjects: allow`.",
+    hint: "Find out whose container it is: it may be the wrong patient. The wrong order: `cryobridge orders discard ID --reason TEXT`. If both are right: `cryobridge orders retry ID --override --reason TEXT`. If labels are unique only within a subject: set `guards: { labelOfTwoSubjects: allow }` in the configuration, restart the daemon, then `cryobridge orders retry ID`.",
   },
   ORDER_TRIED_TOO_OFTEN: {
     class: "permanent",

@@ -58,13 +58,13 @@ export const SERVICE_FAILURES = {
     class: "permanent",
     meaning:
       "The service or its token endpoint refused the credentials. Nothing is submitted until they are right.",
-    hint: "Correct `service.auth` or `service.externalAuth`, or the secret file, which is read again by itself.",
+    hint: "Correct `service.auth` or `service.externalAuth` and restart the daemon, or the secret file, which is read again by itself.",
     lab: "the storage service lets no order in at the moment",
   },
   SERVICE_ACCESS_REFUSED: {
     class: "transient",
     meaning: "The service refuses the credentials for this call (401), and takes them for others.",
-    hint: "Ask the service's operator whether these credentials may work for the order's facility. It goes on by itself once they may. Where every order is refused so, correct `service.auth`.",
+    hint: "Ask the service's operator whether these credentials may work for the order's facility. It goes on by itself once they may. Where every order is refused so, correct `service.auth` and restart the daemon.",
     lab: "the storage service lets no order of this facility in at the moment",
   },
   SERVICE_TOKEN_REFUSED: {

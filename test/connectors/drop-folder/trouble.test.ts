@@ -237,7 +237,7 @@ describe("a file that may not be read", () => {
         await world.drop("late.hl7", hl7Message("A"), 1);
         await world.drop("other.hl7", hl7Message("B"));
         await eventually(() => world.intake.summary().length === 1);
-        await eventually(() => connector.trouble?.includes(`can't be read yet (${code})`));
+        await eventually(() => connector.trouble?.includes(`can't be read yet, ${code} (FILE_UNREADABLE)`));
         expect(await world.list("in")).toEqual(["late.hl7"]);
         isLocked = false;
         await world.settled();
