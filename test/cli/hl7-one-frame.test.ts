@@ -94,6 +94,17 @@ describe("hl7 send --one-frame", () => {
       },
     ));
 
+  it("says that one refusal may be of the whole frame, when no more answers come", () =>
+    withReceiver(
+      (socket) => socket.write(framed(ackText("AE", "M-1"))),
+      async (to) => {
+        const { stdout } = await sendWhole(to, "--timeout", "1");
+        expect(stdout).toMatch(
+          /MLLP_NO_ANSWER\)\n {2}A receiver that refuses a frame as a whole may answer it once/,
+        );
+      },
+    ));
+
   it("ends with status 4 when nothing comes back, also for a batch without messages", () =>
     withReceiver(
       (socket) => socket.end(),

@@ -48,8 +48,8 @@ test("a result that the lab doesn't have says what to do about it", () =>
     await lab.take("bench", [csvMessage(1)]);
     await fill(pool);
     await pool.query("update deliveries set failure_code = 'MLLP_RESULT_REFUSED' where id = 2");
-    expect(wordsOf(await operator.open("/results/d2"))).toContain("with the lab, then “Try now”");
-    expect((await lab.cli(["results", "show", "d2"])).stdout).toContain("then `cryobridge queue retry d2`.");
+    expect(wordsOf(await operator.open("/results/d2"))).toContain("and processing id, then “Try now”");
+    expect((await lab.cli(["results", "show", "d2"])).stdout).toContain("then `cryobridge queue retry d2`:");
   }));
 
 test("the list of results says what each is about, and what it says", () =>

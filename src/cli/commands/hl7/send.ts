@@ -264,11 +264,11 @@ const ACCEPTED_ONLY =
   "The receiver has the message. Where its application acknowledgement goes another way (a connection of its own, a folder), send with --accept-only, which waits for the accept acknowledgement alone.";
 
 const REFUSED_WHOLE =
-  "A receiver that refuses a frame as a whole may answer it once: correct what the answer above names, and send it again.";
+  "A receiver that refuses a frame as a whole may answer it once: correct what the answer names (--show-phi shows its words), and send it again.";
 const NO_ANSWER =
-  "Look up the control id in the receiver's log, wait longer with --timeout, and check that both sides use TLS (--tls) or neither.";
+  "Look up the control id in the receiver's log, wait longer with --timeout, and check that both sides use TLS or neither (--tls).";
 const UNREACHABLE =
-  "Check that the receiver listens at the address of --to, and that both sides use TLS (--tls) or neither.";
+  "Check that the receiver listens at the address of --to, and that both sides use TLS or neither (--tls).";
 
 /** Sends a frame, and gathers the answers until there is one to each message, or one to all. */
 async function sendFrame(
@@ -331,7 +331,7 @@ function print({ name }: Frame, { verdict, ms, answers, problem }: Sent, session
 
 /** The hints of these codes are about results for the lab system; here the file goes to any receiver. */
 function hintFor(problem: Failure, answers: readonly Acknowledgment[]): string {
-  if (problem.code === "MLLP_UNREACHABLE") return UNREACHABLE;
+  if (problem.code === "MLLP_UNREACHABLE") return problem.ownHint ?? UNREACHABLE;
   if (problem.code !== "MLLP_NO_ANSWER") return problem.hint;
   if (answers.some(({ code }) => code === "CA")) return ACCEPTED_ONLY;
   return answers.some((answer) => !isTaken(answer)) ? REFUSED_WHOLE : NO_ANSWER;
