@@ -47,9 +47,23 @@ export async function copyLedger(pool: pg.Pool): Promise<LedgerCopy> {
   }
 }
 
-/** Puts a ledger back to what it was then. Nobody may work on it. */
+/** SQLSTATE of a transaction that was ended since each waited for the other's lock. */
+const DEADLOCK = "40P01";
+
+/** Puts a ledger back to what it was then. Who works on it meanwhile may get in its way; then it is done again. */
 export async function restoreLedger(pool: pg.Pool, copy: LedgerCopy): Promise<void> {
+  for (;;) {
+    try {
+      return await restoreOnce(pool, copy);
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === DEADLOCK)) throw error;
+    }
+  }
+}
+
+async function restoreOnce(pool: pg.Pool, copy: LedgerCopy): Promise<void> {
   const client = await pool.connect();
+  let isWhole = false;
   try {
     await client.query("begin");
     const references = await client.query<{ table: string; name: string; definition: string }>(REFERENCES);
@@ -81,7 +95,8 @@ export async function restoreLedger(pool: pg.Pool, copy: LedgerCopy): Promise<vo
       await client.query(`alter table ${table} add constraint ${name} ${definition}`);
     }
     await client.query("commit");
+    isWhole = true;
   } finally {
-    client.release();
+    client.release(!isWhole);
   }
 }
