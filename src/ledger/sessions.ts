@@ -75,8 +75,8 @@ interface UnfitSetting {
   readonly name: string;
   readonly value: string;
   readonly wanted: string;
-  /** What sets it for us alone, before all else that sets it; null where a database keeps it for good. */
-  readonly command: string | null;
+  /** What sets it for us alone, before all else that sets it. */
+  readonly command: string;
 }
 
 /**
@@ -86,13 +86,11 @@ interface UnfitSetting {
  */
 const UNFIT = `
 select s.name, s.setting as value, w.wanted,
-       case when s.name <> 'server_encoding'
-            then format('ALTER ROLE %I IN DATABASE %I SET %I = %L', session_user, current_database(), s.name, w.wanted)
-       end as command
+       format('ALTER ROLE %I IN DATABASE %I SET %I = %L', session_user, current_database(), s.name, w.wanted) as command
   from pg_settings s
   join (values ('session_replication_role', 'origin'), ('idle_session_timeout', '0'),
                ('transaction_timeout', '0'), ('default_transaction_read_only', 'off'),
-               ('server_encoding', 'UTF8'), ('client_encoding', 'UTF8')) w (name, wanted)
+               ('client_encoding', 'UTF8')) w (name, wanted)
     on w.name = s.name
  where s.setting <> w.wanted
  order by s.name`;
@@ -107,7 +105,6 @@ export async function assertFitSettings(pool: pg.Pool): Promise<void> {
   if (unfit.length === 0) return;
   const named = unfit.map(({ name, value, wanted }) => `${name} is ${value} and has to be ${wanted}`);
   const message = `the database's sessions are not fit for the ledger: ${named.join("; ")}`;
-  const commands = unfit.flatMap(({ command }) => (command === null ? [] : [`\`${command}\``]));
-  const hint = commands.length === unfit.length ? `${commands.join(" and ")}, as a superuser.` : undefined;
+  const hint = `${unfit.map(({ command }) => `\`${command}\``).join(" and ")}, as a superuser.`;
   throw new Failure("LEDGER_SETTINGS_UNFIT", { message, hint });
 }

@@ -13,7 +13,7 @@ import { eventually } from "../support/eventually.ts";
 import { findPort } from "../support/find-port.ts";
 import { planLoad } from "../support/lab-load.ts";
 import { findProgram, machineHas } from "../support/needs.ts";
-import { dropDatabase, newName, withDatabase } from "../support/with-database.ts";
+import { withDatabase } from "../support/with-database.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { silent } from "../support/with-ledger.ts";
 import { withServerSite } from "../support/with-server-site.ts";
@@ -195,24 +195,4 @@ describe("a server, a database and a role with settings of their own", () => {
         await next.end();
       }),
   );
-
-  test("a database in another encoding is refused in words", () =>
-    withDatabase(async ({ connection, pool }) => {
-      const name = newName();
-      await pool.query(`create database ${name} template template0 encoding 'LATIN1' locale 'C'`);
-      const own = openPool(
-        {
-          connection: { ...connection, database: name },
-          schema: "cryobridge",
-          max: 1,
-          applicationName: "test",
-        },
-        silent,
-      );
-      await expect(assertFitSettings(own)).rejects.toMatchObject({
-        message: expect.stringContaining("server_encoding is LATIN1 and has to be UTF8"),
-      });
-      await own.end();
-      await dropDatabase(connection, name);
-    }));
 });
