@@ -13,7 +13,7 @@ COPY package.json package-lock.json .npmrc build-ca.pem* ./
 # The Node.js of the packages is for machines whose own is older. PostgreSQL stays: demo and check --against start it.
 RUN if [ -e build-ca.pem ]; then export NODE_EXTRA_CA_CERTS=/app/build-ca.pem; fi \
   && npm ci --omit=dev --ignore-scripts \
-  && rm -rf node_modules/node-linux-* build-ca.pem /root/.npm
+  && rm -rf node_modules/node-linux-* build-ca.pem ~/.npm
 COPY bin bin
 COPY config config
 COPY src src
