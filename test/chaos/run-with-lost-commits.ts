@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { parse, stringify } from "yaml";
 import { systemClock } from "../../src/core/clock.ts";
-import { createRandom, drawMs, type Spread } from "../../src/simulator/chance.ts";
+import { createRandom, drawMs, type Random, type Spread } from "../../src/simulator/chance.ts";
 import { type Account, account, isAtItsEnd } from "../support/account.ts";
 import { type CutWay, type Orphan, withCutWay } from "../support/cut-way.ts";
 import { eventually } from "../support/eventually.ts";
@@ -11,8 +11,11 @@ import { mllpConnector } from "../support/mllp-site.ts";
 import { sendOrders } from "../support/send-orders.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
 
-/** Of the statements that write, and of all others. */
-const [WRITES_CUT, OTHERS_CUT] = [1 / 12, 1 / 150];
+/** Statements between two cuts, at most: of those that write, and of all others. Bounded, so that each run has cuts however few statements a group commit leaves. */
+const [WRITES_BETWEEN, OTHERS_BETWEEN]: readonly [Spread, Spread] = [
+  [1, 16],
+  [1, 240],
+];
 /** How long until a backend gets what was sent to it, and then until the server notices that nobody is there. */
 const ORPHANED_MS: Spread = [0, 400];
 /** What a worker that claimed an order and got no answer loses is no order but the minutes until its lease is over. */
@@ -38,9 +41,11 @@ function cutAndCarryOut(way: CutWay, seed: number): () => Promise<number> {
     await pause();
     orphans[n]?.hangUp();
   };
+  const isWritesTurn = everyFew(WRITES_BETWEEN, random);
+  const isOthersTurn = everyFew(OTHERS_BETWEEN, random);
   const orphans: readonly Orphan[] = way.cutOften((sent) => {
-    const chance = isWriting(sent) ? WRITES_CUT : OTHERS_CUT;
-    if (isOver || sent.includes(CLAIM) || !random.happens(chance)) return undefined;
+    if (isOver || sent.includes(CLAIM)) return undefined;
+    if (!(isWriting(sent) ? isWritesTurn() : isOthersTurn())) return undefined;
     lives.push(liveOn(lives.length));
     return random.happens(1 / 2) ? "server" : "nobody";
   });
@@ -48,6 +53,17 @@ function cutAndCarryOut(way: CutWay, seed: number): () => Promise<number> {
     isOver = true;
     await Promise.all(lives);
     return lives.length;
+  };
+}
+
+/** True once in so many calls as are drawn anew after each. */
+function everyFew(between: Spread, random: Random): () => boolean {
+  let left = drawMs(between, random);
+  return () => {
+    left -= 1;
+    if (left > 0) return false;
+    left = drawMs(between, random);
+    return true;
   };
 }
 

@@ -7,7 +7,7 @@ test("connections to the database that break while its server lives on lose and 
   const report = await runWithLostCommits(plan);
   expect(report).toMatchObject({ account: ALL_WELL, answeredAnew: [] });
   expect(report.requests + report.uncertain).toBe(70);
-  expect(report.cuts).toBeGreaterThan(5);
+  expect(report.cuts).toBeGreaterThan(0);
   expect(report.accepted).toEqual(messageNumbers(plan).toSorted());
   expect(new Set(report.numbers).size).toBe(70);
   expect(report.numbers).toHaveLength(70);
