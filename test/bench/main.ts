@@ -1,7 +1,7 @@
 /**
  * `npm run bench [name…] [--json]`: measures, prints the figures, and ends with status 1 when one breaks its bound.
  * BENCH_CSV_MB sets the size of the large CSV file, BENCH_ORDERS the number of orders of the main job, BENCH_SUBMIT of those that
- * are only submitted, BENCH_CLUSTER of those that several daemons submit, BENCH_SCALE of those that have ended in a large ledger.
+ * are only submitted, BENCH_CALLS of those of each kind whose calls are counted, BENCH_CLUSTER of those that several daemons submit, BENCH_SCALE of those that have ended in a large ledger.
  */
 import { type BenchReport, formatReport, isKept } from "./report.ts";
 
@@ -18,6 +18,7 @@ const BENCHES: Readonly<Record<string, () => Promise<BenchReport>>> = {
   cluster: async () =>
     (await import("./cluster.ts")).benchCluster(Number(process.env.BENCH_CLUSTER ?? 3_000)),
   scale: async () => (await import("./scale.ts")).benchScale(Number(process.env.BENCH_SCALE ?? 1_000_000)),
+  calls: async () => (await import("./calls.ts")).benchCalls(Number(process.env.BENCH_CALLS ?? 100)),
   orders: async () =>
     (await import("./orders.ts")).benchOrders(Number(process.env.BENCH_ORDERS ?? 10_000), SUBMIT),
 };
