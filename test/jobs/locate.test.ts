@@ -61,6 +61,23 @@ async function look(
   return ended;
 }
 
+/** Looks for the containers of orders in one round. */
+async function lookForAll(
+  client: ServiceClient,
+  orders: readonly Completed["order"][],
+): Promise<ReadonlyMap<number, LocationLook>> {
+  const deps = { service: client, concurrency: 2, logger: silent, clock: systemClock, wayOf: byRequest };
+  const looks = new Map<number, LocationLook>();
+  const round = {
+    forMs: 600_000,
+    unfinished: new Map(),
+    record: async ({ order }: Completed, ended: LocationLook) => void looks.set(order.id, ended),
+  };
+  const completed = orders.map((order) => ({ order, procedure: undefined }));
+  expect(await lookForLocations(completed, round, deps, never)).toBe(true);
+  return looks;
+}
+
 const row = (id: number) => ({ id, name: `V-${id}`, subjectCode: "S-1", storageName: `Tank ${id}` });
 
 /** A service with both vials, of which the location of the second is answered by `answer`. */
@@ -160,6 +177,56 @@ describe("looking for the containers of a completed order", () => {
       expect(found?.unlocated).toEqual([
         { position: 2, text: "the service lists no container with its label" },
       ]);
+    }));
+
+  test("doesn't look the subject up again that was found before the order was sent", () =>
+    withStub(async (stub, client) => {
+      stub.rows.subjects = [subject(40, 12), subject(50, 13)];
+      stub.rows["sample-containers"] = [owned(1, 40, "V-1"), owned(2, 50, "V-1"), owned(3, 50, "V-2")];
+      const found = await look(client, anOrder({ subjectId: 40 }));
+      expect(found.containers).toMatchObject([{ position: 1, containerId: 1 }]);
+      expect(found.unlocated).toMatchObject([{ position: 2 }]);
+      expect(stub.count("GET /api/subjects")).toBe(0);
+    }));
+
+  test("looks the subject up again where that one has none of the labels any more", () =>
+    withStub(async (stub, client) => {
+      stub.rows.subjects = [subject(60, 12)];
+      stub.rows["sample-containers"] = [owned(1, 60, "V-1"), owned(2, 60, "V-2")];
+      const found = await look(client, anOrder({ subjectId: 40 }));
+      expect(found).toMatchObject({ containers: [{ containerId: 1 }, { containerId: 2 }], next: "report" });
+      expect(stub.count("GET /api/subjects")).toBeGreaterThan(0);
+    }));
+
+  test("reads the containers of a subject once for its orders of a round, and who the subject is", () =>
+    withStub(async (stub, client) => {
+      stub.rows.subjects = [subject(40, 12)];
+      stub.rows["sample-containers"] = [owned(1, 40, "V-1"), owned(2, 40, "V-2"), owned(3, 40, "V-3")];
+      const orders = [1, 2, 3].map((n) => anOrder({ id: n, containers: [vial(n)] }));
+      const cost = async (orders: readonly Completed["order"][]) => {
+        stub.seen.length = 0;
+        const looks = await lookForAll(client, orders);
+        expect([...looks.values()].map(({ next }) => next)).toEqual(orders.map(() => "report"));
+        return stub.seen.length;
+      };
+      await cost(orders.slice(0, 1));
+      const ofOne = await cost(orders.slice(0, 1));
+      expect(await cost(orders)).toBe(ofOne + 2);
+    }));
+
+  test("asks again for what could not be read for another order of the round", () =>
+    withStub(async (stub, client) => {
+      stub.rows["sample-containers"] = [row(1), row(2)];
+      let lists = 0;
+      stub.intercept = (request, response) => {
+        if (!request.url?.startsWith("/api/sample-containers?")) return false;
+        lists += 1;
+        if (lists === 1) send(response, 403, { message: "not now" });
+        return lists === 1;
+      };
+      const orders = [1, 2, 3].map((id) => anOrder({ id, containers: [vial(1)] }));
+      const looks = await lookForAll(client, orders);
+      expect(looks.get(3)).toMatchObject({ containers: [{ containerId: 1 }], next: "report" });
     }));
 
   test("takes none where several subjects have the code and nobody is to be looked up", () =>

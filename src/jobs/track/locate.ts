@@ -12,6 +12,7 @@ import type { NamedContainer, ServiceContainer } from "../../service/shapes.ts";
 import { isPlace } from "../../service/shapes.ts";
 import { containersOf, idsByLabelOf, isOneSubjects } from "../submit/guard.ts";
 import type { RemoteProcedure } from "./news.ts";
+import { RoundReads } from "./round-reads.ts";
 
 type Containers = NonNullable<OrderChange["containers"]>;
 type Known = Containers[number];
@@ -29,7 +30,10 @@ export interface Completed {
     | "containers"
     | "attempts"
     | "receivedAt"
-  >;
+  > & {
+    /** The service's id of the subject, as it was found or registered before the order was sent. */
+    readonly subjectId?: number | undefined;
+  };
   readonly procedure: Pick<RemoteProcedure, "containerIds" | "containers"> | undefined;
 }
 
@@ -100,13 +104,15 @@ export async function lookForLocations<T extends Completed>(
   const before = new Map(unfinished);
   unfinished.clear();
   const endsAt = deps.clock.monotonic() + forMs;
+  const codes = completed.map(({ order }) => order.subject.code);
+  const reads = new RoundReads(codes, deps.service, signal);
   const isOver = () => deps.clock.monotonic() >= endsAt;
   const queue = completed.values();
   const work = async () => {
     for (const item of queue) {
       signal.throwIfAborted();
       const { id } = item.order;
-      const look = before.get(id) ?? new Look(item.order, deps, signal);
+      const look = before.get(id) ?? new Look(item.order, deps, reads, signal);
       const isWhole = await look.go(item.procedure, isOver);
       if (!isWhole) unfinished.set(id, look);
       await record(item, look.result(isWhole));
@@ -134,6 +140,7 @@ export function describeUnlocated(unlocated: readonly Unlocated[]): string | und
 export class Look {
   readonly #order: Completed["order"];
   readonly #deps: LocateDeps;
+  readonly #reads: RoundReads;
   readonly #signal: AbortSignal;
   readonly #known = new Map<number, Known>();
   readonly #unlocated = new Map<number, string>();
@@ -145,9 +152,10 @@ export class Look {
   /** The ids by which locations are asked for; undefined until the containers are identified. */
   #askedIds: ReadonlyMap<number, number> | undefined;
 
-  constructor(order: Completed["order"], deps: LocateDeps, signal: AbortSignal) {
+  constructor(order: Completed["order"], deps: LocateDeps, reads: RoundReads, signal: AbortSignal) {
     this.#order = order;
     this.#deps = deps;
+    this.#reads = reads;
     this.#signal = signal;
     for (const { position, containerId, location } of order.containers) {
       if (containerId === undefined && location === undefined) continue;
@@ -283,17 +291,18 @@ export class Look {
 
   /**
    * The containers that can be the subject's. A list is asked by the subject's code, which somebody else may have at
-   * another facility; where its entries show whose they are, the subject is looked up to know which are ours.
+   * another facility; where its entries show whose they are, those of the subject are taken that was found before the order
+   * was sent. It is looked up again where that one has none of the labels, since subjects are merged.
    */
   async #listOwn(labels: readonly string[], surface: Surface): Promise<readonly ServiceContainer[]> {
-    const { facilityId, subject } = this.#order;
-    const calls = surface === "external" ? this.#deps.service.external : this.#deps.service;
-    const listed = await calls.listSubjectContainers(subject.code, this.#signal);
-    const isReported = listed.some(
-      (each) => each.subjectId !== undefined && each.labels.some((label) => labels.includes(label)),
+    const { facilityId, subject, subjectId } = this.#order;
+    const listed = await this.#reads.listContainers(surface, subject.code);
+    const owners = listed.flatMap((each) =>
+      each.labels.some((label) => labels.includes(label)) ? (each.subjectId ?? []) : [],
     );
-    if (!isReported || this.#deps.wayOf(facilityId).subjects === "none") return listed;
-    const known = await this.#deps.service.findSubject(facilityId, subject.code, this.#signal);
+    if (owners.length === 0 || this.#deps.wayOf(facilityId).subjects === "none") return listed;
+    if (subjectId !== undefined && owners.includes(subjectId)) return containersOf({ id: subjectId }, listed);
+    const known = await this.#reads.findSubject(facilityId, subject.code);
     return known ? containersOf(known, listed) : [];
   }
 
