@@ -3,11 +3,11 @@ import { type Trouble, trouble } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { readPem } from "../core/given-file.ts";
 import { readExceptions } from "../core/proxy-exceptions.ts";
+import { LIST_NAMES, LISTS } from "../core/service-catalogue.ts";
 import { formatMinute, formatSecond } from "../core/utc-minute.ts";
 import { createServiceClient, type ServiceClient, type ServiceDeps } from "../service/client.ts";
 import type { Opening } from "../service/http/breaker.ts";
 import type { ProxySettings } from "../service/http/proxy.ts";
-import { pathOfList } from "../service/lists/reads.ts";
 import type { ServiceSettings } from "../service/settings.ts";
 
 /**
@@ -69,7 +69,7 @@ export function serviceSettings(config: Config): ServiceSettings {
   return {
     ...service,
     listEnvelopes: envelopesByPath(listEnvelopes),
-    unpaged: unpaged.flatMap((name) => PATHS[name] ?? []),
+    unpaged: unpaged.map((name) => LISTS[name].path),
     proxy: proxySettings(config),
     ca: caFile === undefined ? undefined : readPem("service.ca", caFile).toString("utf8"),
     auth: authSettings(auth),
@@ -89,21 +89,11 @@ function authSettings(auth: AuthConfig): ServiceSettings["auth"] {
 }
 
 /** The configuration names lists, the client knows them by their paths. */
-const PATHS = {
-  subjects: pathOfList("subjects", "request"),
-  requests: pathOfList("requests", "request"),
-  procedures: pathOfList("procedures", "request"),
-  containers: pathOfList("containers", "request"),
-  storage: pathOfList("storage", "request"),
-  externalProcedures: pathOfList("procedures", "external"),
-  externalContainers: pathOfList("containers", "external"),
-};
-
 function envelopesByPath(byName: Config["service"]["listEnvelopes"]): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    Object.entries(PATHS).flatMap(([name, path]) => {
-      const envelope = byName[name as keyof typeof PATHS];
-      return path === undefined || envelope === undefined ? [] : [[path, envelope]];
+    LIST_NAMES.flatMap((name) => {
+      const envelope = byName[name];
+      return envelope === undefined ? [] : [[LISTS[name].path, envelope]];
     }),
   );
 }

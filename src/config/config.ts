@@ -1,10 +1,10 @@
 import path from "node:path";
 import type { LogSettings } from "../core/logger.ts";
+import type { ListName } from "../core/service-catalogue.ts";
 import type { FacilityWay } from "../core/surface.ts";
 import { type AlertsConfig, toAlertsConfig } from "./alerts-schema.ts";
 import { type MllpConnectorConfig, toMllpConfig } from "./connector-schema.ts";
 import { type RefillsConfig, toFacilities, toRefillsConfig } from "./facility-schema.ts";
-import type { ListName } from "./open-points-schema.ts";
 import type { ConfigProblem } from "./problems.ts";
 import type { LoadedProfile } from "./profiles.ts";
 import type { EncodingSetting } from "./scalars.ts";

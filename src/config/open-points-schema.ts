@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { LIST_NAMES } from "../core/service-catalogue.ts";
 
 /** How a list is wrapped. */
 const envelope = z.union([
@@ -17,18 +18,6 @@ export const listEnvelopeSchema = envelope
   .describe(
     "How the request surface's lists are wrapped: auto (found out), array (not at all), data, items, or { key: NAME }.",
   );
-
-/** The service's lists, by the names that the configuration has for them. */
-const LIST_NAMES = [
-  "subjects",
-  "requests",
-  "procedures",
-  "containers",
-  "storage",
-  "externalProcedures",
-  "externalContainers",
-] as const;
-export type ListName = (typeof LIST_NAMES)[number];
 
 /** `service.listEnvelopes`. */
 export const listEnvelopesSchema = z

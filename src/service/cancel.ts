@@ -1,13 +1,14 @@
 import { Failure } from "../core/failures.ts";
 import type { Phi } from "../core/phi.ts";
+import { LISTS, RECORDS } from "../core/service-catalogue.ts";
 import type { Surface } from "../core/surface.ts";
-import { EXTERNAL_PROCEDURES, getExternalProcedure } from "./external-surface/procedures.ts";
+import { getExternalProcedure } from "./external-surface/procedures.ts";
 import { unwrapObject } from "./http/answer.ts";
 import { findErrorRule } from "./http/classify.ts";
 import type { ServiceContext } from "./http/context.ts";
 import { readReport } from "./http/refusal.ts";
 import { fetchPage } from "./lists/list.ts";
-import { getProcedure, getRequest, PROCEDURES, REQUESTS } from "./request-surface/requests.ts";
+import { getProcedure, getRequest } from "./request-surface/requests.ts";
 import { parseProcedure } from "./shapes.ts";
 
 /** What is to be cancelled: a procedure request, or on the external surface a procedure. */
@@ -92,7 +93,7 @@ export async function lookForCancel(
   try {
     return await lookAt(context, target, signal);
   } catch (error) {
-    const endpoint = target.surface === "external" ? EXTERNAL_PROCEDURES : REQUESTS;
+    const endpoint = (target.surface === "external" ? LISTS.externalProcedures : LISTS.requests).path;
     if (!isOwnNotFound(context, `${endpoint}/{id}`, error)) throw error;
     const { facilityId, type, sensitive } = target;
     const query = target.surface === "external" ? { facilityId, type } : { facilityId };
@@ -113,7 +114,7 @@ async function lookAtProcedure(
     const { status } = await getProcedure(context, procedureId, signal);
     return { isCancelled: status === CANCELLED, status };
   } catch (error) {
-    if (isOwnNotFound(context, `${PROCEDURES}/{id}`, error)) return "gone";
+    if (isOwnNotFound(context, RECORDS.procedure, error)) return "gone";
     throw error;
   }
 }

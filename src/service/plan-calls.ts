@@ -1,12 +1,10 @@
 import { isSubjectNews, type Order } from "../core/order.ts";
+import { LISTS, LISTS_OF } from "../core/service-catalogue.ts";
 import type { FacilityWay, Surface } from "../core/surface.ts";
-import { EXTERNAL_PROCEDURES } from "./external-surface/procedures.ts";
 import type { Query } from "./http/transport.ts";
 import type { NewRequest } from "./new-request.ts";
 import { requestBody } from "./new-request.ts";
-import { containersPath } from "./request-surface/containers.ts";
-import { REQUESTS } from "./request-surface/requests.ts";
-import { SUBJECTS, subjectBody } from "./request-surface/subjects.ts";
+import { subjectBody } from "./request-surface/subjects.ts";
 import { resolveSettings, type ServiceSettings } from "./settings.ts";
 
 /** A call that an order would lead to. Holds patients' values: for an authorised operator's eyes. */
@@ -25,7 +23,10 @@ const REF_SAMPLE = "XXXX-XXXXXXXXXX";
 /** By the request surface, with subjects registered: what the specification describes first. */
 const USUAL: FacilityWay = { surface: "request", subjects: "register" };
 
-const CREATED_AT: Readonly<Record<Surface, string>> = { request: REQUESTS, external: EXTERNAL_PROCEDURES };
+const CREATED_AT: Readonly<Record<Surface, string>> = {
+  request: LISTS.requests.path,
+  external: LISTS.externalProcedures.path,
+};
 
 /**
  * The calls that submitting an order would make, in their order and with their bodies, without making any.
@@ -42,7 +43,7 @@ export function planCalls(order: Order, settings: ServiceSettings, way: Facility
   const paging = { page: 1, perPage };
   const listed: PlannedCall = {
     method: "GET",
-    path: containersPath(surface),
+    path: LISTS_OF.containers[surface].path,
     query: { subjectCode: code, ...paging },
   };
   const create = (request: NewRequest, more: Partial<PlannedCall> = {}): PlannedCall => {
@@ -60,7 +61,7 @@ export function planCalls(order: Order, settings: ServiceSettings, way: Facility
     calls.push(listed);
     if (surface === "request") {
       const query = { facilityId, subjectCode: code, ...paging };
-      calls.push({ method: "GET", path: REQUESTS, query });
+      calls.push({ method: "GET", path: LISTS.requests.path, query });
     }
     const body = { sampleContainerIds: containers.map((each) => `<id of ${each.label}>`) };
     const condition = "each label names exactly one container of the subject";
@@ -77,7 +78,7 @@ function planSubject(
   if (subjects === "none") return [];
   const look: PlannedCall = {
     method: "GET",
-    path: SUBJECTS,
+    path: LISTS.subjects.path,
     query: { code: (priorSubjectCode ?? subject.code).reveal(), facilityId, ...paging },
   };
   // News about a subject are compared with what is there.
@@ -86,7 +87,7 @@ function planSubject(
   if (subjects === "look" || operation === "RETRIEVAL") return [look];
   const body = withoutGaps(subjectBody(facilityId, subject));
   const condition = "the facility has no subject with that code yet";
-  return [look, { method: "POST", path: SUBJECTS, body, condition }];
+  return [look, { method: "POST", path: LISTS.subjects.path, body, condition }];
 }
 
 function withoutGaps(body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

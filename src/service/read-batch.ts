@@ -1,7 +1,8 @@
-import { EXTERNAL_PROCEDURES, getExternalProcedure } from "./external-surface/procedures.ts";
+import { LISTS } from "../core/service-catalogue.ts";
+import { getExternalProcedure } from "./external-surface/procedures.ts";
 import type { ServiceContext } from "./http/context.ts";
 import { type BatchRead, BatchReader, type Kind } from "./lists/batch-reader.ts";
-import { getProcedure, getRequest, PROCEDURES, REQUESTS } from "./request-surface/requests.ts";
+import { getProcedure, getRequest } from "./request-surface/requests.ts";
 import {
   NO_STATUS,
   type ProcedureStatus,
@@ -18,7 +19,7 @@ export function readRequests(
   signal: AbortSignal,
 ): Promise<BatchRead<RequestStatus>> {
   const kind: Kind<RequestStatus> = {
-    endpoint: REQUESTS,
+    endpoint: LISTS.requests.path,
     filters: { facilityId },
     hasRanges: true,
     parse: parseRequest,
@@ -37,7 +38,7 @@ export function readProcedures(
   signal: AbortSignal,
 ): Promise<BatchRead<ProcedureStatus>> {
   const kind: Kind<ProcedureStatus> = {
-    endpoint: PROCEDURES,
+    endpoint: LISTS.procedures.path,
     filters: { facilityId },
     hasRanges: true,
     parse: parseProcedure,
@@ -64,7 +65,7 @@ export function readExternalProcedures(
   signal: AbortSignal,
 ): Promise<BatchRead<ProcedureStatus>> {
   const kind: Kind<ProcedureStatus> = {
-    endpoint: EXTERNAL_PROCEDURES,
+    endpoint: LISTS.externalProcedures.path,
     filters: { facilityId, type },
     hasRanges: false,
     parse: parseProcedure,

@@ -1,20 +1,14 @@
 import { asFailure } from "../core/failures.ts";
 import type { Refill, Tank } from "../core/refill.ts";
+import { LISTS, LISTS_OF, RECORDS_OF } from "../core/service-catalogue.ts";
 import type { Surface } from "../core/surface.ts";
 import type { ServiceContext } from "./http/context.ts";
 import { getOne } from "./http/context.ts";
 import type { Query } from "./http/transport.ts";
 import { walkPages } from "./lists/list.ts";
-import { PROCEDURES } from "./request-surface/requests.ts";
 import { type ProcedureStatus, parseProcedure } from "./shapes.ts";
 import type { ServiceWords } from "./values.ts";
 import { idOf, idValue, isObject, type RawObject, subjectCodeOf, textValue } from "./values.ts";
-
-/** Where each surface lists its procedures. */
-const ENDPOINTS: Readonly<Record<Surface, string>> = {
-  request: PROCEDURES,
-  external: "/api/v1/external/procedures",
-};
 
 /** How a refill's type is spelled: in lower case like the specification's sample, or as its table has it. */
 const TYPE_WORDS: Readonly<Record<Surface, readonly string[]>> = {
@@ -80,7 +74,12 @@ export async function readRefills(
   let pages = 0;
   for (let question = questions.shift(); question; question = questions.shift()) {
     const isAsked = question.type !== undefined;
-    const listing = { endpoint: ENDPOINTS[surface], query: question, sensitive: [], ends: "empty" } as const;
+    const listing = {
+      endpoint: LISTS_OF.procedures[surface].path,
+      query: question,
+      sensitive: [],
+      ends: "empty",
+    } as const;
     try {
       for await (const page of walkPages(context, listing, signal)) {
         pages += 1;
@@ -133,7 +132,7 @@ export async function getRefill(
   target: { readonly surface: Surface; readonly facilityId: number; readonly id: number },
   signal: AbortSignal,
 ): Promise<Refill | undefined> {
-  const route = `${ENDPOINTS[target.surface]}/{id}`;
+  const route = RECORDS_OF.procedure[target.surface];
   const { words } = context.settings;
   const read = await getOne(
     context,
@@ -153,7 +152,12 @@ export async function listTanks(
   facilityId: number,
   signal: AbortSignal,
 ): Promise<Tank[]> {
-  const listing = { endpoint: "/api/storage", query: { facilityId }, sensitive: [], ends: "short" } as const;
+  const listing = {
+    endpoint: LISTS.storage.path,
+    query: { facilityId },
+    sensitive: [],
+    ends: "short",
+  } as const;
   const tanks: Tank[] = [];
   for await (const page of walkPages(context, listing, signal)) {
     for (const raw of page) {

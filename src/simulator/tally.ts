@@ -1,3 +1,4 @@
+import { LISTS } from "../core/service-catalogue.ts";
 import type { NamedContainer, NewOrder, OrderType } from "./world/rows.ts";
 
 /** A procedure request, or a procedure of the external surface, that a call brought into being. */
@@ -87,8 +88,8 @@ type FindOrderIds = (
 ) => { readonly requestId: number | null; readonly procedureId: number | null };
 
 const CREATION = {
-  request: "POST /api/procedure-requests",
-  external: "POST /api/v1/external/procedures",
+  request: `POST ${LISTS.requests.path}`,
+  external: `POST ${LISTS.externalProcedures.path}`,
 } as const;
 
 /** Keeps the tally while calls come in. */

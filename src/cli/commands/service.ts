@@ -1,8 +1,8 @@
 import { Command } from "commander";
+import { findList, type ListKind, type RecordKind } from "../../core/service-catalogue.ts";
 import { SURFACES, type Surface } from "../../core/surface.ts";
 import type { Column } from "../../operator/column.ts";
 import { clean } from "../../operator/text.ts";
-import { pathOfList, type ReadableList, type ReadableRecord } from "../../service/lists/reads.ts";
 import type { RawObject } from "../../service/values.ts";
 import { collect, oneOf, serviceId, wholeNumber } from "../arguments.ts";
 import { readConfig, recordRead, withService } from "../open.ts";
@@ -40,7 +40,7 @@ const SURFACE = [
   oneOf(SURFACES),
 ] as const;
 
-function listCommand(cli: Cli, list: ReadableList, description: string, example: string): Command {
+function listCommand(cli: Cli, list: ListKind, description: string, example: string): Command {
   const command = new Command(list)
     .description(description)
     .option("--facility <name>", "only those of a facility, by the lab's name for it");
@@ -50,7 +50,7 @@ function listCommand(cli: Cli, list: ReadableList, description: string, example:
       .option("--type <type>", "only those of a type, such as STORE");
   }
   if (list !== "storage") command.option("--subject <code>", "only those of a subject");
-  if (pathOfList(list, "external") !== undefined) command.option(...SURFACE);
+  if (findList(list, "external") !== undefined) command.option(...SURFACE);
   return command
     .option(
       "--filter <name=value>",
@@ -63,7 +63,7 @@ function listCommand(cli: Cli, list: ReadableList, description: string, example:
     .action(toAction(cli, listAct(list)));
 }
 
-const LISTS: readonly (readonly [list: ReadableList, description: string, example: string])[] = [
+const LISTS: readonly (readonly [list: ListKind, description: string, example: string])[] = [
   ["subjects", "List subjects.", "subjects --facility NORTH --filter lastName_like=ro --show-phi"],
   ["requests", "List procedure requests.", "requests --status PENDING --filter createdAt_from=2026-11-01"],
   ["procedures", "List procedures, refills among them.", "procedures --type REFILL --surface external"],
@@ -71,7 +71,7 @@ const LISTS: readonly (readonly [list: ReadableList, description: string, exampl
   ["storage", "List storage solutions.", "storage --facility NORTH"],
 ];
 
-const RECORDS: readonly (readonly [record: ReadableRecord, description: string, example: string])[] = [
+const RECORDS: readonly (readonly [record: RecordKind, description: string, example: string])[] = [
   ["subject", "Show one subject.", "subject 17 --show-phi"],
   ["request", "Show one procedure request.", "request 1001"],
   ["procedure", "Show one procedure.", "procedure 2001"],
@@ -83,9 +83,9 @@ const SHOWN_AS = {
   request: "requests",
   procedure: "procedures",
   location: "location",
-} as const satisfies Record<ReadableRecord, Shown>;
+} as const satisfies Record<RecordKind, Shown>;
 
-function showRecord(record: ReadableRecord): Act {
+function showRecord(record: RecordKind): Act {
   return async (session, id: number, options: { readonly surface?: Surface }) => {
     const config = readConfig(session);
     const surface = record === "procedure" ? (options.surface ?? config.service.surface) : "request";

@@ -1,8 +1,7 @@
+import { LISTS, RECORDS } from "../../core/service-catalogue.ts";
 import { getOne, type ServiceContext } from "../http/context.ts";
 import { type CreateOptions, type NewRequest, postNew } from "../new-request.ts";
 import { type NamedContainer, type ProcedureStatus, parseProcedure } from "../shapes.ts";
-
-export const EXTERNAL_PROCEDURES = "/api/v1/external/procedures";
 
 /** A procedure that the service has certainly created. */
 interface CreatedProcedure {
@@ -24,7 +23,7 @@ export async function createProcedure(
   signal: AbortSignal,
   options: CreateOptions = {},
 ): Promise<CreatedProcedure> {
-  const at = { surface: "external", route: EXTERNAL_PROCEDURES } as const;
+  const at = { surface: "external", route: LISTS.externalProcedures.path } as const;
   const created = await postNew(context, at, { request, ...options }, parseProcedure, signal);
   const { id: procedureId, status, code, containers = [] } = created;
   return { procedureId, status, code, containers: request.type === "STORE" ? containers : [] };
@@ -36,5 +35,5 @@ export function getExternalProcedure(
   id: number,
   signal: AbortSignal,
 ): Promise<ProcedureStatus> {
-  return getOne(context, { route: `${EXTERNAL_PROCEDURES}/{id}`, id }, parseProcedure, signal);
+  return getOne(context, { route: RECORDS.externalProcedure, id }, parseProcedure, signal);
 }

@@ -1,5 +1,6 @@
 import type { KeptAnswer } from "../../core/kept-answer.ts";
 import { type Phi, phi } from "../../core/phi.ts";
+import { RECORDS_OF } from "../../core/service-catalogue.ts";
 import type { Surface } from "../../core/surface.ts";
 import { isObject } from "../values.ts";
 import type { Answer } from "./answer.ts";
@@ -45,7 +46,7 @@ const CONTENT_TYPE =
  * and for nobody else.
  */
 export function keepProcedureError(error: Phi, surface: Surface, sensitive: readonly Phi[]): KeptAnswer {
-  const route = surface === "external" ? "/api/v1/external/procedures/{id}" : "/api/procedures/{id}";
+  const route = RECORDS_OF.procedure[surface];
   const text = maskKeptText(error.reveal(), sensitive, LONGEST_TEXT);
   return {
     ...{ method: "GET", route, status: 200, shape: "json" },

@@ -2,6 +2,7 @@ import type { Clock } from "../../core/clock.ts";
 import { FAILURES, Failure, type FailureCode } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Phi, phi } from "../../core/phi.ts";
+import { EXTERNAL_BASE } from "../../core/service-catalogue.ts";
 import type { OtherWorkers } from "../../core/service-outage.ts";
 import { asSentence } from "../../core/tls-trouble.ts";
 import type { ResolvedSettings } from "../settings.ts";
@@ -396,7 +397,7 @@ function name(call: Pick<Call<unknown>, "method" | "route">): string {
 }
 
 function isExternal(call: Pick<Call<unknown>, "route">): boolean {
-  return call.route.startsWith("/api/v1/external/");
+  return call.route.startsWith(EXTERNAL_BASE);
 }
 
 /** Our own words for what an answer means: the service's may be about another patient, and go to nobody by themselves. */

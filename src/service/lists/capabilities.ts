@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
+import { findListAt } from "../../core/service-catalogue.ts";
 import type { FilterPolicy } from "../settings.ts";
 
 /** Whether the service follows a filter. One that it refuses to know is never sent, which is as good as ignored. */
@@ -125,15 +126,5 @@ export function fieldOf(filter: string): string {
 
 /** Whether the specification names a filter for a list. */
 export function isDocumented(endpoint: string, name: string): boolean {
-  return DOCUMENTED[endpoint]?.includes(name) === true;
+  return findListAt(endpoint)?.filters.includes(name) === true;
 }
-
-/** The filters that the specification names for a list; all others, and forms, fall under "most endpoints accept". */
-const DOCUMENTED: Readonly<Record<string, readonly string[]>> = {
-  "/api/procedure-requests": ["status"],
-  "/api/procedures": ["facilityId"],
-  "/api/sample-containers": ["subjectCode"],
-  "/api/storage": ["facilityId"],
-  "/api/v1/external/procedures": ["facilityId", "type"],
-  "/api/v1/external/sample-containers": ["subjectCode"],
-};

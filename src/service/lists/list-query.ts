@@ -1,4 +1,5 @@
 import { asFailure, Failure } from "../../core/failures.ts";
+import { findListAt } from "../../core/service-catalogue.ts";
 import type { Query } from "../http/transport.ts";
 import type { FilterPolicy } from "../settings.ts";
 import { idOf, type RawObject } from "../values.ts";
@@ -147,14 +148,12 @@ export function isTooLarge(id: unknown): boolean {
   return typeof id === "string" && /^\d{16,}$/.test(id) && !Number.isSafeInteger(Number(id));
 }
 
-/** Where the specification describes lists as plain arrays and says nothing of pages. */
-const EXTERNAL = "/api/v1/external/";
 /** Longer lists than that are not read in one answer. */
 const MOST_PER_PAGE = 1_000_000;
 
 /** Whether a list is one of those that the specification describes as a plain array, without a word about pages. */
 export function isPlainArray(endpoint: string): boolean {
-  return endpoint.startsWith(EXTERNAL);
+  return findListAt(endpoint)?.surface === "external";
 }
 
 /**

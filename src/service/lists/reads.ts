@@ -1,5 +1,12 @@
 import { Failure } from "../../core/failures.ts";
 import { phi } from "../../core/phi.ts";
+import {
+  findList,
+  type ListKind,
+  RECORDS,
+  RECORDS_OF,
+  type RecordKind,
+} from "../../core/service-catalogue.ts";
 import type { Surface } from "../../core/surface.ts";
 import { getOne, type ServiceContext } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
@@ -16,31 +23,12 @@ import {
 import { isAllowed } from "./capabilities.ts";
 import { fetchPage, type Listing, walkPages } from "./list.ts";
 
-/** The lists that a person may read, with their paths on each surface that has them. */
-const LISTS = {
-  subjects: { request: "/api/subjects" },
-  requests: { request: "/api/procedure-requests" },
-  procedures: { request: "/api/procedures", external: "/api/v1/external/procedures" },
-  containers: { request: "/api/sample-containers", external: "/api/v1/external/sample-containers" },
-  storage: { request: "/api/storage" },
-} as const satisfies Record<string, Partial<Record<Surface, string>>>;
-export type ReadableList = keyof typeof LISTS;
-
-/** What can be read by its id. */
-const RECORDS = {
-  subject: { request: "/api/subjects/{id}" },
-  request: { request: "/api/procedure-requests/{id}" },
-  procedure: { request: "/api/procedures/{id}", external: "/api/v1/external/procedures/{id}" },
-  location: { request: "/api/sample-containers/{id}/location" },
-} as const satisfies Record<string, Partial<Record<Surface, string>>>;
-export type ReadableRecord = keyof typeof RECORDS;
-
 /** More than any list of a person's patience. */
 const MAX_PAGES = 100_000;
 
 /** What is to be read of a list. */
 export interface ListQuestion {
-  readonly list: ReadableList;
+  readonly list: ListKind;
   readonly surface: Surface;
   /** The four filter forms of the specification: `code`, `code_like`, `createdAt_from`, `createdAt_to`. */
   readonly filters: Readonly<Record<string, string | number>>;
@@ -65,12 +53,6 @@ export interface ReadPage {
   readonly remarks: ReadonlyMap<string, FilterRemark>;
   /** Filters on fields that no entry of this page shows, so that they could not be looked at again. */
   readonly unchecked: readonly string[];
-}
-
-/** The path of a list; undefined when the surface has no such list. */
-export function pathOfList(list: ReadableList, surface: Surface): string | undefined {
-  const paths: Partial<Record<Surface, string>> = LISTS[list];
-  return paths[surface];
 }
 
 /**
@@ -110,12 +92,12 @@ export async function readPage(
  */
 export function readRecord(
   context: ServiceContext,
-  record: ReadableRecord,
+  record: RecordKind,
   surface: Surface,
   id: number,
   signal: AbortSignal,
 ): Promise<RawObject> {
-  const routes: Partial<Record<Surface, string>> = RECORDS[record];
+  const routes: Partial<Record<Surface, string>> = RECORDS_OF[record];
   const route = routes[surface];
   if (route === undefined) throw noSuchRead(record, surface);
   const parse = (raw: RawObject): RawObject => {
@@ -132,11 +114,10 @@ export function getInventory(
   storageId: number,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const route = "/api/storage/{id}/inventory";
   return context.transport.call(
     {
       method: "GET",
-      route,
+      route: RECORDS.inventory,
       id: storageId,
       sensitive: [],
       read: (answer) => answer.json ?? null,
@@ -146,7 +127,7 @@ export function getInventory(
 }
 
 function toListing({ list, surface, filters, unsent = [], isWhole, perPage }: ListQuestion): Listing {
-  const endpoint = pathOfList(list, surface);
+  const endpoint = findList(list, surface)?.path;
   if (endpoint === undefined) throw noSuchRead(list, surface);
   const query: Query = Object.fromEntries(Object.entries(filters).filter(([name]) => !unsent.includes(name)));
   const sensitive = Object.entries(filters).flatMap(([name, value]) =>

@@ -1,12 +1,13 @@
 import { asFailure, Failure } from "../../core/failures.ts";
 import type { KeptAnswer } from "../../core/kept-answer.ts";
+import { LISTS, RECORDS, type ServiceList } from "../../core/service-catalogue.ts";
 import type { Surface } from "../../core/surface.ts";
 import { describeLists, type Unwrapped, unwrapList } from "../http/answer.ts";
 import type { ServiceContext } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
 import { isAllowed } from "../lists/capabilities.ts";
 import { idOf, type RawObject, subjectCodeOf } from "../values.ts";
-import { KNOWN_ENTRIES, NOBODY, PROBED_LISTS, type ProbedList } from "./known-lists.ts";
+import { NOBODY, PROBED_LISTS, type ProbedList } from "./known-lists.ts";
 import { observeEntries, type SeenEntries } from "./seen-entries.ts";
 
 /** What the service does with a filter whose value nothing can match. */
@@ -70,11 +71,11 @@ export async function* probeLists(
 ): AsyncGenerator<ListFacts, void, void> {
   // Containers are asked for by the code of a subject, and the lists before them show some.
   let subjectCode: string | undefined;
-  const isUsed = ({ surface, endpoint }: ProbedList) =>
-    plan.surfaces.has(surface) || (plan.areSubjectsUsed && endpoint === "/api/subjects");
-  for (const list of PROBED_LISTS.filter(isUsed)) {
-    const facilityId = plan.facilityIdBySurface.get(list.surface);
-    const probe = new ListProbe(context, list, { facilityId, subjectCode }, signal);
+  const isUsed = ({ list }: ProbedList) =>
+    plan.surfaces.has(list.surface) || (plan.areSubjectsUsed && list === LISTS.subjects);
+  for (const probed of PROBED_LISTS.filter(isUsed)) {
+    const facilityId = plan.facilityIdBySurface.get(probed.list.surface);
+    const probe = new ListProbe(context, probed, { facilityId, subjectCode }, signal);
     const facts = await probe.run();
     subjectCode ??= probe.subjectCode;
     yield facts;
@@ -84,7 +85,8 @@ export async function* probeLists(
 /** Reads one list every way that shows something. */
 class ListProbe {
   readonly #context: ServiceContext;
-  readonly #list: ProbedList;
+  readonly #list: ServiceList;
+  readonly #impossible: ProbedList["impossible"];
   readonly #base: Query;
   readonly #signal: AbortSignal;
   readonly #refused: string[] = [];
@@ -93,16 +95,19 @@ class ListProbe {
 
   constructor(
     context: ServiceContext,
-    list: ProbedList,
+    { list, impossible }: ProbedList,
     known: { readonly facilityId: number | undefined; readonly subjectCode: string | undefined },
     signal: AbortSignal,
   ) {
     this.#context = context;
     this.#list = list;
+    this.#impossible = impossible;
+    // A service may insist on what the specification names.
+    const isNamed = (filter: string) => list.filters.includes(filter);
     this.#base = {
-      ...(list.wantsFacility && known.facilityId !== undefined ? { facilityId: known.facilityId } : {}),
-      ...(list.wantsSubject ? { subjectCode: known.subjectCode ?? NOBODY } : {}),
-      ...list.named,
+      ...(isNamed("facilityId") && known.facilityId !== undefined ? { facilityId: known.facilityId } : {}),
+      ...(isNamed("subjectCode") ? { subjectCode: known.subjectCode ?? NOBODY } : {}),
+      ...(isNamed("type") ? { type: "STORE" } : {}),
     };
     this.#signal = signal;
   }
@@ -113,17 +118,16 @@ class ListProbe {
   }
 
   async run(): Promise<ListFacts> {
-    const { title, endpoint, surface } = this.#list;
+    const { title, path: endpoint, surface } = this.#list;
     const shared = { title, endpoint, surface };
     const { perPage } = this.#context.settings;
-    const known = KNOWN_ENTRIES[endpoint];
     try {
       const first = await this.#first(perPage);
       const { entries, envelope } = first;
       this.#subjectCode = entries.map(subjectCodeOf).find((code) => code !== undefined && code !== "");
       return {
         ...shared,
-        ...observeEntries(entries, known, this.#context.settings.words),
+        ...observeEntries(entries, this.#list, this.#context.settings.words),
         envelope,
         length: entries.length,
         cap: await this.#cap(entries, perPage),
@@ -134,13 +138,18 @@ class ListProbe {
       const failure = asFailure(error);
       if (!REFUSED.has(failure.code)) throw failure;
       const nothing = { length: 0, cap: { kind: "unknown" }, filters: new Map(), refused: [] } as const;
-      return { ...shared, ...observeEntries([], known, this.#context.settings.words), ...nothing, failure };
+      return {
+        ...shared,
+        ...observeEntries([], this.#list, this.#context.settings.words),
+        ...nothing,
+        failure,
+      };
     }
   }
 
   /** The first page; a service that refuses paging, or is known to, is asked without it. */
   async #first(perPage: number): Promise<Unwrapped> {
-    if (this.#context.settings.unpaged.has(this.#list.endpoint)) {
+    if (this.#context.settings.unpaged.has(this.#list.path)) {
       this.#refused.push("page");
       return await this.#ask({});
     }
@@ -199,8 +208,8 @@ class ListProbe {
     const found = new Map<string, ProbedFilter>();
     const paging = this.#refused.includes("page") ? {} : { page: 1 };
     const { filters: policy } = this.#context.settings;
-    for (const [name, value] of this.#list.impossible) {
-      if (!isAllowed(policy, this.#list.endpoint, name)) continue;
+    for (const [name, value] of this.#impossible) {
+      if (!isAllowed(policy, this.#list.path, name)) continue;
       if (this.#requests >= MOST_REQUESTS_A_LIST) break;
       const answer = await this.#askOrRefused({ ...paging, [name]: value });
       if (!answer) found.set(name, "refused");
@@ -220,7 +229,7 @@ class ListProbe {
 
   #ask(query: Query): Promise<Unwrapped> {
     this.#requests += 1;
-    const { endpoint } = this.#list;
+    const { path: endpoint } = this.#list;
     return this.#context.transport.call(
       {
         method: "GET",
@@ -255,7 +264,7 @@ export async function probeUnknownId(
   surface: Surface,
   signal: AbortSignal,
 ): Promise<UnknownId | undefined> {
-  const route = surface === "request" ? "/api/procedure-requests/{id}" : "/api/v1/external/procedures/{id}";
+  const route = surface === "request" ? RECORDS.request : RECORDS.externalProcedure;
   try {
     await context.transport.call(
       { method: "GET", route, id: UNLIKELY_ID, sensitive: [], read: () => undefined },

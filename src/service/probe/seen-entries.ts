@@ -1,3 +1,4 @@
+import type { ServiceList } from "../../core/service-catalogue.ts";
 import {
   idOf,
   normalizeStatus,
@@ -6,7 +7,6 @@ import {
   type RawObject,
   type ServiceWords,
 } from "../values.ts";
-import type { KnownEntry } from "./known-lists.ts";
 
 /** The order of a list, as its first page shows it. */
 type SeenOrder =
@@ -34,7 +34,7 @@ export interface SeenEntries {
 /** Looks at the entries of a page. Gives names of fields and words, never values of records. */
 export function observeEntries(
   entries: readonly RawObject[],
-  known: KnownEntry | undefined,
+  known: Pick<ServiceList, "fields" | "always" | "statuses" | "types">,
   words: ServiceWords,
 ): SeenEntries {
   const fields = new Set(entries.flatMap((entry) => Object.keys(entry)));
@@ -50,15 +50,12 @@ export function observeEntries(
     order: orderOf(entries),
     ids: typeof id === "number" || typeof id === "string" ? (typeof id as "number" | "string") : undefined,
     hasUnreadableIds: entries.some((entry) => entry.id !== undefined && idOf(entry) === undefined),
-    missingFields:
-      entries.length === 0 ? [] : [...(known?.always ?? [])].filter((field) => !fields.has(field)),
-    unknownFields: plain([...fields].filter((field) => !known?.fields.has(field))),
+    missingFields: entries.length === 0 ? [] : known.always.filter((field) => !fields.has(field)),
+    unknownFields: plain([...fields].filter((field) => !known.fields.includes(field))),
     unknownStatuses:
-      known && known.statuses.size > 0
-        ? plain([...statuses].filter((word) => !known.statuses.has(word)))
-        : [],
+      known.statuses.length > 0 ? plain([...statuses].filter((word) => !known.statuses.includes(word))) : [],
     unknownTypes:
-      known && known.types.size > 0 ? plain([...types].filter((word) => !known.types.has(word))) : [],
+      known.types.length > 0 ? plain([...types].filter((word) => !known.types.includes(word))) : [],
   };
 }
 

@@ -1,4 +1,5 @@
-import { EXTERNAL_PROCEDURES, getExternalProcedure } from "../external-surface/procedures.ts";
+import { LISTS } from "../../core/service-catalogue.ts";
+import { getExternalProcedure } from "../external-surface/procedures.ts";
 import { type ServiceContext, unlessRefused } from "../http/context.ts";
 import { untilStable, walkPages } from "../lists/list.ts";
 import { requireIds } from "../lists/list-query.ts";
@@ -61,7 +62,7 @@ export async function searchProcedures(
 ): Promise<Map<number, ProcedureStatus>> {
   const { facilityId, type } = lost;
   const query = { facilityId, type };
-  const listing = { endpoint: EXTERNAL_PROCEDURES, query, sensitive: [], ends: "empty" } as const;
+  const listing = { endpoint: LISTS.externalProcedures.path, query, sensitive: [], ends: "empty" } as const;
   const found = new Map<number, ProcedureStatus>();
   for await (const page of walkPages(context, listing, signal)) {
     requireIds(listing.endpoint, page);

@@ -1,8 +1,8 @@
 import type { Phi } from "../../core/phi.ts";
+import { LISTS } from "../../core/service-catalogue.ts";
 import type { ServiceContext } from "../http/context.ts";
 import { type Listing, untilStable, walkPages } from "../lists/list.ts";
 import { requireIds } from "../lists/list-query.ts";
-import { REQUESTS } from "../request-surface/requests.ts";
 import { NO_STATUS, parseRequest, type RequestStatus } from "../shapes.ts";
 import { isOtherType, theirStatusWords } from "../values.ts";
 
@@ -51,7 +51,7 @@ async function onePass(
   const { facilityId, subjectCode, type } = search;
   // Not the type: its spelling isn't known, and one that a service compares exactly would leave out what is ours.
   const query = { facilityId, subjectCode: subjectCode.reveal() };
-  const listing = { endpoint: REQUESTS, query, sensitive: [subjectCode], ends: "empty" } as const;
+  const listing = { endpoint: LISTS.requests.path, query, sensitive: [subjectCode], ends: "empty" } as const;
   const found = new Map<number, RequestStatus>();
   const seen = await walkInto(context, listing, search, found, signal);
   // Some are perhaps only listed when asked for. A storage that is believed to be absent is sent again, so for one each
@@ -82,7 +82,7 @@ async function walkInto(
       if (entry.status !== NO_STATUS) seen.add(entry.status);
       const misfit = misfitOf(entry, search);
       if (misfit === undefined) found.set(entry.id, entry);
-      else context.capabilities.sawFilter(REQUESTS, misfit, "ignored");
+      else context.capabilities.sawFilter(LISTS.requests.path, misfit, "ignored");
     }
   }
   return seen;

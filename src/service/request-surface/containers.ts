@@ -1,25 +1,13 @@
 import { Failure } from "../../core/failures.ts";
 import type { ContainerLocation } from "../../core/outcome.ts";
 import type { Phi } from "../../core/phi.ts";
+import { LISTS_OF, RECORDS } from "../../core/service-catalogue.ts";
 import type { Surface } from "../../core/surface.ts";
 import { getOne, type ServiceContext } from "../http/context.ts";
 import type { FilterFinding } from "../lists/capabilities.ts";
 import { collect, fetchPage } from "../lists/list.ts";
 import { parseContainer, parseLocation, type ServiceContainer } from "../shapes.ts";
 import { linkedId, type RawObject } from "../values.ts";
-
-export const CONTAINERS = "/api/sample-containers";
-
-/** Where each surface lists sample containers. */
-const ENDPOINTS: Readonly<Record<Surface, string>> = {
-  request: CONTAINERS,
-  external: "/api/v1/external/sample-containers",
-};
-
-/** The path under which a surface lists sample containers. */
-export function containersPath(surface: Surface): string {
-  return ENDPOINTS[surface];
-}
 
 /** A subject, as one of the surfaces knows it. */
 interface SubjectOnSurface {
@@ -41,7 +29,7 @@ export async function listSubjectContainers(
   signal: AbortSignal,
 ): Promise<ServiceContainer[]> {
   const { capabilities, settings } = context;
-  const endpoint = ENDPOINTS[surface];
+  const endpoint = LISTS_OF.containers[surface].path;
   const wanted = subjectCode.reveal();
   const listing = {
     endpoint,
@@ -75,7 +63,7 @@ export function getLocation(
   containerId: number,
   signal: AbortSignal,
 ): Promise<ContainerLocation> {
-  const target = { route: "/api/sample-containers/{id}/location", id: containerId };
+  const target = { route: RECORDS.location, id: containerId };
   const parse = (raw: RawObject) => {
     const named = linkedId(raw, "sampleContainerId", "sampleContainer");
     if (named !== undefined && named !== containerId) {

@@ -1,8 +1,7 @@
+import { LISTS, RECORDS } from "../../core/service-catalogue.ts";
 import { getOne, type ServiceContext } from "../http/context.ts";
 import { type CreateOptions, type NewRequest, postNew } from "../new-request.ts";
 import { type ProcedureStatus, parseProcedure, parseRequest, type RequestStatus } from "../shapes.ts";
-
-export const REQUESTS = "/api/procedure-requests";
 
 /** A request that the service has certainly created. */
 interface CreatedRequest {
@@ -23,7 +22,7 @@ export async function createRequest(
   signal: AbortSignal,
   options: CreateOptions = {},
 ): Promise<CreatedRequest> {
-  const at = { surface: "request", route: REQUESTS } as const;
+  const at = { surface: "request", route: LISTS.requests.path } as const;
   const { id, status, procedureId } = await postNew(
     context,
     at,
@@ -36,10 +35,8 @@ export async function createRequest(
 
 /** Reads one procedure request; the answer may be a short form. */
 export function getRequest(context: ServiceContext, id: number, signal: AbortSignal): Promise<RequestStatus> {
-  return getOne(context, { route: `${REQUESTS}/{id}`, id }, parseRequest, signal);
+  return getOne(context, { route: RECORDS.request, id }, parseRequest, signal);
 }
-
-export const PROCEDURES = "/api/procedures";
 
 /** Reads one procedure. */
 export function getProcedure(
@@ -47,5 +44,5 @@ export function getProcedure(
   id: number,
   signal: AbortSignal,
 ): Promise<ProcedureStatus> {
-  return getOne(context, { route: `${PROCEDURES}/{id}`, id }, parseProcedure, signal);
+  return getOne(context, { route: RECORDS.procedure, id }, parseProcedure, signal);
 }

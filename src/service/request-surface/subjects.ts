@@ -1,12 +1,13 @@
 import { Failure } from "../../core/failures.ts";
 import type { OrderSubject } from "../../core/order.ts";
 import type { Phi } from "../../core/phi.ts";
+import { LISTS, RECORDS } from "../../core/service-catalogue.ts";
 import { unwrapObject } from "../http/answer.ts";
 import { getOne, type ServiceContext } from "../http/context.ts";
 import { collect, fetchPage } from "../lists/list.ts";
 import { parseSubject, type ServiceSubject } from "../shapes.ts";
 
-export const SUBJECTS = "/api/subjects";
+const SUBJECTS = LISTS.subjects.path;
 
 /**
  * Looks a subject up by its code within a facility. The service is asked to filter, and each entry is compared
@@ -80,7 +81,7 @@ export function getSubject(
   id: number,
   signal: AbortSignal,
 ): Promise<ServiceSubject> {
-  return getOne(context, { route: "/api/subjects/{id}", id }, parseSubject, signal);
+  return getOne(context, { route: RECORDS.subject, id }, parseSubject, signal);
 }
 
 /** The body of a subject's registration; parts that the order doesn't have are left out. */

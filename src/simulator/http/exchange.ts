@@ -1,3 +1,4 @@
+import { EXTERNAL_BASE } from "../../core/service-catalogue.ts";
 import type { Behaviour } from "../behaviour.ts";
 import { type EncodedBody, invalid, json, Refusal } from "./refusal.ts";
 
@@ -47,7 +48,7 @@ export type Route = {
 
 /** Whether a path belongs to the external surface. */
 export function isExternalPath(path: string): boolean {
-  return path.startsWith("/api/v1/external/");
+  return path.startsWith(EXTERNAL_BASE);
 }
 
 /** Keys whose values are ids, on either surface. The label of a request's container is a string of its own kind. */

@@ -1,3 +1,4 @@
+import { LISTS, RECORDS } from "../../core/service-catalogue.ts";
 import type { Procedure } from "../world/rows.ts";
 import type { State } from "../world/state.ts";
 import { type Route, readId } from "./exchange.ts";
@@ -6,20 +7,18 @@ import { notFound } from "./refusal.ts";
 import { containerListing, containerView } from "./request-rows.ts";
 import { createsOrder, isForgotten, lists, reads, type SurfaceParts, visibleRow } from "./surface.ts";
 
-const PROCEDURES = "/api/v1/external/procedures";
-
 /** The external surface, `/api/v1/external`: an integration creates procedures directly; lists are bare arrays. */
 export function externalSurface(parts: SurfaceParts): Route[] {
   const { state } = parts;
   return [
-    createsOrder(parts, "external", PROCEDURES, (order, { behaviour }) => {
+    createsOrder(parts, "external", LISTS.externalProcedures.path, (order, { behaviour }) => {
       const procedure = state.addOrderedProcedure(order, behaviour, "PENDING");
       const { id: procedureId, createdAt: at } = procedure;
       return { requestId: null, procedureId, at, view: fullView(procedure, state) };
     }),
-    lists(parts, PROCEDURES, procedureListing(state), (row) => summaryView(row, state)),
+    lists(parts, LISTS.externalProcedures.path, procedureListing(state), (row) => summaryView(row, state)),
     reads(
-      `${PROCEDURES}/:id`,
+      RECORDS.externalProcedure,
       (call) => {
         const procedure = visibleRow(state.procedures.find(readId(call)), "procedure", call, state);
         if (!isOffered(procedure)) throw notFound("procedure");
@@ -27,7 +26,7 @@ export function externalSurface(parts: SurfaceParts): Route[] {
       },
       "procedure",
     ),
-    lists(parts, "/api/v1/external/sample-containers", containerListing(state), containerView),
+    lists(parts, LISTS.externalContainers.path, containerListing(state), containerView),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { LISTS, RECORDS } from "../../core/service-catalogue.ts";
 import { answerJson, type Route, readId } from "./exchange.ts";
 import { readSubjectBody } from "./order-body.ts";
 import { notFound } from "./refusal.ts";
@@ -22,7 +23,7 @@ export function requestSurface(parts: SurfaceParts): Route[] {
   return [
     {
       method: "POST",
-      path: "/api/subjects",
+      path: LISTS.subjects.path,
       access: "bearer",
       handle: (call) => {
         const input = readSubjectBody(call);
@@ -33,11 +34,11 @@ export function requestSurface(parts: SurfaceParts): Route[] {
         return answerJson(call.behaviour.createdStatus, subjectView(subject), call.behaviour);
       },
     },
-    lists(parts, "/api/subjects", listings.subjects, subjectView),
-    reads("/api/subjects/:id", (call) =>
+    lists(parts, LISTS.subjects.path, listings.subjects, subjectView),
+    reads(RECORDS.subject, (call) =>
       subjectView(visibleRow(state.subjects.find(readId(call)), "subject", call, state)),
     ),
-    createsOrder(parts, "request", "/api/procedure-requests", (order, { behaviour }) => {
+    createsOrder(parts, "request", LISTS.requests.path, (order, { behaviour }) => {
       const request = state.addRequest(order, behaviour);
       return {
         requestId: request.id,
@@ -46,26 +47,26 @@ export function requestSurface(parts: SurfaceParts): Route[] {
         view: fullRequestView(request),
       };
     }),
-    lists(parts, "/api/procedure-requests", listings.requests, (row, { listedRequest }) =>
+    lists(parts, LISTS.requests.path, listings.requests, (row, { listedRequest }) =>
       requestView(listedRequest)(row),
     ),
     reads(
-      "/api/procedure-requests/:id",
+      RECORDS.request,
       (call) => {
         const request = visibleRow(state.requests.find(readId(call)), "procedure request", call, state);
         return requestView(call.behaviour.singleRequest)(request);
       },
       "request",
     ),
-    lists(parts, "/api/procedures", listings.procedures, procedureView),
+    lists(parts, LISTS.procedures.path, listings.procedures, procedureView),
     reads(
-      "/api/procedures/:id",
+      RECORDS.procedure,
       (call) => procedureView(visibleRow(state.procedures.find(readId(call)), "procedure", call, state)),
       "procedure",
     ),
-    lists(parts, "/api/sample-containers", listings.containers, containerView),
+    lists(parts, LISTS.containers.path, listings.containers, containerView),
     reads(
-      "/api/sample-containers/:id/location",
+      RECORDS.location,
       (call) => {
         const container = visibleRow(state.containers.find(readId(call)), "sample container", call, state);
         const location = locationView(container, state);
@@ -74,8 +75,8 @@ export function requestSurface(parts: SurfaceParts): Route[] {
       },
       "container",
     ),
-    lists(parts, "/api/storage", listings.storages, storageView),
-    reads("/api/storage/:id/inventory", (call) => {
+    lists(parts, LISTS.storage.path, listings.storages, storageView),
+    reads(RECORDS.inventory, (call) => {
       const storage = visibleRow(state.storages.find(readId(call)), "storage solution", call, state);
       const stored = state.containers.all().filter((container) => container.slot?.storageId === storage.id);
       return inventoryView(storage, stored);

@@ -82,7 +82,7 @@ export interface Made {
   readonly view: unknown;
 }
 
-/** The operation that answers one thing by its path. */
+/** The operation that answers one thing by its path, with `{id}` where an id stands. */
 export function reads(
   path: string,
   handle: (call: AuthorizedCall) => unknown,
@@ -90,7 +90,7 @@ export function reads(
 ): Route {
   return {
     method: "GET",
-    path,
+    path: path.replace("{id}", ":id"),
     access: "bearer",
     ...(names === undefined ? {} : { names }),
     handle: (call) => answerJson(200, handle(call), call.behaviour),

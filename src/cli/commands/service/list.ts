@@ -1,12 +1,8 @@
 import { type Config, wayOfFacility } from "../../../config/config.ts";
 import { asFailure, Failure } from "../../../core/failures.ts";
+import { findList, type ListKind } from "../../../core/service-catalogue.ts";
 import type { Surface } from "../../../core/surface.ts";
-import {
-  type FilterRemark,
-  type ListQuestion,
-  pathOfList,
-  type ReadableList,
-} from "../../../service/lists/reads.ts";
+import type { FilterRemark, ListQuestion } from "../../../service/lists/reads.ts";
 import {
   normalizeStatus,
   normalizeType,
@@ -44,7 +40,7 @@ const REMARKS: Readonly<Record<FilterRemark, string>> = {
 };
 
 /** `service subjects`, `requests`, `procedures`, `containers` and `storage`: shows the list while it is read. */
-export function listAct(list: ReadableList): Act {
+export function listAct(list: ListKind): Act {
   return async (session, options: ListOptions) => {
     const config = readConfig(session);
     const question = toQuestion(list, options, config);
@@ -100,7 +96,7 @@ export function listAct(list: ReadableList): Act {
 }
 
 /** What the options ask of the service. @throws Failure CLI_USAGE for options that contradict each other. */
-export function toQuestion(list: ReadableList, options: ListOptions, config: Config): ListQuestion {
+export function toQuestion(list: ListKind, options: ListOptions, config: Config): ListQuestion {
   if (options.all === true && options.limit !== undefined)
     throw usage("--all and --limit say different amounts; choose one");
   const surface = surfaceOf(list, options, config);
@@ -138,15 +134,15 @@ export function toQuestion(list: ReadableList, options: ListOptions, config: Con
 }
 
 /** The surface to read from: the one asked for, else the facility's or the configured one where it has such a list. */
-function surfaceOf(list: ReadableList, { surface, facility }: ListOptions, config: Config): Surface {
+function surfaceOf(list: ListKind, { surface, facility }: ListOptions, config: Config): Surface {
   const facilityId = facility === undefined ? undefined : config.facilityIdByCode.get(facility);
   const way = facilityId === undefined ? config.service : wayOfFacility(config, facilityId);
   const wanted = surface ?? way.surface;
-  return pathOfList(list, wanted) === undefined ? "request" : wanted;
+  return findList(list, wanted) === undefined ? "request" : wanted;
 }
 
 /** By which filter a list finds a subject. @throws Failure CLI_USAGE where entries name none. */
-function subjectFilter(list: ReadableList, surface: Surface): string {
+function subjectFilter(list: ListKind, surface: Surface): string {
   if (list === "subjects") return "code";
   if (list !== "procedures" || surface !== "request") return "subjectCode";
   const words = "list requests --subject, which name their procedures";

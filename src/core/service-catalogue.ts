@@ -1,0 +1,142 @@
+import type { Surface } from "./surface.ts";
+
+/** What paths of the external surface have in common (specification, "What the service does" 4). */
+export const EXTERNAL_BASE = "/api/v1/external/";
+
+/** One list of the service as its specification has it. */
+export interface ServiceList {
+  /** For people. */
+  readonly title: string;
+  readonly surface: Surface;
+  readonly path: string;
+  /** The filters that the specification names for it; all others, and forms, fall under "most endpoints accept". */
+  readonly filters: readonly string[];
+  /** The fields of an entry. */
+  readonly fields: readonly string[];
+  /** Those of them that an entry can always have, whatever its type and state. */
+  readonly always: readonly string[];
+  readonly statuses: readonly string[];
+  readonly types: readonly string[];
+}
+
+const words = (text: string): readonly string[] => text.split(" ");
+
+const PROCEDURE_STATUSES = words("PENDING CREATED IN_PROGRESS COMPLETED CANCELLED FAILED");
+const NO_WORDS = { statuses: [], types: [] };
+const CONTAINER = {
+  filters: ["subjectCode"],
+  fields: words("id name subject description storedAt"),
+  always: words("id name subject"),
+  ...NO_WORDS,
+};
+
+/** The lists of both surfaces, by the names that the configuration has for them. */
+export const LISTS = {
+  subjects: {
+    title: "subjects",
+    surface: "request",
+    path: "/api/subjects",
+    filters: [],
+    fields: words("id facilityId code firstName lastName dateOfBirth createdAt"),
+    always: words("id facilityId code firstName lastName dateOfBirth"),
+    ...NO_WORDS,
+  },
+  requests: {
+    title: "requests",
+    surface: "request",
+    path: "/api/procedure-requests",
+    filters: ["status"],
+    fields: words(
+      "id type status facilityId subjectCode sampleContainers sampleContainerIds procedureId createdAt acceptedAt acceptedBy",
+    ),
+    always: words("id type status facilityId subjectCode createdAt"),
+    statuses: words("PENDING ACCEPTED REJECTED CANCELLED"),
+    types: words("STORE RETRIEVAL"),
+  },
+  procedures: {
+    title: "procedures",
+    surface: "request",
+    path: "/api/procedures",
+    filters: ["facilityId"],
+    fields: words(
+      "id type status facilityId storageId sampleContainerIds requestId performedBy createdAt startedAt completedAt error",
+    ),
+    always: words("id type status facilityId createdAt"),
+    statuses: PROCEDURE_STATUSES,
+    types: words("STORE RETRIEVAL TRANSFER REFILL REGISTER_STORAGE"),
+  },
+  containers: { ...CONTAINER, title: "containers", surface: "request", path: "/api/sample-containers" },
+  storage: {
+    title: "storage",
+    surface: "request",
+    path: "/api/storage",
+    filters: ["facilityId"],
+    fields: words("id name"),
+    always: words("id name"),
+    ...NO_WORDS,
+  },
+  externalProcedures: {
+    title: "external procedures",
+    surface: "external",
+    path: "/api/v1/external/procedures",
+    filters: ["facilityId", "type"],
+    fields: words("id code type status facility subject sampleContainers createdAt completedAt"),
+    always: words("id code type status facility createdAt"),
+    statuses: PROCEDURE_STATUSES,
+    types: words("STORE RETRIEVAL REFILL"),
+  },
+  externalContainers: {
+    ...CONTAINER,
+    title: "external containers",
+    surface: "external",
+    path: "/api/v1/external/sample-containers",
+  },
+} as const satisfies Record<string, ServiceList>;
+export type ListName = keyof typeof LISTS;
+export const LIST_NAMES = Object.keys(LISTS) as ListName[];
+
+/** What can be read by its id, with its path on the surface that has it. */
+export const RECORDS = {
+  subject: `${LISTS.subjects.path}/{id}`,
+  request: `${LISTS.requests.path}/{id}`,
+  procedure: `${LISTS.procedures.path}/{id}`,
+  /** Where a sample container is stored. */
+  location: `${LISTS.containers.path}/{id}/location`,
+  /** What a storage solution holds. */
+  inventory: `${LISTS.storage.path}/{id}/inventory`,
+  externalProcedure: `${LISTS.externalProcedures.path}/{id}`,
+} as const;
+
+/** Each list by what it holds, then by the surfaces that have it. */
+export const LISTS_OF = {
+  subjects: { request: LISTS.subjects },
+  requests: { request: LISTS.requests },
+  procedures: { request: LISTS.procedures, external: LISTS.externalProcedures },
+  containers: { request: LISTS.containers, external: LISTS.externalContainers },
+  storage: { request: LISTS.storage },
+} as const satisfies Record<string, { readonly [surface in Surface]?: ServiceList }>;
+export type ListKind = keyof typeof LISTS_OF;
+
+/** The same for records. */
+export const RECORDS_OF = {
+  subject: { request: RECORDS.subject },
+  request: { request: RECORDS.request },
+  procedure: { request: RECORDS.procedure, external: RECORDS.externalProcedure },
+  location: { request: RECORDS.location },
+} as const satisfies Record<string, { readonly [surface in Surface]?: string }>;
+export type RecordKind = keyof typeof RECORDS_OF;
+
+/** A list of a surface; undefined when the surface has no such list. */
+export function findList(kind: ListKind, surface: Surface): ServiceList | undefined {
+  const lists: { readonly [surface in Surface]?: ServiceList } = LISTS_OF[kind];
+  return lists[surface];
+}
+
+const LIST_BY_PATH: ReadonlyMap<string, ServiceList> = new Map(
+  Object.values(LISTS).map((list) => [list.path, list]),
+);
+
+/** The list at a path of the specification. */
+export function findListAt(path: string): ServiceList | undefined {
+  return LIST_BY_PATH.get(path);
+}
