@@ -75,11 +75,19 @@ function convert(text: string, expected: string): number | boolean | undefined {
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
 }
 
+/**
+ * Compares as no number. The schema compares the `length` of what should be a list, also of an object that has such a key; one
+ * without any prototype cannot be compared at all.
+ */
+const NO_NUMBER = Object.freeze(
+  Object.assign(Object.create(null), { [Symbol.toPrimitive]: () => Number.NaN }),
+);
+
 /** A copy to correct. The reader's objects have no prototype, and the copy's have none either. */
 function structuredCloneWithoutPrototypes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(structuredCloneWithoutPrototypes);
   if (typeof value !== "object" || value === null) return value;
-  const copy: Record<string, unknown> = Object.create(null);
+  const copy: Record<string, unknown> = Object.create(NO_NUMBER);
   for (const [key, child] of Object.entries(value)) copy[key] = structuredCloneWithoutPrototypes(child);
   return copy;
 }

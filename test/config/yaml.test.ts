@@ -102,6 +102,12 @@ describe("a file", () => {
     expect(folder.problems(text).length).toBeGreaterThan(0);
   });
 
+  it("with an object that has a length where a list belongs is refused at its place", () => {
+    using folder = new ConfigFolder();
+    for (const text of ["connectors: { length: {} }", "connectors: { length: { toString: 1 } }"])
+      expect(folder.problems(text).map(({ path }) => path)).toContain("connectors");
+  });
+
   it("with mistakes of any kind never fails with anything but the list of them", () => {
     using folder = new ConfigFolder();
     fc.assert(
