@@ -22,6 +22,7 @@ export default defineConfig({
     // These have commands of their own: npm run test:chaos, npm run test:containers.
     exclude: ["test/chaos/**", "test/containers/**", "node_modules/**"],
     globalSetup: ["test/support/global-setup.ts"],
+    setupFiles: ["test/support/property-seed.ts"],
     // Tests start real servers; the limits are for hangs, not for speed.
     testTimeout: 180_000,
     hookTimeout: 120_000,
