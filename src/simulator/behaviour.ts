@@ -58,6 +58,13 @@ const behaviour = z.strictObject({
   cancelledRows: z.enum(["shown", "gone"]),
   /** Which containers lists show: those in storage, or all that ever got an id. */
   listedContainers: z.enum(["stored", "all"]),
+  /**
+   * What `GET /api/storage/{id}/inventory` shows of what is stored: a list with positions as text, a list in pages with
+   * canister, cane and slot, canisters with their canes, or only how much it is.
+   */
+  inventory: z.enum(["list", "pages", "tree", "count"]),
+  /** What is stored appears in inventories only after this many ms. */
+  inventoryLagMs: milliseconds,
   /** Which credential each surface takes: either, or access tokens for one and API tokens for the external one. */
   credentials: z.enum(["either", "separate"]),
   errorBody,
@@ -97,6 +104,8 @@ export const DEFAULT_BEHAVIOUR: Behaviour = {
   listedRequest: "full",
   cancelledRows: "shown",
   listedContainers: "stored",
+  inventory: "list",
+  inventoryLagMs: 0,
   credentials: "either",
   errorBody: "code",
   validationStatus: 422,

@@ -65,6 +65,38 @@ test("an inventory names what is stored and where", () =>
     });
   }));
 
+test.each([
+  ["pages", { data: [{ name: "V1", canister: "1", cane: "A", slot: 1 }, {}], meta: { total: 2 } }],
+  [
+    "tree",
+    { canisters: [{ name: "1", canes: [{ name: "A", sampleContainers: [{ name: "V1", slot: 1 }, {}] }] }] },
+  ],
+  ["count", { count: 2 }],
+] as const)("an inventory may show it as %s", (inventory, shown) =>
+  withSimulator({ behaviour: { inventory } }, async (bench) => {
+    const { storageId } = await withStored(bench);
+    expect((await bench.ask(`/api/storage/${storageId}/inventory?perPage=50`)).json).toMatchObject(shown);
+  }),
+);
+
+test("an inventory in pages has ten containers on each, unless it is asked for others", () =>
+  withSimulator({ behaviour: { inventory: "pages" } }, async (bench) => {
+    const { storageId } = await withStored(bench);
+    const page = async (query: string) =>
+      (await bench.ask(`/api/storage/${storageId}/inventory${query}`)).json.data.map(
+        ({ name }: { name: string }) => name,
+      );
+    expect(await page("")).toEqual(["V1", "V2"]);
+    expect(await page("?page=2&perPage=1")).toEqual(["V2"]);
+    expect(await page("?page=3&perPage=1")).toEqual([]);
+  }));
+
+test("an inventory may show late what was stored", () =>
+  withSimulator({ behaviour: { inventoryLagMs: 3_600_000 } }, async (bench) => {
+    const { storageId } = await withStored(bench);
+    expect((await bench.ask(`/api/storage/${storageId}/inventory`)).json).toMatchObject({ count: 0 });
+  }));
+
 test("containers and subjects may be there before anyone calls, a label twice too", () =>
   withSimulator(
     {

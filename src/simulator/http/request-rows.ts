@@ -52,8 +52,8 @@ export function containerView({ id, name, subjectId, subjectCode, description, s
   return { id, name, subject: { id: subjectId, code: subjectCode }, description, storedAt };
 }
 
-/** Free text naming canister, cane and slot. */
-function position({ slot }: Container): string | undefined {
+/** Free text naming canister, cane and slot; undefined while it is not in storage. */
+export function positionText({ slot }: Container): string | undefined {
   return slot && `Canister ${slot.canister}, Cane ${slot.cane}, Slot ${slot.slot}`;
 }
 
@@ -65,7 +65,7 @@ export function locationView(container: Container, state: State) {
     sampleContainerId: id,
     storageId: slot.storageId,
     storageName: state.storages.find(slot.storageId)?.name,
-    position: position(container),
+    position: positionText(container),
     storedAt,
   };
 }
@@ -118,10 +118,4 @@ export function containerListing(state: State): Listing<Container> {
     fields: fieldsOf("id", "name", "description", "facilityId", "subjectId", "subjectCode", "storedAt"),
     shows: (row, behaviour) => behaviour.listedContainers === "all" || row.slot !== undefined,
   };
-}
-
-/** What is in a storage solution, whose shape the specification leaves open. */
-export function inventoryView({ id, name }: StorageSolution, stored: readonly Container[]) {
-  const placed = stored.map((container) => ({ ...containerView(container), position: position(container) }));
-  return { storageId: id, storageName: name, count: stored.length, sampleContainers: placed };
 }

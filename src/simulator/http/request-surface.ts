@@ -1,11 +1,11 @@
 import { LISTS, RECORDS } from "../../core/service-catalogue.ts";
 import { answerJson, type Route, readId } from "./exchange.ts";
+import { inventoryView } from "./inventory.ts";
 import { readSubjectBody } from "./order-body.ts";
 import { notFound } from "./refusal.ts";
 import {
   containerView,
   fullRequestView,
-  inventoryView,
   locationView,
   procedureView,
   requestListings,
@@ -78,8 +78,8 @@ export function requestSurface(parts: SurfaceParts): Route[] {
     lists(parts, LISTS.storage.path, listings.storages, storageView),
     reads(RECORDS.inventory, (call) => {
       const storage = visibleRow(state.storages.find(readId(call)), "storage solution", call, state);
-      const stored = state.containers.all().filter((container) => container.slot?.storageId === storage.id);
-      return inventoryView(storage, stored);
+      const { behaviour, query } = call;
+      return inventoryView(storage, state.containers.all(), { behaviour, query, nowMs: parts.nowMs() });
     }),
   ];
 }

@@ -37,6 +37,8 @@ export interface Container extends Row {
   readonly subjectId: number;
   readonly subjectCode: string;
   slot: Slot | undefined;
+  /** Since when it has its slot, monotonic ms. */
+  slotSince: number;
   storedAt: string | undefined;
   /** The RFID tag that staff associated with it. */
   rfidTag: string | undefined;

@@ -154,6 +154,7 @@ export class State {
         subjectId: subject.id,
         subjectCode: subject.code,
         slot: undefined,
+        slotSince: 0,
         storedAt: undefined,
         rfidTag: undefined,
       }),
@@ -219,6 +220,7 @@ export class State {
   /** Puts a container into a free slot of a storage solution. */
   putIntoStorage(container: Container, storageId: number): void {
     container.slot = this.#freeSlots.get(storageId)?.pop() ?? this.#newSlot(storageId);
+    container.slotSince = this.#options.clock.monotonic();
     container.storedAt = this.timestamp();
   }
 
