@@ -3,6 +3,7 @@ import { type Config, wayOfFacility } from "../config/config.ts";
 import type { RefillsConfig } from "../config/facility-schema.ts";
 import type { RefillOverview } from "../console/facts.ts";
 import type { Clock } from "../core/clock.ts";
+import { hasPath } from "../core/service-catalogue.ts";
 import { type RefillWatch, type RefillWatchDeps, watchRefills } from "../jobs/refills/refills.ts";
 import { readTankAges } from "../jobs/refills/tanks.ts";
 import { countRefills, listSubscriptions, subscribeRefills } from "../ledger/refills.ts";
@@ -29,7 +30,8 @@ export async function startRefills(
     mayListTanks: (facilityId) => {
       const { surface, subjects } = wayOfFacility(config, facilityId);
       // Subjects belong to the request surface too: where they may not be asked for, nothing of it may.
-      return surface === "request" || subjects !== "none";
+      const isReached = surface === "request" || subjects !== "none";
+      return isReached && hasPath(config.service.paths, "storage");
     },
   });
 }

@@ -28,6 +28,7 @@ const BY_CODE: Readonly<Partial<Record<FailureCode, ExitStatus>>> = {
   LEDGER_POOLER_UNFIT: EXIT.failed,
   SERVICE_REFUSED: EXIT.failed,
   SERVICE_NOT_FOUND: EXIT.notFound,
+  SERVICE_PATH_NONE: EXIT.configuration,
   MLLP_UNREACHABLE: EXIT.unreachable,
   MLLP_NO_ANSWER: EXIT.unreachable,
 };

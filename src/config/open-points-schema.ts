@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { LIST_NAMES } from "../core/service-catalogue.ts";
+import { LIST_NAMES, PATHS, type PathName } from "../core/service-catalogue.ts";
 
 /** How a list is wrapped. */
 const envelope = z.union([
@@ -31,6 +31,51 @@ export const unpagedSchema = z
   .default([])
   .describe(
     "Lists that come whole and take neither page nor perPage, such as [externalProcedures, externalContainers]; the others are asked by pages until the service refuses that.",
+  );
+
+/** What the service has at each path. */
+const HELD: Readonly<Record<PathName, string>> = {
+  subjects: "The subjects",
+  procedureRequests: "The procedure requests of the request surface",
+  procedures: "The procedures of the request surface",
+  containers: "The sample containers of the request surface",
+  locations: "Where a container is stored",
+  storage: "The storage solutions",
+  inventory: "What a storage solution holds",
+  externalProcedures: "The procedures of the external surface",
+  externalContainers: "The sample containers of the external surface",
+};
+
+/** A path of the specification that may lie elsewhere. One below another's moves with it. */
+function path(name: PathName) {
+  const usual = PATHS[name];
+  const hasId = usual.includes("{id}");
+  const form = hasId ? "holds {id} once" : "holds no { }";
+  return z
+    .string()
+    .regex(hasId ? /^(none|\/[^\s?#{}]*\{id\}(\/[^\s?#{}/]+)*)$/ : /^(none|(\/[^\s?#{}/]+)+)$/, {
+      error: `expected a path that begins with /, ends without one and ${form}, such as ${usual}, or none`,
+    })
+    .optional()
+    .describe(`${HELD[name]}; ${usual} when not set.`);
+}
+
+/** `service.paths`. */
+export const pathsSchema = z
+  .strictObject({
+    subjects: path("subjects"),
+    procedureRequests: path("procedureRequests"),
+    procedures: path("procedures"),
+    containers: path("containers"),
+    locations: path("locations"),
+    storage: path("storage"),
+    inventory: path("inventory"),
+    externalProcedures: path("externalProcedures"),
+    externalContainers: path("externalContainers"),
+  })
+  .default({})
+  .describe(
+    "Where your service has what the specification has elsewhere; none for what it doesn't have. What lies below a path moves with it.",
   );
 
 /** `service.filters`. */

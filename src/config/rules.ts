@@ -1,5 +1,6 @@
 import { parseDuration } from "../core/duration.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
+import { PATH_NAMES, type PathName } from "../core/service-catalogue.ts";
 import { SUBJECT_MODES, SURFACES } from "../core/surface.ts";
 import { type Finding, folderFindings } from "./folder-rules.ts";
 import type { Path } from "./problems.ts";
@@ -25,6 +26,7 @@ export function ruleFindings(value: unknown, context: RuleContext): Finding[] {
     ...plainHttpFindings(value),
     ...allowedSubjectFindings(value),
     ...facilityFindings(value),
+    ...pathFindings(value),
     ...timeFindings(value),
     ...consoleFindings(value),
     ...queueFindings(value),
@@ -242,6 +244,33 @@ function facilityFindings(value: unknown): Finding[] {
         path: ["facilities", facility.name],
         message: `is the facility ${facility.id} like ${other.name}, which has ${key} ${other[key]} and not ${facility[key]}; one facility goes by one way`,
       }));
+  });
+}
+
+/** What the orders of a facility need of the service, by the way they go. */
+const NEEDED: Readonly<Record<string, readonly PathName[]>> = {
+  request: ["procedureRequests", "procedures", "containers"],
+  external: ["externalProcedures", "externalContainers"],
+};
+
+/** What is `none` under `service.paths` and yet needed by the orders of a facility. */
+function pathFindings(value: unknown): Finding[] {
+  const paths = childOf(childOf(value, "service"), "paths");
+  const facilities = namedFacilities(value);
+  return PATH_NAMES.filter((name) => childOf(paths, name) === "none").flatMap((name) => {
+    const path = ["service", "paths", name];
+    const listed = (of: readonly Named[]) => of.map((each) => each.name).join(", ");
+    const going = facilities.filter(({ surface }) => NEEDED[surface]?.includes(name));
+    const looking = name === "subjects" ? facilities.filter(({ subjects }) => subjects !== "none") : [];
+    const [first] = going;
+    if (first !== undefined) {
+      const other = first.surface === "request" ? "external" : "request";
+      const message = `none, and the orders of ${listed(going)} go by the ${first.surface} surface, which needs it; write its path here, or surface: ${other} for them`;
+      return [{ path, message }];
+    }
+    if (looking.length === 0) return [];
+    const message = `none, and the subjects of orders of ${listed(looking)} are looked up; write the path here, or subjects: none for them`;
+    return [{ path, message }];
   });
 }
 

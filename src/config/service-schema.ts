@@ -5,6 +5,7 @@ import {
   filtersSchema,
   listEnvelopeSchema,
   listEnvelopesSchema,
+  pathsSchema,
   subjectRequiresSchema,
   unpagedSchema,
   wordsSchema,
@@ -233,7 +234,7 @@ export const serviceSchema = z.strictObject({
     .union([oauth, apiToken])
     .optional()
     .describe(
-      "Other credentials for the external surface, /api/v1/external, in the same forms; those of auth when not set.",
+      "Other credentials for the external surface and all that lies below /api/v1/external, in the same forms; those of auth when not set.",
     ),
   subjects: subjectsSchema
     .default("register")
@@ -272,6 +273,7 @@ export const serviceSchema = z.strictObject({
     .max(10_000)
     .default(100)
     .describe("Page size asked for in lists; a smaller cap of the service is noticed."),
+  paths: pathsSchema,
   listEnvelope: listEnvelopeSchema,
   listEnvelopes: listEnvelopesSchema,
   unpaged: unpagedSchema,

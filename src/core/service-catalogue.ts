@@ -140,3 +140,58 @@ const LIST_BY_PATH: ReadonlyMap<string, ServiceList> = new Map(
 export function findListAt(path: string): ServiceList | undefined {
   return LIST_BY_PATH.get(path);
 }
+
+/** What may lie elsewhere at a service, by the names of `service.paths`, with the specification's path of each. */
+export const PATHS = {
+  subjects: LISTS.subjects.path,
+  procedureRequests: LISTS.requests.path,
+  procedures: LISTS.procedures.path,
+  containers: LISTS.containers.path,
+  locations: RECORDS.location,
+  storage: LISTS.storage.path,
+  inventory: RECORDS.inventory,
+  externalProcedures: LISTS.externalProcedures.path,
+  externalContainers: LISTS.externalContainers.path,
+} as const;
+export type PathName = keyof typeof PATHS;
+export const PATH_NAMES = Object.keys(PATHS) as PathName[];
+
+/** Where a service has what the specification has elsewhere; `none` for what it does not have. */
+export type GivenPaths = { readonly [Name in PathName]?: string | undefined };
+
+/**
+ * Where the service has what the specification has at `route`; undefined where it has none. What lies below a path
+ * (`/{id}`, a container's location, an inventory) moves with it, unless it has a path of its own.
+ */
+export function findPath(given: GivenPaths, route: string): string | undefined {
+  const name = nameOfPath(route, given);
+  if (name === undefined) return route;
+  const path = given[name];
+  return path === "none" ? undefined : `${path}${route.slice(PATHS[name].length)}`;
+}
+
+/** Whether the service has what lies at a path of that name, as far as the site says. */
+export function hasPath(given: GivenPaths, name: PathName): boolean {
+  return findPath(given, PATHS[name]) !== undefined;
+}
+
+/** The most exact of the names under which something is given for a route. */
+export function nameOfPath(route: string, given: GivenPaths = PATHS): PathName | undefined {
+  const names = PATH_NAMES.filter(
+    (name) => given[name] !== undefined && (route === PATHS[name] || route.startsWith(`${PATHS[name]}/`)),
+  );
+  return names.sort((a, b) => PATHS[b].length - PATHS[a].length)[0];
+}
+
+/** Which surface's ids of containers locations are asked by: the external one's where its list is the only one, or they lie below its base. */
+export function locationSurface(given: GivenPaths): Surface {
+  const own = findPath(given, LISTS.containers.path);
+  const isOneList = own === undefined || own === findPath(given, LISTS.externalContainers.path);
+  return isOneList ? "external" : surfaceAt(given, RECORDS.location);
+}
+
+/** Which surface's credentials a call takes: the external one's for its own calls, and for what lies below its base. */
+export function surfaceAt(given: GivenPaths, route: string): Surface {
+  const isExternal = [route, findPath(given, route)].some((path) => path?.startsWith(EXTERNAL_BASE));
+  return isExternal ? "external" : "request";
+}

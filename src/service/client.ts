@@ -2,6 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { PeerCertificates } from "../core/peer-certificates.ts";
 import type { Phi } from "../core/phi.ts";
+import { hasPath, locationSurface, type PathName } from "../core/service-catalogue.ts";
 import type { OtherWorkers, ServiceNews } from "../core/service-outage.ts";
 import type { Surface } from "../core/surface.ts";
 import { cancelAtService, lookForCancel } from "./cancel.ts";
@@ -89,13 +90,17 @@ function bind<Calls extends Readonly<Record<string, (context: ServiceContext, ..
 /** The calls of both surfaces. */
 export interface ServiceCalls extends Bound<typeof CALLS> {
   readonly external: Bound<typeof EXTERNAL_CALLS>;
+  /** Whether the service has something, as far as the site says. */
+  has(name: PathName): boolean;
+  /** Which surface's ids of containers locations are asked by. */
+  readonly locationSurface: Surface;
   /** How far the service's clock is ahead of ours, ms; undefined before the first answer. */
   readonly clockSkewMs: number | undefined;
 }
 
 /**
  * The Sample Storage Integration Service. Orders go by the request surface through the methods themselves, and by the
- * external one through `external`; subjects and locations exist on the request surface only. Each method may throw the SERVICE_
+ * external one through `external`; subjects and locations are described for the request surface only. Each method may throw the SERVICE_
  * failures of the registry; a transient one means that nothing was done, an ambiguous one that it may have been.
  * What each method promises stands with the function of the same name in this folder.
  */
@@ -138,6 +143,8 @@ function bindAll(context: ServiceContext): ServiceCalls {
   return {
     ...bind(context, CALLS),
     external: bind(context, EXTERNAL_CALLS),
+    has: (name) => hasPath(context.settings.paths, name),
+    locationSurface: locationSurface(context.settings.paths),
     get clockSkewMs() {
       return context.transport.clockSkewMs;
     },

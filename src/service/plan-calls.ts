@@ -1,5 +1,5 @@
 import { isSubjectNews, type Order } from "../core/order.ts";
-import { LISTS, LISTS_OF } from "../core/service-catalogue.ts";
+import { findPath, LISTS, LISTS_OF } from "../core/service-catalogue.ts";
 import type { FacilityWay, Surface } from "../core/surface.ts";
 import type { Query } from "./http/transport.ts";
 import type { NewRequest } from "./new-request.ts";
@@ -36,7 +36,7 @@ const CREATED_AT: Readonly<Record<Surface, string>> = {
  * @throws Failure CONFIG_INVALID when the settings are.
  */
 export function planCalls(order: Order, settings: ServiceSettings, way: FacilityWay = USUAL): PlannedCall[] {
-  const { correlation, perPage } = resolveSettings(settings);
+  const { correlation, perPage, paths } = resolveSettings(settings);
   const { facilityId, subject, operation, containers } = order;
   const { surface } = way;
   const code = subject.code.reveal();
@@ -67,7 +67,8 @@ export function planCalls(order: Order, settings: ServiceSettings, way: Facility
     const condition = "each label names exactly one container of the subject";
     calls.push(create({ ...common, type: "RETRIEVAL", containerIds: [] }, { body, condition }));
   }
-  return calls;
+  // What the service doesn't have is refused with the configuration, so each of these lies somewhere.
+  return calls.map((call) => ({ ...call, path: findPath(paths, call.path) ?? call.path }));
 }
 
 function planSubject(

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { Failure } from "../core/failures.ts";
+import type { GivenPaths } from "../core/service-catalogue.ts";
 import type { Surface } from "../core/surface.ts";
 import type { ErrorRule } from "./http/classify.ts";
 import type { ProxySettings } from "./http/proxy.ts";
@@ -36,8 +37,8 @@ export interface ServiceSettings {
   readonly baseUrl: string;
   readonly auth: ServiceAuth;
   /**
-   * Another credential for calls under `/api/v1/external`; `auth` when absent. Whether the two surfaces take the same
-   * is not shown (specification, Authentication 7).
+   * Another credential for calls of the external surface, and for whatever lies below `/api/v1/external`; `auth` when
+   * absent. Whether the two surfaces take the same is not shown (specification, Authentication 7).
    */
   readonly externalAuth?: ServiceAuth | undefined;
   /** Limit for one call from its first byte to the last of its answer, ms. Default 15 s. */
@@ -54,9 +55,9 @@ export interface ServiceSettings {
   readonly perPage?: number | undefined;
   /** How lists are wrapped: found out (`auto`), bare, or under a key (dots step into objects). */
   readonly listEnvelope?: "auto" | "array" | "data" | "items" | (string & {}) | undefined;
-  /** The same for single lists, by their path (`/api/subjects`), where they differ from the others. */
+  /** The same for single lists, by the specification's path (`/api/subjects`), where they differ from the others. */
   readonly listEnvelopes?: Readonly<Record<string, string>> | undefined;
-  /** Paths of lists that come whole and take neither `page` nor `perPage`. */
+  /** The specification's paths of lists that come whole and take neither `page` nor `perPage`. */
   readonly unpaged?: readonly string[] | undefined;
   /**
    * Filters to send beyond those that the specification names for a list: all, unless the service refuses them
@@ -75,6 +76,8 @@ export interface ServiceSettings {
   readonly correlation?: "token" | "labels" | undefined;
   /** The call that cancels an order, by the surface that has one. */
   readonly cancel?: { readonly [surface in Surface]?: CancelCall | undefined } | undefined;
+  /** Where the service has what the specification has elsewhere, and what it does not have. */
+  readonly paths?: GivenPaths | undefined;
   /** Lets `http://` go to another machine, which sends tokens and patients' data in clear. */
   readonly allowInsecure?: boolean | undefined;
   /** Largest answer that is read, bytes. Default 8 MiB. */
@@ -146,6 +149,7 @@ export function resolveSettings(settings: ServiceSettings): ResolvedSettings {
     containerLabelFields: settings.containerLabelFields ?? ["name", "sampleContainerId", "label"],
     correlation: settings.correlation ?? "token",
     cancel: settings.cancel ?? {},
+    paths: settings.paths ?? {},
     maxBodyBytes: positive("service.maxBodyBytes", settings.maxBodyBytes ?? 8 * 1024 * 1024),
     ca: settings.ca,
     proxy: settings.proxy,

@@ -2,7 +2,15 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { LISTS, RECORDS } from "../../src/core/service-catalogue.ts";
+import {
+  findPath,
+  hasPath,
+  LISTS,
+  locationSurface,
+  PATHS,
+  RECORDS,
+  surfaceAt,
+} from "../../src/core/service-catalogue.ts";
 
 const DESCRIPTION = resolve(import.meta.dirname, "../../src/simulator/openapi.yaml");
 
@@ -25,4 +33,36 @@ test("each filter of the catalogue is in the simulator's description of its list
     const described = paths[path]?.get?.parameters?.map(({ name }) => name);
     expect(described).toEqual(expect.arrayContaining([...filters]));
   }
+});
+
+test("what lies below a path moves with it, unless it has a path of its own", () => {
+  const given = { containers: "/v2/vials", storage: "/v2/tanks", inventory: "/v2/content/{id}" };
+  expect(findPath(given, LISTS.containers.path)).toBe("/v2/vials");
+  expect(findPath(given, RECORDS.location)).toBe("/v2/vials/{id}/location");
+  expect(findPath(given, RECORDS.inventory)).toBe("/v2/content/{id}");
+  expect(findPath(given, RECORDS.procedure)).toBe(RECORDS.procedure);
+});
+
+test("what lies below a path that is none is not there either, unless it has a path of its own", () => {
+  expect(hasPath({ containers: "none" }, "locations")).toBe(false);
+  expect(hasPath({ containers: "none", locations: "/v2/places/{id}" }, "locations")).toBe(true);
+  expect(findPath({ procedureRequests: "none" }, RECORDS.request)).toBeUndefined();
+});
+
+test("a path that only begins like another one stays", () => {
+  expect(findPath({ procedures: "/v2/procedures" }, PATHS.procedureRequests)).toBe(PATHS.procedureRequests);
+});
+
+test("calls of the external surface and those below its base take its credentials", () => {
+  expect(surfaceAt({}, LISTS.subjects.path)).toBe("request");
+  expect(surfaceAt({ subjects: "/api/v1/external/subjects" }, RECORDS.subject)).toBe("external");
+  expect(surfaceAt({ externalProcedures: "/v2/procedures" }, LISTS.externalProcedures.path)).toBe("external");
+});
+
+test("locations are asked by ids of the external surface where that is the only one to list containers", () => {
+  const external = LISTS.externalContainers.path;
+  expect(locationSurface({})).toBe("request");
+  expect(locationSurface({ containers: external })).toBe("external");
+  expect(locationSurface({ containers: "none" })).toBe("external");
+  expect(locationSurface({ locations: `${external}/{id}/location` })).toBe("external");
 });

@@ -350,6 +350,36 @@ describe("looking for the containers of a completed order", () => {
       ]);
     }));
 
+  test("is over at once where the service doesn't show places, with a word for each container", () =>
+    withStub(
+      async (stub, client) => {
+        stub.rows["sample-containers"] = [row(1), row(2)];
+        const text = "the service doesn't show where containers are";
+        expect(await look(client, anOrder())).toEqual({
+          containers: [
+            { position: 1, containerId: 1 },
+            { position: 2, containerId: 2 },
+          ],
+          unlocated: [
+            { position: 1, text },
+            { position: 2, text },
+          ],
+          next: "report",
+        });
+        expect(stub.count("GET /api/sample-containers/")).toBe(0);
+      },
+      { paths: { locations: "none" } },
+    ));
+
+  test("still looks for ids where the service doesn't show places", () =>
+    withStub(
+      async (stub, client) => {
+        stub.rows["sample-containers"] = [row(1)];
+        expect(await look(client, anOrder())).toMatchObject({ next: "look_again" });
+      },
+      { paths: { locations: "none" } },
+    ));
+
   describe("of the external surface", () => {
     const place = (storageName: string) => ({ storageName });
     const external = (more: Partial<Completed["order"]> = {}) => anOrder({ surface: "external", ...more });
@@ -416,6 +446,32 @@ describe("looking for the containers of a completed order", () => {
         expect(found.containers).toMatchObject([{ containerId: 1, location: { storageName: "Tank 7" } }]);
         expect(stub.seen.map(({ url }) => url)).not.toContain("/api/sample-containers/1/location");
       }));
+
+    test("asks by its own id where no other surface lists containers, also when no subject is looked up", () =>
+      withStub(
+        async (stub, client) => {
+          stub.rows["sample-containers"] = [row(1)];
+          const order = external({ containers: [vial(1, { containerId: 1 })], attempts: 1 });
+          const wayOf = () => ({ surface: "external", subjects: "none" }) as const;
+          const found = await look(client, order, undefined, wayOf);
+          expect(found.containers).toMatchObject([{ containerId: 1, location: { storageName: "Tank 1" } }]);
+          expect(stub.seen.map(({ url }) => url)).toEqual(["/api/sample-containers/1/location"]);
+        },
+        { paths: { containers: "none", locations: "/api/sample-containers/{id}/location" } },
+      ));
+
+    test("waits for its procedure to show the place where nothing else does", () =>
+      withStub(
+        async (stub, client) => {
+          const order = external({ containers: [vial(1, { containerId: 1 })], attempts: 1 });
+          expect(await look(client, order)).toMatchObject({
+            unlocated: [{ text: "the procedure doesn't show its location" }],
+            next: "look_again",
+          });
+          expect(stub.seen).toEqual([]);
+        },
+        { paths: { locations: "none" } },
+      ));
   });
 
   test("stops when the round's time is over, and goes on where it stopped, asking for nothing twice", () =>

@@ -54,6 +54,12 @@ export const SERVICE_FAILURES = {
     hint: "Check the id and the organization of the credentials. If a whole list is not found, correct `service.baseUrl`, which ends before /api, and restart the daemon. Then `cryobridge orders retry ID`.",
     lab: "the storage service does not have what the order needs; nothing was done",
   },
+  SERVICE_PATH_NONE: {
+    class: "permanent",
+    meaning: "What was to be called is `none` under `service.paths`: the service doesn't have it.",
+    hint: "Where the service has it, write its path under `service.paths` and restart the daemon; `cryobridge check` looks for it. Then `cryobridge orders retry ID`.",
+    lab: "the storage service does not offer what the order needs; nothing was done",
+  },
   SERVICE_CREDENTIALS_REFUSED: {
     class: "permanent",
     meaning:

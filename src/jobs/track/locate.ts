@@ -60,7 +60,13 @@ export interface LocationLook {
 export interface LocateDeps {
   readonly service: Pick<
     ServiceCalls,
-    "findSubject" | "listSubjectContainers" | "getLocation" | "external" | "clockSkewMs"
+    | "findSubject"
+    | "listSubjectContainers"
+    | "getLocation"
+    | "external"
+    | "has"
+    | "locationSurface"
+    | "clockSkewMs"
   >;
   /** How many orders are looked at at once. */
   readonly concurrency: number;
@@ -146,6 +152,8 @@ export class Look {
   readonly #unlocated = new Map<number, string>();
   /** What contradicts itself: nothing more is asked about it in this look, and what was known of it is forgotten. */
   readonly #doubtful = new Set<number>();
+  /** Whose location no further look will show. */
+  readonly #withoutPlace = new Set<number>();
   /** Whose location was asked for in this look. */
   readonly #asked = new Set<number>();
   readonly #failures: Failure[] = [];
@@ -254,8 +262,8 @@ export class Look {
   }
 
   /**
-   * By which ids locations are asked for, on the request surface. What the external one calls a container may be another
-   * one's id there, so the labels are looked up once more.
+   * By which ids locations are asked for: by default those of the request surface. What the external one calls a container may
+   * be another one's id there, so the labels are looked up once more.
    */
   async #findAskedIds(): Promise<ReadonlyMap<number, number>> {
     const askedIds = new Map<number, number>();
@@ -263,17 +271,22 @@ export class Look {
       const known = this.#known.get(position);
       return known !== undefined && known.location === undefined;
     });
-    if (!this.#isExternal) {
+    if (open.length === 0) return askedIds;
+    if (!this.#mayAskForLocations) {
+      for (const { position } of open) {
+        this.#unlocated.set(
+          position,
+          this.#isExternal ? "the procedure doesn't show its location" : NO_PLACES,
+        );
+        if (!this.#isExternal) this.#withoutPlace.add(position);
+      }
+      return askedIds;
+    }
+    if (!this.#isExternal || this.#deps.service.locationSurface === "external") {
       for (const { position } of open) {
         const id = this.#known.get(position)?.containerId;
         if (id !== undefined) askedIds.set(position, id);
       }
-      return askedIds;
-    }
-    if (open.length === 0) return askedIds;
-    if (!this.#mayAskForLocations) {
-      for (const { position } of open)
-        this.#unlocated.set(position, "the procedure doesn't show its location");
       return askedIds;
     }
     const labels = open.map(({ label }) => label);
@@ -345,12 +358,15 @@ export class Look {
   }
 
   /**
-   * Locations are read on the request surface. An order of the external one asks there only when its procedure, read
-   * once more, still shows none, and when the site's credentials are good for that surface.
+   * Locations are described for the request surface. An order of the external one asks for them only when its procedure,
+   * read once more, still shows none, and where the site's credentials are good for that surface, unless its own shows them.
    */
   get #mayAskForLocations(): boolean {
+    const { service, wayOf } = this.#deps;
+    if (!service.has("locations")) return false;
     if (!this.#isExternal) return true;
-    return this.#order.attempts > 0 && this.#deps.wayOf(this.#order.facilityId).subjects !== "none";
+    if (this.#order.attempts === 0) return false;
+    return service.locationSurface === "external" || wayOf(this.#order.facilityId).subjects !== "none";
   }
 
   /** What is known by now; a look that was cut short says nothing of what is still to be asked for. */
@@ -382,7 +398,7 @@ export class Look {
   }
 
   #next(): LocationLook["next"] {
-    if (this.#unlocated.size === 0) return "report";
+    if ([...this.#unlocated.keys()].every((position) => this.#withoutPlace.has(position))) return "report";
     if (this.#failures.some(isOutage)) return "wait";
     return this.#order.attempts + 1 >= MOST_LOOKS ? "report" : "look_again";
   }
@@ -416,6 +432,9 @@ const NO_OUTAGE: ReadonlySet<FailureCode> = new Set([
 function isOutage(failure: Failure): boolean {
   return failure.class === "transient" && !NO_OUTAGE.has(failure.code);
 }
+
+/** A procedure of the external surface may still show where its containers stand; of the request surface nothing else does. */
+const NO_PLACES = "the service doesn't show where containers are";
 
 function wordsForCandidates(candidates: readonly number[], listed: readonly ServiceContainer[]): string {
   if (candidates.length > 1) return "the service lists several containers with its label";

@@ -2,7 +2,7 @@ import type { Clock } from "../../core/clock.ts";
 import { FAILURES, Failure, type FailureCode } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Phi, phi } from "../../core/phi.ts";
-import { EXTERNAL_BASE } from "../../core/service-catalogue.ts";
+import { findPath, nameOfPath, surfaceAt } from "../../core/service-catalogue.ts";
 import type { OtherWorkers } from "../../core/service-outage.ts";
 import { asSentence } from "../../core/tls-trouble.ts";
 import type { ResolvedSettings } from "../settings.ts";
@@ -22,7 +22,10 @@ export type Query = Readonly<Record<string, string | number | undefined>>;
 /** One call of the service. */
 export interface Call<T> {
   readonly method: CallKind["method"];
-  /** The path as the specification writes it, such as `/api/procedures/{id}`: for messages and counters. */
+  /**
+   * The path as the specification writes it, such as `/api/procedures/{id}`, which also names the call in counters; where
+   * the service has it is `settings.paths`. A cancel call has the path that the site gave.
+   */
   readonly route: string;
   /** Set for the call that creates a request or procedure of this type; some error codes mean more there. */
   readonly creates?: CallKind["creates"];
@@ -47,7 +50,7 @@ interface TransportParts {
   readonly settings: ResolvedSettings;
   readonly wire: Wire;
   readonly tokens: TokenSource;
-  /** For calls under `/api/v1/external`, where that surface has a credential of its own. */
+  /** For calls of the external surface and what lies below its base, where those have a credential of their own. */
   readonly externalTokens?: TokenSource | undefined;
   readonly limiter: Limiter;
   readonly breaker: CircuitBreaker;
@@ -134,11 +137,12 @@ export class Transport {
   /**
    * Makes one call.
    * @throws Failure by the table in `classify.ts`; SERVICE_TOKEN_REFUSED when a call that changes the service came with a
-   * token that is refused, and a new one was taken; SERVICE_PAUSED, SERVICE_STOPPED, SERVICE_BUSY and the token's failures
+   * token that is refused, and a new one was taken; SERVICE_PATH_NONE, SERVICE_PAUSED, SERVICE_STOPPED, SERVICE_BUSY and the token's failures
    * when nothing was sent, or (`isAnswered`) after such a refusal; whatever `beforeSend` or `read` throws.
    */
   async call<T>(call: Call<T>, signal: AbortSignal, purpose: CallPurpose = "other"): Promise<T> {
-    const { breaker, limiter } = this.#parts;
+    const { breaker, limiter, settings } = this.#parts;
+    pathOf(call, settings);
     breaker.refuseIfOpen();
     try {
       return await limiter.run(signal, purpose, () => breaker.guard(() => this.#send(call, signal)));
@@ -199,8 +203,11 @@ export class Transport {
     return { seen, token: phi(token) };
   }
 
-  #tokensOf(call: Pick<Call<unknown>, "route">): TokenSource {
-    return (isExternal(call) ? this.#parts.externalTokens : undefined) ?? this.#parts.tokens;
+  #tokensOf(call: Pick<Call<unknown>, "route" | "cancels">): TokenSource {
+    const { externalTokens, tokens, settings } = this.#parts;
+    // A site's own path has no other place.
+    const paths = call.cancels ? {} : settings.paths;
+    return (surfaceAt(paths, call.route) === "external" ? externalTokens : undefined) ?? tokens;
   }
 
   /** Whether a refusal is about this call alone, such as one facility's: the same credentials were let in a while ago. */
@@ -280,7 +287,7 @@ export class Transport {
     const result = await wire.exchange(
       {
         method: call.method,
-        url: callUrl(settings.baseUrl, call),
+        url: callUrl(settings, call),
         headers: {
           accept: "application/json",
           "accept-encoding": "identity",
@@ -335,6 +342,7 @@ export class Transport {
 
   /** @param token what the call was made with: nothing that is kept of an answer may quote it */
   #judge<T>(call: Call<T>, seen: Seen, token: Phi): T {
+    const { settings } = this.#parts;
     const verdict = this.#verdictOf(call, seen);
     if (verdict === "ok" && "answer" in seen) return this.#read(call, seen.answer, token);
     const isElsewhere =
@@ -349,7 +357,7 @@ export class Transport {
       const when = isSent ? "after it was sent" : "before it was sent";
       const reason = reasonOf(why, error, SERVICE_TLS);
       throw new Failure(code, {
-        message: `${name(call)} at ${this.#parts.settings.baseUrl.host}: ${reason.why}, ${when}`,
+        message: `${shownName(call, settings)} at ${settings.baseUrl.host}: ${reason.why}, ${when}`,
         hint: reason.lead && asSentence(reason.lead),
         // undici's parser errors hold a piece of the answer.
         cause: "data" in error ? undefined : error,
@@ -365,7 +373,7 @@ export class Transport {
       ? ": a redirect, which is not followed (is service.baseUrl right?)"
       : quoted(unread === undefined ? said : `the answer is ${unread}`);
     throw new Failure(code, {
-      message: `${name(call)}: ${meaningOf(code)}status ${seen.answer.status}${detail}`,
+      message: `${shownName(call, settings)}: ${meaningOf(code)}status ${seen.answer.status}${detail}`,
       retryAfterMs,
       isAnswered: true,
       answer: isWorthKeeping(code) ? keepAnswer(call, seen.answer, sensitive, this.#knownCodes) : undefined,
@@ -396,8 +404,20 @@ function name(call: Pick<Call<unknown>, "method" | "route">): string {
   return `${call.method} ${call.route}`;
 }
 
-function isExternal(call: Pick<Call<unknown>, "route">): boolean {
-  return call.route.startsWith(EXTERNAL_BASE);
+/** The same with where the service has it, for a person who looks there. */
+function shownName(call: Routed, settings: Pick<ResolvedSettings, "paths">): string {
+  const path = pathOf(call, settings);
+  return path === call.route ? name(call) : `${call.method} ${path} (the specification's ${call.route})`;
+}
+
+type Routed = Pick<Call<unknown>, "method" | "route" | "cancels">;
+
+/** Where the service has it. @throws Failure SERVICE_PATH_NONE */
+function pathOf(call: Routed, { paths }: Pick<ResolvedSettings, "paths">): string {
+  const path = call.cancels ? call.route : findPath(paths, call.route);
+  if (path !== undefined) return path;
+  const message = `${name(call)}: service.paths.${nameOfPath(call.route, paths)} is none, so the service doesn't have it`;
+  throw new Failure("SERVICE_PATH_NONE", message);
 }
 
 /** Our own words for what an answer means: the service's may be about another patient, and go to nobody by themselves. */
@@ -432,12 +452,13 @@ function sensitiveOf(call: Pick<Call<unknown>, "sensitive" | "body" | "query">):
   return [...call.sensitive, ...personalValues(call.body).map(phi), ...personalValues(call.query).map(phi)];
 }
 
-function callUrl(baseUrl: URL, call: Pick<Call<unknown>, "route" | "id" | "query">): URL {
+function callUrl(settings: ResolvedSettings, call: Routed & Pick<Call<unknown>, "id" | "query">): URL {
   if (call.id !== undefined && (!Number.isSafeInteger(call.id) || call.id < 0)) {
     throw new RangeError("an id of the service is a whole number");
   }
+  const { baseUrl } = settings;
   const url = new URL(baseUrl);
-  const path = call.route.replace("{id}", String(call.id ?? ""));
+  const path = pathOf(call, settings).replace("{id}", String(call.id ?? ""));
   url.pathname = `${baseUrl.pathname.replace(/\/+$/, "")}${path}`;
   // encodeURIComponent, since a space as `+` is read as a plus sign by some servers.
   url.search = Object.entries(call.query ?? {})

@@ -1,6 +1,6 @@
 import { asFailure, Failure } from "../../core/failures.ts";
 import type { KeptAnswer } from "../../core/kept-answer.ts";
-import { LISTS, RECORDS, type ServiceList } from "../../core/service-catalogue.ts";
+import { findPath, LISTS, RECORDS, type ServiceList } from "../../core/service-catalogue.ts";
 import type { Surface } from "../../core/surface.ts";
 import { describeLists, type Unwrapped, unwrapList } from "../http/answer.ts";
 import type { ServiceContext } from "../http/context.ts";
@@ -72,7 +72,8 @@ export async function* probeLists(
   // Containers are asked for by the code of a subject, and the lists before them show some.
   let subjectCode: string | undefined;
   const isUsed = ({ list }: ProbedList) =>
-    plan.surfaces.has(list.surface) || (plan.areSubjectsUsed && list === LISTS.subjects);
+    findPath(context.settings.paths, list.path) !== undefined &&
+    (plan.surfaces.has(list.surface) || (plan.areSubjectsUsed && list === LISTS.subjects));
   for (const probed of PROBED_LISTS.filter(isUsed)) {
     const facilityId = plan.facilityIdBySurface.get(probed.list.surface);
     const probe = new ListProbe(context, probed, { facilityId, subjectCode }, signal);

@@ -1,9 +1,11 @@
 import { serviceSettings } from "../../../app/service.ts";
 import { type AuthConfig, type Config, wayOfFacility } from "../../../config/config.ts";
 import { asFailure, Failure } from "../../../core/failures.ts";
+import { hasPath, LISTS, surfaceAt } from "../../../core/service-catalogue.ts";
 import type { Surface } from "../../../core/surface.ts";
 import { createServiceClient, type ServiceClient } from "../../../service/client.ts";
 import type { ObservedCall } from "../../../service/http/transport.ts";
+import type { ListQuestion } from "../../../service/lists/reads.ts";
 import { NOBODY } from "../../../service/probe/known-lists.ts";
 import type { ListFacts } from "../../../service/probe/probe.ts";
 import { EXIT } from "../../exit-status.ts";
@@ -45,8 +47,10 @@ export async function* checkService(config: Config, session: Session): Findings 
 /** Takes a token for each surface in use that has credentials of its own. */
 async function* checkTokens(asked: Asked): Findings<boolean> {
   const { config, signal } = asked;
-  const { auth, externalAuth } = config.service;
-  const isRequestUsed = facilitiesOf(config).has("request") || areSubjectsUsed(config);
+  const { auth, externalAuth, paths } = config.service;
+  const areSubjectsElsewhere = surfaceAt(paths, LISTS.subjects.path) === "external";
+  const isRequestUsed =
+    facilitiesOf(config).has("request") || (areSubjectsUsed(config) && !areSubjectsElsewhere);
   const wanted: [subject: string, surface: Surface, auth: AuthConfig][] = [["token", "request", auth]];
   if (externalAuth) {
     if (!isRequestUsed) wanted.pop();
@@ -117,7 +121,7 @@ async function* probe(asked: Asked): Findings {
     const isForSubjectsAlone = lists.length === 0 && !surfaces.has("request") && areSubjectsUsed(config);
     const { message, code } = asFailure(error);
     if (isForSubjectsAlone && code === "SERVICE_CREDENTIALS_REFUSED") {
-      const detail = `can't be looked up under /api/subjects: ${message} (${code})`;
+      const detail = `can't be looked up: ${message} (${code})`;
       yield failed("service, subjects", detail, NO_SUBJECTS, EXIT.unreachable);
     } else
       yield failedBy(
@@ -195,6 +199,7 @@ async function* checkOtherSurface(
     ...(other === "external" ? { type: "STORE" } : {}),
   };
   const subject = `service, ${other} surface`;
+  if (!hasPath(config.service.paths, other === "external" ? "externalProcedures" : "procedures")) return;
   const use =
     other === "request" && areSubjectsUsed(config)
       ? "subjects are looked up there, but no facility's orders go by it"
@@ -244,13 +249,16 @@ const NOT_SHOWN =
  */
 async function* checkFacilities(asked: Asked): Findings {
   const { config } = asked;
+  const hasStorage = hasPath(config.service.paths, "storage");
+  const hasProcedures = hasPath(config.service.paths, "procedures");
   const namesById = Map.groupBy(config.facilityIdByCode, ([, facilityId]) => facilityId);
   const shown = new Map<number, boolean | Failure>();
   for (const facilityId of namesById.keys()) {
     const { surface, subjects } = wayOfFacility(config, facilityId);
     if (surface === "external" && subjects === "none") continue;
-    const storage = await isShown("storage", facilityId, asked);
-    shown.set(facilityId, storage === true || (await isShown("procedures", facilityId, asked)));
+    const procedures = { list: "procedures", surface: hasProcedures ? "request" : surface } as const;
+    const isInStorage = hasStorage && (await isShown(STORAGE, facilityId, asked));
+    shown.set(facilityId, isInStorage === true || (await isShown(procedures, facilityId, asked)));
   }
   // A service that refuses for every facility doesn't let itself be asked so, as the lists have shown already.
   const isOneReadable = [...shown.values()].some((each) => typeof each === "boolean");
@@ -265,15 +273,16 @@ async function* checkFacilities(asked: Asked): Findings {
   }
 }
 
+const STORAGE = { list: "storage", surface: "request" } as const;
+
 /** Whether a list has something of a facility; the refusal where the service says no. */
 async function isShown(
-  list: "storage" | "procedures",
+  list: Pick<ListQuestion, "list" | "surface">,
   facilityId: number,
   { service, signal }: Asked,
 ): Promise<boolean | Failure> {
-  const question = { list, surface: "request", filters: { facilityId } } as const;
   try {
-    return (await service.readPage(question, 1, signal)).entries.length > 0;
+    return (await service.readPage({ ...list, filters: { facilityId } }, 1, signal)).entries.length > 0;
   } catch (error) {
     const failure = asFailure(error);
     if (IS_NO.has(failure.code)) return failure;
