@@ -39,6 +39,7 @@ function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
     isChanged: false,
     isRefused: false,
     surface: "request",
+    subjectId: undefined,
     requestId: 5,
     procedureId: undefined,
     procedureCode: undefined,

@@ -40,6 +40,7 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     isChanged: false,
     isRefused: false,
     surface: "request",
+    subjectId: undefined,
     requestId: undefined,
     procedureId: undefined,
     procedureCode: undefined,

@@ -80,15 +80,15 @@ function numberTaken({ authorities }: NumberHolder): Failure {
   );
 }
 
-/** The order's subject as it was found; `new` once it was registered for it, undefined where nobody asks. */
-export type SubjectAtService = Pick<ServiceSubject, "id"> | "new" | undefined;
+/** The order's subject as it was found, or registered for it just now; undefined where nobody asks. */
+export type SubjectAtService = (Pick<ServiceSubject, "id"> & { readonly isNew?: boolean }) | undefined;
 
 /** The containers that can be this subject's: at another facility somebody else may have the same code. */
 export function containersOf(
   subject: SubjectAtService,
   listed: readonly ServiceContainer[],
 ): readonly ServiceContainer[] {
-  if (subject === undefined || subject === "new") return listed;
+  if (subject === undefined) return listed;
   return listed.filter(({ subjectId }) => subjectId === undefined || subjectId === subject.id);
 }
 
@@ -132,7 +132,7 @@ export async function guardStored(
   deps: SubmitDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  if (order.operation !== "STORE" || subject === "new") return;
+  if (order.operation !== "STORE" || subject?.isNew) return;
   if (matches.overrides.has("containers") || deps.settings.sameContainer === "allow") return;
   const { surface } = deps.settings.wayOf(order.facilityId);
   const calls = surface === "external" ? deps.service.external : deps.service;

@@ -111,7 +111,7 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
   const subject = await ensureSubject(step, matches, deps, signal);
   // Recorded together with the intent that follows, where nothing in between can fail.
   const registered: OrderChange | undefined =
-    subject === "new"
+    subject?.isNew === true
       ? {
           orderId: order.id,
           fence: order.fence,
@@ -137,7 +137,7 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
     order.operation === "RETRIEVAL" ? await resolveContainers(order, subject, deps, signal) : [];
   if (!Array.isArray(containerIds)) return putOff(order, containerIds.waitsFor, deps);
   await requireUnstored(step, { subject, matches }, deps, signal);
-  await createRequest(step, { containerIds, registered, matches }, deps, signal);
+  await createRequest(step, { containerIds, subject, registered, matches }, deps, signal);
 }
 
 /**
@@ -215,8 +215,7 @@ async function ensureSubject(
   if (subjects === "look") throw new Failure("SUBJECT_NOT_REGISTERED", NOT_REGISTERED);
   requireRegistrable(order.subject, deps.settings.subjectRequires);
   await intend(step, { intent: "subject", knownRequestIds: [], body: undefined }, deps);
-  await registerUnlessThere(step, deps, signal);
-  return "new";
+  return registerUnlessThere(step, deps, signal);
 }
 
 const NOT_REGISTERED =
@@ -232,17 +231,23 @@ function requireNoRegistration(order: LedgerOrder): void {
 }
 
 /** Somebody else may have registered the subject since it was looked up; then the refusal is no failure. */
-async function registerUnlessThere(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
+async function registerUnlessThere(
+  step: Step,
+  deps: SubmitDeps,
+  signal: AbortSignal,
+): Promise<SubjectAtService> {
   const { order } = step;
   try {
-    await deps.service.registerSubject(order.facilityId, order.subject, signal, () =>
+    const { id } = await deps.service.registerSubject(order.facilityId, order.subject, signal, () =>
       requireLease(step, deps),
     );
+    return { id, isNew: true };
   } catch (error) {
     if (asFailure(error).class !== "permanent") throw error;
     const known = await deps.service.findSubject(order.facilityId, order.subject.code, signal);
     if (!known) throw error;
     requireSameSubject(order.subject, known);
+    return { id: known.id, isNew: true };
   }
 }
 
@@ -295,6 +300,7 @@ async function createRequest(
   step: Step,
   prepared: {
     readonly containerIds: readonly number[];
+    readonly subject: SubjectAtService;
     readonly registered: OrderChange | undefined;
     readonly matches: Matches;
   },
@@ -327,6 +333,7 @@ async function createRequest(
       knownRequestIds,
       body,
       surface,
+      subjectId: prepared.subject?.id,
       needsFreeLabels: needsFreeLabels(order, prepared.matches, deps.settings),
     },
     deps,
@@ -362,6 +369,7 @@ async function intend(
     readonly knownRequestIds: readonly number[];
     readonly body: unknown;
     readonly surface?: Surface;
+    readonly subjectId?: number | undefined;
     readonly needsFreeLabels?: boolean;
   },
   deps: SubmitDeps,

@@ -227,6 +227,8 @@ create table orders (
   subject_code        text not null,
   -- MERGE: the identifier that goes.
   prior_subject_code  text,
+  -- The service's id of the subject, as it was found or registered for the latest call that creates what the order asks for.
+  subject_id          bigint,
   -- firstName, lastName, dateOfBirth where the message has them.
   subject             jsonb not null,
   -- Where each value came from.

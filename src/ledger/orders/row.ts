@@ -57,6 +57,11 @@ export interface LedgerOrder extends Order {
   readonly isRefused: boolean;
   /** The surface that its latest call went to; undefined before the first. */
   readonly surface: Surface | undefined;
+  /**
+   * The service's id of its subject, as it was found or registered for that call. It shows whose a listed container is without
+   * another look; where nothing fits it, the subject may have become another one since.
+   */
+  readonly subjectId: number | undefined;
   readonly requestId: number | undefined;
   readonly procedureId: number | undefined;
   readonly procedureCode: string | undefined;
@@ -89,6 +94,7 @@ export const ORDER_COLUMNS = `
   o.failed_checks as "failedChecks", o.known_request_ids as "knownRequestIds", o.former_ids as "formerIds",
   o.is_repost_approved as "isRepostApproved", o.called_at as "calledAt",
   o.is_changed as "isChanged", o.is_refused as "isRefused", o.surface,
+  o.subject_id as "subjectId",
   o.request_id as "requestId", o.procedure_id as "procedureId", o.procedure_code as "procedureCode",
   o.remote_status as "remoteStatus", o.poll_interval_ms as "pollIntervalMs", o.missing_since as "missingSince",
   o.locating_since as "locatingSince", o.held_at as "heldAt", o.received_at as "receivedAt", o.queued_at as "queuedAt", o.submitted_at as "submittedAt", o.changed_at as "changedAt",
@@ -264,6 +270,7 @@ update orders o
        facility_code = x.facility_code,
        facility_id = x.facility_id,
        subject = o.subject || x.subject,
+       subject_id = null,
        sources = o.sources || x.sources,
        content_digest = decode(x.digest, 'hex'),
        placer_authority = coalesce(o.placer_authority, x.placer_authority),

@@ -49,9 +49,11 @@ update orders o
        -- The two surfaces number what they make each in their own way.
        former_ids = case when x.surface is null or x.surface = o.surface then o.former_ids else '{}' end,
        surface = coalesce(x.surface, o.surface),
+       subject_id = case when x.intent = 'request' then x."subjectId" else o.subject_id end,
        sent = coalesce(x.body, o.sent)
   from jsonb_to_recordset($1::jsonb) as x("orderId" bigint, fence bigint, intent text, "knownRequestIds" bigint[], body jsonb,
-                                              surface text, "recheckMs" double precision)
+                                              surface text, "recheckMs" double precision,
+                                              "subjectId" bigint)
  where o.id = x."orderId"
    and o.fence = x.fence
    and o.state = 'submitting'
@@ -106,6 +108,8 @@ export interface NewIntent {
   readonly knownRequestIds: readonly number[];
   /** What is sent, for the record; undefined for a subject. */
   readonly body: unknown;
+  /** The service's id of the request's subject, as far as it was asked for. */
+  readonly subjectId?: number | undefined;
   /** Where a request goes; a lost call is reconciled there, whatever the configuration says by then. */
   readonly surface?: Surface | undefined;
   /** When an order that is sent again is looked for once more, ms from now. */

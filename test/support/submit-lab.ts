@@ -1,0 +1,80 @@
+import type pg from "pg";
+import { systemClock } from "../../src/core/clock.ts";
+import { noTracer } from "../../src/core/order-trace.ts";
+import type { SubmitDeps, SubmitSettings } from "../../src/jobs/submit/deps.ts";
+import { submitBatch } from "../../src/jobs/submit/submit.ts";
+import { openOrderWriter } from "../../src/ledger/order-writer.ts";
+import { takeWaiting } from "../../src/ledger/orders/handing-over.ts";
+import { createServiceClient, type ServiceClient } from "../../src/service/client.ts";
+import type { ServiceSettings } from "../../src/service/settings.ts";
+import type { SimulatorOptions } from "../../src/simulator/options.ts";
+import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
+import { lead, ME, UNCOUNTED } from "./hand-over.ts";
+import { SUBMIT_SETTINGS } from "./submit.ts";
+import { byRequest } from "./ways.ts";
+import { silent, withLedger } from "./with-ledger.ts";
+
+const never = new AbortController().signal;
+
+/** A ledger whose orders are submitted to a simulator in which nothing moves by itself. */
+export interface SubmitLab {
+  readonly pool: pg.Pool;
+  readonly simulator: Simulator;
+  readonly service: ServiceClient;
+  /** Submits all orders that are due, those of one lane after each other. */
+  submit(): Promise<void>;
+}
+
+/** What a lab may have other than usual. */
+export interface SubmitLabOptions {
+  readonly simulator?: SimulatorOptions;
+  readonly service?: Partial<ServiceSettings>;
+  readonly settings?: Partial<SubmitSettings>;
+}
+
+/** Runs a test with a ledger, a simulator, and the job that submits orders of one to the other. */
+export async function withSubmitLab<T>(
+  run: (lab: SubmitLab) => Promise<T>,
+  options: SubmitLabOptions = {},
+): Promise<T> {
+  return withLedger(async ({ pool }) => {
+    const still = { staff: { auto: false }, device: { auto: false } };
+    const simulator = await createSimulator({ port: 0, ...still, ...options.simulator });
+    const service = createServiceClient(
+      {
+        baseUrl: simulator.url,
+        auth: { apiToken: "simulator-api-token" },
+        maxRequestsPerSecond: 1_000,
+        ...options.service,
+      },
+      { clock: systemClock, logger: silent },
+    );
+    const deps: SubmitDeps = {
+      pool,
+      writer: openOrderWriter(pool, UNCOUNTED),
+      service,
+      clock: systemClock,
+      logger: silent,
+      tracer: noTracer,
+      random: () => 0,
+      worker: { id: ME, isSure: true },
+      requireNewestKnown: async () => undefined,
+      abandoned: { fences: new Set(), claims: new Set() },
+      settings: { ...SUBMIT_SETTINGS, wayOf: byRequest, ...options.settings },
+    };
+    const submit = async () => {
+      const due = { leader: await lead(pool), limit: 100, doesParkedBlock: false };
+      for (;;) {
+        const taken = await takeWaiting(pool, due);
+        if (!taken) return;
+        await submitBatch(taken.batch, deps, never);
+      }
+    };
+    try {
+      return await run({ pool, simulator, service, submit });
+    } finally {
+      await service.close();
+      await simulator.close();
+    }
+  });
+}
