@@ -7,6 +7,7 @@ import { startAlder } from "../support/other-services/alder/service.ts";
 import { startBirch } from "../support/other-services/birch/service.ts";
 import { startCedar } from "../support/other-services/cedar/service.ts";
 import { startDogwood } from "../support/other-services/dogwood/service.ts";
+import { startElm } from "../support/other-services/elm/service.ts";
 import { type Disturbance, type OtherService, UNDISTURBED } from "../support/other-services/other-service.ts";
 import { type OtherSite, type OtherSiteOptions, withOtherSite } from "../support/with-other-service.ts";
 
@@ -23,6 +24,7 @@ const SERVICES: readonly (readonly [string, OtherSiteOptions["surface"], Start])
   ["Birch (data and meta, 403, 400 for anything unknown, tokens of unknown life)", "external", startBirch],
   ["Cedar (ten a page, no filters, late lists, HTML errors, jumping statuses)", "external", startCedar],
   ["Dogwood (whole lists, no subjects, RFID first, places after the end)", "external", startDogwood],
+  ["Elm (all below one path, data and meta, nested facilities, no birth dates)", "external", startElm],
 ];
 
 const OURS = { organization: "ours", knowledge: "configured" } as const;
