@@ -1,7 +1,7 @@
 import { ledgerView } from "../app/console.ts";
 import { loadWhereabouts } from "../config/load.ts";
 import { listSecrets } from "../config/secret.ts";
-import { readStatus } from "../console/status.ts";
+import { haltedConnectors, readStatus } from "../console/status.ts";
 import type { Attention, Status } from "../console/status-document.ts";
 import { Failure } from "../core/failures.ts";
 import { VERSION } from "../core/version.ts";
@@ -77,7 +77,9 @@ async function readFromLedger(site: KeptSite, session: Session, why: string | un
 export function takingLine({ status, isRunning, isAnswered }: SiteStatus, session: Session): string {
   if (status.isReady) return `${session.paint("green", "✓")} Orders are taken.`;
   const isUnknown = isRunning && !isAnswered;
-  const no = isUnknown ? "It is not known whether orders are taken." : "No orders are taken right now.";
+  const halted = haltedConnectors(status);
+  const none = `No orders are taken ${halted === undefined ? "" : `through ${halted} `}right now.`;
+  const no = isUnknown ? "It is not known whether orders are taken." : none;
   return `${session.paint("red", "✗")} ${no}`;
 }
 

@@ -21,6 +21,16 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
   return { version, ...statusOf(deps, await askAll(deps)) };
 }
 
+/** Through which connectors no orders are taken, where others still take some; undefined otherwise. */
+export function haltedConnectors({
+  states,
+  connectors,
+}: Pick<Status, "states" | "connectors">): string | undefined {
+  const halted = (connectors ?? []).filter(({ trouble }) => trouble !== null);
+  const isOfAll = states === null || halted.length === connectors?.length;
+  return isOfAll || halted.length === 0 ? undefined : halted.map(({ connector }) => connector).join(", ");
+}
+
 function statusOf(deps: AskedDeps, answers: Answers): Omit<Status, "version"> {
   const {
     readiness,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Status } from "../../src/console/status-document.ts";
+import { haltedConnectors } from "../../src/console/status.ts";
+import type { Status, StatusConnector } from "../../src/console/status-document.ts";
 import { countsOf, USERS, withConsole } from "./console-fixture.ts";
 
 describe("/api/status", () => {
@@ -64,6 +65,18 @@ describe("/api/status", () => {
       });
     });
   });
+});
+
+it.each([
+  ["all work", { lims: null, bench: null }, undefined],
+  ["one has trouble", { lims: "is its share mounted?", bench: null }, "lims"],
+  ["all have trouble", { lims: "is its share mounted?", bench: "is its share mounted?" }, undefined],
+] as const)("names the connectors that take no orders while others do: %s", (_, troubles, halted) => {
+  const connectors = Object.entries(troubles).map(
+    ([connector, trouble]) => ({ connector, trouble }) as StatusConnector,
+  );
+  expect(haltedConnectors({ states: [], connectors })).toBe(halted);
+  expect(haltedConnectors({ states: null, connectors })).toBeUndefined();
 });
 
 describe("the page", () => {

@@ -50,6 +50,7 @@ export class DropFolder implements Connector {
   /** Those that a dropped file goes through. */
   readonly #inFolders: readonly KnownFolder[];
   #scanTrouble: string | undefined;
+  #heldFile: string | undefined;
   #isRecovered = false;
   #wakeGapMs = WAKE_GAP_MS;
   /** Since when files could not be opened, monotonic ms, by name. */
@@ -104,7 +105,12 @@ export class DropFolder implements Connector {
   }
 
   get trouble(): string | undefined {
-    return this.#pause.words ?? this.#scanTrouble ?? this.#work.trouble;
+    return this.#pause.words ?? this.#scanTrouble ?? (this.#work.isHeldUp ? this.#work.trouble : undefined);
+  }
+
+  /** A file that can't be read or taken holds up no other, unless there are many. */
+  get warning(): string | undefined {
+    return this.#heldFile ?? (this.#work.isHeldUp ? undefined : this.#work.trouble);
   }
 
   get untaken(): readonly UntakenFiles[] {
@@ -188,6 +194,7 @@ export class DropFolder implements Connector {
     const { candidates, soonestMs } = await this.#scan.look(startedMs);
     this.#wakeGapMs = Math.max(WAKE_GAP_MS, 4 * (clock.monotonic() - startedMs));
     this.#scanTrouble = undefined;
+    this.#heldFile = undefined;
     await this.#untaken.look();
     const names = new Set(candidates.map(({ name }) => name));
     for (const name of this.#heldSince.keys()) if (!names.has(name)) this.#heldSince.delete(name);
@@ -252,7 +259,7 @@ export class DropFolder implements Connector {
       const sinceMs = this.#heldSince.get(name) ?? nowMs;
       if (HELD.has(code) && nowMs - sinceMs < HELD_FOR_MS) {
         this.#heldSince.set(name, sinceMs);
-        this.#scanTrouble = `a file in ${this.#settings.directories.in} can't be read yet, ${code} (FILE_UNREADABLE)`;
+        this.#heldFile = `a file in ${this.#settings.directories.in} can't be read yet, ${code} (FILE_UNREADABLE)`;
         return true;
       }
     }

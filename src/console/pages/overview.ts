@@ -10,7 +10,7 @@ import type { ConsoleDeps } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import { pageOf, withCommands } from "../page-of-command.ts";
 import type { Site, Visit } from "../site.ts";
-import { readStatus } from "../status.ts";
+import { haltedConnectors, readStatus } from "../status.ts";
 import type { Attention, Status } from "../status-document.ts";
 import { watchTraffic } from "../traffic.ts";
 import { connectorTable, trafficCharts } from "./traffic.ts";
@@ -27,7 +27,7 @@ export function addOverview(site: Site, deps: ConsoleDeps, { version }: { readon
       section: "/",
       isLive: true,
       body: html`
-<div class="title"><h1>Overview</h1><span class="badge now ${status.isReady ? "good" : "bad"}">${status.isReady ? "✓ Taking orders" : "✗ Not taking orders"}</span></div>
+<div class="title"><h1>Overview</h1><span class="badge now ${status.isReady ? "good" : "bad"}">${takingWords(status)}</span></div>
 ${attentionList(status.attention, viewer.clock.now())}${needed === 0 ? "" : whoActs(visit)}
 <div class="board">${listTiles(status).map(tilesCard)}</div>
 <div class="cards">${serviceCard(deps, status, visit)}${workersCard(status, visit)}</div>
@@ -35,6 +35,12 @@ ${traffic === undefined ? "" : connectorTable(status, traffic, visit)}
 ${traffic === undefined ? "" : trafficCharts(traffic)}`,
     };
   });
+}
+
+function takingWords(status: Status): string {
+  if (status.isReady) return "✓ Taking orders";
+  const halted = haltedConnectors(status);
+  return `✗ Not taking orders${halted === undefined ? "" : ` through ${halted}`}`;
 }
 
 /** What somebody should know, each with what to do; what is only worth a look is behind a click where it is much. */

@@ -61,8 +61,9 @@ describe("an error that nobody expected", () => {
       await world.drop("poison.hl7", hl7Message("POISON"), 5);
       await world.drop("good.hl7", hl7Message("G"));
       await eventually(async () => (await world.list("archive")).length === 1);
-      await eventually(() => connector.trouble);
-      expect(connector.trouble).not.toContain("patient");
+      await eventually(() => connector.warning);
+      expect(connector.warning).not.toContain("patient");
+      expect(connector.trouble).toBeUndefined();
       expect((await world.list("work")).filter((name) => name.endsWith("__poison.hl7"))).toHaveLength(1);
     }));
 });
@@ -237,7 +238,7 @@ describe("a file that may not be read", () => {
         await world.drop("late.hl7", hl7Message("A"), 1);
         await world.drop("other.hl7", hl7Message("B"));
         await eventually(() => world.intake.summary().length === 1);
-        await eventually(() => connector.trouble?.includes(`can't be read yet, ${code} (FILE_UNREADABLE)`));
+        await eventually(() => connector.warning?.includes(`can't be read yet, ${code} (FILE_UNREADABLE)`));
         expect(await world.list("in")).toEqual(["late.hl7"]);
         isLocked = false;
         await world.settled();
