@@ -1,4 +1,4 @@
-import { mkdir, stat } from "node:fs/promises";
+import { access, constants, mkdir, stat, statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
 /**
@@ -27,4 +27,28 @@ async function isFolder(path: string): Promise<boolean> {
     (found) => found.isDirectory(),
     () => false,
   );
+}
+
+/** `/proc` and `/sys` of Linux: they grant the right to write and take no folders. */
+const WITHOUT_FOLDERS: readonly number[] = [0x9fa0, 0x62656572];
+
+/**
+ * Where a folder that is missing would be made, and whether this account may make one there. It makes nothing.
+ * @param path gives itself where it is there
+ */
+export async function findPlaceOf(
+  path: string,
+): Promise<{ readonly place: string; readonly isWritable: boolean }> {
+  const isMissing = await access(path).then(
+    () => false,
+    (error: unknown) =>
+      error instanceof Error && "code" in error && /^(ENOENT|ENOTDIR)$/.test(String(error.code)),
+  );
+  const above = dirname(resolve(path));
+  if (isMissing && above !== path) return await findPlaceOf(above);
+  const isWritable = await access(path, constants.W_OK | constants.X_OK).then(
+    async () => (await isFolder(path)) && !WITHOUT_FOLDERS.includes((await statfs(path)).type),
+    () => false,
+  );
+  return { place: path, isWritable };
 }

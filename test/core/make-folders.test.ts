@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { makeFolders } from "../../src/core/make-folders.ts";
+import { findPlaceOf, makeFolders } from "../../src/core/make-folders.ts";
 import { ROOT } from "../docs/markdown.ts";
 import { machineHas } from "../support/needs.ts";
 import { withFolder } from "../support/with-folder.ts";
@@ -30,6 +30,17 @@ describe("folders", () => {
   it.runIf(machineHas("linux"))("are refused at once where the file system takes none", async () => {
     await expect(makeFolders("/proc/x")).rejects.toThrow("ENOENT");
     await expect(makeFolders("/proc/x/data")).rejects.toThrow("ENOENT");
+    expect(await findPlaceOf("/proc/x/data")).toEqual({ place: "/proc", isWritable: false });
+  });
+
+  it("that are missing are looked for a place where they can be made", async () => {
+    await withFolder(async (folder) => {
+      expect(await findPlaceOf(join(folder, "a/b"))).toEqual({ place: folder, isWritable: true });
+      expect(await findPlaceOf(folder)).toEqual({ place: folder, isWritable: true });
+      const file = join(folder, "file");
+      await writeFile(file, "");
+      expect(await findPlaceOf(join(file, "a"))).toEqual({ place: file, isWritable: false });
+    });
   });
 });
 

@@ -3,7 +3,7 @@ import { access, chmod, lstat, open } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { basename, dirname, resolve } from "node:path";
 import { Failure } from "../../core/failures.ts";
-import { makeFolders } from "../../core/make-folders.ts";
+import { findPlaceOf, makeFolders } from "../../core/make-folders.ts";
 import type { CheckLine } from "../connector.ts";
 import { errnoOf } from "./file-ops.ts";
 import type { DropDirectories } from "./settings.ts";
@@ -61,7 +61,7 @@ export async function checkFolders(directories: DropDirectories): Promise<CheckL
 async function judge(state: FolderState): Promise<Omit<CheckLine, "subject">> {
   if (state.problem) return { isOk: false, detail: state.problem };
   if (state.device !== undefined) return judgeRights(state);
-  if (await mayBeMade(state.path)) return { isOk: true, detail: "will be made at the start" };
+  if ((await findPlaceOf(state.path)).isWritable) return { isOk: true, detail: "will be made at the start" };
   return { isOk: false, detail: "does not exist and may not be made here: make it, or correct the path" };
 }
 
@@ -127,17 +127,6 @@ function account(): string {
   } catch {
     // One without a name in the system's list.
     return "this account";
-  }
-}
-
-async function mayBeMade(path: string): Promise<boolean> {
-  for (let parent = dirname(path); ; parent = dirname(parent)) {
-    try {
-      await access(parent, constants.W_OK | constants.X_OK);
-      return (await lstat(parent)).isDirectory();
-    } catch (error) {
-      if (errnoOf(error) !== "ENOENT" || parent === dirname(parent)) return false;
-    }
   }
 }
 

@@ -1,6 +1,5 @@
-import { access, constants, realpath } from "node:fs/promises";
+import { access, realpath } from "node:fs/promises";
 import { createServer } from "node:net";
-import { dirname } from "node:path";
 import { createConnector, profileOf } from "../../../app/connectors.ts";
 import { compileProfiles } from "../../../app/profiles.ts";
 import { ROLES, type Role } from "../../../app/roles.ts";
@@ -9,6 +8,7 @@ import { isConfigFailure } from "../../../config/problems.ts";
 import { asFailure, FAILURES } from "../../../core/failures.ts";
 import type { Intake } from "../../../core/intake.ts";
 import { bareHost } from "../../../core/loopback.ts";
+import { findPlaceOf } from "../../../core/make-folders.ts";
 import { findObstacle } from "../../../ledger/embedded/home.ts";
 import { isDaemonThere } from "../../../ledger/embedded/lock.ts";
 import { readEpochFile } from "../../../ledger/restored/epoch-file.ts";
@@ -95,9 +95,9 @@ export async function* checkDataFolder(config: Config, session: Session): Findin
   const obstacle = isEmbedded ? await findObstacle(dataDir) : undefined;
   if (obstacle) yield failedBy(subject, obstacle, EXIT.failed);
   if (!obstacle) {
-    const place = await nearestExisting(dataDir);
+    const { place, isWritable } = await findPlaceOf(dataDir);
     const isMade = place === dataDir;
-    if (!(await isThere(place, constants.W_OK))) {
+    if (!isWritable) {
       const why = `${dataDir} can't be ${isMade ? "written" : "made"}: ${place} may not be written by ${session.actor}`;
       yield failed(subject, why, FAILURES.LEDGER_FOLDER_UNUSABLE.hint);
       return running;
@@ -127,13 +127,8 @@ async function* checkEpochFile({ epochFile }: Config): Findings {
   }
 }
 
-async function nearestExisting(path: string): Promise<string> {
-  if ((await isThere(path)) || path === dirname(path)) return path;
-  return nearestExisting(dirname(path));
-}
-
-function isThere(path: string, mode = constants.F_OK): Promise<boolean> {
-  return access(path, mode).then(
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
     () => true,
     () => false,
   );
