@@ -18,7 +18,6 @@ const BY_CODE: Readonly<Partial<Record<FailureCode, ExitStatus>>> = {
   CLI_USAGE: EXIT.usage,
   CLI_NOT_FOUND: EXIT.notFound,
   CLI_LEDGER_MISSING: EXIT.unreachable,
-  CONSOLE_TOKEN_MISSING: EXIT.configuration,
   // With these the other side did answer.
   LEDGER_IN_USE: EXIT.failed,
   LEDGER_OLDER_AT_WORK: EXIT.failed,

@@ -2,7 +2,7 @@ import type { AddressInfo } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { type AddressList, readAddressList } from "../core/address-list.ts";
 import { asFailure, Failure } from "../core/failures.ts";
-import { bareHost, isLoopbackHost } from "../core/loopback.ts";
+import { bareHost } from "../core/loopback.ts";
 import { askOnceAtATime } from "./ask.ts";
 import { addAssets } from "./assets.ts";
 import { limitConnections } from "./connections.ts";
@@ -51,16 +51,10 @@ const KEEP_ALIVE_MS = 10_000;
 const SILENCE_TIMEOUT_MS = 30_000;
 
 /**
- * Starts the console.
- * @throws Failure CONSOLE_TOKEN_MISSING, CONSOLE_PORT_TAKEN or CONSOLE_NOT_LISTENING
+ * Starts the console. That one which other machines reach has a token or users is the configuration's rule.
+ * @throws Failure CONSOLE_PORT_TAKEN or CONSOLE_NOT_LISTENING
  */
 export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps): Promise<RunningConsole> {
-  if (settings.users.length === 0 && !isLoopbackHost(settings.host)) {
-    throw new Failure(
-      "CONSOLE_TOKEN_MISSING",
-      `console.host ${settings.host} can be reached by other machines`,
-    );
-  }
   const proxies = readProxies(settings.trustedProxies ?? []);
   const app = Fastify({
     logger: false,

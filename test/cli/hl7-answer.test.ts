@@ -33,6 +33,10 @@ describe("a frame with one message", () => {
     expect(isBatch).toBe(false);
     expect(replies.map(outlineOf)).toEqual([["MSH", "MSA|AA|M-1"]]);
   });
+
+  it("is answered without the NUL that its control id stands for", () => {
+    expect(answer(message("M\\X00\\1")).replies.map(outlineOf)).toEqual([["MSH", "MSA|AA|M1"]]);
+  });
 });
 
 describe.each(["ORR^O02", "ORL^O34^ORL_O34"])("a frame with an order response (%s)", (type) => {

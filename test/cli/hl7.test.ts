@@ -44,7 +44,7 @@ describe("hl7 show", () => {
     const { status, stdout } = await hl7({ "a.hl7": broken + hl7Text() }, "show", "@a.hl7");
     expect(status).toBe(1);
     expect(stdout).toMatch(
-      /^message 1, line 1: line \d+: expected a segment.*\(HL7_SEGMENT_INVALID\)\n {2}\S/,
+      /^message 1, line 1: line \d+ of the message: expected a segment.*\(HL7_SEGMENT_INVALID\)\n {2}\S/,
     );
     expect(stdout).toContain("message 2, line");
   });

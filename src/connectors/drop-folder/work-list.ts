@@ -249,7 +249,10 @@ export class WorkList {
       );
       this.#items.delete(claim);
     } else if (error instanceof Failure && error.code === "FILE_CHANGED") {
-      logger.info({ workId: claim }, "a file is still being written; waiting for it to rest");
+      logger.info(
+        { workId: claim, code: error.code },
+        "a file is still being written; waiting for it to rest",
+      );
       item.expected = undefined;
       item.resting = undefined;
       item.nextAtMs = clock.monotonic();

@@ -1,5 +1,5 @@
 import { createServer, type Socket } from "node:net";
-import { asFailure, Failure } from "../../core/failures.ts";
+import { asFailure } from "../../core/failures.ts";
 import type { Accepted, BatchOutline, IncomingMessage, Intake, Peer } from "../../core/intake.ts";
 import type { PeerCertificates } from "../../core/peer-certificates.ts";
 import { phi } from "../../core/phi.ts";
@@ -167,12 +167,12 @@ function splitReply(reply: Buffer): readonly Buffer[] {
 
 /**
  * MSH-10 of a result, and whether it is a plain acknowledgement.
- * @throws Failure HL7_BUILD_INVALID when it has no control id, which no result of ours is without
+ * @throws RangeError when it has no control id, which no result of ours is without
  */
 function headerOf(file: OutgoingFile): { readonly controlId: string; readonly isAck: boolean } {
   const { messageControlId, messageCode } = Hl7Message.parse(decodeHl7(file.bytes).text).header;
   if (messageControlId === undefined)
-    throw new Failure("HL7_BUILD_INVALID", "a result without a control id can't be acknowledged");
+    throw new RangeError("a result without a control id can't be acknowledged");
   return { controlId: messageControlId, isAck: messageCode === "ACK" };
 }
 

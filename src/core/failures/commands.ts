@@ -30,7 +30,7 @@ export const COMMAND_FAILURES = {
     class: "permanent",
     meaning:
       "Results of a removed connector don't fit the other one: another type, or results of the same names.",
-    hint: "Put the old connector back into the configuration.",
+    hint: "Name the old connector in the configuration again and restart the daemon, or move them to another connector of its type.",
   },
   CLI_FILE_UNREADABLE: {
     class: "permanent",
@@ -76,11 +76,6 @@ export const COMMAND_FAILURES = {
     class: "permanent",
     meaning: "The console can't listen on its address: not of this machine, or the port needs more rights.",
     hint: "Set `console.host` to an address of this machine and `console.port` to 1024 or more.",
-  },
-  CONSOLE_TOKEN_MISSING: {
-    class: "permanent",
-    meaning: "The console would be open to other machines without a token.",
-    hint: "Set `console.token` or `console.users`, or `console.host: 127.0.0.1`.",
   },
   CONSOLE_LEDGER_SILENT: {
     class: "transient",

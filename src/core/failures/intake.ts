@@ -29,7 +29,7 @@ export const INTAKE_FAILURES = {
   MLLP_NO_ANSWER: {
     class: "transient",
     meaning: "The lab system did not acknowledge a result.",
-    hint: "Look up the control id in the lab system's interface log. Check that both sides use TLS or neither.",
+    hint: "Look up the control id, the last part of the name that `cryobridge queue list` shows, in the lab system's interface log. Check that both sides use TLS or neither.",
   },
   MLLP_RESULT_ERROR: {
     class: "transient",
@@ -55,7 +55,7 @@ export const INTAKE_FAILURES = {
   HL7_DELIMITERS: {
     class: "permanent",
     meaning: "MSH-1 and MSH-2 must be different printable characters, neither letters nor digits.",
-    hint: "Have the sender declare its delimiters, usually `MSH|^~\\&`.",
+    hint: "Have the sender begin each message with MSH and its delimiters, usually `MSH|^~\\&|`.",
   },
   HL7_SEGMENT_INVALID: {
     class: "permanent",
@@ -68,11 +68,6 @@ export const INTAKE_FAILURES = {
     meaning: "A message contains a second MSH, or a batch header or trailer.",
     hint: "Have the sender end every segment with a carriage return, the last one of a message too, and send whole messages again.",
   },
-  HL7_PATH_INVALID: {
-    class: "permanent",
-    meaning: "A field path in a profile is wrong. Paths look like `PID-3[5=MR].1`.",
-    hint: "Correct the path as the message says.",
-  },
   HL7_STRUCTURE: {
     class: "permanent",
     meaning:
@@ -83,11 +78,6 @@ export const INTAKE_FAILURES = {
     class: "permanent",
     meaning: "The message, or a segment of it, is one part of a longer one (DSC, MSH-14, ADD).",
     hint: "Have the sender send whole messages and segments.",
-  },
-  HL7_BUILD_INVALID: {
-    class: "permanent",
-    meaning: "A message for the lab would get an invalid segment name or value.",
-    hint: "Correct the profile or the site module that composes the message.",
   },
   RESULT_NOT_ENCODABLE: {
     class: "permanent",
@@ -139,7 +129,7 @@ export const INTAKE_FAILURES = {
   HL7_BATCH_INCOMPLETE: {
     class: "permanent",
     meaning: "A batch or file header has no trailer, or a trailer no header: the file may be cut short.",
-    hint: "Have the sender send the whole file again.",
+    hint: "Have the sender send the whole file again. If it never writes the trailers (BTS, FTS), have it leave out the headers (BHS, FHS) too.",
   },
   HL7_BATCH_COUNT: {
     class: "permanent",
@@ -155,7 +145,7 @@ export const INTAKE_FAILURES = {
     class: "permanent",
     meaning:
       "The file is no text in this encoding: it holds NUL characters, or begins as a picture, a PDF or an Excel workbook does.",
-    hint: "Save a workbook as CSV. For a CSV file, set the connector's `encoding`.",
+    hint: "Save a workbook as CSV. For a CSV file, set the connector's `encoding` to what the sender writes, such as `utf-16le` where NUL characters were found.",
   },
   CSV_HEADER_EMPTY: {
     class: "permanent",
@@ -175,7 +165,7 @@ export const INTAKE_FAILURES = {
   CSV_HEADER_TOO_WIDE: {
     class: "permanent",
     meaning: "The CSV header has more columns than allowed.",
-    hint: "Check the delimiter, or send fewer columns.",
+    hint: "Set `delimiter` of the profile to what the sender writes, or have it send fewer columns.",
   },
   CSV_DIALECT_INVALID: {
     class: "permanent",
@@ -262,7 +252,7 @@ export const INTAKE_FAILURES = {
   FILE_DUPLICATE: {
     class: "permanent",
     meaning: "The same bytes came through this connector before. Nothing was processed again.",
-    hint: "Nothing, if the file was sent twice by mistake. To order the same again, use new order numbers. After a change of the profile: `cryobridge reload`, then `cryobridge messages replay ID` with the ids that `cryobridge messages list` shows.",
+    hint: "Nothing, if the file was sent twice by mistake. To order the same again, use new order numbers. After a change of the profile or the connector: `cryobridge reload` or a restart, then `cryobridge messages replay ID` with the ids that `cryobridge messages list --verdict refused` shows.",
   },
   FILE_WHOLE_REFUSED: {
     class: "permanent",
@@ -277,7 +267,7 @@ export const INTAKE_FAILURES = {
   FILE_NOT_PLACED: {
     class: "transient",
     meaning: "A result could not be given its name, or a file of that name can't be read.",
-    hint: "Check whether such a file is there, and its rights.",
+    hint: "`cryobridge queue list` shows the name. Move away what has it in the result folder, or correct its rights; the result is then sent by itself.",
   },
   FILE_FOLDER_UNUSABLE: {
     class: "permanent",
@@ -308,7 +298,7 @@ export const INTAKE_FAILURES = {
   CSV_ORDER_TOO_LARGE: {
     class: "permanent",
     meaning: "More rows share one order number than one order may have.",
-    hint: "Check that the profile's column for `placerOrderNumber` holds order numbers.",
+    hint: "Check that the profile's column for `placerOrderNumber` holds order numbers. An order that is really so large has to come in parts, each under a number of its own.",
   },
   CSV_ORDERS_SCATTERED: {
     class: "permanent",

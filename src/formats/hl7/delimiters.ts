@@ -184,7 +184,8 @@ function isHexDigit(code: number): boolean {
 
 /**
  * A value written so that nothing in it can end its subcomponent, segment or MLLP frame. Line breaks become `\.br\`
- * (`\X0D\` where `.` is a delimiter), other control characters but tab become `\Xhh\`.
+ * (`\X0D\` where `.` is a delimiter), other control characters but tab become `\Xhh\`. NUL, which no message can carry,
+ * is left out.
  */
 export function escapeText(value: string, delimiters: Delimiters): string {
   const mark = delimiters.escape;
@@ -195,7 +196,7 @@ export function escapeText(value: string, delimiters: Delimiters): string {
     if (isNeverDelimiter(code)) continue;
     const body = escapeOf(code, value.charAt(i), delimiters);
     if (body === undefined) continue;
-    text += value.slice(from, i) + mark + body + mark;
+    text += value.slice(from, i) + (code === 0 ? "" : mark + body + mark);
     if (value.charAt(i) === "\r" && value.charAt(i + 1) === "\n") i++;
     from = i + 1;
   }
@@ -211,9 +212,6 @@ function isNeverDelimiter(code: number): boolean {
 function escapeOf(code: number, character: string, delimiters: Delimiters): string | undefined {
   if (code < 0x20 || code === 0x7f) {
     if (code === 0x09) return undefined;
-    if (code === 0) {
-      throw new Failure("HL7_BUILD_INVALID", "a value holds a NUL character, which no message can carry");
-    }
     if (code === 0x0d || code === 0x0a) return mayWriteBreak(delimiters) ? ".br" : "X0D";
     return `X${code.toString(16).toUpperCase().padStart(2, "0")}`;
   }

@@ -33,8 +33,8 @@ export function repeated(...fields: readonly (Component | readonly Component[])[
 /**
  * The text of one message, each segment ended by CR, empty parts at the end of anything left out. Every value is
  * escaped, so nothing in it can end a field, a segment or an MLLP frame; a line break in a value becomes `\.br\`.
- * Throws HL7_BUILD_INVALID for a wrong segment name, a first segment other than MSH, a number that is not finite or a
- * NUL character, and HL7_DELIMITERS.
+ * Throws HL7_DELIMITERS, and a RangeError for a wrong segment name, a first segment other than MSH or a number that is not
+ * finite, which no caller of ours writes.
  */
 export function buildMessage(
   segments: readonly SegmentSpec[],
@@ -47,15 +47,14 @@ export function buildMessage(
   for (const [i, segment] of segments.entries()) {
     const [name] = segment;
     if (name.length !== 3 || !isSegmentName(name) || (name === "MSH") !== (i === 0)) {
-      throw new Failure(
-        "HL7_BUILD_INVALID",
+      throw new RangeError(
         `segment ${i + 1}: ${i === 0 ? "expected MSH" : `expected a segment name, found ${JSON.stringify(name.slice(0, 8))}`}`,
       );
     }
     text += i === 0 ? name + delimiters.field + encoding : name;
     text += `${encoder.fields(segment)}\r`;
   }
-  if (text === "") throw new Failure("HL7_BUILD_INVALID", "a message without segments");
+  if (text === "") throw new RangeError("a message without segments");
   return text;
 }
 
@@ -107,7 +106,7 @@ class Encoder {
     if (value === undefined) return "";
     if (typeof value === "string") return escapeText(value, this.#delimiters);
     if (Number.isFinite(value)) return escapeText(String(value), this.#delimiters);
-    throw new Failure("HL7_BUILD_INVALID", `${this.#segment}-${this.#field}: expected a finite number`);
+    throw new RangeError(`${this.#segment}-${this.#field}: expected a finite number`);
   }
 }
 

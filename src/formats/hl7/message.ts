@@ -120,7 +120,7 @@ export class Hl7Message implements SegmentReading {
 
   /**
    * The decoded value at a path, from the whole message or from the scope's segments; undefined when it is absent or
-   * empty, while `""` (delete, HL7 chapter 2.5.3) is given as those two quotes. Throws HL7_PATH_INVALID.
+   * empty, while `""` (delete, HL7 chapter 2.5.3) is given as those two quotes. Throws CONFIG_INVALID for a path that is none.
    */
   get(path: string | FieldPath, scope?: readonly Segment[]): string | undefined {
     return this.find(path, scope)?.value;
@@ -223,11 +223,14 @@ const MAX_HEADER = 64 * 1024;
 /** What MSH declares; the delimiters that nearly every message has are seen at a glance. */
 function requireHeader(text: string, from: number, to: number, line: number): Delimiters {
   if (to - from > MAX_HEADER) {
-    throw new Failure("HL7_SEGMENT_INVALID", `line ${line}: a header of more than ${MAX_HEADER} characters`);
+    throw new Failure(
+      "HL7_SEGMENT_INVALID",
+      `line ${line} of the message: a header of more than ${MAX_HEADER} characters`,
+    );
   }
   if (text.startsWith("MSH|^~\\&|", from)) return STANDARD_DELIMITERS;
   if (!text.startsWith("MSH", from)) {
-    throw new Failure("HL7_NO_MSH", `line ${line}: expected a message that begins with MSH`);
+    throw new Failure("HL7_NO_MSH", `line ${line} of the message: expected a message that begins with MSH`);
   }
   return parseDelimiters(text.slice(from, to));
 }
@@ -238,7 +241,10 @@ function requireOneHeader(text: string, marks: readonly number[]): void {
   const second = text.indexOf(text.slice(from, from + HEADER_LENGTH), from + HEADER_LENGTH);
   if (second === -1) return;
   const line = text.slice(0, second).split(/\r\n|\r|\n/).length;
-  throw new Failure("HL7_SECOND_HEADER", `line ${line}: MSH inside a segment that was cut before it`);
+  throw new Failure(
+    "HL7_SECOND_HEADER",
+    `line ${line} of the message: MSH inside a segment that was cut before it`,
+  );
 }
 
 /** `MSH|^~\&|`: nothing else in a message can look like it, since its delimiters would have to be escaped. */
@@ -250,12 +256,15 @@ function requireSegment(text: string, from: number, to: number, line: number, { 
   if (code === -1 || (to - from > 3 && text.charCodeAt(from + 3) !== field.charCodeAt(0))) {
     throw new Failure(
       "HL7_SEGMENT_INVALID",
-      `line ${line}: expected a segment, a three-character name followed by ${field}`,
+      `line ${line} of the message: expected a segment, a three-character name followed by ${field}`,
     );
   }
   if (HEADERS.includes(code)) {
     const name = text.slice(from, from + 3);
-    throw new Failure("HL7_SECOND_HEADER", `line ${line}: ${name} inside a message that began before`);
+    throw new Failure(
+      "HL7_SECOND_HEADER",
+      `line ${line} of the message: ${name} inside it, expected a message of its own`,
+    );
   }
   return code;
 }

@@ -38,7 +38,7 @@ const MAX_POSITION = 9_999;
 /**
  * Reads a path such as `MSH-4.1`, `PID-5.1.1`, `PID-3[2].1`, `PID-3[5=MR].1`, `PID-3[4.2=1.2.3&5=MR].1`, `SAC[2]-3.1`
  * or `OBX[3.1=LABEL]-5`. In brackets stands a number (the nth) or conditions joined by `&`: position, `=`, `!=` or
- * `^=` (begins with), value; a value with `&` or `]` in it is put in double quotes. Throws HL7_PATH_INVALID, naming what is wrong.
+ * `^=` (begins with), value; a value with `&` or `]` in it is put in double quotes. Throws CONFIG_INVALID, naming what is wrong: only profiles write paths.
  */
 export function parsePath(text: string): FieldPath {
   const reader = new PathReader(text);
@@ -73,7 +73,7 @@ class PathReader {
   }
 
   fail(rule: string): never {
-    throw new Failure("HL7_PATH_INVALID", `path "${this.#text}", character ${this.at + 1}: ${rule}`);
+    throw new Failure("CONFIG_INVALID", `path "${this.#text}", character ${this.at + 1}: ${rule}`);
   }
 
   skip(character: string): boolean {

@@ -57,7 +57,9 @@ export async function findPostgresPackage(): Promise<PostgresPackage> {
   const platform = `${process.platform}-${process.arch}`;
   const name = PACKAGES[platform];
   if (name === undefined) {
-    throw new Failure("LEDGER_BINARIES_MISSING", `there is no embedded database for ${platform}`);
+    const message = `there is no embedded database for ${platform}`;
+    const hint = "Set `database.url` to a PostgreSQL server of your own.";
+    throw new Failure("LEDGER_BINARIES_MISSING", { message, hint });
   }
   try {
     const folder = dirname(dirname(createRequire(import.meta.url).resolve(name)));

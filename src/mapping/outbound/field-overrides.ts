@@ -225,7 +225,7 @@ function fill(template: Template, place: Place, separators: Separators): string 
       if ("name" in part && part.name === "this") return place.present;
       const value =
         "name" in part ? VALUES[part.name](place) : place.fillings.find(part.path, place.container);
-      return value === undefined ? "" : escapeText(String(value).replaceAll("\0", ""), separators);
+      return value === undefined ? "" : escapeText(String(value), separators);
     })
     .join("");
 }

@@ -6,13 +6,7 @@ import {
   STANDARD_DELIMITERS,
   unescapeText,
 } from "../../formats/hl7/delimiters.ts";
-import {
-  buildMessage,
-  type Component,
-  type Field,
-  Repeated,
-  type SegmentSpec,
-} from "../../formats/hl7/encode.ts";
+import { buildMessage, type Field, type SegmentSpec } from "../../formats/hl7/encode.ts";
 import { type Hl7Header, Hl7Message, type Segment } from "../../formats/hl7/message.ts";
 import { isAcknowledgment } from "../profile/message-type.ts";
 import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";
@@ -181,15 +175,15 @@ export function createEcho(
 export function assemble(segments: readonly OutSegment[], delimiters: Delimiters): string {
   if (segments.every(isPlain)) return buildMessage(segments, { delimiters });
   const specs = segments.map(([name, ...fields]): SegmentSpec => {
-    return [name, ...fields.map((field) => (field instanceof Raw ? undefined : withoutNul(field)))];
+    return [name, ...fields.map((field) => (field instanceof Raw ? undefined : field))];
   });
   const lines = buildMessage(specs, { delimiters }).split("\r");
   return segments.map(([, ...fields], i) => `${putRaw(lines[i] ?? "", fields, delimiters.field)}\r`).join("");
 }
 
-/** Whether a segment can be written as it is: nothing in it is echoed, and nothing is to be left out. */
+/** Whether a segment can be written as it is: nothing in it is echoed. */
 function isPlain(segment: OutSegment): segment is SegmentSpec {
-  return segment.every((field) => !(field instanceof Raw) && !hasNul(field));
+  return segment.every((field) => !(field instanceof Raw));
 }
 
 function putRaw(line: string, fields: readonly (Field | Raw)[], separator: string): string {
@@ -225,7 +219,7 @@ function decodeHex(
     const written = `${mark}${body}${mark}`;
     const value = unescapeText(written, delimiters, encoding);
     const isForeign = body.startsWith("X") && /[^\0-\x7f]/.test(value);
-    text += `${isForeign ? escapeText(withoutNul(value), delimiters) : written}${after}`;
+    text += `${isForeign ? escapeText(value, delimiters) : written}${after}`;
   }
   return text;
 }
@@ -239,7 +233,7 @@ function reencode(raw: string, from: Delimiters, to: Delimiters, encoding: Encod
         .split(from.component)
         .map((component) =>
           (from.subcomponent === "" ? [component] : component.split(from.subcomponent))
-            .map((value) => escapeText(withoutNul(unescapeText(value, from, encoding)), to))
+            .map((value) => escapeText(unescapeText(value, from, encoding), to))
             .join(to.subcomponent),
         )
         .join(to.component),
@@ -255,19 +249,4 @@ function encodeControls(raw: string, delimiters: Delimiters): string {
     const hex = code.toString(16).toUpperCase().padStart(2, "0");
     return `${delimiters.escape}X${hex}${delimiters.escape}`;
   });
-}
-
-function hasNul(field: Field): boolean {
-  if (typeof field === "string") return field.includes("\0");
-  if (field instanceof Repeated) return field.fields.some(hasNul);
-  return Array.isArray(field) && field.some(hasNul);
-}
-
-/** No message can carry a NUL character, and none of ours means anything by it. */
-function withoutNul<T extends Field>(field: T): T {
-  if (typeof field === "string") return (field.includes("\0") ? field.replaceAll("\0", "") : field) as T;
-  if (field instanceof Repeated)
-    return new Repeated(field.fields.map((part) => withoutNul(part as Component))) as T;
-  if (Array.isArray(field)) return field.map((part) => withoutNul(part)) as unknown as T;
-  return field;
 }

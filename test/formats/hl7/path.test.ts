@@ -124,7 +124,7 @@ describe("a field path", () => {
     ['PID-3[5^=" "].1', 13, "a beginning that is not empty"],
   ])("%j is refused at character %i", (path, position, rule) => {
     const failure = failureOf(() => parsePath(path));
-    expect(failure?.code).toBe("HL7_PATH_INVALID");
+    expect(failure?.code).toBe("CONFIG_INVALID");
     expect(failure?.message).toContain(`character ${position}:`);
     expect(failure?.message).toContain(rule);
   });

@@ -120,6 +120,9 @@ test("a message that was cut, with another one put right after it, is refused an
   const { verdict, orders, problems } = await mapWith(hl7Text("OML^O21", [PID, ...OML]).slice(0, -4) + next);
   expect([verdict, orders]).toEqual(["refused", []]);
   expect(problems).toMatchObject([
-    { code: "HL7_SECOND_HEADER", message: "line 6: MSH inside a segment that was cut before it" },
+    {
+      code: "HL7_SECOND_HEADER",
+      message: "line 6 of the message: MSH inside a segment that was cut before it",
+    },
   ]);
 });

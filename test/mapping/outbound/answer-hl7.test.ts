@@ -177,8 +177,7 @@ describe("a message that was refused", () => {
   test("is an error of the receiver (207) only where nothing is wrong with the message", () => {
     const ofMessages = Object.keys(FAILURES).filter((code) => /^(?:HL7|MAPPING)_/.test(code));
     expect(ofMessages.filter((code) => conditionOf(code as FailureCode) === "207")).toEqual([
-      ...["HL7_PATH_INVALID", "HL7_CONTINUED", "HL7_BUILD_INVALID"],
-      ...["MAPPING_MODULE_REFUSED", "MAPPING_MODULE_FAILED"],
+      ...["HL7_CONTINUED", "MAPPING_MODULE_REFUSED", "MAPPING_MODULE_FAILED"],
     ]);
   });
 
