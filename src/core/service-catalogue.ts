@@ -141,6 +141,11 @@ export function findListAt(path: string): ServiceList | undefined {
   return LIST_BY_PATH.get(path);
 }
 
+/** The name that the configuration has for the list at a path of the specification. */
+export function findListName(path: string): ListName | undefined {
+  return LIST_NAMES.find((name) => LISTS[name].path === path);
+}
+
 /** What may lie elsewhere at a service, by the names of `service.paths`, with the specification's path of each. */
 export const PATHS = {
   subjects: LISTS.subjects.path,

@@ -72,6 +72,15 @@ describe("whose a container is", () => {
       const failure = await failureOf(find(client, ["V-1"]));
       expect(failure).toMatchObject({ code: "SERVICE_FILTER_IGNORED", class: "permanent" });
     }));
+
+  it("is looked at anew once the service filters, since the hint has the order tried again then", () =>
+    withStub(async (stub, client) => {
+      stub.rows["sample-containers"] = vials;
+      stub.options = { entry: withoutSubject, honours: (name) => name === "page" };
+      await failureOf(find(client, ["V-1"]));
+      stub.options = { entry: withoutSubject };
+      expect(await client.listSubjectContainers(phi("S-4"), never)).toHaveLength(2);
+    }));
 });
 
 describe("the location of a container", () => {

@@ -33,6 +33,21 @@ describe("a list that may be cut never means that something isn't there", () => 
       expect(failure).toMatchObject({ code: "SERVICE_LIST_UNPAGED", class: "transient" });
     }));
 
+  it("is asked by pages again once the service has some, and named as the configuration names it until then", () =>
+    withStub(async (stub, client) => {
+      stub.rows.subjects = subjects(25);
+      stub.intercept = (request, response) => {
+        const isRefused = parametersOf(request.url).has("page");
+        if (isRefused) send(response, 400, { code: "UNKNOWN_PARAMETER" });
+        return isRefused;
+      };
+      stub.options = { honours: (name) => name === "page" };
+      const failure = await failureOf(client.findSubject(12, phi("S-20"), never));
+      expect(failure.message).toContain("(list `subjects`)");
+      stub.intercept = () => false;
+      expect(await client.findSubject(12, phi("S-20"), never)).toMatchObject({ id: 20 });
+    }));
+
   it("where `page` and the filters of the list of subjects are ignored", () =>
     withStub(async (stub, client) => {
       stub.rows.subjects = subjects(250);

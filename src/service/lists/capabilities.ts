@@ -89,6 +89,17 @@ export class Capabilities {
     this.#set(`refused ${endpoint} ${parameter}`, "refused");
   }
 
+  /**
+   * Has the service asked once more for what it refused or ignored of a list: what was learned kept an order from going on, and a
+   * service that was corrected is not to be believed broken for an hour.
+   */
+  doubt(endpoint: string): void {
+    for (const [key, fact] of this.#facts) {
+      const isAbout = key.startsWith(`refused ${endpoint} `) || key.startsWith(`filter ${endpoint} `);
+      if (isAbout) this.#facts.set(key, { ...fact, at: Number.NEGATIVE_INFINITY });
+    }
+  }
+
   /** Keeps a fact; one that differs from what was known, however long ago, is a change. */
   #learn(key: string, value: string | number, words: string): void {
     const before = this.#facts.get(key)?.value;

@@ -1,5 +1,5 @@
 import { asFailure, Failure } from "../../core/failures.ts";
-import { findListAt } from "../../core/service-catalogue.ts";
+import { findListAt, findListName } from "../../core/service-catalogue.ts";
 import type { Query } from "../http/transport.ts";
 import type { FilterPolicy } from "../settings.ts";
 import { idOf, type RawObject } from "../values.ts";
@@ -48,7 +48,7 @@ export async function askForPage(
     try {
       const entries = await ask(query);
       if (query !== best) remember(question, best, query, capabilities);
-      if (!("page" in query)) requireUncut(question, entries);
+      if (!("page" in query)) requireUncut(question, entries, capabilities);
       return { entries, query };
     } catch (error) {
       const failure = asFailure(error);
@@ -108,13 +108,28 @@ function remember({ endpoint }: PageQuestion, best: Query, taken: Query, capabil
  * Without paging, as many entries as a default page holds may be all, or only the first of them. Lists of the external
  * surface are described without pages: one that refuses them is whole.
  */
-function requireUncut(question: PageQuestion, entries: readonly RawObject[]): void {
+function requireUncut(
+  question: PageQuestion,
+  entries: readonly RawObject[],
+  capabilities: Capabilities,
+): void {
   const { endpoint, isWholeWanted, isUnpaged } = question;
   if (isUnpaged || !isWholeWanted || entries.length !== DEFAULT_PER_PAGE || isPlainArray(endpoint)) return;
-  throw new Failure(
-    "SERVICE_LIST_UNPAGED",
-    `GET ${endpoint}: \`page\` is refused and there are just ${DEFAULT_PER_PAGE} entries, so there may be more`,
+  capabilities.doubt(endpoint);
+  throw unpaged(
+    endpoint,
+    `\`page\` is refused and there are just ${DEFAULT_PER_PAGE} entries, so there may be more`,
   );
+}
+
+/** A list that may be cut, with the name by which the configuration can say that it isn't. */
+export function unpaged(endpoint: string, why: string): Failure {
+  return new Failure("SERVICE_LIST_UNPAGED", `GET ${endpoint} (list \`${findListName(endpoint)}\`): ${why}`);
+}
+
+/** Why a list whose pages are all the same may be cut. */
+export function samePages(length: number): string {
+  return `\`page\` is ignored, and each page is the first ${length} entries`;
 }
 
 /**
@@ -180,5 +195,5 @@ export async function* readAtOtherLengths(
   const fewer = perPage > 1 ? await ask(perPage - 1) : [];
   yield fewer;
   if (fewer.length >= perPage) return;
-  throw new Failure("SERVICE_LIST_UNPAGED", `${endpoint}: \`page\` is ignored, each page is the first`);
+  throw unpaged(endpoint, samePages(perPage));
 }

@@ -10,6 +10,8 @@ import {
   isPlainArray,
   readAtOtherLengths,
   requireReadableIds,
+  samePages,
+  unpaged,
 } from "./list-query.ts";
 
 /** A list to be read page by page. */
@@ -94,16 +96,14 @@ export async function* walkPages(
       // that fills the default page, where a missed entry would do harm.
       const isDefaultPage = entries.length === DEFAULT_PER_PAGE && !isPlainArray(listing.endpoint);
       if (page === 3 && (entries.length === size || isDefaultPage)) {
-        throw new Failure(
-          "SERVICE_LIST_UNPAGED",
-          `${listing.endpoint}: \`page\` is ignored, each page is the first`,
-        );
+        throw unpaged(listing.endpoint, samePages(entries.length));
       }
       return;
     }
     previousLength = entries.length;
   }
-  throw new Failure("SERVICE_LIST_TOO_LONG", `${listing.endpoint}: no end within ${maxPages} pages`);
+  capabilities.doubt(listing.endpoint);
+  throw new Failure("SERVICE_LIST_TOO_LONG", `GET ${listing.endpoint}: no end within ${maxPages} pages`);
 }
 
 /** A page and the question that it answers. */

@@ -49,6 +49,7 @@ export async function listSubjectContainers(
     signal,
   );
   if (found.some((each) => !each.subjectCode) && !(await isFilteredBySubject(context, endpoint, signal))) {
+    capabilities.doubt(endpoint);
     throw new Failure(
       "SERVICE_FILTER_IGNORED",
       `GET ${endpoint}: the entries name no subject and the subjectCode filter is ignored`,
