@@ -6,6 +6,7 @@ import {
   plainName,
   type RawObject,
   type ServiceWords,
+  subjectCodeOf,
 } from "../values.ts";
 
 /** The order of a list, as its first page shows it. */
@@ -26,6 +27,8 @@ export interface SeenEntries {
   readonly hasUnreadableIds: boolean;
   /** Fields of the specification that each entry could have and none has. */
   readonly missingFields: readonly string[];
+  /** Some entry does not show whose it is. */
+  readonly isSubjectMissing: boolean;
   readonly unknownFields: readonly string[];
   readonly unknownStatuses: readonly string[];
   readonly unknownTypes: readonly string[];
@@ -51,6 +54,7 @@ export function observeEntries(
     ids: typeof id === "number" || typeof id === "string" ? (typeof id as "number" | "string") : undefined,
     hasUnreadableIds: entries.some((entry) => entry.id !== undefined && idOf(entry) === undefined),
     missingFields: entries.length === 0 ? [] : known.always.filter((field) => !fields.has(field)),
+    isSubjectMissing: entries.some((entry) => !subjectCodeOf(entry)),
     unknownFields: plain([...fields].filter((field) => !known.fields.includes(field))),
     unknownStatuses:
       known.statuses.length > 0 ? plain([...statuses].filter((word) => !known.statuses.includes(word))) : [],

@@ -1,5 +1,8 @@
+import { FAILURES } from "../../../core/failures.ts";
+import { findListAt } from "../../../core/service-catalogue.ts";
 import { roundToUnit } from "../../../operator/times.ts";
 import type { TokenLife } from "../../../service/http/token.ts";
+import { DEFAULT_PER_PAGE } from "../../../service/lists/list-query.ts";
 import type { ListFacts, UnknownId } from "../../../service/probe/probe.ts";
 import { type Finding, failed, warning } from "./report.ts";
 
@@ -9,6 +12,8 @@ export interface KnownSettings {
   readonly listEnvelope: string;
   readonly listEnvelopes: Readonly<Record<string, string>>;
   readonly filters: "auto" | "none" | readonly string[];
+  /** Paths of the lists that are said to come whole. */
+  readonly unpaged: readonly string[];
 }
 
 const EMPTY = "not known yet: the list is empty";
@@ -94,8 +99,15 @@ function listName(title: string): string {
   return title.replace(/ (\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function pagingFinding(lists: readonly ListFacts[], { perPage }: KnownSettings): Finding {
-  const detail = grouped(lists, ({ length, refused, cap }) => {
+function pagingFinding(lists: readonly ListFacts[], { perPage, unpaged }: KnownSettings): Finding {
+  const mayBeCut = ({ endpoint, surface, length, refused }: ListFacts) =>
+    refused.includes("page") &&
+    length === DEFAULT_PER_PAGE &&
+    surface === "request" &&
+    !unpaged.includes(endpoint);
+  const detail = grouped(lists, (facts) => {
+    const { length, refused, cap } = facts;
+    if (mayBeCut(facts)) return `without paging, and with just ${length} entries, so there may be more`;
     if (refused.includes("page")) return "without paging, the list comes as a whole";
     const size = refused.find((each) => each.startsWith("perPage="))?.slice("perPage=".length);
     if (size !== undefined && cap.kind === "unknown") return `perPage ${size} is refused`;
@@ -104,6 +116,7 @@ function pagingFinding(lists: readonly ListFacts[], { perPage }: KnownSettings):
     const refusal = size === undefined ? "" : `, ${size} is refused`;
     return cap.kind === "cap" ? `at most ${cap.size} a page` : `no cap up to ${cap.size} a page${refusal}`;
   });
+  if (lists.some(mayBeCut)) return warning("service, page size", detail, FAILURES.SERVICE_LIST_UNPAGED.hint);
   const caps = lists.flatMap(({ cap }) => (cap.kind === "cap" ? [cap.size] : []));
   const smallest = Math.min(...caps);
   const isRefused = lists.some(({ refused }) => refused.includes(`perPage=${perPage}`));
@@ -120,6 +133,11 @@ function filterFinding(lists: readonly ListFacts[], settings: KnownSettings): Fi
       return `${title}: ${found.join(", ") || "not tried"}`;
     })
     .join("; ");
+  const isNobodys = ({ endpoint, filters, isSubjectMissing }: ListFacts) =>
+    findListAt(endpoint)?.filters.includes("subjectCode") === true &&
+    isSubjectMissing &&
+    ["ignored", "refused"].includes(filters.get("subjectCode") ?? "");
+  if (lists.some(isNobodys)) return warning("service, filters", detail, NOBODYS);
   const all = lists.flatMap(({ filters }) => [...filters]);
   const honoured = [
     ...new Set(all.flatMap(([name, found]) => (found === "honoured" ? [fieldOf(name)] : []))),
@@ -131,6 +149,9 @@ function filterFinding(lists: readonly ListFacts[], settings: KnownSettings): Fi
   const isWorth = isRefusing && isAllKnown && settings.filters === "auto";
   return point("filters", detail, isWorth ? `service.filters: ${suggestion}` : undefined);
 }
+
+const NOBODYS =
+  "Containers are listed for no subject, so no retrieval can go out: ask the service's operator for the `subjectCode` filter, or for the subject in each entry.";
 
 const fieldOf = (filter: string) => filter.replace(/_(like|from|to)$/, "");
 

@@ -112,8 +112,9 @@ async function* probe(asked: Asked): Findings {
       listEnvelope = "auto",
       listEnvelopes = {},
       filters = "auto",
+      unpaged = [],
     } = serviceSettings(config);
-    yield* listFindings(lists, { perPage, listEnvelope, listEnvelopes, filters });
+    yield* listFindings(lists, { perPage, listEnvelope, listEnvelopes, filters, unpaged });
     yield unknownId;
     yield tokenLifeFinding(service.tokenLife);
     yield clockFinding(service.clockSkewMs);
