@@ -172,27 +172,31 @@ const CONTROL_STATES = {
   unable: "not possible",
 } as const satisfies Record<ControlRequestView["state"], string>;
 
-const CONTROL_WORDS = { ...DONE, status: "asked how it stands" } as const;
-
 /** An order control request in words. */
 export function describeControl(request: ControlRequestView): string {
   const { control, actor, reason, state, attempts, failure } = request;
   const why = reason === undefined ? "" : ` (${reason})`;
   const calls = attempts === 0 ? "" : `; ${counted(attempts, "call")} to the service`;
   const words = failure === undefined || state === "done" ? "" : `: ${failure.text} (${failure.code})`;
-  const what = `${CONTROL_WORDS[control]} by ${actor}${why}: ${CONTROL_STATES[state]}`;
+  const asked =
+    control === "status" ? `${actor} asks how it stands` : `to be ${DONE[control]}, says ${actor}`;
+  const what = `${asked}${why}: ${CONTROL_STATES[state]}`;
   return clean(`${what}${words}${calls}`);
 }
 
-/** What a person does about a refused request while a task asks for it. */
+/**
+ * What a person does about the latest refused request of an order while a task asks for it. What is done about that one is done about those
+ * before, which have the same task.
+ */
 export function hintForControl(
-  { state, failure }: ControlRequestView,
+  request: ControlRequestView,
   order: Failed,
-  tasks: readonly Task[],
+  { requests, tasks }: Pick<OrderDetails, "requests" | "tasks">,
 ): string | undefined {
   const task = onlyOpen(tasks);
-  if (state !== "unable" || failure === undefined || task === undefined) return undefined;
-  return hintFor({ ...order, failure: failure as Failed["failure"] }, { task });
+  const isLatest = request === requests.findLast(({ state }) => state === "unable");
+  if (!isLatest || request.failure === undefined || task === undefined) return undefined;
+  return hintFor({ ...order, failure: request.failure as Failed["failure"] }, { task });
 }
 
 /** What is around an order that says why it waits. @param doesParkedBlock `lanes.parkedBlocks` of the configuration */

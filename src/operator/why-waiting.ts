@@ -144,7 +144,7 @@ function whyNoCalls({ servicePause, nowMs }: Surroundings): string | undefined {
   if (servicePause === undefined) return undefined;
   const { text, until } = servicePause;
   if (text === undefined) return `The service asked for a pause; calls go on ${untilNext(until, nowMs)}.`;
-  return `Calls wait because the service is in trouble: ${text}; the next try follows ${untilNext(until, nowMs)}.`;
+  return `Calls wait because the service is in trouble: ${text.replace(/\.$/, "")}; the next try follows ${untilNext(until, nowMs)}.`;
 }
 
 /** When something follows that is tried at a time: `in 45s`, or `now` once that has passed. */

@@ -28,7 +28,7 @@ describe("an order on hold", () => {
     withHeld(async (lab) => {
       expect((await lab.cli(["orders", "list"])).stdout).toContain("received (on hold)");
       const { stdout } = await lab.cli(["orders", "show", "A-1"]);
-      expect(stdout).toMatch(/Order control requests\n.*put on hold by connector lims: done/);
+      expect(stdout).toMatch(/Order control requests\n.*to be put on hold, says connector lims: done/);
       const { stdout: json } = await lab.cli(["orders", "show", "A-1", "--json"]);
       expect(JSON.parse(json).orders[0]).toMatchObject({
         heldAt: expect.any(String),
@@ -47,6 +47,19 @@ describe("an order on hold", () => {
       expect((await lab.cli(["orders", "release", "A-1"])).status).toBe(1);
     }));
 });
+
+it("two requests that were refused have one hint, since they have one task", () =>
+  withLab(async (lab) => {
+    await lab.take("lims", [message(omlO33({ number: "A-1" }))]);
+    await lab.pool.query("update orders set state = 'submitted', surface = 'request', request_id = 7");
+    const hold = ormControl("HD", { number: "A-1" });
+    await lab.take("lims", [message(hold)]);
+    await lab.take("lims", [message(hold.replace("|HD-A-1|", "|HD-A-2|"))]);
+    const { stdout } = await lab.cli(["orders", "show", "A-1"]);
+    const told = stdout.slice(stdout.indexOf("Order control requests"), stdout.indexOf("For a person to do"));
+    expect(told.match(/says connector lims: not possible/g)).toHaveLength(2);
+    expect(told.match(/`cryobridge tasks done k1`/g)).toHaveLength(1);
+  }));
 
 describe("a parked order on hold", () => {
   it("stays on hold when a person has it tried again, and the command says so", () =>

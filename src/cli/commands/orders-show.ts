@@ -133,7 +133,7 @@ async function readDetails(
         json: { orderControls: requests.map((request) => recordJson(ORDER_CONTROL, request, session)) },
         lines: requests.flatMap((request) => [
           `${localTime(request.askedAt)}  ${describeControl(request)}`,
-          ...hintLines(hintForControl(request, order, tasks)),
+          ...hintLines(hintForControl(request, order, details)),
         ]),
       },
       table(["tasks", "For a person to do"], TASK_COLUMNS, tasks, session),

@@ -147,7 +147,7 @@ ${section("Timeline", timeline(events, viewer))}
 <section><h2>What was asked</h2>${facts(ORDER_DETAIL_COLUMNS, { ...order, message, traceId }, viewer)}</section>
 <section><h2>Containers</h2>${listTable(CONTAINER_COLUMNS, containers, viewer, { nothing: "None." })}</section>
 </div>
-${requests.length === 0 ? "" : section("Order control requests", html`<ul class="plain">${requests.map((request) => html`<li>${localTime(request.askedAt)} ${describeControl(request)}${noteOf(hintForControl(request, order, tasks))}</li>`)}</ul>`)}
+${requests.length === 0 ? "" : section("Order control requests", html`<ul class="plain">${requests.map((request) => html`<li>${localTime(request.askedAt)} ${describeControl(request)}${noteOf(hintForControl(request, order, details))}</li>`)}</ul>`)}
 ${tasks.length === 0 ? "" : section("For a person to do", listTable(TASK_COLUMNS, tasks, viewer, { nothing: "" }))}
 ${message === undefined ? "" : section("The message as it came", html`<details id="original" class="act" hx-morph-skip><summary class="small">Show it here</summary>${isRefresh ? "" : await messageContent(message, viewer.mayShowPhi)}</details>`)}
 ${sent === undefined ? "" : section("Sent to the service", html`<pre>${JSON.stringify(hideBody(sent, viewer.mayShowPhi), null, 2)}</pre>`)}
