@@ -34,8 +34,8 @@ export const ORDER_FAILURES = {
   },
   ORDER_TRIED_TOO_OFTEN: {
     class: "permanent",
-    meaning: "A step of the order failed many times for an unknown reason.",
-    hint: "Read the timeline with `cryobridge orders show ID`, fix the cause, then `cryobridge orders retry ID`.",
+    meaning: "Each of many tries ended with the daemon, before the order was through.",
+    hint: "The daemon's log, or the system's, shows why it ended each time: killed, out of memory, an error. Fix that, then `cryobridge orders retry ID`.",
     lab: "could not be processed; the receiver's staff look into it",
   },
   SUBJECT_MISMATCH: {
@@ -166,7 +166,7 @@ export const ORDER_FAILURES = {
     class: "permanent",
     meaning:
       "The number of a hold, release, change or status query is that of several open orders, subjects or authorities.",
-    hint: "`cryobridge orders show NUMBER` has them all. Ask the lab which one is meant, and have it send its request with that order's subject, or the filler order number (ORC-3) of its results.",
+    hint: "`cryobridge orders show NUMBER` has them all. Ask the lab which one is meant. The first is named by the number with its subject and assigning authority, a later one only by the filler order number (ORC-3) of its results: have the lab send its request so; then `cryobridge tasks done ID`.",
   },
   CONTROL_ORDER_DIFFERS: {
     class: "permanent",
@@ -208,7 +208,7 @@ export const ORDER_FAILURES = {
   REQUEST_MISMATCH: {
     class: "permanent",
     meaning: "What the service has differs from the order in subject, facility, operation or containers.",
-    hint: "Have the facility stop the procedure, then find out which request belongs to which order: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`).",
+    hint: "Have the facility stop the procedure, then find out which request belongs to which order: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). If only the service's record was wrong, and was corrected: `cryobridge orders retry ID`. If nothing there is this order's: `cryobridge orders discard ID --reason TEXT`, and have the lab send it again under a new number.",
   },
   REQUEST_REJECTED: {
     class: "permanent",
@@ -223,7 +223,7 @@ export const ORDER_FAILURES = {
   ORDER_PLACE_UNKNOWN: {
     class: "permanent",
     meaning: "The storage is completed, but the service did not show where each container is.",
-    hint: "Ask the facility where the containers are. If the service lists containers without labels, set `service.containerLabelFields` and restart the daemon.",
+    hint: "Ask the facility where the containers are; `cryobridge service location N` shows whether the service knows it by now, by the container's id. If the service lists containers without labels, name the field with the label in `service.containerLabelFields` and restart the daemon, for the orders to come.",
   },
   PROCEDURE_FAILED: {
     class: "permanent",

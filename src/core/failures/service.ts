@@ -3,7 +3,7 @@ export const SERVICE_FAILURES = {
   SERVICE_UNREACHABLE: {
     class: "transient",
     meaning: "No connection to the service (refused, unknown host, time-out, certificate).",
-    hint: "Check `service.baseUrl`, `service.ca`, `proxy` and the network; `cryobridge check` tries them.",
+    hint: "An outage passes by itself. Otherwise check the network, `service.baseUrl`, `service.ca` and `proxy`, and restart the daemon after a change.",
     lab: "the storage service can't be reached",
   },
   SERVICE_UNAVAILABLE: {
@@ -108,14 +108,14 @@ export const SERVICE_FAILURES = {
   SERVICE_ID_TOO_LARGE: {
     class: "transient",
     meaning: "The service gives an id above 2^53 - 1 (9007199254740991), which can't be read exactly.",
-    hint: "Ask the service's operator for smaller ids. Nothing of such a record is believed, so handle the order by hand.",
+    hint: "Ask the service's operator for smaller ids; then it goes on by itself. An order that can't wait: have the facility do it by hand, then `cryobridge orders discard ID --reason TEXT`, and report to the lab what was done.",
     lab: "the storage service gave no usable answer",
   },
   SERVICE_LIST_UNPAGED: {
     class: "transient",
     meaning:
       "A list may be cut: the service refuses or ignores `page`, and gives just as many entries as a page holds.",
-    hint: "If the service never cuts this list, name it in `service.unpaged` and restart the daemon. Otherwise ask the service's operator for paging.",
+    hint: "Ask the service's operator for paging. Where the list comes whole when it is asked without `page` and `perPage`, name it, such as `service.unpaged: [containers]`; where its length follows `perPage`, ask for more than it ever holds, such as `service.perPage: 1000`. Then restart the daemon.",
     lab: "the storage service gave no usable answer",
   },
   SERVICE_FILTER_IGNORED: {
@@ -127,7 +127,7 @@ export const SERVICE_FAILURES = {
   SERVICE_LIST_TOO_LONG: {
     class: "permanent",
     meaning: "A list did not end within the limit, probably because the service ignores filters.",
-    hint: "`cryobridge check` shows which filters work. Once the service filters: `cryobridge orders retry ID`. Until then search with the facility; `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`) links what is there.",
+    hint: "`cryobridge check` shows which filters work. Once the service filters: `cryobridge orders retry ID`. Until then have the facility look for the order's request, or make it by hand where there is none: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`) links it.",
     lab: "the storage service can't be searched for what the order needs; staff handle the order",
   },
   SERVICE_LIST_UNSTABLE: {

@@ -152,7 +152,8 @@ function readToken(answer: Answer, { auth, key, secret, now }: Asking): IssuedTo
     };
   }
   const detail = `${detailOf(answer, key)}${saidBy(answer, auth, secret)}`;
-  const hint = hintFor(answer, auth, key);
+  const what = whatToSet(answer, auth, key);
+  const hint = what && `${what} Then restart the daemon; a secret file is read again by itself.`;
   if (isRefusal(answer)) {
     throw new Failure("SERVICE_CREDENTIALS_REFUSED", {
       message: `the token endpoint refused the client (status ${answer.status}${detail})`,
@@ -210,8 +211,8 @@ function saidBy(answer: Answer, { clientId, scope, audience, resource }: OAuth, 
   return `; it says: ${maskKeptText(plain, [], LONGEST_SAID, isShown)}`;
 }
 
-/** What a person does about a token that was not issued, by what the endpoint said; undefined where only its code says it. */
-function hintFor(answer: Answer, auth: OAuth, key: string): string | undefined {
+/** What a person sets where a token was not issued, by what the endpoint said; undefined where only its code says it. */
+function whatToSet(answer: Answer, auth: OAuth, key: string): string | undefined {
   const { status } = answer;
   const codes = new Set(readReport(answer).codes);
   const has = (...each: readonly string[]) => each.some((code) => codes.has(code));
