@@ -132,3 +132,37 @@ export const subjectRequiresSchema = z
   .array(z.enum(["firstName", "lastName", "dateOfBirth"]).describe("A field of the subject."))
   .default(["firstName", "lastName", "dateOfBirth"])
   .describe("What the service demands of a subject besides its code; an order without it is parked.");
+
+const field = z
+  .string()
+  .regex(/^[\p{L}_][\p{L}\p{N}_.-]*$/u, { error: "expected the name of a field, such as vialId" })
+  .optional();
+const use = z
+  .enum(["auto", "always", "none"])
+  .describe(
+    "auto: where it shows as much of a place as the container's own location, and the same; always: whatever it shows; none: never.",
+  );
+
+/** `service.inventory`. */
+export const inventorySchema = z
+  .union([
+    use,
+    z.strictObject({
+      use: use.default("auto"),
+      fields: z
+        .strictObject({
+          id: field.describe("The container's id."),
+          canister: field.describe("The canister, or what stands for it; also the list of them."),
+          cane: field.describe("The cane, or what stands for it; also the list of them."),
+          position: field.describe("The place within it."),
+          storedAt: field.describe("When the container was stored."),
+        })
+        .prefault({})
+        .describe("Names of fields in an inventory, where they are not found."),
+    }),
+  ])
+  .prefault("auto")
+  .transform((given) => (typeof given === "string" ? { use: given, fields: {} } : given))
+  .describe(
+    "Whether the places of stored containers are taken from the inventory of a storage solution, one call for many: auto, always, none, or { use, fields }.",
+  );

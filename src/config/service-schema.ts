@@ -3,6 +3,7 @@ import { SURFACES, type Surface } from "../core/surface.ts";
 import { subjectsSchema, surfaceSchema } from "./facility-schema.ts";
 import {
   filtersSchema,
+  inventorySchema,
   listEnvelopeSchema,
   listEnvelopesSchema,
   pathsSchema,
@@ -302,6 +303,7 @@ export const serviceSchema = z.strictObject({
     .describe(
       "Fields of a listed container that may hold the lab's label, the first that has a text counts.",
     ),
+  inventory: inventorySchema,
   cancel: cancelSchema
     .default("none")
     .describe(

@@ -14,6 +14,8 @@ import { Limiter } from "./http/limiter.ts";
 import { OAuthTokens, StaticTokens, type TokenLife } from "./http/token.ts";
 import { following, type ObservedCall, Transport } from "./http/transport.ts";
 import { createWire } from "./http/wire.ts";
+import { findInInventory, inventoryTrust, judgeInventory } from "./inventory/find.ts";
+import { InventoryWorth } from "./inventory/worth.ts";
 import { Capabilities, type ShapeChange } from "./lists/capabilities.ts";
 import { getInventory, readList, readPage, readRecord } from "./lists/reads.ts";
 import { probeLists, probeUnknownId } from "./probe/probe.ts";
@@ -40,6 +42,9 @@ const CALLS = {
   listSubjectContainers: (context: ServiceContext, subjectCode: Phi, signal: AbortSignal) =>
     listSubjectContainers(context, { surface: "request", subjectCode }, signal),
   getLocation,
+  findInInventory,
+  inventoryTrust,
+  judgeInventory,
   getRequest,
   getProcedure,
   readRequests,
@@ -188,7 +193,8 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     onCall,
   });
   const capabilities = new Capabilities(clock, logger, resolved.filters);
-  const context = { settings: resolved, capabilities, clock, logger };
+  const inventories = new InventoryWorth(clock, logger);
+  const context = { settings: resolved, capabilities, inventories, clock, logger };
 
   return {
     ...bindAll({ ...context, transport }),

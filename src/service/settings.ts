@@ -5,6 +5,7 @@ import type { Surface } from "../core/surface.ts";
 import type { ErrorRule } from "./http/classify.ts";
 import type { ProxySettings } from "./http/proxy.ts";
 import type { Method } from "./http/wire.ts";
+import type { InventoryFields } from "./inventory/shape.ts";
 import { type GivenWords, type ServiceWords, toServiceWords } from "./values.ts";
 
 /** A secret, or how to read it again: a rotated file is picked up without a restart. */
@@ -72,6 +73,8 @@ export interface ServiceSettings {
   readonly errors?: readonly ErrorRule[] | undefined;
   /** Fields of a sample container entry that may hold the lab's label. */
   readonly containerLabelFields?: readonly string[] | undefined;
+  /** Whether places are taken from inventories of storage solutions, and how its fields are called. */
+  readonly inventory?: InventorySettings | undefined;
   /** How a storage request is recognised after a lost answer: a token in the descriptions, or its set of labels. */
   readonly correlation?: "token" | "labels" | undefined;
   /** The call that cancels an order, by the surface that has one. */
@@ -86,6 +89,17 @@ export interface ServiceSettings {
   readonly ca?: string | undefined;
   /** The proxy through which the service and its token endpoint are reached; directly when absent. */
   readonly proxy?: ProxySettings | undefined;
+}
+
+/** How inventories are used. */
+export interface InventorySettings {
+  /**
+   * `auto`: where an inventory shows as much of a place as a container's own location, and the same; `always`: also where it shows
+   * less, or nothing can be compared; `none`: never.
+   */
+  readonly use: "auto" | "always" | "none";
+  /** The site's names for fields, beside the usual ones. */
+  readonly fields: InventoryFields;
 }
 
 type Read =
@@ -147,6 +161,7 @@ export function resolveSettings(settings: ServiceSettings): ResolvedSettings {
     notExecuted: new Set([429, ...(settings.notExecuted ?? [])]),
     errors: settings.errors ?? [],
     containerLabelFields: settings.containerLabelFields ?? ["name", "sampleContainerId", "label"],
+    inventory: settings.inventory ?? { use: "auto", fields: {} },
     correlation: settings.correlation ?? "token",
     cancel: settings.cancel ?? {},
     paths: settings.paths ?? {},

@@ -2,14 +2,9 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { phi } from "../../src/core/phi.ts";
-import {
-  type Completed,
-  describeUnlocated,
-  type LocateDeps,
-  type LocationLook,
-  type Look,
-  lookForLocations,
-} from "../../src/jobs/track/locate.ts";
+import { describeUnlocated, type LocateDeps, lookForLocations } from "../../src/jobs/track/locate.ts";
+import type { LocationLook, Look } from "../../src/jobs/track/look.ts";
+import type { Completed } from "../../src/jobs/track/news.ts";
 import type { LedgerContainer } from "../../src/ledger/orders/row.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
 import { type StubService, send } from "../service/stub-service.ts";

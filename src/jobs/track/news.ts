@@ -29,8 +29,31 @@ export interface RemoteProcedure {
   readonly containers?: readonly NamedContainer[] | undefined;
   readonly code?: string | undefined;
   readonly containerIds?: readonly number[] | undefined;
+  /** The storage solution that it works on. */
+  readonly storageId?: number | undefined;
+  readonly createdAt?: string | undefined;
   /** Why it failed, in the service's words. */
   readonly error?: Phi | undefined;
+}
+
+/** A completed order and its procedure. */
+export interface Completed {
+  readonly order: Pick<
+    LedgerOrder,
+    | "id"
+    | "connector"
+    | "operation"
+    | "surface"
+    | "facilityId"
+    | "subject"
+    | "containers"
+    | "attempts"
+    | "receivedAt"
+  > &
+    Partial<Pick<LedgerOrder, "subjectId">>;
+  readonly procedure:
+    | Pick<RemoteProcedure, "containerIds" | "containers" | "storageId" | "createdAt">
+    | undefined;
 }
 
 /** What the news about an order mean for it. */

@@ -9,7 +9,8 @@ import { findDueTracked, postponeTracked, postponeUnread } from "../../ledger/or
 import type { Membership } from "../../ledger/workers/membership.ts";
 import type { ServiceCalls } from "../../service/client.ts";
 import type { BatchRead } from "../../service/lists/batch-reader.ts";
-import { describeUnlocated, type LocationLook, type Look, lookForLocations } from "./locate.ts";
+import { describeUnlocated, lookForLocations } from "./locate.ts";
+import type { LocationLook, Look } from "./look.ts";
 import { type RemoteProcedure, readTracked, type Tracked } from "./news.ts";
 import { readNews } from "./read-news.ts";
 import type { UnreadFacilities } from "./unread.ts";

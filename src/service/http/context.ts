@@ -2,6 +2,7 @@ import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Phi } from "../../core/phi.ts";
+import type { InventoryWorth } from "../inventory/worth.ts";
 import type { Capabilities } from "../lists/capabilities.ts";
 import { requireReadableIds } from "../lists/list-query.ts";
 import type { ResolvedSettings } from "../settings.ts";
@@ -14,6 +15,7 @@ export interface ServiceContext {
   readonly settings: ResolvedSettings;
   readonly transport: Caller;
   readonly capabilities: Capabilities;
+  readonly inventories: InventoryWorth;
   readonly clock: Clock;
   readonly logger: Logger;
 }

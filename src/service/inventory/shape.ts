@@ -19,8 +19,12 @@ export interface InventoryPage {
   readonly entries: readonly InventoryEntry[];
   /** How many containers it shows with a place. */
   readonly shown: number;
+  /** The id of the first of them, by which a page is known again. */
+  readonly firstId: number | undefined;
   /** How many there are in all, where the answer says so. */
   readonly total: number | undefined;
+  /** It says that it is a page of a list. */
+  readonly isPage: boolean;
   /** Neither a container with a place nor an empty list: the answer is of another form, such as a count. */
   readonly isUnknown: boolean;
 }
@@ -116,6 +120,7 @@ class InventoryReader {
   readonly #names: Readonly<Record<Part, readonly string[]>>;
   readonly #found: InventoryEntry[] = [];
   #shown = 0;
+  #firstId: number | undefined;
   #hasEmptyList = false;
 
   constructor(question: InventoryQuestion) {
@@ -137,7 +142,13 @@ class InventoryReader {
   read(json: unknown): InventoryPage {
     this.#visit(json, "", this.#wholeOf(json), 0);
     const isUnknown = this.#shown === 0 && !this.#hasEmptyList;
-    return { entries: this.#found, shown: this.#shown, total: totalOf(json), isUnknown };
+    return {
+      entries: this.#found,
+      shown: this.#shown,
+      firstId: this.#firstId,
+      ...pagingOf(json),
+      isUnknown,
+    };
   }
 
   /** What the answer says of the storage solution itself, at its root or under the one key that wraps it. */
@@ -238,6 +249,7 @@ class InventoryReader {
     ];
     if (labels.length === 0 && !own.isNamed) return false;
     this.#shown += 1;
+    this.#firstId ??= own.id;
     if (!isWanted(own.id, labels)) return true;
     const subject = fields.get("subject");
     const code = subjectCodeOf(raw);
@@ -324,17 +336,20 @@ function firstText(fields: ReadonlyMap<string, unknown>, names: readonly string[
   return undefined;
 }
 
-/** How many entries there are in all, from where answers are seen to say it. */
-function totalOf(json: unknown): number | undefined {
-  if (!isObject(json)) return undefined;
-  for (const around of [json, json.meta, json.pagination, json.paging, json.page]) {
-    if (!isObject(around)) continue;
-    for (const key of ["total", "totalCount", "totalItems", "totalElements"]) {
-      const total = around[key];
-      if (typeof total === "number" && Number.isSafeInteger(total) && total >= 0) return total;
-    }
-  }
-  return undefined;
+/** What an answer says of the pages that it is one of, from where answers are seen to say it. */
+function pagingOf(json: unknown): Pick<InventoryPage, "total" | "isPage"> {
+  if (!isObject(json)) return { total: undefined, isPage: false };
+  const places = [json, json.meta, json.pagination, json.paging, json.page].filter(isObject);
+  const numberAt = (...keys: readonly string[]) =>
+    places
+      .flatMap((place) => keys.map((key) => place[key]))
+      .find(
+        (value): value is number => typeof value === "number" && Number.isSafeInteger(value) && value >= 0,
+      );
+  return {
+    total: numberAt("total", "totalCount", "totalItems", "totalElements"),
+    isPage: numberAt("perPage", "pageSize", "per_page", "page_size", "limit") !== undefined,
+  };
 }
 
 function idAt(value: unknown): number | undefined {

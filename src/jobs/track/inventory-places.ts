@@ -1,0 +1,152 @@
+import type { ContainerLocation } from "../../core/outcome.ts";
+import { serviceTimeMs } from "../../core/service-time.ts";
+import type { LedgerContainer } from "../../ledger/orders/row.ts";
+import type { ServiceCalls } from "../../service/client.ts";
+import { type Agreement, compareLocations } from "../../service/inventory/agreement.ts";
+import type { InventorySearch } from "../../service/inventory/find.ts";
+import type { InventoryEntry } from "../../service/inventory/shape.ts";
+import type { Completed } from "./news.ts";
+
+/** A container of an order as an inventory shows it. */
+export interface ShownPlace {
+  readonly containerId: number;
+  readonly location: ContainerLocation;
+}
+
+/** An inventory that was read for this many containers at least; for one alone it has too much else in it. */
+const FEWEST = 2;
+
+/** What is to be read for completed orders, that with the most to find first. */
+export function planInventories(completed: readonly Completed[]): InventorySearch[] {
+  const searches = new Map<
+    number,
+    InventorySearch & { readonly ids: Set<number>; count: number; singleCalls: number }
+  >();
+  for (const { order, procedure } of completed) {
+    const { storageId, containerIds = [] } = procedure ?? {};
+    const open = order.containers.filter(({ location }) => location === undefined);
+    if (!mayBeShown(order) || storageId === undefined || containerIds.length === 0 || open.length === 0)
+      continue;
+    const { facilityId } = order;
+    const search = searches.get(storageId) ?? {
+      storageId,
+      facilityId,
+      ids: new Set(),
+      count: 0,
+      singleCalls: 0,
+    };
+    searches.set(storageId, search);
+    for (const id of containerIds) search.ids.add(id);
+    search.count += open.length;
+    // Those that have no id yet are identified by the list of the subject's containers.
+    search.singleCalls += open.length + (open.some(({ containerId }) => containerId === undefined) ? 1 : 0);
+  }
+  return [...searches.values()]
+    .filter(({ count }) => count >= FEWEST)
+    .sort((a, b) => b.singleCalls - a.singleCalls);
+}
+
+/** Procedures of the external surface show the places themselves. */
+function mayBeShown({ operation, surface }: Completed["order"]): boolean {
+  return operation === "STORE" && surface !== "external";
+}
+
+/** Places that inventories showed in a round. */
+export class InventoryPlaces {
+  readonly #byStorage = new Map<number, ReadonlyMap<number, readonly InventoryEntry[]>>();
+
+  /** Reads what is planned, one after the other, since each may be large, until the time is over. */
+  static async read(
+    searches: readonly InventorySearch[],
+    service: Pick<ServiceCalls, "findInInventory">,
+    isOver: () => boolean,
+    signal: AbortSignal,
+  ): Promise<InventoryPlaces> {
+    const places = new InventoryPlaces();
+    for (const search of searches) {
+      if (isOver()) break;
+      const entries = await service.findInInventory(search, signal);
+      places.add(search.storageId, entries);
+    }
+    return places;
+  }
+
+  add(storageId: number, entries: readonly InventoryEntry[]): void {
+    // Where others have a time, one without it would be less than the service knows.
+    const isTimed = entries.some(({ location }) => location.storedAt !== undefined);
+    const usable = isTimed ? entries.filter(({ location }) => location.storedAt !== undefined) : entries;
+    this.#byStorage.set(
+      storageId,
+      Map.groupBy(usable, ({ id }) => id),
+    );
+  }
+
+  /**
+   * The places of an order's containers, by their positions. One is believed where a single entry has an id that the procedure
+   * names and the container's label with it, or, without any label, the id that stood with the label before; where it names no
+   * other subject, and where it is of this storing. Whatever contradicts is no place.
+   *
+   * @param containers with the ids that are known by now
+   */
+  of(
+    { order, procedure }: Completed,
+    containers: readonly Pick<LedgerContainer, "position" | "label" | "containerId" | "location">[],
+  ): ReadonlyMap<number, ShownPlace> {
+    const found = new Map<number, ShownPlace>();
+    const inventory = this.#byStorage.get(procedure?.storageId ?? Number.NaN);
+    if (inventory === undefined || !mayBeShown(order)) return found;
+    const entries = [...new Set(procedure?.containerIds)].flatMap((id) => {
+      const [entry, ...others] = inventory.get(id) ?? [];
+      return entry === undefined || others.length > 0 ? [] : [entry];
+    });
+    const byLabel = new Map<string, InventoryEntry[]>();
+    for (const entry of entries) {
+      for (const label of entry.labels) byLabel.set(label, [...(byLabel.get(label) ?? []), entry]);
+    }
+    const unlabelled = new Map(
+      entries.flatMap((entry) => (entry.labels.length === 0 ? [[entry.id, entry]] : [])),
+    );
+    for (const { position, label, containerId, location } of containers) {
+      const [entry, ...others] = byLabel.get(label) ?? [unlabelled.get(containerId ?? Number.NaN)];
+      if (location !== undefined || entry === undefined || others.length > 0) continue;
+      const isOtherId = containerId !== undefined && containerId !== entry.id;
+      if (isOtherId || isAnothers(entry, order) || !isOfThisStoring(entry.location, procedure)) continue;
+      found.set(position, { containerId: entry.id, location: entry.location });
+    }
+    return found;
+  }
+}
+
+function isAnothers(
+  { subjectId, subjectCode }: InventoryEntry,
+  { subject, subjectId: ours }: Completed["order"],
+): boolean {
+  const isOtherCode = subjectCode !== undefined && subjectCode.reveal() !== subject.code.reveal();
+  return isOtherCode || (subjectId !== undefined && ours !== undefined && subjectId !== ours);
+}
+
+/**
+ * Whether a place is of the storing that the procedure stands for: an inventory may lag behind, and show the place that a container had
+ * before it was retrieved. Both times are the service's own.
+ */
+function isOfThisStoring({ storedAt }: ContainerLocation, procedure: Completed["procedure"]): boolean {
+  if (storedAt === undefined) return true;
+  const [storedMs, createdMs] = [serviceTimeMs(storedAt), serviceTimeMs(procedure?.createdAt)];
+  return storedMs !== undefined && createdMs !== undefined && storedMs >= createdMs;
+}
+
+/**
+ * How places of an inventory agree with those that were read singly of the same containers.
+ * @returns undefined when none can be compared
+ */
+export function judgePlaces(
+  shown: ReadonlyMap<number, ShownPlace>,
+  single: readonly Pick<LedgerContainer, "position" | "containerId" | "location">[],
+): Agreement | undefined {
+  const compared = single.flatMap(({ position, containerId, location }): Agreement[] => {
+    const place = shown.get(position);
+    if (place === undefined || location === undefined) return [];
+    return [place.containerId === containerId ? compareLocations(place.location, location) : "other"];
+  });
+  return (["other", "less", "same"] as const).find((each) => compared.includes(each));
+}
