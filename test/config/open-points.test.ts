@@ -40,6 +40,15 @@ describe("what the specification leaves open", () => {
     });
   });
 
+  it("has inventories used where they agree, unless the site says otherwise", () => {
+    using folder = new ConfigFolder();
+    const inventoryOf = (...lines: string[]) => serviceSettings(folder.load(withLines(...lines))).inventory;
+    expect(inventoryOf()).toEqual({ use: "auto", fields: {} });
+    expect(inventoryOf("inventory: none")).toEqual({ use: "none", fields: {} });
+    const fields = { id: "vialId", canister: "tower" };
+    expect(inventoryOf(`inventory: { fields: ${JSON.stringify(fields)} }`)).toEqual({ use: "auto", fields });
+  });
+
   it("has the life that is assumed of a token", () => {
     using folder = new ConfigFolder();
     const oauth = (more: string) =>
@@ -58,6 +67,11 @@ describe("what the specification leaves open", () => {
     ["words: { status: { DONE: FINISHED } }", /service\.words\.status\.DONE: expected one of PENDING/],
     ["words: { state: {} }", /service\.words\.state: unknown key "state"/],
     ["listEnvelopes: { tanks: data }", /service\.listEnvelopes\.tanks: /],
+    ["inventory: sometimes", /service\.inventory: expected/],
+    [
+      'inventory: { fields: { cane: "a b" } }',
+      /service\.inventory\.fields\.cane: expected the name of a field/,
+    ],
     ["subjectRequires: [name]", /service\.subjectRequires\[0\]: expected one of firstName/],
   ])("is refused in words when it is %s", (line, words) => {
     using folder = new ConfigFolder();

@@ -352,26 +352,38 @@ function pagingOf(json: unknown): Pick<InventoryPage, "total" | "isPage"> {
   };
 }
 
+/** An inventory may have tens of thousands of entries, so the usual forms go without the whole check. */
 function idAt(value: unknown): number | undefined {
-  return typeof value === "number" || typeof value === "string" ? idValue.safeParse(value).data : undefined;
+  if (typeof value === "number") return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+  return typeof value === "string" ? idValue.safeParse(value).data : undefined;
 }
 
 /** A text that says something. */
 function textOf(value: unknown): string | undefined {
-  const text =
-    typeof value === "number" || typeof value === "string" ? textValue.safeParse(value).data : undefined;
-  return text === undefined || text.trim() === "" ? undefined : text;
+  if (typeof value === "number") return String(value);
+  if (typeof value !== "string" || value.trim() === "") return undefined;
+  return /^[ -~]*$/.test(value) ? value : textValue.safeParse(value).data;
 }
 
 function plainFields(object: RawObject): ReadonlyMap<string, unknown> {
-  return new Map(Object.entries(object).map(([name, field]) => [plainKey(name), field]));
+  const fields = new Map<string, unknown>();
+  for (const key of Object.keys(object)) fields.set(plainKey(key), object[key]);
+  return fields;
 }
 
+const PLAIN_KEYS = new Map<string, string>();
+/** More names of fields than that are no names, and are not kept. */
+const MOST_KEYS = 500;
+
 /** `sampleContainerId` and `sample_container_id` are one name. */
-export function plainKey(key: string): string {
-  return key.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+function plainKey(key: string): string {
+  const known = PLAIN_KEYS.get(key);
+  if (known !== undefined) return known;
+  const plain = key.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+  if (PLAIN_KEYS.size < MOST_KEYS) PLAIN_KEYS.set(key, plain);
+  return plain;
 }
 
 function singular(key: string): string {
-  return key.length > 3 ? key.replace(/s$/, "") : key;
+  return key.length > 3 && key.endsWith("s") ? key.slice(0, -1) : key;
 }
