@@ -104,8 +104,12 @@ function kindsOf(atMost: {
 const REQUEST_SURFACE = kindsOf({ fresh: 5.2, known: 4.2, retrieval: 4.3, ten: 14.2 });
 const EXTERNAL_SURFACE = kindsOf({ fresh: 4.2, known: 4.2, retrieval: 4.3, ten: 4.2 });
 
+/** Of which one reading stands for many single ones. */
+const WITH_INVENTORY = kindsOf({ fresh: 3.5, known: 3.5, retrieval: 4.3, ten: 3.5 });
+
 const FORMS: readonly Form[] = [
-  { name: "plain", kinds: REQUEST_SURFACE },
+  { name: "plain", service: { inventory: "none" }, kinds: REQUEST_SURFACE },
+  { name: "inventory", kinds: WITH_INVENTORY },
   {
     name: "wrapped",
     simulator: { behaviour: { listEnvelope: "results", errorBody: "nested" } },
