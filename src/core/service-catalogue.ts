@@ -165,6 +165,19 @@ export const PATH_NAMES = Object.keys(PATHS) as PathName[];
 export type GivenPaths = { readonly [Name in PathName]?: string | undefined };
 
 /**
+ * Where a service of the public edition has what the specification has elsewhere: everything lies below the base of the external
+ * surface, and there are no procedure requests.
+ */
+export const PUBLIC_PATHS = {
+  subjects: `${EXTERNAL_BASE}subjects`,
+  procedureRequests: "none",
+  procedures: "none",
+  containers: "none",
+  locations: `${LISTS.externalContainers.path}/{id}/location`,
+  storage: `${EXTERNAL_BASE}storage`,
+} as const satisfies GivenPaths;
+
+/**
  * Where the service has what the specification has at `route`; undefined where it has none. What lies below a path
  * (`/{id}`, a container's location, an inventory) moves with it, unless it has a path of its own.
  */

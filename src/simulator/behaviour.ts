@@ -18,9 +18,15 @@ export type ErrorBody = z.infer<typeof errorBody>;
 const behaviour = z.strictObject({
   /**
    * How lists of the request surface are wrapped: `array` for a bare one, else the member that holds the entries;
-   * `results` brings page, perPage and total along. Lists of the external surface are bare.
+   * `results` brings page, perPage and total along.
    */
   listEnvelope: z.string().min(1).describe("array, or the name of the member that holds the entries"),
+  /** The same for lists of the external surface. */
+  externalEnvelope: z.string().min(1).describe("array, or the name of the member that holds the entries"),
+  /** Lists that are wrapped bring page, perPage and total along as `meta`. */
+  listMeta: z.boolean(),
+  /** How often a client may call in a minute; what is more is answered with 429 and how long to wait. */
+  callsPerMinute: z.union([z.int().min(1), z.literal("unlimited")]),
   /**
    * Lists of the external surface come in pages like the others (`paged`), whole whatever is asked (`whole`), or
    * whole with `page` and `perPage` refused as unknown (`refuse`).
@@ -50,6 +56,8 @@ const behaviour = z.strictObject({
   extraFields: z.record(z.string(), z.unknown()),
   /** Other words for values of `status` and `type`: `{ IN_PROGRESS: "RUNNING", storage: "STORE" }`. */
   words: z.record(z.string(), z.string()),
+  /** A subject with its `facilityId` and date of birth, or with a nested `facility` and without the date. */
+  subjects: z.enum(["flat", "nested"]),
   /** `GET /api/procedure-requests/{id}`: the short forms of the specification, or every field. */
   singleRequest: form,
   /** Entries of `GET /api/procedure-requests`. */
@@ -88,6 +96,9 @@ export type BehaviourChange = Readonly<z.infer<typeof behaviourSchema>>;
 
 export const DEFAULT_BEHAVIOUR: Behaviour = {
   listEnvelope: "array",
+  externalEnvelope: "array",
+  listMeta: false,
+  callsPerMinute: "unlimited",
   externalPaging: "paged",
   maxPerPage: 100,
   overPerPage: "cap",
@@ -100,6 +111,7 @@ export const DEFAULT_BEHAVIOUR: Behaviour = {
   ids: "number",
   extraFields: {},
   words: {},
+  subjects: "flat",
   singleRequest: "short",
   listedRequest: "full",
   cancelledRows: "shown",

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { type Behaviour, behaviourSchema, changed, DEFAULT_BEHAVIOUR } from "./behaviour.ts";
 import { milliseconds, share, spread } from "./chance.ts";
+import { EDITION_PARTS, EDITIONS, type Edition } from "./edition.ts";
 import { type FaultRule, faultSchema } from "./faults.ts";
 
 const path = z.string().startsWith("/").describe("a path that begins with /");
@@ -113,6 +114,8 @@ export type CancelRoute = Readonly<z.infer<typeof cancelRoute>>;
 const sections = z
   .strictObject({
     ...settings,
+    /** Which form of the service is played; every other key goes before what the edition decides. */
+    edition: z.enum(EDITIONS),
     faults: z.array(faultSchema).readonly(),
     /** Seed of all chance: ids of tokens, fates of requests, probabilities of faults. */
     seed: z.int().min(0),
@@ -153,6 +156,7 @@ export interface Settings {
 
 /** The options with every default filled in. */
 interface ResolvedOptions {
+  readonly edition: Edition;
   readonly clock: Clock;
   readonly seed: number;
   readonly firstId: number;
@@ -176,10 +180,9 @@ export const DEFAULT_ORGANIZATION: OrganizationOptions = {
   clients: [{ clientId: "cryobridge", clientSecret: "simulator-secret", apiToken: "simulator-api-token" }],
 };
 
-const DEFAULT_TOKENS: TokenOptions = {
+const DEFAULT_TOKENS: Omit<TokenOptions, "methods"> = {
   lifetimeMs: 3_600_000,
   expiresIn: "number",
-  methods: ["basic", "post"],
   path: "/oauth/token",
 };
 
@@ -193,17 +196,20 @@ const DEFAULT_SETTINGS: Settings = {
 
 /** Fills in the defaults. */
 export function resolveOptions(options: SimulatorOptions): ResolvedOptions {
+  const edition = options.edition ?? "specification";
+  const { behaviour, tokenMethods } = EDITION_PARTS[edition];
   return {
+    edition,
     clock: options.clock ?? systemClock,
     seed: options.seed ?? 1,
     firstId: options.firstId ?? 101,
     organizations: options.organizations ?? [DEFAULT_ORGANIZATION],
-    tokens: changed(DEFAULT_TOKENS, options.tokens),
+    tokens: changed({ ...DEFAULT_TOKENS, methods: tokenMethods }, options.tokens),
     cancelRoutes: [options.cancelRoute ?? []].flat(),
     subjects: options.subjects ?? [],
     containers: options.containers ?? [],
     faults: options.faults ?? [],
-    settings: changedSettings(DEFAULT_SETTINGS, options),
+    settings: changedSettings(changedSettings(DEFAULT_SETTINGS, { behaviour }), options),
   };
 }
 

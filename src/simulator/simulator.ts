@@ -1,13 +1,16 @@
-import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import Fastify, { type FastifyError, type FastifyInstance } from "fastify";
-import { parse } from "yaml";
+import { findPath, type GivenPaths } from "../core/service-catalogue.ts";
 import { createRandom } from "./chance.ts";
 import { Control } from "./control.ts";
 import { controlRoutes } from "./control-routes.ts";
+import { openApiDocument } from "./description.ts";
+import { EDITION_PARTS, type Edition } from "./edition.ts";
 import { FaultBook } from "./faults.ts";
 import { Credentials, tokenEndpoint } from "./http/authorization.ts";
+import { CallLimit } from "./http/call-limit.ts";
 import { cancelCall } from "./http/cancel-call.ts";
+import type { Route } from "./http/exchange.ts";
 import { externalSurface } from "./http/external-surface.ts";
 import { type GatewayParts, serve } from "./http/gateway.ts";
 import { encodeRefusal, Refusal } from "./http/refusal.ts";
@@ -34,19 +37,6 @@ export interface Simulator {
   tally(): Tally;
   /** Staff, devices, faults and settings. */
   readonly control: Control;
-}
-
-/** An OpenAPI 3.1 document, ready to be written as JSON. */
-export type OpenApiDocument = Readonly<Record<string, unknown>> & {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-};
-
-/**
- * The OpenAPI 3.1 description of the simulator as it is without any setting. Its server is wherever it is read from;
- * tests hold it against the simulator's answers and against the client's calls.
- */
-export function openApiDocument(): OpenApiDocument {
-  return parse(readFileSync(new URL("./openapi.yaml", import.meta.url), "utf8")) as OpenApiDocument;
 }
 
 /** Bodies beyond this are refused with 413. */
@@ -83,10 +73,10 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
   });
   const control = new Control({ state, schedule, lifecycle, credentials, faults, settings, listeners });
   const parts = { state, tally, nowMs: () => clock.monotonic(), random: random(0) };
+  const { paths } = EDITION_PARTS[resolved.edition];
   const routes = [
     tokenEndpoint(credentials, resolved.tokens),
-    ...requestSurface(parts),
-    ...externalSurface(parts),
+    ...[...requestSurface(parts), ...externalSurface(parts)].flatMap((route) => atPath(route, paths)),
     ...resolved.cancelRoutes.map((route) => cancelCall(route, { state, transitions: control, schedule })),
   ];
   for (const subject of resolved.subjects) control.addSubject(subject);
@@ -104,16 +94,20 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
     listen: async (port = options.port ?? 0, host = "127.0.0.1") => {
       if (server) throw new Error("the simulator listens already");
       const closing = new AbortController();
-      const app = buildServer({
-        routes: new Map(routes.map((route) => [`${route.method} ${route.path}`, route])),
-        settings,
-        clock,
-        random: random(3),
-        credentials,
-        faults,
-        tally,
-        closing: closing.signal,
-      });
+      const app = buildServer(
+        {
+          routes: new Map(routes.map((route) => [`${route.method} ${route.path}`, route])),
+          settings,
+          clock,
+          random: random(3),
+          credentials,
+          limit: new CallLimit(clock),
+          faults,
+          tally,
+          closing: closing.signal,
+        },
+        resolved.edition,
+      );
       controlRoutes(app, control, { tally: simulator.tally, host });
       await app.listen({ port, host });
       server = { app, closing };
@@ -132,6 +126,12 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
   return simulator;
 }
 
+/** An operation where the edition has it; none where it hasn't. */
+function atPath(route: Route, paths: GivenPaths): Route[] {
+  const path = findPath(paths, route.path.replace(":id", "{id}"));
+  return path === undefined ? [] : [{ ...route, path: path.replace("{id}", ":id") }];
+}
+
 /** The request and the procedure that a row belongs to. */
 function orderIdsOf(
   kind: "request" | "procedure" | "container",
@@ -144,7 +144,7 @@ function orderIdsOf(
 }
 
 /** The HTTP server of the service's own paths. */
-function buildServer(gateway: GatewayParts): FastifyInstance {
+function buildServer(gateway: GatewayParts, edition: Edition): FastifyInstance {
   const app = Fastify({
     forceCloseConnections: true,
     exposeHeadRoutes: false,
@@ -164,6 +164,6 @@ function buildServer(gateway: GatewayParts): FastifyInstance {
   for (const [name, { method, path }] of gateway.routes) {
     app.route({ method, url: path, handler: (request, reply) => serve(name, request, reply, gateway) });
   }
-  app.get("/openapi.json", (_request, reply) => reply.send(openApiDocument()));
+  app.get("/openapi.json", (_request, reply) => reply.send(openApiDocument(edition)));
   return app;
 }

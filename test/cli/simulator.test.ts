@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openApiDocument } from "../../src/simulator/simulator.ts";
+import { openApiDocument } from "../../src/simulator/description.ts";
 import { machineHas } from "../support/needs.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { runCli } from "./run-cli.ts";

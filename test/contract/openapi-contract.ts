@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import type { OpenApiDocument } from "../../src/simulator/simulator.ts";
+import type { OpenApiDocument } from "../../src/simulator/description.ts";
 
 /** One call as it went over the wire. */
 export interface Exchange {

@@ -1,6 +1,6 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
-import { openApiDocument } from "../../src/simulator/simulator.ts";
+import { openApiDocument } from "../../src/simulator/description.ts";
 import { withSimulator } from "../simulator/with-simulator.ts";
 
 interface Described {

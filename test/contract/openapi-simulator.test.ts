@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openApiDocument } from "../../src/simulator/simulator.ts";
+import { openApiDocument } from "../../src/simulator/description.ts";
 import { type Bench, withSimulator } from "../simulator/with-simulator.ts";
 import { Contract, type Exchange } from "./openapi-contract.ts";
 import { ORGANIZATIONS, type Step, walk } from "./openapi-walk.ts";

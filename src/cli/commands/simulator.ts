@@ -5,6 +5,8 @@ import { type ConfigProblem, configFailure, problemAt } from "../../config/probl
 import { readSource } from "../../config/source.ts";
 import { validate } from "../../config/validate.ts";
 import { Failure } from "../../core/failures.ts";
+import { openApiDocument } from "../../simulator/description.ts";
+import { EDITIONS, type Edition } from "../../simulator/edition.ts";
 import { Refusal } from "../../simulator/http/refusal.ts";
 import {
   combineScripts,
@@ -14,8 +16,8 @@ import {
   type SimulatorScript,
   scriptSchema,
 } from "../../simulator/options.ts";
-import { createSimulator, openApiDocument, type Simulator } from "../../simulator/simulator.ts";
-import { positiveNumber, wholeNumber } from "../arguments.ts";
+import { createSimulator, type Simulator } from "../../simulator/simulator.ts";
+import { oneOf, positiveNumber, wholeNumber } from "../arguments.ts";
 import { untilStopped } from "../io.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
@@ -23,6 +25,7 @@ const EXAMPLES = `
 Example:
   cryobridge simulator --speed 60 --faults config/simulator/faults.yaml
   cryobridge simulator --behaviour config/simulator/strict-service.yaml
+  cryobridge simulator --edition public
   cryobridge simulator --openapi > service.openapi.json`;
 
 /** `cryobridge simulator`. */
@@ -40,6 +43,11 @@ export function define(command: Command, cli: Cli): void {
       positiveNumber,
     )
     .option("--seed <n>", "seed of all chance (default: 1)", wholeNumber(0))
+    .option(
+      "--edition <name>",
+      "specification or public: the service as it is described in public (default: specification)",
+      oneOf(EDITIONS),
+    )
     .option("--behaviour <file>", "YAML file with what this service decides where its specification is open")
     .option("--faults <file>", "YAML file with faults; both files may hold any key, and this one wins")
     .option(
@@ -55,6 +63,7 @@ interface Given {
   readonly host: string;
   readonly speed?: number;
   readonly seed?: number;
+  readonly edition?: Edition;
   readonly behaviour?: string;
   readonly faults?: string;
   readonly openapi?: boolean;
@@ -63,12 +72,13 @@ interface Given {
 /** Runs until it is asked to stop, or prints its description. */
 async function runSimulator(session: Session, given: Given): Promise<undefined> {
   if (given.openapi) {
-    session.json(openApiDocument());
+    session.json(openApiDocument(given.edition));
     return undefined;
   }
   const files = [given.behaviour, given.faults].filter((file) => file !== undefined);
   const options: SimulatorOptions = {
     ...readSimulatorFiles(files, session.io.env),
+    ...(given.edition === undefined ? {} : { edition: given.edition }),
     ...(given.speed === undefined ? {} : { speed: given.speed }),
     ...(given.seed === undefined ? {} : { seed: given.seed }),
   };
@@ -94,12 +104,12 @@ async function create(options: SimulatorOptions): Promise<Simulator> {
 }
 
 function announce(session: Session, simulator: Simulator, url: string, options: SimulatorOptions): void {
-  const { tokens, organizations } = resolveOptions(options);
+  const { edition, tokens, organizations } = resolveOptions(options);
   const tokenUrl = `${url}${tokens.path}`;
   if (session.isJson) {
     const [first = DEFAULT_ORGANIZATION] = organizations;
     const [client] = first.clients;
-    session.json({ url, tokenUrl, facilities: first.facilities, ...client, organizations });
+    session.json({ url, tokenUrl, edition, facilities: first.facilities, ...client, organizations });
     return;
   }
   session.line(`Simulated storage service: ${url} (open it in a browser to play staff and device)`);
@@ -112,6 +122,7 @@ function announce(session: Session, simulator: Simulator, url: string, options: 
     }
     session.line(`    facilities    ${facilities.map((each) => `${each.name} ${each.id}`).join(", ")}`);
   }
+  session.line(`  edition         ${edition}`);
   session.line(`  speed           ${simulator.control.settings().speed}`);
   session.line(`  faults          ${simulator.control.faults().length}`);
   session.line(`  description     ${url}/openapi.json`);

@@ -7,6 +7,7 @@ import type { Fault, FaultBook } from "../faults.ts";
 import type { Settings } from "../options.ts";
 import type { TallyKeeper } from "../tally.ts";
 import type { Credentials } from "./authorization.ts";
+import type { CallLimit } from "./call-limit.ts";
 import { type Answer, type Call, isExternalPath, type Route } from "./exchange.ts";
 import { type EncodedBody, encodeRefusal, htmlPage, Refusal } from "./refusal.ts";
 
@@ -17,6 +18,7 @@ export interface GatewayParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly credentials: Credentials;
+  readonly limit: CallLimit;
   readonly faults: FaultBook;
   readonly tally: TallyKeeper;
   /** Aborted when the simulator stops listening: calls that wait are given up. */
@@ -54,9 +56,7 @@ export async function serve(
     await wait(fault.executeAfterMs, parts);
     if (fault.before) return abandon(fault.before, request, reply);
     const isDone = fault.status === undefined || fault.executed === true || fault.status < 300;
-    const honest = isDone
-      ? execute(route, call, fault, parts.credentials)
-      : statusAnswer(fault.status ?? 500, call);
+    const honest = isDone ? execute(route, call, fault, parts) : statusAnswer(fault.status ?? 500, call);
     await wait(fault.answerAfterMs, parts);
     if (fault.after) return abandon(fault.after, request, reply);
     const answer = spoil(honest, fault, call);
@@ -70,8 +70,13 @@ export async function serve(
   }
 }
 
-/** Checks the credential and runs the operation; a refusal becomes an answer. */
-function execute(route: Route | undefined, call: Call, fault: Fault, credentials: Credentials): Answer {
+/** Checks the credential and the limit, and runs the operation; a refusal becomes an answer. */
+function execute(
+  route: Route | undefined,
+  call: Call,
+  fault: Fault,
+  { credentials, limit }: Pick<GatewayParts, "credentials" | "limit">,
+): Answer {
   try {
     if (!route) throw new Refusal(404, "NOT_FOUND", "no such path");
     if (route.access === "open") return route.handle(call);
@@ -85,6 +90,10 @@ function execute(route: Route | undefined, call: Call, fault: Fault, credentials
           : "accessToken";
     const caller = token === undefined ? undefined : credentials.findCaller(token, kind);
     if (!caller) throw new Refusal(401, "UNAUTHORIZED", "the token is missing, unknown, expired or revoked");
+    const waitSeconds = limit.take(caller.clientId, call.behaviour.callsPerMinute);
+    if (waitSeconds !== undefined) {
+      return { ...statusAnswer(429, call), headers: { "retry-after": String(waitSeconds) } };
+    }
     return route.handle({ ...call, caller });
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

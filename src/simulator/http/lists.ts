@@ -82,9 +82,15 @@ export function wrapPage(
   entries: readonly unknown[],
   { page, perPage, total }: Page<unknown>,
   envelope: Behaviour["listEnvelope"],
+  hasMeta: boolean,
 ): unknown {
   if (envelope === "array") return entries;
-  return { [envelope]: entries, ...(envelope === "results" ? { page, perPage, total } : {}) };
+  const paging = { page, perPage, total };
+  return {
+    [envelope]: entries,
+    ...(envelope === "results" ? paging : {}),
+    ...(hasMeta ? { meta: paging } : {}),
+  };
 }
 
 /** One page that holds everything. */

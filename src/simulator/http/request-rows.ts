@@ -1,11 +1,16 @@
+import type { Behaviour } from "../behaviour.ts";
 import type { Container, Procedure, ProcedureRequest, StorageSolution, Subject } from "../world/rows.ts";
 import type { State } from "../world/state.ts";
 import { fieldsOf, type Listing } from "./lists.ts";
 import { isForgotten } from "./surface.ts";
 
-/** A subject, on the request surface. */
-export function subjectView({ id, facilityId, code, firstName, lastName, dateOfBirth, createdAt }: Subject) {
-  return { id, facilityId, code, firstName, lastName, dateOfBirth, createdAt };
+/** A subject as the behaviour has it. */
+export function subjectView(subject: Subject, state: State, behaviour: Behaviour) {
+  const { id, facilityId, code, firstName, lastName, dateOfBirth, createdAt } = subject;
+  if (behaviour.subjects === "flat")
+    return { id, facilityId, code, firstName, lastName, dateOfBirth, createdAt };
+  const facility = { id: facilityId, name: state.facility(facilityId)?.name };
+  return { id, facility, code, firstName, lastName, createdAt };
 }
 
 /** A procedure request with every field of the specification's table. A RETRIEVAL doesn't show its containers. */

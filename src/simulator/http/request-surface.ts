@@ -31,13 +31,17 @@ export function requestSurface(parts: SurfaceParts): Route[] {
         const subject = state.addSubject(input);
         const { id, facilityId, code, createdAt } = subject;
         tally.recordSubject({ subjectId: id, facilityId, code, at: createdAt });
-        return answerJson(call.behaviour.createdStatus, subjectView(subject), call.behaviour);
+        const view = subjectView(subject, state, call.behaviour);
+        return answerJson(call.behaviour.createdStatus, view, call.behaviour);
       },
     },
-    lists(parts, LISTS.subjects.path, listings.subjects, subjectView),
-    reads(RECORDS.subject, (call) =>
-      subjectView(visibleRow(state.subjects.find(readId(call)), "subject", call, state)),
+    lists(parts, LISTS.subjects.path, listings.subjects, (row, behaviour) =>
+      subjectView(row, state, behaviour),
     ),
+    reads(RECORDS.subject, (call) => {
+      const subject = visibleRow(state.subjects.find(readId(call)), "subject", call, state);
+      return subjectView(subject, state, call.behaviour);
+    }),
     createsOrder(parts, "request", LISTS.requests.path, (order, { behaviour }) => {
       const request = state.addRequest(order, behaviour);
       return {

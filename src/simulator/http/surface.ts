@@ -97,7 +97,7 @@ export function reads(
   };
 }
 
-/** The operation that lists rows: those of the external surface are bare, and paged as the behaviour says. */
+/** The operation that lists rows, wrapped and paged as the behaviour says for its surface. */
 export function lists<Row extends { id: number; facilityId: number; insertedAt: number }>(
   { state, nowMs, random }: SurfaceParts,
   path: string,
@@ -115,6 +115,7 @@ export function lists<Row extends { id: number; facilityId: number; insertedAt: 
     };
     const page = listPage(listing, query, context, isExternal ? behaviour.externalPaging : "paged");
     const entries = page.rows.map((row) => view(row, behaviour));
-    return wrapPage(entries, page, isExternal ? "array" : behaviour.listEnvelope);
+    const envelope = isExternal ? behaviour.externalEnvelope : behaviour.listEnvelope;
+    return wrapPage(entries, page, envelope, behaviour.listMeta);
   });
 }

@@ -10,6 +10,7 @@ import { NOBODY } from "../../../service/probe/known-lists.ts";
 import type { ListFacts } from "../../../service/probe/probe.ts";
 import { EXIT } from "../../exit-status.ts";
 import type { Session } from "../../session.ts";
+import { findPublicEdition } from "./edition.ts";
 import { clockFinding, listFindings, tokenLifeFinding, unknownIdFinding } from "./probe-words.ts";
 import { type Finding, type Findings, failed, failedBy, ok, warning } from "./report.ts";
 
@@ -24,6 +25,8 @@ interface Asked {
   readonly config: Config;
   readonly signal: AbortSignal;
   readonly session: Session;
+  /** What to set where the service is of the public edition; looked for once, when something isn't found. */
+  readonly publicEdition: () => Promise<string | undefined>;
 }
 
 /** Gets a token, then finds out by reading alone what the specification leaves open. Nothing is changed there. */
@@ -36,7 +39,13 @@ export async function* checkService(config: Config, session: Session): Findings 
   };
   const settings = { ...serviceSettings(config), longestPauseMs: LONGEST_PAUSE_MS };
   const service = createServiceClient(settings, { clock, logger, onCall });
-  const asked = { service, config, session, signal: AbortSignal.timeout(SERVICE_WITHIN_MS) };
+  const signal = AbortSignal.timeout(SERVICE_WITHIN_MS);
+  let edition: Promise<string | undefined> | undefined;
+  const publicEdition = () => {
+    edition ??= findPublicEdition(config, session, signal);
+    return edition;
+  };
+  const asked = { service, config, session, signal, publicEdition };
   try {
     if (yield* checkTokens(asked)) yield* probe(asked);
   } finally {
@@ -47,10 +56,9 @@ export async function* checkService(config: Config, session: Session): Findings 
 /** Takes a token for each surface in use that has credentials of its own. */
 async function* checkTokens(asked: Asked): Findings<boolean> {
   const { config, signal } = asked;
-  const { auth, externalAuth, paths } = config.service;
-  const areSubjectsElsewhere = surfaceAt(paths, LISTS.subjects.path) === "external";
+  const { auth, externalAuth } = config.service;
   const isRequestUsed =
-    facilitiesOf(config).has("request") || (areSubjectsUsed(config) && !areSubjectsElsewhere);
+    facilitiesOf(config).has("request") || (areSubjectsUsed(config) && !areSubjectsElsewhere(config));
   const wanted: [subject: string, surface: Surface, auth: AuthConfig][] = [["token", "request", auth]];
   if (externalAuth) {
     if (!isRequestUsed) wanted.pop();
@@ -104,7 +112,7 @@ async function* probe(asked: Asked): Findings {
       lists.push(facts);
       if (facts.failure) yield await judgeUnread(facts.title, facts.failure, asked);
     }
-    yield* checkFacilities(asked);
+    yield* checkFacilities(asked, new Set(lists.map(({ title }) => title)));
     const [first = "request"] = surfaces;
     const unknownId = await probeUnknownId(first, asked);
     const {
@@ -124,12 +132,14 @@ async function* probe(asked: Asked): Findings {
     if (isForSubjectsAlone && code === "SERVICE_CREDENTIALS_REFUSED") {
       const detail = `can't be looked up: ${message} (${code})`;
       yield failed("service, subjects", detail, NO_SUBJECTS, EXIT.unreachable);
-    } else
-      yield failedBy(
-        lists.length === 0 ? "service" : "service, lists",
-        inTime(error, signal),
-        EXIT.unreachable,
-      );
+    } else {
+      const subject = lists.length === 0 ? "service" : "service, lists";
+      const found = failedBy(subject, inTime(error, signal), EXIT.unreachable);
+      // A page of HTML may say that nothing lies there.
+      const hint =
+        code === "SERVICE_UNAVAILABLE" && !signal.aborted ? await asked.publicEdition() : undefined;
+      yield hint === undefined ? found : { ...found, hint };
+    }
     return;
   }
   yield* checkOtherSurface(facilityIdBySurface, asked);
@@ -182,7 +192,7 @@ async function judgeUnread(title: string, { code, message, hint }: Failure, aske
     result: isNeeded ? "failed" : "warning",
     detail: `can't be read: ${message} (${code})`,
     // There is no id that could be wrong.
-    hint: code === "SERVICE_NOT_FOUND" ? NO_SUCH_LIST : hint,
+    hint: code === "SERVICE_NOT_FOUND" ? ((await asked.publicEdition()) ?? NO_SUCH_LIST) : hint,
     status: EXIT.unreachable,
   };
 }
@@ -202,7 +212,7 @@ async function* checkOtherSurface(
   const subject = `service, ${other} surface`;
   if (!hasPath(config.service.paths, other === "external" ? "externalProcedures" : "procedures")) return;
   const use =
-    other === "request" && areSubjectsUsed(config)
+    other === "request" && areSubjectsUsed(config) && !areSubjectsElsewhere(config)
       ? "subjects are looked up there, but no facility's orders go by it"
       : "no facility's orders go by it";
   try {
@@ -222,6 +232,10 @@ function inTime(error: unknown, signal: AbortSignal): unknown {
 
 /** Whether subjects are looked up for the orders of any facility, on whichever surface the orders go. */
 const areSubjectsUsed = (config: Config) => facilityWithSubjects(config) !== undefined;
+
+/** Whether subjects lie below the base of the external surface. */
+const areSubjectsElsewhere = ({ service: { paths } }: Config) =>
+  surfaceAt(paths, LISTS.subjects.path) === "external";
 
 function facilityWithSubjects(config: Config): number | undefined {
   return [...config.facilityIdByCode.values()].find((id) => wayOfFacility(config, id).subjects !== "none");
@@ -247,20 +261,25 @@ const NOT_SHOWN =
  * Warns of facilities of which the service shows nothing, as it does with a mistyped id or another organization's
  * facility. Where a credential reaches the external surface alone, this can't be found out, since a facility without
  * procedures is all right.
+ *
+ * @param read the lists that were looked at before, by their titles
  */
-async function* checkFacilities(asked: Asked): Findings {
+async function* checkFacilities(asked: Asked, read: ReadonlySet<string>): Findings {
   const { config } = asked;
   const hasStorage = hasPath(config.service.paths, "storage");
   const hasProcedures = hasPath(config.service.paths, "procedures");
   const namesById = Map.groupBy(config.facilityIdByCode, ([, facilityId]) => facilityId);
   const shown = new Map<number, boolean | Failure>();
+  let noStorage: Failure | undefined;
   for (const facilityId of namesById.keys()) {
     const { surface, subjects } = wayOfFacility(config, facilityId);
     if (surface === "external" && subjects === "none") continue;
     const procedures = { list: "procedures", surface: hasProcedures ? "request" : surface } as const;
     const isInStorage = hasStorage && (await isShown(STORAGE, facilityId, asked));
+    if (isInStorage instanceof Failure && isInStorage.code === "SERVICE_NOT_FOUND") noStorage ??= isInStorage;
     shown.set(facilityId, isInStorage === true || (await isShown(procedures, facilityId, asked)));
   }
+  if (noStorage && !read.has(LISTS.storage.title)) yield await judgeUnread("storage", noStorage, asked);
   // A service that refuses for every facility doesn't let itself be asked so, as the lists have shown already.
   const isOneReadable = [...shown.values()].some((each) => typeof each === "boolean");
   for (const [facilityId, found] of shown) {
