@@ -9,6 +9,8 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
   received: (detail) => `came in${after(detail.place, " as ")}`,
   repeated: (detail) => `came in once more${after(detail.messageId, " with ")}; nothing was started again`,
   subject_registered: () => "its subject was registered at the service",
+  subject_compared: (detail) =>
+    `the service knows its subject, and doesn't show the ${text(detail.unshown) ?? "data"}, which could not be compared`,
   registered: () => "the service knows the subject; nothing else was asked for",
   waits: (detail) => `waits for ${text(detail.for) ?? "something else"}`,
   submitted: (detail) => `submitted; the service made ${linkWords(detail) || "a request of unknown number"}`,

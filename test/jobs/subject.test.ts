@@ -21,8 +21,13 @@ describe("a subject that the service knows is the order's", () => {
   });
 
   test("when one of the two doesn't tell a value", () => {
-    expect(() => requireSameSubject({ code: phi("S-1") }, KNOWN)).not.toThrow();
-    expect(() => requireSameSubject(ORDER, { id: 7 })).not.toThrow();
+    expect(requireSameSubject({ code: phi("S-1") }, KNOWN)).toEqual([]);
+    expect(requireSameSubject(ORDER, KNOWN)).toEqual([]);
+  });
+
+  test("and says which fields of the order the service doesn't show, so that nobody compared them", () => {
+    expect(requireSameSubject(ORDER, { ...KNOWN, dateOfBirth: undefined })).toEqual(["date of birth"]);
+    expect(requireSameSubject(ORDER, { id: 7 })).toEqual(["first name", "last name", "date of birth"]);
   });
 });
 

@@ -81,7 +81,13 @@ function numberTaken({ authorities }: NumberHolder): Failure {
 }
 
 /** The order's subject as it was found, or registered for it just now; undefined where nobody asks. */
-export type SubjectAtService = (Pick<ServiceSubject, "id"> & { readonly isNew?: boolean }) | undefined;
+export type SubjectAtService =
+  | (Pick<ServiceSubject, "id"> & {
+      readonly isNew?: boolean;
+      /** What of it the service doesn't show, so that nobody compared it, in words. */
+      readonly unshown?: readonly string[];
+    })
+  | undefined;
 
 /** The containers that can be this subject's: at another facility somebody else may have the same code. */
 export function containersOf(

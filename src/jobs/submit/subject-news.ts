@@ -5,7 +5,7 @@ import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { Matches } from "../../ledger/orders/same-containers.ts";
 import { findSubjectOrders, type SubjectOrder } from "../../ledger/orders/subjects.ts";
 import type { SubmitDeps } from "./deps.ts";
-import { findDifferences } from "./subject.ts";
+import { compareSubjects } from "./subject.ts";
 
 /** The lab gets this many order numbers at most; the tasks name every order. */
 const MOST_NUMBERS = 10;
@@ -50,8 +50,11 @@ async function update(
     const text = "the subject was registered, but the service doesn't list it yet";
     throw new Failure("SUBJECT_NOT_LISTED_YET", text);
   }
-  const differing = findDifferences(order.subject, known);
-  if (differing.length === 0) return end(order, "the storage service has the subject with the same data");
+  const { differing, unshown } = compareSubjects(order.subject, known);
+  if (differing.length === 0) {
+    const but = unshown.length === 0 ? "" : `, as far as it shows them: not the ${unshown.join(", ")}`;
+    return end(order, `the storage service has the subject with the same data${but}`);
+  }
   return unable(
     `the storage service has the subject with another ${differing.join(", ")} and offers no call to change it; nothing was changed there`,
   );

@@ -15,28 +15,38 @@ export interface KnownSubject {
 
 const fold = (value: string) => value.normalize("NFC").trim().replace(/\s+/gu, " ").toLocaleLowerCase("und");
 
-/**
- * In which fields the two sides differ, in words. Case, surrounding blanks and the way accents are encoded
- * don't count.
- */
-export function findDifferences(ours: OrderSubject, theirs: KnownSubject): string[] {
+/** How two records of a subject compare: names of fields, in words. */
+interface Comparison {
+  /** Case, surrounding blanks and the way accents are encoded don't count. */
+  readonly differing: readonly string[];
+  /** What the order has and the service doesn't show. */
+  readonly unshown: readonly string[];
+}
+
+/** Compares the fields that both sides have. */
+export function compareSubjects(ours: OrderSubject, theirs: KnownSubject): Comparison {
   const fields = ["firstName", "lastName", "dateOfBirth"] as const;
-  const differing = fields.filter((field) => {
+  const given = fields.flatMap((field) => {
     const our = ours[field]?.reveal();
-    const their = theirs[field]?.reveal();
-    return our !== undefined && their !== undefined && fold(our) !== fold(their);
+    return our === undefined ? [] : [{ field, our, their: theirs[field]?.reveal() }];
   });
-  return differing.map(inWords);
+  const differing = given.filter(({ our, their }) => their !== undefined && fold(our) !== fold(their));
+  const unshown = given.filter(({ their }) => their === undefined);
+  return {
+    differing: differing.map(({ field }) => inWords(field)),
+    unshown: unshown.map(({ field }) => inWords(field)),
+  };
 }
 
 /**
  * The guard against the wrong patient: where both sides have a name or birth date, the two must agree.
  *
+ * @returns what could not be compared, since the service doesn't show it
  * @throws Failure SUBJECT_MISMATCH naming the fields that differ, never their values.
  */
-export function requireSameSubject(ours: OrderSubject, theirs: KnownSubject): void {
-  const differing = findDifferences(ours, theirs);
-  if (differing.length === 0) return;
+export function requireSameSubject(ours: OrderSubject, theirs: KnownSubject): readonly string[] {
+  const { differing, unshown } = compareSubjects(ours, theirs);
+  if (differing.length === 0) return unshown;
   throw new Failure(
     "SUBJECT_MISMATCH",
     `the service has this subject code with another ${differing.join(", ")}`,

@@ -110,17 +110,9 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
   if (order.isChanged && !order.isRepostApproved) await guardChanged(order, deps, signal);
   const subject = await ensureSubject(step, matches, deps, signal);
   // Recorded together with the intent that follows, where nothing in between can fail.
-  const registered: OrderChange | undefined =
-    subject?.isNew === true
-      ? {
-          orderId: order.id,
-          fence: order.fence,
-          isIntentCleared: true,
-          event: { kind: "subject_registered" },
-        }
-      : undefined;
+  const noted = noteSubject(order, subject);
   if (order.operation === "REGISTER") {
-    if (registered) await deps.writer.change(registered);
+    if (noted) await deps.writer.change(noted);
     await deps.writer.change({
       orderId: order.id,
       fence: order.fence,
@@ -137,7 +129,7 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
     order.operation === "RETRIEVAL" ? await resolveContainers(order, subject, deps, signal) : [];
   if (!Array.isArray(containerIds)) return putOff(order, containerIds.waitsFor, deps);
   await requireUnstored(step, { subject, matches }, deps, signal);
-  await createRequest(step, { containerIds, subject, registered, matches }, deps, signal);
+  await createRequest(step, { containerIds, subject, noted, matches }, deps, signal);
 }
 
 /**
@@ -185,6 +177,15 @@ async function putOff(order: LedgerOrder, waitsFor: string, deps: SubmitDeps): P
   });
 }
 
+/** What the timeline is to say of the subject: that it was registered, or, before the first call, what nobody could compare. */
+function noteSubject(order: LedgerOrder, subject: SubjectAtService): OrderChange | undefined {
+  const { id: orderId, fence, calledAt, isChanged } = order;
+  if (subject?.isNew) return { orderId, fence, isIntentCleared: true, event: { kind: "subject_registered" } };
+  const { unshown = [] } = subject ?? {};
+  if (unshown.length === 0 || (calledAt !== undefined && !isChanged)) return undefined;
+  return { orderId, fence, event: { kind: "subject_compared", detail: { unshown: unshown.join(", ") } } };
+}
+
 /** Finds or registers the subject; undefined where the service is not asked about subjects. */
 async function ensureSubject(
   step: Step,
@@ -199,10 +200,7 @@ async function ensureSubject(
     return undefined;
   }
   const known = await deps.service.findSubject(order.facilityId, order.subject.code, signal);
-  if (known) {
-    requireSameSubject(order.subject, known);
-    return known;
-  }
+  if (known) return { id: known.id, unshown: requireSameSubject(order.subject, known) };
   if (matches.isSubjectJustRegistered) {
     throw new Failure(
       "SUBJECT_NOT_LISTED_YET",
@@ -301,7 +299,8 @@ async function createRequest(
   prepared: {
     readonly containerIds: readonly number[];
     readonly subject: SubjectAtService;
-    readonly registered: OrderChange | undefined;
+    /** What the timeline is to say of the subject. */
+    readonly noted: OrderChange | undefined;
     readonly matches: Matches;
   },
   deps: SubmitDeps,
@@ -319,7 +318,7 @@ async function createRequest(
   const restored = forgottenIn(step, prepared.matches);
   // Reading may fail, and a registration that isn't recorded could be made twice.
   const isRecordedFirst = needsSnapshot || restored !== undefined;
-  if (isRecordedFirst && prepared.registered) await deps.writer.change(prepared.registered);
+  if (isRecordedFirst && prepared.noted) await deps.writer.change(prepared.noted);
   if (restored)
     await guardForgotten(order, { restored, surface, containerIds: prepared.containerIds }, deps, signal);
   const knownRequestIds = needsSnapshot
@@ -337,7 +336,7 @@ async function createRequest(
       needsFreeLabels: needsFreeLabels(order, prepared.matches, deps.settings),
     },
     deps,
-    isRecordedFirst ? undefined : prepared.registered,
+    isRecordedFirst ? undefined : prepared.noted,
   );
   const beforeSend = () => requireLease(step, deps);
   const sensitive = sensitiveOf(order.subject);

@@ -98,6 +98,7 @@ const WORDS: Readonly<Record<string, string>> = {
   received: "order received",
   repeated: "order received again; nothing is started again",
   subject_registered: "order's subject registered at the service",
+  subject_compared: "order's subject could not be compared in full at the service",
   interrupted: "order's attempt was interrupted before it came to an end",
   again: "order not submitted; it is tried again",
   refused_for_now: "order refused for now; it is tried again",
