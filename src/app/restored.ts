@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { type Config, wayOfFacility } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
-import { asFailure, Failure, type FailureCode } from "../core/failures.ts";
+import { asFailure, Failure, LASTING } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { compareDue } from "../jobs/reconcile/compare.ts";
 import { WORD } from "../jobs/reconcile/reconcile.ts";
@@ -164,14 +164,6 @@ export function startRestored(config: Config, deps: RestoredDeps): RestoredWatch
   };
 }
 
-/** What says of one facility's list that it can't be read, though the service answers. */
-const OF_ONE_FACILITY: ReadonlySet<FailureCode> = new Set([
-  "SERVICE_ACCESS_REFUSED",
-  "SERVICE_ANSWER_UNREADABLE",
-  "SERVICE_ID_TOO_LARGE",
-  "SERVICE_LIST_UNPAGED",
-]);
-
 /** What the service made since the ledger's last call by a call that it doesn't know of, in words; undefined where nothing. */
 async function findForgottenCall(
   config: Config,
@@ -189,7 +181,7 @@ async function findForgottenCall(
         return `the service has ${WORD[surface]} ${found.id} ${found.why}, and the ledger knows of no such call`;
     } catch (error) {
       const { code, class: kind } = asFailure(error);
-      const isForThisFacility = kind === "permanent" || OF_ONE_FACILITY.has(code);
+      const isForThisFacility = kind === "permanent" || LASTING.has(code);
       if (!isForThisFacility || code === "SERVICE_CREDENTIALS_REFUSED") throw error;
       // A cross-check: a service that doesn't let it be made keeps nobody from working.
       logger.info({ facilityId, code }, "the service's newest requests can't be compared with the ledger");

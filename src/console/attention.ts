@@ -1,5 +1,5 @@
 import { type AlertKind, type Trouble, trouble } from "../core/alert.ts";
-import { FAILURES, type FailureCode } from "../core/failures.ts";
+import { FAILURES, type FailureCode, LASTING } from "../core/failures.ts";
 import type { UntakenReason } from "../core/untaken-files.ts";
 import { formatMinute } from "../core/utc-minute.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
@@ -110,8 +110,8 @@ const HINT_PARKED =
 function ordersOf({ states, stillOrders, generatedAt }: Facts): Attention[] {
   const groups = (stillOrders ?? []).filter(({ kind }) => kind === "parked");
   if (groups.length > 0)
-    return groups.map(({ count, orderId, since, code, hint }) => {
-      const what = `${many(count, "order waits", "orders wait")} for a person: ${meaningOf(code ?? "UNCLASSIFIED")}`;
+    return groups.map(({ count, orderId, orderIds, since, code, hint }) => {
+      const what = `${many(count, "order waits", "orders wait")} for a person${named(orderIds)}: ${meaningOf(code ?? "UNCLASSIFIED")}`;
       const all = code === null ? PARKED : `${PARKED} --failure ${code}`;
       const command = count === 1 ? `cryobridge orders show ${orderId}` : all;
       const own = alert("ordersParked", code ?? "UNCLASSIFIED", what);
@@ -125,6 +125,11 @@ function ordersOf({ states, stillOrders, generatedAt }: Facts): Attention[] {
   return [item("act", what, more)];
 }
 
+/** Where there are several: ` (o4, o7)`. */
+function named(orderIds: readonly string[]): string {
+  return orderIds.length > 1 ? ` (${orderIds.join(", ")})` : "";
+}
+
 /** What a code means, in the words that follow a colon: `the subject has no such container (CONTAINER_UNKNOWN)`. */
 function meaningOf(code: string): string {
   const [sentence = ""] = FAILURES[code as FailureCode]?.meaning.split(/\.(?: |$)/) ?? [];
@@ -136,21 +141,25 @@ function meaningOf(code: string): string {
 /** What passes by itself has passed by then, here or at a lab; after that somebody has to know. */
 const LONG_MS = 3_600_000;
 
-/** Orders that go on without a person here, a line for each reason; one that goes on failing for long needs a person. */
+/** Orders that go on without a person here, a line for each reason; one that goes on failing for long, or until something is changed, needs a person. */
 function goingOnOf({ stillOrders, generatedAt }: Facts): Attention[] {
   return (stillOrders ?? [])
     .filter(({ kind }) => kind !== "parked")
     .map((each) => {
-      const isLong = each.code !== null && Date.parse(generatedAt) - Date.parse(each.since) > LONG_MS;
+      const isLong =
+        each.code !== null &&
+        (LASTING.has(each.code) || Date.parse(generatedAt) - Date.parse(each.since) > LONG_MS);
       return { ...goingOn(each), ...(isLong ? { level: "act" as const } : {}) };
     });
 }
 
-function goingOn({ kind, count, orderId, since, code, text, hint }: StatusStillOrders): Attention {
+function goingOn(still: StatusStillOrders): Attention {
+  const { kind, count, orderId, orderIds, since, code, text, hint } = still;
+  const ids = named(orderIds);
   const said = code === null ? "" : `: ${text ?? ""} (${code})`;
   const [itself, them] = count === 1 ? ["itself", "it"] : ["themselves", "them"];
   if (kind === "on_hold") {
-    const what = `${many(count, "order is", "orders are")} on hold by the lab (ORC-1 HD), until the lab releases or cancels ${them}`;
+    const what = `${many(count, "order", "orders")}${ids} ${count === 1 ? "is" : "are"} on hold by the lab (ORC-1 HD), until the lab releases or cancels ${them}`;
     return item("wait", what, { since, command: "cryobridge orders list --state received" });
   }
   if (kind === "missing") {
@@ -162,13 +171,13 @@ function goingOn({ kind, count, orderId, since, code, text, hint }: StatusStillO
     });
   }
   if (kind === "reconciling") {
-    const what = `no sure answer came to the call for ${many(count, "order", "orders")}; the service is searched for what the call did before anything is sent again${said}`;
+    const what = `no sure answer came to the call for ${many(count, "order", "orders")}${ids}; the service is searched for what the call did before anything is sent again${said}`;
     return item("wait", what, {
       ...{ since, hint, command: "cryobridge orders list --state submitting" },
       ...alert("ordersStalled", code ?? "", what),
     });
   }
-  const what = `${many(count, "order is", "orders are")} tried again by ${itself}${said}`;
+  const what = `${many(count, "order is", "orders are")} tried again by ${itself}${ids}${said}`;
   return item("wait", what, {
     ...{ since, hint, command: "cryobridge queue" },
     ...alert("ordersStalled", code ?? "", what),

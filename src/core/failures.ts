@@ -55,6 +55,17 @@ export function isNumberTaken(problems: readonly Pick<Problem, "code" | "sharesN
   return problems.some(({ code, sharesNumber }) => NUMBER_FAILURES.has(code) || sharesNumber === true);
 }
 
+/**
+ * Of a service that works, and yet answers so again until somebody changes something there or in the settings: nothing passes
+ * by itself, and no other call is affected.
+ */
+export const LASTING: ReadonlySet<string> = new Set([
+  "SERVICE_ACCESS_REFUSED",
+  "SERVICE_ANSWER_UNREADABLE",
+  "SERVICE_ID_TOO_LARGE",
+  "SERVICE_LIST_UNPAGED",
+] satisfies FailureCode[]);
+
 /** Requests at the service, or procedures of the external surface, by their ids there. */
 export interface AtService {
   readonly surface: Surface;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ConsoleDeps } from "../../src/console/deps.ts";
 import type { Status } from "../../src/console/status-document.ts";
-import { FAILURES } from "../../src/core/failures.ts";
+import { FAILURES, type FailureCode } from "../../src/core/failures.ts";
 import type { LedgerAttention } from "../../src/ledger/operator/attention.ts";
 import type { WorkerView } from "../../src/ledger/workers/roster.ts";
 import { countsOf, withConsole } from "./console-fixture.ts";
@@ -143,12 +143,12 @@ describe("what somebody should know", () => {
   });
 
   it("has a line for each reason why orders are parked, with a command that lists these orders", async () => {
-    const still = { kind: "parked", orderId: "o17", since: SINCE, text: "x" } as const;
+    const still = { kind: "parked", orderId: "o17", orderIds: [], since: SINCE, text: "x" } as const;
     const attention = async () => ({
       ...QUIET,
       orders: [
         { ...still, count: 70, code: "SUBJECT_INCOMPLETE" },
-        { ...still, count: 2, code: "CONFIG_INVALID" },
+        { ...still, count: 2, code: "CONFIG_INVALID", orderIds: ["o17", "o18"] },
       ],
     });
     const counts = async () => ({ ...countsOf({ parked: 72 }), oldestSecondsByState: { parked: 60 } });
@@ -159,7 +159,7 @@ describe("what somebody should know", () => {
         "cryobridge orders list --state parked --failure SUBJECT_INCOMPLETE",
       ],
       [
-        "2 orders wait for a person: the configuration, a profile or a file of the simulator has mistakes (CONFIG_INVALID)",
+        "2 orders wait for a person (o17, o18): the configuration, a profile or a file of the simulator has mistakes (CONFIG_INVALID)",
         "cryobridge orders list --state parked --failure CONFIG_INVALID",
       ],
     ]);
@@ -170,6 +170,7 @@ describe("what somebody should know", () => {
       {
         kind: "parked",
         orderId: "o17",
+        orderIds: ["o17", "o18"],
         since: SINCE,
         text: "x",
         count: 2,
@@ -185,7 +186,7 @@ describe("what somebody should know", () => {
     const one = { count: 1, since: SINCE, text: "x" };
     const attention = async (): Promise<LedgerAttention> => ({
       ...QUIET,
-      orders: [{ ...one, kind: "parked", orderId: "o17", code: "SUBJECT_INCOMPLETE" }],
+      orders: [{ ...one, kind: "parked", orderId: "o17", orderIds: ["o17"], code: "SUBJECT_INCOMPLETE" }],
       deliveries: [
         { ...one, state: "parked", deliveryId: "d4", connector: "lims", code: "MLLP_RESULT_REFUSED" },
       ],
@@ -198,7 +199,7 @@ describe("what somebody should know", () => {
   });
 
   it("names orders that go on by themselves apart from those that need a person", async () => {
-    const still = { count: 2, orderId: "o17", since: new Date() } as const;
+    const still = { count: 2, orderId: "o17", orderIds: ["o17", "o18"], since: new Date() } as const;
     const found = await attentionOf({
       attention: async () => ({
         ...QUIET,
@@ -212,9 +213,9 @@ describe("what somebody should know", () => {
     });
     expect(found.map(({ level, what }) => `${level} ${what}`)).toEqual([
       "act the service does not know the requests of 2 orders any more, or does not let them be read: o17, o18 (REQUEST_GONE)",
-      "wait 2 orders are tried again by themselves: connection refused (SERVICE_UNREACHABLE)",
-      "wait no sure answer came to the call for 2 orders; the service is searched for what the call did before anything is sent again: timeout (SERVICE_NO_ANSWER)",
-      "wait 2 orders are on hold by the lab (ORC-1 HD), until the lab releases or cancels them",
+      "wait 2 orders are tried again by themselves (o17, o18): connection refused (SERVICE_UNREACHABLE)",
+      "wait no sure answer came to the call for 2 orders (o17, o18); the service is searched for what the call did before anything is sent again: timeout (SERVICE_NO_ANSWER)",
+      "wait 2 orders (o17, o18) are on hold by the lab (ORC-1 HD), until the lab releases or cancels them",
     ]);
   });
 
@@ -233,21 +234,22 @@ describe("what somebody should know", () => {
     });
   });
 
-  it("asks for a person where orders go on failing for more than an hour", async () => {
+  it("asks for a person where orders go on failing for more than an hour, and at once where nothing passes by itself", async () => {
     const now = Date.now();
     const still = {
       kind: "retrying",
       orderId: "o17",
-      code: "SERVICE_ACCESS_REFUSED",
+      orderIds: ["o17", "o18"],
       text: "refused",
       count: 2,
     } as const;
-    const levelOf = async (since: number) => {
-      const orders = [{ ...still, since: new Date(since) }];
+    const levelOf = async (since: number, code: FailureCode = "SERVICE_UNREACHABLE") => {
+      const orders = [{ ...still, code, since: new Date(since) }];
       return (await attentionOf({ attention: async () => ({ ...QUIET, orders }) }))[0]?.level;
     };
     expect(await levelOf(now - 50 * 60_000)).toBe("wait");
     expect(await levelOf(now - 61 * 60_000)).toBe("act");
+    expect(await levelOf(now, "SERVICE_LIST_UNPAGED")).toBe("act");
   });
 
   it("begins with what needs a person, and ends with what only is worth a look", async () => {

@@ -28,6 +28,7 @@ describe("/api/status", () => {
     const parked = {
       kind: "parked",
       orderId: "o17",
+      orderIds: [],
       count: 2,
       since: new Date("2026-11-21T08:00:00Z"),
       text: "it is so",

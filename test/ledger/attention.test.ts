@@ -61,12 +61,40 @@ test("orders that stand still are counted by why and by failure; those that only
     const since = new Date("2026-11-22T08:00:00Z");
     const { orders } = await readAttention(pool);
     expect(orders).toEqual([
-      { kind: "on_hold", count: 1, since, orderId: "o4" },
-      { kind: "parked", code: "CONFIG_INVALID", text: "x", count: 1, since, orderId: "o3" },
-      { kind: "parked", code: "SUBJECT_INCOMPLETE", text: "PID-5", count: 2, since, orderId: "o1" },
-      { kind: "reconciling", count: 2, since, orderId: "o6" },
-      { kind: "retrying", code: "SERVICE_UNREACHABLE", text: "refused", count: 1, since, orderId: "o5" },
+      { kind: "on_hold", count: 1, since, orderId: "o4", orderIds: ["o4"] },
+      { kind: "parked", code: "CONFIG_INVALID", text: "x", count: 1, since, orderId: "o3", orderIds: ["o3"] },
+      {
+        kind: "parked",
+        code: "SUBJECT_INCOMPLETE",
+        text: "PID-5",
+        count: 2,
+        since,
+        orderId: "o1",
+        orderIds: ["o1", "o2"],
+      },
+      { kind: "reconciling", count: 2, since, orderId: "o6", orderIds: ["o6", "o7"] },
+      {
+        kind: "retrying",
+        code: "SERVICE_UNREACHABLE",
+        text: "refused",
+        count: 1,
+        since,
+        orderId: "o5",
+        orderIds: ["o5"],
+      },
     ]);
+  }));
+
+test("orders that stand still are named while they are few", () =>
+  withLedger(async ({ pool }) => {
+    await addOrders(pool, 11);
+    await pool.query(
+      "update orders set state = 'parked', failure_code = 'CONFIG_INVALID', failure_text = 'x'",
+    );
+    expect((await readAttention(pool)).orders).toMatchObject([{ count: 11, orderId: "o1", orderIds: [] }]);
+    await pool.query("update orders set state = 'discarded' where id = 11");
+    const [few] = (await readAttention(pool)).orders;
+    expect(few?.orderIds).toHaveLength(10);
   }));
 
 test("all orders that have not ended are counted, and those that ended within a day", () =>

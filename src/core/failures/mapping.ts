@@ -54,7 +54,7 @@ export const MAPPING_FAILURES = {
     class: "permanent",
     meaning:
       "A registration names a container, or a segment names one where none is read (before its OBR, or beside specimens).",
-    hint: "Use STORE or RETRIEVAL for containers. Have each container sent below its OBR, or use SAC or SPM.",
+    hint: "Of a registration: have the sender leave the container out, or send the code of an operation that stores or retrieves. Otherwise have it send each container below its OBR, and all of them in one way: by specimens (SPM, SAC), or by other segments.",
   },
   MAPPING_OPERATION_UNKNOWN: {
     class: "permanent",

@@ -1,4 +1,4 @@
-import { asFailure, type Failure, type FailureCode } from "../../core/failures.ts";
+import { asFailure, type Failure, LASTING } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ContainerLocation } from "../../core/outcome.ts";
 import { serviceTimeMs } from "../../core/service-time.ts";
@@ -352,13 +352,7 @@ export class Look {
 }
 
 /** An answer that can't be understood, or that refuses this read alone, is one: waiting for another could take for ever. */
-const NO_OUTAGE: ReadonlySet<FailureCode> = new Set([
-  "SERVICE_SHAPE_UNKNOWN",
-  "SERVICE_ANSWER_UNREADABLE",
-  "SERVICE_ID_TOO_LARGE",
-  "SERVICE_LIST_UNPAGED",
-  "SERVICE_ACCESS_REFUSED",
-]);
+const NO_OUTAGE: ReadonlySet<string> = new Set([...LASTING, "SERVICE_SHAPE_UNKNOWN"]);
 
 function isOutage(failure: Failure): boolean {
   return failure.class === "transient" && !NO_OUTAGE.has(failure.code);

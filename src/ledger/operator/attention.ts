@@ -28,6 +28,8 @@ export interface StillOrders {
   readonly kind: "parked" | "on_hold" | "reconciling" | "missing" | "retrying";
   /** The first of them, such as `o17`. */
   readonly orderId: string;
+  /** All of them, oldest first, where they are few; empty where they are many. */
+  readonly orderIds: readonly string[];
   readonly count: number;
   /** When the first of them came to its state. */
   readonly since: Date;
@@ -81,6 +83,10 @@ select d.connector, d.state, 'd' || min(d.id) as "deliveryId", d.failure_code as
  order by min(d.created_at), d.connector
  limit $1`;
 
+/** So many orders are named one by one. */
+const FEW = 10;
+const FEW_IDS = `case when count(*) <= ${FEW} then array_agg('o' || o.id order by o.id) else '{}' end as "orderIds"`;
+
 /** $1 how many groups. Indexes: orders_still, orders_missing. */
 export const STILL_ORDERS = `
 select case when o.state = 'parked' then 'parked'
@@ -89,14 +95,14 @@ select case when o.state = 'parked' then 'parked'
             else 'retrying'
        end as kind,
        case when o.state = 'parked' or o.held_at is null then o.failure_code end as code,
-       'o' || min(o.id) as "orderId", min(o.failure_text) as text, count(*)::integer as count, min(o.changed_at) as since
+       'o' || min(o.id) as "orderId", ${FEW_IDS}, min(o.failure_text) as text, count(*)::integer as count, min(o.changed_at) as since
   from orders o
  where o.state in ('parked', 'received', 'submitting')
    and (o.state = 'parked' or o.failure_code is not null or o.held_at is not null or o.checks > 0)
  group by 1, 2
  union all
 select 'missing', 'REQUEST_GONE', 'o' || (array_agg(o.id order by o.missing_since, o.id))[1],
-       array_to_string((array_agg('o' || o.id order by o.missing_since, o.id))[1:5], ', '),
+       ${FEW_IDS}, array_to_string((array_agg('o' || o.id order by o.missing_since, o.id))[1:5], ', '),
        count(*)::integer, min(o.missing_since)
   from orders o
  where o.missing_since is not null

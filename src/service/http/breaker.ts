@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
-import { Failure, type FailureCode } from "../../core/failures.ts";
+import { Failure, type FailureCode, LASTING } from "../../core/failures.ts";
 import type { OtherWorkers, ServiceOutage } from "../../core/service-outage.ts";
 import { LONGEST_RETRY_MS } from "./answer.ts";
 
@@ -56,15 +56,12 @@ const TROUBLE: ReadonlySet<FailureCode> = new Set([
   "SERVICE_CREDENTIALS_REFUSED",
 ]);
 /** Failures that a healthy service gives too. */
-const HEALTHY: ReadonlySet<FailureCode> = new Set([
+const HEALTHY: ReadonlySet<string> = new Set([
   "SERVICE_REFUSED",
   "SERVICE_NOT_FOUND",
   "SERVICE_ANSWER_DIFFERS",
   // It answers, and what is wrong with one answer holds up nobody else's.
-  "SERVICE_ANSWER_UNREADABLE",
-  "SERVICE_ID_TOO_LARGE",
-  "SERVICE_LIST_UNPAGED",
-  "SERVICE_ACCESS_REFUSED",
+  ...LASTING,
   "CONTAINER_OF_OTHER_SUBJECT",
 ]);
 

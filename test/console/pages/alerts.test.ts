@@ -42,6 +42,7 @@ test("an open alert leads to the page of what it is about, in the colour of its 
             {
               kind: "parked",
               orderId: "o17",
+              orderIds: [],
               count: 2,
               since: new Date(),
               code: "SUBMIT_UNCERTAIN",

@@ -1,6 +1,6 @@
 import { serviceSettings } from "../../../app/service.ts";
 import { type AuthConfig, type Config, wayOfFacility } from "../../../config/config.ts";
-import { asFailure, Failure } from "../../../core/failures.ts";
+import { asFailure, Failure, LASTING } from "../../../core/failures.ts";
 import { hasPath, LISTS, surfaceAt } from "../../../core/service-catalogue.ts";
 import type { Surface } from "../../../core/surface.ts";
 import { createServiceClient, type ServiceClient } from "../../../service/client.ts";
@@ -312,10 +312,8 @@ async function isShown(
 
 /** The service answers, and says no, or what the settings can't read, as the lists have shown. */
 const IS_NO: ReadonlySet<string> = new Set([
+  ...LASTING,
   "SERVICE_REFUSED",
   "SERVICE_NOT_FOUND",
   "SERVICE_SHAPE_UNKNOWN",
-  "SERVICE_ANSWER_UNREADABLE",
-  "SERVICE_ID_TOO_LARGE",
-  "SERVICE_LIST_UNPAGED",
 ]);
