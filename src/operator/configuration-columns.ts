@@ -51,7 +51,9 @@ export function takenOverInWords({
   restart,
 }: Pick<ConfigurationState, "takenOver" | "restart">): string {
   if (takenOver.length > 0) return `has taken over ${named(takenOver)}`;
-  return restart.length > 0 ? "has taken over nothing" : "is up to date; nothing had changed";
+  return restart.length > 0
+    ? "can take over nothing of it while it runs"
+    : "is up to date; nothing had changed";
 }
 
 const MOST_NAMED = 6;

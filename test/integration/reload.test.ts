@@ -115,6 +115,10 @@ test("status names what differs in the file by itself, apart by what takes it ov
     expect(stdout).toContain(
       "has taken over facilities.SOUTH; changed in the file, for a restart: lanes.parkedBlocks",
     );
+    const again = await cli(site, "reload");
+    expect(again.stdout).toMatch(
+      /^! .* can take over nothing of it while it runs; changed in the file, for a restart: lanes\.parkedBlocks\n$/,
+    );
   }));
 
 /** What the status document says of configurations; read without the file, which may have mistakes. */

@@ -45,7 +45,8 @@ async function reload(
         `✗ ${who} goes on with what it read last; the file has mistakes:`,
         ...problems.map((problem) => `    ${problem}`),
       ];
-    const done = `✓ ${who} ${takenOverInWords(configuration)}`;
+    const sign = restart.length > 0 && !configuration.takenOver?.length ? "!" : "✓";
+    const done = `${sign} ${who} ${takenOverInWords(configuration)}`;
     return [restart.length === 0 ? done : `${done}; ${configurationInWords(configuration)}`];
   });
   session.result(
