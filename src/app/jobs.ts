@@ -160,6 +160,7 @@ export function deliveryTargets(
               });
         },
         sendAtOnce: isSentByMllp(settings) ? 1 : FILES_AT_ONCE,
+        areFiles: !isSentByMllp(settings),
         deliver: (file) => connector.deliver(file),
         hangUp: connector.hangUp,
         breaker: new LabBreaker(clock, BACKOFF, Math.random),

@@ -171,7 +171,7 @@ export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
     link: ({ deliveryId }) => `/results/${deliveryId}`,
   },
   { key: "connector", title: "connector" },
-  { key: "fileName", title: "file", isFlexible: true },
+  { key: "fileName", title: "name", isFlexible: true },
   {
     key: "orderIds",
     title: "about",

@@ -78,7 +78,7 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
   resend_asked: (detail) =>
     `result ${text(detail.deliveryId) ?? ""} is sent to the lab again, says ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}`,
   result_sent: (detail) =>
-    `sent to the lab${after(detail.file, " in ")}${after(detail.deliveryId, " (", ")")}`,
+    `sent to the lab${after(detail.file, " in ") || " over MLLP"}${after(detail.deliveryId, " (", ")")}`,
 };
 
 /** An entry of an order's timeline in words. An entry of an unknown kind is shown as it stands. */

@@ -40,6 +40,7 @@ describe("an entry of the timeline in words", () => {
       "not on hold any more, says kim: the ward rang; the order goes on",
     ],
     ["result_sent", { deliveryId: "d3", file: "P-1_X.hl7" }, "sent to the lab in P-1_X.hl7 (d3)"],
+    ["result_sent", { deliveryId: "d3" }, "sent to the lab over MLLP (d3)"],
   ])("%s", (kind, detail, words) => {
     expect(describeEvent({ kind, detail })).toBe(words);
   });

@@ -18,7 +18,13 @@ export function deliverTo(
   target: TestTarget,
   more: Partial<DeliverDeps> = {},
 ): () => Promise<void> {
-  const whole: DeliveryTarget = { composeAtOnce: 100, sendAtOnce: 1, breaker: impatientBreaker(), ...target };
+  const whole: DeliveryTarget = {
+    composeAtOnce: 100,
+    sendAtOnce: 1,
+    areFiles: true,
+    breaker: impatientBreaker(),
+    ...target,
+  };
   const deps: DeliverDeps = {
     pool,
     clock: systemClock,

@@ -23,6 +23,8 @@ export interface DeliveryTarget {
   readonly composeAtOnce: number;
   /** How many results are sent at the same time. */
   readonly sendAtOnce: number;
+  /** Whether the lab gets files; else it gets messages over MLLP. */
+  readonly areFiles: boolean;
   /** Puts outcomes into files or messages. */
   compose(open: readonly OpenOutcome[], noteUntaken?: (heading: string) => void): Promise<Composition>;
   /** Carries one to the lab; see `Connector.deliver`. */
@@ -172,7 +174,7 @@ async function sendBatch(
       if (breaker.isOpen) break;
     }
   } finally {
-    await recordDelivered(pool, delivered);
+    await recordDelivered(pool, delivered, target);
   }
   for (const id of await countOwnFailures(pool, failedAlone, deps.parkAfter)) {
     logger.warn(

@@ -74,7 +74,7 @@ select c.name
         order by d.connector, d.id
         limit 1) due`;
 
-/** The lab has these, and the timelines say so, but for answers; $1 bigint[]. Indexes: the primary key, outcomes_delivery. */
+/** The lab has these, and the timelines say so, but for answers; $1 bigint[], $2 whether they are files. Indexes: the primary key, outcomes_delivery. */
 const DELIVERED = `
 with done as (
   update deliveries
@@ -88,7 +88,8 @@ with done as (
   returning id, connector, file_name, order_ids, is_answer, created_at),
  noted as (
   insert into order_events (order_id, kind, detail)
-  select o.id, 'result_sent', jsonb_build_object('deliveryId', 'd' || done.id, 'file', done.file_name)
+  select o.id, 'result_sent', jsonb_strip_nulls(
+           jsonb_build_object('deliveryId', 'd' || done.id, 'file', case when $2 then done.file_name end))
     from done
    cross join lateral unnest(done.order_ids) as o(id)
    where not done.is_answer
@@ -146,9 +147,13 @@ export async function findProbe(pool: pg.Pool, connector: string): Promise<DueDe
 }
 
 /** Records that the lab has these; the log has it for each order. */
-export async function recordDelivered(pool: pg.Pool, ids: readonly number[]): Promise<void> {
+export async function recordDelivered(
+  pool: pg.Pool,
+  ids: readonly number[],
+  { areFiles }: { readonly areFiles: boolean },
+): Promise<void> {
   if (ids.length === 0) return;
-  const sent = await run<SentResult & pg.QueryResultRow>(pool, DELIVERED, [ids]);
+  const sent = await run<SentResult & pg.QueryResultRow>(pool, DELIVERED, [ids, areFiles]);
   reportOnceCommitted(pool, ({ logger, observer }) => {
     for (const { deliveryId, connector, orderIds } of sent) {
       const names = orderIds.length === 0 ? [{}] : orderIds.map((id) => ({ order: formatId("o", id) }));

@@ -24,7 +24,7 @@ test("what the lab has got is recorded while a message about the same orders is 
       const request = { control: "cancel", placerOrderNumber: "A", subjectCode: phi("S-A") } as const;
       const found = await findOrders(client, "lims", [{ request, messageId: 2, position: 1 }]);
       expect(found.get(0)?.map((order) => order.id)).toEqual([id]);
-      await recordDelivered(impatient, [1]);
+      await recordDelivered(impatient, [1], { areFiles: true });
     } finally {
       await client.query("rollback");
       client.release();
