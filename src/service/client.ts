@@ -19,6 +19,7 @@ import { InventoryWorth } from "./inventory/worth.ts";
 import { Capabilities, type ShapeChange } from "./lists/capabilities.ts";
 import { getInventory, readList, readPage, readRecord } from "./lists/reads.ts";
 import { probeLists, probeUnknownId } from "./probe/probe.ts";
+import { probeInventory } from "./probe/probe-inventory.ts";
 import { readExternalProcedures, readProcedures, readRequests } from "./read-batch.ts";
 import { findCreatedProcedure } from "./reconcile/find-procedure.ts";
 import { findCreatedRequest } from "./reconcile/find-request.ts";
@@ -62,6 +63,7 @@ const CALLS = {
   listTanks,
   probeLists,
   probeUnknownId,
+  probeInventory,
 };
 
 /** The calls of the external surface, `/api/v1/external`: an order becomes a procedure at once. */

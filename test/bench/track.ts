@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type pg from "pg";
 import { pino } from "pino";
 import { systemClock } from "../../src/core/clock.ts";
-import { pollPauseMs, trackFacility } from "../../src/jobs/track/track.ts";
+import { nextPollMs, pollPauseMs, trackFacility } from "../../src/jobs/track/track.ts";
 import { openPool } from "../../src/ledger/database.ts";
 import { migrateLedger } from "../../src/ledger/migrate.ts";
 import { findDueFacilities } from "../../src/ledger/orders/tracking.ts";
@@ -22,6 +22,8 @@ const MINUTES = 15;
 const COMPRESSED = 5;
 const INTERVAL_MS = (MINUTES * 60_000) / COMPRESSED;
 const INTERVALS = 2;
+/** How often an order without news is asked about in an hour, by the default configuration. */
+const LOOKS_IN_AN_HOUR = countLooks(3_600_000);
 /** Between the open records of the service are some that ended: one in so many. */
 const ENDED_EACH = 11;
 
@@ -81,6 +83,12 @@ export async function benchTrack(count: number): Promise<BenchReport> {
           unit: "",
           bound: { atMost: 90 },
         },
+        {
+          name: "requests for an order in its first hour",
+          value: (LOOKS_IN_AN_HOUR * MINUTES * (perMinute("pages") + perMinute("singles"))) / count,
+          unit: "",
+          bound: { atMost: 0.1 },
+        },
         { name: "of them pages of lists", value: perMinute("pages"), unit: "" },
         { name: "of them single reads", value: perMinute("singles"), unit: "" },
         {
@@ -97,6 +105,16 @@ export async function benchTrack(count: number): Promise<BenchReport> {
     await server.remove();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+function countLooks(withinMs: number): number {
+  const polling = { firstMs: 60_000, maxMs: MINUTES * 60_000, factor: 1.5 };
+  let looks = 0;
+  for (let atMs = polling.firstMs, waitMs = polling.firstMs; atMs <= withinMs; looks += 1) {
+    waitMs = nextPollMs(waitMs, false, polling);
+    atMs += waitMs;
+  }
+  return looks;
 }
 
 interface Counts {

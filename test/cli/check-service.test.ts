@@ -80,6 +80,43 @@ describe("check finds out by reading", () => {
         expect(text).not.toContain(value);
     }));
 
+  it.each<[string, Behaviour, readonly string[], string | undefined]>([
+    ["same places", {}, [], "shows places as containers' own locations do"],
+    ["same places in parts", { inventory: "tree" }, [], "shows places as containers' own locations do"],
+    [
+      "none",
+      { inventory: "count" },
+      [],
+      "shows no places, or in a form that is not recognised, so places are asked for one by one",
+    ],
+    ["none yet", { inventoryLagMs: 3_600_000 }, [], "not known yet: nothing is in it"],
+    ["what nobody asks for", {}, ["inventory: none"], undefined],
+  ])("whether an inventory shows places: %s", (_what, behaviour, service, detail) =>
+    check({ behaviour, service }, ({ status, of }) => {
+      expect(status).toBe(0);
+      expect(of("inventory")?.detail).toBe(detail);
+    }),
+  );
+
+  it("that an inventory shows another place than the container's own location, by the fields of the site", () =>
+    check({ service: ["inventory: { fields: { position: description } }"] }, ({ status, of }) => {
+      expect(status).toBe(0);
+      expect(of("inventory")).toMatchObject({
+        result: "warning",
+        detail: "shows another place than the container's own location, so places are asked for one by one",
+        hint: expect.stringContaining("service.inventory.fields"),
+      });
+    }));
+
+  it("that an inventory can't be read", () =>
+    withService({ service: ["maxRequestsPerSecond: 1000"] }, async (bench) => {
+      await fill(bench);
+      bench.simulator.control.setFaults([{ path: "/api/storage/*/inventory", status: 403 }]);
+      const { status, stdout } = await bench.cli(["check"]);
+      expect(status).toBe(0);
+      expect(stdout).toContain("can't be read (SERVICE_REFUSED), so places are asked for one by one");
+    }));
+
   it("how lists are wrapped, and what would say so", () =>
     check({ behaviour: { listEnvelope: "results" } }, ({ status, of }) => {
       expect(status).toBe(0);

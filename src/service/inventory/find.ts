@@ -5,7 +5,7 @@ import type { Query } from "../http/transport.ts";
 import { DEFAULT_PER_PAGE } from "../lists/list-query.ts";
 import { listTanks } from "../refills.ts";
 import type { Agreement } from "./agreement.ts";
-import { type InventoryEntry, type InventoryPage, readInventory } from "./shape.ts";
+import { type InventoryEntry, type InventoryPage, type InventoryQuestion, readInventory } from "./shape.ts";
 import type { InventoryTrust } from "./worth.ts";
 
 /** Containers whose places are looked for in one storage solution. */
@@ -19,7 +19,7 @@ export interface InventorySearch {
 }
 
 /** Failures that say nothing of an inventory: whatever else the service is asked now will fail as well. */
-const NOT_OF_IT: ReadonlySet<FailureCode> = new Set<FailureCode>([
+export const NOT_OF_THE_INVENTORY: ReadonlySet<FailureCode> = new Set<FailureCode>([
   "SERVICE_BUSY",
   "SERVICE_PAUSED",
   "SERVICE_STOPPED",
@@ -54,7 +54,7 @@ export async function findInInventory(
   } catch (error) {
     signal.throwIfAborted();
     const failure = asFailure(error);
-    if (NOT_OF_IT.has(failure.code))
+    if (NOT_OF_THE_INVENTORY.has(failure.code))
       logger.debug({ storageId, err: failure }, "an inventory is not read now");
     else inventories.sawFailure(storageId, failure);
     return [];
@@ -99,7 +99,9 @@ async function readPages(
   signal: AbortSignal,
 ): Promise<Pages> {
   const { inventories, settings } = context;
-  const read = (query: Query) => readOne(context, search, query, signal);
+  const { storageId, ids } = search;
+  const wanted = { storageId, isWanted: (id: number) => ids.has(id) };
+  const read = (query: Query) => readInventoryPage(context, wanted, query, signal);
   if (inventories.isPaged === true) return walk(read, context, search, mostCalls);
   const whole = await read({});
   const asWhole = { ...whole, calls: 1, size: whole.shown };
@@ -161,23 +163,20 @@ function keyOf({ id, labels, location }: InventoryEntry): string {
   return JSON.stringify([id, labels, location]);
 }
 
-function readOne(
+/** One answer of an inventory. @throws Failure those of `Transport.call` */
+export function readInventoryPage(
   { settings, transport }: ServiceContext,
-  { storageId, ids }: InventorySearch,
+  wanted: Pick<InventoryQuestion, "storageId" | "isWanted">,
   query: Query,
   signal: AbortSignal,
 ): Promise<InventoryPage> {
-  const question = {
-    storageId,
-    labelFields: settings.containerLabelFields,
-    fields: settings.inventory.fields,
-    isWanted: (id: number) => ids.has(id),
-  };
+  const { containerLabelFields: labelFields, inventory } = settings;
+  const question = { ...wanted, labelFields, fields: inventory.fields };
   return transport.call(
     {
       method: "GET",
       route: RECORDS.inventory,
-      id: storageId,
+      id: wanted.storageId,
       query,
       sensitive: [],
       read: ({ json }) => readInventory(json, question),

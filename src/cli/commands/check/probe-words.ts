@@ -4,6 +4,7 @@ import { roundToUnit } from "../../../operator/times.ts";
 import type { TokenLife } from "../../../service/http/token.ts";
 import { DEFAULT_PER_PAGE } from "../../../service/lists/list-query.ts";
 import type { ListFacts, UnknownId } from "../../../service/probe/probe.ts";
+import type { InventoryFacts } from "../../../service/probe/probe-inventory.ts";
 import { type Finding, failed, warning } from "./report.ts";
 
 /** What the configuration says already, so that only what would change is suggested. */
@@ -228,3 +229,34 @@ export function clockFinding(skewMs: number | undefined): Finding {
   const hint = "Set this machine's clock by a time server, or ask the service's operator to.";
   return warning(`service, ${what}`, detail, hint);
 }
+
+/** Whether places of containers come from inventories, and why not. */
+export function inventoryFinding(facts: InventoryFacts, use: "auto" | "always"): Finding {
+  const singly = "so places are asked for one by one";
+  switch (facts.kind) {
+    case "empty":
+      return point("inventory", "not known yet: nothing is in it");
+    case "refused":
+      return point("inventory", `can't be read (${facts.failure.code}), ${singly}`);
+    case "unknown":
+      return point("inventory", `shows no places, or in a form that is not recognised, ${singly}`);
+    case "places":
+      break;
+  }
+  const found = AGREEMENTS[facts.agreement ?? "none"];
+  if (facts.agreement === "other") {
+    const { storageId, containerId } = facts;
+    const compare = `Compare \`cryobridge service inventory ${storageId}\` with \`cryobridge service location ${containerId}\`.`;
+    const hint = `${compare} Where a field is misread, name the right ones in service.inventory.fields; otherwise set service.inventory: none.`;
+    return warning("service, inventory", use === "always" ? found : `${found}, ${singly}`, hint);
+  }
+  if (facts.agreement === "same" || use === "always") return point("inventory", found);
+  return point("inventory", `${found}, ${singly}; service.inventory: always takes what it shows`);
+}
+
+const AGREEMENTS = {
+  same: "shows places as containers' own locations do",
+  less: "shows less of a place than the container's own location",
+  other: "shows another place than the container's own location",
+  none: "shows places, with no location of a container to compare",
+} as const;

@@ -11,7 +11,13 @@ import type { ListFacts } from "../../../service/probe/probe.ts";
 import { EXIT } from "../../exit-status.ts";
 import type { Session } from "../../session.ts";
 import { findPublicEdition } from "./edition.ts";
-import { clockFinding, listFindings, tokenLifeFinding, unknownIdFinding } from "./probe-words.ts";
+import {
+  clockFinding,
+  inventoryFinding,
+  listFindings,
+  tokenLifeFinding,
+  unknownIdFinding,
+} from "./probe-words.ts";
 import { type Finding, type Findings, failed, failedBy, ok, warning } from "./report.ts";
 
 /** Longer than a healthy service takes for all of it with a pause or two, shorter than a person's patience. */
@@ -123,6 +129,7 @@ async function* probe(asked: Asked): Findings {
       unpaged = [],
     } = serviceSettings(config);
     yield* listFindings(lists, { perPage, listEnvelope, listEnvelopes, filters, unpaged });
+    yield* checkInventory(facilityIdBySurface.get("request"), asked);
     yield unknownId;
     yield tokenLifeFinding(service.tokenLife);
     yield clockFinding(service.clockSkewMs);
@@ -148,6 +155,14 @@ async function* probe(asked: Asked): Findings {
 /** For a credential of the external surface alone, and orders whose subjects would be looked up with it. */
 const NO_SUBJECTS =
   "Where the credentials under service.auth reach /api/v1/external alone, move them to service.externalAuth and put those for /api under service.auth; or set service.subjects: none.";
+
+/** Whether places come from inventories, for orders of the request surface: on the other one procedures show them. */
+async function* checkInventory(facilityId: number | undefined, { service, config, signal }: Asked): Findings {
+  const { inventory, paths } = config.service;
+  if (facilityId === undefined || inventory.use === "none") return;
+  if (!hasPath(paths, "inventory") || !hasPath(paths, "storage")) return;
+  yield inventoryFinding(await service.probeInventory(facilityId, signal), inventory.use);
+}
 
 const LIKE_AN_OUTAGE =
   "If that is how this service says that a record is missing, write it down in service.errors, such as { status: 404, body: html, means: notFound }.";
