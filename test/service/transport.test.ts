@@ -267,7 +267,7 @@ it("counts requests by route, never by address", () =>
     await client.findSubject(12, phi("SUBJ-CANARY"), never);
     expect(Object.fromEntries(client.requestCounts)).toEqual({
       "GET /api/procedures/{id}": 1,
-      "GET /api/subjects": 2,
+      "GET /api/subjects": 1,
     });
   }));
 

@@ -109,6 +109,26 @@ export interface Unwrapped {
   readonly envelope: string;
 }
 
+/** Keys under which services say how many entries a list has in all, beside it or in an object of paging data. */
+const TOTAL_KEYS = ["total", "totalCount", "total_count", "totalItems", "totalElements"];
+const PAGING_KEYS = ["meta", "pagination", "paging", "page", "data"];
+
+/** How many entries a list has in all, as far as the answer that wraps it says so. */
+export function totalOf(json: unknown): number | undefined {
+  if (!isObject(json)) return undefined;
+  const places = [json, ...PAGING_KEYS.map((key) => json[key])].filter(isObject);
+  const said = places.flatMap((place) => TOTAL_KEYS.map((key) => place[key]));
+  const totals = new Set(said.flatMap((each) => (isCount(each) ? [Number(each)] : [])));
+  // Two that differ are about two things.
+  return totals.size === 1 ? [...totals][0] : undefined;
+}
+
+function isCount(value: unknown): boolean {
+  return typeof value === "string"
+    ? /^\d{1,15}$/.test(value)
+    : Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
 /**
  * Takes the entries out of a list answer, whose wrapping on the request surface is "not shown". With `auto`: a bare
  * array; else a well-known key, also one level deeper; else the only array among the object's values. An explicit

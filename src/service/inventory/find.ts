@@ -2,7 +2,7 @@ import { asFailure, type FailureCode } from "../../core/failures.ts";
 import { hasPath, RECORDS } from "../../core/service-catalogue.ts";
 import { type ServiceContext, unlessRefused } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
-import { DEFAULT_PER_PAGE } from "../lists/list-query.ts";
+import { DEFAULT_PER_PAGE } from "../lists/page-end.ts";
 import { listTanks } from "../refills.ts";
 import type { Agreement } from "./agreement.ts";
 import { type InventoryEntry, type InventoryPage, type InventoryQuestion, readInventory } from "./shape.ts";

@@ -2,6 +2,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { findListAt } from "../../core/service-catalogue.ts";
 import type { FilterPolicy } from "../settings.ts";
+import { DEFAULT_PER_PAGE, type FirstPage } from "./page-end.ts";
 
 /** Whether the service follows a filter. One that it refuses to know is never sent, which is as good as ignored. */
 export type FilterFinding = "honoured" | "ignored";
@@ -49,14 +50,19 @@ export class Capabilities {
     this.#learn(`envelope ${endpoint}`, seen, `${endpoint} comes as ${words}`);
   }
 
-  /** The longest page seen: a shorter one must be the last. */
-  longestPage(endpoint: string): number | undefined {
-    return this.#number(`longestPage ${endpoint}`);
+  /** What is known of the length of a list's pages: that of the surface's longest one lately, and of this list's cap. */
+  pagesOf(endpoint: string): Pick<FirstPage, "longest" | "cap"> {
+    return {
+      longest: this.#number(`longestPage ${findListAt(endpoint)?.surface}`) ?? 0,
+      cap: this.#number(`pageCap ${endpoint}`),
+    };
   }
 
+  /** A page had that length. A service caps the pages of a surface's lists alike, so each speaks for the others. */
   sawPage(endpoint: string, length: number): void {
-    if (length > (this.longestPage(endpoint) ?? -1)) this.#set(`longestPage ${endpoint}`, length);
-    const cap = this.#number(`pageCap ${endpoint}`);
+    const { longest, cap } = this.pagesOf(endpoint);
+    const telling = Math.min(length, DEFAULT_PER_PAGE);
+    if (telling >= longest) this.#set(`longestPage ${findListAt(endpoint)?.surface}`, telling);
     if (cap !== undefined && length > cap) this.sawCap(endpoint, length);
   }
 

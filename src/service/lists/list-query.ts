@@ -4,9 +4,8 @@ import type { Query } from "../http/transport.ts";
 import type { FilterPolicy } from "../settings.ts";
 import { idOf, type RawObject } from "../values.ts";
 import { type Capabilities, isAllowed, isDocumented } from "./capabilities.ts";
+import { DEFAULT_PER_PAGE } from "./page-end.ts";
 
-/** Items per page of a call that names no `perPage` (specification, Limits). */
-export const DEFAULT_PER_PAGE = 10;
 /** Tried when the service refuses a larger page. */
 const MODEST_PER_PAGE = 100;
 
@@ -20,6 +19,13 @@ interface PageQuestion {
   readonly isWholeWanted: boolean;
   /** Whether the site says that the list comes whole and takes no paging. */
   readonly isUnpaged: boolean;
+}
+
+/** A page as the service sent it. */
+export interface SentPage {
+  readonly entries: readonly RawObject[];
+  /** How many entries the list has in all, where the answer says so. */
+  readonly total?: number | undefined;
 }
 
 /**
@@ -36,8 +42,8 @@ interface PageQuestion {
 export async function askForPage(
   question: PageQuestion,
   known: { readonly capabilities: Capabilities; readonly policy: FilterPolicy },
-  ask: (query: Query) => Promise<readonly RawObject[]>,
-): Promise<{ readonly entries: readonly RawObject[]; readonly query: Query }> {
+  ask: (query: Query) => Promise<SentPage>,
+): Promise<SentPage & { readonly query: Query }> {
   const { capabilities } = known;
   const { endpoint, page, isUnpaged } = question;
   if (page > 1 && (isUnpaged || capabilities.isRefused(endpoint, "page"))) return { entries: [], query: {} };
@@ -46,10 +52,10 @@ export async function askForPage(
   let refusal: Failure | undefined;
   for (const query of queries) {
     try {
-      const entries = await ask(query);
+      const sent = await ask(query);
       if (query !== best) remember(question, best, query, capabilities);
-      if (!("page" in query)) requireUncut(question, entries, capabilities);
-      return { entries, query };
+      if (!("page" in query)) requireUncut(question, sent, capabilities);
+      return { ...sent, query };
     } catch (error) {
       const failure = asFailure(error);
       if (!isAboutParameters(failure)) throw error;
@@ -109,12 +115,12 @@ function remember({ endpoint }: PageQuestion, best: Query, taken: Query, capabil
  * surface are described without pages: one that refuses them is whole.
  */
 function requireUncut(
-  question: PageQuestion,
-  entries: readonly RawObject[],
+  { endpoint, isWholeWanted, isUnpaged }: PageQuestion,
+  { entries, total }: SentPage,
   capabilities: Capabilities,
 ): void {
-  const { endpoint, isWholeWanted, isUnpaged } = question;
-  if (isUnpaged || !isWholeWanted || entries.length !== DEFAULT_PER_PAGE || isPlainArray(endpoint)) return;
+  if (isUnpaged || !isWholeWanted || isPlainArray(endpoint)) return;
+  if (entries.length !== DEFAULT_PER_PAGE || total === DEFAULT_PER_PAGE) return;
   capabilities.doubt(endpoint);
   throw unpaged(
     endpoint,

@@ -1,18 +1,19 @@
 import { Failure } from "../../core/failures.ts";
 import type { Phi } from "../../core/phi.ts";
-import { type Answer, describeLists, unwrapList } from "../http/answer.ts";
+import { type Answer, describeLists, totalOf, unwrapList } from "../http/answer.ts";
 import type { ServiceContext } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
 import { idOf, type RawObject } from "../values.ts";
 import {
   askForPage,
-  DEFAULT_PER_PAGE,
   isPlainArray,
   readAtOtherLengths,
   requireReadableIds,
+  type SentPage,
   samePages,
   unpaged,
 } from "./list-query.ts";
+import { DEFAULT_PER_PAGE, isWholeList } from "./page-end.ts";
 
 /** A list to be read page by page. */
 export interface Listing {
@@ -22,9 +23,9 @@ export interface Listing {
   readonly query: Query;
   readonly sensitive: readonly Phi[];
   /**
-   * When the walk is over, by what an entry that is missed would do. `short`: nothing much, so the walk ends at a page
-   * shorter than the longest one seen lately, which saves a request. `whole`: what is missed counts as not there, so a list
-   * that may be cut is an error; it ends like `short`. `empty`: as `whole`, and only at an empty page.
+   * When the walk is over, by what an entry that is missed would do. `short`: nothing much, so the walk ends at a first page that
+   * is the whole list ({@link isWholeList}), and at a later one that is shorter than those before it. `whole`: what is missed
+   * counts as not there, so a list that may be cut is an error; it ends like `short`. `empty`: as `whole`, and only at an empty page.
    */
   readonly ends: "short" | "whole" | "empty";
   /** Page size to ask for instead of the configured one. */
@@ -47,70 +48,98 @@ export async function* walkPages(
   signal: AbortSignal,
 ): AsyncGenerator<RawObject[], void, void> {
   const { capabilities, settings } = context;
-  const perPage = listing.perPage ?? settings.perPage;
-  // Lengths of pages say something about the service's cap only while the same size is asked for.
-  const isLearning = perPage === settings.perPage;
+  const { endpoint, ends, maxPages = MAX_PAGES } = listing;
   const seen = new Set<number | string>();
   let previousLength = 0;
   let pagesWithoutNews = 0;
   let longestHere = 0;
-  const { maxPages = MAX_PAGES } = listing;
-  const first = await readPage(context, listing, { page: 1, perPage }, signal);
-  const size = Number(first.query.perPage ?? DEFAULT_PER_PAGE);
+  const first = await readPage(
+    context,
+    listing,
+    { page: 1, perPage: listing.perPage ?? settings.perPage },
+    signal,
+  );
+  const size = sizeOf(first);
   for (let page = 1; page <= maxPages; page += 1) {
     const entries =
       page === 1 ? first.entries : await readLaterPage(context, listing, { first, page }, signal);
     if (entries.length === 0) return;
     const fresh = entries.filter((entry) => !seen.has(keyOf(entry)));
     for (const entry of fresh) seen.add(keyOf(entry));
-    if (isLearning) capabilities.sawPage(listing.endpoint, entries.length);
     // A page that repeats entries of an earlier one says nothing of a cap: perhaps there are no pages at all.
-    const isAllNew = fresh.length === entries.length || !isPlainArray(listing.endpoint);
-    if (isLearning && fresh.length > 0 && isAllNew && page > 1 && previousLength < perPage) {
-      capabilities.sawCap(listing.endpoint, previousLength);
+    const isAllNew = fresh.length === entries.length || !isPlainArray(endpoint);
+    if (fresh.length > 0 && isAllNew && page > 1 && previousLength < size) {
+      capabilities.sawCap(endpoint, previousLength);
     }
     if (fresh.length > 0) yield fresh;
     pagesWithoutNews = fresh.length === 0 ? pagesWithoutNews + 1 : 0;
-    const full = page === 1 ? capabilities.longestPage(listing.endpoint) : longestHere;
+    const isLast = page === 1 ? isWhole(context, listing, first) : entries.length < longestHere;
     longestHere = Math.max(longestHere, entries.length);
-    const isShort = isLearning && entries.length < shortBelow(page, full ?? 0);
-    const mostWithoutNews = listing.ends === "short" ? 0 : 1;
+    const mostWithoutNews = ends === "short" ? 0 : 1;
     if (
-      isPlainArray(listing.endpoint) &&
+      isPlainArray(endpoint) &&
       pagesWithoutNews > mostWithoutNews &&
       pagesWithoutNews === page - 1 &&
       entries.length === size
     ) {
       const ask = (length: number) => fetchPage(context, listing, { page: 1, perPage: length }, signal);
-      for await (const others of readAtOtherLengths(listing.endpoint, size, ask)) {
+      for await (const others of readAtOtherLengths(endpoint, size, ask)) {
         const more = others.filter((entry) => !seen.has(keyOf(entry)));
         for (const entry of more) seen.add(keyOf(entry));
         if (more.length > 0) yield more;
       }
       return;
     }
-    if (listing.ends !== "empty" && isShort) return;
-    if (listing.ends === "short" && pagesWithoutNews > 0) return;
+    if (ends !== "empty" && isLast) return;
+    if (ends === "short" && pagesWithoutNews > 0) return;
     if (pagesWithoutNews > 1) {
       // A whole list that just fills the page looks the same as a list cut to one page: not to be believed. So does one
       // that fills the default page, where a missed entry would do harm.
-      const isDefaultPage = entries.length === DEFAULT_PER_PAGE && !isPlainArray(listing.endpoint);
+      const isDefaultPage = entries.length === DEFAULT_PER_PAGE && !isPlainArray(endpoint);
       if (page === 3 && (entries.length === size || isDefaultPage)) {
-        throw unpaged(listing.endpoint, samePages(entries.length));
+        throw unpaged(endpoint, samePages(entries.length));
       }
       return;
     }
     previousLength = entries.length;
   }
-  capabilities.doubt(listing.endpoint);
-  throw new Failure("SERVICE_LIST_TOO_LONG", `GET ${listing.endpoint}: no end within ${maxPages} pages`);
+  capabilities.doubt(endpoint);
+  throw new Failure("SERVICE_LIST_TOO_LONG", `GET ${endpoint}: no end within ${maxPages} pages`);
+}
+
+/**
+ * The whole of a list that fits on one page: nothing can shift in it. Undefined where a second page may follow.
+ * @throws Failure those of {@link walkPages}
+ */
+export async function readOnePage(
+  context: ServiceContext,
+  listing: Listing,
+  signal: AbortSignal,
+): Promise<readonly RawObject[] | undefined> {
+  const perPage = listing.perPage ?? context.settings.perPage;
+  const first = await readPage(context, listing, { page: 1, perPage }, signal);
+  return isWhole(context, listing, first) ? first.entries : undefined;
+}
+
+function isWhole({ capabilities }: ServiceContext, { endpoint }: Listing, first: AnsweredPage): boolean {
+  const { entries, query, total } = first;
+  // There is nothing to ask for besides.
+  if (query.page === undefined) return true;
+  return isWholeList({
+    length: entries.length,
+    asked: sizeOf(first),
+    total,
+    ...capabilities.pagesOf(endpoint),
+  });
+}
+
+/** How many entries were asked for. */
+function sizeOf({ query }: AnsweredPage): number {
+  return Number(query.perPage ?? DEFAULT_PER_PAGE);
 }
 
 /** A page and the question that it answers. */
-interface AnsweredPage {
-  readonly entries: readonly RawObject[];
-  readonly query: Query;
-}
+type AnsweredPage = Awaited<ReturnType<typeof askForPage>>;
 
 /**
  * Reads a page after the first one, asked for just as that was, whatever other calls have learned since: in another form its
@@ -129,7 +158,7 @@ async function readLaterPage(
   if (first.query.page === undefined) return [];
   const read = async (nth: number): Promise<readonly RawObject[] | undefined> => {
     try {
-      return await readEntries(context, listing, { ...first.query, page: nth }, signal);
+      return (await readEntries(context, listing, { ...first.query, page: nth }, signal)).entries;
     } catch (error) {
       if (isNoSuchPage(error)) return undefined;
       throw error;
@@ -144,15 +173,6 @@ async function readLaterPage(
 
 function isNoSuchPage(error: unknown): boolean {
   return error instanceof Failure && error.code === "SERVICE_NOT_FOUND" && error.answer?.shape === "json";
-}
-
-/**
- * The length below which a page is the last. A first page is measured by those of earlier walks, and the service may
- * have lowered its cap since then, though hardly below the default; so a first page of that length or more is not
- * believed to be the last until the next one is seen.
- */
-function shortBelow(page: number, full: number): number {
-  return page === 1 ? Math.min(full, DEFAULT_PER_PAGE) : full;
 }
 
 /** Reads one page. @throws Failure SERVICE_SHAPE_UNKNOWN when no list is found in the answer. */
@@ -191,9 +211,9 @@ function readEntries(
   { endpoint, sensitive }: Listing,
   query: Query,
   signal: AbortSignal,
-): Promise<readonly RawObject[]> {
-  const read = (answer: Answer): readonly RawObject[] => {
-    if (answer.shape === "empty") return [];
+): Promise<SentPage> {
+  const read = (answer: Answer): SentPage => {
+    if (answer.shape === "empty") return { entries: [] };
     // The specification calls the external surface's lists bare arrays; only those of the other one are left open.
     const usual = isPlainArray(endpoint) ? "auto" : settings.listEnvelope;
     const wrapping = settings.listEnvelopes[endpoint] ?? usual;
@@ -204,9 +224,12 @@ function readEntries(
         `GET ${endpoint}: no list found in the answer (listEnvelope is ${wrapping}; ${describeLists(answer.json)})`,
       );
     }
-    requireReadableIds(endpoint, unwrapped.entries);
-    capabilities.sawEnvelope(endpoint, unwrapped.envelope);
-    return unwrapped.entries;
+    const { entries, envelope } = unwrapped;
+    requireReadableIds(endpoint, entries);
+    capabilities.sawEnvelope(endpoint, envelope);
+    // A list that takes no paging says nothing of how long pages may be.
+    if ("page" in query) capabilities.sawPage(endpoint, entries.length);
+    return { entries, total: totalOf(answer.json) };
   };
   return transport.call({ method: "GET", route: endpoint, query, sensitive, read }, signal);
 }

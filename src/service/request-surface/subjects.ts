@@ -4,7 +4,7 @@ import type { Phi } from "../../core/phi.ts";
 import { LISTS, RECORDS } from "../../core/service-catalogue.ts";
 import { unwrapObject } from "../http/answer.ts";
 import { getOne, type ServiceContext } from "../http/context.ts";
-import { collect, fetchPage } from "../lists/list.ts";
+import { collect } from "../lists/list.ts";
 import { parseSubject, type ServiceSubject } from "../shapes.ts";
 
 const SUBJECTS = LISTS.subjects.path;
@@ -21,7 +21,6 @@ export async function findSubject(
   signal: AbortSignal,
 ): Promise<ServiceSubject | undefined> {
   const { capabilities } = context;
-  if (capabilities.longestPage(SUBJECTS) === undefined) await learnPageLength(context, facilityId, signal);
   const wanted = code.reveal();
   const listing = {
     endpoint: SUBJECTS,
@@ -52,27 +51,6 @@ export async function findSubject(
     );
   }
   return matches[0];
-}
-
-/** Once an hour: how long pages are, so that a page with one subject is known to be the last. */
-async function learnPageLength(
-  context: ServiceContext,
-  facilityId: number,
-  signal: AbortSignal,
-): Promise<void> {
-  const listing = { endpoint: SUBJECTS, query: { facilityId }, sensitive: [] };
-  const paging = { page: 1, perPage: context.settings.perPage };
-  const page = await fetchPage(context, listing, paging, signal).catch((error: unknown) => {
-    // A service may list subjects by code only; each look-up then takes a second page.
-    if (
-      error instanceof Failure &&
-      (error.code === "SERVICE_REFUSED" || error.code === "SERVICE_NOT_FOUND")
-    ) {
-      return [];
-    }
-    throw error;
-  });
-  context.capabilities.sawPage(SUBJECTS, page.length);
 }
 
 /** Reads one subject by the service's id. */

@@ -2,7 +2,7 @@ import { FAILURES } from "../../../core/failures.ts";
 import { findListAt } from "../../../core/service-catalogue.ts";
 import { roundToUnit } from "../../../operator/times.ts";
 import type { TokenLife } from "../../../service/http/token.ts";
-import { DEFAULT_PER_PAGE } from "../../../service/lists/list-query.ts";
+import { DEFAULT_PER_PAGE } from "../../../service/lists/page-end.ts";
 import type { ListFacts, UnknownId } from "../../../service/probe/probe.ts";
 import type { InventoryFacts } from "../../../service/probe/probe-inventory.ts";
 import { type Finding, failed, warning } from "./report.ts";
