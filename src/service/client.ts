@@ -25,7 +25,7 @@ import { findCreatedProcedure } from "./reconcile/find-procedure.ts";
 import { findCreatedRequest } from "./reconcile/find-request.ts";
 import { listMade } from "./reconcile/made.ts";
 import { listNewest } from "./reconcile/newest.ts";
-import { snapshotRequestIds } from "./reconcile/search-requests.ts";
+import { searchRequestIds, snapshotRequestIds } from "./reconcile/search-requests.ts";
 import { getRefill, listTanks, readRefills } from "./refills.ts";
 import { getLocation, listSubjectContainers } from "./request-surface/containers.ts";
 import { createRequest, getProcedure, getRequest } from "./request-surface/requests.ts";
@@ -39,6 +39,7 @@ const CALLS = {
   registerSubject,
   createRequest,
   findCreatedRequest,
+  searchRequestIds,
   snapshotRequestIds,
   listSubjectContainers: (context: ServiceContext, subjectCode: Phi, signal: AbortSignal) =>
     listSubjectContainers(context, { surface: "request", subjectCode }, signal),

@@ -52,3 +52,24 @@ describe("a certain match that another order has", () => {
       expect((await findOrders(pool, "A-2"))[0]).toMatchObject({ state: "submitted", requestId: 23 });
     }));
 });
+
+describe("the only request that may be a retrieval's", () => {
+  const afterLook = async (pool: pg.Pool, hidden: readonly number[]) => {
+    await commit(pool, [aRecord(1, [anOrder({ operation: "RETRIEVAL" })])]);
+    const order = await withLostCall(pool);
+    await reconcileOrder(order, submitDeps(pool, { matches: [], candidates: [17], hidden }), never);
+    return (await findOrders(pool, "A-1"))[0];
+  };
+
+  test("is adopted where it is listed without being asked for its status, since it was not there before", () =>
+    withLedger(async ({ pool }) => {
+      expect(await afterLook(pool, [])).toMatchObject({ state: "submitted", requestId: 17 });
+    }));
+
+  test("is looked for again where it is only listed by its status, since it may have been there before", () =>
+    withLedger(async ({ pool }) => {
+      const order = await afterLook(pool, [17]);
+      expect(order).toMatchObject({ intent: "request", requestId: undefined });
+      expect(["submitting", "parked"]).toContain(order?.state);
+    }));
+});

@@ -139,7 +139,9 @@ describe("a service that refuses parameters which it doesn't know", () => {
     withStub(async (stub, client) => {
       stub.rows["procedure-requests"] = requests(10);
       strict(stub, () => false);
-      const failure = await failureOf(client.snapshotRequestIds(12, phi("S-1"), "RETRIEVAL", never));
+      const failure = await failureOf(
+        client.snapshotRequestIds({ facilityId: 12, subjectCode: phi("S-1"), type: "RETRIEVAL" }, never),
+      );
       expect(failure).toMatchObject({ code: "SERVICE_LIST_UNPAGED" });
       expect(failure.message).toContain("there may be more");
     }));
@@ -214,7 +216,9 @@ describe("ids of a list", () => {
           send(response, 200, `[{"id":1},{"id":${id}}]`);
           return true;
         };
-        const failure = await failureOf(client.snapshotRequestIds(12, phi("S-1"), "STORE", never));
+        const failure = await failureOf(
+          client.snapshotRequestIds({ facilityId: 12, subjectCode: phi("S-1"), type: "STORE" }, never),
+        );
         expect(failure).toMatchObject({ code: "SERVICE_ID_TOO_LARGE" });
         expect(failure.message).toContain("2^53");
       }),

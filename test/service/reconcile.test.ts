@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { phi } from "../../src/core/phi.ts";
+import type { ServiceClient } from "../../src/service/client.ts";
 import { REF, retrieval, store } from "./lost-calls.ts";
 import { type Row, type StubService, send } from "./stub-service.ts";
 import { failureOf, never, withStub } from "./with-client.ts";
@@ -270,11 +271,83 @@ describe("a lost retrieval", () => {
 
   it("is distinguished from earlier ones by the snapshot before it", () =>
     withRequests([retrieved(1), retrieved(2, { status: "REJECTED" }), stored(3)], async (stub, client) => {
-      const before = await client.snapshotRequestIds(12, phi("S-4"), "RETRIEVAL", never);
+      const before = await client.snapshotRequestIds(
+        { facilityId: 12, subjectCode: phi("S-4"), type: "RETRIEVAL" },
+        never,
+      );
       expect(before).toEqual([1, 2]);
       stub.rows["procedure-requests"]!.push(retrieved(4));
       const found = await client.findCreatedRequest(retrieval({ knownIds: new Set(before) }), never);
       expect(found.candidates).toEqual([4]);
+    }));
+});
+
+describe("the snapshot before a retrieval", () => {
+  const snapshot = (client: ServiceClient) =>
+    client.snapshotRequestIds({ facilityId: 12, subjectCode: phi("S-4"), type: "RETRIEVAL" }, never);
+  /** Only what is pending is listed, unless the call asks for another status. */
+  const hideDecided = (stub: StubService) => {
+    const all = stub.rows["procedure-requests"]!;
+    stub.intercept = (request) => {
+      const isOpenList = request.url?.includes("?") && !request.url.includes("status=");
+      stub.rows["procedure-requests"] = isOpenList ? all.filter((row) => row.status === "PENDING") : all;
+      return false;
+    };
+    return all;
+  };
+
+  it.each([
+    ["there is none", []],
+    ["there is one that is pending", [retrieved(1)]],
+    ["there are others' and storages alone", [retrieved(1, { subjectCode: "S-9" }), stored(2)]],
+  ])("is one call where %s", (_words, rows) =>
+    withRequests(rows, async (stub, client) => {
+      await snapshot(client);
+      expect(stub.seen).toHaveLength(1);
+    }),
+  );
+
+  it.each([2, 3, 7])("holds all where pages hold %i, shift, and filters are ignored", (cap) =>
+    withRequests(
+      Array.from({ length: 20 }, (_, index) => retrieved(index + 1, index % 2 ? {} : { subjectCode: "S-9" })),
+      async (stub, client) => {
+        let isMoved = false;
+        const afterPage = () => {
+          // One that comes once in front of the others pushes an entry from each page to the next.
+          if (!isMoved) stub.rows["procedure-requests"]!.unshift(retrieved(90, { subjectCode: "S-9" }));
+          isMoved = true;
+        };
+        stub.options = { cap, afterPage };
+        ignoreFilters(stub);
+        const ids = await snapshot(client);
+        expect(ids.sort((a, b) => a - b)).toEqual([2, 4, 6, 8, 10, 12, 14, 16, 18, 20]);
+      },
+    ),
+  );
+
+  it("leaves nothing to be taken for new that was only listed when asked for by its status", () =>
+    withRequests([retrieved(1, { status: "REJECTED" })], async (stub, client) => {
+      hideDecided(stub);
+      const knownIds = new Set(await snapshot(client));
+      const found = await client.findCreatedRequest(retrieval({ knownIds }), never);
+      expect(found).toEqual({ matches: [], candidates: [1], hidden: [1] });
+    }));
+
+  it("leaves nothing to be certain by its containers that was only listed when asked for by its status", () =>
+    withRequests([retrieved(1, { status: "REJECTED", sampleContainerIds: [7, 8] })], async (stub, client) => {
+      hideDecided(stub);
+      const knownIds = new Set(await snapshot(client));
+      const found = await client.findCreatedRequest(retrieval({ knownIds }), never);
+      expect(found).toEqual({ matches: [], candidates: [1], hidden: [1] });
+    }));
+
+  it("shows as new what is listed without being asked for its status", () =>
+    withRequests([retrieved(1, { status: "REJECTED" })], async (stub, client) => {
+      const all = hideDecided(stub);
+      const knownIds = new Set(await snapshot(client));
+      all.push(retrieved(2));
+      const found = await client.findCreatedRequest(retrieval({ knownIds }), never);
+      expect(found).toEqual({ matches: [], candidates: [2, 1], hidden: [1] });
     }));
 });
 

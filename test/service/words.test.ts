@@ -64,7 +64,10 @@ describe("a site's own words", () => {
           };
           return false;
         };
-        const ids = await client.snapshotRequestIds(12, phi("S-1"), "STORE", never);
+        const ids = await client.searchRequestIds(
+          { facilityId: 12, subjectCode: phi("S-1"), type: "STORE" },
+          never,
+        );
         expect(ids.sort()).toEqual([1, 2]);
       },
       { words: WORDS },

@@ -216,7 +216,8 @@ async function requireLinkOf(order: LedgerOrder, link: ServiceLink, site: ActSit
   const signal = AbortSignal.timeout(SERVICE_WITHIN_MS);
   const isTheirs = await site.withService(async (service) => {
     if (link.surface === "external") return isProcedureOf(order, link.procedureId, service, signal);
-    const ids = await service.snapshotRequestIds(facilityId, subject.code, operation, signal);
+    const search = { facilityId, subjectCode: subject.code, type: operation };
+    const ids = await service.searchRequestIds(search, signal);
     return ids.includes(link.requestId);
   });
   if (isTheirs) return;

@@ -74,7 +74,8 @@ async function reconcileRequest(order: LedgerOrder, deps: SubmitDeps, signal: Ab
   if (surface === "request" && order.operation === "RETRIEVAL") {
     const [only] = candidates;
     const isAlone = !(await isLaneUnreconciled(deps.pool, order.id));
-    if (only !== undefined && candidates.length === 1 && isAlone) return adopt(toLink(surface, only), deps);
+    const isNew = only !== undefined && found.hidden?.includes(only) !== true;
+    if (isNew && candidates.length === 1 && isAlone) return adopt(toLink(surface, only), deps);
   }
   const evidence = describe(surface, candidates, found);
   if (evidence === undefined) return afterEmptyCheck(order, deps);

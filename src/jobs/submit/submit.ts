@@ -321,9 +321,7 @@ async function createRequest(
   if (isRecordedFirst && prepared.noted) await deps.writer.change(prepared.noted);
   if (restored)
     await guardForgotten(order, { restored, surface, containerIds: prepared.containerIds }, deps, signal);
-  const knownRequestIds = needsSnapshot
-    ? await deps.service.snapshotRequestIds(order.facilityId, order.subject.code, request.type, signal)
-    : [];
+  const knownRequestIds = needsSnapshot ? await deps.service.snapshotRequestIds(request, signal) : [];
   const body = requestBody(request, deps.settings.correlation, surface);
   await intend(
     step,

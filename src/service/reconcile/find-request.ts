@@ -24,6 +24,8 @@ export interface ReconcileFindings {
   readonly candidates: readonly number[];
   /** Those of the candidates that carry the order's mark, but not with its labels alone as far as the service shows. */
   readonly marked?: readonly number[] | undefined;
+  /** Those of the candidates that may have been there before the creation: no snapshot shows them. */
+  readonly hidden?: readonly number[] | undefined;
   /** Containers that prove the creation had an effect although nothing else shows it (external surface). */
   readonly traces?: readonly number[] | undefined;
 }
@@ -34,7 +36,8 @@ export interface ReconcileFindings {
  *
  * STORE: certain by the order's mark in a description together with its exact labels; without marks by the exact set of
  * labels on a request that is new. RETRIEVAL: certain by the exact set of containers where the service shows them (the request itself
- * or, once accepted, its procedure); else each new request of that subject is possible.
+ * or, once accepted, its procedure); else each new request of that subject is possible. What is certain for being new is only
+ * possible where the list shows it only when asked for its status: it may have been there before.
  */
 export async function findCreatedRequest(
   context: ServiceContext,
@@ -42,11 +45,18 @@ export async function findCreatedRequest(
   signal: AbortSignal,
 ): Promise<ReconcileFindings> {
   const listed = await searchRequests(context, lost, signal);
+  const isMarked = lost.type === "STORE" && tokenOf(context, lost) !== undefined;
   const matchById = new Map<number, Match>();
   for (const entry of listed.values()) {
-    if (!lost.knownIds.has(entry.id)) matchById.set(entry.id, await judge(context, lost, entry, signal));
+    if (lost.knownIds.has(entry.id)) continue;
+    const match = await judge(context, lost, entry, signal);
+    // Without a mark it is certain as far as it is new, and of a hidden one nothing shows that.
+    const isCertain = match === "certain" && (isMarked || !entry.isHidden);
+    matchById.set(entry.id, match === "certain" && !isCertain ? "possible" : match);
   }
-  return sortFindings(matchById);
+  const found = sortFindings(matchById);
+  const hidden = isMarked ? [] : found.candidates.filter((id) => listed.get(id)?.isHidden);
+  return hidden.length > 0 ? { ...found, hidden } : found;
 }
 
 /** What was found, by how much it is like the lost one. */

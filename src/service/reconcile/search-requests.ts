@@ -1,16 +1,22 @@
 import type { Phi } from "../../core/phi.ts";
 import { LISTS } from "../../core/service-catalogue.ts";
 import type { ServiceContext } from "../http/context.ts";
-import { type Listing, untilStable, walkPages } from "../lists/list.ts";
+import { type Listing, readOnePage, untilStable, walkPages } from "../lists/list.ts";
 import { requireIds } from "../lists/list-query.ts";
 import { NO_STATUS, parseRequest, type RequestStatus } from "../shapes.ts";
-import { isOtherType, theirStatusWords } from "../values.ts";
+import { isOtherType, type RawObject, theirStatusWords } from "../values.ts";
 
 /** What the requests of one subject and type are searched by. */
 interface RequestSearch {
   readonly facilityId: number;
   readonly subjectCode: Phi;
   readonly type: "STORE" | "RETRIEVAL";
+}
+
+/** A request that a search found. */
+export interface SearchedRequest extends RequestStatus {
+  /** It is only listed when asked for by its status, so that a snapshot doesn't show whether it was there before. */
+  readonly isHidden?: boolean | undefined;
 }
 
 const STATUSES = ["PENDING", "ACCEPTED", "REJECTED", "CANCELLED"];
@@ -25,43 +31,71 @@ export function searchRequests(
   context: ServiceContext,
   search: RequestSearch,
   signal: AbortSignal,
-): Promise<ReadonlyMap<number, RequestStatus>> {
+): Promise<ReadonlyMap<number, SearchedRequest>> {
   return untilStable(() => onePass(context, search, signal));
 }
 
+/** The ids of what {@link searchRequests} finds. */
+export async function searchRequestIds(
+  context: ServiceContext,
+  search: RequestSearch,
+  signal: AbortSignal,
+): Promise<number[]> {
+  return [...(await searchRequests(context, search, signal)).keys()];
+}
+
 /**
- * The ids of a subject's requests of one type as they stand, taken before a retrieval is posted: a retrieval has no
- * text of ours in it, so only "was not there before" marks a new one.
+ * The ids of a subject's requests of one type as the list has them when it is asked for no status, taken before the first call of
+ * an order whose request will carry no mark: there, only "was not there before" distinguishes a new one. One call where the list
+ * fits on a page, in which nothing can shift; else walks to an empty page until two agree.
+ *
+ * What is {@link SearchedRequest.isHidden hidden} is missing, and for that is never taken for new.
+ * @throws Failure those of {@link searchRequests}
  */
 export async function snapshotRequestIds(
   context: ServiceContext,
-  facilityId: number,
-  subjectCode: Phi,
-  type: "STORE" | "RETRIEVAL",
+  search: RequestSearch,
   signal: AbortSignal,
 ): Promise<number[]> {
-  return [...(await searchRequests(context, { facilityId, subjectCode, type }, signal)).keys()];
+  const listing = listingOf(search);
+  const found = new Map<number, SearchedRequest>();
+  const page = await readOnePage(context, listing, signal);
+  if (page) {
+    take(context, page, search, found);
+    return [...found.keys()];
+  }
+  const pass = async () => {
+    const found = new Map<number, SearchedRequest>();
+    await walkInto(context, listing, search, found, signal);
+    return found;
+  };
+  return [...(await untilStable(pass)).keys()];
+}
+
+/** Not by type: its spelling isn't known, and one that a service compares exactly would leave out what is ours. */
+function listingOf({ facilityId, subjectCode }: RequestSearch): Listing {
+  const query = { facilityId, subjectCode: subjectCode.reveal() };
+  return { endpoint: LISTS.requests.path, query, sensitive: [subjectCode], ends: "empty" };
 }
 
 async function onePass(
   context: ServiceContext,
   search: RequestSearch,
   signal: AbortSignal,
-): Promise<Map<number, RequestStatus>> {
-  const { facilityId, subjectCode, type } = search;
-  // Not the type: its spelling isn't known, and one that a service compares exactly would leave out what is ours.
-  const query = { facilityId, subjectCode: subjectCode.reveal() };
-  const listing = { endpoint: LISTS.requests.path, query, sensitive: [subjectCode], ends: "empty" } as const;
-  const found = new Map<number, RequestStatus>();
-  const seen = await walkInto(context, listing, search, found, signal);
+): Promise<Map<number, SearchedRequest>> {
+  const listing = listingOf(search);
+  const listed = new Map<number, SearchedRequest>();
+  const seen = await walkInto(context, listing, search, listed, signal);
   // Some are perhaps only listed when asked for. A storage that is believed to be absent is sent again, so for one each
   // status that was not seen is asked for; a retrieval isn't, and one that is not pending among them shows enough.
-  if (type === "RETRIEVAL" && [...seen].some((status) => status !== "PENDING")) return found;
+  if (search.type === "RETRIEVAL" && [...seen].some((status) => status !== "PENDING")) return listed;
+  const found = new Map(listed);
   for (const status of STATUSES.filter((each) => !seen.has(each)).flatMap((each) =>
     theirStatusWords(each, context.settings.words),
   )) {
-    await walkInto(context, { ...listing, query: { ...query, status } }, search, found, signal);
+    await walkInto(context, { ...listing, query: { ...listing.query, status } }, search, found, signal);
   }
+  for (const [id, entry] of found) if (!listed.has(id)) found.set(id, { ...entry, isHidden: true });
   return found;
 }
 
@@ -70,20 +104,33 @@ async function walkInto(
   context: ServiceContext,
   listing: Listing,
   search: RequestSearch,
-  found: Map<number, RequestStatus>,
+  found: Map<number, SearchedRequest>,
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {
   const seen = new Set<string>();
   for await (const page of walkPages(context, listing, signal)) {
-    requireIds(listing.endpoint, page);
-    for (const raw of page) {
-      const entry = parseRequest(raw, context.settings.words);
-      if (!entry) continue;
-      if (entry.status !== NO_STATUS) seen.add(entry.status);
-      const misfit = misfitOf(entry, search);
-      if (misfit === undefined) found.set(entry.id, entry);
-      else context.capabilities.sawFilter(LISTS.requests.path, misfit, "ignored");
-    }
+    for (const status of take(context, page, search, found)) seen.add(status);
+  }
+  return seen;
+}
+
+/** Takes what fits of a page into `found`; gives the statuses of all that it shows. */
+function take(
+  { capabilities, settings }: ServiceContext,
+  page: readonly RawObject[],
+  search: RequestSearch,
+  found: Map<number, SearchedRequest>,
+): ReadonlySet<string> {
+  const { path } = LISTS.requests;
+  requireIds(path, page);
+  const seen = new Set<string>();
+  for (const raw of page) {
+    const entry = parseRequest(raw, settings.words);
+    if (!entry) continue;
+    if (entry.status !== NO_STATUS) seen.add(entry.status);
+    const misfit = misfitOf(entry, search);
+    if (misfit === undefined) found.set(entry.id, entry);
+    else capabilities.sawFilter(path, misfit, "ignored");
   }
   return seen;
 }
