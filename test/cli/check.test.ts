@@ -259,6 +259,28 @@ describe("check --offline", () => {
     });
   });
 
+  it("warns of what stands beside reasons in our words, where the lab has its own for these", async () => {
+    await withFolder(async (folder) => {
+      const table = "SUBJECT_UNKNOWN: unbekannt";
+      const csv =
+        "line: Zeile, lines: Zeilen, column: Spalte, part: Teil, and: und, or: oder, order: Auftrag";
+      const text = configText(
+        undefined,
+        `profiles: {
+          lab: { extends: builtin/csv-orders, results: { reasons: { ${table}, ${csv}, header: Kopf, fileRefused: abgelehnt } } },
+          hl7: { extends: builtin/hl7-orders, results: { reasons: { ${table}, part: Teil, and: und, or: oder, file: Datei, order: Auftrag } } },
+          words: { extends: builtin/hl7-orders, results: { reasons: { order: Auftrag } } } }`,
+      );
+      const result = await check(folder, text, "--offline", "--json");
+      expect(result.status).toBe(0);
+      const warnings = checksOf(result).filter(({ result: found }) => found === "warning");
+      expect(warnings.map(({ subject, detail }) => `${subject}: ${detail.split(":")[0]}`)).toEqual([
+        "profile lab: results.reasons has no word for file",
+        "profile hl7: results.reasons has no word for message, otherOrder, otherWaits, repeated",
+      ]);
+    });
+  });
+
   it("warns of statuses and operations that the transforms of a column don't take, and is still well", async () => {
     await withFolder(async (folder) => {
       const columns = [

@@ -1,3 +1,4 @@
+import { FAILURES } from "../../core/failures.ts";
 import { ORDER_STATES } from "../../core/order-state.ts";
 import { statusWord } from "../outbound/status-word.ts";
 import type { Link } from "./inherit.ts";
@@ -8,6 +9,7 @@ import {
   type FormedColumn,
   isFormed,
   REPORTED_STATES,
+  type ReasonWord,
   type ResultState,
 } from "./results-schema.ts";
 import type { ProfileDefinition } from "./schema.ts";
@@ -17,7 +19,7 @@ import { toValueObject } from "./value.ts";
 
 /** A table of the lab's words, and what results can say that it has no word for. */
 interface Wordless {
-  readonly table: "results.words.status" | "results.words.operation";
+  readonly table: "results.words.status" | "results.words.operation" | "results.reasons";
   readonly lacking: readonly string[];
 }
 
@@ -41,7 +43,24 @@ export function listWordless(links: readonly Link[], whole: ProfileDefinition): 
     return lacking.length === 0 ? [] : [{ table: `results.words.${name}`, lacking }];
   };
   const ofColumn = whole.format === "csv" ? operations : [];
-  return [...check("status", listStatuses(whole, operations)), ...check("operation", ofColumn)];
+  return [
+    ...check("status", listStatuses(whole, operations)),
+    ...check("operation", ofColumn),
+    ...reasonWordsLacking(whole),
+  ];
+}
+
+/** What stands before or beside a reason in one answer: in our words there, it makes two languages of it. */
+const BESIDE_REASONS: Readonly<Record<"csv" | "hl7", readonly ReasonWord[]>> = {
+  csv: ["line", "lines", "column", "part", "and", "or", "header", "file", "order", "fileRefused"],
+  hl7: ["message", "part", "and", "or", "file", "order", "otherOrder", "otherWaits", "repeated"],
+};
+
+function reasonWordsLacking({ format = "hl7", results = {} }: ProfileDefinition): Wordless[] {
+  const { reasons = {} } = results;
+  const hasReasons = Object.keys(reasons).some((name) => Object.hasOwn(FAILURES, name));
+  const lacking = hasReasons ? BESIDE_REASONS[format].filter((word) => !Object.hasOwn(reasons, word)) : [];
+  return lacking.length === 0 ? [] : [{ table: "results.reasons", lacking }];
 }
 
 /** A column of results, and what its transforms don't take of all that it can be given. */
