@@ -263,7 +263,7 @@ function toConnectorRow(connector: Connector, daemon: Daemon): StatusConnector {
 
 function serviceViewOf({ service, config }: Daemon, clock: Clock): ServiceView | undefined {
   if (service === undefined) return undefined;
-  const { breaker, tokenLife, callsAtOnce, requestCounts, requestsLastMinute } = service;
+  const { breaker, tokenLife, callsAtOnce, requestCounts, lastMinute } = service;
   const { state, opening, isAnswering = null } = breaker;
   const { maxRequestsPerSecond, maxRequestsPerMinute = null } = config.service;
   return {
@@ -278,7 +278,7 @@ function serviceViewOf({ service, config }: Daemon, clock: Clock): ServiceView |
     hasApiToken: "apiToken" in config.service.auth,
     tokenEndsAt: tokenLife ? new Date(clock.now() + tokenLife.leftMs).toISOString() : null,
     calls: [...requestCounts.values()].reduce((all, count) => all + count, 0),
-    callsLastMinute: requestsLastMinute,
+    callsLastMinute: lastMinute.calls,
   };
 }
 

@@ -66,9 +66,11 @@ export async function runJobs(context: JobsContext, parts: JobParts): Promise<vo
   const { queues, service, nudge, abandoned } = parts;
   const backoff = BACKOFF;
   const wayOf = (facilityId: number) => wayOfFacility(config, facilityId);
-  const common = { pool, service, clock, logger, random: Math.random };
+  const common = { pool, clock, logger, random: Math.random };
   const submit: SubmitDeps = {
     ...common,
+    service: service.for("submitting"),
+    reconciling: service.for("reconciling"),
     tracer: context.tracer,
     writer: openOrderWriter(pool, parts.epoch),
     worker: membership,
@@ -88,7 +90,8 @@ export async function runJobs(context: JobsContext, parts: JobParts): Promise<vo
   const { polling, concurrency } = config.service;
   const track: TrackDeps = {
     ...common,
-    service: service.following,
+    service: service.for("following"),
+    locating: service.for("locating"),
     worker: membership,
     polling,
     unread: parts.unread,

@@ -11,7 +11,7 @@ import { readEpochFile } from "../ledger/restored/epoch-file.ts";
 import { enterRestored, isUncompared, type NoticedRestore } from "../ledger/restored/restore.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
 import { hasAnotherCompared, noteCompared } from "../ledger/workers/roster.ts";
-import type { ServiceClient } from "../service/client.ts";
+import type { ServiceCalls } from "../service/client.ts";
 import { startLoop } from "./side-loops.ts";
 
 /**
@@ -60,7 +60,7 @@ async function enter(
 
 export interface RestoredDeps {
   readonly pool: pg.Pool;
-  readonly service: ServiceClient;
+  readonly service: ServiceCalls;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly epoch: Epoch;

@@ -47,5 +47,5 @@ async function tryOnce(config: Config, service: ServiceClient, signal: AbortSign
   if (facilityId === undefined) return;
   const { surface } = wayOfFacility(config, facilityId);
   const list = surface === "external" ? "procedures" : "requests";
-  await service.readPage({ list, surface, filters: { facilityId }, perPage: 1 }, 1, signal);
+  await service.for("following").readPage({ list, surface, filters: { facilityId }, perPage: 1 }, 1, signal);
 }

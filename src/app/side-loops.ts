@@ -38,12 +38,12 @@ export function startSideLoops(config: Config, deps: SideLoopDeps): () => Promis
   const { pool, service, clock, logger, mayCall, mayPrune } = deps;
   const { cancel, reconcile, correlation } = config.service;
   const cancelling = {
-    ...{ pool, service, clock, logger, reconcile },
+    ...{ pool, service: service.for("submitting"), clock, logger, reconcile },
     random: Math.random,
     backoff: CANCEL_BACKOFF,
     offered: new Set(SURFACES.filter((surface) => cancel[surface] !== undefined)),
   };
-  const rechecking = { pool, service, logger, settings: { correlation } };
+  const rechecking = { pool, service: service.for("reconciling"), logger, settings: { correlation } };
   let pruneAtMs = clock.monotonic();
   const stops = [
     startLoop(deps, EVERY_MS, "orders could not be cancelled at the service", async (signal) => {

@@ -93,7 +93,7 @@ export async function startWorker(
   const mayCallForAll = () => membership.isLeader && isServiceReachable();
   const abandoned: Abandoned = { fences: new Set(), claims: new Set() };
   const restored = startRestored(config, {
-    ...{ pool: ledger.pool, service, clock, logger, epoch },
+    ...{ pool: ledger.pool, service: service.for("reconciling"), clock, logger, epoch },
     mayCall: mayCallForAll,
     worker: membership,
     onProgress: () => nudge.current(),

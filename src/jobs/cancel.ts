@@ -15,7 +15,7 @@ import {
   recordUncancelled,
 } from "../ledger/orders/cancellations.ts";
 import type { CancelLook, CancelTarget } from "../service/cancel.ts";
-import type { ServiceClient } from "../service/client.ts";
+import type { ServiceCalls } from "../service/client.ts";
 import { sensitiveOf } from "../service/request-surface/subjects.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
 import { planCheck } from "./reconcile/reconcile.ts";
@@ -24,7 +24,7 @@ import type { ReconcileTimes } from "./submit/deps.ts";
 /** What the cancel job is given. */
 interface CancelDeps {
   readonly pool: pg.Pool;
-  readonly service: Pick<ServiceClient, "cancelAtService" | "lookForCancel">;
+  readonly service: Pick<ServiceCalls, "cancelAtService" | "lookForCancel">;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Uniform in [0, 1). */

@@ -4,16 +4,18 @@ import type { PeerCertificates } from "../core/peer-certificates.ts";
 import type { Phi } from "../core/phi.ts";
 import { hasPath, locationSurface, type PathName } from "../core/service-catalogue.ts";
 import type { OtherWorkers, ServiceNews } from "../core/service-outage.ts";
+import { CALL_PURPOSES, type CallPurpose } from "../core/service-quota.ts";
 import type { Surface } from "../core/surface.ts";
 import { cancelAtService, lookForCancel } from "./cancel.ts";
 import { createProcedure, getExternalProcedure } from "./external-surface/procedures.ts";
-import { LONGEST_RETRY_MS } from "./http/answer.ts";
 import { type Breaker, CircuitBreaker } from "./http/breaker.ts";
 import type { ServiceContext } from "./http/context.ts";
 import { Limiter } from "./http/limiter.ts";
+import type { QuotaInForce } from "./http/quotas.ts";
+import type { CallsOfMinute, Turn } from "./http/sent-calls.ts";
 import { OAuthTokens, StaticTokens, type TokenLife } from "./http/token.ts";
-import { following, type ObservedCall, Transport } from "./http/transport.ts";
-import { createWire } from "./http/wire.ts";
+import { callsFor, type ObservedCall, Transport } from "./http/transport.ts";
+import { createWire, type Wire } from "./http/wire.ts";
 import { findInInventory, inventoryTrust, judgeInventory } from "./inventory/find.ts";
 import { InventoryWorth } from "./inventory/worth.ts";
 import { Capabilities, type ShapeChange } from "./lists/capabilities.ts";
@@ -113,8 +115,8 @@ export interface ServiceCalls extends Bound<typeof CALLS> {
  * What each method promises stands with the function of the same name in this folder.
  */
 export interface ServiceClient extends ServiceCalls {
-  /** The same calls to follow orders at the service: they take turns with all others, however many of these wait. */
-  readonly following: ServiceCalls;
+  /** The same calls for a purpose, whose turn it is more or less often where calls wait; those of the client itself are for `other`. */
+  for(purpose: CallPurpose): ServiceCalls;
   /** Takes a token for a surface (by default the request one) without calling the service, for `check`. */
   checkToken(signal: AbortSignal, surface?: Surface): Promise<void>;
   /** How long the current token lives; undefined before the first, and for a static API token. */
@@ -128,8 +130,10 @@ export interface ServiceClient extends ServiceCalls {
   follow(news: ServiceNews): void;
   /** Requests sent so far by `METHOD route`; token requests are not among them. */
   readonly requestCounts: ReadonlyMap<string, number>;
-  /** Requests sent within the last minute, likewise. */
-  readonly requestsLastMinute: number;
+  /** What was sent within the last minute, requests for tokens among it. */
+  readonly lastMinute: CallsOfMinute;
+  /** The quota that holds calls back the most, for all workers together. */
+  readonly quota: QuotaInForce;
   /** Cuts what is under way and closes the connections. */
   close(): Promise<void>;
 }
@@ -143,6 +147,8 @@ export interface ServiceDeps {
   readonly others?: OtherWorkers | undefined;
   /** Called after each call, for metrics. */
   readonly onCall?: ((call: ObservedCall) => void) | undefined;
+  /** The connections to the service and its token endpoint; real ones by default. */
+  readonly wire?: Wire | undefined;
   /** Where the certificates are noted that the service and its token endpoint show. */
   readonly certificates?: PeerCertificates | undefined;
 }
@@ -166,19 +172,31 @@ function bindAll(context: ServiceContext): ServiceCalls {
 export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps): ServiceClient {
   const resolved = resolveSettings(settings);
   const { clock, logger, random = Math.random, others, onCall } = deps;
-  const wire = createWire(resolved, deps.certificates);
+  const wire = deps.wire ?? createWire(resolved, deps.certificates);
   const breaker = new CircuitBreaker(clock, random, others);
   breaker.onChange((change) => logger.warn(change, "circuit breaker of the service"));
   const limiter = new Limiter(
     { ...resolved, maxWaitMs: Math.max(resolved.timeoutMs, resolved.longestPauseMs) },
     clock,
     random,
+    others,
   );
   const openTokens = (auth: ServiceAuth, name: string) => {
-    const turn = (signal: AbortSignal) => limiter.turn(signal);
+    let taken: Turn | undefined;
+    const turn = async (signal: AbortSignal) => {
+      taken = await limiter.turn(signal, "tokens");
+    };
+    const exchange: Wire["exchange"] = async (request, signal) => {
+      const result = await wire.exchange(request, signal);
+      // What the token endpoint says of its limit is another one; its refusals are counted.
+      if (taken && result.kind === "answer") taken.isRefused = result.status === 429;
+      return result;
+    };
     const onSecretChanged = () => breaker.probeNow();
     const deps = { clock, random, logger, key: `service.${name}`, turn, onSecretChanged };
-    return "apiToken" in auth ? new StaticTokens(auth.apiToken, deps) : new OAuthTokens(auth, wire, deps);
+    return "apiToken" in auth
+      ? new StaticTokens(auth.apiToken, deps)
+      : new OAuthTokens(auth, { ...wire, exchange }, deps);
   };
   const tokens = openTokens(resolved.auth, "auth");
   const externalTokens = resolved.externalAuth && openTokens(resolved.externalAuth, "externalAuth");
@@ -189,7 +207,6 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     externalTokens,
     limiter,
     breaker,
-    others,
     clock,
     random,
     logger,
@@ -199,9 +216,17 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
   const inventories = new InventoryWorth(clock, logger);
   const context = { settings: resolved, capabilities, inventories, clock, logger };
 
+  const calls = new Map(
+    CALL_PURPOSES.map((purpose) => [
+      purpose,
+      bindAll({ ...context, transport: callsFor(transport, purpose) }),
+    ]),
+  );
+  const own = bindAll({ ...context, transport: callsFor(transport, "other") });
+
   return {
-    ...bindAll({ ...context, transport }),
-    following: bindAll({ ...context, transport: following(transport) }),
+    ...own,
+    for: (purpose) => calls.get(purpose) ?? own,
     checkToken: async (signal, surface = "request") => {
       await (surface === "external" ? (externalTokens ?? tokens) : tokens).get(signal);
     },
@@ -215,14 +240,16 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     get callsAtOnce() {
       return limiter.atOnce;
     },
-    follow: ({ callers, outage, pauseMs }) => {
-      limiter.share(callers);
-      if (pauseMs > 0) limiter.pause(Math.min(LONGEST_RETRY_MS, pauseMs));
-      breaker.follow(outage);
+    follow: (news) => {
+      limiter.follow(news);
+      breaker.follow(news.outage);
     },
     requestCounts: transport.counts,
-    get requestsLastMinute() {
-      return transport.countLastMinute;
+    get lastMinute() {
+      return limiter.lastMinute;
+    },
+    get quota() {
+      return limiter.quota;
     },
     get clockSkewMs() {
       return transport.clockSkewMs;

@@ -48,7 +48,7 @@ export interface ServiceSettings {
   readonly longestPauseMs?: number | undefined;
   /** Cap shared by all callers of one client. Default 20. */
   readonly maxRequestsPerSecond?: number | undefined;
-  /** The same for a minute; no such cap unless set. */
+  /** The same for a minute; learned of the service unless set. */
   readonly maxRequestsPerMinute?: number | undefined;
   /** Calls under way at once. Default 8. */
   readonly concurrency?: number | undefined;

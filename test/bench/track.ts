@@ -52,7 +52,15 @@ export async function benchTrack(count: number): Promise<BenchReport> {
       { clock: systemClock, logger: silent },
     );
     const polling = { firstMs: INTERVAL_MS / 15, maxMs: INTERVAL_MS, factor: 1.5 };
-    const deps = { pool, service: client, polling, clock: systemClock, logger: silent, concurrency: 8 };
+    const deps = {
+      pool,
+      service: client,
+      locating: client,
+      polling,
+      clock: systemClock,
+      logger: silent,
+      concurrency: 8,
+    };
     const signal = new AbortController().signal;
     const perInterval: Counts[] = [];
     let behind = 0;

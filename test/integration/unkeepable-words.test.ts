@@ -45,6 +45,7 @@ describe("words that no database can keep", () => {
         const deps = {
           pool,
           service,
+          locating: service,
           logger: silent,
           clock: systemClock,
           polling,

@@ -59,7 +59,8 @@ function withLab(run: (lab: Lab) => Promise<void>, use: InventorySettings["use"]
     );
     const polling = { firstMs: 60_000, maxMs: 900_000, factor: 1.5 };
     const deps: TrackDeps = {
-      ...{ pool, service, logger: silent, clock: systemClock, polling, concurrency: 4, wayOf: byRequest },
+      ...{ pool, service, locating: service, logger: silent, clock: systemClock, polling },
+      ...{ concurrency: 4, wayOf: byRequest },
       worker: { isSure: true },
     };
     const calls = { inventory: 0, lists: 0, places: 0, storage: 0 };

@@ -137,6 +137,7 @@ function aSite(pool: pg.Pool, lists: { lag: boolean }) {
   const deps: SubmitDeps = {
     ...plain,
     service: service as ServiceClient,
+    reconciling: service as ServiceClient,
     writer: { change: unlessAway(plain.writer.change), intend: unlessAway(plain.writer.intend) },
   };
   const only = async () => (await findOrders(pool, "A-1"))[0] as LedgerOrder;

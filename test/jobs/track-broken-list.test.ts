@@ -38,7 +38,15 @@ test("orders that a list out of order doesn't show are each followed in their tu
           return isList;
         };
         const polling = { firstMs: 60_000, maxMs: 60_000, factor: 1.5 };
-        const deps = { pool, service, polling, clock: systemClock, logger: silent, concurrency: 2 };
+        const deps = {
+          pool,
+          service,
+          locating: service,
+          polling,
+          clock: systemClock,
+          logger: silent,
+          concurrency: 2,
+        };
         for (let round = 0; round < 3; round += 1) {
           await trackFacility(12, { ...deps, wayOf: byRequest, worker: { isSure: true } }, never);
           // All come due again as they were put off, a minute later.
@@ -72,7 +80,16 @@ test("orders of a facility that can't be asked about need a person after an hour
       };
       const clock = new FakeClock();
       const unread = new UnreadFacilities(clock, 120_000);
-      const deps = { pool, service, clock, logger: silent, concurrency: 2, unread, wayOf: byRequest };
+      const deps = {
+        pool,
+        service,
+        locating: service,
+        clock,
+        logger: silent,
+        concurrency: 2,
+        unread,
+        wayOf: byRequest,
+      };
       const polling = { firstMs: 60_000, maxMs: 60_000, factor: 1.5 };
       const track = async () => {
         await trackFacility(12, { ...deps, polling, worker: { isSure: true } }, never);

@@ -40,6 +40,7 @@ async function withLab<T>(
     const deps: TrackDeps = {
       pool,
       service,
+      locating: service,
       logger: silent,
       clock: systemClock,
       polling,

@@ -34,6 +34,7 @@ async function withLab<T>(run: (lab: Lab) => Promise<T>): Promise<T> {
     const track: TrackDeps = {
       pool,
       service,
+      locating: service,
       logger: silent,
       clock: systemClock,
       polling: POLLING,
@@ -214,6 +215,7 @@ describe("following orders", () => {
       const deps: TrackDeps = {
         pool: lab.pool,
         service,
+        locating: service,
         logger: silent,
         clock,
         polling: POLLING,
@@ -259,6 +261,7 @@ describe("following orders", () => {
       const deps: TrackDeps = {
         pool: lab.pool,
         service: fresh,
+        locating: fresh,
         logger: silent,
         clock: systemClock,
         polling: POLLING,

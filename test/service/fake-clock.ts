@@ -29,12 +29,17 @@ export class FakeClock implements Clock {
         reject(signal.reason);
         return;
       }
-      const sleeper = { at: this.#ms + ms, wake: resolve };
-      this.#sleepers.push(sleeper);
-      signal?.addEventListener("abort", () => {
+      const leave = () => {
         this.#sleepers = this.#sleepers.filter((each) => each !== sleeper);
-        reject(signal.reason);
-      });
+        reject(signal?.reason);
+      };
+      const wake = () => {
+        signal?.removeEventListener("abort", leave);
+        resolve();
+      };
+      const sleeper = { at: this.#ms + ms, wake };
+      this.#sleepers.push(sleeper);
+      signal?.addEventListener("abort", leave);
     });
   }
 
@@ -43,8 +48,9 @@ export class FakeClock implements Clock {
     const end = this.#ms + ms;
     await settle();
     for (;;) {
-      const next = this.#sleepers.filter((each) => each.at <= end).sort((a, b) => a.at - b.at)[0];
-      if (!next) break;
+      const [first, ...others] = this.#sleepers;
+      const next = others.reduce((a, b) => (b.at < (a?.at ?? 0) ? b : a), first);
+      if (!next || next.at > end) break;
       this.#ms = Math.max(this.#ms, next.at);
       this.#sleepers = this.#sleepers.filter((each) => each !== next);
       next.wake();

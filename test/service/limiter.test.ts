@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/core/failures.ts";
+import { CALL_PURPOSES, type CallPurpose } from "../../src/core/service-quota.ts";
 import { Limiter } from "../../src/service/http/limiter.ts";
 import { FakeClock, settle } from "./fake-clock.ts";
 import { failureOf, never } from "./with-client.ts";
@@ -8,62 +9,66 @@ const settings = { maxRequestsPerSecond: 20, concurrency: 4, maxWaitMs: 15_000 }
 /** So many a second that only the limit at once counts. */
 const FAST = { maxRequestsPerSecond: 10_000 };
 const limiter = (clock: FakeClock, given = {}) => new Limiter({ ...settings, ...given }, clock, () => 0);
+/** Has a call run that takes its one turn at once. */
+const call = (gate: Limiter, purpose: CallPurpose, work: () => Promise<void>, signal = never) =>
+  gate.run(signal, purpose, async (turn) => {
+    await turn(signal);
+    await work();
+  });
+/** Has calls leave, one as soon as the other has; gives when each did. */
+function leaveAlways(gate: Limiter, left: number[] = []): number[] {
+  const run = async () => {
+    for (;;) left.push((await gate.turn(never, "other")).at);
+  };
+  void run();
+  return left;
+}
 
 describe("the rate", () => {
-  it("lets no more than the configured number a second through, and one tenth of a second's worth at once", async () => {
+  it("lets calls leave evenly, and no more than the configured number in any second", async () => {
     const clock = new FakeClock();
-    const gate = limiter(clock);
-    let left = 0;
-    for (let call = 0; call < 100; call += 1) {
-      gate.turn(never).then(() => {
-        left += 1;
-      });
-    }
-    await settle();
-    expect(left).toBe(2);
-    for (let second = 1; second <= 4; second += 1) {
-      await clock.advance(1_000);
-      expect(left).toBe(2 + second * 20);
-    }
+    const left = leaveAlways(limiter(clock));
+    await clock.advance(10_000);
+    expect(mostWithin(1_000, left)).toBe(20);
+    expect(left.length).toBeGreaterThanOrEqual(196);
+  });
+
+  it("of one a second lets no more than 60 calls through in a minute", async () => {
+    const clock = new FakeClock();
+    const left = leaveAlways(limiter(clock, { maxRequestsPerSecond: 1 }));
+    await clock.advance(600_000);
+    expect(mostWithin(60_000, left)).toBeLessThanOrEqual(60);
+    expect(left.length).toBeGreaterThanOrEqual(588);
   });
 
   it("starts at a tenth after a pause and rises to the whole within 20 s", async () => {
     const clock = new FakeClock();
     const gate = limiter(clock, { maxRequestsPerSecond: 100 });
     gate.pause(1_000);
-    let left = 0;
-    const run = async () => {
-      for (;;) {
-        await gate.turn(never);
-        left += 1;
-      }
-    };
-    run();
+    const left = leaveAlways(gate);
     await clock.advance(2_000);
-    expect(left).toBeGreaterThan(5);
-    expect(left).toBeLessThan(25);
+    expect(left.length).toBeGreaterThan(5);
+    expect(left.length).toBeLessThan(25);
     await clock.advance(20_000);
-    const before = left;
+    const before = left.length;
     await clock.advance(1_000);
-    expect(left - before).toBeGreaterThanOrEqual(99);
+    expect(left.length - before).toBeGreaterThanOrEqual(97);
   });
 });
+
+/** The most that left within so long, wherever that begins. */
+function mostWithin(ms: number, left: readonly number[]): number {
+  return Math.max(...left.map((from) => left.filter((at) => at >= from && at < from + ms).length));
+}
 
 describe("a rate a minute", () => {
   it("is kept from the first call after a pause on, since a tenth of a few calls is none for minutes", async () => {
     const clock = new FakeClock();
     const gate = limiter(clock, { maxRequestsPerMinute: 6 });
     gate.pause(5_000);
-    let left = 0;
-    const run = async () => {
-      for (;;) {
-        await gate.turn(never);
-        left += 1;
-      }
-    };
-    void run();
-    for (let second = 0; second < 66; second += 1) await clock.advance(1_000);
-    expect(left).toBe(6);
+    const left = leaveAlways(gate);
+    await clock.advance(66_000);
+    expect(left).toHaveLength(6);
   });
 
   it.each([
@@ -79,20 +84,14 @@ describe("a rate a minute", () => {
       for (let worker = 0; worker < workers; worker += 1) {
         const gate = limiter(clock, { maxRequestsPerMinute: most });
         gate.share(workers);
-        const run = async () => {
-          for (;;) {
-            await gate.turn(never);
-            left.push(clock.monotonic());
-          }
-        };
-        void run();
+        leaveAlways(gate, left);
       }
-      for (let second = 0; second < 600; second += 1) await clock.advance(1_000);
-      const inMinute = left.map((from) => left.filter((at) => at >= from && at < from + 60_000).length);
-      // A worker has one request in a minute, though they are more than the limit.
-      expect(Math.max(...inMinute)).toBeLessThanOrEqual(Math.max(most, workers));
+      await clock.advance(600_000);
+      const share = most / workers;
+      // Where there are more workers than calls, the first calls of all may come in one minute.
+      expect(mostWithin(60_000, left)).toBeLessThanOrEqual(Math.max(most, workers));
       expect(left.length).toBeGreaterThanOrEqual(
-        (600 / 61.2) * workers * Math.floor(Math.max(1, most / workers)) - workers,
+        (600 / 61.2) * workers * (share >= 1 ? Math.floor(share) : share) - workers,
       );
     },
   );
@@ -105,19 +104,11 @@ describe("several workers on a ledger", () => {
     for (const gate of workers) gate.share(1);
     for (const gate of workers) gate.share(3);
     expect(workers.map(({ atOnce }) => atOnce)).toEqual([1, 1, 1]);
-    let left = 0;
-    const run = async (gate: Limiter) => {
-      for (;;) {
-        await gate.turn(never);
-        left += 1;
-      }
-    };
-    for (const gate of workers) run(gate);
-    await clock.advance(1_000);
-    const before = left;
-    await clock.advance(9_000);
-    expect(left - before).toBeGreaterThanOrEqual(174);
-    expect(left - before).toBeLessThanOrEqual(180);
+    const left = workers.map((gate) => leaveAlways(gate));
+    await clock.advance(60_000);
+    const all = left.flat();
+    expect(all.length).toBeGreaterThanOrEqual(1_170);
+    expect(all.length).toBeLessThanOrEqual(1_200);
   });
 
   it("one that comes waits until the others have heard of it", async () => {
@@ -125,7 +116,7 @@ describe("several workers on a ledger", () => {
     const gate = limiter(clock);
     gate.share(2);
     let isThrough = false;
-    gate.turn(never).then(() => {
+    gate.turn(never, "other").then(() => {
       isThrough = true;
     });
     await clock.advance(1_000);
@@ -138,8 +129,8 @@ describe("several workers on a ledger", () => {
     const gate = limiter(new FakeClock(), FAST);
     gate.share(1);
     const ends: (() => void)[] = [];
-    for (let call = 0; call < 10; call += 1)
-      gate.run(never, "other", () => new Promise<void>((end) => ends.push(end)));
+    for (let nth = 0; nth < 10; nth += 1)
+      void call(gate, "other", () => new Promise<void>((end) => ends.push(end)));
     await settle();
     expect(ends).toHaveLength(4);
     gate.share(2);
@@ -162,7 +153,7 @@ describe("a pause that the service asked for", () => {
     const gate = limiter(clock);
     gate.pause(5_000);
     let isThrough = false;
-    gate.turn(never).then(() => {
+    gate.turn(never, "other").then(() => {
       isThrough = true;
     });
     await clock.advance(4_999);
@@ -176,7 +167,10 @@ describe("a pause that the service asked for", () => {
     const gate = limiter(clock);
     gate.pause(60_000);
     await clock.advance(10_000);
-    expect(await failureOf(gate.turn(never))).toMatchObject({ code: "SERVICE_BUSY", retryAfterMs: 50_000 });
+    expect(await failureOf(gate.turn(never, "other"))).toMatchObject({
+      code: "SERVICE_BUSY",
+      retryAfterMs: 50_000,
+    });
   });
 
   it("isn't shortened by a shorter one", async () => {
@@ -184,7 +178,7 @@ describe("a pause that the service asked for", () => {
     const gate = limiter(clock);
     gate.pause(60_000);
     gate.pause(1_000);
-    expect((await failureOf(gate.turn(never))).retryAfterMs).toBe(60_000);
+    expect((await failureOf(gate.turn(never, "other"))).retryAfterMs).toBe(60_000);
   });
 });
 
@@ -193,9 +187,9 @@ describe("concurrency", () => {
     const gate = limiter(new FakeClock(), FAST);
     const started: number[] = [];
     const ends: (() => void)[] = [];
-    for (let call = 0; call < 7; call += 1) {
-      gate.run(never, "other", () => {
-        started.push(call);
+    for (let nth = 0; nth < 7; nth += 1) {
+      void call(gate, "other", () => {
+        started.push(nth);
         return new Promise<void>((resolve) => ends.push(resolve));
       });
     }
@@ -210,16 +204,16 @@ describe("concurrency", () => {
     const gate = limiter(new FakeClock(), { ...FAST, concurrency: 1 });
     const stop = new AbortController();
     let end: (error: Error) => void = () => {};
-    const first = gate.run(
-      never,
+    const first = call(
+      gate,
       "other",
       () =>
         new Promise<void>((_resolve, reject) => {
           end = reject;
         }),
     );
-    const leaver = gate.run(stop.signal, "other", async () => "never");
-    const last = gate.run(never, "other", async () => "ran");
+    const leaver = call(gate, "other", async () => {}, stop.signal);
+    const last = call(gate, "other", async () => {}).then(() => "ran");
     await settle();
     stop.abort(new Failure("SERVICE_STOPPED", "gone"));
     await expect(leaver).rejects.toThrow("gone");
@@ -227,49 +221,83 @@ describe("concurrency", () => {
     await expect(first).rejects.toThrow("failed");
     expect(await last).toBe("ran");
   });
+
+  it("frees the place, and the turn, of a call that ended before it took one", async () => {
+    const gate = limiter(new FakeClock(), { ...FAST, concurrency: 1 });
+    const first = gate.run(never, "other", () => Promise.reject(new RangeError("no token")));
+    const last = call(gate, "other", async () => {}).then(() => "ran");
+    await expect(first).rejects.toThrow("no token");
+    expect(await last).toBe("ran");
+  });
 });
 
-describe("calls that follow orders", () => {
-  it("take turns with a backlog of others, and leave them the whole rate when there are none", async () => {
+describe("calls for different purposes", () => {
+  it("take turns by weight where all of them wait, so that none has to wait for ever", async () => {
     const clock = new FakeClock();
-    const gate = limiter(clock, { maxRequestsPerSecond: 1.5 });
-    const left: string[] = [];
-    const call = (purpose: "following" | "other") =>
-      gate.run(never, purpose, async () => {
-        left.push(purpose);
-      });
-    for (let waiting = 0; waiting < 100; waiting += 1) void call("other");
-    // Pages are read one after the other.
-    const readPages = async () => {
-      for (let page = 0; page < 10; page += 1) await call("following");
-    };
-    void readPages();
-    await clock.advance(20_000);
-    const early = left.splice(0);
-    expect(early.filter((purpose) => purpose === "following")).toHaveLength(10);
-    expect(early.length).toBeGreaterThanOrEqual(29);
-    await clock.advance(20_000);
-    expect(left.length).toBeGreaterThanOrEqual(29);
+    const gate = limiter(clock, { maxRequestsPerMinute: 60 });
+    const left = new Map<CallPurpose, number>();
+    for (const purpose of CALL_PURPOSES)
+      for (let nth = 0; nth < 400; nth += 1)
+        void call(gate, purpose, async () => {
+          left.set(purpose, (left.get(purpose) ?? 0) + 1);
+        });
+    await clock.advance(180 * 1_020);
+    const counts = CALL_PURPOSES.map((purpose) => left.get(purpose) ?? 0);
+    expect(counts.map((count) => Math.round(count / 10))).toEqual([8, 4, 3, 2, 1]);
   });
 
-  it("get every second place while the service answers slowly", async () => {
+  it("leave one purpose the whole rate when no other waits, and it owes nothing for that later", async () => {
+    const clock = new FakeClock();
+    const gate = limiter(clock, { maxRequestsPerMinute: 60 });
+    const left: CallPurpose[] = [];
+    const leave = (purpose: CallPurpose) =>
+      call(gate, purpose, async () => {
+        left.push(purpose);
+      });
+    for (let nth = 0; nth < 200; nth += 1) void leave("other");
+    await clock.advance(60 * 1_020);
+    expect(left).toHaveLength(61);
+    left.splice(0);
+    for (let nth = 0; nth < 200; nth += 1) void leave("submitting");
+    await clock.advance(50 * 1_020);
+    expect(left.filter((purpose) => purpose === "other").length).toBeGreaterThanOrEqual(9);
+  });
+
+  it("come one after the other where each waits for the one before, behind a backlog of others", async () => {
+    const clock = new FakeClock();
+    const gate = limiter(clock, { maxRequestsPerSecond: 1.5 });
+    const left: CallPurpose[] = [];
+    const leave = (purpose: CallPurpose) =>
+      call(gate, purpose, async () => {
+        left.push(purpose);
+      });
+    for (let waiting = 0; waiting < 100; waiting += 1) void leave("submitting");
+    // Pages are read one after the other.
+    const readPages = async () => {
+      for (let page = 0; page < 10; page += 1) await leave("following");
+    };
+    void readPages();
+    await clock.advance(25_000);
+    expect(left.filter((purpose) => purpose === "following")).toHaveLength(10);
+    expect(left.length).toBeGreaterThanOrEqual(36);
+  });
+
+  it("get their places while the service answers slowly", async () => {
     const gate = limiter(new FakeClock(), { ...FAST, concurrency: 2 });
     const ends: (() => void)[] = [];
-    const left: string[] = [];
-    const call = (purpose: "following" | "other") =>
-      gate.run(never, purpose, () => {
+    const left: CallPurpose[] = [];
+    const leave = (purpose: CallPurpose) =>
+      call(gate, purpose, () => {
         left.push(purpose);
         return new Promise<void>((end) => ends.push(end));
       });
-    for (let waiting = 0; waiting < 5; waiting += 1) void call("other");
-    void call("following");
+    for (let waiting = 0; waiting < 5; waiting += 1) void leave("submitting");
+    void leave("reconciling");
     await settle();
-    expect(left).toEqual(["other", "following"]);
-    void call("following");
+    expect(left).toEqual(["submitting", "reconciling"]);
+    void leave("reconciling");
     ends[0]?.();
     await settle();
-    ends[1]?.();
-    await settle();
-    expect(left).toEqual(["other", "following", "other", "following"]);
+    expect(left).toEqual(["submitting", "reconciling", "reconciling"]);
   });
 });

@@ -110,18 +110,61 @@ describe("asking for a token", () => {
     const clock = new FakeClock();
     return withOAuth(
       async (stub, client) => {
-        issueTokens(stub, { expires_in: 3_600 });
-        const call = client.getSubject(1, never).catch(() => undefined);
-        await clock.advance(10_200);
-        await call;
-        expect(tokenCalls(stub)).toBe(1);
-        expect(client.tokenLife?.leftMs).toBe(3_600_000);
+        issueTokens(stub, { expires_in: 5 });
+        await client.checkToken(never);
+        await clock.advance(6_000);
+        const check = client.checkToken(never);
+        await clock.advance(4_200);
+        await check;
+        expect(tokenCalls(stub)).toBe(2);
+        expect(client.tokenLife?.leftMs).toBe(5_000);
       },
       clock,
       {},
       { maxRequestsPerMinute: 6 },
     );
   });
+
+  it("lets the calls that waited for it leave one after the other", () => {
+    const clock = new FakeClock();
+    return withOAuth(
+      async (stub, client) => {
+        const cameAt: number[] = [];
+        let issue = () => {};
+        stub.intercept = (request, response) => {
+          if (request.url === "/oauth/token")
+            issue = () => send(response, 200, { access_token: "t", token_type: "Bearer", expires_in: 600 });
+          else cameAt.push(clock.monotonic());
+          return request.url === "/oauth/token";
+        };
+        const calls = Array.from({ length: 4 }, () => client.getSubject(1, never).catch(() => undefined));
+        await eventually(() => tokenCalls(stub) === 1);
+        await clock.advance(10_000);
+        issue();
+        for (let nth = 1; nth <= 4; nth += 1) {
+          await eventually(() => cameAt.length === nth);
+          await clock.advance(1_019);
+          expect(cameAt).toHaveLength(nth);
+          await clock.advance(1);
+        }
+        await Promise.all(calls);
+      },
+      clock,
+      {},
+      { maxRequestsPerMinute: 60 },
+    );
+  });
+
+  it("counts its refusals too", () =>
+    withOAuth(async (stub, client) => {
+      stub.intercept = (_request, response) => {
+        send(response, 429, {});
+        return true;
+      };
+      await failureOf(client.checkToken(never));
+      expect(client.lastMinute).toMatchObject({ calls: 1, refused: 1 });
+      expect([...client.lastMinute.byPurpose]).toEqual([["tokens", 1]]);
+    }));
 
   it("counts as a call, where these are limited", () => {
     const clock = new FakeClock();

@@ -279,11 +279,11 @@ it("counts the requests of the last minute", () => {
       await client.getProcedure(7, never);
       await clock.advance(30_000);
       await client.getProcedure(7, never);
-      expect(client.requestsLastMinute).toBe(2);
+      expect(client.lastMinute.calls).toBe(2);
       await clock.advance(30_000);
-      expect(client.requestsLastMinute).toBe(1);
+      expect(client.lastMinute.calls).toBe(1);
       await clock.advance(30_000);
-      expect(client.requestsLastMinute).toBe(0);
+      expect(client.lastMinute.calls).toBe(0);
     },
     {},
     { clock },

@@ -53,6 +53,7 @@ export async function withSubmitLab<T>(
       pool,
       writer: openOrderWriter(pool, UNCOUNTED),
       service,
+      reconciling: service,
       clock: systemClock,
       logger: silent,
       tracer: noTracer,

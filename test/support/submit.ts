@@ -29,6 +29,7 @@ export function submitDeps(pool: pg.Pool, found: ReconcileFindings): SubmitDeps 
     pool,
     writer: openOrderWriter(pool, UNCOUNTED),
     service: service as ServiceClient,
+    reconciling: service as ServiceClient,
     clock: systemClock,
     logger: silent,
     tracer: noTracer,

@@ -15,7 +15,7 @@ export const SERVICE_FAILURES = {
   SERVICE_BUSY: {
     class: "transient",
     meaning: "The service asked for a pause (429, or a status of `service.notExecuted`).",
-    hint: "Nothing. If it happens often, set `service.maxRequestsPerMinute` to what the service allows and restart the daemon.",
+    hint: "Nothing: how many calls the service takes is learned. Set `service.maxRequestsPerMinute` where you know it, and restart the daemon.",
     lab: "the storage service is busy",
   },
   SERVICE_PAUSED: {

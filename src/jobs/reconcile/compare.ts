@@ -13,14 +13,14 @@ import {
   recordComparison,
 } from "../../ledger/restored/comparisons.ts";
 import { findRestored, type Restored } from "../../ledger/restored/restore.ts";
-import type { ServiceClient } from "../../service/client.ts";
+import type { ServiceCalls } from "../../service/client.ts";
 import type { Made } from "../../service/reconcile/made.ts";
 import { idsByLabelOf } from "../submit/guard.ts";
 import { WORD, WORDS } from "./reconcile.ts";
 
 export interface CompareDeps {
   readonly pool: pg.Pool;
-  readonly service: ServiceClient;
+  readonly service: ServiceCalls;
   readonly logger: Logger;
   readonly settings: {
     readonly correlation: "token" | "labels";

@@ -6,12 +6,12 @@ import { formatId } from "../../ledger/ids.ts";
 import { changeOrders } from "../../ledger/orders/change.ts";
 import { findClaimed, findDueRechecks, postponeRecheck } from "../../ledger/orders/reconciling.ts";
 import { type LedgerOrder, linkOf } from "../../ledger/orders/row.ts";
-import type { ServiceClient } from "../../service/client.ts";
+import type { ServiceCalls } from "../../service/client.ts";
 import { findCreated, WORD, WORDS } from "./reconcile.ts";
 
 interface RecheckDeps {
   readonly pool: pg.Pool;
-  readonly service: ServiceClient;
+  readonly service: ServiceCalls;
   readonly logger: Logger;
   readonly settings: { readonly correlation: "token" | "labels" };
 }

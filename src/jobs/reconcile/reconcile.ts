@@ -10,7 +10,7 @@ import {
   wasCallTaken,
 } from "../../ledger/orders/reconciling.ts";
 import type { LedgerOrder, ServiceLink } from "../../ledger/orders/row.ts";
-import type { ServiceClient } from "../../service/client.ts";
+import type { ServiceCalls } from "../../service/client.ts";
 import { parseRequestBody } from "../../service/new-request.ts";
 import type { ReconcileFindings } from "../../service/reconcile/find-request.ts";
 import { toNewRequest } from "../submit/create.ts";
@@ -271,7 +271,7 @@ export async function findCreated(
     settings,
   }: {
     readonly pool: pg.Pool;
-    readonly service: ServiceClient;
+    readonly service: ServiceCalls;
     readonly settings: { readonly correlation: "token" | "labels" };
   },
   signal: AbortSignal,

@@ -13,14 +13,14 @@ import {
   recordChecks,
   recordRefills,
 } from "../../ledger/refills.ts";
-import type { ServiceClient } from "../../service/client.ts";
+import type { ServiceCalls } from "../../service/client.ts";
 import type { RefillHints } from "../../service/refills.ts";
 import { NO_STATUS } from "../../service/shapes.ts";
 import { knowTanks, type TankDeps, withTank } from "./tanks.ts";
 
 /** What reading refills is given. */
 export interface RefillDeps extends TankDeps {
-  readonly service: Pick<ServiceClient, "readRefills" | "getRefill" | "listTanks">;
+  readonly service: Pick<ServiceCalls, "readRefills" | "getRefill" | "listTanks">;
   readonly clock: Clock;
   /** How long the ledger keeps what is over, ms. */
   readonly keptMs: number;

@@ -12,12 +12,12 @@ import {
   type RefillSubscription,
   type TankRefill,
 } from "../../ledger/refills.ts";
-import type { ServiceClient } from "../../service/client.ts";
+import type { ServiceCalls } from "../../service/client.ts";
 
 /** What looking for tanks is given. */
 export interface TankDeps {
   readonly pool: pg.Pool;
-  readonly service: Pick<ServiceClient, "listTanks">;
+  readonly service: Pick<ServiceCalls, "listTanks">;
   readonly logger: Logger;
   /**
    * Whether the credential reaches the list of storage solutions, which belongs to the request surface. Where it

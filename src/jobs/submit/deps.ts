@@ -5,7 +5,7 @@ import type { OrderTracer } from "../../core/order-trace.ts";
 import type { FacilityWay } from "../../core/surface.ts";
 import type { OrderWriter } from "../../ledger/order-writer.ts";
 import type { Membership } from "../../ledger/workers/membership.ts";
-import type { ServiceClient } from "../../service/client.ts";
+import type { ServiceCalls } from "../../service/client.ts";
 import type { Backoff } from "../backoff.ts";
 import type { SubjectField } from "./subject.ts";
 
@@ -39,7 +39,9 @@ export interface SubmitDeps {
   readonly pool: pg.Pool;
   /** Records steps of orders, with commits shared by all that are worked on. */
   readonly writer: OrderWriter;
-  readonly service: ServiceClient;
+  readonly service: ServiceCalls;
+  /** The same calls, to find out what a lost one did. */
+  readonly reconciling: ServiceCalls;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly tracer: OrderTracer;

@@ -54,7 +54,10 @@ async function submitOrder(step: Step, deps: SubmitDeps, signal: AbortSignal): P
   try {
     if (order.intent === undefined)
       await deps.tracer.during("submit", name, () => submitFresh(step, deps, signal));
-    else await deps.tracer.during("reconcile", name, () => reconcileOrder(order, deps, signal));
+    else {
+      const reconciling = { ...deps, service: deps.reconciling };
+      await deps.tracer.during("reconcile", name, () => reconcileOrder(order, reconciling, signal));
+    }
   } catch (error) {
     await recordSubmitFailure(order, error, deps);
   }

@@ -45,6 +45,8 @@ const LOCATING_PER_READING = 4;
 export interface TrackDeps {
   readonly pool: pg.Pool;
   readonly service: ServiceCalls;
+  /** The same calls, to find the places of containers. */
+  readonly locating: ServiceCalls;
   readonly logger: Logger;
   readonly clock: Clock;
   /** This worker: while it is not sure, another one may have recorded newer news, so it records none. */
@@ -131,7 +133,7 @@ async function trackBatch(
     record: ({ order, tracked }: (typeof completed)[number], look: LocationLook) =>
       record(completionChange(order, tracked, look, deps), 0, order),
   };
-  const isWhole = await lookForLocations(completed, round, deps, signal);
+  const isWhole = await lookForLocations(completed, round, { ...deps, service: deps.locating }, signal);
   return { found: news.reads.reduce((sum, read) => sum + read.found.size, 0), isWhole };
 }
 

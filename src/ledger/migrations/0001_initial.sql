@@ -198,7 +198,12 @@ create table service_pause (
   -- Nobody calls before. Then each worker tries, and the first that fails puts it off.
   until_at      timestamptz not null default '-infinity',
   -- Until when the service asked to be left alone.
-  asked_until   timestamptz not null default '-infinity'
+  asked_until   timestamptz not null default '-infinity',
+  -- How many calls it takes, [{"calls": 60, "windowMs": 60000}]: as its headers say, and as learned from what it refused.
+  header_quotas  jsonb not null default '[]',
+  header_at      timestamptz,
+  learned_quotas jsonb not null default '[]',
+  learned_at     timestamptz
 );
 insert into service_pause default values;
 

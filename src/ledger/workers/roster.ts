@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Trouble } from "../../core/alert.ts";
 import type { ServiceNews, ServiceOutage } from "../../core/service-outage.ts";
+import type { Quota } from "../../core/service-quota.ts";
 import { inTransaction, list, run, withSession } from "../database.ts";
 import { CALLER_LOCK, WORKER_LOCK } from "../locks.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
@@ -71,6 +72,14 @@ const CALLING_COMMANDS = `
     and l.granted
     and l.database = (select d.oid from pg_database d where d.datname = current_database()))`;
 
+/** Of service_pause p: how long the service wants to be left alone, and how many calls it takes. */
+const LIMITS = `
+       extract(epoch from greatest(p.asked_until, now()) - now())::float8 * 1000 as "pauseMs",
+       p.header_quotas as "headerQuotas",
+       extract(epoch from now() - p.header_at)::float8 * 1000 as "headerAgeMs",
+       p.learned_quotas as "learnedQuotas",
+       extract(epoch from now() - p.learned_at)::float8 * 1000 as "learnedAgeMs"`;
+
 /**
  * Shows that a worker lives, makes it the leader where there is none, and gives it what the others report. No row: it was taken for
  * dead. A hand-over, which holds the leader's row, is not waited for, however long it lasts: the worker would drop its session.
@@ -133,7 +142,7 @@ select me.is_draining as "isDraining",
        p.cause, p.text, p.since,
        extract(epoch from now() - coalesce(p.failing_since, now()))::float8 * 1000 as "failingMs",
        extract(epoch from greatest(p.until_at, now()) - now())::float8 * 1000 as "leftMs",
-       extract(epoch from greatest(p.asked_until, now()) - now())::float8 * 1000 as "pauseMs"
+       ${LIMITS}
   from me
  cross join ledger g
  cross join service_pause p`;
@@ -151,6 +160,12 @@ export interface Heartbeat extends Omit<ServiceOutage, "cause">, Pick<ServiceNew
   readonly workers: number;
   /** How many commands call the service beside them. */
   readonly commands: number;
+  /** How many calls the service takes, and how long ago it said so, ms; null where it never did. */
+  readonly headerQuotas: readonly Quota[];
+  readonly headerAgeMs: number | null;
+  /** The same as learned from what it refused. */
+  readonly learnedQuotas: readonly Quota[];
+  readonly learnedAgeMs: number | null;
   /** Those that are gone and have left things in hand. */
   readonly gone: readonly number[];
   /** How far the ledger has come, and how often it was found to be an older copy. */
@@ -160,14 +175,17 @@ export interface Heartbeat extends Omit<ServiceOutage, "cause">, Pick<ServiceNew
 
 /** What a heartbeat says of the service. */
 export function newsOf(
-  said: Pick<
-    Heartbeat,
-    "workers" | "commands" | "pauseMs" | "cause" | "text" | "since" | "failingMs" | "leftMs"
-  >,
+  said: Omit<Heartbeat, "isDraining" | "reload" | "leadsForMs" | "gone" | "epoch" | "restores">,
 ): ServiceNews {
   const { workers, commands, pauseMs, cause, text, since, failingMs, leftMs } = said;
   const outage = cause === null ? undefined : { cause, text, since, failingMs, leftMs };
-  return { callers: Math.max(1, workers + commands), outage, pauseMs };
+  const { headerQuotas, headerAgeMs, learnedQuotas, learnedAgeMs } = said;
+  const header = { source: "header", quotas: headerQuotas, ageMs: headerAgeMs } as const;
+  const learned = { source: "learned", quotas: learnedQuotas, ageMs: learnedAgeMs } as const;
+  const quotas = [header, learned].flatMap(({ ageMs, ...each }) =>
+    ageMs === null ? [] : [{ ...each, ageMs }],
+  );
+  return { callers: Math.max(1, workers + commands), outage, pauseMs, quotas };
 }
 
 /** Index: workers_alive. */
@@ -180,7 +198,7 @@ select (select count(*)::integer
        p.cause, p.text, p.since,
        extract(epoch from now() - coalesce(p.failing_since, now()))::float8 * 1000 as "failingMs",
        extract(epoch from greatest(p.until_at, now()) - now())::float8 * 1000 as "leftMs",
-       extract(epoch from greatest(p.asked_until, now()) - now())::float8 * 1000 as "pauseMs"
+       ${LIMITS}
   from service_pause p`;
 
 /** What a command that calls the service beside the workers has to keep to. */

@@ -211,6 +211,8 @@ export class CircuitBreaker implements Breaker {
 
   #failed(error: unknown, isProbe: boolean, startedAt: number): void {
     if (!(error instanceof Failure)) return;
+    // What was not sent since the service asked for a pause says nothing new of it.
+    if (error.code === "SERVICE_BUSY" && !error.isAnswered) return;
     // "Come back in 30 s" is a service that works; the limiter keeps that pause.
     const isHealthy = error.code === "SERVICE_BUSY" && error.retryAfterMs !== undefined;
     if (isHealthy || HEALTHY.has(error.code)) {

@@ -3,16 +3,17 @@ import { FAILURES, Failure, type FailureCode } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Phi, phi } from "../../core/phi.ts";
 import { findPath, nameOfPath, surfaceAt } from "../../core/service-catalogue.ts";
-import type { OtherWorkers } from "../../core/service-outage.ts";
+import type { CallPurpose } from "../../core/service-quota.ts";
 import { asSentence } from "../../core/tls-trouble.ts";
 import type { ResolvedSettings } from "../settings.ts";
 import { type Answer, parseAnswer, parseRetryAfter } from "./answer.ts";
 import type { CircuitBreaker } from "./breaker.ts";
 import { type CallKind, classify, type Seen, type Verdict } from "./classify.ts";
 import { keepAnswer, personalValues } from "./kept-answer.ts";
-import type { CallPurpose, Limiter } from "./limiter.ts";
+import type { Limiter } from "./limiter.ts";
 import { describeRefusal, type KnownCodes } from "./refusal.ts";
 import { readPauseMs } from "./retry.ts";
+import type { Turn } from "./sent-calls.ts";
 import type { TokenSource } from "./token.ts";
 import { reasonOf, SERVICE_TLS, type Wire } from "./wire.ts";
 
@@ -54,7 +55,6 @@ interface TransportParts {
   readonly externalTokens?: TokenSource | undefined;
   readonly limiter: Limiter;
   readonly breaker: CircuitBreaker;
-  readonly others?: OtherWorkers | undefined;
   readonly clock: Clock;
   /** Between 0 and 1, for jitter. */
   readonly random: () => number;
@@ -62,17 +62,26 @@ interface TransportParts {
   readonly onCall?: ((call: ObservedCall) => void) | undefined;
 }
 
-/** What functions that make calls need of a {@link Transport}. */
-export type Caller = Pick<Transport, "call" | "clockSkewMs">;
+/** What functions that make calls need of a {@link Transport}, with the purpose settled. */
+export interface Caller extends Pick<Transport, "clockSkewMs"> {
+  call<T>(call: Call<T>, signal: AbortSignal): Promise<T>;
+}
 
-/** A transport for calls that follow orders at the service; see `Limiter`. */
-export function following(transport: Transport): Caller {
+/** A transport for calls with a purpose; see `Limiter`. */
+export function callsFor(transport: Transport, purpose: CallPurpose): Caller {
   return {
-    call: (call, signal) => transport.call(call, signal, "following"),
+    call: (call, signal) => transport.call(call, signal, purpose),
     get clockSkewMs() {
       return transport.clockSkewMs;
     },
   };
+}
+
+/** How a call waits for what it needs to leave. */
+interface Sending {
+  readonly signal: AbortSignal;
+  /** Waits until one more request may leave. */
+  readonly turn: (signal: AbortSignal) => Promise<Turn>;
 }
 
 /** A call that was made, for metrics. */
@@ -92,8 +101,6 @@ export interface ObservedCall {
 export class Transport {
   readonly #parts: TransportParts;
   readonly #counts = new Map<string, number>();
-  /** When each request of the last minute was sent, monotonic ms. */
-  readonly #sentAt: number[] = [];
   readonly #knownCodes: KnownCodes;
   #clockSkewMs: number | undefined;
   /** The token that each source gave after it had been refused to a call that changes the service. */
@@ -118,17 +125,6 @@ export class Transport {
     return this.#counts;
   }
 
-  /** Requests sent within the last minute. */
-  get countLastMinute(): number {
-    this.#forgetSent();
-    return this.#sentAt.length;
-  }
-
-  #forgetSent(): void {
-    const since = this.#parts.clock.monotonic() - 60_000;
-    while (this.#sentAt[0] !== undefined && this.#sentAt[0] <= since) this.#sentAt.shift();
-  }
-
   /** How far the service's clock is ahead of ours by its last `Date` header, ms; undefined before the first. */
   get clockSkewMs(): number | undefined {
     return this.#clockSkewMs;
@@ -140,12 +136,14 @@ export class Transport {
    * token that is refused, and a new one was taken; SERVICE_PATH_NONE, SERVICE_PAUSED, SERVICE_STOPPED, SERVICE_BUSY and the token's failures
    * when nothing was sent, or (`isAnswered`) after such a refusal; whatever `beforeSend` or `read` throws.
    */
-  async call<T>(call: Call<T>, signal: AbortSignal, purpose: CallPurpose = "other"): Promise<T> {
+  async call<T>(call: Call<T>, signal: AbortSignal, purpose: CallPurpose): Promise<T> {
     const { breaker, limiter, settings } = this.#parts;
     pathOf(call, settings);
     breaker.refuseIfOpen();
     try {
-      return await limiter.run(signal, purpose, () => breaker.guard(() => this.#send(call, signal)));
+      return await limiter.run(signal, purpose, (turn) =>
+        breaker.guard(() => this.#send(call, { signal, turn })),
+      );
     } catch (error) {
       if (error instanceof Failure || !signal.aborted) throw error;
       // The signal's own reason: it was stopped while it waited, so nothing had left.
@@ -157,43 +155,45 @@ export class Transport {
   }
 
   /** The circuit breaker sees the whole of it: what another try cured is no failure of the service. */
-  async #send<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
-    const { breaker, clock, limiter, logger, random, settings } = this.#parts;
-    const startedAt = clock.monotonic();
+  async #send<T>(call: Call<T>, sending: Sending): Promise<T> {
+    const { breaker, clock, logger, random, settings } = this.#parts;
+    let startedAt: number | undefined;
     let pausedMs = 0;
+    const turn = async (signal: AbortSignal) => {
+      const taken = await sending.turn(signal);
+      startedAt ??= taken.at;
+      return taken;
+    };
     for (let tries = 1; ; tries += 1) {
-      const { seen, token } = await this.#sendOnce(call, signal);
+      const { seen, token } = await this.#sendOnce(call, { ...sending, turn });
       const verdict = this.#verdictOf(call, seen);
       const { longestPauseMs } = settings;
       const step = { tries, nowMs: clock.now(), random: random(), longestPauseMs };
       const pauseMs = call.method === "GET" ? readPauseMs(seen, verdict, step) : undefined;
       // What took as long as a call may take is not tried again, nor anything while the service is down.
-      const tookMs = clock.monotonic() - startedAt;
+      const tookMs = clock.monotonic() - (startedAt ?? clock.monotonic());
       const isLate =
         tookMs - pausedMs >= settings.timeoutMs || tookMs >= Math.max(settings.timeoutMs, longestPauseMs);
       if (pauseMs === undefined || isLate || !breaker.mayRepeat) return this.#judge(call, seen, token);
       logger.debug({ call: name(call), verdict, tries, pauseMs }, "a read is tried again");
-      this.#keepPause(verdict, seen);
       pausedMs += pauseMs;
-      await clock.sleep(pauseMs, signal);
-      await limiter.turn(signal);
+      await clock.sleep(pauseMs, sending.signal);
     }
   }
 
   /** One exchange, or two where the first shows a read that its token has ended. */
   async #sendOnce(
     call: Call<unknown>,
-    signal: AbortSignal,
+    sending: Sending,
   ): Promise<{ readonly seen: Seen; readonly token: Phi }> {
-    const { limiter } = this.#parts;
+    const { signal } = sending;
     const tokens = this.#tokensOf(call);
     let token = await tokens.get(signal);
-    let seen = await this.#exchange(call, token, signal);
+    let seen = await this.#exchange(call, token, sending);
     if (this.#verdictOf(call, seen) === "SERVICE_CREDENTIALS_REFUSED" && !this.#isRenewedOften(tokens)) {
       if (call.method !== "GET") return this.#refuseWrite(call, { seen, tokens, token }, signal);
       token = await this.#renew(tokens, token, signal);
-      await limiter.turn(signal);
-      seen = await this.#exchange(call, token, signal);
+      seen = await this.#exchange(call, token, sending);
     }
     const verdict = this.#verdictOf(call, seen);
     if ("answer" in seen && seen.answer.status !== 401 && verdict !== "SERVICE_CREDENTIALS_REFUSED") {
@@ -245,11 +245,12 @@ export class Transport {
   }
 
   /** Nobody calls for as long as the service asks; whatever a 503 says of this call, it says when the next ones are welcome. */
-  #keepPause(verdict: Verdict, seen: Seen): void {
-    if (!("answer" in seen) || (verdict !== "SERVICE_BUSY" && seen.answer.status !== 503)) return;
-    const { clock, limiter, others } = this.#parts;
-    const retryAfterMs = parseRetryAfter(seen.answer.headers, clock.now());
-    if (retryAfterMs !== undefined && limiter.pause(retryAfterMs)) others?.reportPause(retryAfterMs);
+  #hear(call: CallKind, turn: Turn, answer: Answer): void {
+    const { clock, limiter } = this.#parts;
+    limiter.heard(turn, answer);
+    if (this.#verdictOf(call, { answer }) !== "SERVICE_BUSY" && answer.status !== 503) return;
+    const retryAfterMs = parseRetryAfter(answer.headers, clock.now());
+    if (retryAfterMs !== undefined) limiter.pauseAll(retryAfterMs);
   }
 
   /**
@@ -277,13 +278,14 @@ export class Transport {
     });
   }
 
-  async #exchange<T>(call: Call<T>, token: string, signal: AbortSignal): Promise<Seen> {
-    const { wire, settings, clock, logger } = this.#parts;
+  /** Waits for its turn last, when all else is there: what waited together must not leave together. */
+  async #exchange<T>(call: Call<T>, token: string, { signal, turn }: Sending): Promise<Seen> {
+    const { breaker, wire, settings, clock, logger } = this.#parts;
+    const taken = await turn(signal);
+    breaker.refuseIfOpen();
     await call.beforeSend?.();
     const startedAt = clock.monotonic();
     this.#counts.set(name(call), (this.#counts.get(name(call)) ?? 0) + 1);
-    this.#sentAt.push(startedAt);
-    this.#forgetSent();
     const result = await wire.exchange(
       {
         method: call.method,
@@ -312,7 +314,9 @@ export class Transport {
     const { dateMs } = result.headers;
     if (dateMs !== undefined) this.#clockSkewMs = dateMs - clock.now();
     logger.debug({ call: name(call), status: result.status, ms }, "call answered");
-    return { answer: parseAnswer(result.status, result.headers, result.body) };
+    const answer = parseAnswer(result.status, result.headers, result.body);
+    this.#hear(call, taken, answer);
+    return { answer };
   }
 
   #verdictOf(call: CallKind, seen: Seen): Verdict {
@@ -364,7 +368,6 @@ export class Transport {
       });
     }
     const retryAfterMs = parseRetryAfter(seen.answer.headers, this.#parts.clock.now());
-    this.#keepPause(code, seen);
     const sensitive = [...sensitiveOf(call), token];
     const said = describeRefusal(seen.answer, this.#knownCodes, sensitive);
     const isRedirect = seen.answer.status >= 300 && seen.answer.status < 400;

@@ -1,0 +1,244 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { asFailure } from "../../src/core/failures.ts";
+import { createServiceClient, type ServiceClient, type ServiceDeps } from "../../src/service/client.ts";
+import { readHeaders } from "../../src/service/http/headers.ts";
+import { Limiter } from "../../src/service/http/limiter.ts";
+import type { Wire, WireResult } from "../../src/service/http/wire.ts";
+import type { ServiceSettings } from "../../src/service/settings.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { logSink, never } from "./with-client.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+/** How a service says what its limit is, by what it counted in the window and how long that lasts, ms. */
+type Says = (window: { readonly count: number; readonly leftMs: number; readonly now: number }) => Headers;
+
+interface Limit {
+  readonly calls: number;
+  readonly windowMs: number;
+  /** How far into a window the first call comes, ms. */
+  readonly phaseMs: number;
+}
+
+/** A service that counts in windows which begin when its own clock says so. It takes a tenth of a second for an answer. */
+class WindowedService implements Wire {
+  readonly #clock: FakeClock;
+  readonly #limit: Limit;
+  readonly #says: Says;
+  readonly #counts = new Map<number, number>();
+  /** When each call came, and when those that were refused did. */
+  readonly cameAt: number[] = [];
+  readonly refusedAt: number[] = [];
+
+  constructor(clock: FakeClock, limit: Limit, says: Says) {
+    this.#clock = clock;
+    this.#limit = limit;
+    this.#says = says;
+  }
+
+  async exchange({ url }: Parameters<Wire["exchange"]>[0], signal: AbortSignal): Promise<WireResult> {
+    await this.#clock.sleep(20, signal);
+    const { calls, windowMs, phaseMs } = this.#limit;
+    const at = this.#clock.monotonic();
+    const nth = Math.floor((at + phaseMs) / windowMs);
+    const count = (this.#counts.get(nth) ?? 0) + 1;
+    this.#counts.set(nth, count);
+    this.cameAt.push(at);
+    const isRefused = count > calls;
+    if (isRefused) this.refusedAt.push(at);
+    const leftMs = (nth + 1) * windowMs - phaseMs - at;
+    const headers = this.#says({ count, leftMs, now: this.#clock.now() });
+    await this.#clock.sleep(isRefused ? 5 : 80, signal);
+    const body = url.pathname.startsWith("/oauth")
+      ? { access_token: "t", token_type: "Bearer", expires_in: 600 }
+      : { id: 1, sampleContainerId: 1, code: "S", facilityId: 1 };
+    return {
+      kind: "answer",
+      status: isRefused ? 429 : 200,
+      headers: readHeaders({ "content-type": "application/json", ...headers }),
+      body: Buffer.from(JSON.stringify(isRefused ? { error: "slow down" } : body)),
+    };
+  }
+
+  async close(): Promise<void> {}
+}
+
+const CALLS_AN_ORDER = ["submitting", "submitting", "submitting", "locating", "locating"] as const;
+const MINUTE = 60_000;
+
+interface Run {
+  readonly service: WindowedService;
+  readonly took: number;
+  readonly client: ServiceClient;
+}
+
+/** Takes orders through a service, up to 128 at the same time, as the jobs do; what is refused for now comes again later. */
+async function takeOrders(
+  orders: number,
+  limit: Limit,
+  { says = () => ({}), ...given }: Partial<ServiceSettings> & { readonly says?: Says } = {},
+): Promise<Run> {
+  const clock = new FakeClock();
+  const service = new WindowedService(clock, limit, says);
+  const deps: ServiceDeps = { clock, wire: service, logger: logSink().logger, random: () => 0.5 };
+  const auth = {
+    ...{ tokenUrl: "https://service.example/oauth/token", method: "basic" as const },
+    ...{ clientId: "c", clientSecret: "s" },
+  };
+  const client = createServiceClient({ baseUrl: "https://service.example", auth, ...given }, deps);
+  const insist = async (work: () => Promise<unknown>) => {
+    for (;;) {
+      try {
+        await work();
+        return;
+      } catch (error) {
+        const { class: kind, retryAfterMs = 2_000 } = asFailure(error);
+        if (kind !== "transient") throw error;
+        await clock.sleep(retryAfterMs);
+      }
+    }
+  };
+  let begun = 0;
+  const work = async () => {
+    while (begun < orders) {
+      begun += 1;
+      for (const purpose of CALLS_AN_ORDER) await insist(() => client.for(purpose).getSubject(1, never));
+    }
+  };
+  let isOver = false;
+  void Promise.all(Array.from({ length: 128 }, work)).then(() => {
+    isOver = true;
+  });
+  const follow = async () => {
+    while (!isOver) {
+      await insist(() => client.for("following").getSubject(1, never));
+      await clock.sleep(15_000);
+    }
+  };
+  void follow();
+  while (!isOver) await clock.advance(1_000);
+  await client.close();
+  return { service, took: clock.monotonic(), client };
+}
+
+const seconds = (ms: number) => String(Math.ceil(ms / 1_000));
+
+/** Ways in which services say what their limit is. */
+const SAYINGS: readonly (readonly [string, Says])[] = [
+  [
+    "RateLimit and RateLimit-Policy",
+    ({ count, leftMs }) => ({
+      "ratelimit-policy": '"permin";q=60;w=60, "perday";q=50000;w=86400',
+      ratelimit: `"permin";r=${Math.max(0, 60 - count)};t=${seconds(leftMs)}`,
+    }),
+  ],
+  ["RateLimit-Policy alone", () => ({ "ratelimit-policy": "60;w=60" })],
+  [
+    "RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset",
+    ({ count, leftMs }) => ({
+      "ratelimit-limit": "60",
+      "ratelimit-remaining": String(Math.max(0, 60 - count)),
+      "ratelimit-reset": seconds(leftMs),
+    }),
+  ],
+  [
+    "X-RateLimit-* with a moment of the epoch, twice each",
+    ({ count, leftMs, now }) => ({
+      "x-ratelimit-limit": "60, 60",
+      "x-ratelimit-remaining": String(Math.max(0, 60 - count)),
+      "x-ratelimit-reset": String(Math.ceil((now + leftMs) / 1_000)),
+    }),
+  ],
+  ["X-RateLimit-Limit-Minute", () => ({ "x-ratelimit-limit-minute": "60" })],
+];
+
+const PHASES = [0, 1_000, 15_000, 31_000, 47_000, 58_500];
+
+describe("500 orders at a service that takes 60 calls a minute", () => {
+  const orders = 500;
+  const limit = { calls: 60, windowMs: MINUTE };
+  const leastMs = (orders * CALLS_AN_ORDER.length * MINUTE) / 60;
+
+  it.each(PHASES)("never meet a refusal where that is set, %i ms into a minute", async (phaseMs) => {
+    const { service, took } = await takeOrders(orders, { ...limit, phaseMs }, { maxRequestsPerMinute: 60 });
+    expect(service.refusedAt).toEqual([]);
+    expect(took).toBeLessThanOrEqual(leastMs * 1.15);
+  });
+
+  describe.each(SAYINGS)("by %s", (_name, says) => {
+    it.each(PHASES)("meet none after the first minute, %i ms into one", async (phaseMs) => {
+      const { service, took, client } = await takeOrders(orders, { ...limit, phaseMs }, { says });
+      expect(service.refusedAt.filter((at) => at > MINUTE)).toEqual([]);
+      expect(took).toBeLessThanOrEqual(leastMs * 1.15);
+      expect(client.quota).toMatchObject({ source: "header", calls: 60, windowMs: MINUTE });
+    });
+  });
+
+  it.each(PHASES)("learn it from refusals with Retry-After, %i ms into a minute", async (phaseMs) => {
+    const says: Says = ({ count, leftMs }) => (count > 60 ? { "retry-after": seconds(leftMs) } : {});
+    const { service, took, client } = await takeOrders(orders, { ...limit, phaseMs }, { says });
+    expect(service.refusedAt.filter((at) => at > 2 * MINUTE)).toEqual([]);
+    expect(took).toBeLessThanOrEqual(leastMs * 1.15);
+    expect(client.quota.source).toBe("learned");
+  });
+
+  it.each(PHASES)("learn it from bare refusals, %i ms into a minute", async (phaseMs) => {
+    const { service, took, client } = await takeOrders(orders, { ...limit, phaseMs });
+    expect(service.refusedAt.filter((at) => at > 2 * MINUTE)).toEqual([]);
+    expect(took).toBeLessThanOrEqual(leastMs * 1.15);
+    expect(client.quota.source).toBe("learned");
+  });
+});
+
+/** The most that came within so long, wherever that begins. */
+function mostWithin(windowMs: number, cameAt: readonly number[]): number {
+  const sorted = [...cameAt].sort((a, b) => a - b);
+  let from = 0;
+  return sorted.reduce((most, at, nth) => {
+    while (at - (sorted[from] ?? at) >= windowMs) from += 1;
+    return Math.max(most, nth - from + 1);
+  }, 0);
+}
+
+describe("no window holds more calls than its limit, wherever it begins", () => {
+  const windowMs = fc.constantFrom(1_000, 10_000, MINUTE);
+  const calls = fc.integer({ min: 1, max: 100 });
+  /** Calls that come to wait at some moment. */
+  const comings = fc.array(fc.record({ atMs: fc.nat(120_000), count: fc.integer({ min: 1, max: 60 }) }), {
+    minLength: 1,
+    maxLength: 6,
+  });
+
+  it("with any number of workers, whenever calls come, and though the network holds some up", () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.record({ windowMs, calls, comings, workers: fc.integer({ min: 1, max: 4 }), seed: fc.nat(999) }),
+        async (limit) => {
+          const clock = new FakeClock();
+          const cameAt: number[] = [];
+          const settings = { maxRequestsPerSecond: 1_000, concurrency: 8, maxWaitMs: 15_000 };
+          const q = Math.max(limit.calls, limit.workers);
+          const quotas = [{ calls: q, windowMs: limit.windowMs }];
+          for (let worker = 0; worker < limit.workers; worker += 1) {
+            const gate = new Limiter(settings, clock, () => 0);
+            const news = { callers: limit.workers, pauseMs: 0 };
+            gate.follow({ ...news, quotas: [{ source: "header", quotas, ageMs: 0 }] });
+            limit.comings.forEach(async ({ atMs, count }, nth) => {
+              await clock.sleep(atMs);
+              for (let call = 0; call < count; call += 1) {
+                void gate.run(never, "other", async (turn) => {
+                  const { at } = await turn(never);
+                  // Some arrive at once, others late.
+                  cameAt.push(at + ((limit.seed + nth + call) % 2) * Math.min(1_000, limit.windowMs / 40));
+                });
+              }
+            });
+          }
+          await clock.advance(200_000);
+          expect(mostWithin(limit.windowMs, cameAt)).toBeLessThanOrEqual(q);
+        },
+      ),
+      { numRuns: 30 },
+    ));
+});
