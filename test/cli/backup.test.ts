@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
+import { VERSION } from "../../src/core/version.ts";
 import { copyLedger } from "../support/ledger-copy.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { runCli } from "./run-cli.ts";
@@ -38,7 +39,7 @@ const withBackup = (test: (lab: Lab, file: string) => Promise<void>) =>
 const restored = async (lab: Lab, ...words: string[]) => {
   const { status, stdout } = await lab.cli(["restore", ...words, "--json"]);
   const { error, ...result } = JSON.parse(stdout);
-  return { status, code: error?.code, ...result };
+  return { status, code: error?.code, hint: error?.hint, ...result };
 };
 
 describe("a backup", () => {
@@ -169,6 +170,23 @@ describe("a backup", () => {
       const { status, stderr } = await lab.cli(["restore", file, "--replace", "--yes"]);
       expect({ status, stderr }).toMatchObject({ status: 1, stderr: expect.stringContaining("lab-2") });
     }));
+
+  it.each([
+    ["this release", VERSION, "restore the backup with the build that made it"],
+    ["another release", "0.0.9", "Install the release that is named"],
+  ])("of other tables is said to need what made it: %s", (_, version, hint) =>
+    withBackup(async (lab, file) => {
+      const text = gunzipSync(await readFile(file))
+        .toString()
+        .replace(/"0001_initial.sql":"../, '"0001_initial.sql":"xx')
+        .replace(`"version":"${VERSION}"`, `"version":"${version}"`);
+      await writeFile(file, resealed(text));
+      expect(await restored(lab, file, "--replace", "--yes")).toMatchObject({
+        code: "CLI_BACKUP_UNFIT",
+        hint: expect.stringContaining(hint),
+      });
+    }),
+  );
 
   it.each<[string, (bytes: Buffer) => Buffer, string]>([
     ["was cut off", (bytes) => bytes.subarray(0, bytes.length - 40), "CLI_BACKUP_UNUSABLE"],

@@ -15,7 +15,13 @@ import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig } from "../open.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { checkAgainst } from "./check/against.ts";
-import { checkConnectors, checkConsole, checkDataFolder, checkProfiles } from "./check/local.ts";
+import {
+  checkConnectors,
+  checkConsole,
+  checkDataFolder,
+  checkFirstDatabase,
+  checkProfiles,
+} from "./check/local.ts";
 import { checkDatabaseAndQueue } from "./check/remote.ts";
 import { type Finding, type Findings, failed, failedBy, ok, Report, warning } from "./check/report.ts";
 import { checkService } from "./check/service.ts";
@@ -51,6 +57,7 @@ async function* checks(session: Session, isOffline: boolean, against: string | u
   const profiles = yield* checkProfiles(config);
   yield* checkFacilityNames(config);
   const running = yield* checkDataFolder(config, session);
+  yield* checkFirstDatabase(config);
   if (profiles) {
     yield* checkConnectors(config, profiles, session, { isRunning: running.has("intake"), isOffline });
     yield* checkUnsent(config, profiles);

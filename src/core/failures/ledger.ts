@@ -63,7 +63,7 @@ export const LEDGER_FAILURES = {
   LEDGER_INIT_FAILED: {
     class: "permanent",
     meaning: "The embedded database could not be created.",
-    hint: "See the quoted reason, usually disk space or folder rights.",
+    hint: "Free disk space, or correct what else is quoted, and start again.",
   },
   LEDGER_START_FAILED: {
     class: "transient",

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { Failure } from "../../core/failures.ts";
+import { VERSION } from "../../core/version.ts";
 import { inTransaction, type Queryable, run } from "../database.ts";
 import { MIGRATION_LOCK } from "../locks.ts";
 import { listAtWork } from "../migrate.ts";
@@ -140,16 +141,18 @@ export async function loadBackup(
   await putIn(client, file, onRows);
 }
 
+const OTHER_BUILD =
+  "It is another build of this release, and there is no upgrade between the two: restore the backup with the build that made it.";
+
 async function assertFit(client: Queryable, { migrations, version }: BackupHead): Promise<void> {
   const rows = await run<{ name: string; sha256: string }>(client, "select name, sha256 from migrations");
   const isSame =
     rows.length === Object.keys(migrations).length &&
     rows.every(({ name, sha256 }) => migrations[name] === sha256);
   if (isSame) return;
-  throw new Failure(
-    "CLI_BACKUP_UNFIT",
-    `release ${version} made the backup, and its tables are others than those here`,
-  );
+  const message = `release ${version} made the backup, and its tables are others than those here`;
+  const hint = version === VERSION ? OTHER_BUILD : undefined;
+  throw new Failure("CLI_BACKUP_UNFIT", { message, hint });
 }
 
 async function putIn(client: pg.PoolClient, file: string, onRows: (done: number) => void): Promise<void> {

@@ -18,7 +18,7 @@ import { basename, dirname, join, relative } from "node:path";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { syncFolder } from "../../core/sync-folder.ts";
-import { type Home, isCode, runAs } from "./home.ts";
+import { type Home, isCode, runAs, unusable } from "./home.ts";
 
 /** The server's superuser; Cryobridge itself works as {@link OWNER}. */
 export const SUPERUSER = "postgres";
@@ -78,7 +78,8 @@ export async function findPostgresPackage(): Promise<PostgresPackage> {
 /**
  * Programs that were seen to run under the home's account: in place if that works, else as a copy in the home
  * (45 MB), for a package that the account cannot reach, or whose library links are missing and cannot be made.
- * Call it with the start lock held. Throws LEDGER_BINARIES_UNUSABLE.
+ * Call it with the start lock held. Throws LEDGER_BINARIES_UNUSABLE, and LEDGER_FOLDER_UNUSABLE where there is no room for
+ * the copy.
  */
 export async function openPrograms(from: PostgresPackage, home: Home, logger: Logger): Promise<Programs> {
   await linkLibraries(from.native, from.native);
@@ -97,10 +98,7 @@ export async function openPrograms(from: PostgresPackage, home: Home, logger: Lo
     await linkLibraries(from.native, partial);
     await rename(partial, copy);
   } catch (cause) {
-    throw new Failure("LEDGER_BINARIES_UNUSABLE", {
-      message: `the database programs could not be copied to ${copy}`,
-      cause,
-    });
+    throw unusable(copy, cause);
   }
   const reason = await findReasonNotToRun(copied, home);
   if (reason !== undefined) {
@@ -236,12 +234,18 @@ async function makeCluster(home: Home, programs: Programs, password: string): Pr
   if (status !== 0 || !(await lstat(join(data, "PG_VERSION")).catch(() => undefined))) {
     throw new Failure(
       "LEDGER_INIT_FAILED",
-      `the database could not be made in ${home.path}: ${output.trim().split("\n").at(-1)}`,
+      `the database could not be made in ${home.path}: ${reasonIn(output)}`,
     );
   }
   await rename(data, home.data);
   await syncFolder(home.path);
   await rm(partial, { recursive: true, force: true });
+}
+
+/** Why initdb gave up: the first error in what it and the programs that it runs said, without what stands before it. */
+export function reasonIn(output: string): string {
+  const error = /(?:FATAL|PANIC|ERROR|error): +(.+)/.exec(output)?.[1];
+  return error ?? output.trim().split("\n").at(-1) ?? "";
 }
 
 async function writeDurably(path: string, text: string): Promise<void> {

@@ -11,10 +11,12 @@ import { bareHost } from "../../../core/loopback.ts";
 import { findPlaceOf } from "../../../core/make-folders.ts";
 import { findObstacle } from "../../../ledger/embedded/home.ts";
 import { isDaemonThere } from "../../../ledger/embedded/lock.ts";
+import { findPostgresPackage } from "../../../ledger/embedded/programs.ts";
 import { readEpochFile } from "../../../ledger/restored/epoch-file.ts";
 import type { Profile } from "../../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../../mapping/profile/schema.ts";
 import { EXIT } from "../../exit-status.ts";
+import { hasLedger } from "../../open.ts";
 import type { Session } from "../../session.ts";
 import { type Findings, failed, failedBy, ok, warning } from "./report.ts";
 
@@ -116,6 +118,20 @@ export async function* checkDataFolder(config: Config, session: Session): Findin
     yield failedBy(subject, error, EXIT.failed);
   }
   return running;
+}
+
+/** Whether the programs are there with which the first start makes the embedded database. */
+export async function* checkFirstDatabase(config: Config): Findings {
+  if (await hasLedger(config)) return;
+  try {
+    const { serverVersion } = await findPostgresPackage();
+    yield ok(
+      "database",
+      `embedded PostgreSQL ${serverVersion} is installed; the first start makes the database`,
+    );
+  } catch (error) {
+    yield failedBy("database", error, EXIT.unreachable);
+  }
 }
 
 /** Without it no daemon starts. */

@@ -1,7 +1,6 @@
 import { readOrphaned } from "../../../app/orphaned.ts";
 import { describeOrphaned, hintForOrphaned } from "../../../console/orphaned.ts";
 import { run } from "../../../ledger/database.ts";
-import { findPostgresPackage } from "../../../ledger/embedded/programs.ts";
 import { EXIT } from "../../exit-status.ts";
 import { hasLedger, type OpenSite, withLedger, withQueues } from "../../open.ts";
 import type { Session } from "../../session.ts";
@@ -17,12 +16,7 @@ export async function* checkDatabaseAndQueue(config: OpenSite["config"], session
   try {
     // A check doesn't make a database under the account of whoever typed it: the first start does, under its own.
     if (await hasLedger(config)) await withLedger(session, work, config);
-    else {
-      const { serverVersion } = await findPostgresPackage();
-      const words = `embedded PostgreSQL ${serverVersion} is installed; the first start makes the database`;
-      found.push(ok("database", words));
-      if (config.queue.backend === "redis") found.push(...(await checkQueue({ config }, session)));
-    }
+    else if (config.queue.backend === "redis") found.push(...(await checkQueue({ config }, session)));
   } catch (error) {
     found.push(failedBy("database", error, EXIT.unreachable));
   }
