@@ -5,7 +5,8 @@ import type { Clock } from "../core/clock.ts";
 import { readPem } from "../core/given-file.ts";
 import type { Logger } from "../core/logger.ts";
 import type { QueueBackend } from "../jobs/queue-place.ts";
-import { type DatabaseConnection, openPool, type PoolSettings } from "../ledger/database.ts";
+import { type DatabaseConnection, openPool, type PoolSettings, placeOf } from "../ledger/database.ts";
+import { asRefusal } from "../ledger/database-failures.ts";
 import { startEmbeddedPostgres } from "../ledger/embedded/embedded-postgres.ts";
 import { migrateLedger } from "../ledger/migrate.ts";
 import { assertFitSettings, assertOwnSessions } from "../ledger/sessions.ts";
@@ -78,7 +79,7 @@ export async function openLedger(config: Config, options: OpenLedgerOptions): Pr
     await migrateLedger(pool);
   } catch (error) {
     await close();
-    throw error;
+    throw asRefusal(error, placeOf(pool)) ?? error;
   }
   return { pool, connection, isEmbedded: embedded !== undefined, close };
 }

@@ -129,12 +129,15 @@ const OURS_WANTED: TlsTrouble = {
   lead: `${DATABASE_TLS.own} have to name one and its key`,
 };
 
-/** LEDGER_REFUSED for the error of a server that answers and lets nobody in; undefined for any other error. */
-export function asRefusal(error: unknown): Failure | undefined {
+/**
+ * LEDGER_REFUSED for the error of a server that answers and lets nobody in; undefined for any other error.
+ * @param place where the server is, for a person
+ */
+export function asRefusal(error: unknown, place?: string): Failure | undefined {
   if (!(error instanceof Error) || error instanceof Failure) return undefined;
   const tls = wantsOurs(error) ? OURS_WANTED : tlsTroubleOf(error, DATABASE_TLS);
   const words = tls?.why ?? refusedWords(error);
   if (words === undefined) return undefined;
-  const message = `the database answers, but ${words}`;
+  const message = `the database${place ? ` at ${place}` : ""} answers, but ${words}`;
   return new Failure("LEDGER_REFUSED", { message, hint: tls && asSentence(tls.lead), cause: error });
 }

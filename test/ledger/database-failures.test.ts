@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { toFailure } from "../../src/cli/output/failure.ts";
 import { openPool } from "../../src/ledger/database.ts";
-import { asLedgerFailure } from "../../src/ledger/database-failures.ts";
+import { asLedgerFailure, asRefusal } from "../../src/ledger/database-failures.ts";
 import { migrateLedger } from "../../src/ledger/migrate.ts";
 import { findPort } from "../support/find-port.ts";
 import { withDatabase } from "../support/with-database.ts";
@@ -96,4 +96,5 @@ test.each([
   expect(failure.message).toContain(words);
   expect(failure.message).not.toContain(text);
   expect(failure.hint).toContain(setting);
+  expect(asRefusal(failure.cause, "db:5432")?.message).toMatch(/^the database at db:5432 answers, but /);
 });

@@ -73,12 +73,12 @@ export const LEDGER_FAILURES = {
   LEDGER_START_BLOCKED: {
     class: "transient",
     meaning: "Another process has been starting or stopping the embedded database for minutes.",
-    hint: "Check whether the process that is named is stuck, and end it.",
+    hint: "Check whether the process that is named is stuck, and end it, by `kill -9` where it is stopped: the database takes no harm.",
   },
   LEDGER_STOP_FAILED: {
     class: "transient",
     meaning: "The embedded database does not stop and was left running.",
-    hint: "Nothing; the next start uses it. End its process before you shut the machine down.",
+    hint: "Before the next start end the process that is named and those that it started (`ps -fC postgres`), by `kill -9`: what was committed is on disk.",
   },
   LEDGER_UNAVAILABLE: {
     class: "transient",

@@ -48,6 +48,8 @@ interface Presence extends LiveClient {
 }
 
 const POLL_MS = 20;
+/** A person who waits for a server that recovers, or hangs, is told so after a while. */
+const SAY_AFTER_MS = 10_000;
 /** Recovery after a power cut reads up to `max_wal_size`, on a slow disk for minutes. */
 const ANSWER_PATIENCE_MS = 900_000;
 /** The processes of a server that was killed end within this. */
@@ -159,13 +161,26 @@ async function joinServer(
 ): Promise<Answered | undefined> {
   const postmaster = await readPostmaster(home.data);
   if (!postmaster) return undefined;
-  const answer = await awaitAnswer(connectionTo(postmaster), waiting, async () =>
-    (await isServing(postmaster, home.data)) ? undefined : "it is gone",
-  );
+  const { clock, logger } = waiting;
+  const { pid } = postmaster;
+  let sayAtMs = clock.monotonic() + SAY_AFTER_MS;
+  const answer = await awaitAnswer(connectionTo(postmaster), waiting, async () => {
+    if (clock.monotonic() > sayAtMs) {
+      logger.warn(
+        { process: pid },
+        "waiting for the database server that is there: it starts, recovers or stops",
+      );
+      sayAtMs = Number.POSITIVE_INFINITY;
+    }
+    return (await isServing(postmaster, home.data)) ? undefined : "it is gone";
+  });
   if (typeof answer !== "string") return answer;
   await removeStalePostmaster(postmaster, home.data);
   return undefined;
 }
+
+const LEFT_PROCESSES =
+  "Processes of the last database server are still there, stopped or waiting for a disk: `ps -fC postgres` shows them. End them (`kill -9`) and start again; what was committed is on disk.";
 
 /**
  * Starts the server, again if need be: children of a killed server take a moment to notice, and until they are gone
@@ -185,7 +200,9 @@ async function startServer(
     if (typeof answer !== "string") return answer;
     const isWaitingForOthers = /shared memory block|lock file/.test(answer);
     if (!isWaitingForOthers || clock.monotonic() - startedAt > LEFTOVER_PATIENCE_MS) {
-      throw new Failure("LEDGER_START_FAILED", `the database server did not start: ${answer}`);
+      const message = `the database server did not start: ${answer}`;
+      const hint = isWaitingForOthers ? LEFT_PROCESSES : undefined;
+      throw new Failure("LEDGER_START_FAILED", { message, hint });
     }
     logger.debug("processes of the last database server are still there; waiting for them");
     await clock.sleep(LEFTOVER_POLL_MS, signal);
@@ -224,5 +241,9 @@ async function leaveServer({ client, connection, home, programs }: Presence): Pr
   if (others > 0) return "left-running";
   // A server that was just killed can't be stopped, though its last connections may have answered.
   if ((await stopServer(home, programs)) || !(await isThere())) return "stopped";
-  throw new Failure("LEDGER_STOP_FAILED", `the database server of ${home.data} does not stop`);
+  const { pid } = (await readPostmaster(home.data)) ?? {};
+  throw new Failure(
+    "LEDGER_STOP_FAILED",
+    `the database server of ${home.data}, process ${pid}, does not stop`,
+  );
 }
