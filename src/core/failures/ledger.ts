@@ -124,7 +124,7 @@ export const LEDGER_FAILURES = {
     class: "permanent",
     meaning:
       "Daemons of an older release work with the ledger, and this one would change its tables under them.",
-    hint: "Stop them (`cryobridge workers --drain NAME` with the older release), then start this one.",
+    hint: "Stop them on their machines (`systemctl stop cryobridge`), or where nothing starts them again by `cryobridge workers --drain NAME` with the older release. Then start this one.",
   },
   LEDGER_OLDER: {
     class: "permanent",
