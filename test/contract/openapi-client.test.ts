@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { request } from "undici";
 import { describe, expect, test } from "vitest";
 import { readSimulatorFiles } from "../../src/cli/commands/simulator.ts";
+import { PUBLIC_PATHS } from "../../src/core/service-catalogue.ts";
 import { openApiDocument } from "../../src/simulator/description.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { runCli } from "../cli/run-cli.ts";
@@ -15,6 +16,7 @@ import { type RecordingProxy, startRecordingProxy } from "./openapi-proxy.ts";
 const REQUESTS = "/api/procedure-requests";
 const PROCEDURES = "/api/v1/external/procedures";
 const contract = new Contract(openApiDocument());
+const publicContract = new Contract(openApiDocument("public"));
 
 const STRICT = resolve(import.meta.dirname, "../../config/simulator/strict-service.yaml");
 
@@ -72,18 +74,28 @@ async function readAll(site: Site): Promise<void> {
   const [subject] = control.subjects();
   const [asked] = control.requests();
   const procedure = control.procedures().find(({ requestId }) => requestId !== null);
+  await readPublic(site, [
+    "requests --status ACCEPTED",
+    `request ${asked?.id}`,
+    `procedure ${procedure?.id}`,
+    "procedures --all",
+    `subject ${subject?.id}`,
+    `containers --subject ${subject?.code}`,
+  ]);
+}
+
+/** What there is to ask of any edition; `more` are further commands. */
+async function readPublic(site: Site, more: readonly string[] = []): Promise<void> {
+  const { control } = site.simulator;
+  const [subject] = control.subjects();
   const outside = control.procedures().find(({ requestId, type }) => requestId === null && type !== "REFILL");
   const stored = control.containers().find(({ slot }) => slot !== undefined);
   const commands = [
+    ...more,
     "subjects --facility NORTH",
     `subject ${subject?.id}`,
-    "requests --status ACCEPTED",
-    `request ${asked?.id}`,
-    "procedures --all",
-    `procedure ${procedure?.id}`,
     "procedures --surface external --facility SOUTH --type STORE",
     `procedure ${outside?.id} --surface external`,
-    `containers --subject ${stored?.subjectCode}`,
     `containers --surface external --subject ${stored?.subjectCode}`,
     `location ${stored?.id}`,
     "storage",
@@ -131,10 +143,10 @@ async function throughProxy(
   }
 }
 
-const problemsIn = ({ requests, exchanges }: RecordingProxy) => [
+const problemsIn = ({ requests, exchanges }: RecordingProxy, by = contract) => [
   ...new Set([
-    ...requests.flatMap((each) => contract.checkRequest(each)),
-    ...exchanges.flatMap((each) => contract.checkAnswer(each)),
+    ...requests.flatMap((each) => by.checkRequest(each)),
+    ...exchanges.flatMap((each) => by.checkAnswer(each)),
   ]),
 ];
 
@@ -174,6 +186,32 @@ describe("the client and the OpenAPI description of the service", () => {
       expect(met).toContain("GET /api/storage");
       expect(met).toContain(`GET ${PROCEDURES}`);
     });
+  });
+
+  test("agree on every call of a day at a service of the public edition, with lost answers and commands that read", () => {
+    const lost: SimulatorOptions["faults"] = [
+      { method: "POST", path: PUBLIC_PATHS.subjects, times: 1, after: "drop" },
+      { method: "POST", path: PROCEDURES, times: 1, after: "close" },
+      { method: "POST", path: PROCEDURES, skip: 1, times: 1, before: "drop" },
+    ];
+    const behaviour = { callsPerMinute: "unlimited" } as const;
+    return throughProxy(
+      { edition: "public", behaviour, faults: lost },
+      {
+        service: {
+          ...{ surface: "external", paths: PUBLIC_PATHS, auth: { method: "post" } },
+          ...{ timeout: "1500ms", reconcile: { giveUpAfter: "2s" } },
+        },
+      },
+      async (site, proxy) => {
+        await playDay(site);
+        expect(site.simulator.tally().doubled).toEqual([]);
+        await readPublic(site);
+        expect(problemsIn(proxy, publicContract)).toEqual([]);
+        const met = new Set(proxy.requests.map((each) => publicContract.operationOf(each)));
+        expect(publicContract.operations().filter((operation) => !met.has(operation))).toEqual([]);
+      },
+    );
   });
 
   test("agree on what is asked of a service that decides all that is open in another way", () => {
