@@ -234,6 +234,25 @@ describe("service records", () => {
       expect(JSON.parse(text.stdout)).toEqual(JSON.parse(inventory.stdout).inventory);
     }));
 
+  it("are an inventory in pages, which says how many there are in all", () =>
+    withService({ simulator: { behaviour: { inventory: "pages" } } }, async (bench) => {
+      const { control } = bench.simulator;
+      control.addSubject({ facilityId: 12, code: "S-9" });
+      for (let n = 1; n <= 12; n += 1)
+        control.addContainer({ facilityId: 12, subjectCode: "S-9", name: `V-${n}` });
+      const storageId = control.containers()[0]?.slot?.storageId ?? 0;
+      const inventory = (...more: string[]) =>
+        bench.cli(["service", "inventory", String(storageId), ...more]);
+      const first = await inventory();
+      expect(JSON.parse(first.stdout).data).toHaveLength(10);
+      expect(first.stderr).toContain(
+        "These are 10 of 12 containers; --page shows others, 100 at a time at most.",
+      );
+      const whole = await inventory("--page", "1");
+      expect(JSON.parse(whole.stdout).data).toHaveLength(12);
+      expect(whole.stderr).toBe("");
+    }));
+
   it("end with status 5 when the service has none, and 4 when it is not there", () =>
     withService({}, async (bench) => {
       const missing = await bench.cli(["service", "subject", "4711", "--json"]);

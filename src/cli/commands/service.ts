@@ -3,6 +3,7 @@ import { findList, type ListKind, type RecordKind } from "../../core/service-cat
 import { SURFACES, type Surface } from "../../core/surface.ts";
 import type { Column } from "../../operator/column.ts";
 import { clean } from "../../operator/text.ts";
+import { readInventory } from "../../service/inventory/shape.ts";
 import type { RawObject } from "../../service/values.ts";
 import { collect, oneOf, serviceId, wholeNumber } from "../arguments.ts";
 import { readConfig, recordRead, withService } from "../open.ts";
@@ -30,6 +31,7 @@ export function define(service: Command, cli: Cli): void {
     .command("inventory")
     .description("What a storage solution holds, as the service shows it.")
     .argument("<id>", "the storage solution's id", serviceId)
+    .option("--page <n>", "a page of it, where the service shows it in pages", wholeNumber(1))
     .addHelpText("after", "\nExample:\n  cryobridge service inventory 7 --json")
     .action(toAction(cli, showInventory));
 }
@@ -104,12 +106,28 @@ function showRecord(record: RecordKind): Act {
 }
 
 /** In the shape in which the service shows it, since no shape is specified. */
-async function showInventory(session: Session, id: number): Promise<undefined> {
+async function showInventory(
+  session: Session,
+  id: number,
+  { page }: { readonly page?: number },
+): Promise<undefined> {
   const config = readConfig(session);
   await recordRead(session, config, `service inventory ${id}`);
   const raw = await withProgress(session, { what: "inventory", nouns: "records" }, () =>
-    withService(session, config, (service) => service.getInventory(id, new AbortController().signal)),
+    withService(session, config, (service) => service.getInventory(id, new AbortController().signal, page)),
   );
   const inventory = hideRecord(raw, OWNERS.inventory, session.mayShowPhi);
   session.result({ inventory }, JSON.stringify(inventory, null, 2).split("\n").map(clean));
+  const { containerLabelFields: labelFields, perPage } = config.service;
+  const question = {
+    storageId: id,
+    labelFields,
+    fields: config.service.inventory.fields,
+    isWanted: () => false,
+  };
+  const { shown, total = 0 } = readInventory(raw, question);
+  if (shown > 0 && shown < total)
+    session.note(
+      `These are ${shown} of ${total} containers; --page shows others, ${perPage} at a time at most.`,
+    );
 }

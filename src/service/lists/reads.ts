@@ -108,17 +108,22 @@ export function readRecord(
   return getOne(context, { route, id }, parse, signal);
 }
 
-/** What a storage solution holds; its shape is not specified, so it is handed on as it came. */
+/**
+ * What a storage solution holds; its shape is not specified, so it is handed on as it came.
+ * @param page asked for where the service shows inventories in pages
+ */
 export function getInventory(
   context: ServiceContext,
   storageId: number,
   signal: AbortSignal,
+  page?: number,
 ): Promise<unknown> {
   return context.transport.call(
     {
       method: "GET",
       route: RECORDS.inventory,
       id: storageId,
+      query: page === undefined ? {} : { page, perPage: context.settings.perPage },
       sensitive: [],
       read: (answer) => answer.json ?? null,
     },
