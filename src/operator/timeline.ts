@@ -14,6 +14,8 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
   registered: () => "the service knows the subject; nothing else was asked for",
   waits: (detail) => `waits for ${text(detail.for) ?? "something else"}`,
   submitted: (detail) => `submitted; the service made ${linkWords(detail) || "a request of unknown number"}`,
+  check_failed: (detail) =>
+    `the service could not be searched for the lost call${reason(detail)}; it is searched again`,
   unanswered: (detail) =>
     `a call got no definite answer${reason(detail)}; the service is searched for what it did`,
   again: (detail) =>
@@ -99,7 +101,7 @@ export interface Step {
 }
 
 /** Tries and checks that differ in their number and their next time alone. */
-const REPEATED: ReadonlySet<string> = new Set(["again", "refused_for_now", "checked"]);
+const REPEATED: ReadonlySet<string> = new Set(["again", "refused_for_now", "checked", "check_failed"]);
 
 /** The steps of a timeline, in order; of tries that failed alike one after the other the last one's words. */
 export function stepsOf(events: readonly OrderEvent[]): Step[] {

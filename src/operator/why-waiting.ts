@@ -178,7 +178,9 @@ function whySubmitting(order: LedgerOrder, around: Surroundings): string {
     const checks =
       order.checks === 0 ? "" : `, ${order.checks} ${order.checks === 1 ? "time" : "times"} so far`;
     const said = order.failure ? ` (${order.failure.text})` : "";
-    return `No sure answer came to the ${what}${said}, so the service is searched for what it did before anything is sent again${checks}; next check ${next} If you have looked there and it has nothing: \`cryobridge orders retry ${formatId("o", order.id)} --not-at-service --reason TEXT\`.`;
+    // The failure of a check takes the place of the call's.
+    const [ofCall, ofCheck] = order.failedChecks > 0 ? ["", `; the last check failed${said}`] : [said, ""];
+    return `No sure answer came to the ${what}${ofCall}, so the service is searched for what it did before anything is sent again${checks}${ofCheck}; next check ${next} If you have looked there and it has nothing: \`cryobridge orders retry ${formatId("o", order.id)} --not-at-service --reason TEXT\`.`;
   }
   return `The ${what} is on its way to the service.`;
 }

@@ -40,6 +40,11 @@ describe("an entry of the timeline in words", () => {
       "not on hold any more, says kim: the ward rang; the order goes on",
     ],
     ["result_sent", { deliveryId: "d3", file: "P-1_X.hl7" }, "sent to the lab in P-1_X.hl7 (d3)"],
+    [
+      "check_failed",
+      { text: "the list differed", code: "SERVICE_LIST_UNSTABLE" },
+      "the service could not be searched for the lost call: the list differed (SERVICE_LIST_UNSTABLE); it is searched again",
+    ],
     ["result_sent", { deliveryId: "d3" }, "sent to the lab over MLLP (d3)"],
   ])("%s", (kind, detail, words) => {
     expect(describeEvent({ kind, detail })).toBe(words);

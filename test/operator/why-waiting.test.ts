@@ -205,6 +205,14 @@ describe("why is it waiting?", () => {
     expect(sentence).toContain("`cryobridge orders retry o17 --not-at-service --reason TEXT`");
   });
 
+  it("tells a search that failed from the call that is searched for", () => {
+    const lost = { state: "submitting", intent: "request", intentAt: inMs(-60_000) } as const;
+    const failure = { code: "SERVICE_LIST_UNSTABLE", text: "the list differed" } as const;
+    expect(why({ ...lost, failure, failedChecks: 1, nextAt: inMs(10_000) })).toMatch(
+      /^No sure answer came to the procedure request, so .* sent again; the last check failed \(the list differed\); next check in 10s\./,
+    );
+  });
+
   it("speaks of procedures where the order goes by the external surface", () => {
     const tracked = { surface: "external", requestId: undefined, procedureId: 17 } as const;
     expect(why({ ...tracked, state: "submitted", nextAt: inMs(60_000) })).toBe(

@@ -78,7 +78,7 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
         failedChecks: isLook ? attempts : undefined,
         nextInMs,
         failure: reason,
-        event: { kind: "unanswered", detail: reason },
+        event: { kind: isLook ? "check_failed" : "unanswered", detail: reason },
       };
     }
     if (decision.kind === "again") {

@@ -103,6 +103,7 @@ const WORDS: Readonly<Record<string, string>> = {
   again: "order not submitted; it is tried again",
   refused_for_now: "order refused for now; it is tried again",
   unanswered: "order's call got no definite answer; the service is checked for it",
+  check_failed: "order's lost call could not be searched for; it is searched for again",
   reconciled: "order's lost call had no effect; the order goes on",
   not_at_service: "order's lost call had no effect, says an operator; the order goes on",
   adopted: "order's lost call was found at the service",

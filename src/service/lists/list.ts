@@ -268,7 +268,7 @@ export async function untilStable<T extends { readonly id: number }>(
     if (found.size === before.size && [...found.keys()].every((id) => before.has(id))) return found;
     before = found;
   }
-  throw new Failure("SERVICE_LIST_UNSTABLE", `the list of requests differed in each of ${MAX_PASSES} passes`);
+  throw new Failure("SERVICE_LIST_UNSTABLE", `the list differed in each of ${MAX_PASSES} passes over it`);
 }
 
 function keyOf(entry: RawObject): number | string {
