@@ -63,14 +63,14 @@ export async function findInInventory(
 
 /** Whether places of inventories are taken, by the configuration and what was found out. */
 export function inventoryTrust({ settings, inventories }: ServiceContext): InventoryTrust {
-  const { use } = settings.inventory;
-  const { paths } = settings;
-  if (use === "none" || !hasPath(paths, "inventory")) return "none";
-  if (use === "auto" && !hasPath(paths, "locations")) return "none";
+  const { inventory, paths } = settings;
+  if (inventory.use === "none" || !hasPath(paths, "inventory")) return "none";
+  if (inventory.use === "always") return "trusted";
+  // Without any single location there is nothing to compare with.
+  if (!hasPath(paths, "locations")) return "none";
   const { agreement } = inventories;
-  if (agreement === "other") return "none";
-  if (use === "always" || agreement === "same") return "trusted";
-  return agreement === undefined ? "untried" : "none";
+  if (agreement === undefined) return "untried";
+  return agreement === "same" ? "trusted" : "none";
 }
 
 /** Takes down how a place of an inventory agreed with that container's own location; undefined when it has none yet. */
