@@ -43,8 +43,12 @@ const CALLS = {
   findCreatedRequest,
   searchRequestIds,
   snapshotRequestIds,
-  listSubjectContainers: (context: ServiceContext, subjectCode: Phi, signal: AbortSignal) =>
-    listSubjectContainers(context, { surface: "request", subjectCode }, signal),
+  listSubjectContainers: (
+    context: ServiceContext,
+    subjectCode: Phi,
+    signal: AbortSignal,
+    ids?: readonly number[],
+  ) => listSubjectContainers(context, { surface: "request", subjectCode, ids }, signal),
   getLocation,
   findInInventory,
   inventoryTrust,
@@ -75,8 +79,12 @@ const EXTERNAL_CALLS = {
   findCreatedProcedure,
   getProcedure: getExternalProcedure,
   readProcedures: readExternalProcedures,
-  listSubjectContainers: (context: ServiceContext, subjectCode: Phi, signal: AbortSignal) =>
-    listSubjectContainers(context, { surface: "external", subjectCode }, signal),
+  listSubjectContainers: (
+    context: ServiceContext,
+    subjectCode: Phi,
+    signal: AbortSignal,
+    ids?: readonly number[],
+  ) => listSubjectContainers(context, { surface: "external", subjectCode, ids }, signal),
 };
 
 /** Functions of this folder without the context that each of them is given first. */

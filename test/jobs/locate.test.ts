@@ -209,6 +209,18 @@ describe("looking for the containers of a completed order", () => {
       expect(await cost(orders)).toBe(ofOne + 2);
     }));
 
+  test("reads the list of a subject's containers until it has seen those that the procedure names", () =>
+    withStub(async (stub, client) => {
+      stub.rows["sample-containers"] = Array.from({ length: 12 }, (_, n) => row(n + 1));
+      const order = anOrder();
+      await look(client, order, [1, 2]);
+      const pages = stub.count("GET /api/sample-containers?");
+      expect(await look(client, order, [1, 2])).toMatchObject({ next: "report" });
+      expect(stub.count("GET /api/sample-containers?")).toBe(pages + 1);
+      await look(client, order);
+      expect(stub.count("GET /api/sample-containers?")).toBe(pages + 3);
+    }));
+
   test("asks again for what could not be read for another order of the round", () =>
     withStub(async (stub, client) => {
       stub.rows["sample-containers"] = [row(1), row(2)];

@@ -156,7 +156,10 @@ export class Look {
     );
     if (nameless.length === 0) return;
     const labels = nameless.map(({ label }) => label);
-    const listed = await this.#try(nameless, () => this.#listOwn(labels, this.#order.surface ?? "request"));
+    // The ids that the procedure names are all that count: what else has one of the labels is another container.
+    const ids = named.length > 0 ? named : undefined;
+    const { surface = "request" } = this.#order;
+    const listed = await this.#try(nameless, () => this.#listOwn(labels, surface, ids));
     if (!listed) return;
     if (!isOneSubjects(listed)) {
       const text = "the service lists containers of several subjects with the order's subject code";
@@ -238,9 +241,13 @@ export class Look {
    * another facility; where its entries show whose they are, those of the subject are taken that was found before the order
    * was sent. It is looked up again where that one has none of the labels, since subjects are merged.
    */
-  async #listOwn(labels: readonly string[], surface: Surface): Promise<readonly ServiceContainer[]> {
+  async #listOwn(
+    labels: readonly string[],
+    surface: Surface,
+    ids?: readonly number[],
+  ): Promise<readonly ServiceContainer[]> {
     const { facilityId, subject, subjectId } = this.#order;
-    const listed = await this.#reads.listContainers(surface, subject.code);
+    const listed = await this.#reads.listContainers(surface, subject.code, ids);
     const owners = listed.flatMap((each) =>
       each.labels.some((label) => labels.includes(label)) ? (each.subjectId ?? []) : [],
     );

@@ -26,9 +26,14 @@ export class RoundReads {
     this.#shared = new Set(twice);
   }
 
-  /** What a surface lists for a subject's code; somebody else's containers where another facility has the same code. */
-  listContainers(surface: Surface, code: Phi): Promise<readonly ServiceContainer[]> {
+  /**
+   * What a surface lists for a subject's code; somebody else's containers where another facility has the same code.
+   *
+   * @param ids the containers that are looked for, of which the list may end with the last; all when undefined
+   */
+  listContainers(surface: Surface, code: Phi, ids?: readonly number[]): Promise<readonly ServiceContainer[]> {
     const calls = surface === "external" ? this.#service.external : this.#service;
+    if (!this.#isShared(code)) return calls.listSubjectContainers(code, this.#signal, ids);
     return this.#once(`containers ${surface}`, code, () => calls.listSubjectContainers(code, this.#signal));
   }
 
@@ -38,8 +43,12 @@ export class RoundReads {
     return this.#once(`subject ${facilityId}`, code, find);
   }
 
+  #isShared(code: Phi): boolean {
+    return this.#shared.has(code.reveal());
+  }
+
   #once<T>(question: string, code: Phi, ask: () => Promise<T>): Promise<T> {
-    if (!this.#shared.has(code.reveal())) return ask();
+    if (!this.#isShared(code)) return ask();
     const key = `${question} ${code.reveal()}`;
     const known = this.#reads.get(key) as Promise<T> | undefined;
     if (known) return known;

@@ -5,7 +5,7 @@ import { LISTS_OF, RECORDS } from "../../core/service-catalogue.ts";
 import type { Surface } from "../../core/surface.ts";
 import { getOne, type ServiceContext } from "../http/context.ts";
 import type { FilterFinding } from "../lists/capabilities.ts";
-import { collect, fetchPage } from "../lists/list.ts";
+import { fetchPage, walkPages } from "../lists/list.ts";
 import { parseContainer, parseLocation, type ServiceContainer } from "../shapes.ts";
 import { linkedId, type RawObject } from "../values.ts";
 
@@ -13,19 +13,21 @@ import { linkedId, type RawObject } from "../values.ts";
 interface SubjectOnSurface {
   readonly surface: Surface;
   readonly subjectCode: Phi;
+  /** Those of its containers that are looked for; all when absent. */
+  readonly ids?: readonly number[] | undefined;
 }
 
 /** A code that no subject has, to see whether a filter does anything. */
 const IMPOSSIBLE_CODE = "cryobridge-probe-no-such-subject";
 
 /**
- * All sample containers of a subject. Each is certainly the subject's: either the entry names it, or the service
+ * All sample containers of a subject; where only some are looked for, the list is read until these have been on it. Each is certainly the subject's: either the entry names it, or the service
  * was seen to honour the `subjectCode` filter.
  * @throws Failure SERVICE_FILTER_IGNORED when neither holds, and those of a list walk.
  */
 export async function listSubjectContainers(
   context: ServiceContext,
-  { surface, subjectCode }: SubjectOnSurface,
+  { surface, subjectCode, ids }: SubjectOnSurface,
   signal: AbortSignal,
 ): Promise<ServiceContainer[]> {
   const { capabilities, settings } = context;
@@ -37,17 +39,20 @@ export async function listSubjectContainers(
     sensitive: [subjectCode],
     ends: "whole",
   } as const;
-  const found = await collect(
-    context,
-    listing,
-    (raw) => {
+  const found: ServiceContainer[] = [];
+  const missing = new Set(ids);
+  for await (const page of walkPages(context, listing, signal)) {
+    for (const raw of page) {
       const container = parseContainer(raw, settings.containerLabelFields);
-      if (!container?.subjectCode || container.subjectCode.reveal() === wanted) return container;
-      capabilities.sawFilter(endpoint, "subjectCode", "ignored");
-      return undefined;
-    },
-    signal,
-  );
+      if (container?.subjectCode && container.subjectCode.reveal() !== wanted) {
+        capabilities.sawFilter(endpoint, "subjectCode", "ignored");
+      } else if (container) {
+        found.push(container);
+        missing.delete(container.id);
+      }
+    }
+    if (ids !== undefined && missing.size === 0) break;
+  }
   if (found.some((each) => !each.subjectCode) && !(await isFilteredBySubject(context, endpoint, signal))) {
     capabilities.doubt(endpoint);
     throw new Failure(
