@@ -46,6 +46,18 @@ describe("attempts", () => {
       expect(await attempts(pool)).toBe(2);
     }));
 
+  test("leave nothing of a failed one once the next call is about to leave", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      const { id: orderId, fence } = await claimNext(pool);
+      const failure = { code: "ORDER_LEASE_LOST", text: "lost" } as const;
+      await changeOrders(pool, [
+        { orderId, fence, to: "received", failure, nextInMs: 0, isReleased: true, isIntentCleared: true },
+      ]);
+      await called(pool);
+      expect((await findOrders(pool, "A-1"))[0]).toMatchObject({ state: "submitting", failure: undefined });
+    }));
+
   test("count a call that a crash interrupted, and no step before it or look after it", () =>
     withLedger(async ({ pool }) => {
       await commit(pool, [aRecord(1, [anOrder()])]);

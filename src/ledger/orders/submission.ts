@@ -33,6 +33,9 @@ update orders o
        checks = 0,
        failed_checks = 0,
        is_refused = false,
+       -- Of a try before: what is kept of this one is said of its call.
+       failure_code = null,
+       failure_text = null,
        is_repost_approved = false,
        is_changed = o.is_changed and x.intent <> 'request',
        -- What was there before the first call shows for good what a call may have made, until the surface or the content is another one.
