@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { FAILURES, hintOf } from "../../src/core/failures.ts";
@@ -18,6 +18,16 @@ test("docs/errors.md has one heading for each code, and none for any other", () 
     .text.split("\n")
     .flatMap((line) => /^### (.+)$/.exec(line)?.[1] ?? []);
   expect(headings.sort()).toEqual(Object.keys(FAILURES).sort());
+});
+
+test("each code is given somewhere, so that no hint is for what nobody meets", () => {
+  const source = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts") && !name.startsWith("core/failures/"))
+    .map((name) => readFileSync(join(ROOT, "src", name), "utf8"))
+    .join("\n");
+  const given = new Set([...source.matchAll(/["'`}]_?([A-Z][A-Z0-9_]+)["'`]/g)].map(([, code]) => code));
+  const isGiven = (code: string) => given.has(code) || given.has(code.replace(/^(?:CANCEL|CONTROL)_/, ""));
+  expect(Object.keys(FAILURES).filter((code) => !isGiven(code))).toEqual([]);
 });
 
 /** Settings that a running daemon has as they were at its start. */

@@ -9,7 +9,7 @@ export const SERVICE_FAILURES = {
   SERVICE_UNAVAILABLE: {
     class: "transient",
     meaning: "A read got no usable answer: a server error, a gateway's page, a cut or unreadable body.",
-    hint: "Wait, or ask the service's operator. Where a web page answers every time, correct `service.baseUrl` (or `proxy`) and restart the daemon.",
+    hint: "Wait, or ask the service's operator. Where a web page answers every time, correct `service.baseUrl` (or `proxy`), where a list is larger than allowed, set `service.perPage` lower, such as `perPage: 20`; then restart the daemon.",
     lab: "the storage service gave no usable answer",
   },
   SERVICE_BUSY: {
