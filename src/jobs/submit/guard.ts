@@ -153,28 +153,32 @@ export async function guardStored(
       ({ id, labels }) => labels.includes(label) && !takenOut.has(id),
     );
     for (const container of same) {
-      if (!(await isInStorage(container, surface, deps, signal))) continue;
-      throw new Failure(
-        "ORDER_CONTAINER_STORED_ALREADY",
-        `the service has container ${label} in storage already, as container ${container.id}`,
-      );
+      const stands = await standingOf(container, surface, deps, signal);
+      if (stands === "out") continue;
+      const text =
+        stands === "in"
+          ? `the service has container ${label} in storage already, as container ${container.id}`
+          : `the service lists container ${label} already, as container ${container.id}, and doesn't show whether it is in storage`;
+      throw new Failure("ORDER_CONTAINER_STORED_ALREADY", text);
     }
   }
 }
 
 /**
- * Lists also show containers that are not in storage yet, or not any more. `storedAt` distinguishes them, which entries
- * of the external surface have; where an entry of the request surface has none, its location does.
+ * Whether a listed container is in storage: lists also show those that are not yet, or not any more. `storedAt` distinguishes them,
+ * which entries of the external surface have; where an entry of the request surface has none, its location does, and where the
+ * service has no locations nothing does.
  */
-async function isInStorage(
+async function standingOf(
   { id, storedAt }: ServiceContainer,
   surface: "request" | "external",
   { service }: SubmitDeps,
   signal: AbortSignal,
-): Promise<boolean> {
-  if (storedAt !== undefined || surface === "external") return typeof storedAt === "string";
+): Promise<"in" | "out" | "unknown"> {
+  if (storedAt !== undefined || surface === "external") return typeof storedAt === "string" ? "in" : "out";
+  if (!service.has("locations")) return "unknown";
   const location = await unlessUnlookable(() => service.getLocation(id, signal), undefined);
-  return location !== undefined && Object.values(location).some((part) => part !== undefined);
+  return Object.values(location ?? {}).some((part) => part !== undefined) ? "in" : "out";
 }
 
 async function unlessUnlookable<T>(look: () => Promise<T>, otherwise: T): Promise<T> {
