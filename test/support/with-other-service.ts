@@ -35,12 +35,14 @@ export interface OtherSiteOptions {
   readonly south?: Surface;
   /** `configured`: the site wrote down what the service's manual says. `discovered`: nothing but address and credentials. */
   readonly knowledge: "configured" | "discovered";
+  /** Further keys of `service`, which go before all others. */
+  readonly service?: Readonly<Record<string, unknown>>;
 }
 
 /** Gives a test such a site, and takes it away afterwards. */
 export async function withOtherSite<T>(
   service: OtherService,
-  { organization, surface, knowledge, south = surface }: OtherSiteOptions,
+  { organization, surface, knowledge, south = surface, service: further }: OtherSiteOptions,
   test: (site: OtherSite) => Promise<T>,
 ): Promise<T> {
   return withFolder((folder) =>
@@ -59,6 +61,7 @@ export async function withOtherSite<T>(
           maxRequestsPerSecond: 2_000,
           polling: { first: "100ms", max: "400ms", factor: 1.5 },
           reconcile: { checks: ["50ms", "400ms"], giveUpAfter: "2s" },
+          ...further,
         },
       };
       await writeFile(configFile, stringify(config), { mode: 0o600 });
