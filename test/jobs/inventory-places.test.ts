@@ -4,6 +4,8 @@ import { systemClock } from "../../src/core/clock.ts";
 import type { ContainerLocation } from "../../src/core/outcome.ts";
 import { phi } from "../../src/core/phi.ts";
 import { InventoryPlaces, judgePlaces, planInventories } from "../../src/jobs/track/inventory-places.ts";
+import { type LocateDeps, lookForLocations } from "../../src/jobs/track/locate.ts";
+import type { LocationLook } from "../../src/jobs/track/look.ts";
 import type { Completed } from "../../src/jobs/track/news.ts";
 import { type TrackDeps, trackFacility } from "../../src/jobs/track/track.ts";
 import { findOrders } from "../../src/ledger/operator/views.ts";
@@ -372,6 +374,34 @@ describe("a place in an inventory", () => {
       procedure: { ...anItem().procedure, storageId: 8, containerIds: [3, 4] },
     } as Completed;
     expect(planInventories([anItem(), elsewhere])).toMatchObject([{ storageId: 8, singleCalls: 3 }]);
+  });
+
+  test("is taken for all orders although reading the inventory took the time of the round", async () => {
+    const items = Array.from({ length: 30 }, (_, n) => {
+      const { order, procedure } = anItem({}, [n]);
+      const containers = [{ position: 1, label: `V-${n}`, description: "" }];
+      return { order: { ...order, id: n, containers }, procedure };
+    });
+    let nowMs = 0;
+    const service = {
+      findInInventory: async () => {
+        nowMs += 60_000;
+        return items.slice(1).map((_, n) => anEntry({ id: n + 1, labels: [`V-${n + 1}`] }));
+      },
+      inventoryTrust: () => "trusted",
+      has: () => true,
+      locationSurface: "request",
+      listSubjectContainers: async () => [],
+    } as unknown as LocateDeps["service"];
+    const clock = { monotonic: () => nowMs };
+    const ended: number[] = [];
+    const record = async ({ order }: Completed, { next }: LocationLook) => {
+      if (next === "report") ended.push(order.id);
+    };
+    const round = { forMs: 1_000, unfinished: new Map(), record };
+    const deps = { service, clock, concurrency: 2, logger: silent, wayOf: byRequest };
+    await lookForLocations(items, round, deps, never);
+    expect(ended.sort((a, b) => a - b)).toEqual(items.slice(1).map(({ order }) => order.id));
   });
 
   test("is judged by the worst of those that can be compared", () => {

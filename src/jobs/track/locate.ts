@@ -70,16 +70,29 @@ export async function lookForLocations<T extends Completed>(
   }
   const shown = deps.service.inventoryTrust() === "trusted" ? places : undefined;
   const queue = completed.filter((item) => item !== tried).values();
+  let isSomeLeft = false;
   const work = async () => {
+    let hasBegun = false;
     for (const item of queue) {
+      // The others are left to the next round, which begins with those that are due for longest. What an inventory has shown takes
+      // no call any more, and would have to be read again.
+      if (hasBegun && isOver() && !isShown(item, shown)) {
+        isSomeLeft = true;
+        continue;
+      }
+      hasBegun = true;
       await lookAt(item, shown);
-      // The next one is left to the next round, which begins with those that are due for longest.
-      if (isOver()) return;
     }
   };
   const ended = await Promise.allSettled(Array.from({ length: Math.max(1, deps.concurrency) }, work));
   for (const each of ended) if (each.status === "rejected") throw each.reason;
-  return unfinished.size === 0 && queue.next().done === true;
+  return unfinished.size === 0 && !isSomeLeft;
+}
+
+/** Whether inventories have shown every place of an order that is not known yet. */
+function isShown(item: Completed, shown: InventoryPlaces | undefined): boolean {
+  const open = item.order.containers.filter(({ location }) => location === undefined);
+  return shown !== undefined && shown.of(item, open).size === open.length;
 }
 
 /** The order with the fewest containers of which an inventory shows some. */
