@@ -124,7 +124,7 @@ export const INTAKE_FAILURES = {
   HL7_FILE_TEXT_OUTSIDE: {
     class: "permanent",
     meaning: "The file has text before the first MSH or outside its batches.",
-    hint: "Remove the line that is named, or have the sender write HL7 only.",
+    hint: "Remove the text that begins in the line that is named, or have the sender write HL7 only.",
   },
   HL7_BATCH_INCOMPLETE: {
     class: "permanent",
@@ -150,12 +150,12 @@ export const INTAKE_FAILURES = {
   CSV_HEADER_EMPTY: {
     class: "permanent",
     meaning: "A column of the CSV header has no name.",
-    hint: "Name the column or remove it.",
+    hint: "Name the column or remove it. For a sender that always writes it so, set `skipLines: 1` and `header` with a name for each column in the profile.",
   },
   CSV_HEADER_DOUBLED: {
     class: "permanent",
     meaning: "Two columns of the CSV header have the same name.",
-    hint: "Rename or remove one of them.",
+    hint: "Rename or remove one of them. For a sender that always writes it so, set `skipLines: 1` and `header` with a name for each column in the profile.",
   },
   CSV_HEADER_SECOND: {
     class: "permanent",
