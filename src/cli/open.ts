@@ -5,7 +5,7 @@ import type { OpenLedger } from "../app/open-ledger.ts";
 import type { Config, ConnectorConfig } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { listSecrets } from "../config/secret.ts";
-import { Failure } from "../core/failures.ts";
+import { asFailure, Failure, type FailureCode } from "../core/failures.ts";
 import type { JobQueues } from "../jobs/queues.ts";
 import { type ProfileDefinition, profileSchema } from "../mapping/profile/schema.ts";
 import type { ServiceClient } from "../service/client.ts";
@@ -144,10 +144,23 @@ export async function withService<T>(
   const service = openService(config, { clock: session.clock, logger: session.logger });
   try {
     return await work(service);
+  } catch (error) {
+    const failure = asFailure(error);
+    const hint = OF_A_READ[failure.code];
+    throw hint === undefined
+      ? error
+      : new Failure(failure.code, { message: failure.message, answer: failure.answer, hint, cause: error });
   } finally {
     await service.close();
   }
 }
+
+/** What a person does about a read of the service by a command, where the hint of its code has an order tried again. */
+const OF_A_READ: Readonly<Partial<Record<FailureCode, string>>> = {
+  SERVICE_NOT_FOUND:
+    "Check the id, and that these credentials may see it; `cryobridge service --help` names the lists of what there is. If a whole list is not found, correct `service.baseUrl`, which ends before /api.",
+  SERVICE_REFUSED: "Ask the service's operator whether these credentials may read this, and in this way.",
+};
 
 /**
  * Writes down that patients' values are about to be shown; does nothing without `--show-phi`.

@@ -257,7 +257,9 @@ describe("service records", () => {
     withService({}, async (bench) => {
       const missing = await bench.cli(["service", "subject", "4711", "--json"]);
       expect(missing.status).toBe(5);
-      expect(JSON.parse(missing.stdout)).toMatchObject({ error: { code: "SERVICE_NOT_FOUND" } });
+      const { error } = JSON.parse(missing.stdout) as { error: { code: string; hint: string } };
+      expect(error.code).toBe("SERVICE_NOT_FOUND");
+      expect(error.hint).not.toContain("cryobridge orders");
       await bench.simulator.close();
       const gone = await bench.cli(["service", "subjects"]);
       expect(gone.status).toBe(4);

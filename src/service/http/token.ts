@@ -280,6 +280,7 @@ export class StaticTokens implements TokenSource {
     this.#watch.start(used);
     throw new Failure("SERVICE_CREDENTIALS_REFUSED", {
       message: "the service refuses the API token",
+      hint: `Correct \`${this.#key}\` and restart the daemon, or its secret file, which is read again by itself.`,
       isAnswered: true,
     });
   }
