@@ -91,7 +91,7 @@ profiles: { own: { extends: builtin/csv-orders, facility: { from: facility, tabl
       await lab.take("bench", [csvMessage(1, { facility: "W" })]);
       const { status, stdout } = await lab.cli(["messages", "release", "--code", "W"]);
       expect(stdout).toBe(
-        'No message was released: what they wait for is not known to the configuration as it is now.\nStill waiting through bench: 1 for the facility "W"\n  Add a line `"W": NAME` below `facility.table` of profile own (`profiles` of cryobridge.yaml); the code becomes a name of `facilities`. Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.\n',
+        'No message was released: what they wait for is not known to the configuration as it is now.\nStill waiting through bench: 1 for the facility "W"\n  Add a line `"W": NAME` below `facility.table` of profile own (`profiles` of cryobridge.yaml); the code becomes a name of `facilities`. Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard the message that has it: `cryobridge messages discard ID --reason TEXT`.\n',
       );
       expect(status).toBe(1);
     });

@@ -124,9 +124,9 @@ describe("a later message", () => {
       ]);
     }));
 
-  test("says which code it waits for, the place to add it and what to do, as does one behind that", () =>
+  test("says which code it waits for, the place to add it and what to do, as does one behind that, and never to discard itself", () =>
     withLedger(async ({ pool }) => {
-      const known = { table: "facility.table", hint: "Add it." };
+      const known = { table: "facility.table", hint: "Add it, or `cryobridge messages discard ID`." };
       const first = waiting(1, "S-1");
       const problems = first.problems.map((problem) => ({ ...problem, ...known }));
       const cancel = aRecord(3, [], {
@@ -139,7 +139,7 @@ describe("a later message", () => {
       const behind = (messageId = "", controlId = "") => [
         {
           ...{ code: "MAPPING_EARLIER_WAITS", unknownCode: "WEST", table: known.table },
-          hint: `Add it. The earlier message is ${messageId}: \`cryobridge messages show ${messageId}\`.`,
+          hint: `Add it, or \`cryobridge messages discard ${root?.messageId}\`. The earlier message is ${messageId}: \`cryobridge messages show ${messageId}\`.`,
           place: expect.any(String),
           message: expect.stringMatching(
             `^message ${controlId}, which came first .*, waits for code "WEST", which is not known yet`,
@@ -152,7 +152,7 @@ describe("a later message", () => {
         (await listWaitingCodes(pool)).map(({ kind, code, messages, hint }) => [kind, code, messages, hint]),
       ).toEqual([
         ["earlier", "WEST", 2, undefined],
-        ["facility", "WEST", 1, "Add it."],
+        ["facility", "WEST", 1, known.hint],
       ]);
     }));
 

@@ -272,8 +272,8 @@ function waitFor(draft: MessageDraft, { messageId, messageControlId, problems }:
           ...{ code: "MAPPING_EARLIER_WAITS", place, unknownCode },
           ...(table === undefined ? {} : { table }),
           message: `${first} waits for code "${unknownCode}", which is not known yet${meanwhile}`,
-          // The earlier one may wait for one before it, which its hint names.
-          hint: `${hint.split(EARLIER_IS)[0]?.trim()} ${named}`.trim(),
+          // The earlier one may wait for one before it, which its hint names; to discard is the one with the code.
+          hint: `${hint.split(EARLIER_IS)[0]?.trim().replace("discard ID", `discard ${id}`)} ${named}`.trim(),
         }));
 }
 

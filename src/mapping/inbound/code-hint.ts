@@ -16,7 +16,7 @@ const REPLAY =
  */
 const THEN = {
   release:
-    "Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.",
+    "Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard the message that has it: `cryobridge messages discard ID --reason TEXT`.",
   besides: REPLAY,
   setting: REPLAY,
   drop: "Then `cryobridge reload`, and drop the file again. Or have the lab correct the code in the file and drop that.",

@@ -158,7 +158,7 @@ describe("the hint for an unknown code", () => {
 
   test("names the profile and what to write there", async () => {
     expect(await hintsOf({}, { operation: "frz" })).toEqual([
-      'Write `operation: { table: { "frz": STORE or RETRIEVAL } }` into profile test; REGISTER makes a subject known alone. Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.',
+      'Write `operation: { table: { "frz": STORE or RETRIEVAL } }` into profile test; REGISTER makes a subject known alone. Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard the message that has it: `cryobridge messages discard ID --reason TEXT`.',
     ]);
   });
 
@@ -177,7 +177,7 @@ describe("the hint for an unknown code", () => {
 
   test("names `facilities` where no table of the profile translates the code", async () => {
     expect(await hintsOf({}, { facility: "W" })).toEqual([
-      'Add a line `"W": ID` below `facilities` of the configuration file, with the service\'s facility id. Several codes may have one id. Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard this: `cryobridge messages discard ID --reason TEXT`.',
+      'Add a line `"W": ID` below `facilities` of the configuration file, with the service\'s facility id. Several codes may have one id. Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code and send it again, and discard the message that has it: `cryobridge messages discard ID --reason TEXT`.',
     ]);
   });
 
