@@ -108,6 +108,26 @@ describe("hints", () => {
     expect(silent.map(([code]) => code)).toEqual([]);
   });
 
+  it("of a refused request about an earlier order name the command that closes its task", () => {
+    const refused = Object.entries(FAILURES).filter(([code]) =>
+      /^(CANCEL|CONTROL)_(?!ORDER_UNKNOWN)/.test(code),
+    );
+    expect(refused.length).toBeGreaterThan(8);
+    expect(
+      refused.filter(([, { hint }]) => !hint.includes("`cryobridge tasks done ID`")).map(([code]) => code),
+    ).toEqual([]);
+  });
+
+  it("of a service that can't be read, which check shows, send nobody to check", () => {
+    const shown = Object.entries(FAILURES).filter(
+      ([code, entry]) => code.startsWith("SERVICE_") && entry.class === "transient",
+    );
+    expect(shown.length).toBeGreaterThan(8);
+    expect(shown.filter(([, { hint }]) => hint.includes("cryobridge check")).map(([code]) => code)).toEqual(
+      [],
+    );
+  });
+
   it("name settings that exist, with values that these take", () => {
     const named = spansOf(REGISTRY).filter(([, span]) => isSetting(span));
     expect(named.length).toBeGreaterThan(40);
