@@ -1,4 +1,4 @@
-import { type AtService, FAILURES } from "../core/failures.ts";
+import { type AtService, FAILURES, LASTING } from "../core/failures.ts";
 import { isTerminal, type OrderState } from "../core/order-state.ts";
 import { formatId } from "../ledger/ids.ts";
 import { type LedgerOrder, linkOf } from "../ledger/orders/row.ts";
@@ -111,7 +111,7 @@ function whyReceived(order: LedgerOrder, around: Surroundings): string {
   const isLater = order.nextAt.getTime() > nowMs;
   if (isLater && order.attempts === 0) return whyPutOff(order, around);
   if (isLater && order.failure) {
-    return `Try ${order.attempts} failed: ${order.failure.text} (${order.failure.code}); the next one follows ${relativeTime(order.nextAt, nowMs)}.`;
+    return `Try ${order.attempts} failed: ${order.failure.text} (${order.failure.code}); the next one follows ${relativeTime(order.nextAt, nowMs)}.${whatToChange(order)}`;
   }
   if (laneHolder?.state === "parked") {
     return `Order ${laneHolder.orderId} of the same subject came first and waits for a person, and lanes.parkedBlocks is set.`;
@@ -121,9 +121,14 @@ function whyReceived(order: LedgerOrder, around: Surroundings): string {
   }
   const outage = whyNoCalls(around);
   if (order.failure)
-    return `Try ${order.attempts} failed: ${order.failure.text} (${order.failure.code}); the next one is due now.${outage === undefined ? "" : ` ${outage}`}`;
+    return `Try ${order.attempts} failed: ${order.failure.text} (${order.failure.code}); the next one is due now.${outage === undefined ? whatToChange(order) : ` ${outage}`}`;
   if (outage !== undefined) return outage;
   return "It is due and is handed to the submit queue as soon as there is room in it and the service is in reach.";
+}
+
+/** What a person does about an order that is tried again, where no try gets through until something is changed. */
+function whatToChange(order: LedgerOrder): string {
+  return order.failure && LASTING.has(order.failure.code) ? ` ${hintFor(order)}` : "";
 }
 
 /** What it waits for may have ended since it was put off: the ledger's word of now counts. */

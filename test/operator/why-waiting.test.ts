@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { FAILURES } from "../../src/core/failures.ts";
 import { ORDER_STATES, TERMINAL_STATES } from "../../src/core/order-state.ts";
 import { phi } from "../../src/core/phi.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
@@ -120,6 +121,13 @@ describe("why is it waiting?", () => {
     expect(why({ failure: unreachable, attempts: 3, nextAt: inMs(45_000) })).toBe(
       "Try 3 failed: connection refused (SERVICE_UNREACHABLE); the next one follows in 45s.",
     );
+  });
+
+  it("says what to change where no try gets through until then", () => {
+    const failure = { code: "SERVICE_ID_TOO_LARGE", text: "an id is too large" } as const;
+    const hint = FAILURES.SERVICE_ID_TOO_LARGE.hint.replace(" ID ", " o17 ");
+    for (const nextAt of [inMs(45_000), inMs(-1)])
+      expect(why({ failure, attempts: 3, nextAt })?.endsWith(`. ${hint}`)).toBe(true);
   });
 
   it("names the earlier order of the lane", () => {
