@@ -15,15 +15,18 @@ import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { ORDER_STATES, type OrderState } from "../core/order-state.ts";
 import { SecretMask } from "../core/secret-mask.ts";
+import { COUNTED_PURPOSES } from "../core/service-quota.ts";
 import { asRefusal } from "../ledger/database-failures.ts";
 import { listWaitingCodes } from "../ledger/messages/waiting.ts";
 import { countOpenDeliveries, countOrders, readAttention } from "../ledger/operator/attention.ts";
 import { countOpenTasks } from "../ledger/operator/tasks.ts";
 import { findRestored } from "../ledger/restored/restore.ts";
 import { isWorkerThere, listWorkers } from "../ledger/workers/roster.ts";
-import type { ServiceView } from "../operator/service-columns.ts";
+import type { CountedPurpose, ServiceView } from "../operator/service-columns.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { createActs } from "./acts/acts.ts";
+import { estimateBacklog } from "./backlog.ts";
+import { CallMeter } from "./call-use.ts";
 import { limitsOf } from "./limits.ts";
 import { maintenanceUntil } from "./maintenance.ts";
 import { readOrphaned } from "./orphaned.ts";
@@ -54,12 +57,13 @@ export async function openConsole(
     logLines: () => daemon.log?.missingInAll ?? 0,
     spans: daemon.droppedSpans,
   });
-  const unwatch = watch(daemon, metrics);
+  const meter = daemon.service && new CallMeter(daemon.service, clock);
+  const unwatch = watch(daemon, metrics, meter);
   const deps: ConsoleDeps = {
     ...daemonView(daemon, clock),
     listeners: () => daemon.connectors.flatMap(toListenerRow),
     connectors: () => daemon.connectors.map((connector) => toConnectorRow(connector, daemon)),
-    service: () => serviceViewOf(daemon, clock),
+    service: (counts) => serviceViewOf(daemon, clock, meter, counts),
     records: {
       pool,
       queues: daemon.queues,
@@ -173,7 +177,7 @@ export function daemonView(daemon: Daemon, clock: Clock): Omit<AskedDeps, "logge
 }
 
 /** Keeps the metrics up to date until the returned function is called. */
-function watch({ service, observe }: Daemon, metrics: Metrics): () => void {
+function watch({ service, observe }: Daemon, metrics: Metrics, meter: CallMeter | undefined): () => void {
   const unobserve = observe({
     serviceCalled: ({ route, outcome, ms }) =>
       metrics.recordServiceRequest({ route, outcome, seconds: ms / 1_000 }),
@@ -183,6 +187,7 @@ function watch({ service, observe }: Daemon, metrics: Metrics): () => void {
     messagesTaken: ({ connector, ms }) => metrics.recordIntake(connector, ms / 1_000),
     ordersMoved: (steps) => {
       for (const step of steps) metrics.recordStep(step);
+      meter?.moved(steps);
     },
     resultsSent: (results) => {
       for (const { connector, seconds } of results) metrics.recordStage(connector, "result", seconds);
@@ -261,9 +266,15 @@ function toConnectorRow(connector: Connector, daemon: Daemon): StatusConnector {
   };
 }
 
-function serviceViewOf({ service, config }: Daemon, clock: Clock): ServiceView | undefined {
+function serviceViewOf(
+  { service, config }: Daemon,
+  clock: Clock,
+  meter: CallMeter | undefined,
+  counts: LedgerCounts | undefined,
+): ServiceView | undefined {
   if (service === undefined) return undefined;
-  const { breaker, tokenLife, callsAtOnce, requestCounts, lastMinute } = service;
+  const { breaker, tokenLife, callsAtOnce, sent, lastMinute } = service;
+  const { calls, windowMs, source } = service.limit.quota;
   const { state, opening, isAnswering = null } = breaker;
   const { maxRequestsPerSecond, maxRequestsPerMinute = null } = config.service;
   return {
@@ -277,9 +288,20 @@ function serviceViewOf({ service, config }: Daemon, clock: Clock): ServiceView |
     isReachable: state === "closed" ? isAnswering : false,
     hasApiToken: "apiToken" in config.service.auth,
     tokenEndsAt: tokenLife ? new Date(clock.now() + tokenLife.leftMs).toISOString() : null,
-    calls: [...requestCounts.values()].reduce((all, count) => all + count, 0),
     callsLastMinute: lastMinute.calls,
+    refusedLastMinute: lastMinute.refused,
+    callsByPurpose: byPurpose(lastMinute.byPurpose),
+    limit: { calls, seconds: windowMs / 1_000, source },
+    backlog: (counts && meter && estimateBacklog(counts, meter.read(), service)) ?? null,
+    calls: sent.calls,
+    refused: sent.refused,
+    callsByPurposeInAll: byPurpose(sent.byPurpose),
   };
+}
+
+function byPurpose(counts: ReadonlyMap<CountedPurpose, number>): Record<CountedPurpose, number> {
+  const entries = COUNTED_PURPOSES.map((purpose) => [purpose, counts.get(purpose) ?? 0]);
+  return Object.fromEntries(entries) as Record<CountedPurpose, number>;
 }
 
 function listeningOf(connector: Connector): MllpConnector["listening"] {

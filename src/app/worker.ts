@@ -30,6 +30,8 @@ const WINDOW = 1_000;
  */
 const ORDERS_A_CALL = 4;
 const MOST_ORDERS_A_BATCH = 64;
+/** At a low rate no more than what the calls of so many seconds begin: what is in hand waits for its turn, and what comes later behind it. */
+const SECONDS_A_BATCH = 2;
 const TICK_MS = 1_000;
 /** A feeder that has not read the ledger for this long hangs. */
 const FEEDER_SILENT_MS = 120_000;
@@ -113,7 +115,11 @@ export async function startWorker(
     maySubmit: restored.maySubmit,
     settings: {
       window: WINDOW,
-      batchSize: () => Math.min(service.callsAtOnce * ORDERS_A_CALL, MOST_ORDERS_A_BATCH),
+      batchSize: () => {
+        const { mostPerMinute, sharedBy } = service.limit;
+        const atRate = Math.ceil((mostPerMinute / sharedBy / 60) * SECONDS_A_BATCH);
+        return Math.min(service.callsAtOnce * ORDERS_A_CALL, MOST_ORDERS_A_BATCH, atRate);
+      },
       tickMs: TICK_MS,
       pollPauseMs: pollPauseMs(config.service.polling),
       longestPauseMs: Math.max(

@@ -7,6 +7,7 @@ import { Failure } from "../core/failures.ts";
 import { VERSION } from "../core/version.ts";
 import { isWorkerThere } from "../ledger/workers/roster.ts";
 import { LEVELS } from "../operator/alert-columns.ts";
+import { backlogInWords, callsInWords, limitInWords } from "../operator/service-columns.ts";
 import { clean } from "../operator/text.ts";
 import { timeWithAge } from "../operator/times.ts";
 import { askDaemon } from "./ask-daemon.ts";
@@ -140,5 +141,15 @@ export function countsInWords({ states, endedLastDay, deliveries }: Status): str
   return [
     `${open}. Results on their way to the lab: ${deliveries?.pending ?? 0}.`,
     `Ended in the last 24 hours: ${ended.join(", ") || "none"}.`,
+  ];
+}
+
+/** What the service is asked right now, as the daemon that answers sees it. */
+export function callLines({ service }: Status): string[] {
+  if (service === null) return [];
+  const { backlog } = service;
+  return [
+    `Calls to the service in the last minute: ${callsInWords(service)}; ${limitInWords(service)}.`,
+    ...(backlog ? [`Backlog: ${backlogInWords(backlog)}.`] : []),
   ];
 }

@@ -48,7 +48,7 @@ export interface ConsoleDeps {
   /** The connectors of this daemon. */
   readonly connectors?: (() => readonly StatusConnector[]) | undefined;
   /** The service; gives undefined where this daemon doesn't call it. */
-  readonly service?: (() => ServiceView | undefined) | undefined;
+  readonly service?: ((counts: LedgerCounts | undefined) => ServiceView | undefined) | undefined;
   /** Absent where there are no pages to show them. */
   readonly records?: Records | undefined;
   readonly metrics: Metrics;

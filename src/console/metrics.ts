@@ -4,6 +4,8 @@ import { isTerminal, OPEN_STATES, TERMINAL_STATES } from "../core/order-state.ts
 import type { OrderStep } from "../core/order-step.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
+import type { ServiceView } from "../operator/service-columns.ts";
+import { addCallMetrics } from "./call-metrics.ts";
 import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./facts.ts";
 import { addTimeMetrics, type ServiceRequest, type TimeMetrics } from "./time-metrics.ts";
 import {
@@ -63,6 +65,8 @@ export interface Metrics extends Pick<TimeMetrics, "recordStage" | "recordIntake
     readonly conditions?: readonly Pick<AlertSubject, "kind">[] | undefined;
     /** The daemon's connections to its ledger. */
     readonly connections?: LedgerConnections | undefined;
+    /** Undefined where this daemon doesn't call the service. */
+    readonly service?: ServiceView | undefined;
     /** For ages, ms since the epoch. */
     readonly nowMs?: number | undefined;
   }): Promise<string>;
@@ -177,6 +181,7 @@ export function createMetrics(
   const setOrphaned = addOrphanedMetrics(registers);
   const setUntaken = addUntakenMetrics(registers);
   const setListeners = addMllpMetrics(registers);
+  const setCalls = addCallMetrics(registers);
   const times = addTimeMetrics(registers);
   setBreaker("closed");
   // The first that fails is a rise, too.
@@ -208,6 +213,7 @@ export function createMetrics(
       setOrphaned(now.orphaned);
       setUntaken(now.untaken ?? [], nowMs);
       setListeners(now.listeners ?? []);
+      setCalls(now.service);
       return registry.metrics();
     },
     contentType: registry.contentType,

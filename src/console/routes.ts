@@ -34,6 +34,7 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
       orphaned,
       conditions: conditionsOf(deps, answers),
       connections: deps.records?.pool,
+      service: deps.service?.(counts),
       nowMs,
     });
     return reply.type(deps.metrics.contentType).send(text);

@@ -64,7 +64,7 @@ function statusOf(deps: AskedDeps, answers: Answers): Omit<Status, "version"> {
       })) ?? null,
     untakenFiles: untakenStatus(deps),
     connectors: deps.connectors?.() ?? null,
-    service: deps.service?.() ?? null,
+    service: deps.service?.(counts) ?? null,
     limits: limits ?? null,
     workers: workers?.flatMap((worker) => toStatusWorker(worker, workers)) ?? null,
     overdueTanks:

@@ -21,4 +21,7 @@ export interface FoundQuotas {
  */
 export const CALL_PURPOSES = ["reconciling", "submitting", "following", "locating", "other"] as const;
 
+/** What is counted: requests for tokens serve all of them. */
+export const COUNTED_PURPOSES = ["tokens", ...CALL_PURPOSES] as const;
+
 export type CallPurpose = (typeof CALL_PURPOSES)[number];

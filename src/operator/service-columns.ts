@@ -1,6 +1,21 @@
+import type { CallPurpose, QuotaSource } from "../core/service-quota.ts";
 import type { Column, Viewer } from "./column.ts";
-import { counted } from "./text.ts";
-import { relativeTime, timeWithAge } from "./times.ts";
+import { counted, countsInWords } from "./text.ts";
+import { relativeTime, roundToUnit, timeWithAge } from "./times.ts";
+
+/** What calls are for; the token endpoint is asked for all of them. */
+export type CountedPurpose = CallPurpose | "tokens";
+
+/** Orders that wait to be sent. */
+export interface BacklogView {
+  readonly orders: number;
+  /** How many calls an order takes from here to its end, as measured. */
+  readonly callsPerOrder: number;
+  /** How many calls they and those at the service still need. */
+  readonly calls: number;
+  /** How long that takes. */
+  readonly seconds: number;
+}
 
 /** The storage service, as a daemon that calls it sees it. Times are ISO 8601. */
 export interface ServiceView {
@@ -18,9 +33,20 @@ export interface ServiceView {
   /** Null where none is set. */
   readonly maxRequestsPerMinute: number | null;
   readonly callsAtOnce: number;
+  /** Requests for tokens are among them. */
   readonly callsLastMinute: number;
-  /** Since the daemon's start. */
+  /** Those of them that were refused with a 429. */
+  readonly refusedLastMinute: number;
+  /** The calls of the last minute by what they were for. */
+  readonly callsByPurpose: Readonly<Record<CountedPurpose, number>>;
+  /** The quota in force, for all daemons together: so many calls in so many seconds, and where it comes from. */
+  readonly limit: { readonly calls: number; readonly seconds: number; readonly source: QuotaSource };
+  /** Null where no order waits to be sent, or while the ledger is out of reach. */
+  readonly backlog: BacklogView | null;
+  /** Since the daemon's start, likewise. */
   readonly calls: number;
+  readonly refused: number;
+  readonly callsByPurposeInAll: Readonly<Record<CountedPurpose, number>>;
 }
 
 const PAINT_BY_BREAKER = { closed: "green", "half-open": "yellow", open: "red" } as const;
@@ -61,14 +87,49 @@ export const SERVICE_COLUMNS: readonly Column<ServiceView>[] = [
           : describeEnd(new Date(tokenEndsAt), clock.now()),
   },
   {
-    title: "rate",
-    show: ({ callsLastMinute, maxRequestsPerSecond, maxRequestsPerMinute, callsAtOnce }) => {
-      const inMinute = maxRequestsPerMinute === null ? "" : `${maxRequestsPerMinute} a minute, `;
-      return `${counted(callsLastMinute, "call")} in the last minute; at most ${inMinute}${maxRequestsPerSecond} a second, ${callsAtOnce} at once`;
-    },
+    title: "last minute",
+    show: callsInWords,
+    paint: ({ refusedLastMinute }) => (refusedLastMinute > 0 ? "yellow" : undefined),
   },
-  { title: "called", show: ({ calls }) => `${counted(calls, "time")} since the start` },
+  { title: "limit", show: (view) => `${limitInWords(view)}; ${view.callsAtOnce} at once` },
+  { title: "backlog", show: ({ backlog }) => backlog && backlogInWords(backlog) },
+  {
+    title: "called",
+    show: ({ calls, refused }) =>
+      `${counted(calls, "time")} since the start${refused > 0 ? `, ${refused} refused` : ""}`,
+  },
 ];
+
+/** `58 calls, 2 refused: 31 submitting, 27 locating`. */
+export function callsInWords({
+  callsLastMinute,
+  refusedLastMinute,
+  callsByPurpose,
+}: Pick<ServiceView, "callsLastMinute" | "refusedLastMinute" | "callsByPurpose">): string {
+  const refused = refusedLastMinute > 0 ? `, ${refusedLastMinute} refused` : "";
+  const { tokens, other, ...named } = callsByPurpose;
+  const purposes = countsInWords({ ...named, "for tokens": tokens, other }, "");
+  return `${counted(callsLastMinute, "call")}${refused}${purposes && `: ${purposes}`}`;
+}
+
+const SOURCES: Readonly<Record<QuotaSource, string>> = {
+  set: "as set",
+  header: "by the service's headers",
+  learned: "learned from refused calls",
+};
+
+/** `at most 60 calls a minute, by the service's headers`. */
+export function limitInWords({ limit: { calls, seconds, source } }: Pick<ServiceView, "limit">): string {
+  const unit =
+    { 1: "a second", 60: "a minute", 3600: "an hour" }[seconds] ?? `in ${roundToUnit(seconds * 1_000)}`;
+  return `at most ${counted(calls, "call")} ${unit}, ${SOURCES[source]}`;
+}
+
+/** `430 orders wait to be sent; with those at the service they need about 2,150 calls, 36m`. */
+export function backlogInWords({ orders, calls, seconds }: BacklogView): string {
+  const [wait, they] = orders === 1 ? ["waits", "it needs"] : ["wait", "they need"];
+  return `${counted(orders, "order")} ${wait} to be sent; with those at the service ${they} about ${counted(calls, "call")}, which takes ${roundToUnit(seconds * 1_000)}`;
+}
 
 /** A token is renewed by the next call, not before. */
 function describeEnd(endsAt: Date, nowMs: number): string {

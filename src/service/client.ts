@@ -12,7 +12,7 @@ import { type Breaker, CircuitBreaker } from "./http/breaker.ts";
 import type { ServiceContext } from "./http/context.ts";
 import { Limiter } from "./http/limiter.ts";
 import type { QuotaInForce } from "./http/quotas.ts";
-import type { CallsOfMinute, Turn } from "./http/sent-calls.ts";
+import type { CountedCalls, Turn } from "./http/sent-calls.ts";
 import { OAuthTokens, StaticTokens, type TokenLife } from "./http/token.ts";
 import { callsFor, type ObservedCall, Transport } from "./http/transport.ts";
 import { createWire, type Wire } from "./http/wire.ts";
@@ -138,12 +138,26 @@ export interface ServiceClient extends ServiceCalls {
   follow(news: ServiceNews): void;
   /** Requests sent so far by `METHOD route`; token requests are not among them. */
   readonly requestCounts: ReadonlyMap<string, number>;
-  /** What was sent within the last minute, requests for tokens among it. */
-  readonly lastMinute: CallsOfMinute;
-  /** The quota that holds calls back the most, for all workers together. */
-  readonly quota: QuotaInForce;
+  /** What was sent since the start, requests for tokens among it. */
+  readonly sent: CountedCalls;
+  /** The same within the last minute. */
+  readonly lastMinute: CountedCalls;
+  /** What holds calls back. */
+  readonly limit: CallLimit;
   /** Cuts what is under way and closes the connections. */
   close(): Promise<void>;
+}
+
+/** What holds the calls of all workers together back, and how busy this one is. */
+export interface CallLimit {
+  /** The quota that holds back the most. */
+  readonly quota: QuotaInForce;
+  /** So many calls leave in a minute at most. */
+  readonly mostPerMinute: number;
+  /** How many workers and commands share it, this one included. */
+  readonly sharedBy: number;
+  /** For how long calls of this worker have been under way without a break, ms. */
+  readonly busyForMs: number;
 }
 
 export interface ServiceDeps {
@@ -197,7 +211,7 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     const exchange: Wire["exchange"] = async (request, signal) => {
       const result = await wire.exchange(request, signal);
       // What the token endpoint says of its limit is another one; its refusals are counted.
-      if (taken && result.kind === "answer") taken.isRefused = result.status === 429;
+      if (taken && result.kind === "answer" && result.status === 429) limiter.sent.refused(taken);
       return result;
     };
     const onSecretChanged = () => breaker.probeNow();
@@ -253,11 +267,14 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
       breaker.follow(news.outage);
     },
     requestCounts: transport.counts,
-    get lastMinute() {
-      return limiter.lastMinute;
+    get sent() {
+      return limiter.sent.inAll();
     },
-    get quota() {
-      return limiter.quota;
+    get lastMinute() {
+      return limiter.sent.lastMinute();
+    },
+    get limit() {
+      return limiter;
     },
     get clockSkewMs() {
       return transport.clockSkewMs;

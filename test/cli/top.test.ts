@@ -4,6 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { acquireDaemonLock } from "../../src/ledger/embedded/lock.ts";
 import { withConsole } from "../console/console-fixture.ts";
+import { serviceView } from "../support/service-view.ts";
 import { standIn } from "../support/worker.ts";
 import { Window } from "./window.ts";
 import { csvMessage, PATIENT, withLab } from "./with-lab.ts";
@@ -43,12 +44,12 @@ describe("cryobridge top", () => {
               ...{ trouble: null, warning: null, connections: null },
             },
           ],
-          service: () => ({
-            breaker: "open",
-            opening: { since: NOW, text: "the service is away", nextTryAt: NOW },
-            ...{ isReachable: false, hasApiToken: true, tokenEndsAt: null, callsLastMinute: 3 },
-            ...{ maxRequestsPerSecond: 5, maxRequestsPerMinute: null, callsAtOnce: 2, calls: 7 },
-          }),
+          service: () =>
+            serviceView({
+              backlog: { orders: 12, callsPerOrder: 4, calls: 50, seconds: 300 },
+              ...{ breaker: "open", isReachable: false, hasApiToken: true, callsLastMinute: 3, calls: 7 },
+              opening: { since: NOW, text: "the service is away", nextTryAt: NOW },
+            }),
         },
       },
       ({ url }) =>
@@ -64,6 +65,10 @@ describe("cryobridge top", () => {
           expect(stdout).toMatch(
             /reachable ✗ no; calls ✗ paused; one tries [^;]*; since .*; why the service is away; .*called 7 times/,
           );
+          const { stdout: status } = await cli(["status"]);
+          expect(status).toContain(
+            "Calls to the service in the last minute: 3 calls; at most 5 calls a second, as set.\nBacklog: 12 orders wait to be sent; with those at the service they need about 50 calls, which takes 5m.\n",
+          );
           for (const columns of [80, 110]) {
             const narrow = (await cli(["top", "--once"], { isTTY: true, columns })).stdout;
             const lines = stripVTControlCharacters(narrow).split("\n");
@@ -76,7 +81,12 @@ describe("cryobridge top", () => {
           expect(document).toMatchObject({
             isDaemonRunning: true,
             connectors: [{ connector: "bench", received: 1, receivedLastHour: 1, isLabAway: true }],
-            service: { breaker: "open", calls: 7 },
+            service: {
+              breaker: "open",
+              calls: 7,
+              limit: { calls: 5, source: "set" },
+              backlog: { seconds: 300 },
+            },
             queues: [{ queue: "submit" }, { queue: "track" }, { queue: "deliver" }],
           });
           await release();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createMetrics } from "../../src/console/metrics.ts";
+import { serviceView } from "../support/service-view.ts";
 import { countsOf, withConsole } from "./console-fixture.ts";
 
 async function scrape(url: string): Promise<string> {
@@ -106,6 +107,25 @@ describe("/metrics", () => {
       expect(text).toContain(`${times}"2xx"} 2\n`);
       expect(text).toContain(`${times}"none"} 1\n`);
       expect(text).not.toContain("S-1");
+    });
+  });
+
+  it("shows what calls are for, the limit in force, and the backlog", async () => {
+    const callsByPurposeInAll = { ...serviceView().callsByPurpose, submitting: 31, tokens: 1 };
+    const backlog = { orders: 12, callsPerOrder: 4, calls: 50, seconds: 300 };
+    const limit = { calls: 10, seconds: 10, source: "learned" } as const;
+    const view = serviceView({ callsByPurposeInAll, refused: 2, limit, backlog });
+    await withConsole({ deps: { service: () => view } }, async ({ url }) => {
+      const text = await scrape(url);
+      expect(text).toContain('cryobridge_service_calls_total{purpose="submitting"} 31\n');
+      expect(text).toContain('cryobridge_service_calls_total{purpose="other"} 0\n');
+      expect(text).toContain("cryobridge_service_calls_refused_total 2\n");
+      expect(text).toContain('cryobridge_service_limit_calls_per_minute{source="learned"} 60\n');
+      expect(text).toContain("cryobridge_service_backlog_calls 50\n");
+      expect(text).toContain("cryobridge_service_backlog_seconds 300\n");
+    });
+    await withConsole({}, async ({ url }) => {
+      expect(await scrape(url)).not.toMatch(/^cryobridge_service_(backlog|limit|calls_total)\S* \d/m);
     });
   });
 

@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { estimateBacklog } from "../../src/app/backlog.ts";
+import { CallMeter } from "../../src/app/call-use.ts";
 import { asFailure } from "../../src/core/failures.ts";
+import { ORDER_STATES, type OrderState } from "../../src/core/order-state.ts";
+import { phi } from "../../src/core/phi.ts";
 import { createServiceClient, type ServiceClient, type ServiceDeps } from "../../src/service/client.ts";
 import { readHeaders } from "../../src/service/http/headers.ts";
 import { Limiter } from "../../src/service/http/limiter.ts";
@@ -52,7 +56,10 @@ class WindowedService implements Wire {
     await this.#clock.sleep(isRefused ? 5 : 80, signal);
     const body = url.pathname.startsWith("/oauth")
       ? { access_token: "t", token_type: "Bearer", expires_in: 600 }
-      : { id: 1, sampleContainerId: 1, code: "S", facilityId: 1 };
+      : {
+          ...{ id: 1, code: "S", subjectCode: "S", facilityId: 1, type: "STORE", status: "PENDING" },
+          sampleContainers: [{ sampleContainerId: "L", description: "vial" }],
+        };
     return {
       kind: "answer",
       status: isRefused ? 429 : 200,
@@ -64,16 +71,25 @@ class WindowedService implements Wire {
   async close(): Promise<void> {}
 }
 
-const CALLS_AN_ORDER = ["submitting", "submitting", "submitting", "locating", "locating"] as const;
+const CALLS_AN_ORDER = 5;
+const PERSON = {
+  ...{ code: phi("S"), firstName: phi("A"), lastName: phi("B"), dateOfBirth: phi("1990-01-01") },
+};
+const REQUEST = {
+  ...({ type: "STORE", facilityId: 1, subjectCode: phi("S") } as const),
+  containers: [{ label: "L", description: "vial" }],
+};
 const MINUTE = 60_000;
 
 interface Run {
   readonly service: WindowedService;
   readonly took: number;
   readonly client: ServiceClient;
+  /** How long the rest would take, by what was estimated each minute. */
+  readonly estimates: readonly { readonly at: number; readonly seconds: number }[];
 }
 
-/** Takes orders through a service, up to 128 at the same time, as the jobs do; what is refused for now comes again later. */
+/** Takes orders through a service, up to 16 at the same time, as the jobs do; what is refused for now comes again later. */
 async function takeOrders(
   orders: number,
   limit: Limit,
@@ -99,15 +115,43 @@ async function takeOrders(
       }
     }
   };
-  let begun = 0;
+  const meter = new CallMeter(client, clock);
+  const none = Object.fromEntries(ORDER_STATES.map((state) => [state, 0])) as Record<OrderState, number>;
+  const byState = { ...none, received: orders };
+  const move = (from: "received" | "submitting" | "submitted", to: OrderState) => {
+    byState[from] -= 1;
+    byState[to] += 1;
+    meter.moved([{ stage: { name: from, seconds: 1 }, to }]);
+  };
+  /** Orders at the service, each with the moment when its containers are stored. */
+  const stored: number[] = [];
+  const callFor = async (purpose: "submitting" | "locating") => {
+    const calls = client.for(purpose);
+    const isSent = purpose === "submitting";
+    await insist(() => calls.getSubject(1, never));
+    if (isSent) await insist(() => calls.registerSubject(1, PERSON, never));
+    await insist(() => (isSent ? calls.createRequest(REQUEST, never) : calls.getSubject(1, never)));
+  };
+  const locate = async () => {
+    while (byState.completed < orders) {
+      const at = stored.shift();
+      await clock.sleep(Math.max(0, (at ?? clock.monotonic() + 1_000) - clock.monotonic()));
+      if (at === undefined) continue;
+      await callFor("locating");
+      move("submitted", "completed");
+    }
+  };
   const work = async () => {
-    while (begun < orders) {
-      begun += 1;
-      for (const purpose of CALLS_AN_ORDER) await insist(() => client.for(purpose).getSubject(1, never));
+    while (byState.received > 0) {
+      move("received", "submitting");
+      await callFor("submitting");
+      move("submitting", "submitted");
+      stored.push(clock.monotonic() + MINUTE);
     }
   };
   let isOver = false;
-  void Promise.all(Array.from({ length: 128 }, work)).then(() => {
+  const jobs = [...Array.from({ length: 16 }, work), ...Array.from({ length: 8 }, locate)];
+  void Promise.all(jobs).then(() => {
     isOver = true;
   });
   const follow = async () => {
@@ -117,9 +161,16 @@ async function takeOrders(
     }
   };
   void follow();
-  while (!isOver) await clock.advance(1_000);
+  const estimates: { at: number; seconds: number }[] = [];
+  while (!isOver) {
+    await clock.advance(1_000);
+    const at = clock.monotonic();
+    if (at % MINUTE !== 0) continue;
+    const estimate = estimateBacklog({ byState }, meter.read(), client);
+    if (estimate) estimates.push({ at, seconds: estimate.seconds });
+  }
   await client.close();
-  return { service, took: clock.monotonic(), client };
+  return { service, took: clock.monotonic(), client, estimates };
 }
 
 const seconds = (ms: number) => String(Math.ceil(ms / 1_000));
@@ -158,7 +209,7 @@ const PHASES = [0, 1_000, 15_000, 31_000, 47_000, 58_500];
 describe("500 orders at a service that takes 60 calls a minute", () => {
   const orders = 500;
   const limit = { calls: 60, windowMs: MINUTE };
-  const leastMs = (orders * CALLS_AN_ORDER.length * MINUTE) / 60;
+  const leastMs = (orders * CALLS_AN_ORDER * MINUTE) / 60;
 
   it.each(PHASES)("never meet a refusal where that is set, %i ms into a minute", async (phaseMs) => {
     const { service, took } = await takeOrders(orders, { ...limit, phaseMs }, { maxRequestsPerMinute: 60 });
@@ -166,12 +217,23 @@ describe("500 orders at a service that takes 60 calls a minute", () => {
     expect(took).toBeLessThanOrEqual(leastMs * 1.15);
   });
 
+  it("are estimated within a fifth of the time that they take, from the first minute on", async () => {
+    const { took, estimates } = await takeOrders(
+      orders,
+      { ...limit, phaseMs: 0 },
+      { maxRequestsPerMinute: 60 },
+    );
+    expect(estimates.length).toBeGreaterThan(20);
+    const shares = estimates.map(({ at, seconds: estimated }) => (estimated * 1_000) / (took - at));
+    expect(shares.filter((share) => Math.abs(share - 1) > 0.2)).toEqual([]);
+  });
+
   describe.each(SAYINGS)("by %s", (_name, says) => {
     it.each(PHASES)("meet none after the first minute, %i ms into one", async (phaseMs) => {
       const { service, took, client } = await takeOrders(orders, { ...limit, phaseMs }, { says });
       expect(service.refusedAt.filter((at) => at > MINUTE)).toEqual([]);
       expect(took).toBeLessThanOrEqual(leastMs * 1.15);
-      expect(client.quota).toMatchObject({ source: "header", calls: 60, windowMs: MINUTE });
+      expect(client.limit.quota).toMatchObject({ source: "header", calls: 60, windowMs: MINUTE });
     });
   });
 
@@ -180,14 +242,14 @@ describe("500 orders at a service that takes 60 calls a minute", () => {
     const { service, took, client } = await takeOrders(orders, { ...limit, phaseMs }, { says });
     expect(service.refusedAt.filter((at) => at > 2 * MINUTE)).toEqual([]);
     expect(took).toBeLessThanOrEqual(leastMs * 1.15);
-    expect(client.quota.source).toBe("learned");
+    expect(client.limit.quota.source).toBe("learned");
   });
 
   it.each(PHASES)("learn it from bare refusals, %i ms into a minute", async (phaseMs) => {
     const { service, took, client } = await takeOrders(orders, { ...limit, phaseMs });
     expect(service.refusedAt.filter((at) => at > 2 * MINUTE)).toEqual([]);
     expect(took).toBeLessThanOrEqual(leastMs * 1.15);
-    expect(client.quota.source).toBe("learned");
+    expect(client.limit.quota.source).toBe("learned");
   });
 });
 
@@ -227,7 +289,7 @@ describe("no window holds more calls than its limit, wherever it begins", () => 
             limit.comings.forEach(async ({ atMs, count }, nth) => {
               await clock.sleep(atMs);
               for (let call = 0; call < count; call += 1) {
-                void gate.run(never, "other", async (turn) => {
+                void gate.run(never, { purpose: "other" }, async (turn) => {
                   const { at } = await turn(never);
                   // Some arrive at once, others late.
                   cameAt.push(at + ((limit.seed + nth + call) % 2) * Math.min(1_000, limit.windowMs / 40));

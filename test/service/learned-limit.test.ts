@@ -35,7 +35,7 @@ async function leave(gate: Limiter, clock: FakeClock, count: number): Promise<Tu
     while (turns.length < count) turns.push(await gate.turn(never, "submitting"));
   })();
   for (let nth = 0; nth <= settings.concurrency; nth += 1)
-    void gate.run(never, "other", () => new Promise(() => {}));
+    void gate.run(never, { purpose: "other" }, () => new Promise(() => {}));
   while (turns.length < count) await clock.advance(100);
   await leaving;
   return turns;

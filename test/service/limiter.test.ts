@@ -10,8 +10,14 @@ const settings = { maxRequestsPerSecond: 20, concurrency: 4, maxWaitMs: 15_000 }
 const FAST = { maxRequestsPerSecond: 10_000 };
 const limiter = (clock: FakeClock, given = {}) => new Limiter({ ...settings, ...given }, clock, () => 0);
 /** Has a call run that takes its one turn at once. */
-const call = (gate: Limiter, purpose: CallPurpose, work: () => Promise<void>, signal = never) =>
-  gate.run(signal, purpose, async (turn) => {
+const call = (
+  gate: Limiter,
+  purpose: CallPurpose,
+  work: () => Promise<void>,
+  signal = never,
+  isAhead = false,
+) =>
+  gate.run(signal, { purpose, isAhead }, async (turn) => {
     await turn(signal);
     await work();
   });
@@ -224,10 +230,31 @@ describe("concurrency", () => {
 
   it("frees the place, and the turn, of a call that ended before it took one", async () => {
     const gate = limiter(new FakeClock(), { ...FAST, concurrency: 1 });
-    const first = gate.run(never, "other", () => Promise.reject(new RangeError("no token")));
+    const first = gate.run(never, { purpose: "other" }, () => Promise.reject(new RangeError("no token")));
     const last = call(gate, "other", async () => {}).then(() => "ran");
     await expect(first).rejects.toThrow("no token");
     expect(await last).toBe("ran");
+  });
+});
+
+describe("calls for one purpose", () => {
+  it("that end something go before those that begin something, in the order in which they came", async () => {
+    const gate = limiter(new FakeClock(), { ...FAST, concurrency: 1 });
+    const left: string[] = [];
+    let end = () => {};
+    void call(gate, "submitting", () => new Promise<void>((resolve) => (end = resolve)));
+    await settle();
+    const leave = (name: string, isAhead: boolean) =>
+      call(gate, "submitting", async () => void left.push(name), never, isAhead);
+    const all = [
+      leave("look 1", false),
+      leave("send 1", true),
+      leave("look 2", false),
+      leave("send 2", true),
+    ];
+    end();
+    await Promise.all(all);
+    expect(left).toEqual(["send 1", "send 2", "look 1", "look 2"]);
   });
 });
 

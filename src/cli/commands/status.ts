@@ -3,6 +3,7 @@ import type { ExitStatus } from "../exit-status.ts";
 import { type KeptSite, watched, watchOption } from "../live/watched.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import {
+  callLines,
   countsInWords,
   exitStatusOfSite,
   neededLines,
@@ -32,6 +33,7 @@ async function showStatus(session: Session, site: KeptSite): Promise<ExitStatus 
     ...otherLines(status, session),
     "",
     ...countsInWords(status),
+    ...callLines(status),
   ]);
   return exitStatusOfSite(found);
 }

@@ -4,7 +4,7 @@ import type { OtherWorkers, ServiceNews } from "../../core/service-outage.ts";
 import { CALL_PURPOSES, type CallPurpose } from "../../core/service-quota.ts";
 import { type Answer, LONGEST_RETRY_MS, parseRetryAfter } from "./answer.ts";
 import { type QuotaInForce, Quotas } from "./quotas.ts";
-import { type CallsOfMinute, SentCalls, type Turn } from "./sent-calls.ts";
+import { SentCalls, type Turn } from "./sent-calls.ts";
 
 interface LimiterSettings {
   readonly maxRequestsPerSecond: number;
@@ -13,6 +13,18 @@ interface LimiterSettings {
   readonly concurrency: number;
   /** Longest wait for the end of a pause before a call is refused for now instead, ms. */
   readonly maxWaitMs: number;
+}
+
+/** A call that is to be made. */
+interface WaitingCall {
+  readonly purpose: CallPurpose;
+  /** It goes before other calls for the same purpose: it ends what they begin. */
+  readonly isAhead?: boolean;
+}
+
+interface Waiting {
+  readonly admit: () => void;
+  readonly isAhead: boolean;
 }
 
 /** Out of the sum of all, how often calls for a purpose leave while calls for all of them wait. */
@@ -40,8 +52,8 @@ const LONGEST_PAUSE_MS = 60_000;
  * One gate for all calls to a service: a limit at once, the quotas of calls, and a pause that everybody keeps. Of several workers
  * each takes its share of the limits, and at least one call at once. Calls leave evenly spaced, never in bursts.
  *
- * First come, first served among calls for one purpose; the purposes take weighted turns. The orders of a batch each have a call
- * waiting, while pages are read one after the other: behind a backlog of thousands of orders, which a low rate makes last for
+ * First come, first served among calls for one purpose, but for those that go ahead; the purposes take weighted turns. The orders
+ * of a batch each have a call waiting, while pages are read one after the other: behind a backlog of thousands of orders, which a low rate makes last for
  * hours, nobody would see what staff and devices did meanwhile.
  */
 export class Limiter {
@@ -52,11 +64,12 @@ export class Limiter {
   readonly #quotas: Quotas;
   readonly #sent: SentCalls;
   readonly #lines = new Map(
-    CALL_PURPOSES.map((purpose) => [purpose, { waiting: [] as (() => void)[], passed: 0 }]),
+    CALL_PURPOSES.map((purpose) => [purpose, { waiting: [] as Waiting[], passed: 0 }]),
   );
   /** How far the purpose has come that was served last, in calls by weight. */
   #passed = 0;
   #running = 0;
+  #busySince = Number.NEGATIVE_INFINITY;
   /** Whether a call that got its place waits for its turn: the next one is only chosen when that has left. */
   #isOneLeaving = false;
   #callers: number | undefined;
@@ -77,7 +90,7 @@ export class Limiter {
 
   /** How many calls this worker may have under way at once. */
   get atOnce(): number {
-    return Math.max(1, Math.floor(this.#settings.concurrency / this.#sharedBy));
+    return Math.max(1, Math.floor(this.#settings.concurrency / this.sharedBy));
   }
 
   /** The quota that holds calls back the most, for all workers together. */
@@ -85,9 +98,24 @@ export class Limiter {
     return this.#quotas.inForce;
   }
 
-  /** What this worker sent within the last minute, tokens included. */
-  get lastMinute(): CallsOfMinute {
-    return this.#sent.lastMinute();
+  /** The calls of this worker, those for tokens included. */
+  get sent(): Pick<SentCalls, "inAll" | "lastMinute" | "refused"> {
+    return this.#sent;
+  }
+
+  /** So many calls of all workers leave in a minute at most. */
+  get mostPerMinute(): number {
+    return (60_000 / this.#quotas.intervalMs(this.sharedBy, 1)) * this.sharedBy;
+  }
+
+  /** How many workers and commands share the limits. */
+  get sharedBy(): number {
+    return this.#callers ?? 1;
+  }
+
+  /** For how long calls have been under way without a break, ms. */
+  get busyForMs(): number {
+    return this.#running === 0 ? 0 : this.#clock.monotonic() - this.#busySince;
   }
 
   /** Takes what the workers of the ledger know of the service's limits. */
@@ -113,10 +141,10 @@ export class Limiter {
    */
   async run<T>(
     signal: AbortSignal,
-    purpose: CallPurpose,
+    { purpose, isAhead = false }: WaitingCall,
     work: (turn: (signal: AbortSignal) => Promise<Turn>) => Promise<T>,
   ): Promise<T> {
-    await this.#enter(signal, purpose);
+    await this.#enter(signal, purpose, isAhead);
     let isLeaving = true;
     const left = () => {
       if (isLeaving) this.#isOneLeaving = false;
@@ -146,13 +174,13 @@ export class Limiter {
           retryAfterMs: this.#spread(pauseMs),
         });
       }
-      const intervalMs = this.#quotas.intervalMs(this.#sharedBy, this.#ramp(now));
-      const leftFrom = this.#quotas.leftFrom(this.#lastAt, this.#sharedBy);
+      const intervalMs = this.#quotas.intervalMs(this.sharedBy, this.#ramp(now));
+      const leftFrom = this.#quotas.leftFrom(this.#lastAt, this.sharedBy);
       const at = Math.max(now, this.#notBefore, this.#lastAt + intervalMs, leftFrom);
       const waitMs = at - Math.max(0, EARLY_MS - intervalMs) - now;
       if (pauseMs <= 0 && waitMs <= 0) {
         this.#lastAt = at;
-        this.#quotas.took(this.#sharedBy);
+        this.#quotas.took(this.sharedBy);
         return this.#sent.add(purpose);
       }
       await this.#clock.sleep(pauseMs > 0 ? this.#spread(pauseMs) : Math.min(LOOK_AGAIN_MS, waitMs), signal);
@@ -162,7 +190,7 @@ export class Limiter {
   /** Takes what the answer to a call of the service says of its limits. */
   heard(turn: Turn, { status, headers }: Pick<Answer, "status" | "headers">): void {
     const nowMs = headers.dateMs ?? this.#clock.now();
-    const since = this.#sent.countSince(turn) * this.#sharedBy;
+    const since = this.#sent.countSince(turn) * this.sharedBy;
     const quotas = this.#quotas.stated(headers.windows ?? [], nowMs, since);
     if (quotas) this.#others?.reportQuotas("header", quotas);
     if (status === 429) this.#refused(turn, parseRetryAfter(headers, this.#clock.now()));
@@ -187,14 +215,14 @@ export class Limiter {
   }
 
   #refused(turn: Turn, askedMs: number | undefined): void {
-    turn.isRefused = true;
+    this.#sent.refused(turn);
     this.#refusing ??= { since: turn.at, pauses: 0, wasBusy: this.#isWaitedFor };
     const refusing = this.#refusing;
     // Of several that were under way the first may be answered last.
     refusing.since = Math.min(refusing.since, turn.at);
     const refusedForMs = turn.at - refusing.since;
     if (refusing.wasBusy) {
-      const passed = (windowMs: number) => this.#sent.countPassed(windowMs, refusing.since) * this.#sharedBy;
+      const passed = (windowMs: number) => this.#sent.countPassed(windowMs, refusing.since) * this.sharedBy;
       const quotas = this.#quotas.refused(Math.max(refusedForMs, askedMs ?? 0), passed);
       this.#others?.reportQuotas("learned", quotas);
     }
@@ -204,11 +232,6 @@ export class Limiter {
       this.pauseAll(Math.min(longestMs, FIRST_PAUSE_MS * 2 ** refusing.pauses));
       refusing.pauses += 1;
     }
-  }
-
-  /** How many share the limits. */
-  get #sharedBy(): number {
-    return this.#callers ?? 1;
   }
 
   get #isWaitedFor(): boolean {
@@ -235,11 +258,12 @@ export class Limiter {
     this.#passed = line.passed;
     line.passed += 1 / WEIGHTS[purpose];
     this.#isOneLeaving = true;
+    if (this.#running === 0) this.#busySince = this.#clock.monotonic();
     this.#running += 1;
-    line.waiting.shift()?.();
+    line.waiting.shift()?.admit();
   }
 
-  async #enter(signal: AbortSignal, purpose: CallPurpose): Promise<void> {
+  async #enter(signal: AbortSignal, purpose: CallPurpose, isAhead: boolean): Promise<void> {
     signal.throwIfAborted();
     const line = this.#lines.get(purpose);
     if (line === undefined) throw new RangeError(`no calls are made for ${purpose}`);
@@ -250,11 +274,13 @@ export class Limiter {
         signal.removeEventListener("abort", leave);
         resolve();
       };
+      const waiting = { admit, isAhead };
       const leave = () => {
-        line.waiting.splice(line.waiting.indexOf(admit), 1);
+        line.waiting.splice(line.waiting.indexOf(waiting), 1);
         reject(signal.reason);
       };
-      line.waiting.push(admit);
+      const ahead = isAhead ? line.waiting.findIndex((each) => !each.isAhead) : -1;
+      line.waiting.splice(ahead < 0 ? line.waiting.length : ahead, 0, waiting);
       signal.addEventListener("abort", leave, { once: true });
       this.#admit();
     });

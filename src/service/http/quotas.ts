@@ -62,7 +62,8 @@ export class Quotas {
 
   /** The quota that holds calls back the most, for all workers together. */
   get inForce(): QuotaInForce {
-    return [this.#perSecond, ...this.#inForce()].reduce((least, each) =>
+    const perSecond = { calls: this.#perSecond.calls / 60, windowMs: 1_000, source: "set" } as const;
+    return [perSecond, ...this.#inForce()].reduce((least, each) =>
       perMs(each) < perMs(least) ? each : least,
     );
   }

@@ -13,8 +13,8 @@ export interface Turn {
   isRefused: boolean;
 }
 
-/** The calls of a minute. */
-export interface CallsOfMinute {
+/** Calls by what they were for, and how many of all were refused with a 429. */
+export interface CountedCalls {
   readonly calls: number;
   readonly refused: number;
   readonly byPurpose: ReadonlyMap<Turn["purpose"], number>;
@@ -29,6 +29,8 @@ export class SentCalls {
   /** Those before it are older than a minute. */
   #from = 0;
   #count = 0;
+  #refused = 0;
+  readonly #byPurpose = new Map<Turn["purpose"], number>();
   /** When the first call left that was taken after some had been refused. */
   #takenAgainAt = Number.NEGATIVE_INFINITY;
 
@@ -39,10 +41,17 @@ export class SentCalls {
   /** One leaves now. */
   add(purpose: Turn["purpose"]): Turn {
     this.#count += 1;
+    this.#byPurpose.set(purpose, (this.#byPurpose.get(purpose) ?? 0) + 1);
     const turn = { at: this.#clock.monotonic(), purpose, nth: this.#count, isRefused: false };
     this.#turns.push(turn);
     this.#forget();
     return turn;
+  }
+
+  /** The service, or the token endpoint, refused it with a 429. */
+  refused(turn: Turn): void {
+    if (!turn.isRefused) this.#refused += 1;
+    turn.isRefused = true;
   }
 
   /** How many left after it. */
@@ -60,7 +69,12 @@ export class SentCalls {
     this.#takenAgainAt = at;
   }
 
-  lastMinute(): CallsOfMinute {
+  /** Since the start. */
+  inAll(): CountedCalls {
+    return { calls: this.#count, refused: this.#refused, byPurpose: this.#byPurpose };
+  }
+
+  lastMinute(): CountedCalls {
     const turns = this.#recent();
     const byPurpose = new Map<Turn["purpose"], number>();
     for (const { purpose } of turns) byPurpose.set(purpose, (byPurpose.get(purpose) ?? 0) + 1);

@@ -141,7 +141,9 @@ export class Transport {
     pathOf(call, settings);
     breaker.refuseIfOpen();
     try {
-      return await limiter.run(signal, purpose, (turn) =>
+      // An order that was looked up is sent before others are looked up: what was read is fresh then, and few are half done.
+      const waiting = { purpose, isAhead: call.method !== "GET" };
+      return await limiter.run(signal, waiting, (turn) =>
         breaker.guard(() => this.#send(call, { signal, turn })),
       );
     } catch (error) {

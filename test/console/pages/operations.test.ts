@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { csvMessage } from "../../cli/with-lab.ts";
+import { serviceView } from "../../support/service-view.ts";
 import { withPages, wordsOf } from "./with-pages.ts";
 
 const NOW = new Date().toISOString();
@@ -170,12 +171,11 @@ test("the overview shows each connector's day, the service and the charts, and l
             ...{ trouble: null, warning: null, isLabAway: false, connections: null },
           },
         ],
-        service: () => ({
-          breaker: "open",
-          opening: { since: NOW, text: "the service is away", nextTryAt: NOW },
-          ...{ isReachable: false, hasApiToken: true, tokenEndsAt: null, callsLastMinute: 3 },
-          ...{ maxRequestsPerSecond: 5, maxRequestsPerMinute: null, callsAtOnce: 2, calls: 7 },
-        }),
+        service: () =>
+          serviceView({
+            ...{ breaker: "open", isReachable: false, hasApiToken: true, callsLastMinute: 3, calls: 7 },
+            opening: { since: NOW, text: "the service is away", nextTryAt: NOW },
+          }),
       },
     },
   ));
