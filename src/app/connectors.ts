@@ -167,7 +167,7 @@ function liveFormat(live: Live): FileFormat {
     get dialect() {
       return now().dialect;
     },
-    examine: (file) => now().examine(file),
+    examine: (bytes) => now().examine(bytes),
     check: () => now().check(),
   };
 }

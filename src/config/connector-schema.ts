@@ -269,13 +269,18 @@ const folders = {
   ).optional(),
 };
 
+/** A file is kept in memory while it is read. */
+function largestFile() {
+  return size("Largest file that is taken; at most 256MB.", { max: "256MB" }).prefault("64MB");
+}
+
 const hl7Drop = z.strictObject({
   name,
   type: z.literal("hl7-drop").describe("HL7 v2 files in a folder."),
   ...folders,
   unterminated: unterminated(),
   mixedLineEnds: mixedLineEnds(),
-  maxBytes: size("Largest file that is taken.").prefault("64MB"),
+  maxBytes: largestFile(),
   profile: z.string().min(1).default("builtin/hl7-orders").describe("Name of the mapping profile."),
 });
 
@@ -283,7 +288,7 @@ const csvDrop = z.strictObject({
   name,
   type: z.literal("csv-drop").describe("CSV files in a folder."),
   ...folders,
-  maxBytes: size("Largest file that is taken.").prefault("4GB"),
+  maxBytes: largestFile(),
   profile: z.string().min(1).default("builtin/csv-orders").describe("Name of the mapping profile."),
   resultsEvery: duration("Result rows of one input file are gathered this long into one results file.", {
     max: "1d",

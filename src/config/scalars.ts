@@ -25,15 +25,17 @@ export function duration(description: string, limits: DurationLimits = {}) {
 const UNIT_BYTES: Readonly<Record<string, number>> = { KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 };
 
 /** A size such as `64MB` (units of 1024); bytes after validation. */
-export function size(description: string) {
+export function size(description: string, { max }: { readonly max?: string } = {}) {
+  const bytesOf = (text: string) => Number(text.slice(0, -2)) * (UNIT_BYTES[text.slice(-2)] ?? 0);
   const form = { error: "expected a size such as 500KB, 64MB or 2GB" };
   return z
     .string(form)
     .regex(/^\d+(KB|MB|GB)$/, form)
-    .transform((text) => Number(text.slice(0, -2)) * (UNIT_BYTES[text.slice(-2)] ?? 0))
+    .transform(bytesOf)
     .refine((bytes) => bytes > 0 && Number.isSafeInteger(bytes), {
       error: "expected a size above 0, such as 64MB",
     })
+    .refine((bytes) => max === undefined || bytes <= bytesOf(max), { error: `expected ${max} or less` })
     .describe(description);
 }
 

@@ -12,7 +12,7 @@ const BENCHES: Readonly<Record<string, () => Promise<BenchReport>>> = {
   hl7: async () => (await import("./hl7.ts")).benchHl7(),
   "hl7-files": async () => (await import("./hl7-files.ts")).benchHl7Files(),
   mllp: async () => (await import("./mllp.ts")).benchMllp(),
-  csv: async () => (await import("./csv.ts")).benchCsv(Number(process.env.BENCH_CSV_MB ?? 200)),
+  csv: async () => (await import("./csv.ts")).benchCsv(Number(process.env.BENCH_CSV_MB ?? 60)),
   submit: async () => (await import("./submit.ts")).benchSubmit(SUBMIT),
   track: async () => (await import("./track.ts")).benchTrack(Number(process.env.BENCH_TRACK ?? 100_000)),
   cluster: async () =>

@@ -4,7 +4,6 @@ import { describe, expect, test } from "vitest";
 import { csvFileFormat } from "../../src/connectors/csv-drop/csv-drop.ts";
 import { findMisguess, OTHER_ENCODINGS } from "../../src/formats/misguess.ts";
 import { csvProfile, mapOne } from "../mapping/mapped.ts";
-import { chunksOf } from "./csv/source.ts";
 
 const NAMES =
   "Müller,Jürgens,Jörg,Jörgens,Schröder,Böhm,Köln,Groß,Weiß,Strauß,Jäger,Ärzte,Öztürk,Özdemir,Übel,MÜLLER,GÖTZ,François,René,André,Hélène,Zoë,Noël,Jérôme,Benoît,Muñoz,García,Martínez,López,Núñez,José,Ángel,Peña,Raúl,Sofía,Álvaro,Søren,Jørgensen,Kjær,Åse,Håkon,Østergård,Bjørn,Ægir,Łukasz,Paweł,Woźniak,Żaneta,Świątek,Wałęsa,Gołąb,Dąbrowski,Jagiełło,Dvořák,Novák,Černý,Růžička,Žižka,Jiří,Němec,Horáček,Příhoda,Nikolić".split(
@@ -20,10 +19,7 @@ async function read(names: readonly string[], encoding: string, set?: string) {
   const bytes = iconv.encode(`${[header, ...rows].join("\r\n")}\r\n`, encoding);
   const profile = await csvProfile(set === undefined ? {} : { encoding: set });
   const { reading } = profile;
-  const { problems, batches } = await csvFileFormat({ reading }).examine({
-    sizeBytes: bytes.length,
-    chunks: () => chunksOf(bytes),
-  });
+  const { problems, batches } = await csvFileFormat({ reading }).examine(bytes);
   const read: (string | undefined)[] = [];
   for await (const batch of batches())
     for (const message of batch) read.push(mapOne(profile, message).orders[0]?.subject.lastName?.reveal());

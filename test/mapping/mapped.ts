@@ -3,7 +3,7 @@ import { parse } from "yaml";
 import type { CsvRow, IncomingMessage } from "../../src/core/intake.ts";
 import type { Order } from "../../src/core/order.ts";
 import { phi } from "../../src/core/phi.ts";
-import { type CsvDialect, readCsv } from "../../src/formats/csv/read.ts";
+import { readCsv } from "../../src/formats/csv/read.ts";
 import { decodeHl7 } from "../../src/formats/hl7/charset.ts";
 import { createMapper, type MappedMessage } from "../../src/mapping/inbound/mapper.ts";
 import { compileProfile } from "../../src/mapping/profile/compile-profile.ts";
@@ -110,22 +110,13 @@ export async function mapCsvFixture(file: URL): Promise<unknown[]> {
   const definition = parse(await readFile(new URL(file.href.replace(/csv$/, "yaml")), "utf8"));
   const profile = (await profileOf(definition)) as CsvProfile;
   const { reading } = profile;
-  const dialect = { ...reading, header: reading.header === true } as CsvDialect;
-  const names = typeof reading.header === "object" ? reading.header : undefined;
   const rowsByOrder = new Map<string, CsvRow[]>();
-  for await (const item of readCsv(chunks(await readFile(file)), dialect)) {
-    if (item.kind !== "row") continue;
-    const values = names
-      ? new Map(names.map((name, i) => [name, item.row.values.get(String(i + 1)) ?? ""]))
-      : item.row.values;
-    const key = reading.identify(values).orderNumber || `line ${item.row.line}`;
-    rowsByOrder.set(key, [...(rowsByOrder.get(key) ?? []), { line: item.row.line, values }]);
+  for await (const row of (await readCsv(await readFile(file), reading)).rows) {
+    if (row.problem !== undefined) continue;
+    const key = reading.identify(row.values).orderNumber || `line ${row.line}`;
+    rowsByOrder.set(key, [...(rowsByOrder.get(key) ?? []), row]);
   }
   return [...rowsByOrder.values()].map((rows) => {
     return plain(mapOne(profile, { ...csvMessage([]), content: { kind: "csv", rows: phi(rows) } }));
   });
-}
-
-async function* chunks(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes;
 }

@@ -1,6 +1,6 @@
 import { Failure } from "../../core/failures.ts";
-import { headingOf } from "../../formats/csv/cells.ts";
 import { delimiterName } from "../../formats/csv/dialect.ts";
+import { headingOf } from "../../formats/csv/headings.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { counted } from "../../operator/text.ts";
 import { guessColumns, valuesOf } from "./csv-columns.ts";

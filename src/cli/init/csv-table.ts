@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { Failure } from "../../core/failures.ts";
 import { isLineLike } from "../../formats/csv/dialect.ts";
-import { readCsv } from "../../formats/csv/read.ts";
+import { type CsvFile, readCsv } from "../../formats/csv/read.ts";
 import { findByteOrderMark } from "../../formats/encoding.ts";
 import { isClosing, remarkPatterns, type SampleLine } from "./csv-lines.ts";
 import { countMeanings } from "./headings.ts";
@@ -110,39 +110,27 @@ function quoteOf(bytes: Buffer): Quote {
 
 async function readColumns(bytes: Buffer, reading: Reading): Promise<readonly string[] | undefined> {
   try {
-    for await (const item of openTable(bytes, reading)) {
-      return item.kind === "header" ? item.columns : undefined;
-    }
+    return (await openTable(bytes, reading)).columns;
   } catch (error) {
     // A title has cells without a name, and what stands below may be no table.
     if (!(error instanceof Failure)) throw error;
+    return undefined;
   }
-  return undefined;
 }
 
 /** How many lines stand above the first that is no remark. */
 async function countAbove(bytes: Buffer, found: Omit<Reading, "skipLines" | "header">): Promise<number> {
-  for await (const item of openTable(bytes, { ...found, skipLines: 0, header: true }))
-    return item.kind === "header" ? item.line - 1 : 0;
-  return 0;
+  const { line } = await openTable(bytes, { ...found, skipLines: 0, header: true });
+  return line - 1;
 }
 
 async function readRows(bytes: Buffer, reading: Reading): Promise<CsvTable> {
   const { header: hasHeader, remarks, ...others } = reading;
   const noRow = compiled(remarks);
-  let columns: readonly string[] = [];
-  let delimiter = ",";
-  let headingLine = 1;
+  const { columns, delimiter, line: headingLine, rows: all } = await openTable(bytes, reading);
   const lines: SampleLine[] = [];
-  for await (const item of openTable(bytes, reading)) {
-    if (item.kind === "header") ({ columns, delimiter, line: headingLine } = item);
-    else {
-      const line =
-        item.kind === "row"
-          ? { raw: item.row.raw, values: item.row.values }
-          : { raw: item.raw, values: undefined };
-      if (!isLineLike(noRow, line.raw)) lines.push(line);
-    }
+  for await (const { raw, values, problem } of all) {
+    if (!isLineLike(noRow, raw)) lines.push({ raw, values: problem === undefined ? values : undefined });
     if (lines.length === MOST_ROWS) break;
   }
   const lastLine = lines.length < MOST_ROWS ? lines.at(-1) : undefined;
@@ -160,7 +148,7 @@ function compiled(patterns: readonly string[]): RegExp[] {
 function openTable(
   bytes: Buffer,
   { encoding, quote, skipLines, header, remarks }: Reading,
-): ReturnType<typeof readCsv> {
+): Promise<CsvFile> {
   const isMarked = findByteOrderMark(bytes) !== undefined;
   const read = encoding ?? (isMarked || isUtf8(bytes) ? "auto" : "windows-1252");
   const dialect = {
@@ -169,14 +157,10 @@ function openTable(
     header,
     skipLines,
     encoding: read,
+    isEncodingForced: true,
     noRow: compiled(remarks),
   } as const;
-  return readCsv(chunkOf(bytes), dialect);
-}
-
-/** A sample as a reader takes it. */
-export async function* chunkOf(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes;
+  return readCsv(bytes, dialect);
 }
 
 /** What stands in rows and never in a line of headings: dates, numbers of several digits, operations in words. */

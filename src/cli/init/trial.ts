@@ -5,7 +5,6 @@ import type { IncomingMessage } from "../../core/intake.ts";
 import { createMapper } from "../../mapping/inbound/mapper.ts";
 import { compileProfile } from "../../mapping/profile/compile-profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
-import { chunkOf } from "./csv-table.ts";
 
 /** What a profile makes of the sample, as the daemon would. */
 export interface Trial {
@@ -39,7 +38,7 @@ export async function tryProfile(
     profile.format === "hl7"
       ? hl7FileFormat({ charset: { override: profile.encoding } })
       : csvFileFormat({ maxBytes: sample.length, reading: profile.reading });
-  const content = await format.examine({ sizeBytes: sample.length, chunks: () => chunkOf(sample) });
+  const content = await format.examine(sample);
   const problems: Problem[] = [...content.problems];
   const mapper = createMapper(profile, { facilityIdByCode: facilities, unterminated: "accept" });
   let fitting = 0;

@@ -1,38 +1,20 @@
 import type { Problem } from "../../core/failures.ts";
-import { headingOf } from "../../formats/csv/cells.ts";
-import { type CsvDialect, type CsvReading, delimiterName, isLineLike } from "../../formats/csv/dialect.ts";
-import type { CsvItem, CsvRecord } from "../../formats/csv/read.ts";
-import { placeOf, strayQuoteHint } from "../../formats/csv/reader.ts";
+import { type CsvReading, delimiterName, isLineLike } from "../../formats/csv/dialect.ts";
+import { headingOf } from "../../formats/csv/headings.ts";
+import { type CsvFile, strayQuoteHint } from "../../formats/csv/read.ts";
+import type { CsvRecord } from "../../formats/csv/row.ts";
 
-export type CsvHeader = Extract<CsvItem, { kind: "header" }>;
-
-/** The dialect that files are read in. Whether it can be used is found when it is. */
-export function dialectOf(reading: CsvReading): CsvDialect {
-  const { delimiter, quote, header, encoding, skipLines, noRow } = reading;
-  const neverShort = reading.areShortRowsFilled ? reading.requiredColumns.flat() : undefined;
-  return { delimiter, quote, header: header === true, encoding, skipLines, noRow, neverShort };
-}
-
-/** The file's columns by the names that the profile uses. */
-export function columnsOf(header: CsvHeader, reading: CsvReading): readonly string[] {
-  return typeof reading.header === "object" ? reading.header : header.columns;
-}
-
-/** A row's values by the names that the profile uses. */
-export function withColumnNames(item: CsvItem, reading: CsvReading): CsvItem {
-  if (item.kind !== "row" || typeof reading.header !== "object") return item;
-  const values = new Map(reading.header.map((name, i) => [name, item.row.values.get(String(i + 1)) ?? ""]));
-  return { kind: "row", row: { ...item.row, values } };
-}
+/** What its header says of a file. */
+type FileShape = Pick<CsvFile, "columns" | "width" | "delimiter">;
 
 /**
  * What the file's columns lack. Those that are there are not listed: a file that lacks its header has a patient's
  * values in their place.
  */
-export function columnProblems(header: CsvHeader, reading: CsvReading): Problem[] {
-  const columns = columnsOf(header, reading);
-  if (columns.length !== header.columns.length) {
-    const message = `expected ${columns.length} columns, found ${header.columns.length}`;
+export function columnProblems(header: FileShape, reading: CsvReading): Problem[] {
+  const { columns, width } = header;
+  if (typeof reading.header === "object" && columns.length !== width) {
+    const message = `expected ${columns.length} columns, found ${width}`;
     return [{ code: "CSV_COLUMN_MISSING", place: "header", message }];
   }
   const isMissing = (names: readonly string[]) => !names.some((name) => columns.includes(name));
@@ -84,7 +66,7 @@ function columnHint(
 }
 
 /** A header that is one column with other delimiters in it was written with one of those. */
-function delimiterHint({ columns, delimiter }: CsvHeader): string {
+function delimiterHint({ columns, delimiter }: FileShape): string {
   const [only = ""] = columns;
   const other = [";", "\t", "|", ","].find((each) => each !== delimiter && only.includes(each));
   if (columns.length > 1 || other === undefined) return "";
@@ -123,37 +105,30 @@ function simplified(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 }
 
-export type CsvRowItem = Exclude<CsvItem, { kind: "header" }>;
-
-/** Where a row begins, or stands. */
-export function placeOfItem(item: CsvRowItem): string {
-  return item.kind === "row" ? `line ${item.row.line}` : item.problem.place;
-}
-
 /** A narrower file has rows that any text could look like. */
 const FEWEST_COLUMNS = 4;
 
 /** Whether a line is no row: one that the profile says is none, or the header once more, as where files were joined. */
-export function noRowTest(columns: readonly string[], reading: CsvReading): (item: CsvRowItem) => boolean {
-  const isNamed = isLineOf(reading.noRow, reading);
-  return (item) => {
-    if (item.kind === "row" && reading.header !== false) {
-      const { values } = item.row;
-      if (columns.every((name) => headingOf(values.get(name)?.trim() ?? "") === name)) return true;
-    }
-    return isNamed(item);
-  };
+export function noRowTest(columns: readonly string[], reading: CsvReading): (row: CsvRecord) => boolean {
+  const isNamed = isLineOf(reading.noRow ?? [], reading);
+  const isHeader = ({ cells }: CsvRecord) =>
+    columns.every((name, i) => headingOf((cells[i] ?? "").trim()) === name);
+  return (row) => (row.problem === undefined && reading.header !== false && isHeader(row)) || isNamed(row);
+}
+
+/** The line that a row begins on; of a damaged one all of its lines. */
+export function beginningOf({ problem, line }: CsvRecord): string {
+  return problem?.place ?? `line ${line}`;
 }
 
 /** Whether a line is one that a pattern of the profile describes. A row with an order number and an operation never is. */
 export function isLineOf(
   patterns: readonly RegExp[],
   { identify }: Pick<CsvReading, "identify">,
-): (item: CsvRowItem) => boolean {
-  return (item) => {
-    if (!isLineLike(patterns, item.kind === "row" ? item.row.raw : item.raw)) return false;
-    return item.kind === "bad-row" || !identify(item.row.values).isOrder;
-  };
+): (row: CsvRecord) => boolean {
+  if (patterns.length === 0) return () => false;
+  return (row) =>
+    isLineLike(patterns, row.raw) && (row.problem !== undefined || !identify(row.values).isOrder);
 }
 
 /**
@@ -162,23 +137,21 @@ export function isLineOf(
  */
 export class StructureCheck {
   readonly #reading: CsvReading;
-  readonly #header: CsvHeader;
+  readonly #header: FileShape;
   readonly #columns: readonly string[];
   readonly #names: ReadonlySet<string>;
 
-  constructor(header: CsvHeader, reading: CsvReading) {
+  constructor(header: FileShape, reading: CsvReading) {
     this.#reading = reading;
     this.#header = header;
-    this.#columns = columnsOf(header, reading);
+    this.#columns = header.columns;
     this.#names = new Set(this.#columns);
   }
 
   /** What shows that the file is damaged at this row; undefined when nothing does. */
-  problemOf(item: CsvRowItem): Problem | undefined {
-    if (item.kind === "bad-row") return item.problem;
-    const { row } = item;
-    const endLine = row.line + (row.raw.trimEnd().match(/\r\n|\r|\n/g)?.length ?? 0);
-    const place = placeOf(row.line, endLine);
+  problemOf(row: CsvRecord): Problem | undefined {
+    if (row.problem !== undefined) return row.problem;
+    const { place } = row;
     if (this.#isHeaderInOtherOrder(row)) {
       const message =
         "the column names stand here once more, in another order; what is below would be misread";
@@ -202,17 +175,17 @@ export class StructureCheck {
    * Whether the file may have been cut short in its last row: `V-12` may be the beginning of `V-123`. It ends without a line
    * end, in a value that counts, which no quote closes; behind a delimiter that value may be lacking as a whole.
    */
-  lastLineProblem(last: CsvRowItem | undefined): Problem | undefined {
+  lastLineProblem(last: CsvRecord | undefined): Problem | undefined {
     const { lastLineEnd, wholeColumns, quote } = this.#reading;
     if (last === undefined || lastLineEnd === "optional") return undefined;
-    const raw = last.kind === "row" ? last.row.raw : last.raw;
+    const { raw } = last;
     if (/[\r\n]$/.test(raw)) return undefined;
-    const place = placeOfItem(last);
-    if (last.kind === "bad-row") {
+    const place = beginningOf(last);
+    if (last.problem !== undefined) {
       const message = "the file ends within this row, without a line end: it may have been cut short";
       return { code: "CSV_ROW_UNFINISHED", place, message };
     }
-    const column = this.#lastColumnOf(last.row);
+    const column = this.#lastColumnOf(last);
     const isClosed =
       this.#header.width > this.#header.columns.length || (quote !== "" && raw.endsWith(quote));
     if (isClosed || !wholeColumns.includes(column)) return undefined;
@@ -259,8 +232,7 @@ export class StructureCheck {
 
   /** Whether a line within a quoted value has an order number and an operation where rows have theirs. */
   #holdsRow(row: CsvRecord): boolean {
-    // One line, as nearly every row.
-    if (row.raw.search(/[\r\n]/) >= row.raw.length - 2) return false;
+    if (row.endLine === row.line) return false;
     const { quote, numberColumns, identify } = this.#reading;
     const columns = this.#columns;
     if (columns.length < FEWEST_COLUMNS) return false;

@@ -1,7 +1,8 @@
 import type { Problem } from "../../core/failures.ts";
+import { trimBlanks } from "../../formats/csv/blanks.ts";
 import type { CsvReading, CsvTotal, CsvTrailer } from "../../formats/csv/dialect.ts";
-import { trimBlanks } from "../../formats/csv/records.ts";
-import { type CsvRowItem, isLineOf, placeOfItem } from "./structure.ts";
+import type { CsvRecord } from "../../formats/csv/row.ts";
+import { beginningOf, isLineOf } from "./structure.ts";
 
 const MOST_LINES_NAMED = 5;
 
@@ -11,7 +12,7 @@ const MOST_LINES_NAMED = 5;
  */
 export class TrailerCheck {
   readonly #trailer: CsvTrailer | undefined;
-  readonly #isTrailer: (item: CsvRowItem) => boolean;
+  readonly #isTrailer: (row: CsvRecord) => boolean;
   readonly #problems: Problem[] = [];
   readonly #identify: CsvReading["identify"];
   /** Lines that were counted though they have no order number. */
@@ -31,16 +32,16 @@ export class TrailerCheck {
   }
 
   /** Takes the next line; true when it is the trailer, and so no row. */
-  add(item: CsvRowItem): boolean {
+  add(row: CsvRecord): boolean {
     if (this.#trailer === undefined) return false;
-    this.#lastPlace = placeOfItem(item);
-    const isTrailer = this.#isTrailer(item);
+    this.#lastPlace = beginningOf(row);
+    const isTrailer = this.#isTrailer(row);
     if (this.#trailerPlace !== undefined && this.#problems.length === 0) {
       const message = `the file goes on below its trailer (${this.#trailerPlace}); it may be several files in one`;
       this.#problems.push({ code: "CSV_TRAILER_MISSING", place: this.#lastPlace, message, hint: BELOW });
     }
-    if (!isTrailer) this.#count(item);
-    else if (this.#trailerPlace === undefined) this.#take(item, this.#trailer);
+    if (!isTrailer) this.#count(row);
+    else if (this.#trailerPlace === undefined) this.#take(row, this.#trailer);
     return isTrailer;
   }
 
@@ -51,12 +52,12 @@ export class TrailerCheck {
     return [{ code: "CSV_TRAILER_MISSING", place: this.#lastPlace, message }];
   }
 
-  #count(item: CsvRowItem): void {
+  #count(row: CsvRecord): void {
     this.#rows += 1;
     if (this.#rows === 1) this.#firstRowPlace = this.#lastPlace;
     this.#lastRowPlace = this.#lastPlace;
-    if (item.kind === "row") this.#total?.add(item.row.values, this.#lastPlace);
-    const hasNumber = item.kind === "row" && this.#identify(item.row.values).orderNumber !== "";
+    if (row.problem === undefined) this.#total?.add(row.values, this.#lastPlace);
+    const hasNumber = row.problem === undefined && this.#identify(row.values).orderNumber !== "";
     if (!hasNumber && this.#withoutNumber.length < MOST_LINES_NAMED)
       this.#withoutNumber.push(this.#lastPlace);
   }
@@ -69,11 +70,11 @@ export class TrailerCheck {
     return `${range}${which} If one of them is no row, write its pattern into \`noRow\` of the profile; else have the sender write the file again.`;
   }
 
-  #take(item: CsvRowItem, { line, countGroup }: CsvTrailer): void {
+  #take(row: CsvRecord, { line, countGroup }: CsvTrailer): void {
     this.#trailerPlace = this.#lastPlace;
-    const groups = line.exec(trimBlanks(item.kind === "row" ? item.row.raw : item.raw)) ?? [];
+    const groups = line.exec(trimBlanks(row.raw)) ?? [];
     if (countGroup !== undefined) this.#compareCount(groups[countGroup] ?? "");
-    const values = item.kind === "row" ? item.row.values : new Map<string, string>();
+    const values = row.problem === undefined ? row.values : new Map<string, string>();
     const wrong = this.#total?.troubleWith(groups, values);
     if (wrong === undefined) return;
     const message = `${wrong}; the file may have been cut short, or changed`;

@@ -1,10 +1,10 @@
-import { hash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { type FileHandle, lstat } from "node:fs/promises";
 import { Failure, type Problem } from "../../core/failures.ts";
 import type { BatchOutline, IncomingFile, Intake } from "../../core/intake.ts";
 import type { Claim } from "./claim.ts";
-import { errnoOf, type FileOps, fingerprint, fingerprintOf, readChunks } from "./file-ops.ts";
+import { errnoOf, type FileOps, fingerprint, fingerprintOf, readWhole } from "./file-ops.ts";
 import { narrow } from "./layout.ts";
 import type { Fate } from "./publication.ts";
 import { type FileReport, Tally } from "./report.ts";
@@ -44,22 +44,21 @@ export async function decideFile(claim: Claim, expected: string, deps: DecideDep
       }
     };
     if (opened.fingerprint !== expected) await assertUnchanged();
-    const size = opened.sizeBytes;
-    const content = await deps.format.examine({
-      sizeBytes: size,
-      chunks: () => readChunks(handle, chunkBytesFor(size)),
-    });
+    const digest = createHash("sha256");
+    const bytes = await readWhole(handle, opened.sizeBytes, (piece) => digest.update(piece));
+    await assertUnchanged();
+    const sha256 = digest.digest("hex");
+    const content = await deps.format.examine(bytes);
     await assertUnchanged();
     await deps.step("read");
-    const sha256 = identityOf(content, claim);
     const file = {
       connector: deps.connector,
       fileName: claim.name,
-      sha256,
-      sizeBytes: size,
+      sha256: content.isRepeatable ? hash("sha256", `${sha256} ${claim.id}`) : sha256,
+      sizeBytes: bytes.length,
       dialect: content.dialect ?? deps.format.dialect,
     };
-    const fate = await offer(claim, file, content, assertUnchanged, deps);
+    const fate = await offer({ claim, sha256, file, content, assertUnchanged }, deps);
     if (fate.folder !== "archive" || fate.fileId === undefined) return fate;
     return { ...fate, asRead: { fileId: fate.fileId, fingerprint: expected } };
   } finally {
@@ -67,17 +66,29 @@ export async function decideFile(claim: Claim, expected: string, deps: DecideDep
   }
 }
 
+/** A file that was read. */
+interface ReadFile {
+  readonly claim: Claim;
+  /** Of its bytes, hex. */
+  readonly sha256: string;
+  /**
+   * What the ledger knows it by: its bytes, and where the same bytes may mean something new, the drop as well, which a crash
+   * doesn't change.
+   */
+  readonly file: IncomingFile;
+  readonly content: FileContent;
+  /** Throws FILE_CHANGED. */
+  readonly assertUnchanged: () => Promise<void>;
+}
+
 async function offer(
-  claim: Claim,
-  file: IncomingFile,
-  content: FileContent,
-  assertUnchanged: () => Promise<void>,
+  { claim, sha256, file, content, assertUnchanged }: ReadFile,
   deps: DecideDeps,
 ): Promise<Fate> {
   await deps.beforeOpening?.(file.sha256);
   const opening = await deps.intake.openFile(file);
   await deps.step("opened");
-  const { batch, sha256 } = content;
+  const { batch } = content;
   const about = (tally: Tally) => ({ claim, connector: deps.connector, sha256, batch, tally });
   if (opening.status === "duplicate") {
     const duplicateOf = { fileName: opening.firstFileName, receivedAt: opening.firstReceivedAt };
@@ -160,20 +171,6 @@ async function acceptAll(
       await deps.step("accepted");
     }
   }
-}
-
-/**
- * What the ledger knows a file by: its bytes, and where the same bytes may mean something new, the drop as well, which a
- * crash doesn't change. Of a file that was not read to its end it is the drop alone.
- */
-function identityOf({ sha256, isRepeatable }: FileContent, claim: Claim): string {
-  if (sha256 === undefined) return hash("sha256", `not read ${claim.id}`);
-  return isRepeatable ? hash("sha256", `${sha256} ${claim.id}`) : sha256;
-}
-
-/** Small files get small buffers: a folder may hold very many of them. */
-function chunkBytesFor(sizeBytes: number): number {
-  return Math.min(262_144, Math.max(4_096, sizeBytes + 1));
 }
 
 interface About {

@@ -74,6 +74,30 @@ export async function* readChunks(handle: FileHandle, chunkBytes = 65_536): Asyn
   }
 }
 
+/**
+ * All bytes of an open file that had a size when it was looked at. Of one that has grown no more than one byte beyond that is read.
+ *
+ * @param tap is given each piece
+ */
+export async function readWhole(
+  handle: FileHandle,
+  sizeBytes: number,
+  tap: (piece: Buffer) => void = () => {},
+): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafeSlow(sizeBytes + 1);
+  let length = 0;
+  while (length < bytes.length) {
+    const most = Math.min(PIECE_BYTES, bytes.length - length);
+    const { bytesRead } = await handle.read(bytes, length, most, length);
+    if (bytesRead === 0) break;
+    tap(bytes.subarray(length, length + bytesRead));
+    length += bytesRead;
+  }
+  return bytes.subarray(0, length);
+}
+
+const PIECE_BYTES = 1024 * 1024;
+
 /** What must not change while a file is read. */
 export async function fingerprintOf(handle: FileHandle): Promise<string> {
   return fingerprint(await handle.stat({ bigint: true }));

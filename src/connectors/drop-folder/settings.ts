@@ -79,17 +79,11 @@ export interface DropFolderDeps {
   readonly identity?: ProcessIdentity | undefined;
 }
 
-/** A claimed file, open and known to be an ordinary one. */
-export interface ReadableFile {
-  readonly sizeBytes: number;
-  /** Its bytes from the beginning, in pieces; may be called again for another pass. */
-  chunks(): AsyncIterable<Buffer>;
-}
+/** Largest file that is taken unless a connector says otherwise: it is kept in memory while it is read. */
+export const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 
 /** What one look through a file found. */
 export interface FileContent {
-  /** SHA-256 of its bytes, hex; undefined when the file was not read to its end, since what stands there can't be taken. */
-  readonly sha256: string | undefined;
   /** Why nothing of the file can be taken; empty when it can. */
   readonly problems: readonly Problem[];
   /** How a CSV file is written; undefined for HL7, and where it could not be found out. */
@@ -113,8 +107,8 @@ export interface FileFormat {
   readonly isWholeFile: boolean;
   /** CSV: how a file is written as far as the settings say, for one that can't be read. */
   readonly dialect?: FileDialect | undefined;
-  /** Reads the file once. Throws only what the file system throws; what is wrong with the content stands in the result. */
-  examine(file: ReadableFile): Promise<FileContent>;
+  /** Reads the content of a file. Never throws for what is wrong with it: that stands in the result. */
+  examine(bytes: Buffer): Promise<FileContent>;
   /** Lines of `cryobridge check` about the format's own settings. */
   check(): readonly CheckLine[];
 }

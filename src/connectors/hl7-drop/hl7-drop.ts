@@ -1,12 +1,10 @@
-import { createHash } from "node:crypto";
 import { Failure } from "../../core/failures.ts";
 import type { IncomingMessage } from "../../core/intake.ts";
 import { phi } from "../../core/phi.ts";
 import { type CharsetOptions, decodeIncoming } from "../../formats/hl7/charset.ts";
 import { type Hl7FilePart, splitHl7File } from "../../formats/hl7/file.ts";
-import type { FileContent, FileFormat, ReadableFile } from "../drop-folder/settings.ts";
+import { DEFAULT_MAX_BYTES, type FileContent, type FileFormat } from "../drop-folder/settings.ts";
 
-const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 /** More than files of that size have, unless they are made to fill the memory. */
 const LIMITS = { messages: 500_000, batches: 10_000 };
 /** One commit each: enough messages to share its cost, few enough to keep it short. */
@@ -28,25 +26,18 @@ export function hl7FileFormat(settings: Hl7FileSettings): FileFormat {
     type: "hl7-drop",
     maxBytes: settings.maxBytes ?? DEFAULT_MAX_BYTES,
     isWholeFile: false,
-    examine: (file) => examine(file, settings),
+    examine: (bytes) => examine(bytes, settings),
     check: () => [],
   };
 }
 
 async function examine(
-  file: ReadableFile,
+  bytes: Buffer,
   { charset = {}, mixedLineEnds = "refuse" }: Hl7FileSettings,
 ): Promise<FileContent> {
-  const digest = createHash("sha256");
-  const chunks: Buffer[] = [];
-  for await (const chunk of file.chunks()) {
-    digest.update(chunk);
-    chunks.push(chunk);
-  }
-  const { parts, problems, outline } = splitHl7File(Buffer.concat(chunks), { ...LIMITS, mixedLineEnds });
+  const { parts, problems, outline } = splitHl7File(bytes, { ...LIMITS, mixedLineEnds });
   const isInBatch = outline !== undefined;
   return {
-    sha256: digest.digest("hex"),
     problems,
     batch: outline,
     batches: () => inBatches(parts, charset, isInBatch),

@@ -241,8 +241,8 @@ export const INTAKE_FAILURES = {
   },
   FILE_TOO_LARGE: {
     class: "permanent",
-    meaning: "The dropped file is larger than the connector allows.",
-    hint: "Split the file, or set `maxBytes` of the connector higher, such as `maxBytes: 256MB`, restart the daemon, and drop the file again.",
+    meaning: "The dropped file is larger than the connector allows, or has more rows than are taken at once.",
+    hint: "Split the file: of a CSV file each part begins with the headings, and all rows of an order stand in one part. Or set `maxBytes` of the connector higher, such as `maxBytes: 256MB`, restart the daemon, and drop the file again.",
   },
   FILE_CHANGED: {
     class: "transient",
@@ -299,10 +299,5 @@ export const INTAKE_FAILURES = {
     class: "permanent",
     meaning: "More rows share one order number than one order may have.",
     hint: "Check that the profile's column for `placerOrderNumber` holds order numbers. An order that is really so large has to come in parts, each under a number of its own.",
-  },
-  CSV_ORDERS_SCATTERED: {
-    class: "permanent",
-    meaning: "Rows of one order are too far apart in the file.",
-    hint: "Sort the file by order number and drop it again.",
   },
 } as const;

@@ -1,7 +1,7 @@
 import { Failure } from "../../core/failures.ts";
 import type { RowIdentity } from "../../core/intake.ts";
 import { type Encoding, findEncoding } from "../encoding.ts";
-import { RecordSplitter, trimBlanks } from "./records.ts";
+import { trimBlanks } from "./blanks.ts";
 
 /** How a CSV file is written. */
 export interface CsvDialect {
@@ -9,8 +9,8 @@ export interface CsvDialect {
   readonly delimiter: "," | ";" | "\t" | "|" | "auto";
   /** The quoting character, written twice inside a quoted value; empty when nothing is quoted. */
   readonly quote: string;
-  /** Whether the first record names the columns. */
-  readonly header: boolean;
+  /** `true`: the first record names the columns. `false`: they are called `1`, `2`, …. A list names them instead. */
+  readonly header: boolean | readonly string[];
   /** How many lines at the top are neither header nor rows; none unless given. */
   readonly skipLines?: number | undefined;
   /**
@@ -18,26 +18,19 @@ export interface CsvDialect {
    * leaves out empty cells at a row's end. Undefined where each row has to have all columns.
    */
   readonly neverShort?: readonly string[] | undefined;
-  /** What lines above the header look like, besides; see {@link isLineLike}. */
+  /** Lines that are no rows, such as a remark, and may stand above the header; see {@link isLineLike}. */
   readonly noRow?: readonly RegExp[] | undefined;
   /**
    * A name that {@link findEncoding} knows, or `auto`. A byte order mark always decides. Any other encoding is strict:
    * a byte that it does not have ends the file with its offset.
    */
   readonly encoding: string;
+  /** The sender does use `encoding`, also where bytes look like UTF-8. */
+  readonly isEncodingForced?: boolean | undefined;
 }
 
 /** How a profile has CSV files taken apart before their rows are mapped. */
-export interface CsvReading {
-  readonly delimiter: CsvDialect["delimiter"];
-  /** Empty for none. */
-  readonly quote: string;
-  /** `true`: the first line names the columns. `false`: they are called `1`, `2`, …. A list names them instead. */
-  readonly header: boolean | readonly string[];
-  /** `auto` or an encoding's name. */
-  readonly encoding: string;
-  /** The sender does use `encoding`, also where bytes look like UTF-8. */
-  readonly isEncodingForced?: boolean | undefined;
+export interface CsvReading extends CsvDialect {
   /** Says which order the row with these values belongs to: rows of one number make up one order. */
   readonly identify: (values: ReadonlyMap<string, string>) => RowIdentity;
   /** The columns that order numbers are read from. */
@@ -52,12 +45,6 @@ export interface CsvReading {
   readonly optionalColumns: readonly (readonly string[])[];
   /** Columns whose values may not be cut short: all that are read but operations and descriptions. */
   readonly wholeColumns: readonly string[];
-  /** How many lines at the top are neither header nor rows. */
-  readonly skipLines: number;
-  /** Whether a row that ends before columns without which it can be mapped is filled with empty values. */
-  readonly areShortRowsFilled: boolean;
-  /** Lines that are no rows, such as a remark; see {@link isLineLike}. */
-  readonly noRow: readonly RegExp[];
   /** The last line, where it is no row. */
   readonly trailer?: CsvTrailer | undefined;
   /** `optional` where the sender never ends the last line, which is no sign of a cut then. */
@@ -98,7 +85,9 @@ export interface CsvTotal {
 }
 
 /** Throws CSV_DIALECT_INVALID unless the quote is one ASCII punctuation mark that is no delimiter, or empty, and the encoding is known. */
-export function requireDialect(dialect: CsvDialect): { readonly encoding: Encoding | undefined } {
+export function requireDialect(dialect: Pick<CsvDialect, "delimiter" | "quote" | "encoding">): {
+  readonly encoding: Encoding | undefined;
+} {
   const { quote, delimiter } = dialect;
   if (quote !== "" && (!/^[!-/:-@[-`{-~]$/.test(quote) || DELIMITERS.includes(quote))) {
     throw new Failure(
@@ -136,18 +125,20 @@ export function isLineLike(patterns: readonly RegExp[], raw: string): boolean {
 const DELIMITERS = "\t;|,";
 
 /**
- * The delimiter of a first record. In a header the one that stands most often outside quotes; without a header, where
+ * The delimiter of the first record of a text. In a header the one that stands most often outside quotes; without a header, where
  * values may hold decimal commas, the first of tab, semicolon, |, comma that stands there at all. Comma when none does.
  */
-export function detectDelimiter(record: string, dialect: CsvDialect): string {
+export function detectDelimiter(text: string, dialect: Pick<CsvDialect, "header" | "quote">): string {
   const counts = new Map([...DELIMITERS].map((delimiter) => [delimiter, 0]));
   let isQuoted = false;
-  for (const character of record) {
+  for (const character of text) {
     if (character === dialect.quote) isQuoted = !isQuoted;
-    else if (!isQuoted && counts.has(character)) counts.set(character, (counts.get(character) ?? 0) + 1);
+    else if (isQuoted) continue;
+    else if (character === "\n" || character === "\r") break;
+    else if (counts.has(character)) counts.set(character, (counts.get(character) ?? 0) + 1);
   }
   const present = [...counts].filter(([, count]) => count > 0);
-  if (!dialect.header) return present[0]?.[0] ?? ",";
+  if (dialect.header !== true) return present[0]?.[0] ?? ",";
   const most = Math.max(0, ...present.map(([, count]) => count));
   return present.find(([, count]) => count === most)?.[0] ?? ",";
 }
@@ -156,10 +147,4 @@ export function detectDelimiter(record: string, dialect: CsvDialect): string {
 export function announcedDelimiter(record: string): string | undefined {
   const match = /^"?sep=([\t;|,])"?\r?\n?$/i.exec(record);
   return match?.[1];
-}
-
-/** A splitter that ends records where any delimiter would: for reading the first record before the delimiter is known. */
-export function scoutSplitter(dialect: CsvDialect, limits: { readonly maxRowBytes: number }): RecordSplitter {
-  const delimiters = dialect.delimiter === "auto" ? DELIMITERS : dialect.delimiter;
-  return new RecordSplitter({ delimiters, quote: dialect.quote, ...limits });
 }

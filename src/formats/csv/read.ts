@@ -1,124 +1,201 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Encoding, findByteOrderMark } from "../encoding.ts";
-import { StreamDecoder } from "../stream-decoder.ts";
-import { type CsvDialect, requireDialect } from "./dialect.ts";
-import { type CsvLimits, CsvReader, type ReaderItem, throwProblem } from "./reader.ts";
+import { Failure, type FailureCode, type Problem } from "../../core/failures.ts";
+import { findMisguess } from "../misguess.ts";
+import { isBlank } from "./blanks.ts";
+import { announcedDelimiter, type CsvDialect, detectDelimiter, isLineLike } from "./dialect.ts";
+import { headerProblem, readHeader } from "./headings.ts";
+import { type Opening, parseRecords } from "./records.ts";
+import type { CsvRecord, RowsOfFile } from "./row.ts";
+import { type CsvText, decodeCsv, namingEncodings } from "./text.ts";
 
-export type { CsvDialect } from "./dialect.ts";
-export type { CsvLimits, CsvRecord } from "./reader.ts";
+export interface CsvLimits {
+  /** Longest row, in bytes of UTF-8; 1 MiB unless given. A longer one ends the reading of the file. */
+  readonly maxRowBytes?: number;
+  /** Most columns of a header; 1,000 unless given. */
+  readonly maxColumns?: number;
+}
 
-const NO_UTF8 =
-  "Set `encoding` to what the sender writes, such as `encoding: windows-1252` in Western Europe, and see with `preview --show-phi` that the names are right; or have the file saved as UTF-8.";
-
-/** What a CSV file holds, in order: its header once, then each row. */
-export type CsvItem =
-  | (Extract<ReaderItem, { kind: "header" }> & {
-      readonly encoding: Encoding;
-      readonly hasByteOrderMark: boolean;
-    })
-  | Extract<ReaderItem, { kind: "row" | "bad-row" }>;
+/** A CSV file of which the header was read. */
+export interface CsvFile extends Pick<CsvText, "encoding" | "hasByteOrderMark"> {
+  readonly delimiter: string;
+  /** The names of the columns: as the header or the dialect has them, else `1`, `2`, …. */
+  readonly columns: readonly string[];
+  /** How many values each row has; more than `columns` where the last ones have no name, and are empty. */
+  readonly width: number;
+  /** The line of the header, or without one of the first row. */
+  readonly line: number;
+  /** The header's text, line end included; empty without one. */
+  readonly header: string;
+  /**
+   * Its rows, once; those without any value are passed over. One that is damaged has its `problem` (CSV_ROW_RAGGED,
+   * CSV_ROW_QUOTES, CSV_ENCODING_DOUBTFUL, and CSV_QUOTE_UNCLOSED as the last), and the next one is read. Throws
+   * CSV_ROW_TOO_LONG.
+   */
+  readonly rows: AsyncIterable<CsvRecord>;
+}
 
 /**
- * Reads a CSV file as it streams by, in constant memory and without holding the event loop. A bad row is an item like
- * any other and reading goes on: CSV_ROW_RAGGED, CSV_ROW_QUOTES, and CSV_QUOTE_UNCLOSED as the last.
- * Without a header the columns are `1`, `2`, … and the header item's `raw` is empty.
+ * Reads a CSV file: decodes it, parses it once, and gives the event loop its turns.
  *
- * With encoding `auto` a byte order mark decides, else UTF-8 is read strictly: one pass can't know what comes later.
- *
- * Throws a Failure that names the place when the file as a whole cannot be read: CSV_EMPTY, CSV_BINARY, CSV_BYTES,
- * CSV_HEADER_EMPTY, CSV_HEADER_DOUBLED, CSV_HEADER_TOO_WIDE (or a row's code when the header has that fault),
- * CSV_ROW_TOO_LONG for any row, and CSV_DIALECT_INVALID.
+ * Throws a Failure that names the place when the file as a whole can't be read: those of {@link decodeCsv}, CSV_EMPTY,
+ * CSV_HEADER_EMPTY, CSV_HEADER_DOUBLED, CSV_HEADER_TOO_WIDE, or a row's code when the header has that fault.
  */
-export async function* readCsv(
-  source: AsyncIterable<Buffer>,
+export async function readCsv(bytes: Buffer, dialect: CsvDialect, limits?: CsvLimits): Promise<CsvFile> {
+  return openCsv(await decodeCsv(bytes, dialect), dialect, limits);
+}
+
+/** The same for a text that is decoded already. */
+export async function openCsv(
+  text: CsvText,
   dialect: CsvDialect,
-  options: CsvLimits = {},
-): AsyncGenerator<CsvItem> {
-  let encoding = requireDialect(dialect).encoding ?? "utf-8";
-  const reader = new CsvReader(dialect, options);
-  let decoder = new StreamDecoder(encoding);
-  let hasByteOrderMark = false;
-  const named = (item: ReaderItem): CsvItem => {
-    if (item.kind === "bad-file") throwProblem(item.problem);
-    return item.kind === "header" ? { ...item, encoding, hasByteOrderMark } : item;
+  { maxRowBytes = 1_048_576, maxColumns = 1_000 }: CsvLimits = {},
+): Promise<CsvFile> {
+  const { encoding, hasByteOrderMark, isGuess } = text;
+  const file: RowsOfFile = { bytes: text.bytes, positionByColumn: new Map() };
+  const opening = findOpening(text.bytes, dialect, maxRowBytes);
+  const { delimiter } = opening;
+  const records = parseRecords(file, opening, { delimiter, quote: dialect.quote, maxRowBytes });
+  const first = await records.next();
+  if (first.done) fail("CSV_EMPTY", "file", "expected a header and rows, found nothing");
+  const head = first.value;
+  if (head.problem) throw failureOf(head.problem);
+  const { cells, line, place } = head;
+  const isHeader = dialect.header === true;
+  const found = readHeader(cells, isHeader);
+  const width = cells.length;
+  const problem = headerProblem(found, maxColumns);
+  if (problem) fail(problem.code, place, problem.message);
+  const doubtful = isGuess && isHeader ? misguessIn(cells, `line ${line}`) : undefined;
+  if (doubtful) throw failureOf(doubtful);
+  const columns = typeof dialect.header === "object" ? dialect.header : found;
+  file.positionByColumn = new Map(columns.map((name, position) => [name, position]));
+  const shape = { ...dialect, delimiter, width, columns };
+  async function* rows() {
+    for (let next: IteratorResult<CsvRecord> = isHeader ? await records.next() : first; !next.done; ) {
+      const row = next.value;
+      if (row.problem) row.problem = { ...row.problem, ...strayQuoteHint(row.raw, shape) };
+      else
+        row.problem =
+          misfitOf(row, shape) ?? (isGuess ? misguessIn(row.cells, `line ${row.line}`) : undefined);
+      yield row;
+      next = await records.next();
+    }
+  }
+  const header = isHeader ? head.raw : "";
+  return { encoding, hasByteOrderMark, delimiter, columns, width, line, header, rows: rows() };
+}
+
+/** Passes over what stands above the header, line by line: what the dialect says, and Excel's `sep=` line. */
+function findOpening(bytes: Buffer, dialect: CsvDialect, maxRowBytes: number): Opening {
+  const { header, noRow = [], skipLines = 0, delimiter } = dialect;
+  let [at, line, announced] = [0, 1, undefined as string | undefined];
+  let mayAnnounce = true;
+  while (at < bytes.length) {
+    const end = endOfLine(bytes, at);
+    // A longer line is none of those, and may be all of the file.
+    const text = bytes.toString("utf8", at, Math.min(end, at + LONGEST_LINE_ABOVE));
+    const isShort = end - at <= LONGEST_LINE_ABOVE;
+    const isSaying = !(isShort && isBlank(text));
+    const found = isSaying && mayAnnounce && isShort ? announcedDelimiter(text) : undefined;
+    announced ??= found;
+    if (isSaying) mayAnnounce = false;
+    const isRemark = header === true && isShort && isLineLike(noRow, text);
+    if (line > skipLines && isSaying && found === undefined && !isRemark) break;
+    at = end;
+    line += 1;
+  }
+  if (delimiter !== "auto") return { at, line, delimiter };
+  const beginning = bytes.toString("utf8", at, Math.min(bytes.length, at + maxRowBytes));
+  return { at, line, delimiter: announced ?? detectDelimiter(beginning, dialect) };
+}
+
+const LONGEST_LINE_ABOVE = 1_000;
+
+/** Where the next line begins. */
+function endOfLine(bytes: Buffer, at: number): number {
+  const lf = bytes.indexOf(LF, at);
+  const cr = bytes.subarray(at, lf === -1 ? bytes.length : lf).indexOf(CR);
+  if (cr === -1) return lf === -1 ? bytes.length : lf + 1;
+  return at + cr + (at + cr + 1 === lf ? 2 : 1);
+}
+
+/** How the rows of a file have to look. */
+interface Shape extends Pick<CsvDialect, "header" | "quote" | "neverShort"> {
+  readonly delimiter: string;
+  readonly width: number;
+  readonly columns: readonly string[];
+}
+
+/** Why values don't belong to the columns one by one; undefined when they do. */
+function misfitOf(row: CsvRecord, shape: Shape): Problem | undefined {
+  const { cells } = row;
+  const { columns, width } = shape;
+  const isNameless = cells.length > columns.length;
+  const nameless = isNameless ? cells.findIndex((cell, i) => i >= columns.length && !isBlank(cell)) : -1;
+  const message =
+    cells.length !== width && !isFilled(cells, shape)
+      ? `expected ${width} columns, found ${cells.length}`
+      : nameless !== -1
+        ? `a value stands in column ${nameless + 1}, which has no name`
+        : undefined;
+  if (message === undefined) return undefined;
+  return {
+    code: "CSV_ROW_RAGGED",
+    place: row.place,
+    message,
+    ...shortHint(row, shape),
+    ...strayQuoteHint(row.raw, shape),
   };
-  const failAt = (offset: number) =>
-    throwProblem({
-      code: "CSV_BYTES",
-      place: `line ${reader.line}`,
-      message: `byte ${offset} of the file is not ${encoding}`,
-      ...(encoding === "utf-8" ? { hint: NO_UTF8 } : {}),
-    });
-  const bytes = withoutByteOrderMark(blocksOf(source), (mark) => {
-    if (mark === undefined) return;
-    encoding = mark.encoding;
-    hasByteOrderMark = true;
-    decoder = new StreamDecoder(encoding, mark.length);
-  });
-  for await (const block of bytes) {
-    const { text, badOffset } = decoder.write(block);
-    for (const item of reader.push(text)) yield named(item);
-    if (badOffset !== undefined) failAt(badOffset);
+}
+
+/** Whether a row ends before columns that it may lack. */
+function isFilled(cells: readonly string[], { neverShort, width, columns }: Shape): boolean {
+  if (neverShort === undefined || cells.length > width) return false;
+  return !columns.slice(cells.length).some((column) => neverShort.includes(column));
+}
+
+function shortHint(row: CsvRecord, { header, neverShort, width }: Shape): Pick<Problem, "hint"> {
+  const { cells, raw } = row;
+  if (header !== true || neverShort !== undefined || cells.length < 2 || cells.length > width) return {};
+  // Without a line end it may be the beginning of a row that was cut.
+  if (!/[\r\n]$/.test(raw))
+    return { hint: "The file may have been cut here: have the whole file dropped again." };
+  return {
+    hint: "Correct the row, and drop the file again. For a sender that leaves out empty values at a row's end, as Excel does, set `shortRows: fill` in the profile.",
+  };
+}
+
+const STRAY_QUOTES =
+  'Each line has the right number of columns where a quote is a character like any other. If the sender never puts values in quotes, set `quote: ""` in the profile; else have it put the whole value in quotes, write a quote within it twice, and drop the file again.';
+
+/** What to do about a record that its quotes tear: they are text where each of its lines is a row without them. */
+export function strayQuoteHint(
+  raw: string,
+  { quote, delimiter, width }: { readonly quote: string; readonly delimiter: string; readonly width: number },
+): Pick<Problem, "hint"> {
+  if (quote === "" || !raw.includes(quote)) return {};
+  const lines = raw.split(/[\r\n]+/).filter((line) => !isBlank(line));
+  return lines.every((line) => line.split(delimiter).length === width) ? { hint: STRAY_QUOTES } : {};
+}
+
+/** A line of a file in no encoding that was agreed, in which a word shows that the guess is wrong. */
+function misguessIn(cells: readonly string[], place: string): Problem | undefined {
+  for (const cell of cells) {
+    const likely = findMisguess(cell);
+    if (likely === undefined) continue;
+    const message = `a word is none in Windows-1252, which the file was taken for since it is no UTF-8; it is one in ${likely.join(", ")}`;
+    const hint = `${namingEncodings(likely)} If it is Windows-1252, set \`encoding: windows-1252\`.`;
+    return { code: "CSV_ENCODING_DOUBTFUL", place, message, hint };
   }
-  const { text, badOffset } = decoder.end();
-  for (const item of reader.push(text)) yield named(item);
-  if (badOffset !== undefined) failAt(badOffset);
-  for (const item of reader.end()) yield named(item);
+  return undefined;
 }
 
-/** Small enough that parsing one block takes a few milliseconds. */
-const BLOCK_BYTES = 65_536;
-
-/**
- * A source in blocks of at most 64 KiB, the event loop getting its turn after each, however large the chunks and
- * however fast they come.
- */
-async function* blocksOf(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  for await (const chunk of source) {
-    for (let from = 0; from < chunk.length; from += BLOCK_BYTES) {
-      yield chunk.subarray(from, from + BLOCK_BYTES);
-      await nextTurn();
-    }
-  }
+function fail(code: FailureCode, place: string, message: string): never {
+  throw new Failure(code, { place, message });
 }
 
-/** What byte order marks and {@link NO_TEXT} need. */
-const OPENING_BYTES = 4;
-
-/** How files begin that people drop by mistake. */
-const NO_TEXT: readonly (readonly [bytes: string, what: string])[] = [
-  ["\x89PNG", "a picture (PNG)"],
-  ["\xff\xd8\xff", "a picture (JPEG)"],
-  ["%PDF", "a PDF"],
-  ["PK\x03\x04", "a ZIP archive or an Excel workbook (.xlsx)"],
-  ["\xd0\xcf\x11\xe0", "an Excel workbook (.xls)"],
-];
-
-/** Takes the byte order mark off the beginning of a source, even when it comes byte by byte. */
-async function* withoutByteOrderMark(
-  source: AsyncIterable<Buffer>,
-  found: (mark: ReturnType<typeof findByteOrderMark>) => void,
-): AsyncGenerator<Buffer> {
-  let head: Buffer | undefined = Buffer.alloc(0);
-  for await (const chunk of source) {
-    if (head === undefined) {
-      yield chunk;
-      continue;
-    }
-    head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
-    if (head.length < OPENING_BYTES) continue;
-    yield openingOf(head, found);
-    head = undefined;
-  }
-  if (head !== undefined) yield openingOf(head, found);
+function failureOf({ code, ...details }: Problem): Failure {
+  return new Failure(code, details);
 }
 
-function openingOf(head: Buffer, found: (mark: ReturnType<typeof findByteOrderMark>) => void): Buffer {
-  const opening = head.toString("latin1", 0, OPENING_BYTES);
-  const [, what] = NO_TEXT.find(([bytes]) => opening.startsWith(bytes)) ?? [];
-  if (what !== undefined)
-    throwProblem({ code: "CSV_BINARY", place: "line 1", message: `expected text, found ${what}` });
-  const mark = findByteOrderMark(head);
-  found(mark);
-  return head.subarray(mark?.length ?? 0);
-}
+const CR = 0x0d;
+const LF = 0x0a;

@@ -1,174 +1,179 @@
-/** The text of one record as it stands in the file, not yet taken apart. */
-export interface RawRecord {
-  /** Line on which it begins, 1-based. */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { CsvError, Parser } from "csv-parse";
+import { Failure } from "../../core/failures.ts";
+import { isBlank } from "./blanks.ts";
+import { CsvRecord, type RowsOfFile } from "./row.ts";
+import { countLineEnds } from "./text.ts";
+
+/** Where the header or the first row begins. */
+export interface Opening {
+  readonly at: number;
+  /** The line there, from 1. */
   readonly line: number;
-  /** Line on which it ends; larger than `line` when a quoted value holds line breaks. */
-  readonly endLine: number;
-  /** With its line end; cut at the limit when it is too long. */
-  readonly raw: string;
-  /** `unclosed`: the text ended inside a quoted value. `too-long`: nothing after it was looked at. */
-  readonly condition: "whole" | "too-long" | "unclosed";
-  /** Line on which its last quoted value began. */
-  readonly quoteLine: number | undefined;
+  readonly delimiter: string;
 }
 
-interface SplitterSettings {
-  /** Characters after which a quote opens a quoted value. */
-  readonly delimiters: string;
-  /** One character, or empty for none. */
+/** How records are written. */
+interface Written {
+  readonly delimiter: string;
   readonly quote: string;
   readonly maxRowBytes: number;
 }
 
-const CR = 0x0d;
-const LF = 0x0a;
-
-/** Where the next character stands. */
-type Position = "field-start" | "plain" | "quoted" | "after-quote" | "after-cr";
+/** Small enough that parsing one takes a few milliseconds. */
+const BLOCK_BYTES = 65_536;
 
 /**
- * Finds where records begin and end, by the rules of RFC 4180, in a text that comes in chunks: a line end (CR, LF or
- * CRLF, mixed or not) ends a record unless it stands in a quoted value. Lines are counted here. A record that grows past
- * the limit is the last one: it is given at once, and what follows is not looked at, so that neither time nor memory
- * depend on what else a file holds.
+ * Parses records from an offset on; blank ones are passed over. The parser is not strict about quotes, so that it finds where a
+ * torn record ends: which one is torn shows when its values are written down again.
  */
-export class RecordSplitter {
-  readonly #settings: SplitterSettings;
-  readonly #delimiterCodes: readonly number[];
-  readonly #quoteCode: number;
-  #position: Position = "field-start";
-  /** Text of the open record from earlier chunks. */
-  #pending = "";
-  /** A record was too long; there are no more. */
-  #isOver = false;
-  #line = 1;
-  #recordLine = 1;
-  #quoteLine: number | undefined;
-  #wasCr = false;
-
-  constructor(settings: SplitterSettings) {
-    this.#settings = settings;
-    this.#delimiterCodes = [...settings.delimiters].map((delimiter) => delimiter.charCodeAt(0));
-    this.#quoteCode = settings.quote === "" ? -1 : settings.quote.charCodeAt(0);
-  }
-
-  /** The line that is being read. */
-  get line(): number {
-    return this.#line;
-  }
-
-  /** The records that this chunk completes, or shows to be too long. */
-  push(text: string): RawRecord[] {
-    const records: RawRecord[] = [];
-    let from = 0;
-    for (let i = 0; i < text.length && !this.#isOver; i++) {
-      const code = text.charCodeAt(i);
-      if (this.#position === "after-cr") {
-        const to = code === LF ? i + 1 : i;
-        records.push(this.#take(text.slice(from, to), true));
-        from = to;
-        if (this.#isOver) break;
-        if (code === LF) {
-          this.#wasCr = false;
-          continue;
-        }
-      }
-      this.#countLine(code);
-      if (this.#step(code)) {
-        records.push(this.#take(text.slice(from, i + 1), true));
-        from = i + 1;
-      }
+export async function* parseRecords(
+  file: RowsOfFile,
+  { at, line }: Opening,
+  written: Written,
+): AsyncGenerator<CsvRecord, undefined> {
+  const { bytes } = file;
+  const { delimiter, quote } = written;
+  let parsed: { readonly cells: readonly string[]; readonly to: number }[] = [];
+  const parser = new Parser({
+    delimiter,
+    quote: quote === "" ? null : quote,
+    escape: quote === "" ? null : quote,
+    record_delimiter: ["\r\n", "\n", "\r"],
+    relax_quotes: true,
+    // Counted by us, who can say what was expected.
+    relax_column_count: true,
+    on_record: (cells: string[], info) => {
+      parsed.push({ cells, to: at + info.bytes });
+      return undefined;
+    },
+  });
+  // Each call gets the error besides.
+  parser.on("error", () => {});
+  const cutter = new RecordCutter(file, { at, line }, written);
+  for (let end = at; end < bytes.length; ) {
+    const block = bytes.subarray(end, end + BLOCK_BYTES);
+    end += block.length;
+    await new Promise<void>((resolve, reject) => {
+      parser.write(block, (error) => (error ? reject(error) : resolve()));
+    });
+    const isOpen = end === bytes.length && (await isLeftOpen(parser));
+    const complete = parsed;
+    parsed = [];
+    for (const { cells, to } of complete) {
+      const record = cutter.next(cells, to);
+      if (!cells.every(isBlank)) yield record;
     }
-    if (this.#isOver) return records;
-    this.#pending += from === 0 ? text : text.slice(from);
-    if (this.#pending.length > this.#settings.maxRowBytes) records.push(this.#take("", false));
-    return records;
+    cutter.requireEnd(end);
+    if (isOpen) yield cutter.unclosed(at + parser.info.bytes);
+    await nextTurn();
+  }
+  return undefined;
+}
+
+/** Cuts a text into the records that the parser found: counts lines, and sees which record is too long or torn. */
+class RecordCutter {
+  readonly #file: RowsOfFile;
+  readonly #written: Written;
+  /** Where the next record begins. */
+  #at: number;
+  #line: number;
+  /** The first quote from there on; the end of the text where there is none. */
+  #nextQuote = -1;
+
+  constructor(file: RowsOfFile, { at, line }: Pick<Opening, "at" | "line">, written: Written) {
+    this.#file = file;
+    this.#at = at;
+    this.#line = line;
+    this.#written = written;
   }
 
-  /** The record that the end of the text completes, if any. */
-  end(): RawRecord[] {
-    if (this.#pending === "") return [];
-    return [this.#take("", this.#position === "after-cr")];
-  }
-
-  /** Goes on by one character; true when it completes a record. */
-  #step(code: number): boolean {
-    switch (this.#position) {
-      case "quoted":
-        if (code === this.#quoteCode) this.#position = "after-quote";
-        return false;
-      case "after-quote":
-        if (code === this.#quoteCode) {
-          this.#position = "quoted";
-          return false;
-        }
-        break;
-      case "field-start":
-        if (code === this.#quoteCode) {
-          this.#position = "quoted";
-          this.#quoteLine = this.#line;
-          return false;
-        }
-        break;
-      default:
-        break;
+  /** The record that goes up to an offset. Throws CSV_ROW_TOO_LONG. */
+  next(cells: readonly string[], to: number): CsvRecord {
+    const { bytes } = this.#file;
+    const { quote, maxRowBytes } = this.#written;
+    const isQuoted = this.#hasQuoteBefore(to);
+    const isEnded = bytes[to - 1] === LF || bytes[to - 1] === CR;
+    // Without quotes a record is a line.
+    const breaks = isQuoted ? countLineEnds(bytes, this.#at, to) - (isEnded ? 1 : 0) : 0;
+    const record = this.#record(to, this.#line + breaks, cells);
+    if (record.byteLength > maxRowBytes) throw tooLong(record, this.#written);
+    if (isQuoted && !isAsWritten(record.raw, cells, this.#written)) {
+      const message = `a quote stands inside an unquoted value or after a closed one${quoteHint(record, quote)}`;
+      record.problem = { code: "CSV_ROW_QUOTES", place: record.place, message };
     }
-    if (code === LF) return true;
-    if (code === CR) this.#position = "after-cr";
-    else this.#position = this.#delimiterCodes.includes(code) ? "field-start" : "plain";
-    return false;
-  }
-
-  #countLine(code: number): void {
-    if (code === CR || (code === LF && !this.#wasCr)) this.#line++;
-    this.#wasCr = code === CR;
-  }
-
-  #take(last: string, isEnded: boolean): RawRecord {
-    const { maxRowBytes } = this.#settings;
-    const raw = this.#pending + last;
-    this.#isOver = isLonger(raw, this.#settings);
-    const record: RawRecord = {
-      line: this.#recordLine,
-      endLine: isEnded ? this.#line - 1 : this.#line,
-      raw: this.#isOver ? raw.slice(0, maxRowBytes) : raw,
-      condition: this.#isOver ? "too-long" : this.#position === "quoted" ? "unclosed" : "whole",
-      quoteLine: this.#quoteLine,
-    };
-    this.#pending = "";
-    this.#quoteLine = undefined;
-    this.#recordLine = this.#line;
-    this.#position = "field-start";
+    this.#at = to;
+    this.#line = record.endLine + 1;
     return record;
   }
+
+  /** Throws CSV_ROW_TOO_LONG where a record is so long that has not ended at an offset. */
+  requireEnd(to: number): void {
+    if (to - this.#at > this.#written.maxRowBytes) throw tooLong(this.#rest(to), this.#written);
+  }
+
+  /** @param lastValueAt where the parser ended the last value: at a delimiter, or where the record begins */
+  unclosed(lastValueAt: number): CsvRecord {
+    const { bytes } = this.#file;
+    const isDelimiter = bytes[lastValueAt] === this.#written.delimiter.charCodeAt(0);
+    const record = this.#rest(bytes.length);
+    const line = this.#line + countLineEnds(bytes, this.#at, lastValueAt + (isDelimiter ? 1 : 0));
+    const message = `the quoted value that begins on line ${line} is never closed; the file cannot be read from there on`;
+    record.problem = { code: "CSV_QUOTE_UNCLOSED", place: record.place, message };
+    return record;
+  }
+
+  #rest(to: number): CsvRecord {
+    return this.#record(to, this.#line + countLineEnds(this.#file.bytes, this.#at, to), []);
+  }
+
+  #record(to: number, endLine: number, cells: readonly string[]): CsvRecord {
+    return new CsvRecord(this.#file, { from: this.#at, to, line: this.#line, endLine }, cells);
+  }
+
+  #hasQuoteBefore(to: number): boolean {
+    const { quote } = this.#written;
+    if (quote === "") return false;
+    if (this.#nextQuote < this.#at) {
+      const found = this.#file.bytes.indexOf(quote, this.#at);
+      this.#nextQuote = found === -1 ? this.#file.bytes.length : found;
+    }
+    return this.#nextQuote < to;
+  }
 }
 
-/** Whether a text is longer than that many bytes of UTF-8; counts only where it can matter. */
-function isLonger(text: string, { maxRowBytes }: SplitterSettings): boolean {
-  if (text.length > maxRowBytes) return true;
-  return text.length * 3 > maxRowBytes && Buffer.byteLength(text) > maxRowBytes;
+/** Ends the parser: whether it is within a quoted value. */
+async function isLeftOpen(parser: Parser): Promise<boolean> {
+  return await new Promise((resolve, reject) => {
+    parser.once("finish", () => resolve(false));
+    parser.once("error", (error) => (error instanceof CsvError ? resolve(true) : reject(error)));
+    parser.end();
+  });
 }
 
-/**
- * Whether a text is empty but for spaces, tabs, line ends and the DOS end-of-file mark. Only ASCII counts, so that the
- * answer is the same before and after the bytes are decoded.
- */
-export function isBlank(text: string): boolean {
-  for (let i = 0; i < text.length; i++) {
-    if (!isBlankCode(text.charCodeAt(i))) return false;
+/** Whether a record's text is what its values are written as, with quotes around some of them. */
+function isAsWritten(raw: string, cells: readonly string[], { delimiter, quote }: Written): boolean {
+  let at = 0;
+  for (const cell of cells) {
+    const isQuoted = raw.startsWith(quote, at);
+    if (!isQuoted && cell.includes(quote)) return false;
+    const written = isQuoted ? `${quote}${cell.split(quote).join(quote + quote)}${quote}` : cell;
+    if (!raw.startsWith(written, at)) return false;
+    at += written.length + delimiter.length;
   }
   return true;
 }
 
-/** A text without what {@link isBlank} passes over at its ends. */
-export function trimBlanks(text: string): string {
-  let from = 0;
-  let to = text.length;
-  while (from < to && isBlankCode(text.charCodeAt(from))) from++;
-  while (to > from && isBlankCode(text.charCodeAt(to - 1))) to--;
-  return text.slice(from, to);
+function tooLong(record: CsvRecord, { quote, maxRowBytes }: Written): Failure {
+  const message = `expected at most ${maxRowBytes} bytes in a row${quoteHint(record, quote)}; the file was not read any further`;
+  return new Failure("CSV_ROW_TOO_LONG", { place: record.place, message });
 }
 
-function isBlankCode(code: number): boolean {
-  return code === 0x20 || (code >= 0x09 && code <= 0x0d) || code === 0x1a;
+function quoteHint({ line, endLine, raw }: CsvRecord, quote: string): string {
+  const first = quote === "" ? -1 : raw.indexOf(quote);
+  if (first === -1 || endLine === line) return "";
+  return `; its first quote stands on line ${line + countLineEnds(Buffer.from(raw.slice(0, first)))}`;
 }
+
+const CR = 0x0d;
+const LF = 0x0a;

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { Failure } from "../../core/failures.ts";
 import { decodeBytes, type Encoding, findByteOrderMark, findEncoding, isWide } from "../encoding.ts";
-import { findForeignUtf8 } from "../foreign-utf8.ts";
+import { findUtf8 } from "../foreign-utf8.ts";
 
 export interface CharsetOptions {
   /** What the site says the sender really uses; goes before MSH-18. */
@@ -45,7 +45,7 @@ export function decodeIncoming(
 ): { text: string; encoding: Encoding } {
   if (options.isForced !== true && (findByteOrderMark(raw) ?? findUtf16(raw)) === undefined) {
     const encoding = chooseEncoding(raw, options);
-    const foreign = findForeignUtf8(raw, encoding);
+    const { foreign } = findUtf8(raw, encoding);
     if (foreign !== undefined) {
       const by = options.override ? "what was agreed for this interface" : "MSH-18";
       throw new Failure("HL7_CHARSET_UTF8", {

@@ -1,7 +1,7 @@
 import { asFailure, Failure } from "../../core/failures.ts";
 import type { CsvRow, RowIdentity } from "../../core/intake.ts";
-import { headingOf } from "../../formats/csv/cells.ts";
 import type { CsvReading, CsvTotal } from "../../formats/csv/dialect.ts";
+import { headingOf } from "../../formats/csv/headings.ts";
 import { findEncoding } from "../../formats/encoding.ts";
 import { readCode, readRow } from "../inbound/csv-codes.ts";
 import { compileBoundedRegex } from "./bounded-regex.ts";
@@ -52,6 +52,7 @@ export function compileCsv(
   const rules = compileRules<string>(whole, { parsePlace, dateFormats, areAllPartsNeeded: true }, complain);
   checkGroupBy(whole, rules, header, complain);
   const sum = compileSum(whole.trailer?.sum, { parsePlace, dateFormats }, complain);
+  const requiredColumns = [...listRequiredColumns(rules), ...(sum === undefined ? [] : columnsNeeded(sum))];
   return {
     format: "csv",
     reading: {
@@ -63,11 +64,11 @@ export function compileCsv(
       numberColumns: listColumns(rules.placerOrderNumber),
       operationColumns: listOperationColumns(rules),
       wholeFile: whole.wholeFile ?? false,
-      requiredColumns: [...listRequiredColumns(rules), ...(sum === undefined ? [] : columnsNeeded(sum))],
+      requiredColumns,
       optionalColumns: listOptionalColumns(rules),
       wholeColumns: listWholeColumns(rules),
       skipLines: whole.skipLines ?? 0,
-      areShortRowsFilled: whole.shortRows === "fill",
+      neverShort: whole.shortRows === "fill" ? requiredColumns.flat() : undefined,
       noRow: (whole.noRow ?? []).flatMap((source) => compileLine(source, "noRow", complain) ?? []),
       trailer: compileTrailer(whole.trailer, sum, complain),
       lastLineEnd: whole.lastLineEnd ?? "required",

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import type { Problem } from "../../core/failures.ts";
 import { readGivenFile } from "../../core/given-file.ts";
 import type { CsvRow } from "../../core/intake.ts";
-import { headingOf } from "../../formats/csv/cells.ts";
+import { headingOf } from "../../formats/csv/headings.ts";
 import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
 import { guardCode, guardLabel, guardName } from "../inbound/csv-codes.ts";
 import type { Draft, DraftContainer } from "../inbound/draft.ts";

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-drop.ts";
-import { chunksOf } from "../../formats/csv/source.ts";
 import { csvProfile, mapOne } from "../../mapping/mapped.ts";
 
 const COLUMNS = [
@@ -23,7 +22,7 @@ const format = csvFileFormat({ reading: profile.reading });
 /** The orders that are accepted of a file: number, subject and labels of each. */
 async function acceptedOf(file: string): Promise<string[]> {
   const bytes = Buffer.from(file);
-  const content = await format.examine({ sizeBytes: bytes.length, chunks: () => chunksOf(bytes) });
+  const content = await format.examine(bytes);
   const accepted: string[] = [];
   for await (const batch of content.batches()) {
     for (const { orders } of batch.map((message) => mapOne(profile, message))) {

@@ -28,9 +28,6 @@ export function readingBy(column: string, more: Partial<CsvReading> = {}): CsvRe
     requiredColumns: [],
     optionalColumns: [],
     wholeColumns: [],
-    skipLines: 0,
-    areShortRowsFilled: false,
-    noRow: [],
     lastLineEnd: "required",
     ...more,
   };

@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-drop.ts";
 import { hintOf } from "../../../src/core/failures.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
-import { chunksOf } from "../../formats/csv/source.ts";
 import { csvProfile, mapOne, problemsOf } from "../../mapping/mapped.ts";
 
 const HEADER =
@@ -17,7 +16,7 @@ async function outcomeOf(file: string | Buffer, definition: ProfileDefinition = 
   const profile = await csvProfile(definition);
   const bytes = Buffer.from(file as string);
   const format = csvFileFormat({ reading: profile.reading });
-  const content = await format.examine({ sizeBytes: bytes.length, chunks: () => chunksOf(bytes) });
+  const content = await format.examine(bytes);
   const reported = content.problems.map(({ code, place }) => `file refused: ${code} ${place}`);
   for await (const batch of content.batches()) {
     for (const message of batch) {
@@ -40,16 +39,15 @@ async function outcomeOf(file: string | Buffer, definition: ProfileDefinition = 
 async function hintsOf(file: string | Buffer, definition: ProfileDefinition = {}): Promise<string[]> {
   const { reading } = await csvProfile(definition);
   const bytes = Buffer.from(file as string);
-  const source = { sizeBytes: bytes.length, chunks: () => chunksOf(bytes) };
-  const { problems } = await csvFileFormat({ reading }).examine(source);
+  const { problems } = await csvFileFormat({ reading }).examine(bytes);
   return problems.map((problem) => `${problem.code} ${hintOf(problem)}`);
 }
 
-/** The descriptions of all containers of a file, given in chunks of a size. */
-async function descriptionsOf(bytes: Buffer, definition: ProfileDefinition, size: number): Promise<string[]> {
+/** The descriptions of all containers of a file. */
+async function descriptionsOf(bytes: Buffer, definition: ProfileDefinition): Promise<string[]> {
   const profile = await csvProfile(definition);
   const format = csvFileFormat({ reading: profile.reading });
-  const content = await format.examine({ sizeBytes: bytes.length, chunks: () => chunksOf(bytes, size) });
+  const content = await format.examine(bytes);
   const found: string[] = [];
   for await (const batch of content.batches()) {
     const orders = batch.flatMap((message) => mapOne(profile, message).orders);
@@ -81,38 +79,8 @@ describe("a heading with an accent", () => {
 
   test("leaves values as they are", async () => {
     const bytes = Buffer.from(file(composed).replace("serum", apart));
-    expect(await descriptionsOf(bytes, { placerOrderNumber: composed }, 100)).toEqual([apart]);
+    expect(await descriptionsOf(bytes, { placerOrderNumber: composed })).toEqual([apart]);
   });
-});
-
-test.each([
-  ["its second line has no end", "", "x"],
-  ["its second line has no end and is in another encoding", "", "\xe9"],
-  ["a quote of its second line is never closed", '"', "x,y\n"],
-])("a file of a gigabyte is refused within its first megabytes when %s", async (_, opening, filling) => {
-  let bytes = 0;
-  async function* gigabyte() {
-    yield Buffer.from(`${HEADER}O-1,STORE,NORTH,P-1,`);
-    yield Buffer.from(opening, "latin1");
-    const chunk = Buffer.alloc(65_536, filling, "latin1");
-    for (let i = 0; i < 16_384; i++) {
-      yield chunk;
-      bytes += chunk.length;
-    }
-  }
-  const { reading } = await csvProfile();
-  const content = await csvFileFormat({ reading }).examine({ sizeBytes: 2 ** 30, chunks: gigabyte });
-  expect(content).toMatchObject({
-    sha256: undefined,
-    problems: [
-      {
-        code: "CSV_ROW_TOO_LONG",
-        place: expect.stringMatching(/^lines? 2/),
-        message: expect.stringMatching(/^expected at most 1048576 bytes/),
-      },
-    ],
-  });
-  expect(bytes).toBeLessThan(8_388_608);
 });
 
 describe("an order is never sent with a part of its containers", () => {
@@ -540,8 +508,7 @@ describe("a trailer that the profile names", () => {
   test("is refused in words that say both numbers", async () => {
     const { reading } = await csvProfile({ trailer });
     const bytes = Buffer.from(`${header}${rows}FIN,3\n`);
-    const source = { sizeBytes: bytes.length, chunks: () => chunksOf(bytes) };
-    expect((await csvFileFormat({ reading }).examine(source)).problems).toMatchObject([
+    expect((await csvFileFormat({ reading }).examine(bytes)).problems).toMatchObject([
       { place: "line 4", message: expect.stringContaining("counts 3 rows, and 2 rows stand above it") },
     ]);
   });
@@ -634,8 +601,7 @@ describe("a trailer with the total of a column", () => {
   ])("refuses the file in words that say both numbers where %s", async (_, amounts, last, words) => {
     const { reading } = await csvProfile({ trailer: sum });
     const bytes = Buffer.from(`${header}${rowsOf(...amounts)}${last}\n`);
-    const source = { sizeBytes: bytes.length, chunks: () => chunksOf(bytes) };
-    const { problems } = await csvFileFormat({ reading }).examine(source);
+    const { problems } = await csvFileFormat({ reading }).examine(bytes);
     expect(problems).toMatchObject([{ code: "CSV_TRAILER_SUM", message: expect.stringContaining(words) }]);
   });
 
@@ -700,10 +666,7 @@ describe("a header", () => {
   test("parted by another delimiter than the profile's is refused with both", async () => {
     const profile = await csvProfile({ delimiter: "," });
     const bytes = Buffer.from("order_number;operation\nO-1;CANCEL\n");
-    const content = await csvFileFormat({ reading: profile.reading }).examine({
-      sizeBytes: bytes.length,
-      chunks: () => chunksOf(bytes),
-    });
+    const content = await csvFileFormat({ reading: profile.reading }).examine(bytes);
     expect(content.problems[0]?.message).toMatch(
       /1 columns is; its values are separated by ;, and , is expected$/,
     );
@@ -745,12 +708,10 @@ describe("encoding auto", () => {
     ["utf-16le", true],
     ["utf-16be", true],
     ["windows-1252", false],
-  ])("reads %s (byte order mark: %s), whatever the chunks", async (encoding, addBOM) => {
+  ])("reads %s (byte order mark: %s)", async (encoding, addBOM) => {
     const bytes = iconv.encode(text, encoding, { addBOM });
     const definition = { placerOrderNumber: { value: "1" }, containers: { description: "order_number" } };
-    for (const size of [1, 3, 4_096]) {
-      expect(await descriptionsOf(bytes, definition, size)).toEqual(["Ü-1"]);
-    }
+    expect(await descriptionsOf(bytes, definition)).toEqual(["Ü-1"]);
   });
 
   test.each([

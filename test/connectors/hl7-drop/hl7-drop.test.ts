@@ -7,11 +7,7 @@ import { hl7Message, withDropWorld } from "../drop-world.ts";
 
 /** All batches of a file with that content. */
 async function batchesOf(content: string | Buffer): Promise<(readonly IncomingMessage[])[]> {
-  const bytes = Buffer.from(content);
-  async function* chunks() {
-    yield bytes;
-  }
-  const file = await hl7FileFormat({}).examine({ sizeBytes: bytes.length, chunks });
+  const file = await hl7FileFormat({}).examine(Buffer.from(content));
   const batches: (readonly IncomingMessage[])[] = [];
   for await (const batch of file.batches()) batches.push(batch);
   return batches;
@@ -22,11 +18,7 @@ describe("an HL7 file", () => {
     const bytes = Buffer.from(
       `${hl7Message("C1")}NTE|1||pasted\n${hl7Message("C2").replaceAll("\r", "\n")}NTE|2\r`,
     );
-    async function* chunks() {
-      yield bytes;
-    }
-    const examine = (mixedLineEnds?: "refuse" | "accept") =>
-      hl7FileFormat({ mixedLineEnds }).examine({ sizeBytes: bytes.length, chunks });
+    const examine = (mixedLineEnds?: "refuse" | "accept") => hl7FileFormat({ mixedLineEnds }).examine(bytes);
     for (const setting of [undefined, "refuse"] as const)
       expect((await examine(setting)).problems).toMatchObject([{ code: "HL7_LINE_ENDS_MIXED" }]);
     expect((await examine("accept")).problems).toEqual([]);

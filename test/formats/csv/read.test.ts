@@ -3,31 +3,32 @@ import fc from "fast-check";
 import iconv from "iconv-lite";
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../../src/core/failures.ts";
+import { isBlank } from "../../../src/formats/csv/blanks.ts";
 import type { CsvDialect } from "../../../src/formats/csv/dialect.ts";
-import { type CsvItem, readCsv } from "../../../src/formats/csv/read.ts";
-import type { CsvLimits } from "../../../src/formats/csv/reader.ts";
-import { isBlank } from "../../../src/formats/csv/records.ts";
-import { chunksOf, DEFAULT_DIALECT, endlessRows } from "./source.ts";
+import { type CsvLimits, readCsv } from "../../../src/formats/csv/read.ts";
+import type { CsvRecord } from "../../../src/formats/csv/row.ts";
+import { DEFAULT_DIALECT } from "./source.ts";
 
-interface Given extends Partial<CsvDialect>, CsvLimits {
-  readonly chunkBytes?: number;
-}
+interface Given extends Partial<CsvDialect>, CsvLimits {}
 
-async function read(file: Buffer | string, given: Given = {}): Promise<CsvItem[]> {
-  const { chunkBytes, maxRowBytes, maxColumns, ...dialect } = given;
+async function read(file: Buffer | string, { maxRowBytes, maxColumns, ...dialect }: Given = {}) {
   const limits = { ...(maxRowBytes ? { maxRowBytes } : {}), ...(maxColumns ? { maxColumns } : {}) };
-  const items: CsvItem[] = [];
-  const source = chunksOf(file, chunkBytes);
-  for await (const item of readCsv(source, { ...DEFAULT_DIALECT, ...dialect }, limits)) items.push(item);
-  return items;
+  const { rows, ...header } = await readCsv(
+    Buffer.from(file as string),
+    { ...DEFAULT_DIALECT, ...dialect },
+    limits,
+  );
+  const all: CsvRecord[] = [];
+  for await (const row of rows) all.push(row);
+  return { header, rows: all };
 }
 
 const rowsOf = async (file: Buffer | string, given?: Given) =>
-  (await read(file, given)).flatMap((item) => (item.kind === "row" ? [[...item.row.values.values()]] : []));
+  (await read(file, given)).rows.flatMap(({ problem, values }) => (problem ? [] : [[...values.values()]]));
 
 const problemsOf = async (file: Buffer | string, given?: Given) =>
-  (await read(file, given)).flatMap((item) =>
-    item.kind === "bad-row" ? [`${item.problem.code} at ${item.problem.place}`] : [],
+  (await read(file, given)).rows.flatMap(({ problem }) =>
+    problem ? [`${problem.code} at ${problem.place}`] : [],
   );
 
 async function failureOf(file: Buffer | string, given?: Given) {
@@ -38,32 +39,27 @@ async function failureOf(file: Buffer | string, given?: Given) {
 
 describe("reading a CSV file", () => {
   it("gives the header first, then each row with its line and its text", async () => {
-    const items = await read('order_number,subject_code\r\nPO-1,A17\r\n\r\nPO-2,"B ""9""\r\nx"\r\nPO-3,C3');
-    expect(items[0]).toEqual({
-      kind: "header",
+    const { header, rows } = await read(
+      'order_number,subject_code\r\nPO-1,A17\r\n\r\nPO-2,"B ""9""\r\nx"\r\nPO-3,C3',
+    );
+    expect(header).toEqual({
       line: 1,
       columns: ["order_number", "subject_code"],
-      raw: "order_number,subject_code\r\n",
+      header: "order_number,subject_code\r\n",
       delimiter: ",",
       width: 2,
       encoding: "utf-8",
       hasByteOrderMark: false,
     });
-    expect(
-      items.slice(1).map((item) => (item.kind === "row" ? [item.row.line, item.row.raw] : item)),
-    ).toEqual([
-      [2, "PO-1,A17\r\n"],
-      [4, 'PO-2,"B ""9""\r\nx"\r\n'],
-      [6, "PO-3,C3"],
+    expect(rows.map(({ place, line, raw }) => [place, line, raw])).toEqual([
+      ["line 2", 2, "PO-1,A17\r\n"],
+      ["lines 4-5", 4, 'PO-2,"B ""9""\r\nx"\r\n'],
+      ["line 6", 6, "PO-3,C3"],
     ]);
-    expect(items[2]).toMatchObject({
-      row: {
-        values: new Map([
-          ["order_number", "PO-2"],
-          ["subject_code", 'B "9"\r\nx'],
-        ]),
-      },
-    });
+    expect([...(rows[1]?.values ?? [])]).toEqual([
+      ["order_number", "PO-2"],
+      ["subject_code", 'B "9"\r\nx'],
+    ]);
   });
 
   it.each([
@@ -77,8 +73,7 @@ describe("reading a CSV file", () => {
     ["spaces around column names", " a , b\n1,2\n3,4\n"],
     ["a trailing end-of-file mark", "a,b\n1,2\n3,4\n\u001a"],
   ])("takes %s", async (_, file) => {
-    const items = await read(file);
-    expect(items[0]).toMatchObject({ columns: ["a", "b"] });
+    expect((await read(file)).header).toMatchObject({ columns: ["a", "b"] });
     expect(await rowsOf(file)).toEqual([
       ["1", "2"],
       ["3", "4"],
@@ -91,33 +86,44 @@ describe("reading a CSV file", () => {
   });
 
   it("numbers the columns of a file without header and gives its first row", async () => {
-    const items = await read("PO-1;1,5,7,9;x\nPO-2;2,5,7,9;y\n", { header: false });
-    expect(items[0]).toMatchObject({ columns: ["1", "2", "3"], raw: "", delimiter: ";" });
-    expect(items).toHaveLength(3);
-    expect(items[1]).toMatchObject({
-      row: {
-        line: 1,
-        values: new Map([
+    const { header, rows } = await read("PO-1;1,5,7,9;x\nPO-2;2,5,7,9;y\n", { header: false });
+    expect(header).toMatchObject({ columns: ["1", "2", "3"], header: "", delimiter: ";" });
+    expect(rows.map(({ line, values }) => [line, [...values]])).toEqual([
+      [
+        1,
+        [
           ["1", "PO-1"],
           ["2", "1,5,7,9"],
           ["3", "x"],
-        ]),
-      },
-    });
+        ],
+      ],
+      [
+        2,
+        [
+          ["1", "PO-2"],
+          ["2", "2,5,7,9"],
+          ["3", "y"],
+        ],
+      ],
+    ]);
+  });
+
+  it("calls the columns of such a file as it is told", async () => {
+    const { rows } = await read("PO-1,x\n", { header: ["number", "label"] });
+    expect([...(rows[0]?.values ?? [])]).toEqual([
+      ["number", "PO-1"],
+      ["label", "x"],
+    ]);
   });
 
   it("keeps columns named like parts of objects as plain columns", async () => {
-    const file = "__proto__,constructor,toString\n1,2,3\n";
-    expect((await read(file))[1]).toMatchObject({
-      row: {
-        values: new Map([
-          ["__proto__", "1"],
-          ["constructor", "2"],
-          ["toString", "3"],
-        ]),
-      },
-    });
-    expect(({} as Record<string, unknown>)["1"]).toBeUndefined();
+    const { rows } = await read("__proto__,constructor,toString\n1,2,3\n");
+    expect([...(rows[0]?.values ?? [])]).toEqual([
+      ["__proto__", "1"],
+      ["constructor", "2"],
+      ["toString", "3"],
+    ]);
+    expect(rows[0]?.values.get("valueOf")).toBeUndefined();
   });
 
   it("can use another quote, or none", async () => {
@@ -134,18 +140,33 @@ describe("the delimiter", () => {
     ["|", "a|b|c\n1|2|3\n"],
     [";", '"a,1,2,3";b;c\n1;2;3\n'],
     [";", "date (d,m);b;c\n1;2;3\n"],
+    [";", '"a\n,1";b;c\n1,1,1;2;3\n'],
     [",", "single\n1\n"],
     [";", "sep=;\r\na,b;c\r\n1;2\r\n"],
     ["\t", "sep=\t\na;b\tc\n1\t2\n"],
   ])("is found to be %j in %j", async (delimiter, file) => {
-    expect((await read(file))[0]).toMatchObject({ delimiter });
+    expect((await read(file)).header).toMatchObject({ delimiter });
     expect(await problemsOf(file)).toEqual([]);
   });
 
   it("is the configured one even where Excel's first line says another, and lines are counted through", async () => {
-    const items = await read("sep=;\na,b\n1,2\n3\n", { delimiter: "," });
-    expect(items.map((item) => item.kind)).toEqual(["header", "row", "bad-row"]);
-    expect(items[2]).toMatchObject({ problem: { place: "line 4" } });
+    const { header, rows } = await read("sep=;\na,b\n1,2\n3\n", { delimiter: "," });
+    expect(header).toMatchObject({ line: 2, columns: ["a", "b"] });
+    expect(rows.map(({ problem }) => problem?.place)).toEqual([undefined, "line 4"]);
+  });
+});
+
+describe("what stands above the header", () => {
+  it.each([
+    ["a title with a quote in it", 'Racks of 2" tubes\n"\n', { skipLines: 2 }],
+    ["a title of two lines in quotes", '"Orders\nof today"\n', { skipLines: 2 }],
+    ["blank lines", "\n \n", {}],
+    ["rows of empty values, as Excel writes them", ";;\n;;\n", {}],
+    ["a remark", "\n-- of today\n\n", { noRow: [/^--.*$/] }],
+  ])("is passed over: %s", async (_, above, given) => {
+    const { header, rows } = await read(`${above}a;b;c\n1;2;3\n`, given);
+    expect(header).toMatchObject({ columns: ["a", "b", "c"], delimiter: ";" });
+    expect(rows.map(({ cells }) => cells)).toEqual([["1", "2", "3"]]);
   });
 });
 
@@ -167,30 +188,27 @@ describe("bad rows", () => {
   it("are those with a value after the last column that has a name", async () => {
     const file = "a,b,,\n1,2,,\n3,4,,5\n6,7,\n";
     expect(await rowsOf(file)).toEqual([["1", "2"]]);
-    expect(
-      (await read(file)).flatMap((item) => (item.kind === "bad-row" ? item.problem.message : [])),
-    ).toEqual(["a value stands in column 4, which has no name", "expected 4 columns, found 3"]);
+    expect((await read(file)).rows.flatMap(({ problem }) => problem?.message ?? [])).toEqual([
+      "a value stands in column 4, which has no name",
+      "expected 4 columns, found 3",
+    ]);
   });
 
   it("say how many columns were expected and found, and carry their text but no value in the words", async () => {
-    const bad = (await read("a,b,c\nAnna,Larsen\n"))[1];
-    expect(bad).toMatchObject({
-      kind: "bad-row",
-      raw: "Anna,Larsen\n",
-      problem: { message: "expected 3 columns, found 2" },
-    });
+    const [bad] = (await read("a,b,c\nAnna,Larsen\n")).rows;
+    expect(bad?.raw).toBe("Anna,Larsen\n");
+    expect(bad?.problem?.message).toBe("expected 3 columns, found 2");
   });
 
   it("name the line on which a quoted value begins that is never closed", async () => {
-    const items = await read('a,b\n1,"x\n2"\n3,"never\n4,5\n6,7\n');
-    expect(items.at(-1)).toMatchObject({
-      kind: "bad-row",
-      problem: {
-        code: "CSV_QUOTE_UNCLOSED",
-        place: "lines 4-7",
-        message: expect.stringContaining("begins on line 4 is never closed"),
-      },
+    const { rows } = await read('a,b\n1,"x\n2"\n3,"never\n4,5\n6,7\n');
+    expect(rows.at(-1)?.problem).toMatchObject({
+      code: "CSV_QUOTE_UNCLOSED",
+      place: "lines 4-7",
+      message: expect.stringContaining("begins on line 4 is never closed"),
     });
+    const late = (await read('a,b,c\n"1\n2",,"3\n4,5,6\n')).rows.at(-1);
+    expect(late?.problem?.message).toContain("begins on line 3 is never closed");
   });
 
   it("take in the rows that a forgotten quote swallowed, and no row from inside it is delivered", async () => {
@@ -216,32 +234,31 @@ describe("a CSV file that cannot be read", () => {
     ],
     ["has wrong quotes in its header", 'a,"b"c\n', {}, /^CSV_ROW_QUOTES: line 1: /],
     ["never closes a quote of its header", 'a,"b\n1,2\n', {}, /^CSV_QUOTE_UNCLOSED: lines 1-3: /],
+    ["has a header without end", "a".repeat(300), { maxRowBytes: 100 }, /^CSV_ROW_TOO_LONG: line 1: /],
     [
-      "has a header without end",
-      "a".repeat(300),
-      { maxRowBytes: 100, chunkBytes: 50 },
-      /^CSV_ROW_TOO_LONG: line 1: /,
+      "has a row without end",
+      `a,b\n1,${"x".repeat(500)}\n2,y\n`,
+      { maxRowBytes: 100 },
+      /^CSV_ROW_TOO_LONG: line 2: expected at most 100 bytes in a row; the file was not read any further$/,
     ],
-    ...[7, 1_000].flatMap((chunkBytes): [string, string, Given, RegExp][] => [
-      [
-        `has a row without end, read in chunks of ${chunkBytes} bytes`,
-        `a,b\n1,${"x".repeat(500)}\n2,y\n`,
-        { maxRowBytes: 100, chunkBytes },
-        /^CSV_ROW_TOO_LONG: line 2: expected at most 100 bytes in a row; the file was not read any further$/,
-      ],
-      [
-        `has a quoted value without end, read in chunks of ${chunkBytes} bytes`,
-        `a,b\n2,"${"y\n".repeat(200)}"\n3,z\n`,
-        { maxRowBytes: 100, chunkBytes },
-        /^CSV_ROW_TOO_LONG: lines 2-\d+: .* 100 bytes in a row; the last quoted value begins on line 2; /,
-      ],
-      [
-        `has a blank row without end, read in chunks of ${chunkBytes} bytes`,
-        `a,b\n${" ".repeat(500)}\n3,z\n`,
-        { maxRowBytes: 100, chunkBytes },
-        /^CSV_ROW_TOO_LONG: line 2: /,
-      ],
-    ]),
+    [
+      "has a quoted value without end",
+      `a,b\n2,"${"y\n".repeat(200)}"\n3,z\n`,
+      { maxRowBytes: 100 },
+      /^CSV_ROW_TOO_LONG: lines 2-\d+: .* 100 bytes in a row; its first quote stands on line 2; /,
+    ],
+    [
+      "never closes a quote, and goes on for more than a row may have",
+      `a,b\n2,"${"y\n".repeat(100_000)}`,
+      { maxRowBytes: 100_000 },
+      /^CSV_ROW_TOO_LONG: lines 2-\d+: .*; its first quote stands on line 2; /,
+    ],
+    [
+      "has a blank row without end",
+      `a,b\n${" ".repeat(500)}\n3,z\n`,
+      { maxRowBytes: 100 },
+      /^CSV_ROW_TOO_LONG: line 2: /,
+    ],
     [
       "has a row of more bytes than characters",
       "a,b\n1,ü\n",
@@ -278,47 +295,46 @@ describe("the encoding", () => {
     ["windows-1252", false, "windows-1252", "windows-1252"],
     ["utf-8", true, "windows-1252", "utf-8"],
     ["gb18030", false, "gb18030", "gb18030"],
-  ])(
-    "%s (byte order mark: %s), configured as %s, is read whatever the chunks",
-    async (written, addBOM, encoding, read_) => {
-      const file = iconv.encode(text, written, { addBOM });
-      for (const chunkBytes of [1, 2, 3, 5, 4_096]) {
-        const items = await read(file, { encoding, chunkBytes });
-        expect(items[0]).toMatchObject({ columns: ["Käse", "Größe"], encoding: read_ });
-        expect(items[1]).toMatchObject({
-          row: {
-            values: new Map([
-              ["Käse", "Œuvre"],
-              ["Größe", "10 €"],
-            ]),
-          },
-        });
-      }
-    },
-  );
+  ])("%s (byte order mark: %s), configured as %s, is read", async (written, addBOM, encoding, read_) => {
+    const file = iconv.encode(text, written, { addBOM });
+    const { header, rows } = await read(file, { encoding });
+    expect(header).toMatchObject({ columns: ["Käse", "Größe"], encoding: read_, hasByteOrderMark: addBOM });
+    expect([...(rows[0]?.values.values() ?? [])]).toEqual(["Œuvre", "10 €"]);
+  });
 
-  it("takes a character outside the basic plane that two chunks share", async () => {
+  it("takes a character outside the basic plane", async () => {
     for (const written of ["utf-16le", "utf-16be", "utf-8"]) {
       const file = iconv.encode("a\nx😀y\n", written, { addBOM: true });
-      for (const chunkBytes of [1, 2, 3, 4]) expect(await rowsOf(file, { chunkBytes })).toEqual([["x😀y"]]);
+      expect(await rowsOf(file)).toEqual([["x😀y"]]);
     }
   });
 
-  it.each([
-    ["auto", "latin1", "utf-8"],
-    ["utf-8", "latin1", "utf-8"],
-    ["us-ascii", "utf8", "us-ascii"],
-  ])(
-    "%s is strict: rows before the bad byte come, then the failure names it",
-    async (encoding, written, named) => {
-      const file = iconv.encode("a,b\n1,2\n3,ü\n", written);
-      for (const chunkBytes of [1, 4_096]) {
-        expect(await failureOf(file, { encoding, chunkBytes })).toBe(
-          `CSV_BYTES: line 3: byte 10 of the file is not ${named}`,
-        );
-      }
+  it.each(["windows-1252", "gb18030", "shift_jis"])(
+    "%s is read alike in a file of many pieces",
+    async (encoding) => {
+      const line = `${"ab".repeat(20_000)}${encoding === "windows-1252" ? "é" : "王小明"},1\n`;
+      const rows = await rowsOf(
+        Buffer.concat([Buffer.from("a,b\n"), iconv.encode(line.repeat(250), encoding)]),
+        {
+          encoding,
+        },
+      );
+      expect(rows).toHaveLength(250);
+      expect(new Set(rows.map(([value]) => value))).toEqual(new Set([line.slice(0, line.indexOf(","))]));
     },
   );
+
+  it.each([
+    ["auto", "latin1", "x\x81", "utf-8"],
+    ["utf-8", "latin1", "ü", "utf-8"],
+    ["us-ascii", "utf8", "ü", "us-ascii"],
+  ])("%s is strict: the failure names the first bad byte", async (encoding, written, value, named) => {
+    const file = iconv.encode(`a,b\n1,2\n3,${value}\n`, written);
+    const offset = 10 + value.length - 1;
+    expect(await failureOf(file, { encoding })).toBe(
+      `CSV_BYTES: line 3: byte ${offset} of the file is not ${named}`,
+    );
+  });
 
   it.each([
     ["a picture (PNG)", "\x89PNG\r\n\x1a\n"],
@@ -326,16 +342,16 @@ describe("the encoding", () => {
     ["a PDF", "%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"],
     ["a ZIP archive or an Excel workbook (.xlsx)", "PK\x03\x04\x14\0"],
     ["an Excel workbook (.xls)", "\xd0\xcf\x11\xe0\xa1\xb1"],
-  ])("says that it is %s, however its bytes come", async (what, bytes) => {
-    for (const chunkBytes of [1, 100]) {
-      const words = await failureOf(Buffer.from(bytes, "latin1"), { chunkBytes });
-      expect(words).toBe(`CSV_BINARY: line 1: expected text, found ${what}`);
-    }
+  ])("says that it is %s", async (what, bytes) => {
+    const words = await failureOf(Buffer.from(bytes, "latin1"));
+    expect(words).toBe(`CSV_BINARY: line 1: expected text, found ${what}`);
   });
 
   it("is strict for a character that the file's end cuts", async () => {
     const file = Buffer.from("a,b\n1,ü").subarray(0, 7);
-    expect(await failureOf(file)).toBe("CSV_BYTES: line 2: byte 6 of the file is not utf-8");
+    expect(await failureOf(file, { encoding: "utf-8" })).toBe(
+      "CSV_BYTES: line 2: byte 6 of the file is not utf-8",
+    );
   });
 
   it("counts a byte order mark in the offset", async () => {
@@ -345,7 +361,7 @@ describe("the encoding", () => {
 });
 
 describe("what csv-stringify writes", () => {
-  it("is read back, whatever the cells, the dialect and the chunks", async () => {
+  it("is read back, whatever the cells and the dialect", async () => {
     const cell = fc
       .oneof(
         fc.string({ maxLength: 6 }),
@@ -363,15 +379,14 @@ describe("what csv-stringify writes", () => {
         table,
         fc.constantFrom(",", ";", "\t", "|" as const),
         fc.constantFrom("\n", "\r\n", "\r"),
-        fc.integer({ min: 1, max: 9 }),
-        async (rows, delimiter, lineEnd, chunkBytes) => {
+        async (rows, delimiter, lineEnd) => {
           const columns = (rows[0] ?? []).map((_, i) => `c${i}`);
           const file = stringify([columns, ...rows], {
             delimiter,
             record_delimiter: lineEnd,
             quote_record_delimiter: true,
           });
-          expect(await rowsOf(file, { delimiter: delimiter as ",", chunkBytes })).toEqual(
+          expect(await rowsOf(file, { delimiter: delimiter as "," })).toEqual(
             rows.filter((row) => !row.every(isBlank)),
           );
         },
@@ -380,11 +395,17 @@ describe("what csv-stringify writes", () => {
     );
   });
 
-  it("reads alike wherever the file is cut into chunks", async () => {
-    const file = 'a;b\r\n1;"x\r\n""y"""\r\n"bad"z;2\r\n3\r\nä;😀\r\n"open';
-    const whole = await read(file);
-    for (let chunkBytes = 1; chunkBytes < 20; chunkBytes++) {
-      expect(await read(file, { chunkBytes })).toEqual(whole);
+  it("reads alike wherever a block of the file ends", async () => {
+    const opening = "a;b\r\n";
+    const rows = '1;"x\r\n""y"""\r\n"bad"z;2\r\n3\r\nä;😀\r\n"open';
+    const whole = await read(`${opening}${rows}`);
+    for (let back = 0; back <= Buffer.byteLength(rows); back++) {
+      const filling = `${"n".repeat(65_536 - opening.length - back - 4)};m\r\n`;
+      const { rows: found } = await read(`${opening}${filling}${rows}`);
+      expect(found.slice(1).map(({ raw, cells, problem }) => [raw, cells, problem?.code])).toEqual(
+        whole.rows.map(({ raw, cells, problem }) => [raw, cells, problem?.code]),
+      );
+      expect(found.at(-1)?.place).toBe("line 8");
     }
   });
 });
@@ -393,32 +414,9 @@ describe("a large file", () => {
   it("does not hold the event loop while it is read", async () => {
     let turnCount = 0;
     const timer = setInterval(() => turnCount++, 1);
-    let rowCount = 0;
-    const source = endlessRows("a,b,c,d\n", "PO-1,STORE,A17,V-1\n", 60);
-    for await (const item of readCsv(source, DEFAULT_DIALECT)) if (item.kind === "row") rowCount++;
+    const file = `a,b,c,d\n${"PO-1,STORE,A17,V-1\n".repeat(200_000)}`;
+    expect((await read(file)).rows).toHaveLength(200_000);
     clearInterval(timer);
-    expect(rowCount).toBe(60 * Math.ceil(65_536 / 19));
     expect(turnCount).toBeGreaterThan(20);
-  });
-
-  it.each([
-    ["a line without end", "a,b\n1,", "x"],
-    ["a quote that is never closed", 'a,b\n1,"x\n', "y,z\n"],
-    ["a value after a closed quote", 'a,b\n1,"x" y', "z"],
-    ["a line of blanks", "a,b\n", " "],
-    ["delimiters without end", "a,b\n1,2", ","],
-    ["bytes of another encoding", "a,b\n1,", "\xe9"],
-  ])("is left within the first megabytes when it holds %s", async (_, opening, filling) => {
-    let bytes = 0;
-    async function* gigabyte() {
-      yield Buffer.from(opening);
-      const chunk = Buffer.from(filling.repeat(262_144), "latin1");
-      for (; bytes < 1_073_741_824; bytes += chunk.length) yield chunk;
-    }
-    const readAll = async () => {
-      for await (const item of readCsv(gigabyte(), DEFAULT_DIALECT)) expect(item.kind).toBe("header");
-    };
-    await expect(readAll()).rejects.toMatchObject({ place: expect.stringMatching(/^lines? 2/) });
-    expect(bytes).toBeLessThan(4_194_304);
   });
 });

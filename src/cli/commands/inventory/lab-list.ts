@@ -1,13 +1,11 @@
-import { readChunks } from "../../../connectors/drop-folder/file-ops.ts";
 import { Failure } from "../../../core/failures.ts";
-import { openGivenFile } from "../../../core/given-file.ts";
 import { withoutGuard } from "../../../formats/csv/encode.ts";
 import { readCsv } from "../../../formats/csv/read.ts";
 import type { LabLine } from "../../../ledger/reports/inventory.ts";
 import { counted } from "../../../operator/text.ts";
 import { looksLikeHeadings } from "../../init/csv-table.ts";
 import { scoreOf } from "../../init/headings.ts";
-import { nameOfInput, STANDARD_INPUT } from "../../io.ts";
+import { nameOfInput, readInput } from "../../io.ts";
 import type { Session } from "../../session.ts";
 
 /** Which columns of the lab's list say what, and which lines count. */
@@ -33,7 +31,7 @@ export interface ReadList {
 }
 
 /**
- * Reads the lab's list as it streams by.
+ * Reads the lab's list.
  *
  * @param take is given its lines in batches
  * @throws Failure CLI_FILE_UNREADABLE; CLI_USAGE for columns that it does not have; those of CSV for what is damaged, since of
@@ -45,62 +43,38 @@ export async function readLabList(
   options: ListOptions,
   take: (lines: readonly LabLine[], read: number) => Promise<void>,
 ): Promise<ReadList> {
-  const { chunks, close } = await openInput(session, file);
   const dialect = {
     delimiter: "auto",
     quote: '"',
     header: options.heading,
     encoding: options.encoding,
+    isEncodingForced: true,
   } as const;
   const only = (options.only ?? []).map(parseOnly);
-  let header: readonly string[] = [];
+  const { columns: header, rows } = await readCsv(await readInput(session.io, file), dialect);
   let columns: Columns | undefined;
   let batch: LabLine[] = [];
   const counts = { lines: 0, leftOut: 0, withoutLabel: 0 };
-  try {
-    for await (const item of readCsv(chunks, dialect)) {
-      if (item.kind === "bad-row") {
-        const { code, place, message } = item.problem;
-        throw new Failure(code, `${nameOfInput(file)}: ${place}: ${message}`);
-      }
-      if (item.kind === "header") {
-        header = item.columns;
-        continue;
-      }
-      const { line, values } = item.row;
-      columns ??= findColumns({ header, second: values }, options, only);
-      const cellOf = (column: string | undefined) =>
-        column === undefined ? "" : (values.get(column) ?? "").trim();
-      counts.lines += 1;
-      if (only.some(({ column, wanted }) => cellOf(column) !== wanted)) counts.leftOut += 1;
-      else {
-        const label = withoutGuard(cellOf(columns.label));
-        if (label === "") counts.withoutLabel += 1;
-        else
-          batch.push({ line, label, storage: cellOf(columns.storage), position: cellOf(columns.position) });
-      }
-      if (batch.length < BATCH) continue;
-      await take(batch, counts.lines);
-      batch = [];
+  for await (const { line, values, problem } of rows) {
+    if (problem)
+      throw new Failure(problem.code, `${nameOfInput(file)}: ${problem.place}: ${problem.message}`);
+    columns ??= findColumns({ header, second: values }, options, only);
+    const cellOf = (column: string | undefined) =>
+      column === undefined ? "" : (values.get(column) ?? "").trim();
+    counts.lines += 1;
+    if (only.some(({ column, wanted }) => cellOf(column) !== wanted)) counts.leftOut += 1;
+    else {
+      const label = withoutGuard(cellOf(columns.label));
+      if (label === "") counts.withoutLabel += 1;
+      else batch.push({ line, label, storage: cellOf(columns.storage), position: cellOf(columns.position) });
     }
-    if (columns === undefined) findColumns({ header }, options, only);
+    if (batch.length < BATCH) continue;
     await take(batch, counts.lines);
-  } finally {
-    await close();
+    batch = [];
   }
+  if (columns === undefined) findColumns({ header }, options, only);
+  await take(batch, counts.lines);
   return counts;
-}
-
-async function openInput(session: Session, file: string) {
-  const close = async () => {};
-  if (file === STANDARD_INPUT) {
-    if (session.io.stdin === undefined)
-      throw new Failure("CLI_FILE_UNREADABLE", "there is no standard input");
-    return { chunks: session.io.stdin, close };
-  }
-  const given = await openGivenFile(file);
-  if ("problem" in given) throw new Failure("CLI_FILE_UNREADABLE", `${file}: ${given.problem}`);
-  return { chunks: readChunks(given.handle), close: () => given.handle.close() };
 }
 
 interface Columns {

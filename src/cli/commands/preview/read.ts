@@ -5,9 +5,8 @@ import { createMappers, fileFormatOf, profileOf } from "../../../app/connectors.
 import { compileProfiles } from "../../../app/profiles.ts";
 import { serviceSettings } from "../../../app/service.ts";
 import { type Config, type ConnectorConfig, wayOfFacility } from "../../../config/config.ts";
-import { readChunks } from "../../../connectors/drop-folder/file-ops.ts";
+import { readWhole } from "../../../connectors/drop-folder/file-ops.ts";
 import { Tally } from "../../../connectors/drop-folder/report.ts";
-import type { ReadableFile } from "../../../connectors/drop-folder/settings.ts";
 import { Failure, type Problem } from "../../../core/failures.ts";
 import { openGivenFile } from "../../../core/given-file.ts";
 import type { Verdict } from "../../../core/intake.ts";
@@ -23,8 +22,6 @@ import { readConfig, requireConnector } from "../../open.ts";
 import { type Report, withProgress } from "../../output/progress.ts";
 import type { Session } from "../../session.ts";
 import { type Answer, type ControlSample, createAnswers } from "./answers.ts";
-
-const CHUNK_BYTES = 256 * 1024;
 
 /** An order, what would be done for it, and how the lab would hear of its end. */
 interface PreviewOrder {
@@ -96,22 +93,22 @@ export async function readPreview(path: string, options: PreviewOptions, session
   if (!mapper) throw new TypeError(`no mapper for connector ${connector.name}`);
   const isPiped = path === STANDARD_INPUT;
   const fileName = isPiped ? "stdin" : basename(path);
-  const examine = (file: ReadableFile) =>
+  const examine = (file: Buffer) =>
     withProgress(session, { what: "reading", nouns: "messages" }, (report) =>
       previewOf({ file, fileName, config, connector, profile, mapper, report }, options.limit, session),
     );
-  if (isPiped) return await examine(await readPiped(session, connector.maxBytes));
+  if (isPiped) return await examine(await readStandardInput(session.io, connector.maxBytes));
   const given = await openGivenFile(path);
   if ("problem" in given) throw new Failure("CLI_FILE_UNREADABLE", `${path}: ${given.problem}`);
   try {
-    return await examine(asReadable(given, path, connector.maxBytes));
+    return await examine(await readGiven(given, path, connector.maxBytes));
   } finally {
     await given.handle.close();
   }
 }
 
 interface Source {
-  readonly file: ReadableFile;
+  readonly file: Buffer;
   readonly fileName: string;
   readonly config: Config;
   readonly connector: ConnectorConfig;
@@ -211,25 +208,14 @@ function personalHeadings({ results }: Profile): ReadonlySet<string> {
   return new Set(personal.map(({ header }) => header));
 }
 
-/** Kept in memory, since it comes once and files are read twice. */
-async function readPiped({ io }: Session, maxBytes: number): Promise<ReadableFile> {
-  const bytes = await readStandardInput(io, maxBytes);
-  return {
-    sizeBytes: bytes.length,
-    chunks: async function* () {
-      for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
-    },
-  };
-}
-
-/** The file as a connector would have it open. @throws Failure FILE_TOO_LARGE */
-function asReadable(
+/** The file as a connector would read it. @throws Failure FILE_TOO_LARGE */
+async function readGiven(
   { handle, stats: { size } }: { readonly handle: FileHandle; readonly stats: Stats },
   path: string,
   maxBytes: number,
-): ReadableFile {
+): Promise<Buffer> {
   if (size > maxBytes) {
     throw new Failure("FILE_TOO_LARGE", `${path} has ${size} bytes; the connector takes at most ${maxBytes}`);
   }
-  return { sizeBytes: size, chunks: () => readChunks(handle, CHUNK_BYTES) };
+  return await readWhole(handle, size);
 }
