@@ -39,11 +39,14 @@ function perOrder({ calls, orders }: CallUse["submitting"], assumed: number): nu
   return (calls + assumed * ASSUMED.orders) / (orders + ASSUMED.orders);
 }
 
-/** What leaves in a minute: what left, once that is a whole minute of work, since a slow service may take fewer than it allows. */
+/**
+ * What leaves in a minute: what left, once that is a whole minute of work, since a slow service may take fewer than it allows; the
+ * pauses that follow refusals are no measure.
+ */
 function ratePerMinute(
   { mostPerMinute, sharedBy, busyForMs }: CallLimit,
   { calls, refused }: ServiceClient["lastMinute"],
 ): number {
-  if (busyForMs < 60_000) return mostPerMinute;
-  return Math.min(mostPerMinute, Math.max(1, calls - refused) * sharedBy);
+  if (busyForMs < 60_000 || refused > 0) return mostPerMinute;
+  return Math.min(mostPerMinute, Math.max(1, calls) * sharedBy);
 }

@@ -5,6 +5,7 @@ import { CallMeter } from "../../src/app/call-use.ts";
 import { asFailure } from "../../src/core/failures.ts";
 import { ORDER_STATES, type OrderState } from "../../src/core/order-state.ts";
 import { phi } from "../../src/core/phi.ts";
+import type { OtherWorkers, ServiceNews } from "../../src/core/service-outage.ts";
 import { createServiceClient, type ServiceClient, type ServiceDeps } from "../../src/service/client.ts";
 import { readHeaders } from "../../src/service/http/headers.ts";
 import { Limiter } from "../../src/service/http/limiter.ts";
@@ -93,16 +94,41 @@ interface Run {
 async function takeOrders(
   orders: number,
   limit: Limit,
-  { says = () => ({}), ...given }: Partial<ServiceSettings> & { readonly says?: Says } = {},
+  {
+    says = () => ({}),
+    workers = 1,
+    ...given
+  }: Partial<ServiceSettings> & { readonly says?: Says; readonly workers?: number } = {},
 ): Promise<Run> {
   const clock = new FakeClock();
   const service = new WindowedService(clock, limit, says);
   const deps: ServiceDeps = { clock, wire: service, logger: logSink().logger, random: () => 0.5 };
+  const clients: ServiceClient[] = [];
+  /** The others hear with their next heartbeat. */
+  const reportTo = (news: Partial<ServiceNews>) =>
+    void clock.sleep(1_000).then(() => {
+      for (const each of clients)
+        each.follow({ ...{ callers: workers, outage: undefined, pauseMs: 0, quotas: [] }, ...news });
+    });
+  const others: OtherWorkers = {
+    reportOutage: () => {},
+    reportRecovery: () => {},
+    reportPause: (ms) => reportTo({ pauseMs: ms - 1_000 }),
+    reportQuotas: (source, quotas) => reportTo({ quotas: [{ source, quotas, ageMs: 1_000 }] }),
+  };
   const auth = {
     ...{ tokenUrl: "https://service.example/oauth/token", method: "basic" as const },
     ...{ clientId: "c", clientSecret: "s" },
   };
-  const client = createServiceClient({ baseUrl: "https://service.example", auth, ...given }, deps);
+  for (let nth = 0; nth < workers; nth += 1) {
+    const opened = { baseUrl: "https://service.example", auth, ...given };
+    clients.push(createServiceClient(opened, workers > 1 ? { ...deps, others } : deps));
+  }
+  for (const each of clients)
+    if (workers > 1) each.follow({ callers: workers, outage: undefined, pauseMs: 0, quotas: [] });
+  const client = clients[0] as ServiceClient;
+  let asked = 0;
+  const nextClient = () => clients[asked++ % workers] as ServiceClient;
   const insist = async (work: () => Promise<unknown>) => {
     for (;;) {
       try {
@@ -126,7 +152,7 @@ async function takeOrders(
   /** Orders at the service, each with the moment when its containers are stored. */
   const stored: number[] = [];
   const callFor = async (purpose: "submitting" | "locating") => {
-    const calls = client.for(purpose);
+    const calls = nextClient().for(purpose);
     const isSent = purpose === "submitting";
     await insist(() => calls.getSubject(1, never));
     if (isSent) await insist(() => calls.registerSubject(1, PERSON, never));
@@ -169,7 +195,7 @@ async function takeOrders(
     const estimate = estimateBacklog({ byState }, meter.read(), client);
     if (estimate) estimates.push({ at, seconds: estimate.seconds });
   }
-  await client.close();
+  for (const each of clients) await each.close();
   return { service, took: clock.monotonic(), client, estimates };
 }
 
@@ -243,6 +269,13 @@ describe("500 orders at a service that takes 60 calls a minute", () => {
     expect(service.refusedAt.filter((at) => at > 2 * MINUTE)).toEqual([]);
     expect(took).toBeLessThanOrEqual(leastMs * 1.15);
     expect(client.limit.quota.source).toBe("learned");
+  });
+
+  it("are taken by three workers, which learn it together", async () => {
+    const { service, took } = await takeOrders(orders, { ...limit, phaseMs: 15_000 }, { workers: 3 });
+    expect(service.refusedAt.filter((at) => at > 2 * MINUTE)).toEqual([]);
+    // Each knows how many of its own got through, and has whole calls.
+    expect(took).toBeLessThanOrEqual(leastMs * 1.25);
   });
 
   it.each(PHASES)("learn it from bare refusals, %i ms into a minute", async (phaseMs) => {

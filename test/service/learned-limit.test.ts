@@ -101,6 +101,16 @@ describe("what a service refused", () => {
     expect(gate.quota).toEqual({ calls: 60, windowMs: MINUTE, source: "learned" });
   });
 
+  it("holds for ten minutes where the limit is set: others used it up for a while", async () => {
+    const clock = new FakeClock();
+    const { gate } = worker(clock, { maxRequestsPerMinute: 60 });
+    const turns = await leave(gate, clock, 41);
+    gate.heard(turns[40]!, answer(429, { "retry-after": "20" }));
+    expect(gate.quota).toEqual({ calls: 40, windowMs: MINUTE, source: "learned" });
+    await clock.advance(10 * MINUTE);
+    expect(gate.quota).toEqual({ calls: 60, windowMs: MINUTE, source: "set" });
+  });
+
   it("falls further where what was learned is refused again", async () => {
     const clock = new FakeClock();
     const given = worker(clock);

@@ -15,7 +15,10 @@ interface QuotaSettings {
 
 /** What stands in headers or was learned is kept so long since the service last said or refused something, ms. */
 const KEPT_MS = 3_600_000;
-/** After that what was learned doubles each time this has passed, until the service refuses again. */
+/**
+ * After that what was learned doubles each time this has passed, until the service refuses again. Where the limit is set or stated,
+ * others with the same credentials used it up for a while, and it doubles after this already.
+ */
 const DOUBLED_EVERY_MS = 600_000;
 /** Longer windows, such as a day's, are not spread evenly: an order would take minutes, and what is left says when to stop. */
 const LONGEST_SPREAD_MS = 3_600_000;
@@ -134,7 +137,7 @@ export class Quotas {
     const found = this.#found.get("learned");
     this.#before ??= {
       quota: found?.quotas[0],
-      isHeld: found !== undefined && now - found.at >= KEPT_MS,
+      isHeld: found !== undefined && now - found.at >= this.#heldMs,
     };
     const { quota: before, isHeld } = this.#before;
     const longerMs = LEARNED_WINDOWS_MS.find((each) => each > refusedForMs * 0.99) ?? 60_000;
@@ -164,11 +167,18 @@ export class Quotas {
     }
   }
 
+  /** How long what was learned holds. */
+  get #heldMs(): number {
+    const statedAt = this.#found.get("header")?.at ?? Number.NEGATIVE_INFINITY;
+    const isKnown = this.#set.length > 0 || this.#clock.monotonic() - statedAt < KEPT_MS;
+    return isKnown ? DOUBLED_EVERY_MS : KEPT_MS;
+  }
+
   #inForce(): QuotaInForce[] {
     const now = this.#clock.monotonic();
     const found = [...this.#found].flatMap(([source, { quotas, at }]) => {
       const isOver = source === "header" && now - at >= KEPT_MS;
-      const factor = source === "learned" ? growth(now - at) : 1;
+      const factor = source === "learned" ? growth(now - at - this.#heldMs) : 1;
       return isOver ? [] : quotas.map(({ calls, windowMs }) => ({ calls: calls * factor, windowMs, source }));
     });
     return [...this.#set, ...found];
@@ -208,8 +218,8 @@ export function spacingMs({ calls, windowMs }: Quota, callers: number): number {
   return (windowMs + Math.min(1_200, windowMs * 0.05)) / (share >= 1 ? Math.floor(share) : share);
 }
 
-function growth(ageMs: number): number {
-  return ageMs < KEPT_MS ? 1 : 2 ** Math.min(30, 1 + Math.floor((ageMs - KEPT_MS) / DOUBLED_EVERY_MS));
+function growth(overMs: number): number {
+  return overMs < 0 ? 1 : 2 ** Math.min(30, 1 + Math.floor(overMs / DOUBLED_EVERY_MS));
 }
 
 function endsInMs({ ends }: StatedWindow, nowMs: number): number | undefined {
