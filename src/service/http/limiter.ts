@@ -53,8 +53,8 @@ const LONGEST_PAUSE_MS = 60_000;
  * each takes its share of the limits, and at least one call at once. Calls leave evenly spaced, never in bursts.
  *
  * First come, first served among calls for one purpose, but for those that go ahead; the purposes take weighted turns. The orders
- * of a batch each have a call waiting, while pages are read one after the other: behind a backlog of thousands of orders, which a low rate makes last for
- * hours, nobody would see what staff and devices did meanwhile.
+ * of a batch each have a call waiting, while pages are read one after the other: behind a backlog of thousands of orders, which a
+ * low rate makes last for hours, nobody would see what staff and devices did meanwhile.
  */
 export class Limiter {
   readonly #settings: LimiterSettings;
