@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import iconv from "iconv-lite";
 import type pg from "pg";
 import { describe, expect, it } from "vitest";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
@@ -205,6 +206,14 @@ describe("the inventory", () => {
       expect((await compare("Étiquette,Cuve\nV-1,a\n")).status).toBe(0);
       const { status, stderr } = await compare("Röhrchen;Probe\nV-1;V-2\n");
       expect([status, stderr]).toEqual([2, expect.stringContaining("name it with --label")]);
+    }));
+
+  it("takes a list in Windows-1252, and none that only looks like one", () =>
+    withContainers({ north: ["Röhrchen-1"] }, async (_, compare) => {
+      const listOf = (label: string, encoding: string) => iconv.encode(`label\n${label}\n`, encoding);
+      expect((await compare(listOf("Röhrchen-1", "windows-1252"))).status).toBe(0);
+      const { status, stderr } = await compare(listOf("Jörgens", "cp850"));
+      expect([status, stderr]).toEqual([2, expect.stringContaining("CSV_ENCODING_DOUBTFUL")]);
     }));
 
   it("compares nothing, with status 2, with a list that is damaged or whose label is unknown", () =>

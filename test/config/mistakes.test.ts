@@ -34,6 +34,15 @@ connectors:
     ]);
   });
 
+  it.each(["hl7-drop", "csv-drop"])("refuses files of %s that don't fit memory", (type) => {
+    using folder = new ConfigFolder();
+    const text = (maxBytes: string) =>
+      `${SERVICE}${FACILITIES}connectors:\n  - { name: lims, type: ${type}, directory: ./lims, maxBytes: ${maxBytes} }\n`;
+    expect(folder.mistakes(text("257MB"))).toEqual([
+      expect.stringMatching(/connectors\[0\]\.maxBytes: expected 256MB or less$/),
+    ]);
+  });
+
   it("names the file in its message, once for each line", () => {
     using folder = new ConfigFolder();
     const file = folder.write("cryobridge.yaml", `${MINIMAL}consol: 1\nloog: 2\n`);
