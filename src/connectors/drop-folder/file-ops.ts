@@ -65,14 +65,16 @@ async function setMode(handle: FileHandle, mode: number): Promise<void> {
 }
 
 /** Pieces of an open file from its beginning, by position, so that one handle can be read many times. */
-export async function* readChunks(handle: FileHandle, chunkBytes = 65_536): AsyncGenerator<Buffer> {
+export async function* readChunks(handle: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, position);
     if (bytesRead === 0) return;
     position += bytesRead;
     yield buffer.subarray(0, bytesRead);
   }
 }
+
+const CHUNK_BYTES = 65_536;
 
 /**
  * All bytes of an open file that had a size when it was looked at. Of one that has grown no more than one byte beyond that is read.
