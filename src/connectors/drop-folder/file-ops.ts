@@ -67,7 +67,12 @@ async function setMode(handle: FileHandle, mode: number): Promise<void> {
 /** Pieces of an open file from its beginning, by position, so that one handle can be read many times. */
 export async function* readChunks(handle: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, position);
+    const { bytesRead, buffer } = await handle.read(
+      Buffer.allocUnsafe(CHUNK_BYTES),
+      0,
+      CHUNK_BYTES,
+      position,
+    );
     if (bytesRead === 0) return;
     position += bytesRead;
     yield buffer.subarray(0, bytesRead);
