@@ -6,7 +6,7 @@ import { conditionsOf } from "../console/status.ts";
 import { type AlertParts, alertPlaces, senderOf } from "./alert-places.ts";
 import { daemonView } from "./console.ts";
 import { maintenanceUntil } from "./maintenance.ts";
-import { startLoop } from "./side-loops.ts";
+import { startLoop } from "./side-work.ts";
 
 /**
  * Begins to watch, while this daemon leads, for what somebody has to hear of; gives what ends that. Without a place to send

@@ -258,15 +258,14 @@ function diskReader(
   ];
   const readers = [...new Set(folders)].map((folder) => ({
     folder,
-    read: patiently(() => readDisk(folder, host), WITHIN_MS, clock),
+    read: patiently(() => readFullDisk(folder, host, config.alerts.limits.diskPercent), WITHIN_MS, clock),
   }));
   return async () => {
     const found = await Promise.all(readers.map(async ({ folder, read }) => ({ folder, ...(await read()) })));
     const limits = new Map<string, ExceededLimit>();
     for (const { folder, value, isLate } of found) {
       const silent = `the disk of ${folder} does not answer`;
-      const isFull = value !== undefined && value.percent > config.alerts.limits.diskPercent;
-      if (!isLate && !isFull) continue;
+      if (!isLate && value === undefined) continue;
       const about = value?.about ?? aboutOn(host, folder);
       const text = isLate || value === undefined ? silent : value.text;
       if (!limits.has(about))
@@ -276,26 +275,28 @@ function diskReader(
   };
 }
 
-/** Undefined for a folder that isn't there, or can't be read: that is its connector's trouble. */
-async function readDisk(
+/** Undefined where there is room; and for a folder that isn't there, or can't be read: that is its connector's trouble. */
+async function readFullDisk(
   folder: string,
   host: string,
-): Promise<(Pick<ExceededLimit, "about" | "text"> & { readonly percent: number }) | undefined> {
+  mostPercent: number,
+): Promise<Pick<ExceededLimit, "about" | "text"> | undefined> {
   try {
-    const { dev } = await stat(folder);
     const { blocks, bfree, bavail, bsize } = await statfs(folder);
     const percent = ((blocks - bfree) * 100) / Math.max(1, blocks - bfree + bavail);
+    if (percent <= mostPercent) return undefined;
     const left = Math.floor((bavail * bsize) / 1024 ** 2);
     const text = `the disk of ${folder} is ${Math.floor(percent)} % full: ${left} MB are left`;
-    return { about: aboutOn(host, await mountOf(folder, dev)), text, percent };
+    return { about: aboutOn(host, await mountOf(folder)), text };
   } catch {
     return undefined;
   }
 }
 
 /** Where the disk of a folder begins: the same for two daemons that have different folders on it. */
-async function mountOf(folder: string, dev: number): Promise<string> {
+async function mountOf(folder: string): Promise<string> {
   let found = await realpath(folder);
+  const { dev } = await stat(found);
   for (let above = dirname(found); above !== found; above = dirname(found)) {
     if ((await stat(above)).dev !== dev) break;
     found = above;

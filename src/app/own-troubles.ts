@@ -5,10 +5,11 @@ import type { ExceededLimit, UntakenRow } from "../console/facts.ts";
 import { untakenStatus } from "../console/status.ts";
 import { type Trouble, trouble } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
+import { EVERY_MS } from "../core/every.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
 import { recordTroubles } from "../ledger/workers/own-troubles.ts";
-import { startLoop } from "./side-loops.ts";
+import { startLoop } from "./side-work.ts";
 
 interface OwnTroublesDeps {
   readonly pool: pg.Pool;
@@ -22,8 +23,6 @@ interface OwnTroublesDeps {
   readonly troubles: () => readonly Trouble[];
 }
 
-const EVERY_MS = 5_000;
-
 /**
  * Begins to note this daemon's own troubles, and what fills or ends on its machine, in the ledger: alerts are the leader's, and it
  * sees no other machine. Gives what ends that.
@@ -31,7 +30,7 @@ const EVERY_MS = 5_000;
 export function noteOwnTroubles(deps: OwnTroublesDeps): () => Promise<void> {
   const { pool, worker, machineLimits } = deps;
   let noted = "";
-  return startLoop(deps, EVERY_MS, "the troubles of this daemon could not be noted", async () => {
+  return startLoop(deps, EVERY_MS.ownTroubles, "the troubles of this daemon could not be noted", async () => {
     if (!worker.isSure) return false;
     const exceeded = (await machineLimits()).map(({ kind, about, text }) => trouble(kind, about, text));
     const troubles = [...deps.troubles(), ...exceeded];

@@ -5,6 +5,7 @@ import type { Config } from "../config/config.ts";
 import { isConfigFailure } from "../config/problems.ts";
 import { changesOf } from "../config/take-over.ts";
 import type { Clock } from "../core/clock.ts";
+import { EVERY_MS } from "../core/every.ts";
 import { asFailure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { recordAudit } from "../ledger/operator/audit.ts";
@@ -12,9 +13,8 @@ import { type ConfigurationState, recordConfiguration } from "../ledger/workers/
 import type { ProfileDefinition } from "../mapping/profile/schema.ts";
 import type { Configuration } from "./configuration.ts";
 import { compileProfiles, type LoadModule } from "./profiles.ts";
-import { startLoop } from "./side-loops.ts";
+import { startLoop } from "./side-work.ts";
 
-const LOOK_EVERY_MS = 2_000;
 /** Of a file with many mistakes the first say enough. */
 const MOST_PROBLEMS = 20;
 
@@ -113,10 +113,15 @@ export function openReload(deps: ReloadDeps): Reload {
       return { found: mistakes(error), came: { mistakes: keysOf(error) } };
     }
   };
-  const stop = startLoop(deps, LOOK_EVERY_MS, "the configuration could not be looked at", async () => {
-    await inTurn(look);
-    return false;
-  });
+  const stop = startLoop(
+    deps,
+    EVERY_MS.configuration,
+    "the configuration could not be looked at",
+    async () => {
+      await inTurn(look);
+      return false;
+    },
+  );
   return {
     reload: (request) =>
       inTurn(async () => {

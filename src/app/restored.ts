@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { type Config, wayOfFacility } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
+import { EVERY_MS } from "../core/every.ts";
 import { asFailure, Failure, LASTING } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { compareDue } from "../jobs/reconcile/compare.ts";
@@ -8,11 +9,11 @@ import { WORD } from "../jobs/reconcile/reconcile.ts";
 import { findLastCall, findWithoutCall } from "../ledger/restored/comparisons.ts";
 import { decideWentBack, type Epoch, findLedgerEpoch, startEpoch } from "../ledger/restored/epoch.ts";
 import { readEpochFile } from "../ledger/restored/epoch-file.ts";
-import { enterRestored, isUncompared, type NoticedRestore } from "../ledger/restored/restore.ts";
+import { enterRestored, type NoticedRestore } from "../ledger/restored/restore.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
 import { hasAnotherCompared, noteCompared } from "../ledger/workers/roster.ts";
 import type { ServiceCalls } from "../service/client.ts";
-import { startLoop } from "./side-loops.ts";
+import { oneAtATime, type SideWork } from "./side-work.ts";
 
 /**
  * Compares the ledger with its epoch file, before anything else is done with it. A ledger that went back goes on as the older
@@ -72,18 +73,10 @@ export interface RestoredDeps {
   readonly onProgress: () => void;
 }
 
-const LOOK_EVERY_MS = 1_000;
 const CHECK_AGAIN_MS = 5_000;
-/**
- * The epoch counts also while no calls leave, so that a copy is known by what was sent to the lab since, too; and each worker
- * counts, so that the file of one that had nothing to do shows what the others did.
- */
-const COUNT_EVERY_MS = 60_000;
 
 /** Keeps a ledger that was restored from an older copy from sending an order twice. */
-export interface RestoredWatch {
-  /** False while open orders are still to be compared with the service. */
-  maySubmit(): Promise<boolean>;
+export interface RestoredWatch extends SideWork {
   /**
    * Has the service's newest requests checked, before the first order that is submitted under the worker's number: what was
    * made there by a call that the ledger doesn't know of shows that it went back, though the file beside it went back as well. A
@@ -92,12 +85,11 @@ export interface RestoredWatch {
    * @throws Failure LEDGER_WENT_BACK when that was just found; those of the reads while the service can't be read
    */
   requireNewestKnown(): Promise<void>;
-  stop(): Promise<void>;
 }
 
-/** Begins to compare a ledger that may be an older copy with the service. */
-export function startRestored(config: Config, deps: RestoredDeps): RestoredWatch {
-  const { clock, pool, epoch, worker } = deps;
+/** Compares a ledger that may be an older copy with the service. */
+export function watchRestored(config: Config, deps: RestoredDeps): RestoredWatch {
+  const { clock, logger, pool, epoch, worker } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   const settings = {
@@ -111,6 +103,7 @@ export function startRestored(config: Config, deps: RestoredDeps): RestoredWatch
   let checking: Promise<void> | undefined;
   let checkedAt = Number.NEGATIVE_INFINITY;
   let countedAt = clock.monotonic();
+  let isUncompared = false;
 
   const check = async () => {
     checkedAt = clock.monotonic();
@@ -139,27 +132,30 @@ export function startRestored(config: Config, deps: RestoredDeps): RestoredWatch
     }
   };
 
-  const round = async (signal: AbortSignal) => {
-    if (clock.monotonic() - countedAt >= COUNT_EVERY_MS) {
+  const round = oneAtATime(logger, "the ledger could not be compared with the service", async (signal) => {
+    // Also while no calls leave, so that a copy is known by what was sent to the lab since, too; and each worker counts, so that
+    // the file of one that had nothing to do shows what the others did.
+    if (clock.monotonic() - countedAt >= EVERY_MS.epoch) {
       countedAt = clock.monotonic();
       await epoch.advance();
     }
     const { id } = worker;
     if (notedAs !== id) await noteCompared(pool, id);
     notedAs = id;
-    if (!deps.mayCall()) return false;
+    if (!deps.mayCall()) return;
     if (checkedAs !== id && clock.monotonic() - checkedAt >= CHECK_AGAIN_MS) await requireNewestKnown();
-    if ((await compareDue({ ...deps, settings }, signal)) > 0) deps.onProgress();
-    return false;
-  };
+    if (isUncompared && (await compareDue({ ...deps, settings }, signal)) > 0) deps.onProgress();
+  });
 
-  const stop = startLoop(deps, LOOK_EVERY_MS, "the ledger could not be compared with the service", round);
   return {
-    maySubmit: async () => !(await isUncompared(pool)),
+    begin: (due) => {
+      isUncompared = due.isUncompared;
+      round.begin();
+    },
     requireNewestKnown,
     stop: async () => {
       stopping.abort();
-      await stop();
+      await round.stop();
     },
   };
 }

@@ -1,11 +1,10 @@
 import { type Config, wayOfFacility } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
+import { EVERY_MS } from "../core/every.ts";
 import type { Logger } from "../core/logger.ts";
 import type { JobQueues } from "../jobs/queues.ts";
 import type { ServiceClient } from "../service/client.ts";
-import { startLoop } from "./side-loops.ts";
-
-const LOOK_EVERY_MS = 1_000;
+import { startLoop } from "./side-work.ts";
 
 /**
  * Keeps this worker from taking jobs that it could only fail while its calls to the service are held back: other workers may reach
@@ -30,7 +29,7 @@ export function watchService(
   };
   const unfollow = service.breaker.onChange(follow);
   follow();
-  const stop = startLoop(deps, LOOK_EVERY_MS, "the service could not be tried", async (signal) => {
+  const stop = startLoop(deps, EVERY_MS.serviceTry, "the service could not be tried", async (signal) => {
     // What it shows, the circuit breaker has seen.
     if (service.breaker.state === "half-open") await tryOnce(config, service, signal).catch(() => undefined);
     return false;

@@ -2,13 +2,13 @@ import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import { type Trouble, trouble } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
+import { EVERY_MS } from "../core/every.ts";
 import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { patiently } from "../core/within.ts";
 import { auditNoteFile, noteAuditEnd } from "../ledger/operator/audit-note.ts";
-import { startLoop } from "./side-loops.ts";
+import { startLoop } from "./side-work.ts";
 
-const EVERY_MS = 60_000;
 /** Longer than a disk takes that works: one of a server that is away must keep nobody from stopping. */
 const WITHIN_MS = 5_000;
 const UNNOTED = "the end of the audit is not noted, so that nobody would see it cut off";
@@ -27,7 +27,7 @@ export function watchAudit(
   let found: Trouble | undefined;
   const file = auditNoteFile(epochFile);
   const note = patiently(() => noteEnd(deps.pool, file), WITHIN_MS, deps.clock);
-  const stop = startLoop(deps, EVERY_MS, "the end of the audit could not be noted", async () => {
+  const stop = startLoop(deps, EVERY_MS.auditEnd, "the end of the audit could not be noted", async () => {
     const { value, isLate } = await note();
     const text = isLate ? `${UNNOTED}: ${file} does not answer` : value;
     if (text !== undefined && text !== found?.text) deps.logger.warn(text);

@@ -1,9 +1,9 @@
 import type { Clock } from "../core/clock.ts";
+import { EVERY_MS } from "../core/every.ts";
 import type { Logger } from "../core/logger.ts";
 
 /** A loop that stands for longer is reported, ms: everything else has waited for as long. */
 const LONG_MS = 1_000;
-const LOOK_EVERY_MS = 250;
 /** How long it is reported afterwards, ms: who asks can't be answered while it stands. */
 const REPORTED_FOR_MS = 60_000;
 
@@ -23,12 +23,12 @@ export function watchEventLoop(clock: Clock, logger: Logger): EventLoopWatch {
   let stood: { readonly ms: number; readonly until: number } | undefined;
   const timer = setInterval(() => {
     const now = clock.monotonic();
-    const ms = now - lookedAt - LOOK_EVERY_MS;
+    const ms = now - lookedAt - EVERY_MS.eventLoop;
     lookedAt = now;
     if (ms <= LONG_MS) return;
     stood = { ms, until: now };
     logger.warn({ ms: Math.round(ms) }, "the event loop stood still: nothing else was done meanwhile");
-  }, LOOK_EVERY_MS);
+  }, EVERY_MS.eventLoop);
   timer.unref();
   return {
     troubles: () =>

@@ -1,6 +1,7 @@
 import type { Config } from "../config/config.ts";
 import type { Connector } from "../connectors/connector.ts";
 import { aboutOn, type Trouble, trouble } from "../core/alert.ts";
+import { EVERY_MS } from "../core/every.ts";
 import { type Feeder, startFeeder } from "../jobs/feeder.ts";
 import { type JobQueues, openQueues } from "../jobs/queues.ts";
 import type { Abandoned } from "../jobs/submit/deps.ts";
@@ -15,10 +16,10 @@ import { type Context, report } from "./context.ts";
 import { deliveryTargets, runJobs } from "./jobs.ts";
 import { openQueueBackend } from "./open-ledger.ts";
 import { startRefills } from "./refills.ts";
-import { openEpoch, startRestored } from "./restored.ts";
+import { openEpoch, watchRestored } from "./restored.ts";
 import { openService, serviceTrouble, shapeTroubles } from "./service.ts";
 import { watchService } from "./service-watch.ts";
-import { startSideLoops } from "./side-loops.ts";
+import { createSideWork } from "./side-work.ts";
 import { UntakenValues } from "./untaken-values.ts";
 import { watchAudit } from "./watch-audit.ts";
 
@@ -32,7 +33,6 @@ const ORDERS_A_CALL = 4;
 const MOST_ORDERS_A_BATCH = 64;
 /** At a low rate no more than what the calls of so many seconds begin: what is in hand waits for its turn, and what comes later behind it. */
 const SECONDS_A_BATCH = 2;
-const TICK_MS = 1_000;
 /** A feeder that has not read the ledger for this long hangs. */
 const FEEDER_SILENT_MS = 120_000;
 
@@ -89,20 +89,30 @@ export async function startWorker(
   onClose(() => queues.close(config.worker.stopWithinMs));
   for (const { message, hint } of await queues.findRisks()) logger.warn({ hint }, message);
 
-  const nudge = { current: () => {} };
   const isServiceReachable = () => membership.isSure && service.breaker.state !== "open";
   /** For what one worker does for all. */
   const mayCallForAll = () => membership.isLeader && isServiceReachable();
   const abandoned: Abandoned = { fences: new Set(), claims: new Set() };
-  const restored = startRestored(config, {
-    ...{ pool: ledger.pool, service: service.for("reconciling"), clock, logger, epoch },
-    mayCall: mayCallForAll,
-    worker: membership,
-    onProgress: () => nudge.current(),
-  });
-  onClose(() => restored.stop());
   const untaken = new UntakenValues(clock);
   const targets = deliveryTargets(context.configuration, { pool: ledger.pool, clock, untaken }, connectors);
+  const nudge = () => {
+    feeder.nudge();
+    membership.wakeLeader();
+  };
+  const side = { ...context, pool: ledger.pool, service };
+  const restored = watchRestored(config, {
+    ...{ ...side, service: service.for("reconciling"), epoch, worker: membership },
+    mayCall: mayCallForAll,
+    onProgress: nudge,
+  });
+  const sideWork = createSideWork(config, {
+    ...side,
+    mayCall: mayCallForAll,
+    mayPrune: () => membership.isLeader,
+    onProgress: nudge,
+  });
+  onClose(() => restored.stop());
+  onClose(() => sideWork.stop());
   const feeder = startFeeder({
     pool: ledger.pool,
     queues,
@@ -112,7 +122,10 @@ export async function startWorker(
     abandoned,
     isServiceReachable,
     mayTryLab: (connector) => targets.get(connector)?.breaker.mayTry === true,
-    maySubmit: restored.maySubmit,
+    onDue: (due) => {
+      restored.begin(due);
+      sideWork.begin(due);
+    },
     settings: {
       window: WINDOW,
       batchSize: () => {
@@ -120,7 +133,7 @@ export async function startWorker(
         const atRate = Math.ceil((mostPerMinute / sharedBy / 60) * SECONDS_A_BATCH);
         return Math.min(service.callsAtOnce * ORDERS_A_CALL, MOST_ORDERS_A_BATCH, atRate);
       },
-      tickMs: TICK_MS,
+      tickMs: EVERY_MS.due,
       pollPauseMs: pollPauseMs(config.service.polling),
       longestPauseMs: Math.max(
         config.service.polling.maxMs,
@@ -136,10 +149,6 @@ export async function startWorker(
       doesParkedBlock: config.lanes.parkedBlocks,
     },
   });
-  nudge.current = () => {
-    feeder.nudge();
-    membership.wakeLeader();
-  };
   onClose(() => feeder.stop());
   // Those that could not be asked about are asked for again after half the first interval.
   const unread = new UnreadFacilities(clock, config.service.polling.firstMs * 2);
@@ -149,21 +158,12 @@ export async function startWorker(
       queues,
       unread,
       service,
-      nudge: nudge.current,
+      nudge,
       abandoned,
       targets,
       epoch,
       requireNewestKnown: restored.requireNewestKnown,
     },
-  );
-  const side = { ...context, pool: ledger.pool, service };
-  onClose(
-    startSideLoops(config, {
-      ...side,
-      mayCall: mayCallForAll,
-      mayPrune: () => membership.isLeader,
-      onProgress: nudge.current,
-    }),
   );
   const audit = watchAudit(config, { pool: ledger.pool, clock, logger });
   onClose(() => audit.stop());

@@ -1,8 +1,10 @@
 import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
+import { EVERY_MS } from "../core/every.ts";
 import type { Logger } from "../core/logger.ts";
+import { within } from "../core/within.ts";
 import { inTransaction } from "../ledger/database.ts";
-import { findPausedQueues } from "../ledger/operator/queues.ts";
+import { type DueWork, findDue } from "../ledger/due.ts";
 import { clampSchedule } from "../ledger/orders/due-times.ts";
 import {
   countQueued,
@@ -12,7 +14,6 @@ import {
   takeWaiting,
 } from "../ledger/orders/handing-over.ts";
 import { releaseAbandoned } from "../ledger/orders/submission.ts";
-import { findDueFacilities } from "../ledger/orders/tracking.ts";
 import { findDueConnectors } from "../ledger/results/deliveries.ts";
 import { findOpenConnectors } from "../ledger/results/outcomes.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
@@ -50,8 +51,8 @@ export interface FeederDeps {
   readonly isServiceReachable: () => boolean;
   /** False while a connector's lab is known to be away and the time for the next try has not come. */
   readonly mayTryLab: (connector: string) => boolean;
-  /** False while a restored ledger is compared with the service: lost calls are looked for, and nothing is submitted. */
-  readonly maySubmit: () => Promise<boolean>;
+  /** Is given what each look found, for what is done beside the queues; must not throw. */
+  readonly onDue: (due: DueWork) => void;
   readonly settings: FeederSettings;
 }
 
@@ -64,10 +65,6 @@ export interface Feeder {
   readonly lastLookAt: number;
 }
 
-/** How often lost jobs, and what this worker's jobs gave up, are looked for. */
-const SWEEP_EVERY_MS = 2_500;
-/** How often it is looked whether a clock that was ahead has left anything due in a distant future. */
-const CLAMP_EVERY_MS = 300_000;
 /** A job that should be there is missed after this. */
 const LOST_AFTER_MS = 5_000;
 const SWEEP_BATCH = 200;
@@ -89,38 +86,51 @@ export function startFeeder(deps: FeederDeps): Feeder {
   let sweptAt = Number.NEGATIVE_INFINITY;
   let clampedAt = Number.NEGATIVE_INFINITY;
   let lastLookAt = deps.clock.monotonic();
+  let feeding: Promise<void> | undefined;
 
-  const look = async () => {
+  const feed = async (due: DueWork) => {
     const { worker } = deps;
-    if (!worker.isSure) return;
-    const paused = await findPausedQueues(deps.pool);
+    const isPaused = (queue: string) => due.paused.includes(queue);
     if (worker.isLeader && deps.isServiceReachable()) {
-      if (!paused.has("submit")) await feedSubmit(deps);
-      if (!paused.has("track")) await feedTrack(deps, polledAtByFacility);
+      if (!isPaused("submit")) await feedSubmit(due, deps);
+      if (!isPaused("track")) await feedTrack(due, deps, polledAtByFacility);
     }
-    if (!paused.has("deliver")) await feedDeliver(deps);
+    if (due.isResultOpen && !isPaused("deliver")) await feedDeliver(deps);
     const now = deps.clock.monotonic();
-    if (now - sweptAt >= SWEEP_EVERY_MS) {
+    if (now - sweptAt >= EVERY_MS.lostJobs) {
       sweptAt = now;
-      await giveBack(deps, claimGivenUpAt);
-      if (worker.isLeader) await findLostJobs(deps);
+      await giveBack(due, deps, claimGivenUpAt);
+      if (worker.isLeader && due.isOrderInHand) await findLostJobs(deps);
     }
-    if (now - clampedAt >= CLAMP_EVERY_MS && worker.isLeader) {
+    if (now - clampedAt >= EVERY_MS.farOff && worker.isLeader) {
       clampedAt = now;
       await clampLongPauses(deps);
     }
     lastLookAt = deps.clock.monotonic();
   };
 
+  const look = async () => {
+    if (!deps.worker.isSure) return;
+    const due = await findDue(deps.pool, [...deps.settings.connectors]);
+    deps.onDue(due);
+    // A queue that hangs holds up no more than what goes through it.
+    feeding ??= feed(due)
+      .catch(afterFailure)
+      .finally(() => {
+        feeding = undefined;
+      });
+    await within(feeding, deps.settings.tickMs, deps.clock);
+  };
+
+  const afterFailure = async (error: unknown) => {
+    deps.logger.warn({ err: error }, "the feeder could not look at the ledger; it goes on");
+    await deps.clock.sleep(deps.settings.tickMs, stopping.signal).catch(() => undefined);
+  };
+
   const loop = async () => {
     while (!stopping.signal.aborted) {
       isNudged = false;
-      try {
-        await look();
-      } catch (error) {
-        deps.logger.warn({ err: error }, "the feeder could not look at the ledger; it goes on");
-        await deps.clock.sleep(deps.settings.tickMs, stopping.signal).catch(() => undefined);
-      }
+      await look().catch(afterFailure);
       if (!isNudged) await idle();
       await deps.clock.sleep(GATHER_NUDGES_MS, stopping.signal).catch(() => undefined);
     }
@@ -144,6 +154,7 @@ export function startFeeder(deps: FeederDeps): Feeder {
     stop: async () => {
       stopping.abort();
       await running;
+      await feeding;
     },
     get lastLookAt() {
       return lastLookAt;
@@ -156,25 +167,30 @@ function submitJob(batch: number): NewJob<"submit"> {
   return { jobId: `submit-b${batch}`, data: { batch } };
 }
 
-async function feedSubmit(deps: FeederDeps): Promise<void> {
-  const { doesParkedBlock } = deps.settings;
-  const window = deps.settings.window * deps.worker.workers;
+async function feedSubmit(due: DueWork, deps: FeederDeps): Promise<void> {
+  // While a restored ledger is compared with the service, lost calls are looked for, and nothing is submitted.
+  if (due.isOrderWaiting && !due.isUncompared) await handOverWaiting(deps);
+  if (!due.isCallLost) return;
+  // Lost calls hold up their lanes, so they go ahead of what waits for its first try.
   const leader = deps.worker.id;
-  const maySubmit = await deps.maySubmit();
+  const unreconciled = await takeUnreconciled(deps.pool, { leader, limit: deps.settings.batchSize() });
+  if (unreconciled) await deps.queues.add("submit", [{ ...submitJob(unreconciled.batch), isUrgent: true }]);
+}
+
+async function handOverWaiting(deps: FeederDeps): Promise<void> {
+  const { window: windowOfOne, doesParkedBlock, batchSize } = deps.settings;
+  const window = windowOfOne * deps.worker.workers;
   let room = window - (await countQueued(deps.pool));
-  const take = (limit: number) => takeWaiting(deps.pool, { leader, limit, doesParkedBlock });
+  const take = (limit: number) => takeWaiting(deps.pool, { leader: deps.worker.id, limit, doesParkedBlock });
   const waiting: number[] = [];
-  for (let isMore = maySubmit && room >= window / 2; isMore; ) {
-    const limit = Math.min(deps.settings.batchSize(), room);
+  for (let isMore = room >= window / 2; isMore; ) {
+    const limit = Math.min(batchSize(), room);
     const taken = limit > 0 ? await take(limit) : undefined;
     if (taken) waiting.push(taken.batch);
     room -= taken?.orderIds.length ?? 0;
     isMore = taken?.orderIds.length === limit;
   }
   await addOrPutBack(deps, waiting);
-  // Lost calls hold up their lanes, so they go ahead of what waits for its first try.
-  const unreconciled = await takeUnreconciled(deps.pool, { leader, limit: deps.settings.batchSize() });
-  if (unreconciled) await deps.queues.add("submit", [{ ...submitJob(unreconciled.batch), isUrgent: true }]);
 }
 
 async function addOrPutBack(deps: FeederDeps, batches: readonly number[]): Promise<void> {
@@ -186,11 +202,15 @@ async function addOrPutBack(deps: FeederDeps, batches: readonly number[]): Promi
   }
 }
 
-async function feedTrack(deps: FeederDeps, polledAtByFacility: Map<number, number>): Promise<void> {
+async function feedTrack(
+  { facilities }: DueWork,
+  deps: FeederDeps,
+  polledAtByFacility: Map<number, number>,
+): Promise<void> {
   const now = deps.clock.monotonic();
   const isRested = (facilityId: number) =>
     now - (polledAtByFacility.get(facilityId) ?? Number.NEGATIVE_INFINITY) >= deps.settings.pollPauseMs;
-  const due = (await findDueFacilities(deps.pool)).filter(isRested);
+  const due = facilities.filter(isRested);
   await deps.queues.add(
     "track",
     due.map((facilityId) => ({ jobId: `track-f${facilityId}-w${deps.worker.id}`, data: { facilityId } })),
@@ -224,11 +244,12 @@ async function clampLongPauses({ pool, logger, settings }: FeederDeps): Promise<
 
 /** Gives back the orders that this worker's jobs gave up while the ledger was away; the leader also those of workers that ended. */
 async function giveBack(
+  { isOrderInHand }: DueWork,
   { pool, worker, abandoned, clock, logger }: FeederDeps,
   claimGivenUpAt: Map<number, number>,
 ): Promise<void> {
   const [fences, claims] = [[...abandoned.fences], [...abandoned.claims]];
-  if (!worker.isLeader && fences.length + claims.length === 0) return;
+  if (fences.length + claims.length === 0 && !(worker.isLeader && isOrderInHand)) return;
   const released = await inTransaction(pool, (client) =>
     releaseAbandoned(client, worker.id, { fences, claims }),
   );

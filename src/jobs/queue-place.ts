@@ -2,6 +2,7 @@ import { createRedisBackend, PostgresConnection, PostgresQueueBackend } from "bu
 import { Cluster, Redis } from "ioredis";
 import type pg from "pg";
 import { systemClock } from "../core/clock.ts";
+import { EVERY_MS } from "../core/every.ts";
 import { placeOf } from "../ledger/database.ts";
 
 interface Node {
@@ -99,7 +100,7 @@ function openPostgres(pool: pg.Pool): QueuePlace {
     return made;
   };
   return {
-    options: { connection: pool, drainDelay: 5 },
+    options: { connection: pool, drainDelay: EVERY_MS.quietQueue / 1_000 },
     backend: create,
     // It is the ledger's server: what is wrong with it is said of the ledger.
     state: () => "up",

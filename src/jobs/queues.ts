@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { Queue, type QueueOptions, runMigrations, Worker, type WorkerOptions } from "bullmq";
 import type pg from "pg";
+import { EVERY_MS } from "../core/every.ts";
 import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { openPlace, type QueueBackend, type QueueRisk, serverWords } from "./queue-place.ts";
 import { type QueueRefusal, refusalOf } from "./queue-refusal.ts";
+import { type CreateBackend, sparing } from "./stalled-looks.ts";
 
 /** The queues and what their jobs carry: ids only, never a patient's values. */
 export interface JobData {
@@ -92,7 +94,6 @@ const STALLED_AS_OFTEN_AS_IT_TAKES = 1_000_000;
  * is taken in.
  */
 const LOCK_MS = 4_000;
-const LOOK_FOR_STALLED_MS = 2_500;
 /** How long a worker waits before it tries an unreachable server again; BullMQ's own 15 s would be added to each outage. */
 const RETRY_CONNECTION_MS = 1_000;
 /** Many connections have the same trouble; it is logged once in this time, ms. */
@@ -144,6 +145,11 @@ export async function openQueues(
     }
   };
   const place = openPlace(backend, onReply);
+  const added = new Map<string, number>();
+  const createBackend = sparing(place.backend as CreateBackend, {
+    monotonic: () => performance.now(),
+    addedAt: (name) => added.get(name),
+  });
   const said = { message: "", at: Number.NEGATIVE_INFINITY };
   const onError = (error: Error) => {
     onReply(error);
@@ -165,7 +171,7 @@ export async function openQueues(
         defaultJobOptions: { removeOnComplete: true, removeOnFail: true, attempts: 1 },
         ...more,
       } as QueueOptions,
-      place.backend as never,
+      createBackend as never,
     );
     queue.on("error", onError);
     return queue as Queue;
@@ -216,6 +222,7 @@ export async function openQueues(
             data,
             opts: { jobId, lifo: isUrgent },
           }));
+          added.set(queue.name, performance.now());
           await explained(repaired(() => inTime(addAll(queue, bulk, backend.kind === "redis"))));
         }
         if (jobs.length > 0) {
@@ -296,13 +303,13 @@ export async function openQueues(
             concurrency,
             maxStalledCount: STALLED_AS_OFTEN_AS_IT_TAKES,
             lockDuration: LOCK_MS,
-            stalledInterval: LOOK_FOR_STALLED_MS,
+            stalledInterval: EVERY_MS.stalledJobs,
             runRetryDelay: RETRY_CONNECTION_MS,
             removeOnComplete: { count: 0 },
             removeOnFail: { count: 0 },
             autorun: false,
           } as WorkerOptions,
-          place.backend as never,
+          createBackend as never,
         );
         worker.on("error", onError);
         workers.push({ name, worker: worker as Worker });

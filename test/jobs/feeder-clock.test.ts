@@ -84,7 +84,7 @@ test("the feeder looks for it by itself", () =>
       abandoned: { fences: new Set(), claims: new Set() },
       isServiceReachable: () => false,
       mayTryLab: () => false,
-      maySubmit: async () => true,
+      onDue: () => {},
       settings: {
         window: 10,
         batchSize: () => 10,

@@ -70,7 +70,7 @@ test("a claim that comes about only after its worker gave it up is given back al
       const queues = await openQueues({ kind: "postgres", pool: queuePool }, [], silent);
       const feeder = startFeeder({
         ...{ ...common, pool, queues, worker, isServiceReachable: () => false, mayTryLab: () => false },
-        maySubmit: async () => true,
+        onDue: () => {},
         settings: {
           ...{ window: 10, batchSize: () => 10, tickMs: 20, pollPauseMs: 1_000, longestPauseMs: 1_000 },
           ...{ connectors: new Set<string>(), gatherMsByConnector: new Map(), doesParkedBlock: false },

@@ -3,12 +3,12 @@ import { mkdir, readdir, readFile, rename, rm, rmdir, stat, utimes } from "node:
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
+import { EVERY_MS } from "../../core/every.ts";
 import { ClaimIds, isClaimId } from "./claim.ts";
 import { errnoOf, exists, type FileOps, writeDurably } from "./file-ops.ts";
 
 const OWNER_FILE = ".owner";
 const UNFINISHED = ".new";
-const HEARTBEAT_MS = 2_000;
 /** Five heartbeats. A daemon that is only slow loses its files, not their safety: the ledger takes each message once. */
 const LEASE_MS = 10_000;
 
@@ -54,7 +54,7 @@ export class WorkInstance {
     await this.#ops.syncFolder(this.#workFolder);
     this.#folder = folder;
     clearInterval(this.#timer);
-    this.#timer = setInterval(() => void this.#beat(), HEARTBEAT_MS);
+    this.#timer = setInterval(() => void this.#beat(), EVERY_MS.folderHeartbeat);
     this.#timer.unref();
   }
 

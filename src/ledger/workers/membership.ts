@@ -1,8 +1,9 @@
 import pg from "pg";
 import type { Clock } from "../../core/clock.ts";
+import { EVERY_MS } from "../../core/every.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ServiceNews } from "../../core/service-outage.ts";
-import type { DatabaseConnection } from "../database.ts";
+import { type DatabaseConnection, prepared } from "../database.ts";
 import { asLedgerFailure } from "../database-failures.ts";
 import { WORK_LOCK, WORKER_LOCK } from "../locks.ts";
 import type { Epoch } from "../restored/epoch.ts";
@@ -75,7 +76,6 @@ export interface MembershipDeps {
   readonly onReload: (request: number) => void;
 }
 
-const HEARTBEAT_EVERY_MS = 1_000;
 const TRY_AGAIN_MS = 500;
 /** How often one that waits until it is sure looks whether it is. */
 const LOOK_AGAIN_MS = 100;
@@ -261,7 +261,7 @@ class Member implements Membership {
         this.#endBeat = resolve;
       });
       const pausing = new AbortController();
-      const pauseMs = this.#session ? HEARTBEAT_EVERY_MS : TRY_AGAIN_MS;
+      const pauseMs = this.#session ? EVERY_MS.heartbeat : TRY_AGAIN_MS;
       await Promise.race([clock.sleep(pauseMs, pausing.signal).catch(() => undefined), ended]);
       pausing.abort();
       if (signal.aborted) return;
@@ -341,7 +341,7 @@ class Member implements Membership {
     const { clock, logger, onDrain, onReload, onWake } = this.#deps;
     const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
     const compare = this.#epoch?.look();
-    const { rows } = await session.client.query<Heartbeat>(HEARTBEAT, [
+    const { rows } = await prepared<Heartbeat>(session.client, "heartbeat", HEARTBEAT, [
       this.#id,
       this.#isAnswered !== undefined,
       this.#isAnswered?.() === true,

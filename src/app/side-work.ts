@@ -1,17 +1,19 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
+import { EVERY_MS } from "../core/every.ts";
 import { asFailure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { SURFACES } from "../core/surface.ts";
 import { cancelDue } from "../jobs/cancel.ts";
 import { recheckDue } from "../jobs/reconcile/recheck.ts";
+import type { DueWork } from "../ledger/due.ts";
 import { forgetOld } from "../ledger/prune.ts";
 import { forgetRefills } from "../ledger/refills.ts";
 import type { ServiceClient } from "../service/client.ts";
 
-/** What is done rarely, in loops beside the three jobs. */
-interface SideLoopDeps {
+/** What is done beside the three jobs. */
+interface SideWorkDeps {
   readonly pool: pg.Pool;
   readonly service: ServiceClient;
   readonly clock: Clock;
@@ -24,17 +26,20 @@ interface SideLoopDeps {
   readonly onProgress: () => void;
 }
 
-const EVERY_MS = 1_000;
-const PRUNE_EVERY_MS = 3_600_000;
 /** Records that are pruned at once. */
 const PRUNE_BATCH = 1_000;
 const CANCEL_BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
 
-/**
- * Begins to have orders cancelled at the service, to check once more for orders that were sent again, and to prune what
- * is kept no longer; gives what ends that.
- */
-export function startSideLoops(config: Config, deps: SideLoopDeps): () => Promise<void> {
+/** What is done whenever the ledger was asked what is due. */
+export interface SideWork {
+  /** Begins what is due and not under way. */
+  begin(due: DueWork): void;
+  /** Waits for what is under way. */
+  stop(): Promise<void>;
+}
+
+/** Has orders cancelled at the service, checks once more for orders that were sent again, and prunes what is kept no longer. */
+export function createSideWork(config: Config, deps: SideWorkDeps): SideWork {
   const { pool, service, clock, logger, mayCall, mayPrune } = deps;
   const { cancel, reconcile, correlation } = config.service;
   const cancelling = {
@@ -45,25 +50,63 @@ export function startSideLoops(config: Config, deps: SideLoopDeps): () => Promis
   };
   const rechecking = { pool, service: service.for("reconciling"), logger, settings: { correlation } };
   let pruneAtMs = clock.monotonic();
-  const stops = [
-    startLoop(deps, EVERY_MS, "orders could not be cancelled at the service", async (signal) => {
-      const isDone = mayCall() && (await cancelDue(cancelling, signal)) > 0;
-      if (isDone) deps.onProgress();
-      return isDone;
-    }),
-    startLoop(deps, EVERY_MS, "orders that were sent again could not be checked for", async (signal) => {
+  const cancels = oneAtATime(logger, "orders could not be cancelled at the service", async (signal) => {
+    while (!signal.aborted && mayCall() && (await cancelDue(cancelling, signal)) > 0) deps.onProgress();
+  });
+  const rechecks = oneAtATime(
+    logger,
+    "orders that were sent again could not be checked for",
+    async (signal) => {
       if (mayCall()) await recheckDue(rechecking, signal);
-      return false;
-    }),
-    startLoop(deps, EVERY_MS, "old records could not be pruned", async (signal) => {
-      if (!mayPrune() || clock.monotonic() < pruneAtMs) return false;
-      pruneAtMs = clock.monotonic() + PRUNE_EVERY_MS;
-      await pruneLedger(pool, config.retention, logger, signal);
-      return false;
-    }),
-  ];
-  return async () => {
-    await Promise.all(stops.map((stop) => stop()));
+    },
+  );
+  const prune = oneAtATime(logger, "old records could not be pruned", async (signal) => {
+    pruneAtMs = clock.monotonic() + EVERY_MS.prune;
+    await pruneLedger(pool, config.retention, logger, signal);
+  });
+  return {
+    begin: (due) => {
+      if (due.isCancelDue) cancels.begin();
+      if (due.isRecheckDue) rechecks.begin();
+      if (mayPrune() && clock.monotonic() >= pruneAtMs) prune.begin();
+    },
+    stop: async () => {
+      await Promise.all([cancels.stop(), rechecks.stop(), prune.stop()]);
+    },
+  };
+}
+
+/** Something that is begun again and again, and never runs twice at once. */
+interface OneAtATime {
+  begin(): void;
+  /** Ends it, and waits for what is under way. */
+  stop(): Promise<void>;
+}
+
+/** Makes it so; a failure is logged as the trouble that it is. */
+export function oneAtATime(
+  logger: Logger,
+  trouble: string,
+  work: (signal: AbortSignal) => Promise<void>,
+): OneAtATime {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let running: Promise<void> | undefined;
+  return {
+    begin: () => {
+      if (signal.aborted) return;
+      running ??= work(signal)
+        .catch((error: unknown) => {
+          if (!signal.aborted) logger.warn({ err: asFailure(error) }, `${trouble}; it is tried again`);
+        })
+        .finally(() => {
+          running = undefined;
+        });
+    },
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
   };
 }
 
@@ -91,7 +134,7 @@ async function pruneLedger(
  * @param work gives whether there may be more to do at once
  */
 export function startLoop(
-  { clock, logger }: Pick<SideLoopDeps, "clock" | "logger">,
+  { clock, logger }: Pick<SideWorkDeps, "clock" | "logger">,
   everyMs: number | (() => number),
   trouble: string,
   work: (signal: AbortSignal) => Promise<boolean>,

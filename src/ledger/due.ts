@@ -1,0 +1,103 @@
+import type pg from "pg";
+import { placeOf, prepared } from "./database.ts";
+import { asLedgerFailure } from "./database-failures.ts";
+import { DUE_FACILITIES } from "./orders/tracking.ts";
+
+/** What a ledger has to do right now. What only waits for its lane or for its lab counts, too. */
+export interface DueWork {
+  /** Queues that an operator has paused: nothing new is handed to them; intake goes on. */
+  readonly paused: readonly string[];
+  /** An order's turn to be submitted may have come. */
+  readonly isOrderWaiting: boolean;
+  /** A lost call is to be reconciled. */
+  readonly isCallLost: boolean;
+  /** Orders are in the queue's hands, or a worker's. */
+  readonly isOrderInHand: boolean;
+  /** Facilities with orders due for polling. */
+  readonly facilities: readonly number[];
+  /** Something is to be composed for the lab, or to be sent to it. */
+  readonly isResultOpen: boolean;
+  /** The service is to be asked to cancel an order, or about that. */
+  readonly isCancelDue: boolean;
+  /** An order that was sent again is to be looked for once more. */
+  readonly isRecheckDue: boolean;
+  /** Orders of a restored ledger are still to be compared with the service. */
+  readonly isUncompared: boolean;
+}
+
+export const NOTHING_DUE: DueWork = {
+  paused: [],
+  isOrderWaiting: false,
+  isCallLost: false,
+  isOrderInHand: false,
+  facilities: [],
+  isResultOpen: false,
+  isCancelDue: false,
+  isRecheckDue: false,
+  isUncompared: false,
+};
+
+/**
+ * What there is to do; $1 text[] connectors. It is asked each second by each worker, so that nothing else has to be asked while there
+ * is nothing: each part is a look for the first row of a partial index. Indexes: orders_waiting, orders_in_hand, orders_tracked,
+ * outcomes_open, deliveries_pending, control_requests_open, orders_recheck, orders_compare.
+ */
+export const FIND_DUE = `
+select array(select q.queue from paused_queues q) as paused,
+       exists (
+         select 1
+           from orders o
+          where o.state = 'received'
+            and o.held_at is null
+            and o.next_at <= now()) as "isOrderWaiting",
+       exists (
+         select 1
+           from orders o
+          where o.state = 'submitting'
+            and o.owner is null
+            and o.handed_over_at is null
+            and o.next_at <= now()) as "isCallLost",
+       exists (
+         select 1
+           from orders o
+          where o.state in ('queued', 'submitting')) as "isOrderInHand",
+       array(${DUE_FACILITIES}) as facilities,
+       exists (
+         select 1
+           from outcomes t
+          where not t.is_composed
+            and t.connector = any ($1))
+       or exists (
+         select 1
+           from unnest($1::text[]) c (name)
+          cross join lateral (
+                select 1
+                  from deliveries d
+                 where d.connector between c.name and c.name
+                   and d.state = 'pending'
+                   and d.next_at <= now()
+                 order by d.connector, d.id
+                 limit 1) due) as "isResultOpen",
+       exists (
+         select 1
+           from control_requests r
+          where r.state = 'open'
+            and r.next_at <= now()) as "isCancelDue",
+       exists (
+         select 1
+           from orders o
+          where o.recheck_at <= now()) as "isRecheckDue",
+       exists (
+         select 1
+           from orders o
+          where o.compare_at is not null) as "isUncompared"`;
+
+/** What there is to do, for these connectors. @throws Failure LEDGER_… */
+export async function findDue(pool: pg.Pool, connectors: readonly string[]): Promise<DueWork> {
+  try {
+    const { rows } = await prepared<DueWork & pg.QueryResultRow>(pool, "find_due", FIND_DUE, [connectors]);
+    return rows[0] ?? NOTHING_DUE;
+  } catch (error) {
+    throw asLedgerFailure(error, placeOf(pool));
+  }
+}

@@ -1,0 +1,92 @@
+import type pg from "pg";
+import { expect, test } from "vitest";
+import { FIND_DUE, findDue, NOTHING_DUE } from "../../src/ledger/due.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { withLedger } from "../support/with-ledger.ts";
+
+/** `count` orders that are in this state, and due an hour from now. */
+async function orders(pool: pg.Pool, state: string, count = 1): Promise<void> {
+  const numbers = Array.from({ length: count }, (_, n) => n);
+  await commit(pool, [
+    aRecord(
+      1,
+      numbers.map((n) => anOrder({ placerOrderNumber: `A-${n}` })),
+    ),
+  ]);
+  await pool.query(
+    `update orders
+        set state = $1,
+            next_at = now() + interval '1 hour',
+            request_id = case when $1 in ('submitted', 'completed') then 7 + id end,
+            surface = case when $1 in ('submitted', 'completed') then 'request' end,
+            submitted_at = case when $1 in ('submitted', 'completed') then now() end`,
+    [state],
+  );
+  // The lab has its answer.
+  await pool.query("update outcomes set is_composed = true");
+}
+const now = (column: string) => `update orders set ${column} = now()`;
+const find = (pool: pg.Pool) => findDue(pool, ["lims"]);
+const RESULT = "insert into deliveries (connector, file_name, bytes, next_at) values";
+
+test.each([
+  ["an order whose turn has come", "received", now("next_at"), { isOrderWaiting: true }],
+  ["a lost call", "submitting", now("next_at"), { isCallLost: true, isOrderInHand: true }],
+  ["an order in the queue", "queued", "select 1", { isOrderInHand: true }],
+  ["a facility that is due", "submitted", now("next_at"), { facilities: [12] }],
+  ["a look for one sent again", "submitted", now("recheck_at"), { isRecheckDue: true }],
+  [
+    "a restored ledger's order",
+    "submitted",
+    "update orders set compare_at = now() + interval '1 hour'",
+    { isUncompared: true },
+  ],
+  [
+    "a call to cancel",
+    "submitted",
+    "insert into control_requests (control, connector, order_id, actor, state) values ('cancel', 'lims', 1, 'a', 'open')",
+    { isCancelDue: true },
+  ],
+  ["a result for the lab", "completed", `${RESULT} ('lims', 'a.hl7', 'x', now())`, { isResultOpen: true }],
+  [
+    "a paused queue",
+    "completed",
+    "insert into paused_queues (queue, actor) values ('track', 'a')",
+    { paused: ["track"] },
+  ],
+])("%s is due, and nothing else", (_what, state, statement, expected) =>
+  withLedger(async ({ pool }) => {
+    await orders(pool, state);
+    const before = await find(pool);
+    await pool.query(statement);
+    expect(before).toEqual({ ...NOTHING_DUE, isOrderInHand: ["queued", "submitting"].includes(state) });
+    expect(await find(pool)).toEqual({ ...NOTHING_DUE, ...expected });
+  }),
+);
+
+test("a result for a connector that this worker doesn't have, or whose time has not come, is not due", () =>
+  withLedger(async ({ pool }) => {
+    await pool.query(
+      `${RESULT} ('other', 'a.hl7', 'x', now()), ('lims', 'b.hl7', 'x', now() + interval '1 hour')`,
+    );
+    expect(await find(pool)).toEqual(NOTHING_DUE);
+  }));
+
+test("ten thousand orders and results that have ended are not read to know that nothing is due", () =>
+  withLedger(async ({ pool }) => {
+    await orders(pool, "completed", 10_000);
+    await pool.query(
+      `insert into deliveries (connector, file_name, bytes, state, delivered_at)
+       select 'lims', n || '.hl7', 'x', 'delivered', now() from generate_series(1, 10000) n`,
+    );
+    await pool.query("analyze orders, deliveries, outcomes");
+    expect(await find(pool)).toEqual(NOTHING_DUE);
+    const { rows } = await pool.query(
+      `explain (analyze, format json) ${FIND_DUE.replaceAll("$1", "'{lims}'")}`,
+    );
+    const plan = JSON.stringify(rows[0]["QUERY PLAN"]);
+    const read = [...plan.matchAll(/"(?:Actual Rows|Rows Removed by Filter)":([\d.]+)/g)].map((match) =>
+      Number(match[1]),
+    );
+    expect(Math.max(...read)).toBeLessThanOrEqual(10);
+  }));
