@@ -83,6 +83,19 @@ describe("what a service refused", () => {
     expect(pauses).toEqual([1_200]);
   });
 
+  it("is a pause and no limit where only a few calls came before: something else is wrong", async () => {
+    const clock = new FakeClock();
+    const { gate, reported, pauses } = worker(clock);
+    const turns = await leave(gate, clock, 9);
+    gate.heard(turns[8]!, answer(429));
+    for (const pauseMs of [1_200, 2_400, 4_800]) {
+      await clock.advance(pauseMs);
+      gate.heard(await gate.turn(never, "submitting"), answer(429));
+    }
+    expect(reported).toEqual([]);
+    expect(pauses).toEqual([1_200, 2_400, 4_800, 9_600]);
+  });
+
   it("holds for an hour, doubles then each ten minutes, and is what held where that was too much", async () => {
     const clock = new FakeClock();
     const given = worker(clock);

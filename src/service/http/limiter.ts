@@ -47,6 +47,8 @@ const LOOK_AGAIN_MS = 5_000;
 const FIRST_PAUSE_MS = 1_200;
 const LONG_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 60_000;
+/** A service that refuses after fewer calls than this refuses them for another reason than their number. */
+const FEWEST_PASSED = 10;
 
 /**
  * One gate for all calls to a service: a limit at once, the quotas of calls, and a pause that everybody keeps. Of several workers
@@ -221,8 +223,8 @@ export class Limiter {
     // Of several that were under way the first may be answered last.
     refusing.since = Math.min(refusing.since, turn.at);
     const refusedForMs = turn.at - refusing.since;
-    if (refusing.wasBusy) {
-      const passed = (windowMs: number) => this.#sent.countPassed(windowMs, refusing.since) * this.sharedBy;
+    const passed = (windowMs: number) => this.#sent.countPassed(windowMs, refusing.since) * this.sharedBy;
+    if (refusing.wasBusy && passed(60_000) >= FEWEST_PASSED) {
       const quotas = this.#quotas.refused(Math.max(refusedForMs, askedMs ?? 0), passed);
       this.#others?.reportQuotas("learned", quotas);
     }

@@ -13,20 +13,21 @@ interface QuotaSettings {
   readonly maxRequestsPerMinute?: number | undefined;
 }
 
-/** What stands in headers or was learned is kept so long since the service last said or refused something, ms. */
+/** What stands in headers is kept so long since the service last said it, ms. */
 const KEPT_MS = 3_600_000;
 /**
- * After that what was learned doubles each time this has passed, until the service refuses again. Where the limit is set or stated,
- * others with the same credentials used it up for a while, and it doubles after this already.
+ * What was learned holds for so many windows since the last refusal, and doubles then each time that some more have passed. Where the
+ * limit is set or stated, others with the same credentials used it up for a while, and it holds for those only.
  */
-const DOUBLED_EVERY_MS = 600_000;
+const HELD_WINDOWS = 60;
+const DOUBLED_EVERY_WINDOWS = 10;
 /** Longer windows, such as a day's, are not spread evenly: an order would take minutes, and what is left says when to stop. */
 const LONGEST_SPREAD_MS = 3_600_000;
 /** Windows that services count in; of a longer one the pauses that it asks for are kept. */
 const LEARNED_WINDOWS_MS = [1_000, 10_000, 60_000];
 /** Windows of services that only say when theirs ends, s: the next longer one. */
 const USUAL_WINDOWS_S = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1_800, 3_600];
-/** Fewer than this are never learned: a service that is busy with others refuses for another reason. */
+/** Fewer than this are never learned. */
 const FEWEST_A_MINUTE = 6;
 /** What a service refused although it is within what was learned, it takes at most this share of. */
 const CUT = 0.9;
@@ -101,7 +102,7 @@ export class Quotas {
    *
    * @param nowMs what the service's clock shows
    * @param since calls that left since the one that was answered, which its headers don't count yet
-   * @returns what is to be told to the other workers
+   * @returns what is to be reported to the other workers
    */
   stated(windows: readonly StatedWindow[], nowMs: number, since: number): readonly Quota[] | undefined {
     const ending = windows.map((each) => ({ ...each, endsInMs: endsInMs(each, nowMs) }));
@@ -130,19 +131,19 @@ export class Quotas {
    *
    * @param refusedForMs how long it has refused by now, or says that it will
    * @param passed how many calls got through within so many ms before the first that was refused, by all workers
-   * @returns what is to be told to the other workers
+   * @returns what is to be reported to the other workers
    */
   refused(refusedForMs: number, passed: (windowMs: number) => number): readonly Quota[] {
     const now = this.#clock.monotonic();
     const found = this.#found.get("learned");
     this.#before ??= {
       quota: found?.quotas[0],
-      isHeld: found !== undefined && now - found.at >= this.#heldMs,
+      isHeld: found?.quotas.every((each) => this.#windowsOver(each, found.at) >= 0) === true,
     };
     const { quota: before, isHeld } = this.#before;
     const longerMs = LEARNED_WINDOWS_MS.find((each) => each > refusedForMs * 0.99) ?? 60_000;
     const windowMs = Math.max(longerMs, before?.windowMs ?? 0);
-    // What held for an hour goes on to hold: more was only tried.
+    // What held until more was tried goes on to hold.
     const most =
       before === undefined ? Number.POSITIVE_INFINITY : perMs(before) * windowMs * (isHeld ? 1 : CUT);
     const fewest = Math.max(1, (FEWEST_A_MINUTE * windowMs) / 60_000);
@@ -167,19 +168,22 @@ export class Quotas {
     }
   }
 
-  /** How long what was learned holds. */
-  get #heldMs(): number {
+  /** How many windows ago what was learned at a time has ceased to hold; below 0 while it holds. */
+  #windowsOver({ windowMs }: Quota, learnedAt: number): number {
+    const now = this.#clock.monotonic();
     const statedAt = this.#found.get("header")?.at ?? Number.NEGATIVE_INFINITY;
-    const isKnown = this.#set.length > 0 || this.#clock.monotonic() - statedAt < KEPT_MS;
-    return isKnown ? DOUBLED_EVERY_MS : KEPT_MS;
+    const isKnown = this.#set.length > 0 || now - statedAt < KEPT_MS;
+    return (now - learnedAt) / windowMs - (isKnown ? DOUBLED_EVERY_WINDOWS : HELD_WINDOWS);
   }
 
   #inForce(): QuotaInForce[] {
     const now = this.#clock.monotonic();
-    const found = [...this.#found].flatMap(([source, { quotas, at }]) => {
-      const isOver = source === "header" && now - at >= KEPT_MS;
-      const factor = source === "learned" ? growth(now - at - this.#heldMs) : 1;
-      return isOver ? [] : quotas.map(({ calls, windowMs }) => ({ calls: calls * factor, windowMs, source }));
+    const found = [...this.#found].flatMap(([source, { quotas, at }]): QuotaInForce[] => {
+      if (source === "header") return now - at < KEPT_MS ? quotas.map((each) => ({ ...each, source })) : [];
+      return quotas.map(({ calls, windowMs }) => {
+        const factor = growth(this.#windowsOver({ calls, windowMs }, at));
+        return { calls: calls * factor, windowMs, source };
+      });
     });
     return [...this.#set, ...found];
   }
@@ -218,8 +222,8 @@ export function spacingMs({ calls, windowMs }: Quota, callers: number): number {
   return (windowMs + Math.min(1_200, windowMs * 0.05)) / (share >= 1 ? Math.floor(share) : share);
 }
 
-function growth(overMs: number): number {
-  return overMs < 0 ? 1 : 2 ** Math.min(30, 1 + Math.floor(overMs / DOUBLED_EVERY_MS));
+function growth(windowsOver: number): number {
+  return windowsOver < 0 ? 1 : 2 ** Math.min(30, 1 + Math.floor(windowsOver / DOUBLED_EVERY_WINDOWS));
 }
 
 function endsInMs({ ends }: StatedWindow, nowMs: number): number | undefined {
