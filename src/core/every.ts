@@ -9,7 +9,7 @@ export const EVERY_MS = {
   due: 1_000,
   /** Looks for jobs that a queue lost, and for what this worker's jobs gave up, while orders are in hand. */
   lostJobs: 2_500,
-  /** Looks for jobs whose worker died, in each queue that was given any within the last minute. */
+  /** Looks for jobs whose worker died, in each queue of which this worker wanted any within the last minute. */
   stalledJobs: 2_500,
   /** The same in the others, where another worker's wait; and how long a wake-up of a queue may stay unheard. */
   quietQueue: 30_000,

@@ -145,10 +145,11 @@ export async function openQueues(
     }
   };
   const place = openPlace(backend, onReply);
-  const added = new Map<string, number>();
+  /** When this daemon last gave a queue jobs, or asked for some there. */
+  const awaited = new Map<string, number>();
   const createBackend = sparing(place.backend as CreateBackend, {
     monotonic: () => performance.now(),
-    addedAt: (name) => added.get(name),
+    awaitedAt: (name) => awaited.get(name),
   });
   const said = { message: "", at: Number.NEGATIVE_INFINITY };
   const onError = (error: Error) => {
@@ -222,7 +223,7 @@ export async function openQueues(
             data,
             opts: { jobId, lifo: isUrgent },
           }));
-          added.set(queue.name, performance.now());
+          awaited.set(queue.name, performance.now());
           await explained(repaired(() => inTime(addAll(queue, bulk, backend.kind === "redis"))));
         }
         if (jobs.length > 0) {
@@ -236,6 +237,7 @@ export async function openQueues(
     },
     findExisting: async (jobIds) => {
       const queue = queuesOf.submit.get("submit") as Queue;
+      awaited.set(queue.name, performance.now());
       // A job that waits in no list is none, whatever else a server has kept of it.
       const states = await explained(inTime(Promise.all(jobIds.map((jobId) => queue.getJobState(jobId)))));
       return new Set(jobIds.filter((_jobId, at) => states[at] !== "unknown"));

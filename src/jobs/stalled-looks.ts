@@ -8,21 +8,21 @@ interface StalledLooks {
 /** BullMQ's way to a backend of a queue. */
 export type CreateBackend = (name: string, ...more: readonly unknown[]) => StalledLooks;
 
-/** A queue that was given no job for this long has none that anybody waits for, ms. */
-const GIVEN_LATELY_MS = 60_000;
+/** A queue of which nobody wanted anything for this long has no job that anybody waits for, ms. */
+const AWAITED_LATELY_MS = 60_000;
 
 /**
- * Backends that look for stalled jobs as often as BullMQ asks only while this daemon gives their queue jobs, and rarely otherwise. The
- * feeder gives a queue what is due again and again until it is done, so what stalled is found by the daemon that waits for it.
+ * Backends that look for stalled jobs as often as BullMQ asks only while this daemon waits for jobs of their queue, and rarely otherwise.
+ * The feeder gives a queue what is due again and again until it is done, and asks for what it handed over to others.
  *
- * @param deps.addedAt when this daemon last gave a queue a job, monotonic ms; undefined when it never did
+ * @param deps.awaitedAt when this daemon last gave a queue jobs, or asked for some, monotonic ms; undefined when it never did
  */
 export function sparing(
   create: CreateBackend,
   {
     monotonic,
-    addedAt,
-  }: { readonly monotonic: () => number; readonly addedAt: (queue: string) => number | undefined },
+    awaitedAt,
+  }: { readonly monotonic: () => number; readonly awaitedAt: (queue: string) => number | undefined },
 ): CreateBackend {
   return (name, ...more) => {
     const backend = create(name, ...more);
@@ -30,7 +30,7 @@ export function sparing(
     let lookedAt = Number.NEGATIVE_INFINITY;
     backend.moveStalledJobsToWait = async () => {
       const now = monotonic();
-      const isQuiet = now - (addedAt(name) ?? Number.NEGATIVE_INFINITY) > GIVEN_LATELY_MS;
+      const isQuiet = now - (awaitedAt(name) ?? Number.NEGATIVE_INFINITY) > AWAITED_LATELY_MS;
       if (isQuiet && now - lookedAt < EVERY_MS.quietQueue) return [];
       lookedAt = now;
       return look();

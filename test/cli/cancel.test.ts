@@ -19,7 +19,7 @@ describe("orders cancel", () => {
       });
       const { stdout: shown } = await lab.cli(["orders", "show", "o1"]);
       expect(shown).toMatch(/Order o1 \(C-1\): STORE, cancelled/);
-      expect(shown).toMatch(/Order control requests\n.*cancelled by .*\(ordered twice\): done/);
+      expect(shown).toMatch(/Order control requests\n.*to be cancelled, says .*\(ordered twice\): done/);
       for (const secret of Object.values(PATIENT)) expect(shown).not.toContain(secret);
     });
   });

@@ -153,9 +153,11 @@ describe.concurrent("a service that somebody else wrote", () => {
           expect([...service.made()].filter(([, times]) => times !== 1)).toEqual([]);
           expect(service.made().size).toBe(COUNT);
           expect(service.lost()).toBeGreaterThan(2);
-          calm();
-          await expectWell(site);
           expect(service.misshapen).toEqual([]);
+          calm();
+          // It also looks where another edition would have what isn't found.
+          await expectWell(site);
+          expect(service.misshapen.filter((call) => !call.startsWith("GET "))).toEqual([]);
         }),
       ),
   );

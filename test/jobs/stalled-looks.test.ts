@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type CreateBackend, sparing } from "../../src/jobs/stalled-looks.ts";
 
 /** A queue whose worker asks for stalled jobs each 2.5 s; gives at which seconds of `seconds` it is looked for them. */
-async function looks(seconds: number, addedAt: (now: number) => number | undefined): Promise<number[]> {
+async function looks(seconds: number, awaitedAt: (now: number) => number | undefined): Promise<number[]> {
   let now = 0;
   const found: number[] = [];
   const create: CreateBackend = () => ({
@@ -11,7 +11,7 @@ async function looks(seconds: number, addedAt: (now: number) => number | undefin
       return ["job"];
     },
   });
-  const backend = sparing(create, { monotonic: () => now, addedAt: () => addedAt(now) })("submit");
+  const backend = sparing(create, { monotonic: () => now, awaitedAt: () => awaitedAt(now) })("submit");
   for (; now <= seconds * 1_000; now += 2_500) await backend.moveStalledJobsToWait();
   return found;
 }
