@@ -101,7 +101,7 @@ test("a service that goes away and comes back is reported once at the start and 
         expect(await events()).toEqual({ hook: both, mail: both, command: both });
         expect(hook.taken[0]?.news.alert).toMatchObject({
           kind: "serviceUnreachable",
-          text: expect.stringContaining("nothing is submitted until it does"),
+          text: expect.stringContaining("go on by themselves"),
         });
         expect(await listed(site)).toMatchObject([{ id: "a1", kind: "serviceUnreachable" }]);
         await stop();
