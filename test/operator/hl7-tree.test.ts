@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { loadDictionary } from "../../src/formats/hl7/dictionary.ts";
+import { openDictionary } from "../../src/formats/hl7/dictionary.ts";
 import { Hl7Message } from "../../src/formats/hl7/message.ts";
 import { describeSegment, hideHl7, shownValue } from "../../src/operator/hl7-tree.ts";
 import { HIDDEN } from "../../src/operator/text.ts";
@@ -88,7 +88,7 @@ test("of what a foreign system wrote, the lines show just what the tree does", a
     }),
   ].join("\r");
   const message = Hl7Message.parse(text);
-  const reading = { dictionary: await loadDictionary(), mayShowPhi: false };
+  const reading = { dictionary: openDictionary(), mayShowPhi: false };
   const lines = hideHl7(text, false);
   for (const segment of message.segments.slice(1)) {
     if (segment.name === "PID") continue;

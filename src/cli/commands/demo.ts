@@ -14,7 +14,6 @@ import { LogTarget } from "../../core/log-target.ts";
 import { createLogger, LOG_END_MS } from "../../core/logger.ts";
 import { isTerminal } from "../../core/order-state.ts";
 import { VERSION } from "../../core/version.ts";
-import { loadDictionary } from "../../formats/hl7/dictionary.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { profileSchema } from "../../mapping/profile/schema.ts";
 import { recordJson } from "../../operator/column.ts";
@@ -149,7 +148,6 @@ async function runDemo(session: Session, options: DemoOptions): Promise<ExitStat
     const log = new LogTarget(logFile, clock);
     closers.unshift(() => log.idle(LOG_END_MS));
     const daemonLogger = createLogger(config.log, log, session.secrets);
-    await loadDictionary();
     const onFatal = (failure: Error) => ending.abort(failure);
     const daemon = await startDaemon(config, {
       roles: new Set(ROLES),

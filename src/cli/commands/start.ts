@@ -9,7 +9,6 @@ import { asFailure, type Failure } from "../../core/failures.ts";
 import type { LogTarget } from "../../core/log-target.ts";
 import { createLogger, LOG_END_MS, type Logger, openLog } from "../../core/logger.ts";
 import { VERSION } from "../../core/version.ts";
-import { loadDictionary } from "../../formats/hl7/dictionary.ts";
 import { wordsOf } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig } from "../open.ts";
@@ -84,8 +83,6 @@ async function runDaemon(
 
   async function startAll(): Promise<() => Promise<void>> {
     const { clock } = session;
-    // Once there is work, loading it would keep everything else waiting for a moment, at somebody's first look at a message.
-    if (roles.has("console")) await loadDictionary();
     const daemon = await startDaemon(config, {
       roles,
       logger,

@@ -1,6 +1,6 @@
 import { asFailure, type Failure } from "../../core/failures.ts";
 import { findEncoding } from "../../formats/encoding.ts";
-import { loadDictionary } from "../../formats/hl7/dictionary.ts";
+import { openDictionary } from "../../formats/hl7/dictionary.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import type { MessageAnswer, StoredMessage } from "../../ledger/messages/views.ts";
 import { describeSegment, hideHl7, type ShownSegment } from "../../operator/hl7-tree.ts";
@@ -41,7 +41,7 @@ async function hl7Tree(text: string, encoding: string | undefined, mayShowPhi: b
   const message = parse(text, encoding);
   if (!(message instanceof Hl7Message))
     return html`<p class="nothing">It could not be taken apart: ${message.message}.</p>`;
-  const dictionary = await loadDictionary();
+  const dictionary = openDictionary();
   const shown = message.segments
     .slice(0, MOST_SEGMENTS)
     .map((segment) => segmentTree(describeSegment(segment, message, { dictionary, mayShowPhi })));

@@ -1,3 +1,5 @@
+import { createRequire } from "node:module";
+
 /** What HL7 calls the parts of a message, by version. */
 export interface Dictionary {
   /** `Specimen` for SPM; undefined for a segment that the version doesn't know, such as a Z segment. */
@@ -27,28 +29,33 @@ interface Definitions {
   readonly fields: Readonly<Record<string, { readonly subfields?: readonly Entry[] }>>;
 }
 
-interface Source {
-  readonly definitions: Readonly<Record<string, Definitions>>;
-  readonly tables: Readonly<Record<string, { readonly values?: Readonly<Record<string, string>> }>>;
+interface Table {
+  readonly values?: Readonly<Record<string, string>>;
 }
 
-/** Loads the names, which takes a moment and some memory: only where people read messages. */
-export async function loadDictionary(): Promise<Dictionary> {
-  const module: unknown = await import("hl7-dictionary");
-  const source = (module as { readonly default: Source }).default;
-  const versions = Object.keys(source.definitions).sort(compareVersions);
-  const definitionsOf = (version: string | undefined): Definitions | undefined => {
+const require = createRequire(import.meta.url);
+/** Those that have names, in their order. */
+export const VERSIONS = ["2.1", "2.2", "2.3", "2.3.1", "2.4", "2.5", "2.5.1", "2.6", "2.7", "2.7.1"];
+
+/**
+ * The names. Each version's are read when one of its messages is looked at first, which takes some milliseconds; the package as a whole
+ * has each version's messages too, which are most of it, and takes 35 MB.
+ */
+export function openDictionary(): Dictionary {
+  const definitionsOf = (version: string | undefined): Definitions => {
     // A version that isn't listed has the names of the nearest one before it, or of the newest.
     const wanted =
-      version === undefined ? undefined : versions.findLast((each) => compareVersions(each, version) <= 0);
-    return source.definitions[wanted ?? versions.at(-1) ?? ""];
+      version === undefined ? undefined : VERSIONS.findLast((each) => compareVersions(each, version) <= 0);
+    const folder = `hl7-dictionary/lib/${wanted ?? VERSIONS.at(-1)}`;
+    return { segments: require(`${folder}/segments.js`), fields: require(`${folder}/fields.js`) };
   };
+  const tables = (): Readonly<Record<string, Table>> => require("hl7-dictionary/lib/tables.js");
   const entryOf = (version: string | undefined, segment: string, field: number) =>
-    definitionsOf(version)?.segments[segment]?.fields?.[field - 1];
+    definitionsOf(version).segments[segment]?.fields?.[field - 1];
   const subfieldOf = (version: string | undefined, type: string | undefined, n: number) =>
-    type === undefined ? undefined : definitionsOf(version)?.fields[type]?.subfields?.[n - 1];
+    type === undefined ? undefined : definitionsOf(version).fields[type]?.subfields?.[n - 1];
   return {
-    segment: (version, segment) => tidy(definitionsOf(version)?.segments[segment]?.desc),
+    segment: (version, segment) => tidy(definitionsOf(version).segments[segment]?.desc),
     field: (version, segment, field) => tidy(entryOf(version, segment, field)?.desc),
     component: (version, segment, field, component, subcomponent) => {
       const part = subfieldOf(version, entryOf(version, segment, field)?.datatype, component);
@@ -57,7 +64,7 @@ export async function loadDictionary(): Promise<Dictionary> {
     },
     code: (version, segment, field, value) => {
       const table = entryOf(version, segment, field)?.table;
-      const values = table === undefined ? undefined : source.tables[String(table)]?.values;
+      const values = table === undefined ? undefined : tables()[String(table)]?.values;
       return values !== undefined && Object.hasOwn(values, value) ? tidy(values[value]) : undefined;
     },
   };

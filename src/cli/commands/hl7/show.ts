@@ -1,5 +1,5 @@
 import { Failure } from "../../../core/failures.ts";
-import { type Dictionary, loadDictionary } from "../../../formats/hl7/dictionary.ts";
+import { type Dictionary, openDictionary } from "../../../formats/hl7/dictionary.ts";
 import type { Hl7FilePart } from "../../../formats/hl7/file.ts";
 import { describeSegment, type ShownSegment } from "../../../operator/hl7-tree.ts";
 import { clean } from "../../../operator/text.ts";
@@ -24,7 +24,7 @@ export async function showHl7(
   options: ShowOptions,
 ): Promise<ExitStatus | undefined> {
   const { parts, isBatch } = await readHl7File(session, path);
-  const view: View = { session, dictionary: await loadDictionary(), options };
+  const view: View = { session, dictionary: openDictionary(), options };
   const document = session.isJson ? new JsonDocument(session, "messages") : undefined;
   let hasUnreadable = false;
   // A batch without messages is whole.

@@ -1,4 +1,0 @@
-declare module "hl7-dictionary" {
-  const dictionary: unknown;
-  export default dictionary;
-}
