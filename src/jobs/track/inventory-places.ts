@@ -99,15 +99,14 @@ export class InventoryPlaces {
       const [entry, ...others] = inventory.get(id) ?? [];
       return entry === undefined || others.length > 0 ? [] : [entry];
     });
-    const byLabel = new Map<string, InventoryEntry[]>();
-    for (const entry of entries) {
-      for (const label of entry.labels) byLabel.set(label, [...(byLabel.get(label) ?? []), entry]);
-    }
+    const labelled = entries.flatMap((entry) => entry.labels.map((label) => ({ label, entry })));
+    const byLabel = Map.groupBy(labelled, ({ label }) => label);
     const unlabelled = new Map(
       entries.flatMap((entry) => (entry.labels.length === 0 ? [[entry.id, entry]] : [])),
     );
     for (const { position, label, containerId, location } of containers) {
-      const [entry, ...others] = byLabel.get(label) ?? [unlabelled.get(containerId ?? Number.NaN)];
+      const shown = byLabel.get(label)?.map((each) => each.entry);
+      const [entry, ...others] = shown ?? [unlabelled.get(containerId ?? Number.NaN)];
       if (location !== undefined || entry === undefined || others.length > 0) continue;
       const isOtherId = containerId !== undefined && containerId !== entry.id;
       if (isOtherId || isAnothers(entry, order) || !isOfThisStoring(entry.location, procedure)) continue;

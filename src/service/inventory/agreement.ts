@@ -9,6 +9,8 @@ import { serviceTimeMs } from "../../core/service-time.ts";
  */
 export type Agreement = "same" | "less" | "other";
 
+/** No place has more words than that. */
+const MOST_WORDS = 50;
 /** Words that name a level; what the levels are called is what counts. */
 const LEVEL_WORDS = new Set(["canister", "cane", "slot", "position", "pos", "no", "nr"]);
 
@@ -18,6 +20,7 @@ const LEVEL_WORDS = new Set(["canister", "cane", "slot", "position", "pos", "no"
  */
 export function compareLocations(shown: ContainerLocation, single: ContainerLocation): Agreement {
   const [names, singleNames] = [namesIn(shown), namesIn(single)];
+  if (Math.max(names.length, singleNames.length) > MOST_WORDS) return "other";
   const isOther =
     areDifferent(shown.storageId, single.storageId) ||
     areDifferent(shown.storageName, single.storageName) ||
