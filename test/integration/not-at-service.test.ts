@@ -27,7 +27,9 @@ async function loseCall(site: Site): Promise<LedgerOrder> {
     const [found] = await site.orders();
     return found?.state === "submitting" && found.failure !== undefined && found;
   });
-  await site.pool.query("update orders set intent_at = intent_at - interval '1 minute'");
+  await site.pool.query(
+    "update orders set intent_at = intent_at - interval '1 minute', left_by = left_by - interval '1 minute'",
+  );
   return order;
 }
 
@@ -85,7 +87,7 @@ describe("orders retry --not-at-service", () => {
 
   test("does nothing while the call may be under way, or a worker has the order, or it has no lost call", () =>
     withLostCall({ ...CREATE, before: "drop" }, async (site, order) => {
-      await site.pool.query("update orders set intent_at = now()");
+      await site.pool.query("update orders set intent_at = now(), left_by = null");
       expect((await endByHand(site)).stdout).toMatch(
         /was sent only \S+ ago, so its call may be under way still/,
       );

@@ -143,7 +143,7 @@ function aSite(pool: pg.Pool, lists: { lag: boolean }) {
   const only = async () => (await findOrders(pool, "A-1"))[0] as LedgerOrder;
   const work = async () => {
     await pool.query(
-      "update orders set next_at = now(), handed_over_at = null, intent_at = intent_at - interval '1 hour'",
+      "update orders set next_at = now(), handed_over_at = null, intent_at = intent_at - interval '1 hour', left_by = left_by - interval '1 hour'",
     );
     for (const batch of [
       await takeWaiting(pool, { leader: await lead(pool), limit: 5, doesParkedBlock: false }),

@@ -268,6 +268,8 @@ create table orders (
   -- A call that changes the service may have left: which one, when, and how often its effect was looked for.
   intent              text check (intent in ('subject', 'request')),
   intent_at           timestamptz,
+  -- When that call had left at the latest, since it may have waited for its turn: the worker was done with it, or is gone.
+  left_by             timestamptz,
   checks              integer not null default 0,
   -- Checks that failed, in a row. They are no attempts: what is tried after them has failed no more often.
   failed_checks       integer not null default 0,

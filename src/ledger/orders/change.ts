@@ -124,6 +124,9 @@ update orders o
                       else o.held_at end,
        intent = case when x."isIntentCleared" then null when x."isIntentReopened" then 'request' else o.intent end,
        intent_at = case when x."isIntentCleared" then null when x."isIntentReopened" then o.called_at else o.intent_at end,
+       left_by = case when x."isIntentCleared" or x."isIntentReopened" or o.intent is null then null
+                      when x."isReleased" then coalesce(o.left_by, now())
+                      else o.left_by end,
        -- The first call's time and what was there before it stay, for a check before the next call.
        called_at = case when x."isUnsent" and o.called_at = o.intent_at then null else o.called_at end,
        is_refused = case when x."isIntentCleared" then false else coalesce(x."isRefused", o.is_refused) end,

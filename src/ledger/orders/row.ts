@@ -38,7 +38,7 @@ export interface LedgerOrder extends Order {
   readonly fence: number | undefined;
   readonly intent: Intent | undefined;
   readonly intentAt: Date | undefined;
-  /** How long ago that was, ms, by the database's clock. */
+  /** How long ago its call left, ms, by the database's clock: at least, since it may have waited for its turn after that. */
   readonly intentAgeMs: number | undefined;
   /** How often the service was searched for what the intended call may have done. */
   readonly checks: number;
@@ -90,7 +90,7 @@ export const ORDER_COLUMNS = `
   case when o.failure_code is not null
        then jsonb_build_object('code', o.failure_code, 'text', coalesce(o.failure_text, '')) end as failure,
   o.mark, o.former_marks as "formerMarks", o.attempts, o.next_at as "nextAt", o.fence, o.intent, o.intent_at as "intentAt",
-  (extract(epoch from now() - o.intent_at) * 1000)::double precision as "intentAgeMs", o.checks,
+  (extract(epoch from now() - coalesce(o.left_by, o.intent_at)) * 1000)::double precision as "intentAgeMs", o.checks,
   o.failed_checks as "failedChecks", o.known_request_ids as "knownRequestIds", o.former_ids as "formerIds",
   o.is_repost_approved as "isRepostApproved", o.called_at as "calledAt",
   o.is_changed as "isChanged", o.is_refused as "isRefused", o.surface,

@@ -30,6 +30,7 @@ const RECORD_INTENTS = `
 update orders o
    set intent = x.intent,
        intent_at = now(),
+       left_by = null,
        checks = 0,
        failed_checks = 0,
        is_refused = false,
@@ -79,6 +80,11 @@ update orders
        interruptions = interruptions + 1,
        -- An attempt that came to its call is one; and a look that was interrupted had not been counted as any.
        attempts = case when intent is null then greatest(attempts - 1, 0) else attempts end,
+       -- A worker makes no call that long after its last heartbeat.
+       left_by = case when intent is null then null
+                      else coalesce(left_by, least(now(), (select w.heartbeat_at + interval '1 minute'
+                                                             from workers w
+                                                            where w.id = owner)), now()) end,
        owner = null,
        fence = nextval('fences'),
        next_at = now()

@@ -1,0 +1,57 @@
+import type pg from "pg";
+import { expect, test } from "vitest";
+import { listOrders } from "../../../src/ledger/operator/views.ts";
+import { changeOrders } from "../../../src/ledger/orders/change.ts";
+import { claimBatch } from "../../../src/ledger/orders/submission.ts";
+import { claimNext, handOverUnreconciled, loseWorker, ME, recordIntent } from "../../support/hand-over.ts";
+import { anOrder, aRecord, commit } from "../../support/orders.ts";
+import { withLedger } from "../../support/with-ledger.ts";
+
+const MINUTE = 60_000;
+
+/** An order in hand whose intent was written down an hour ago, since when its call may have waited for its turn. */
+async function waitedForAnHour(pool: pg.Pool) {
+  await commit(pool, [aRecord(1, [anOrder()])]);
+  const { id, fence } = await claimNext(pool);
+  await recordIntent(pool, {
+    ...{ orderId: id, fence, intent: "request", surface: "request", knownRequestIds: [], body: {} },
+  });
+  await pool.query("update orders set intent_at = intent_at - interval '1 hour'");
+  return { orderId: id, fence };
+}
+
+const unanswered = (order: { readonly orderId: number; readonly fence: number | undefined }) => ({
+  ...{ ...order, isReleased: true, nextInMs: 0 },
+  from: ["submitting"] as const,
+  event: { kind: "unanswered" },
+});
+
+async function ageOf(pool: pg.Pool): Promise<number> {
+  const [order] = await listOrders(pool, { limit: 1 });
+  return order?.intentAgeMs ?? Number.NaN;
+}
+
+test("the time in which a lost call is looked for counts from when it can have left at the latest, not from its intent", () =>
+  withLedger(async ({ pool }) => {
+    const order = await waitedForAnHour(pool);
+    await changeOrders(pool, [unanswered(order)]);
+    expect(await ageOf(pool)).toBeLessThan(10 * MINUTE);
+  }));
+
+test("a look for it that fails begins no new time", () =>
+  withLedger(async ({ pool }) => {
+    const order = await waitedForAnHour(pool);
+    await changeOrders(pool, [unanswered(order)]);
+    await pool.query("update orders set left_by = left_by - interval '20 minutes'");
+    const due = await handOverUnreconciled(pool);
+    const [looked] = await claimBatch(pool, due?.batch ?? 0, ME);
+    await changeOrders(pool, [unanswered({ ...order, fence: looked?.fence })]);
+    expect(await ageOf(pool)).toBeGreaterThan(19 * MINUTE);
+  }));
+
+test("of a worker that is gone it counts from when it can have called for the last time", () =>
+  withLedger(async ({ pool }) => {
+    await waitedForAnHour(pool);
+    expect(await loseWorker(pool, 999)).toBe(1);
+    expect(await ageOf(pool)).toBeLessThan(10 * MINUTE);
+  }));
