@@ -47,6 +47,30 @@ async function learn60(given: ReturnType<typeof worker>, clock: FakeClock): Prom
   given.gate.heard(turns[60]!, answer(429, { "retry-after": "50" }));
 }
 
+describe("what a service states", () => {
+  it("differently for some of its calls counts by the least, and is reported once", async () => {
+    const clock = new FakeClock();
+    const { gate, reported } = worker(clock);
+    for (let nth = 0; nth < 50; nth += 1) {
+      const turn = (await leave(gate, clock, 1))[0]!;
+      gate.heard(turn, answer(200, { "ratelimit-policy": `${nth % 2 === 0 ? 600 : 60};w=60` }));
+    }
+    expect(gate.quota).toMatchObject({ calls: 60, windowMs: MINUTE });
+    expect(reported.map(({ quotas }) => quotas[0]?.calls)).toEqual([600, 60]);
+  });
+
+  it("as none left for an hour has a call refused for now, so that nothing waits that long with what was read before it", async () => {
+    const clock = new FakeClock();
+    const { gate } = worker(clock);
+    const [turn] = await leave(gate, clock, 1);
+    gate.heard(turn!, answer(200, { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "3600" }));
+    await expect(gate.turn(never, "submitting")).rejects.toMatchObject({
+      code: "SERVICE_BUSY",
+      retryAfterMs: expect.toSatisfy((ms: number) => ms > 3_500_000),
+    });
+  });
+});
+
 describe("what a service refused", () => {
   it("is learned, and reported to the other workers, which keep to it", async () => {
     const clock = new FakeClock();

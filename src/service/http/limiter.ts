@@ -38,6 +38,8 @@ const RAMP_FLOOR = 0.1;
 const RAMP_MS = 20_000;
 /** Timers are no finer than this: calls that leave more often than that may leave so much early. */
 const EARLY_MS = 20;
+/** So long a call may wait for its turn where several workers share some calls a minute. */
+const LONGEST_TURN_MS = 120_000;
 /** So often a waiting call looks whether it may leave earlier. */
 const LOOK_AGAIN_MS = 5_000;
 /**
@@ -163,23 +165,22 @@ export class Limiter {
 
   /**
    * Waits until one more request may leave.
-   * @throws Failure SERVICE_BUSY when a pause lasts longer than a caller should wait.
+   * @throws Failure SERVICE_BUSY when a pause, or a quota of few calls in a long window, lets it wait longer than a caller should:
+   *   what was read before it, and what was written down about it, would be old
    */
   async turn(signal: AbortSignal, purpose: Turn["purpose"]): Promise<Turn> {
     for (;;) {
       signal.throwIfAborted();
       const now = this.#clock.monotonic();
       const pauseMs = this.#pausedUntil - now;
-      if (pauseMs > this.#settings.maxWaitMs) {
-        throw new Failure("SERVICE_BUSY", {
-          message: "the service asked for a pause, which is not over yet; nothing was sent",
-          retryAfterMs: this.#spread(pauseMs),
-        });
-      }
+      if (pauseMs > this.#settings.maxWaitMs)
+        throw this.#busy("the service asked for a pause, which is not over yet", pauseMs);
       const intervalMs = this.#quotas.intervalMs(this.sharedBy, this.#ramp(now));
       const leftFrom = this.#quotas.leftFrom(this.#lastAt, this.sharedBy);
       const at = Math.max(now, this.#notBefore, this.#lastAt + intervalMs, leftFrom);
       const waitMs = at - Math.max(0, EARLY_MS - intervalMs) - now;
+      if (waitMs > Math.max(this.#settings.maxWaitMs, LONGEST_TURN_MS))
+        throw this.#busy("the service takes so few calls that the next one is not due for a while", waitMs);
       if (pauseMs <= 0 && waitMs <= 0) {
         this.#lastAt = at;
         this.#quotas.took(this.sharedBy);
@@ -243,6 +244,13 @@ export class Limiter {
   #ramp(now: number): number {
     const sinceMs = Math.max(0, now - this.#pausedUntil);
     return Math.min(1, RAMP_FLOOR + (1 - RAMP_FLOOR) * (sinceMs / RAMP_MS));
+  }
+
+  #busy(why: string, waitMs: number): Failure {
+    return new Failure("SERVICE_BUSY", {
+      message: `${why}; nothing was sent`,
+      retryAfterMs: this.#spread(waitMs),
+    });
   }
 
   /** Up to a tenth later, so that those who wait don't all come back in one instant. */

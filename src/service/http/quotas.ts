@@ -31,6 +31,8 @@ const USUAL_WINDOWS_S = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1_800,
 const FEWEST_A_MINUTE = 6;
 /** What a service refused although it is within what was learned, it takes at most this share of. */
 const CUT = 0.9;
+/** Nobody states more lengths of windows than that. */
+const MOST_LENGTHS = 20;
 /** Times in headers are whole seconds, rounded either way. */
 const ROUNDED_MS = 1_000;
 
@@ -50,6 +52,8 @@ export class Quotas {
     FoundQuotas["source"],
     { readonly quotas: readonly Quota[]; readonly at: number }
   >();
+  /** The least that was stated lately for windows of a length in ms, and when, monotonic ms. */
+  readonly #least = new Map<number, { readonly calls: number; readonly at: number }>();
   /** What is left of a window, by its headers. */
   #left: { readonly calls: number; readonly until: number } | undefined;
   /** What had been learned before the service began to refuse. */
@@ -118,7 +122,8 @@ export class Quotas {
     const before = this.#found.get("header");
     const quotas = (whole.length > 0 ? whole : guessed.map((quota) => longest(quota, before?.quotas)))
       .map(({ calls, windowMs }) => ({ calls: Math.floor(calls), windowMs }))
-      .filter(({ windowMs }) => windowMs <= LONGEST_SPREAD_MS);
+      .filter(({ windowMs }) => windowMs <= LONGEST_SPREAD_MS)
+      .map((quota) => this.#leastStated(quota));
     if (quotas.length === 0) return undefined;
     const at = this.#clock.monotonic();
     this.#found.set("header", { quotas, at });
@@ -166,6 +171,17 @@ export class Quotas {
         this.#found.set(source, { quotas, at });
       }
     }
+  }
+
+  /** Of what is stated for windows of one length, such as for reads and for creations each, the least counts for some windows. */
+  #leastStated({ calls, windowMs }: Quota): Quota {
+    const now = this.#clock.monotonic();
+    const known = this.#least.get(windowMs);
+    if (known && calls > known.calls && now - known.at < DOUBLED_EVERY_WINDOWS * windowMs)
+      return { calls: known.calls, windowMs };
+    if (this.#least.size >= MOST_LENGTHS) this.#least.clear();
+    this.#least.set(windowMs, { calls, at: now });
+    return { calls, windowMs };
   }
 
   /** How many windows ago what was learned at a time has ceased to hold; below 0 while it holds. */

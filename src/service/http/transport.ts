@@ -250,6 +250,8 @@ export class Transport {
   #hear(call: CallKind, turn: Turn, answer: Answer): void {
     const { clock, limiter } = this.#parts;
     limiter.heard(turn, answer);
+    // It has seen to a 429 itself.
+    if (answer.status === 429) return;
     if (this.#verdictOf(call, { answer }) !== "SERVICE_BUSY" && answer.status !== 503) return;
     const retryAfterMs = parseRetryAfter(answer.headers, clock.now());
     if (retryAfterMs !== undefined) limiter.pauseAll(retryAfterMs);
