@@ -2,9 +2,10 @@ import type { ContainerLocation } from "../../core/outcome.ts";
 import { serviceTimeMs } from "../../core/service-time.ts";
 import type { LedgerContainer } from "../../ledger/orders/row.ts";
 import type { ServiceCalls } from "../../service/client.ts";
-import { type Agreement, compareLocations } from "../../service/inventory/agreement.ts";
+import { type Agreement, compareLocations, fieldsOf } from "../../service/inventory/agreement.ts";
 import type { InventorySearch } from "../../service/inventory/find.ts";
 import type { InventoryEntry } from "../../service/inventory/shape.ts";
+import type { Judged } from "../../service/inventory/worth.ts";
 import type { Completed } from "./news.ts";
 
 /** A container of an order as an inventory shows it. */
@@ -141,11 +142,17 @@ function isOfThisStoring({ storedAt }: ContainerLocation, procedure: Completed["
 export function judgePlaces(
   shown: ReadonlyMap<number, ShownPlace>,
   single: readonly Pick<LedgerContainer, "position" | "containerId" | "location">[],
-): Agreement | undefined {
-  const compared = single.flatMap(({ position, containerId, location }): Agreement[] => {
+): Judged | undefined {
+  const compared = single.flatMap(({ position, containerId, location }) => {
     const place = shown.get(position);
     if (place === undefined || location === undefined) return [];
-    return [place.containerId === containerId ? compareLocations(place.location, location) : "other"];
+    const agreement: Agreement =
+      place.containerId === containerId ? compareLocations(place.location, location) : "other";
+    return [{ agreement, fields: fieldsOf(location) }];
   });
-  return (["other", "less", "same"] as const).find((each) => compared.includes(each));
+  const worst = (["other", "less", "same"] as const).find((each) =>
+    compared.some(({ agreement }) => agreement === each),
+  );
+  if (worst === undefined) return undefined;
+  return { agreement: worst, fields: [...new Set(compared.flatMap(({ fields }) => fields))] };
 }

@@ -4,9 +4,9 @@ import { type ServiceContext, unlessRefused } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
 import { DEFAULT_PER_PAGE } from "../lists/page-end.ts";
 import { listTanks } from "../refills.ts";
-import type { Agreement } from "./agreement.ts";
+import { fieldsOf, type LocationField } from "./agreement.ts";
 import { type InventoryEntry, type InventoryPage, type InventoryQuestion, readInventory } from "./shape.ts";
-import type { InventoryTrust } from "./worth.ts";
+import type { InventoryTrust, Judged } from "./worth.ts";
 
 /** Containers whose places are looked for in one storage solution. */
 export interface InventorySearch {
@@ -50,7 +50,8 @@ export async function findInInventory(
     }
     const found = new Set(entries.map(({ id }) => id));
     inventories.sawReading(storageId, { calls, size, share: found.size / ids.size });
-    return await withStorageName(context, search, entries, signal);
+    const whole = await withStorageName(context, search, entries, signal);
+    return whole.filter(({ location }) => saysEnough(context, fieldsOf(location)));
   } catch (error) {
     signal.throwIfAborted();
     const failure = asFailure(error);
@@ -73,9 +74,18 @@ export function inventoryTrust({ settings, inventories }: ServiceContext): Inven
   return agreement === "same" ? "trusted" : "none";
 }
 
+/**
+ * Whether a place says as much as the one that agreed with the container's own location. Without a time it may be that of an
+ * earlier storing.
+ */
+function saysEnough({ settings, inventories }: ServiceContext, fields: readonly LocationField[]): boolean {
+  if (settings.inventory.use === "always") return true;
+  return fields.includes("storedAt") && inventories.agreedFields.every((field) => fields.includes(field));
+}
+
 /** Takes down how a place of an inventory agreed with that container's own location; undefined when it has none yet. */
-export function judgeInventory({ inventories }: ServiceContext, agreement: Agreement | undefined): void {
-  inventories.sawTrial(agreement);
+export function judgeInventory({ inventories }: ServiceContext, judged: Judged | undefined): void {
+  inventories.sawTrial(judged);
 }
 
 /** What was read of an inventory. */

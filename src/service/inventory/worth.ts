@@ -2,10 +2,16 @@ import type { Clock } from "../../core/clock.ts";
 import type { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Tank } from "../../core/refill.ts";
-import type { Agreement } from "./agreement.ts";
+import type { Agreement, LocationField } from "./agreement.ts";
 
 /** Whether places of inventories are taken: `untried` until one was compared with what the service says of that container alone. */
 export type InventoryTrust = "trusted" | "untried" | "none";
+
+/** How a place of an inventory agreed with that container's own location, and what that one shows. */
+export interface Judged {
+  readonly agreement: Agreement;
+  readonly fields: readonly LocationField[];
+}
 
 /** What one reading of an inventory found. */
 interface Reading {
@@ -39,7 +45,7 @@ export class InventoryWorth {
   readonly #readings = new Map<number, Fact<Reading>>();
   readonly #names = new Map<number, Fact<{ readonly name: string | undefined }>>();
   readonly #useless = new Map<number | "all", Fact<true>>();
-  #agreement: Fact<Agreement> | undefined;
+  #judged: Fact<Judged> | undefined;
   #trials: Fact<number> | undefined;
   #isPaged: Fact<boolean> | undefined;
   /** When one was last read that shows containers with their places, monotonic ms. */
@@ -51,7 +57,12 @@ export class InventoryWorth {
   }
 
   get agreement(): Agreement | undefined {
-    return this.#known(this.#agreement);
+    return this.#known(this.#judged)?.agreement;
+  }
+
+  /** What a place has to say to say as much as the one that was compared. */
+  get agreedFields(): readonly LocationField[] {
+    return this.#known(this.#judged)?.fields ?? [];
   }
 
   /** Whether inventories come in pages; undefined while that is not known. */
@@ -96,12 +107,13 @@ export class InventoryWorth {
   }
 
   /** A container's place in an inventory was compared; undefined when the service showed none to compare with. */
-  sawTrial(agreement: Agreement | undefined): void {
-    if (agreement !== undefined) {
+  sawTrial(judged: Judged | undefined): void {
+    if (judged !== undefined) {
+      const { agreement } = judged;
       if (agreement !== "same" && this.agreement !== agreement) {
         this.#logger.warn({ agreement }, REMARKS[agreement]);
       }
-      this.#agreement = this.#fact(agreement);
+      this.#judged = this.#fact(judged);
       this.#trials = undefined;
       return;
     }
@@ -134,7 +146,7 @@ export class InventoryWorth {
 const UNREAD: Reading = { calls: 1, size: 0, share: 1 };
 
 const REMARKS: Readonly<Record<Exclude<Agreement, "same">, string>> = {
-  less: "the service's inventory shows less of a place than a container's own location, so places are asked for singly (service.inventory: always takes what it shows)",
+  less: "the service's inventory shows less of a place than a container's own location, or writes it another way, so places are asked for singly (service.inventory: always takes what it shows)",
   other:
     "the service's inventory shows another place than a container's own location, so places are asked for singly",
 };

@@ -230,31 +230,37 @@ describe("a place of an inventory against that of a single read", () => {
     position: "Canister 1, Cane A, Slot 1",
     storedAt: "2026-11-20T09:00:00Z",
   };
-  const parts = { storageId: STORAGE, storageName: "Tank", canister: "1", cane: "A", position: "1" };
-  const whole = { ...parts, storedAt: "2026-11-20T09:00:00.000+00:00" };
+  const parts = {
+    storageId: STORAGE,
+    storageName: "Tank",
+    canister: "1",
+    cane: "A",
+    storedAt: single.storedAt,
+  };
 
-  test("is the same in parts and as text", () => {
-    expect(compareLocations(whole, single)).toBe("same");
-    expect(compareLocations(single, whole)).toBe("same");
-    expect(compareLocations({ ...single }, single)).toBe("same");
+  test("is the same where it is written the same way", () => {
+    expect(compareLocations({ ...single, storedAt: "2026-11-20T09:00:00.000+00:00" }, single)).toBe("same");
+    expect(compareLocations(parts, parts)).toBe("same");
   });
 
   test.each([
-    ["a slot", { ...whole, position: undefined }],
-    ["a time", parts],
-    ["the name of the storage solution", { ...whole, storageName: undefined }],
-  ])("says less without %s", (_what, shown) => {
-    expect(compareLocations(shown, single)).toBe("less");
+    ["without a slot", { ...parts, cane: undefined }, parts],
+    ["without a time", { ...parts, storedAt: undefined }, parts],
+    ["without the name of the storage solution", { ...single, storageName: undefined }, single],
+    ["in parts where the single one is a text", parts, single],
+    ["as a text where the single one has parts", single, parts],
+  ])("says less %s", (_what, shown, alone) => {
+    expect(compareLocations(shown, alone)).toBe("less");
   });
 
   test.each([
     ["cane", { cane: "B" }],
-    ["slot", { position: "2" }],
+    ["canister and cane that changed places", { canister: "A", cane: "1" }],
     ["storage solution", { storageId: 8 }],
     ["name of it", { storageName: "Dewar" }],
     ["time", { storedAt: "2026-11-20T09:00:01Z" }],
   ])("is another one with another %s", (_what, change) => {
-    expect(compareLocations({ ...whole, ...change }, single)).toBe("other");
+    expect(compareLocations({ ...parts, ...change }, parts)).toBe("other");
   });
 
   test("is the same as itself, and any other place of the same storage is not", () => {

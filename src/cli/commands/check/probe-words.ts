@@ -256,7 +256,7 @@ export function inventoryFinding(facts: InventoryFacts, use: "auto" | "always"):
 
 const AGREEMENTS = {
   same: "shows places as containers' own locations do",
-  less: "shows less of a place than the container's own location",
+  less: "shows less of a place than the container's own location, or writes it another way",
   other: "shows another place than the container's own location",
   none: "shows places, with no location of a container to compare",
 } as const;
