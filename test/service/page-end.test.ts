@@ -38,10 +38,11 @@ describe("a first page", () => {
       }),
     ));
 
-  test("is the whole list by its total, whatever was seen before", () =>
+  test("is the whole list by its total, whatever was seen of other lists", () =>
     fc.assert(
       fc.property(fc.nat(99), fc.nat(10), (length, longest) => {
-        expect(isWholeList({ length, asked: 100, total: length, longest, cap: 5 })).toBe(true);
+        fc.pre(![10, 20, 25, 50].includes(length));
+        expect(isWholeList({ length, asked: 100, total: length, longest, cap: undefined })).toBe(true);
       }),
     ));
 
@@ -53,6 +54,14 @@ describe("a first page", () => {
     ["it is as long as the pages of this list ever are", { length: 3, longest: 10, cap: 3 }, false],
     ["it is as long as was asked for", { length: 5, asked: 5, total: 5 }, false],
     ["the service says that there are more", { length: 1, total: 2 }, false],
+    [
+      "it is as long as a known cap, and its total may be the page's",
+      { length: 37, total: 37, cap: 37 },
+      false,
+    ],
+    ["it is longer than a known cap", { length: 40, total: 40, cap: 37 }, false],
+    ["it is as long as a usual page, and its total may be the page's", { length: 50, total: 50 }, false],
+    ["its total is shorter than any cap that is known", { length: 36, total: 36, cap: 37 }, true],
     ["the service counts fewer than there are", { length: 4, total: 0, longest: 10 }, true],
   ])("is judged where %s", (_words, page, expected) => {
     const whole = isWholeList({ asked: 100, total: undefined, longest: 0, cap: undefined, ...page });
