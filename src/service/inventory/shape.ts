@@ -1,5 +1,6 @@
 import type { ContainerLocation } from "../../core/outcome.ts";
 import { type Phi, phi } from "../../core/phi.ts";
+import { totalOf } from "../http/answer.ts";
 import { idValue, isObject, type RawObject, subjectCodeOf, textValue } from "../values.ts";
 
 /** A container as an inventory shows it: with the place within the storage solution. */
@@ -146,7 +147,8 @@ class InventoryReader {
       entries: this.#found,
       shown: this.#shown,
       firstId: this.#firstId,
-      ...pagingOf(json),
+      total: totalOf(json),
+      isPage: saysPageSize(json),
       isUnknown,
     };
   }
@@ -336,20 +338,15 @@ function firstText(fields: ReadonlyMap<string, unknown>, names: readonly string[
   return undefined;
 }
 
-/** What an answer says of the pages that it is one of, from where answers are seen to say it. */
-function pagingOf(json: unknown): Pick<InventoryPage, "total" | "isPage"> {
-  if (!isObject(json)) return { total: undefined, isPage: false };
+const PAGE_SIZE_KEYS = ["perPage", "pageSize", "per_page", "page_size", "limit"];
+
+/** Whether an answer says how many a page has, from where answers are seen to say it. */
+function saysPageSize(json: unknown): boolean {
+  if (!isObject(json)) return false;
   const places = [json, json.meta, json.pagination, json.paging, json.page].filter(isObject);
-  const numberAt = (...keys: readonly string[]) =>
-    places
-      .flatMap((place) => keys.map((key) => place[key]))
-      .find(
-        (value): value is number => typeof value === "number" && Number.isSafeInteger(value) && value >= 0,
-      );
-  return {
-    total: numberAt("total", "totalCount", "totalItems", "totalElements"),
-    isPage: numberAt("perPage", "pageSize", "per_page", "page_size", "limit") !== undefined,
-  };
+  return places.some((place) =>
+    PAGE_SIZE_KEYS.some((key) => Number.isSafeInteger(place[key]) && Number(place[key]) >= 0),
+  );
 }
 
 /** An inventory may have tens of thousands of entries, so the usual forms go without the whole check. */

@@ -125,6 +125,10 @@ describe("an inventory", () => {
 
   test("says how many there are in all where it comes in pages", () => {
     expect(read({ data: [{ id: 1, name: "A", cane: "1" }], meta: { total: 40 } }).total).toBe(40);
+    expect(read({ items: [{ id: 1, name: "A", cane: "1" }], total_count: "40" }).total).toBe(40);
+    expect(
+      read({ data: [{ id: 1, name: "A", cane: "1" }], total: 1, meta: { total: 40 } }).total,
+    ).toBeUndefined();
     expect(read([{ id: 1, name: "A", cane: "1" }]).total).toBeUndefined();
   });
 
