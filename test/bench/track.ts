@@ -8,8 +8,8 @@ import { pino } from "pino";
 import { systemClock } from "../../src/core/clock.ts";
 import { nextPollMs, pollPauseMs, trackFacility } from "../../src/jobs/track/track.ts";
 import { openPool } from "../../src/ledger/database.ts";
+import { findDue } from "../../src/ledger/due.ts";
 import { migrateLedger } from "../../src/ledger/migrate.ts";
-import { findDueFacilities } from "../../src/ledger/orders/tracking.ts";
 import { createServiceClient } from "../../src/service/client.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { startTestServer } from "../support/test-server.ts";
@@ -68,7 +68,7 @@ export async function benchTrack(count: number): Promise<BenchReport> {
       service.counts = { pages: 0, singles: 0 };
       const endsAt = performance.now() + INTERVAL_MS;
       while (performance.now() < endsAt) {
-        for (const facilityId of await findDueFacilities(pool)) {
+        for (const facilityId of (await findDue(pool, [])).facilities) {
           await trackFacility(facilityId, { ...deps, wayOf: byRequest, worker: { isSure: true } }, signal);
         }
         await systemClock.sleep(pollPauseMs(polling));

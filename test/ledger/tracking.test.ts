@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
+import { findDue } from "../../src/ledger/due.ts";
 import {
   DUE_FACILITIES,
   DUE_TRACKED,
-  findDueFacilities,
   findDueTracked,
   postponeTracked,
   postponeUnread,
@@ -82,7 +82,7 @@ test("ten thousand orders that are due are not read to know whose they are, nor 
   withLedger(async ({ pool }) => {
     await follow(pool, 10_000);
     await pool.query("analyze orders");
-    expect((await findDueFacilities(pool)).sort()).toEqual([12, 13]);
+    expect([...(await findDue(pool, [])).facilities].sort()).toEqual([12, 13]);
     for (const question of [
       DUE_FACILITIES,
       DUE_TRACKED.replace("$1", "12").replace("$2", "0").replace("$3", "100"),

@@ -64,11 +64,6 @@ update orders o
  where o.id = any($1::bigint[])
    and o.state in ('submitted', 'accepted', 'in_progress')`;
 
-/** Facilities that have orders due for polling now. */
-export async function findDueFacilities(pool: pg.Pool): Promise<number[]> {
-  return (await run<{ facility_id: number }>(pool, DUE_FACILITIES)).map((row) => row.facility_id);
-}
-
 /** The orders of a facility to poll now. */
 export function findDueTracked(
   pool: pg.Pool,
