@@ -83,6 +83,7 @@ function numberTaken({ authorities }: NumberHolder): Failure {
 /** The order's subject as it was found, or registered for it just now; undefined where nobody asks. */
 export type SubjectAtService =
   | (Pick<ServiceSubject, "id"> & {
+      /** Our own call made it. */
       readonly isNew?: boolean;
       /** What of it the service doesn't show, so that nobody compared it, in words. */
       readonly unshown?: readonly string[];

@@ -231,7 +231,10 @@ function requireNoRegistration(order: LedgerOrder): void {
   );
 }
 
-/** Somebody else may have registered the subject since it was looked up; then the refusal is no failure. */
+/**
+ * Somebody else may have registered the subject since it was looked up; then the refusal is no failure, and the subject is one
+ * that was there: they may have stored for it, too.
+ */
 async function registerUnlessThere(
   step: Step,
   deps: SubmitDeps,
@@ -247,8 +250,10 @@ async function registerUnlessThere(
     if (asFailure(error).class !== "permanent") throw error;
     const known = await deps.service.findSubject(order.facilityId, order.subject.code, signal);
     if (!known) throw error;
-    requireSameSubject(order.subject, known);
-    return { id: known.id, isNew: true };
+    const unshown = requireSameSubject(order.subject, known);
+    // What follows may fail, and the refused call is not to be looked for then.
+    await deps.writer.change({ orderId: order.id, fence: order.fence, isIntentCleared: true });
+    return { id: known.id, unshown };
   }
 }
 
