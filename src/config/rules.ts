@@ -1,6 +1,13 @@
 import { parseDuration } from "../core/duration.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
-import { PATH_NAMES, type PathName } from "../core/service-catalogue.ts";
+import {
+  findPath,
+  type GivenPaths,
+  locationSurface,
+  PATH_NAMES,
+  PATHS,
+  type PathName,
+} from "../core/service-catalogue.ts";
 import { SUBJECT_MODES, SURFACES } from "../core/surface.ts";
 import { type Finding, folderFindings } from "./folder-rules.ts";
 import type { Path } from "./problems.ts";
@@ -27,6 +34,7 @@ export function ruleFindings(value: unknown, context: RuleContext): Finding[] {
     ...allowedSubjectFindings(value),
     ...facilityFindings(value),
     ...pathFindings(value),
+    ...locationFindings(value),
     ...timeFindings(value),
     ...consoleFindings(value),
     ...queueFindings(value),
@@ -272,6 +280,23 @@ function pathFindings(value: unknown): Finding[] {
     const message = `none, and the subjects of orders of ${listed(looking)} are looked up; write the path here, or subjects: none for them`;
     return [{ path, message }];
   });
+}
+
+/** Ids of the one surface say nothing of containers of the other, unless both have the same list. */
+function locationFindings(value: unknown): Finding[] {
+  const paths = childOf(childOf(value, "service"), "paths");
+  const given = Object.fromEntries(
+    PATH_NAMES.flatMap((name) => {
+      const path = childOf(paths, name);
+      return typeof path === "string" ? [[name, path]] : [];
+    }),
+  ) as GivenPaths;
+  const isApart = findPath(given, PATHS.containers) !== findPath(given, PATHS.externalContainers);
+  if (!isApart || locationSurface(given) !== "external") return [];
+  const going = namedFacilities(value).filter(({ surface }) => surface === "request");
+  if (going.length === 0) return [];
+  const message = `lies below the external surface, and the orders of ${going.map(({ name }) => name).join(", ")} know containers by ids of the request surface, which may be others; write containers: ${PATHS.externalContainers} too where both surfaces have the same ids, or locations: none`;
+  return [{ path: ["service", "paths", "locations"], message }];
 }
 
 /** With `subjects: none` the guard against the wrong patient can't work. */

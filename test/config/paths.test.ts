@@ -55,6 +55,17 @@ describe("service.paths", () => {
     expect(load).toThrow(/the orders of SOUTH go by the external surface/);
   });
 
+  it("refuses locations by ids of the external surface for orders of the request surface, unless both have one list", () => {
+    using folder = new ConfigFolder();
+    const locations = 'locations: "/api/v1/external/sample-containers/{id}/location"';
+    expect(() => folder.load(withLines([`paths: { ${locations} }`]))).toThrow(
+      /service\.paths\.locations: lies below the external surface, and the orders of .* know containers by ids of the request surface/,
+    );
+    const shared = "containers: /api/v1/external/sample-containers";
+    folder.load(withLines([`paths: { ${locations}, ${shared} }`]));
+    folder.load(withLines(["surface: external", `paths: { ${locations} }`]));
+  });
+
   it("takes none for what no order needs", () => {
     using folder = new ConfigFolder();
     const lines = [
