@@ -121,14 +121,18 @@ export function beginningOf({ problem, line }: CsvRecord): string {
   return problem?.place ?? `line ${line}`;
 }
 
-/** Whether a line is one that a pattern of the profile describes. A row with an order number and an operation never is. */
+/**
+ * Whether a line is one that a pattern of the profile describes. A row with an order number and an operation never is, as far as its
+ * values belong to the columns: where only its encoding is doubtful they do.
+ */
 export function isLineOf(
   patterns: readonly RegExp[],
   { identify }: Pick<CsvReading, "identify">,
 ): (row: CsvRecord) => boolean {
   if (patterns.length === 0) return () => false;
-  return (row) =>
-    isLineLike(patterns, row.raw) && (row.problem !== undefined || !identify(row.values).isOrder);
+  const isTorn = ({ problem }: CsvRecord) =>
+    problem !== undefined && problem.code !== "CSV_ENCODING_DOUBTFUL";
+  return (row) => isLineLike(patterns, row.raw) && (isTorn(row) || !identify(row.values).isOrder);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { createHash, hash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { type FileHandle, lstat } from "node:fs/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Failure, type Problem } from "../../core/failures.ts";
 import type { BatchOutline, IncomingFile, Intake } from "../../core/intake.ts";
 import type { Claim } from "./claim.ts";
@@ -140,6 +141,8 @@ async function inspectAll(content: FileContent, tally: Tally, deps: DecideDeps):
   for await (const batch of content.batches()) {
     deps.signal.throwIfAborted();
     tally.add(deps.intake.inspect(deps.connector, batch));
+    // All of it is in memory: nothing else would let others have a turn.
+    await nextTurn();
   }
   if (tally.counts.refused > 0) tally.refuseWhole();
 }
@@ -163,7 +166,10 @@ async function acceptAll(
     // What an earlier attempt committed is mapped once more, only so that the report about the file is whole.
     const known = batch.filter((message) => message.ordinal <= committedThrough);
     const fresh = batch.filter((message) => message.ordinal > committedThrough);
-    if (known.length > 0) tally.add(deps.intake.inspect(deps.connector, known));
+    if (known.length > 0) {
+      tally.add(deps.intake.inspect(deps.connector, known));
+      await nextTurn();
+    }
     if (fresh.length > 0) {
       // What was found out by the first look must hold for what is taken now.
       await assertUnchanged();

@@ -150,12 +150,12 @@ export const INTAKE_FAILURES = {
   CSV_HEADER_EMPTY: {
     class: "permanent",
     meaning: "A column of the CSV header has no name.",
-    hint: "Name the column or remove it. For a sender that always writes it so, set `skipLines: 1` and `header` with a name for each column in the profile.",
+    hint: "Name the column or remove it. For a sender that always writes it so, and never in another sequence, since headings are not compared then: set `skipLines` to one more than it is, and `header` with a name for each column in the profile.",
   },
   CSV_HEADER_DOUBLED: {
     class: "permanent",
     meaning: "Two columns of the CSV header have the same name.",
-    hint: "Rename or remove one of them. For a sender that always writes it so, set `skipLines: 1` and `header` with a name for each column in the profile.",
+    hint: "Rename or remove one of them. For a sender that always writes it so, and never in another sequence, since headings are not compared then: set `skipLines` to one more than it is, and `header` with a name for each column in the profile.",
   },
   CSV_HEADER_SECOND: {
     class: "permanent",
@@ -242,7 +242,7 @@ export const INTAKE_FAILURES = {
   FILE_TOO_LARGE: {
     class: "permanent",
     meaning: "The dropped file is larger than the connector allows, or has more rows than are taken at once.",
-    hint: "Split the file: of a CSV file each part begins with the headings, and all rows of an order stand in one part. Or set `maxBytes` of the connector higher, such as `maxBytes: 256MB`, restart the daemon, and drop the file again.",
+    hint: "Split the file: of a CSV file each part begins with the headings, all rows of an order stand in one part, and where the profile has a `trailer` it ends with one of its own. Or set `maxBytes` of the connector higher, such as `maxBytes: 256MB`, restart the daemon, and drop the file again.",
   },
   FILE_CHANGED: {
     class: "transient",

@@ -108,7 +108,7 @@ export const SERVICE_FAILURES = {
   SERVICE_ID_TOO_LARGE: {
     class: "transient",
     meaning: "The service gives an id above 2^53 - 1 (9007199254740991), which can't be read exactly.",
-    hint: "Ask the service's operator for smaller ids; then it goes on by itself. An order that can't wait: have the facility do it by hand, then `cryobridge orders discard ID --reason TEXT`, and report to the lab what was done.",
+    hint: "Ask the service's operator for smaller ids; then it goes on by itself. An order that can't wait: first `cryobridge orders discard ID --reason TEXT`, so that it is not sent meanwhile; then have the facility look whether it has a request of it, do it by hand if not, and report to the lab what was done. One whose call may be under way can't be discarded: have nothing done by hand until it is parked.",
     lab: "the storage service gave no usable answer",
   },
   SERVICE_LIST_UNPAGED: {

@@ -89,7 +89,7 @@ function findOpening(bytes: Buffer, dialect: CsvDialect, maxRowBytes: number): O
   const { header, noRow = [], skipLines = 0, delimiter } = dialect;
   let [at, line, announced] = [0, 1, undefined as string | undefined];
   let mayAnnounce = true;
-  while (at < bytes.length) {
+  while (at < Math.min(bytes.length, MOST_BYTES_ABOVE)) {
     const end = endOfLine(bytes, at);
     // A longer line is none of those, and may be all of the file.
     const text = bytes.toString("utf8", at, Math.min(end, at + LONGEST_LINE_ABOVE));
@@ -109,13 +109,17 @@ function findOpening(bytes: Buffer, dialect: CsvDialect, maxRowBytes: number): O
 }
 
 const LONGEST_LINE_ABOVE = 1_000;
+/** What is blank after so much is passed over with the blank rows. */
+const MOST_BYTES_ABOVE = 1_048_576;
 
 /** Where the next line begins. */
 function endOfLine(bytes: Buffer, at: number): number {
-  const lf = bytes.indexOf(LF, at);
-  const cr = bytes.subarray(at, lf === -1 ? bytes.length : lf).indexOf(CR);
-  if (cr === -1) return lf === -1 ? bytes.length : lf + 1;
-  return at + cr + (at + cr + 1 === lf ? 2 : 1);
+  // Not by a search for each of the two, which would go to the end of a file that has but one of them, for each line.
+  for (let end = at; end < bytes.length; end += 1) {
+    if (bytes[end] === LF) return end + 1;
+    if (bytes[end] === CR) return end + (bytes[end + 1] === LF ? 2 : 1);
+  }
+  return bytes.length;
 }
 
 /** How the rows of a file have to look. */

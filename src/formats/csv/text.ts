@@ -18,7 +18,7 @@ export interface CsvText {
 }
 
 /**
- * Decodes a file strictly, without holding the event loop for long. A byte order mark decides the encoding. `auto` has one rule:
+ * Decodes a file strictly, in pieces; some steps hold the event loop for about half a second in 64 MB. A byte order mark decides the encoding. `auto` has one rule:
  * the file is UTF-8 when all of it is; else it is Windows-1252 when that has every byte and no character beyond ASCII reads as
  * UTF-8; else (two encodings in one file, or some third) it is refused at the first byte that is not UTF-8.
  *

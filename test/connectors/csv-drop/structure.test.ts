@@ -386,6 +386,15 @@ describe("a line that the profile says is no row", () => {
     expect(await outcomeOf(header + rows, { noRow: ["O-.*"] })).toEqual(taken);
   });
 
+  test.each([{ noRow: ["R-.*"] }, { trailer: { line: "R-.*", required: false } }])(
+    "is a row nevertheless, though a byte of it is doubtful, for %j",
+    async (definition) => {
+      const doubtful = row("R-1", "V-9").replace("Muster", "J\x94rgens");
+      const file = Buffer.from(`${HEADER}${doubtful}${row("O-2", "V-2")}`, "latin1");
+      expect(await outcomeOf(file, definition)).toEqual(["file refused: CSV_ENCODING_DOUBTFUL line 2"]);
+    },
+  );
+
   test("is passed over where it has an operation and no order number, or a number alone", async () => {
     const noRow = [",STORE,,,", "Total,.*"];
     expect(await outcomeOf(`${header}${rows},STORE,,,\n`, { noRow })).toEqual(taken);
