@@ -29,7 +29,7 @@ import { listMade } from "./reconcile/made.ts";
 import { listNewest } from "./reconcile/newest.ts";
 import { searchRequestIds, snapshotRequestIds } from "./reconcile/search-requests.ts";
 import { getRefill, listTanks, readRefills } from "./refills.ts";
-import { getLocation, listSubjectContainers } from "./request-surface/containers.ts";
+import { getLocation, listSubjectContainers, readContainers } from "./request-surface/containers.ts";
 import { createRequest, getProcedure, getRequest } from "./request-surface/requests.ts";
 import { findSubject, getSubject, registerSubject } from "./request-surface/subjects.ts";
 import { resolveSettings, type ServiceAuth, type ServiceSettings } from "./settings.ts";
@@ -49,6 +49,7 @@ const CALLS = {
     signal: AbortSignal,
     ids?: readonly number[],
   ) => listSubjectContainers(context, { surface: "request", subjectCode, ids }, signal),
+  readContainers,
   getLocation,
   findInInventory,
   inventoryTrust,

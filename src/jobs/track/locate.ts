@@ -11,6 +11,7 @@ export interface LocateDeps extends LookDeps {
       ServiceCalls,
       | "findSubject"
       | "listSubjectContainers"
+      | "readContainers"
       | "findInInventory"
       | "inventoryTrust"
       | "judgeInventory"
@@ -69,6 +70,7 @@ export async function lookForLocations<T extends Completed>(
     deps.service.judgeInventory(judgePlaces(places.of(tried, tried.order.containers), containers));
   }
   const shown = deps.service.inventoryTrust() === "trusted" ? places : undefined;
+  reads.expect(fresh.filter((item) => item !== tried && hasUnidentified(item, shown)));
   const queue = completed.filter((item) => item !== tried).values();
   let isSomeLeft = false;
   const work = async () => {
@@ -93,6 +95,16 @@ export async function lookForLocations<T extends Completed>(
 function isShown(item: Completed, shown: InventoryPlaces | undefined): boolean {
   const open = item.order.containers.filter(({ location }) => location === undefined);
   return shown !== undefined && shown.of(item, open).size === open.length;
+}
+
+/** Whether the service's ids of some containers are to be found among those that the procedure names. */
+function hasUnidentified({ order, procedure }: Completed, places: InventoryPlaces | undefined): boolean {
+  if (order.operation !== "STORE" || order.surface === "external" || !procedure?.containerIds?.length)
+    return false;
+  const shown = places?.of({ order, procedure }, order.containers);
+  return order.containers.some(
+    ({ position, containerId }) => containerId === undefined && !shown?.has(position),
+  );
 }
 
 /** The order with the fewest containers of which an inventory shows some. */

@@ -159,7 +159,8 @@ export class Look {
     // The ids that the procedure names are all that count: what else has one of the labels is another container.
     const ids = named.length > 0 ? named : undefined;
     const { surface = "request" } = this.#order;
-    const listed = await this.#try(nameless, () => this.#listOwn(labels, surface, ids));
+    const shared = surface === "request" ? await this.#reads.listNamed(this.#order, named) : undefined;
+    const listed = shared ?? (await this.#try(nameless, () => this.#listOwn(labels, surface, ids)));
     if (!listed) return;
     if (!isOneSubjects(listed)) {
       const text = "the service lists containers of several subjects with the order's subject code";

@@ -1,8 +1,9 @@
 import { asFailure, Failure, type FailureCode } from "../../core/failures.ts";
 import type { ServiceContext } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
-import { idOf, type RawObject, type ServiceWords } from "../values.ts";
+import type { RawObject, ServiceWords } from "../values.ts";
 import { fetchPage, type Listing, walkPages } from "./list.ts";
+import { hasRanges, type IdRange, readRanges } from "./ranges.ts";
 
 /** What a batched read found. Every id asked for is in exactly one of the four. */
 export interface BatchRead<T> {
@@ -91,7 +92,7 @@ export class BatchReader<T extends { readonly id: number }> {
   async #readLists(): Promise<void> {
     try {
       if (this.#hasRanges && this.#open.size > 1) await this.#readRanges();
-      if (!this.#hasRanges) await this.#walk({});
+      if (!this.#hasRanges) await this.#walk(undefined);
     } catch (error) {
       const failure = asFailure(error);
       if (this.#signal.aborted || NOT_OF_THE_LIST.has(failure.code)) throw failure;
@@ -99,36 +100,15 @@ export class BatchReader<T extends { readonly id: number }> {
     }
   }
 
-  /**
-   * Asks for the range from the first open id to the last one, a page each time, and goes on after what the page has shown.
-   * Each page begins with an entry that is wanted, so none costs more than a single read; the service's order of the list,
-   * by rising or falling ids, shows which end a page was taken from.
-   */
   async #readRanges(): Promise<void> {
-    const { capabilities, settings } = this.#context;
-    let ids = [...this.#open].sort((a, b) => a - b);
-    for (let [from, to] = [ids[0], ids.at(-1)]; from !== undefined && to !== undefined && from < to; ) {
-      const range = { id_from: from, id_to: to };
-      const paging = { page: 1, perPage: settings.perPage };
-      const page = await fetchPage(this.#context, this.#listing(range), paging, this.#signal);
-      const shown = page.flatMap((raw) => idOf(raw) ?? []);
-      this.#take(page);
-      const [first, last] = [shown[0], shown.at(-1)];
-      if (first === undefined || last === undefined) return;
-      if (shown.some((id) => id < range.id_from || id > range.id_to)) {
-        capabilities.sawFilter(this.#kind.endpoint, "id", "ignored");
-        return;
-      }
-      capabilities.sawFilter(this.#kind.endpoint, "id", "honoured");
-      if (isRising(shown)) ids = ids.filter((id) => id > last);
-      else if (isRising(shown.toReversed())) ids = ids.filter((id) => id < last);
-      else return this.#walk(range);
-      [from, to] = [ids[0], ids.at(-1)];
-    }
+    const take = (page: readonly RawObject[]) => this.#take(page);
+    const search = { listing: this.#listing(undefined), ids: this.#open, take };
+    const left = await readRanges(this.#context, search, this.#signal);
+    if (left) await this.#walk(left);
   }
 
   /** Walks a list in whatever order it has, as long as that can take fewer calls than single reads. */
-  async #walk(range: Readonly<Record<string, number>>): Promise<void> {
+  async #walk(range: IdRange | undefined): Promise<void> {
     if (this.#open.size < 3) return;
     let pagesLeft = Math.ceil(this.#open.size / FEWEST_A_PAGE);
     for await (const page of walkPages(this.#context, this.#listing(range), this.#signal)) {
@@ -201,7 +181,7 @@ export class BatchReader<T extends { readonly id: number }> {
     if (this.#listFailure) await this.#readEach(queue.splice(-ABSENT_TO_CONFIRM), () => false);
     if (this.#found.size > 0) return;
     try {
-      await fetchPage(this.#context, this.#listing({}), { page: 1, perPage: 1 }, this.#signal);
+      await fetchPage(this.#context, this.#listing(undefined), { page: 1, perPage: 1 }, this.#signal);
     } catch (error) {
       for (const id of [...this.#missing, ...this.#refused.keys()]) this.#open.add(id);
       this.#missing.length = 0;
@@ -224,18 +204,14 @@ export class BatchReader<T extends { readonly id: number }> {
     }
   }
 
-  #listing(range: Readonly<Record<string, number>>): Listing {
+  #listing(range: IdRange | undefined): Listing {
     const { endpoint, filters } = this.#kind;
     return { endpoint, query: { ...filters, ...range }, sensitive: [], ends: "short" };
   }
 
   /** A service that ignores the filter is asked for its whole list. */
   get #hasRanges(): boolean {
-    const { endpoint, hasRanges } = this.#kind;
-    return hasRanges && this.#context.capabilities.filter(endpoint, "id") !== "ignored";
+    const { endpoint, hasRanges: hasRangesOf } = this.#kind;
+    return hasRangesOf && hasRanges(this.#context, endpoint);
   }
-}
-
-function isRising(ids: readonly number[]): boolean {
-  return ids.every((id, index) => index === 0 || (ids[index - 1] ?? id) < id);
 }

@@ -1,4 +1,4 @@
-import { Failure } from "../../core/failures.ts";
+import { asFailure, Failure } from "../../core/failures.ts";
 import type { ContainerLocation } from "../../core/outcome.ts";
 import type { Phi } from "../../core/phi.ts";
 import { LISTS_OF, RECORDS } from "../../core/service-catalogue.ts";
@@ -6,6 +6,7 @@ import type { Surface } from "../../core/surface.ts";
 import { getOne, type ServiceContext } from "../http/context.ts";
 import type { FilterFinding } from "../lists/capabilities.ts";
 import { fetchPage, walkPages } from "../lists/list.ts";
+import { hasRanges, readRanges } from "../lists/ranges.ts";
 import { parseContainer, parseLocation, type ServiceContainer } from "../shapes.ts";
 import { linkedId, type RawObject } from "../values.ts";
 
@@ -59,6 +60,39 @@ export async function listSubjectContainers(
       "SERVICE_FILTER_IGNORED",
       `GET ${endpoint}: the entries name no subject and the subjectCode filter is ignored`,
     );
+  }
+  return found;
+}
+
+/**
+ * Containers of the request surface by their ids, whoever's they are, as far as pages of the list show them: those that were stored
+ * lately stand together, so one page serves many. Nothing shows whose one is but the subject that its entry names. What is missing
+ * is to be looked for in its subject's own list; so is all, where the list takes no ranges of ids. Never fails unless aborted.
+ *
+ * @param mostPages calls that this may cost
+ */
+export async function readContainers(
+  context: ServiceContext,
+  { ids, mostPages }: { readonly ids: ReadonlySet<number>; readonly mostPages: number },
+  signal: AbortSignal,
+): Promise<ReadonlyMap<number, ServiceContainer>> {
+  const { capabilities, settings } = context;
+  const endpoint = LISTS_OF.containers.request.path;
+  const found = new Map<number, ServiceContainer>();
+  if (!hasRanges(context, endpoint)) return found;
+  const take = (page: readonly RawObject[]) => {
+    for (const raw of page) {
+      const container = parseContainer(raw, settings.containerLabelFields);
+      if (container && ids.has(container.id)) found.set(container.id, container);
+    }
+  };
+  const listing = { endpoint, query: {}, sensitive: [] };
+  try {
+    await readRanges(context, { listing, ids, take, mostPages }, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    // A service may list containers by subject only.
+    if (asFailure(error).class === "permanent") capabilities.sawFilter(endpoint, "id", "ignored");
   }
   return found;
 }
