@@ -153,7 +153,12 @@ describe.concurrent("a service that somebody else wrote", () => {
           expect([...service.made()].filter(([, times]) => times !== 1)).toEqual([]);
           expect(service.made().size).toBe(COUNT);
           expect(service.lost()).toBeGreaterThan(2);
-          expect(service.misshapen).toEqual([]);
+          // Once an hour, in four forms, it is found out whether containers are listed without their subject.
+          const [tried, other] = [true, false].map((wanted) =>
+            service.misshapen.filter((call) => call.endsWith("subjectCode is missing") === wanted),
+          );
+          expect(other).toEqual([]);
+          expect(tried?.length).toBeLessThanOrEqual(4);
           calm();
           // It also looks where another edition would have what isn't found.
           await expectWell(site);
