@@ -1,3 +1,4 @@
+import { PUBLIC_PATHS } from "../../src/core/service-catalogue.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import type { PlannedOrder } from "../support/lab-load.ts";
 import { type LabOrder, labCsv } from "../support/lab-messages.ts";
@@ -114,6 +115,17 @@ const FORMS: readonly Form[] = [
     name: "wrapped",
     simulator: { behaviour: { listEnvelope: "results", errorBody: "nested" } },
     kinds: REQUEST_SURFACE,
+  },
+  {
+    name: "public form",
+    // Without its limit, which would make each kind last for minutes.
+    simulator: {
+      edition: "public",
+      behaviour: { callsPerMinute: "unlimited" },
+      tokens: { methods: ["basic"] },
+    },
+    service: { surface: "external", paths: PUBLIC_PATHS },
+    kinds: EXTERNAL_SURFACE,
   },
   { name: "external surface", service: { surface: "external" }, kinds: EXTERNAL_SURFACE },
 ];
