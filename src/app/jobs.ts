@@ -4,7 +4,7 @@ import type { Connector } from "../connectors/connector.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { OrderTracer } from "../core/order-trace.ts";
-import type { Backoff } from "../jobs/backoff.ts";
+import { BACKOFF } from "../jobs/backoff.ts";
 import { composeMessages, composeTables } from "../jobs/deliver/compose.ts";
 import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "../jobs/deliver/deliver.ts";
 import { LabBreaker } from "../jobs/deliver/lab-breaker.ts";
@@ -26,8 +26,6 @@ import type { UntakenValues } from "./untaken-values.ts";
 
 /** Batches of orders that are worked on at the same time: while one ends, the next is under way. */
 const BATCHES_AT_ONCE = 4;
-/** After failures, of orders and of results alike. */
-const BACKOFF: Backoff = { firstMs: 2_000, maxMs: 300_000 };
 /** Files that are put into a folder at the same time; over MLLP each result waits for its acknowledgement. */
 const FILES_AT_ONCE = 8;
 /**
@@ -70,7 +68,6 @@ export async function runJobs(context: JobsContext, parts: JobParts): Promise<vo
   const submit: SubmitDeps = {
     ...common,
     service: service.for("submitting"),
-    reconciling: service.for("reconciling"),
     tracer: context.tracer,
     writer: openOrderWriter(pool, parts.epoch),
     worker: membership,

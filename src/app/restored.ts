@@ -4,12 +4,11 @@ import type { Clock } from "../core/clock.ts";
 import { EVERY_MS } from "../core/every.ts";
 import { asFailure, Failure, LASTING } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
-import { compareDue } from "../jobs/reconcile/compare.ts";
-import { WORD } from "../jobs/reconcile/reconcile.ts";
-import { findLastCall, findWithoutCall } from "../ledger/restored/comparisons.ts";
+import { WORD } from "../jobs/calls/decide.ts";
 import { decideWentBack, type Epoch, findLedgerEpoch, startEpoch } from "../ledger/restored/epoch.ts";
 import { readEpochFile } from "../ledger/restored/epoch-file.ts";
 import { enterRestored, type NoticedRestore } from "../ledger/restored/restore.ts";
+import { findLastCall, findWithoutCall } from "../ledger/restored/without-call.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
 import { hasAnotherCompared, noteCompared } from "../ledger/workers/roster.ts";
 import type { ServiceCalls } from "../service/client.ts";
@@ -92,18 +91,12 @@ export function watchRestored(config: Config, deps: RestoredDeps): RestoredWatch
   const { clock, logger, pool, epoch, worker } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const settings = {
-    correlation: config.service.correlation,
-    wayOf: (facilityId: number) => wayOfFacility(config, facilityId),
-    firstPollMs: config.service.polling.firstMs,
-  };
   /** The worker's number when it was checked, and when it was noted that the ledger is no older copy. */
   let checkedAs: number | undefined;
   let notedAs: number | undefined;
   let checking: Promise<void> | undefined;
   let checkedAt = Number.NEGATIVE_INFINITY;
   let countedAt = clock.monotonic();
-  let isUncompared = false;
 
   const check = async () => {
     checkedAt = clock.monotonic();
@@ -132,7 +125,7 @@ export function watchRestored(config: Config, deps: RestoredDeps): RestoredWatch
     }
   };
 
-  const round = oneAtATime(logger, "the ledger could not be compared with the service", async (signal) => {
+  const round = oneAtATime(logger, "the ledger could not be compared with the service", async () => {
     // Also while no calls leave, so that a copy is known by what was sent to the lab since, too; and each worker counts, so that
     // the file of one that had nothing to do shows what the others did.
     if (clock.monotonic() - countedAt >= EVERY_MS.epoch) {
@@ -144,14 +137,10 @@ export function watchRestored(config: Config, deps: RestoredDeps): RestoredWatch
     notedAs = id;
     if (!deps.mayCall()) return;
     if (checkedAs !== id && clock.monotonic() - checkedAt >= CHECK_AGAIN_MS) await requireNewestKnown();
-    if (isUncompared && (await compareDue({ ...deps, settings }, signal)) > 0) deps.onProgress();
   });
 
   return {
-    begin: (due) => {
-      isUncompared = due.isUncompared;
-      round.begin();
-    },
+    begin: () => round.begin(),
     requireNewestKnown,
     stop: async () => {
       stopping.abort();

@@ -1,12 +1,14 @@
 import type pg from "pg";
-import type { Config } from "../config/config.ts";
+import { type Config, wayOfFacility } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import { EVERY_MS } from "../core/every.ts";
 import { asFailure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
+import type { OrderTracer } from "../core/order-trace.ts";
 import { SURFACES } from "../core/surface.ts";
+import { BACKOFF } from "../jobs/backoff.ts";
+import { lookDue } from "../jobs/calls/look.ts";
 import { cancelDue } from "../jobs/cancel.ts";
-import { recheckDue } from "../jobs/reconcile/recheck.ts";
 import type { DueWork } from "../ledger/due.ts";
 import { forgetOld } from "../ledger/prune.ts";
 import { forgetRefills } from "../ledger/refills.ts";
@@ -18,6 +20,7 @@ interface SideWorkDeps {
   readonly service: ServiceClient;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly tracer: OrderTracer;
   /** Whether calls may be made right now: this worker is the leader, and the service is not known to be away. */
   readonly mayCall: () => boolean;
   /** Whether this worker is the leader. */
@@ -28,7 +31,6 @@ interface SideWorkDeps {
 
 /** Records that are pruned at once. */
 const PRUNE_BATCH = 1_000;
-const CANCEL_BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
 
 /** What is done whenever the ledger was asked what is due. */
 export interface SideWork {
@@ -38,28 +40,30 @@ export interface SideWork {
   stop(): Promise<void>;
 }
 
-/** Has orders cancelled at the service, checks once more for orders that were sent again, and prunes what is kept no longer. */
+/** Has orders cancelled at the service, looks there for what calls made, and prunes what is kept no longer. */
 export function createSideWork(config: Config, deps: SideWorkDeps): SideWork {
-  const { pool, service, clock, logger, mayCall, mayPrune } = deps;
-  const { cancel, reconcile, correlation } = config.service;
+  const { pool, service, clock, logger, tracer, mayCall, mayPrune } = deps;
+  const { cancel, reconcile, correlation, polling } = config.service;
   const cancelling = {
     ...{ pool, service: service.for("submitting"), clock, logger, reconcile },
     random: Math.random,
-    backoff: CANCEL_BACKOFF,
+    backoff: BACKOFF,
     offered: new Set(SURFACES.filter((surface) => cancel[surface] !== undefined)),
   };
-  const rechecking = { pool, service: service.for("reconciling"), logger, settings: { correlation } };
+  const looking = {
+    ...{ pool, service: service.for("reconciling"), logger, tracer, random: Math.random },
+    settings: {
+      ...{ correlation, reconcile, backoff: BACKOFF, firstPollMs: polling.firstMs },
+      wayOf: (facilityId: number) => wayOfFacility(config, facilityId),
+    },
+  };
   let pruneAtMs = clock.monotonic();
   const cancels = oneAtATime(logger, "orders could not be cancelled at the service", async (signal) => {
     while (!signal.aborted && mayCall() && (await cancelDue(cancelling, signal)) > 0) deps.onProgress();
   });
-  const rechecks = oneAtATime(
-    logger,
-    "orders that were sent again could not be checked for",
-    async (signal) => {
-      if (mayCall()) await recheckDue(rechecking, signal);
-    },
-  );
+  const looks = oneAtATime(logger, "calls could not be looked for at the service", async (signal) => {
+    while (!signal.aborted && mayCall() && (await lookDue(looking, signal)) > 0) deps.onProgress();
+  });
   const prune = oneAtATime(logger, "old records could not be pruned", async (signal) => {
     pruneAtMs = clock.monotonic() + EVERY_MS.prune;
     await pruneLedger(pool, config.retention, logger, signal);
@@ -67,11 +71,11 @@ export function createSideWork(config: Config, deps: SideWorkDeps): SideWork {
   return {
     begin: (due) => {
       if (due.isCancelDue) cancels.begin();
-      if (due.isRecheckDue) rechecks.begin();
+      if (due.isLookDue) looks.begin();
       if (mayPrune() && clock.monotonic() >= pruneAtMs) prune.begin();
     },
     stop: async () => {
-      await Promise.all([cancels.stop(), rechecks.stop(), prune.stop()]);
+      await Promise.all([cancels.stop(), looks.stop(), prune.stop()]);
     },
   };
 }

@@ -44,7 +44,7 @@ export interface ControlFacts {
   /** The service has a request or procedure of it. */
   readonly isAtService: boolean;
   /** A call that changes the service may be under way, and nobody knows yet what it did. */
-  readonly hasIntent: boolean;
+  readonly isCalled: boolean;
   /** The lab has put it on hold. */
   readonly isHeld?: boolean | undefined;
   /** It asks already for what a change or replacement wants it to ask for. */
@@ -98,7 +98,7 @@ export function decideControl(
 ): ControlDecision {
   if (order === undefined) return unable(control, "ORDER_UNKNOWN", "there is no such order");
   if (control === "status") return { kind: "done" };
-  const { state, isAtService, hasIntent } = order;
+  const { state, isAtService, isCalled } = order;
   if (isTerminal(state)) {
     if (state === "cancelled" && isCancelling(control)) return { kind: "done" };
     return unable(
@@ -113,7 +113,7 @@ export function decideControl(
   // Also while a refused call of it is checked: it stays on hold meanwhile, and nothing but reads leave.
   if (act === "hold" && isHeld && !isAtService) return { kind: "done" };
   // What the service has of a parked order may belong to another one: a person looks into it first.
-  const isUnclear = isAtService ? state === "parked" : hasIntent;
+  const isUnclear = isAtService ? state === "parked" : isCalled;
   if (isUnclear && isCancelling(control)) return { kind: "wait" };
   if (isUnclear) return unable(control, "UNDER_WAY", UNDER_WAY[state === "parked" ? "parked" : "submitting"]);
   if (isAtService) {

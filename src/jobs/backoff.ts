@@ -3,6 +3,9 @@ export interface Backoff {
   readonly maxMs: number;
 }
 
+/** After failures, of orders, looks, cancellations and results alike. */
+export const BACKOFF: Backoff = { firstMs: 2_000, maxMs: 300_000 };
+
 /**
  * Exponential backoff with full jitter: a random delay between zero and `firstMs * 2^(attempt-1)`, capped at `maxMs`.
  * With 2 s and 5 min: up to 2 s, 4 s, 8 s … 256 s, 300 s.

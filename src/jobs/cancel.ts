@@ -18,8 +18,7 @@ import type { CancelLook, CancelTarget } from "../service/cancel.ts";
 import type { ServiceCalls } from "../service/client.ts";
 import { sensitiveOf } from "../service/request-surface/subjects.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
-import { planCheck } from "./reconcile/reconcile.ts";
-import type { ReconcileTimes } from "./submit/deps.ts";
+import { planCheck, type ReconcileTimes } from "./calls/decide.ts";
 
 /** What the cancel job is given. */
 interface CancelDeps {
@@ -66,7 +65,7 @@ async function pursueCancel(due: DueCancel, deps: CancelDeps, signal: AbortSigna
     sensitive: sensitiveOf(due.subject),
   };
   if (call !== "due") return look({ ...due, call }, target, deps, signal);
-  const facts = { state: "submitted", isAtService: true, hasIntent: false } as const;
+  const facts = { state: "submitted", isAtService: true, isCalled: false } as const;
   const decision = decideControl("cancel", facts, deps.offered.has(surface));
   if (decision.kind === "unable") return recordUncancelled(deps.pool, due, decision.refusal);
   await makeCall(due, target, deps, signal);

@@ -6,13 +6,7 @@ import { within } from "../core/within.ts";
 import { inTransaction } from "../ledger/database.ts";
 import { type DueWork, findDue } from "../ledger/due.ts";
 import { clampSchedule } from "../ledger/orders/due-times.ts";
-import {
-  countQueued,
-  findHandedOver,
-  putBack,
-  takeUnreconciled,
-  takeWaiting,
-} from "../ledger/orders/handing-over.ts";
+import { countQueued, findHandedOver, putBack, takeWaiting } from "../ledger/orders/handing-over.ts";
 import { releaseAbandoned } from "../ledger/orders/submission.ts";
 import { findDueConnectors } from "../ledger/results/deliveries.ts";
 import { findOpenConnectors } from "../ledger/results/outcomes.ts";
@@ -168,13 +162,8 @@ function submitJob(batch: number): NewJob<"submit"> {
 }
 
 async function feedSubmit(due: DueWork, deps: FeederDeps): Promise<void> {
-  // While a restored ledger is compared with the service, lost calls are looked for, and nothing is submitted.
+  // While a restored ledger is compared with the service, nothing is submitted.
   if (due.isOrderWaiting && !due.isUncompared) await handOverWaiting(deps);
-  if (!due.isCallLost) return;
-  // Lost calls hold up their lanes, so they go ahead of what waits for its first try.
-  const leader = deps.worker.id;
-  const unreconciled = await takeUnreconciled(deps.pool, { leader, limit: deps.settings.batchSize() });
-  if (unreconciled) await deps.queues.add("submit", [{ ...submitJob(unreconciled.batch), isUrgent: true }]);
 }
 
 async function handOverWaiting(deps: FeederDeps): Promise<void> {

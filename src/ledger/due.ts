@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { placeOf, prepared } from "./database.ts";
 import { asLedgerFailure } from "./database-failures.ts";
+import { IS_LOOK_DUE, IS_UNCOMPARED } from "./orders/calls.ts";
 import { DUE_FACILITIES } from "./orders/tracking.ts";
 
 /** What a ledger has to do right now. What only waits for its lane or for its lab counts, too. */
@@ -9,8 +10,8 @@ export interface DueWork {
   readonly paused: readonly string[];
   /** An order's turn to be submitted may have come. */
   readonly isOrderWaiting: boolean;
-  /** A lost call is to be reconciled. */
-  readonly isCallLost: boolean;
+  /** The service is to be looked at for what a call made. */
+  readonly isLookDue: boolean;
   /** Orders are in the queue's hands, or a worker's. */
   readonly isOrderInHand: boolean;
   /** Facilities with orders due for polling. */
@@ -19,28 +20,25 @@ export interface DueWork {
   readonly isResultOpen: boolean;
   /** The service is to be asked to cancel an order, or about that. */
   readonly isCancelDue: boolean;
-  /** An order that was sent again is to be looked for once more. */
-  readonly isRecheckDue: boolean;
-  /** Orders of a restored ledger are still to be compared with the service. */
+  /** Orders of a restored ledger are still to be looked for at the service. */
   readonly isUncompared: boolean;
 }
 
 export const NOTHING_DUE: DueWork = {
   paused: [],
   isOrderWaiting: false,
-  isCallLost: false,
+  isLookDue: false,
   isOrderInHand: false,
   facilities: [],
   isResultOpen: false,
   isCancelDue: false,
-  isRecheckDue: false,
   isUncompared: false,
 };
 
 /**
  * What there is to do; $1 text[] connectors. It is asked each second by each worker, so that nothing else has to be asked while there
  * is nothing: each part is a look for the first row of a partial index. Indexes: orders_waiting, orders_in_hand, orders_tracked,
- * outcomes_open, deliveries_pending, control_requests_open, orders_recheck, orders_compare.
+ * outcomes_open, deliveries_pending, control_requests_open, calls_look.
  */
 export const FIND_DUE = `
 select array(select q.queue from paused_queues q) as paused,
@@ -50,13 +48,7 @@ select array(select q.queue from paused_queues q) as paused,
           where o.state = 'received'
             and o.held_at is null
             and o.next_at <= now()) as "isOrderWaiting",
-       exists (
-         select 1
-           from orders o
-          where o.state = 'submitting'
-            and o.owner is null
-            and o.handed_over_at is null
-            and o.next_at <= now()) as "isCallLost",
+       ${IS_LOOK_DUE} as "isLookDue",
        exists (
          select 1
            from orders o
@@ -83,14 +75,7 @@ select array(select q.queue from paused_queues q) as paused,
            from control_requests r
           where r.state = 'open'
             and r.next_at <= now()) as "isCancelDue",
-       exists (
-         select 1
-           from orders o
-          where o.recheck_at <= now()) as "isRecheckDue",
-       exists (
-         select 1
-           from orders o
-          where o.compare_at is not null) as "isUncompared"`;
+       ${IS_UNCOMPARED} as "isUncompared"`;
 
 /** What there is to do, for these connectors. @throws Failure LEDGER_… */
 export async function findDue(pool: pg.Pool, connectors: readonly string[]): Promise<DueWork> {

@@ -3,19 +3,19 @@ import { Failure } from "../core/failures.ts";
 import { groupCommit } from "../core/group-commit.ts";
 import { inTransaction } from "./database.ts";
 import { isDeadlock } from "./database-failures.ts";
+import { type NewCall, recordCalls } from "./orders/calls.ts";
 import { changeOrdersWithin, type OrderChange } from "./orders/change.ts";
 import { findLabelHolders, type LabelHolder, lockLabels } from "./orders/label-subjects.ts";
-import { type NewIntent, recordIntents } from "./orders/submission.ts";
 import type { Epoch } from "./restored/epoch.ts";
 
-/** What is recorded of one order at once: the change first, and then the intent of its next call. */
+/** What is recorded of one order at once: the change first, and then its next call. */
 interface Step {
   readonly change?: OrderChange | undefined;
-  readonly intent?: NewIntent | undefined;
+  readonly call?: NewCall | undefined;
 }
 
-/** What became of an intent. */
-type IntentResult =
+/** Whether a call is written down. */
+type CallResult =
   /** It is on disk, since `at` by the database's clock, and a copy of the ledger without it would be known: the call may leave. */
   | { readonly kind: "recorded"; readonly at: Date }
   /** The order is no longer this worker's. Nothing may be sent. */
@@ -25,8 +25,8 @@ type IntentResult =
 
 interface Written {
   readonly isChanged: boolean;
-  readonly intent: IntentResult;
-  /** The ledger's epoch since the intents of this commit; undefined where there were none. */
+  readonly call: CallResult;
+  /** The ledger's epoch since the calls of this commit; undefined where there were none. */
   readonly epoch: number | undefined;
 }
 
@@ -47,11 +47,11 @@ export interface OrderWriter {
    * Writes down that a call which changes the service is about to leave, after a change of the same order where one is
    * given. On disk when it resolves, and the ledger's epoch is raised.
    *
-   * With `needsFreeLabels` nobody else passes that guard for one of the order's labels until the intent is written down.
+   * With `needsFreeLabels` nobody else passes that guard for one of the order's labels until the call is written down.
    *
    * @throws Failure LEDGER_UNAVAILABLE, LEDGER_EPOCH_UNUSABLE, LEDGER_WENT_BACK
    */
-  intend(intent: NewIntent, after?: OrderChange): Promise<IntentResult>;
+  intend(call: NewCall, after?: OrderChange): Promise<CallResult>;
 }
 
 /** Steps of one commit at most. */
@@ -68,10 +68,10 @@ export function openOrderWriter(pool: pg.Pool, epoch: Pick<Epoch, "raise" | "kee
   const record = (step: Step) => commit(step, 0, step);
   return {
     change: async (change) => (await record({ change })).isChanged,
-    intend: async (intent, after) => {
-      const written = await record({ change: after, intent });
-      if (written.intent.kind === "recorded" && written.epoch !== undefined) await epoch.keep(written.epoch);
-      return written.intent;
+    intend: async (call, after) => {
+      const written = await record({ change: after, call });
+      if (written.call.kind === "recorded" && written.epoch !== undefined) await epoch.keep(written.epoch);
+      return written.call;
     },
   };
 }
@@ -85,30 +85,30 @@ async function write(
     client,
     steps.flatMap(({ change }) => change ?? []),
   );
-  const intents = steps.flatMap(({ intent }) => intent ?? []);
-  const guarded = intents.flatMap(({ orderId, needsFreeLabels }) => (needsFreeLabels ? [orderId] : []));
+  const calls = steps.flatMap(({ call }) => call ?? []);
+  const guarded = calls.flatMap(({ orderId, needsFreeLabels }) => (needsFreeLabels ? [orderId] : []));
   await lockLabels(client, guarded);
   const holders = await findLabelHolders(client, guarded);
-  const recordedAt = await recordIntents(
+  const recordedAt = await recordCalls(
     client,
-    intents.filter(({ orderId }) => !holders.has(orderId)),
+    calls.filter(({ orderId }) => !holders.has(orderId)),
   );
   const raised = recordedAt.size > 0 ? await epoch.raise(client) : undefined;
-  return steps.map(({ change, intent }) => ({
+  return steps.map(({ change, call }) => ({
     isChanged: change !== undefined && changed.has(change.orderId),
-    intent: resultOf(intent, holders, recordedAt),
+    call: resultOf(call, holders, recordedAt),
     epoch: raised,
   }));
 }
 
 function resultOf(
-  intent: NewIntent | undefined,
+  call: NewCall | undefined,
   holders: ReadonlyMap<number, LabelHolder>,
   recordedAt: ReadonlyMap<number, Date>,
-): IntentResult {
-  const by = intent && holders.get(intent.orderId);
+): CallResult {
+  const by = call && holders.get(call.orderId);
   if (by) return { kind: "label taken", by };
-  const at = intent && recordedAt.get(intent.orderId);
+  const at = call && recordedAt.get(call.orderId);
   return at ? { kind: "recorded", at } : { kind: "not ours" };
 }
 

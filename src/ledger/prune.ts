@@ -56,16 +56,30 @@ returning id`;
 /** Personal data of orders that ended long ago; the order itself, its number and its timeline stay. $1 ms, $2 how many. Index: orders_with_subject. */
 export const FORGET_SUBJECTS = `
 update orders
-   set subject = '{}',
-       sent = null
+   set subject = '{}'
  where id in (select o.id
                 from orders o
                where o.state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
                  and o.changed_at < now() - $1 * interval '1 millisecond'
-                 and (o.subject <> '{}' or o.sent is not null)
+                 and o.subject <> '{}'
                order by o.changed_at
                limit $2)
 returning id`;
+
+/** What was sent of orders that ended long ago; $1 ms, $2 how many. Indexes: calls_with_body, the primary key of orders. */
+const FORGET_BODIES = `
+update calls
+   set body = null
+ where id in (select k.id
+                from calls k
+                join orders o on o.id = k.order_id
+               where k.body is not null
+                 and k.at < now() - $1 * interval '1 millisecond'
+                 and o.state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
+                 and o.changed_at < now() - $1 * interval '1 millisecond'
+               order by k.at
+               limit $2)
+returning order_id`;
 
 /** The service's answers to calls of orders that ended long ago; $1 ms, $2 how many. Indexes: order_answers_order, the primary key of orders. */
 const FORGET_ANSWERS = `
@@ -92,6 +106,8 @@ interface Pruned {
   readonly messages: number;
   readonly deliveries: number;
   readonly orders: number;
+  /** Calls whose bodies were forgotten. */
+  readonly calls: number;
   /** Of the service. */
   readonly answers: number;
 }
@@ -108,12 +124,14 @@ export async function forgetOld(
   const messages = await run(pool, FORGET_RAW, [retention.messagesMs, limit]);
   const deliveries = await run(pool, FORGET_BYTES, [retention.messagesMs, limit]);
   const orders = await run(pool, FORGET_SUBJECTS, [retention.ordersMs, limit]);
+  const bodies = await run(pool, FORGET_BODIES, [retention.ordersMs, limit]);
   const answers = await run(pool, FORGET_ANSWERS, [retention.ordersMs, limit]);
   await run(pool, FORGET_WORKERS, [retention.messagesMs, limit]);
   return {
     messages: messages.length,
     deliveries: deliveries.length,
     orders: orders.length,
+    calls: bodies.length,
     answers: answers.length,
   };
 }

@@ -10,11 +10,11 @@ import { findPausedQueues } from "../ledger/operator/queues.ts";
 import { listOrderTasks, type Task } from "../ledger/operator/tasks.ts";
 import {
   type DeliveryView,
-  findSent,
   listEvents,
   listOrderDeliveries,
   type OrderEvent,
 } from "../ledger/operator/views.ts";
+import { findBody } from "../ledger/orders/calls.ts";
 import { type ControlRequestView, listOrderRequests } from "../ledger/orders/control-requests.ts";
 import { findLaneHolder } from "../ledger/orders/handing-over.ts";
 import type { LedgerOrder } from "../ledger/orders/row.ts";
@@ -67,7 +67,7 @@ export async function readOrderDetails(
   const [message, sent, answers, requests, tasks, events, deliveries, around, instanceCode] =
     await Promise.all([
       findMessage(pool, messageId),
-      findSent(pool, id),
+      findSent(pool, order),
       listOrderAnswers(pool, id),
       listOrderRequests(pool, id),
       listOrderTasks(pool, id),
@@ -79,6 +79,12 @@ export async function readOrderDetails(
   const why = whyWaiting(order, { ...around, atService: foundAtService(events) });
   const traceId = instanceCode && traceOf(instanceCode, id).traceId;
   return { message, why, around, sent, answers, requests, tasks, events, deliveries, traceId };
+}
+
+/** What was last sent to create it. */
+async function findSent(pool: pg.Pool, { calls }: LedgerOrder): Promise<unknown> {
+  const last = calls.findLast(({ kind, isPresumed }) => kind === "request" && !isPresumed);
+  return last && findBody(pool, last.id);
 }
 
 /** Why an order ended otherwise than the lab wanted, and what to do; undefined for one that waits, and where nothing went wrong. */

@@ -1,6 +1,7 @@
 import { type AtService, FAILURES, LASTING } from "../core/failures.ts";
 import { isTerminal, type OrderState } from "../core/order-state.ts";
 import { formatId } from "../ledger/ids.ts";
+import { openCallOf } from "../ledger/orders/calls.ts";
 import { type LedgerOrder, linkOf } from "../ledger/orders/row.ts";
 import { LIST_LAG_MS, type Mover } from "../ledger/orders/same-containers.ts";
 import type { ServicePause } from "../ledger/workers/service-pause.ts";
@@ -69,9 +70,7 @@ export function waitsFor(order: LedgerOrder): string | undefined {
   const words = [
     order.heldAt && state !== "submitting" ? "on hold by the lab" : undefined,
     failure && `${failure.code}: ${failure.text}`,
-    state === "submitting" && order.intent !== undefined && (failure || order.checks > 0)
-      ? "the service is searched for its call"
-      : undefined,
+    state === "submitting" && openCallOf(order)?.lookAt ? "the service is searched for its call" : undefined,
     order.missingSince && "the service does not know it any more",
     order.locatingSince && "its containers' places are looked up",
   ].filter((each) => each !== undefined);
@@ -168,26 +167,29 @@ function whyQueued(order: LedgerOrder, around: Surroundings): string {
 function whySubmitting(order: LedgerOrder, around: Surroundings): string {
   const { nowMs } = around;
   const outage = whyNoCalls(around);
-  const next = `${untilNext(order.nextAt, nowMs)}.${outage === undefined ? "" : ` ${outage}`}`;
-  if (order.intent === undefined) {
+  const call = openCallOf(order);
+  if (call === undefined) {
     if (outage !== undefined) return `A worker has it in hand. ${outage}`;
     return "A worker asks the service for its subject and containers right now.";
   }
   const creation = order.surface === "external" ? "creation of the procedure" : "procedure request";
-  const what = order.intent === "subject" ? "registration of the subject" : creation;
-  if (order.isRefused) {
-    const said = order.failure ? `: ${order.failure.text} (${order.failure.code})` : "";
+  const what = call.kind === "subject" ? "registration of the subject" : creation;
+  if (call.lookAt === undefined) return `The ${what} is on its way to the service.`;
+  const next = `${untilNext(call.lookAt, nowMs)}.${outage === undefined ? "" : ` ${outage}`}`;
+  const { failure } = order;
+  if (call.isPresumed) {
+    return `The ledger was restored from an older copy, so the service is searched for what it may have of the order before anything is sent; next check ${next}`;
+  }
+  if (call.answer === "refused") {
+    const said = failure ? `: ${failure.text} (${failure.code})` : "";
     return `Try ${order.attempts} was refused${said}; the service is checked for it before it is sent again, ${next}`;
   }
-  if (order.failure || order.checks > 0) {
-    const checks =
-      order.checks === 0 ? "" : `, ${order.checks} ${order.checks === 1 ? "time" : "times"} so far`;
-    const said = order.failure ? ` (${order.failure.text})` : "";
-    // The failure of a check takes the place of the call's.
-    const [ofCall, ofCheck] = order.failedChecks > 0 ? ["", `; the last check failed${said}`] : [said, ""];
-    return `No sure answer came to the ${what}${ofCall}, so the service is searched for what it did before anything is sent again${checks}${ofCheck}; next check ${next} If you have looked there and it has nothing: \`cryobridge orders retry ${formatId("o", order.id)} --not-at-service --reason TEXT\`.`;
-  }
-  return `The ${what} is on its way to the service.`;
+  const { checks } = call;
+  const times = checks === 0 ? "" : `, ${checks} ${checks === 1 ? "time" : "times"} so far`;
+  const said = failure ? ` (${failure.text})` : "";
+  // The failure of a check takes the place of the call's.
+  const [ofCall, ofCheck] = call.failedChecks > 0 ? ["", `; the last check failed${said}`] : [said, ""];
+  return `No sure answer came to the ${what}${ofCall}, so the service is searched for what it did before anything is sent again${times}${ofCheck}; next check ${next} If you have looked there and it has nothing: \`cryobridge orders retry ${formatId("o", order.id)} --not-at-service --reason TEXT\`.`;
 }
 
 /** What an order becomes parked for whose request the service has forgotten. */

@@ -23,8 +23,6 @@ import { getInventory, readList, readPage, readRecord } from "./lists/reads.ts";
 import { probeLists, probeUnknownId } from "./probe/probe.ts";
 import { probeInventory } from "./probe/probe-inventory.ts";
 import { readExternalProcedures, readProcedures, readRequests } from "./read-batch.ts";
-import { findCreatedProcedure } from "./reconcile/find-procedure.ts";
-import { findCreatedRequest } from "./reconcile/find-request.ts";
 import { listMade } from "./reconcile/made.ts";
 import { listNewest } from "./reconcile/newest.ts";
 import { searchRequestIds, snapshotRequestIds } from "./reconcile/search-requests.ts";
@@ -40,7 +38,6 @@ const CALLS = {
   getSubject,
   registerSubject,
   createRequest,
-  findCreatedRequest,
   searchRequestIds,
   snapshotRequestIds,
   listSubjectContainers: (
@@ -77,7 +74,6 @@ const CALLS = {
 /** The calls of the external surface, `/api/v1/external`: an order becomes a procedure at once. */
 const EXTERNAL_CALLS = {
   createProcedure,
-  findCreatedProcedure,
   getProcedure: getExternalProcedure,
   readProcedures: readExternalProcedures,
   listSubjectContainers: (

@@ -51,10 +51,7 @@ describe("queue list", () => {
         pool.query(`update orders set ${values} where id = $1`, [id]);
       await pool.query(FAIL, [2]);
       await change(3, "held_at = now()");
-      await change(
-        4,
-        "state = 'submitting', surface = 'request', intent = 'request', intent_at = now(), checks = 1",
-      );
+      await change(4, "state = 'submitting', failure_code = 'SERVICE_NO_ANSWER', failure_text = 'lost'");
       await change(5, "state = 'parked', failure_code = 'SUBJECT_MISMATCH', failure_text = 'another name'");
       const { stdout } = await cli(["queue"]);
       expect(stdout).toContain("Orders that wait\n");

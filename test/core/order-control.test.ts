@@ -9,7 +9,7 @@ const decideCancel = (order: ControlFacts | undefined, isOffered: boolean) =>
 const facts = fc.record({
   state: fc.constantFrom(...ORDER_STATES),
   isAtService: fc.boolean(),
-  hasIntent: fc.boolean(),
+  isCalled: fc.boolean(),
 });
 
 describe("a request to cancel", () => {
@@ -23,7 +23,7 @@ describe("a request to cancel", () => {
   test.each([["received"], ["queued"], ["submitting"], ["parked"]] as const)(
     "is done here for a %s order of which nothing has left",
     (state) => {
-      expect(decideCancel({ state, isAtService: false, hasIntent: false }, false)).toEqual({
+      expect(decideCancel({ state, isAtService: false, isCalled: false }, false)).toEqual({
         kind: "act",
         act: "cancel",
       });
@@ -31,11 +31,11 @@ describe("a request to cancel", () => {
   );
 
   test.each(["submitting", "parked"] as const)("waits while a call of a %s order is not settled", (state) => {
-    expect(decideCancel({ state, isAtService: false, hasIntent: true }, true)).toEqual({ kind: "wait" });
+    expect(decideCancel({ state, isAtService: false, isCalled: true }, true)).toEqual({ kind: "wait" });
   });
 
   test("waits while a person looks into what the service has of a parked order", () => {
-    expect(decideCancel({ state: "parked", isAtService: true, hasIntent: false }, true)).toEqual({
+    expect(decideCancel({ state: "parked", isAtService: true, isCalled: false }, true)).toEqual({
       kind: "wait",
     });
   });
@@ -43,7 +43,7 @@ describe("a request to cancel", () => {
   test.each(TRACKED_STATES)(
     "is the service's to grant for a %s order, where its call is configured",
     (state) => {
-      const order = { state, isAtService: true, hasIntent: false };
+      const order = { state, isAtService: true, isCalled: false };
       expect(decideCancel(order, true)).toEqual({ kind: "call" });
       expect(decideCancel(order, false)).toMatchObject({
         kind: "unable",
@@ -55,7 +55,7 @@ describe("a request to cancel", () => {
   test.each(["completed", "rejected", "failed", "discarded"] as const)(
     "comes too late for a %s order",
     (state) => {
-      expect(decideCancel({ state, isAtService: true, hasIntent: false }, true)).toMatchObject({
+      expect(decideCancel({ state, isAtService: true, isCalled: false }, true)).toMatchObject({
         kind: "unable",
         refusal: { code: "CANCEL_TOO_LATE" },
       });
@@ -63,7 +63,7 @@ describe("a request to cancel", () => {
   );
 
   test("is granted again for an order that is cancelled already", () => {
-    expect(decideCancel({ state: "cancelled", isAtService: true, hasIntent: false }, true)).toEqual({
+    expect(decideCancel({ state: "cancelled", isAtService: true, isCalled: false }, true)).toEqual({
       kind: "done",
     });
   });
@@ -73,7 +73,7 @@ describe("a request to cancel", () => {
       fc.property(facts, fc.boolean(), (order, isOffered) => {
         const { kind } = decideCancel(order, isOffered);
         if (kind !== "act") return;
-        expect(order).toMatchObject({ isAtService: false, hasIntent: false });
+        expect(order).toMatchObject({ isAtService: false, isCalled: false });
         expect(mayMove(order.state, "cancelled")).toBe(true);
       }),
     );
@@ -105,11 +105,11 @@ const anyControl = fc.constantFrom(...CONTROLS);
 const anyFacts = fc.record({
   state: fc.constantFrom(...ORDER_STATES),
   isAtService: fc.boolean(),
-  hasIntent: fc.boolean(),
+  isCalled: fc.boolean(),
   isHeld: fc.boolean(),
   isSame: fc.boolean(),
 });
-const FREE = { state: "received", isAtService: false, hasIntent: false } as const;
+const FREE = { state: "received", isAtService: false, isCalled: false } as const;
 
 describe("a request to hold, release or change", () => {
   test.each([
@@ -135,7 +135,7 @@ describe("a request to hold, release or change", () => {
   test.each(["hold", "release", "change", "replace"] as const)(
     "%s is never the service's to grant, whatever call it has for cancelling",
     (control) => {
-      const facts = { state: "submitted", isAtService: true, hasIntent: false } as const;
+      const facts = { state: "submitted", isAtService: true, isCalled: false } as const;
       expect(decideControl(control, facts, true)).toMatchObject({
         kind: "unable",
         refusal: { code: "CONTROL_NOT_OFFERED" },
@@ -146,7 +146,7 @@ describe("a request to hold, release or change", () => {
   test.each(["hold", "release", "change", "replace"] as const)(
     "%s comes too late for an ended order",
     (control) => {
-      const facts = { state: "cancelled", isAtService: false, hasIntent: false } as const;
+      const facts = { state: "cancelled", isAtService: false, isCalled: false } as const;
       expect(decideControl(control, facts, true)).toMatchObject({
         kind: "unable",
         refusal: {
@@ -172,7 +172,7 @@ describe("any request", () => {
     fc.assert(
       fc.property(anyControl, anyFacts, fc.boolean(), (control, facts, isOffered) => {
         if (decideControl(control, facts, isOffered).kind !== "act") return;
-        expect(facts).toMatchObject({ isAtService: false, hasIntent: false });
+        expect(facts).toMatchObject({ isAtService: false, isCalled: false });
         expect(isTerminal(facts.state)).toBe(false);
       }),
     );
@@ -183,7 +183,7 @@ describe("any request", () => {
       fc.property(anyControl, anyFacts, fc.boolean(), (control, facts, isOffered) => {
         if (decideControl(control, facts, isOffered).kind !== "wait") return;
         expect(isCancelling(control)).toBe(true);
-        expect(facts.hasIntent || (facts.state === "parked" && facts.isAtService)).toBe(true);
+        expect(facts.isCalled || (facts.state === "parked" && facts.isAtService)).toBe(true);
       }),
     );
   });
@@ -191,7 +191,7 @@ describe("any request", () => {
   test("to change an order is refused while a call is under way, to be sent again", () => {
     for (const control of ["hold", "release", "change", "replace"] as const) {
       for (const state of ["submitting", "parked"] as const) {
-        expect(decideControl(control, { state, isAtService: false, hasIntent: true }, true)).toMatchObject({
+        expect(decideControl(control, { state, isAtService: false, isCalled: true }, true)).toMatchObject({
           kind: "unable",
           refusal: { code: "CONTROL_UNDER_WAY", text: expect.stringContaining("send the request again") },
         });

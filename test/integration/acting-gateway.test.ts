@@ -258,8 +258,8 @@ describe.concurrent("a call that was refused for good", () => {
           expect(await retryOrder(site.pool, parked, { actor: "test" })).toBe("done");
           await site.waitForOrders(1, ["submitted"]);
           expect(site.simulator.tally().journal).toHaveLength(2);
-          const { rows } = await site.pool.query("select recheck_at from orders");
-          expect(rows).toEqual([{ recheck_at: null }]);
+          const { rows } = await site.pool.query("select distinct look_at from calls");
+          expect(rows).toEqual([{ look_at: null }]);
         },
       ),
   );
@@ -288,7 +288,7 @@ describe.concurrent("a call that was refused for good", () => {
           );
           await site.waitForOrders(1, ["submitted"]);
           site.simulator.control.behave({ listLagMs: 0 });
-          await site.pool.query("update orders set recheck_at = now()");
+          await site.pool.query("update calls set look_at = now() where look_at is not null");
           await eventually(async () => (await kinds(site)).includes("rechecked"));
           const made = site.simulator
             .tally()

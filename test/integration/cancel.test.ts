@@ -196,7 +196,9 @@ describe.concurrent("an order whose call may be under way", () => {
       async (site) => {
         await site.start();
         await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-        await eventually(async () => (await findOrders(site.pool, "A-1"))[0]?.intent === "request");
+        await eventually(async () =>
+          (await findOrders(site.pool, "A-1"))[0]?.calls.some(({ kind }) => kind === "request"),
+        );
         await site.drop("hl7", "cancel.hl7", ormCancel({ number: "A-1" }));
         expect(orcOf(await answerTo(site))).toMatchObject({ 1: "CR" });
         expect(site.simulator.tally().doubled).toEqual([]);
@@ -216,7 +218,9 @@ describe.concurrent("an order whose call may be under way", () => {
       async (site) => {
         await site.start();
         await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-        await eventually(async () => (await findOrders(site.pool, "A-1"))[0]?.intent === "request");
+        await eventually(async () =>
+          (await findOrders(site.pool, "A-1"))[0]?.calls.some(({ kind }) => kind === "request"),
+        );
         await site.drop("hl7", "cancel.hl7", ormCancel({ number: "A-1" }));
         expect(orcOf(await answerTo(site))).toMatchObject({ 1: "CR" });
         expect(site.simulator.control.requests()).toEqual([]);

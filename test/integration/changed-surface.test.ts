@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { openCalls } from "../support/calls.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withSite } from "../support/with-daemon.ts";
 
@@ -13,10 +14,10 @@ test("an order whose registration of its subject got lost goes on where subjects
     async (site) => {
       site.simulator.control.addSubject({ facilityId: 12, ...SUBJECT });
       const [id] = await commit(site.pool, [aRecord(1, [anOrder()])], "hl7");
-      await site.pool.query(
-        "update orders set state = 'submitting', intent = 'subject', intent_at = now(), owner = 999, fence = 1 where id = $1",
-        [id],
-      );
+      await site.pool.query("update orders set state = 'submitting', owner = 999, fence = 1 where id = $1", [
+        id,
+      ]);
+      await openCalls(site.pool, { set: "kind = 'subject', surface = null" });
       await site.start();
       const [order] = await site.waitForOrders(1, ["completed", "parked"]);
       expect(order).toMatchObject({ state: "completed", surface: "external" });

@@ -105,7 +105,8 @@ describe.concurrent("an order whose creation got no clear answer", () => {
         // Rounds take long; three of them are history.
         for (let round = 0; round < 3; round += 1) {
           await site.pool.query(
-            "insert into order_events (order_id, kind, detail) values ($1, 'reconciled', '{\"found\": \"nothing\"}')",
+            `insert into calls (order_id, kind, surface, mark, outcome, ended_at)
+             select id, 'request', 'request', mark, 'nothing', now() from orders where id = $1`,
             [order.id],
           );
         }
@@ -114,7 +115,7 @@ describe.concurrent("an order whose creation got no clear answer", () => {
           code: "SUBMIT_UNCERTAIN",
           text: expect.stringMatching(/^5 calls in a row got no clear answer/),
         });
-        expect((await timeline(site, "A-1")).filter((kind) => kind === "reconciled")).toHaveLength(4);
+        expect((await timeline(site, "A-1")).filter((kind) => kind === "reconciled")).toHaveLength(1);
       },
     ));
 

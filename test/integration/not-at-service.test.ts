@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { listEvents } from "../../src/ledger/operator/views.ts";
+import { openCallOf } from "../../src/ledger/orders/calls.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import type { FaultRule } from "../../src/simulator/faults.ts";
 import { type CliResult, runCli } from "../cli/run-cli.ts";
+import { agedBy } from "../support/calls.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
@@ -27,9 +29,7 @@ async function loseCall(site: Site): Promise<LedgerOrder> {
     const [found] = await site.orders();
     return found?.state === "submitting" && found.failure !== undefined && found;
   });
-  await site.pool.query(
-    "update orders set intent_at = intent_at - interval '1 minute', left_by = left_by - interval '1 minute'",
-  );
+  await agedBy(site.pool, "1 minute");
   return order;
 }
 
@@ -40,7 +40,8 @@ const withLostCall = (fault: FaultRule, work: (site: Site, order: LedgerOrder) =
 
 async function expectUntouched(site: Site, order: LedgerOrder): Promise<void> {
   const [now] = await site.orders();
-  expect(now).toMatchObject({ state: "submitting", fence: order.fence, intent: order.intent });
+  expect(now).toMatchObject({ state: "submitting", fence: order.fence });
+  expect(now && openCallOf(now)).toBeDefined();
   expect((await site.pool.query("select 1 from audit")).rowCount).toBe(0);
 }
 
@@ -63,7 +64,9 @@ describe("orders retry --not-at-service", () => {
         { action: "not-at-service", target: "o1", detail: { reason: "staff see nothing of it" } },
       ]);
       expect((await cli(site, "orders", "show", "A-1")).stdout).toContain("a last check found nothing");
-      const later = await site.pool.query("select recheck_at is not null as is_looked_for from orders");
+      const later = await site.pool.query(
+        "select look_at is not null as is_looked_for from calls where outcome = 'nothing'",
+      );
       expect(later.rows).toEqual([{ is_looked_for: true }]);
     }));
 
@@ -80,22 +83,23 @@ describe("orders retry --not-at-service", () => {
 
   test("finds a subject that was registered as well", () =>
     withLostCall({ ...REGISTER, after: "drop" }, async (site, order) => {
-      expect(order.intent).toBe("subject");
+      expect(order.calls).toMatchObject([{ kind: "subject", outcome: undefined }]);
       expect((await endByHand(site)).stdout).toContain("a last check found the subject there");
       await expectUntouched(site, order);
     }));
 
   test("does nothing while the call may be under way, or a worker has the order, or it has no lost call", () =>
     withLostCall({ ...CREATE, before: "drop" }, async (site, order) => {
-      await site.pool.query("update orders set intent_at = now(), left_by = null");
+      await site.pool.query("update calls set at = now(), left_by = null");
       expect((await endByHand(site)).stdout).toMatch(
         /was sent only \S+ ago, so its call may be under way still/,
       );
-      await site.pool.query("update orders set intent_at = now() - interval '1 minute', owner = 999");
+      await agedBy(site.pool, "1 minute");
+      await site.pool.query("update orders set owner = 999");
       expect((await endByHand(site)).stdout).toContain("is in a worker's hands right now, or has moved on");
       await site.pool.query("update orders set owner = null");
       await expectUntouched(site, order);
-      await site.pool.query("update orders set state = 'discarded', intent = null, intent_at = null");
+      await site.pool.query("update orders set state = 'discarded'");
       expect((await endByHand(site)).stdout).toContain(
         "has no call of which the effect is unknown; it is discarded",
       );
@@ -115,7 +119,8 @@ describe("orders retry --not-at-service", () => {
   test("sends one again that is parked since nothing proved what its call did", () =>
     withLostCall({ ...CREATE, before: "drop" }, async (site) => {
       await site.pool.query(
-        "update orders set state = 'parked', failure_code = 'SUBMIT_UNCERTAIN', failure_text = 'no trace'",
+        `with looked as (update calls set look_at = null)
+         update orders set state = 'parked', failure_code = 'SUBMIT_UNCERTAIN', failure_text = 'no trace'`,
       );
       expect((await endByHand(site)).status).toBe(0);
       expect((await site.waitForOrders(1))[0]?.state).toBe("completed");

@@ -35,7 +35,9 @@ test("restore --stop has a daemon that works end by itself, puts the backup in i
     expect([restored.status, restored.stderr]).toEqual([0, ""]);
     expect(restored.stdout).toContain("it compares 1 open order with the service");
     expect(await daemon.end("SIGTERM")).toBe(0);
-    expect(await site.orders()).toMatchObject([{ state: "received" }]);
+    expect(await site.orders()).toMatchObject([
+      { state: "submitting", calls: [{ isPresumed: true, outcome: undefined }] },
+    ]);
 
     const next = startChildDaemon(site.configFile, log);
     await next.running;

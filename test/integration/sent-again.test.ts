@@ -76,7 +76,7 @@ describe.concurrent("an order that was sent again because nothing was found", ()
       expect(event.detail).toEqual({ found: "nothing else" });
       expect(await listOpenTasks(site.pool, 10)).toEqual([]);
       expect(site.simulator.tally().journal).toHaveLength(1);
-      const { rows } = await site.pool.query("select recheck_at from orders");
-      expect(rows).toEqual([{ recheck_at: null }]);
+      const { rows } = await site.pool.query("select distinct look_at from calls");
+      expect(rows).toEqual([{ look_at: null }]);
     }));
 });

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { FAILURES, Failure, type FailureCode } from "../../src/core/failures.ts";
 import { backoffMs } from "../../src/jobs/backoff.ts";
-import { planCheck } from "../../src/jobs/reconcile/reconcile.ts";
-import type { ReconcileTimes } from "../../src/jobs/submit/deps.ts";
+import { planCheck, type ReconcileTimes } from "../../src/jobs/calls/decide.ts";
 import { decideRetry } from "../../src/jobs/submit/failure.ts";
 import { nextPollMs } from "../../src/jobs/track/track.ts";
 
@@ -73,7 +72,7 @@ describe("looking for what a lost call did", () => {
       fc.property(fc.array(ms, { maxLength: 4 }), ms, (checksMs, giveUpAfterMs) => {
         let ageMs = checksMs[0] ?? giveUpAfterMs;
         for (let looks = 1; looks <= checksMs.length + 4; looks += 1) {
-          const next = planCheck(looks, ageMs, { checksMs, giveUpAfterMs, recheckMs: 0, retrievals: "park" });
+          const next = planCheck(looks, ageMs, { checksMs, giveUpAfterMs });
           if (next === "believed") {
             expect(ageMs).toBeGreaterThanOrEqual(giveUpAfterMs);
             return;

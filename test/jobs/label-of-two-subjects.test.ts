@@ -47,7 +47,6 @@ test("an order is not sent when another subject's order for its label overtook i
       pool,
       writer: openOrderWriter(pool, UNCOUNTED),
       service: service as ServiceClient,
-      reconciling: service as ServiceClient,
       clock: systemClock,
       logger: silent,
       tracer: noTracer,

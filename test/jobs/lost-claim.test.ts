@@ -12,6 +12,7 @@ import { withCutWay } from "../support/cut-way.ts";
 import { eventually } from "../support/eventually.ts";
 import { handOver, loseWorker } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { SUBMIT_SETTINGS } from "../support/submit.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 import { standIn } from "../support/worker.ts";
 
@@ -125,7 +126,7 @@ test("a batch is over only when none of its orders is worked on any more, also w
           throw new Failure("LEDGER_UNAVAILABLE", "away");
         },
       },
-      settings: { backoff: { firstMs: 1, maxMs: 1 }, labelOfTwoSubjects: "allow" },
+      settings: { ...SUBMIT_SETTINGS, labelOfTwoSubjects: "allow" },
     } as unknown as SubmitDeps;
     let isOver = false;
     const submitting = submitBatch(due.batch, deps, AbortSignal.timeout(60_000)).finally(() => {

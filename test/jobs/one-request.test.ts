@@ -3,7 +3,7 @@ import type pg from "pg";
 import { expect, test } from "vitest";
 import { Failure, type FailureCode } from "../../src/core/failures.ts";
 import { phi } from "../../src/core/phi.ts";
-import { recheckDue } from "../../src/jobs/reconcile/recheck.ts";
+import { type LookDeps, lookDue } from "../../src/jobs/calls/look.ts";
 import type { SubmitDeps } from "../../src/jobs/submit/deps.ts";
 import { submitBatch } from "../../src/jobs/submit/submit.ts";
 import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
@@ -13,11 +13,12 @@ import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { takeWaiting } from "../../src/ledger/orders/handing-over.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
-import type { LostRequest } from "../../src/service/reconcile/match.ts";
-import { handOverUnreconciled, lead, loseWorker, ME } from "../support/hand-over.ts";
+import type { MadeSearch } from "../../src/service/reconcile/made.ts";
+import { agedBy } from "../support/calls.ts";
+import { lead, loseWorker, ME } from "../support/hand-over.ts";
 import { aControl } from "../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
-import { submitDeps } from "../support/submit.ts";
+import { lookNow, submitDeps } from "../support/submit.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 const never = new AbortController().signal;
@@ -117,39 +118,34 @@ function aSite(pool: pg.Pool, lists: { lag: boolean }) {
       const isAnswered = code === "SERVICE_BUSY" || code === "SERVICE_REFUSED";
       throw new Failure(code, { message: "invented", isAnswered });
     },
-    findCreatedRequest: async (lost: LostRequest) => {
-      const ours = (lists.lag ? [] : made).filter(
-        ({ id, ref }) => ref === lost.ref && !lost.knownIds.has(id),
-      );
-      const wanted = lost.type === "STORE" ? labelsOf(lost.containers) : "";
-      const marked = ours.filter(({ labels }) => labels !== wanted).map(({ id }) => id);
-      const matches = ours.filter(({ labels }) => labels === wanted).map(({ id }) => id);
-      return { matches, candidates: marked, marked };
+    listMade: async ({ mark, knownIds }: MadeSearch) => {
+      const ours = (lists.lag ? [] : made).filter(({ id, ref }) => ref === mark && !knownIds.has(id));
+      const common = { containerIds: undefined, age: "newer", isHidden: false } as const;
+      const shown = ours.map(({ id, ref, labels }) => ({
+        ...{ ...common, id, marks: ref === undefined ? [] : [ref] },
+        labels: labels.split(",").map((label) => [label]),
+      }));
+      return { made: shown, traces: [] };
     },
   };
-  const plain = submitDeps(pool, { matches: [], candidates: [] });
+  const plain = submitDeps(pool, {});
   const unlessAway =
     <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
     async (...args: A): Promise<R> => {
       if (isAway) throw new Failure("LEDGER_UNAVAILABLE", "away");
       return call(...args);
     };
-  const deps: SubmitDeps = {
+  const deps: SubmitDeps & LookDeps = {
     ...plain,
     service: service as ServiceClient,
-    reconciling: service as ServiceClient,
     writer: { change: unlessAway(plain.writer.change), intend: unlessAway(plain.writer.intend) },
   };
   const only = async () => (await findOrders(pool, "A-1"))[0] as LedgerOrder;
   const work = async () => {
-    await pool.query(
-      "update orders set next_at = now(), handed_over_at = null, intent_at = intent_at - interval '1 hour', left_by = left_by - interval '1 hour'",
-    );
-    for (const batch of [
-      await takeWaiting(pool, { leader: await lead(pool), limit: 5, doesParkedBlock: false }),
-      await handOverUnreconciled(pool, 5),
-    ]) {
-      if (batch === undefined) continue;
+    await pool.query("update orders set next_at = now()");
+    await agedBy(pool, "1 hour");
+    const batch = await takeWaiting(pool, { leader: await lead(pool), limit: 5, doesParkedBlock: false });
+    if (batch !== undefined) {
       await submitBatch(batch.batch, deps, never).catch((error: unknown) => {
         if (!(error instanceof Failure) || error.code !== "LEDGER_UNAVAILABLE") throw error;
       });
@@ -157,6 +153,8 @@ function aSite(pool: pg.Pool, lists: { lag: boolean }) {
       await loseWorker(pool, ME, { fences: [...deps.abandoned.fences], claims: [] });
       deps.abandoned.fences.clear();
     }
+    await pool.query("update calls set look_at = now() where outcome is null and look_at is not null");
+    await lookDue(deps, never);
   };
   const see = (ids: readonly number[] = lists.lag ? [] : made.map(({ id }) => id)) => {
     for (const id of ids) seen.add(id);
@@ -221,15 +219,14 @@ test("whatever a lab, a person and a gateway do: what the service has of an orde
         await asks("release");
         for (let round = 0; round < 8; round += 1) await work();
         lists.lag = false;
-        await pool.query("update orders set recheck_at = now() where recheck_at is not null");
-        await recheckDue(deps, never);
-        const { state, requestId, formerIds, failure } = await only();
+        await lookNow(deps);
+        const { state, requestId, calls, failure } = await only();
         const tasks = (await listOpenTasks(pool, 20)).map(({ text }) => text).join();
         const isWithPerson = state === "parked" && /^SUBMIT_/.test(failure?.code ?? "");
         const unknown = made.filter(
           ({ id }) =>
             id !== requestId &&
-            !formerIds.includes(id) &&
+            !calls.some(({ serviceId }) => serviceId === id) &&
             !seen.has(id) &&
             !isWithPerson &&
             !tasks.includes(`${id}`),

@@ -28,13 +28,12 @@ async function submitted(container: string, simulator: SimulatorOptions = {}) {
       await submit();
       const [order] = await findOrders(pool, "A-1");
       if (order === undefined) throw new Error("the order is in the ledger");
-      const { rows } = await pool.query<{ intent: string | null }>("select intent from orders");
       const events = (await listEvents(pool, order.id)).map(({ kind }) => kind);
       const { subjectsCreated, journal } = lab.simulator.tally();
       return {
         state: order.state,
         code: order.failure?.code,
-        intent: rows[0]?.intent,
+        calls: order.calls.map(({ kind, outcome }) => `${kind} ${outcome}`),
         events,
         created: subjectsCreated.length,
         requests: journal.length,
@@ -49,15 +48,16 @@ test("what somebody else stored for a subject that they registered meanwhile is 
   expect(order).toEqual({
     state: "parked",
     code: "ORDER_CONTAINER_STORED_ALREADY",
-    intent: null,
+    calls: ["subject refused"],
     created: 0,
     requests: 0,
   });
 });
 
 test("a subject that somebody else registered meanwhile is used, and not called registered by us", async () => {
-  const { state, events, intent, created, requests } = await submitted("V-2");
-  expect([state, intent, created, requests]).toEqual(["submitted", null, 0, 1]);
+  const { state, events, calls, created, requests } = await submitted("V-2");
+  expect([state, created, requests]).toEqual(["submitted", 0, 1]);
+  expect(calls).toEqual(["subject refused", "request made"]);
   expect(events).not.toContain("subject_registered");
   expect(events).not.toContain("subject_compared");
 });

@@ -57,7 +57,7 @@ test("orders that stand still are counted by why and by failure; those that only
     await set("state = 'parked', failure_code = 'CONFIG_INVALID', failure_text = 'x'", 3);
     await set("held_at = now()", 4);
     await set("failure_code = 'SERVICE_UNREACHABLE', failure_text = 'refused'", 5);
-    await set("state = 'submitting', intent = 'subject', intent_at = now(), checks = 1", 6, 7);
+    await set("state = 'submitting', failure_code = 'SERVICE_NO_ANSWER', failure_text = 'lost'", 6, 7);
     const since = new Date("2026-11-22T08:00:00Z");
     const { orders } = await readAttention(pool);
     expect(orders).toEqual([
@@ -72,7 +72,10 @@ test("orders that stand still are counted by why and by failure; those that only
         orderId: "o1",
         orderIds: ["o1", "o2"],
       },
-      { kind: "reconciling", count: 2, since, orderId: "o6", orderIds: ["o6", "o7"] },
+      {
+        ...{ kind: "reconciling", code: "SERVICE_NO_ANSWER", text: "lost" },
+        ...{ count: 2, since, orderId: "o6", orderIds: ["o6", "o7"] },
+      },
       {
         kind: "retrying",
         code: "SERVICE_UNREACHABLE",

@@ -10,7 +10,8 @@ import { discardOrder, retryOrder } from "../../src/ledger/orders/acts.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { forgetOld } from "../../src/ledger/prune.ts";
 import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
-import { claimNext, handOver, recordIntent } from "../support/hand-over.ts";
+import { presumeAll } from "../support/calls.ts";
+import { A_REQUEST, claimNext, handOver, recordCall } from "../support/hand-over.ts";
 import { aCancel, aControl, reportedKinds } from "../support/order-control.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
@@ -228,14 +229,14 @@ const STEPS = {
   claim: (pool) => claimNext(pool),
   intend: async (pool, orderId) => {
     const { rows } = await pool.query("select fence from orders where id = $1", [orderId]);
-    const what = { intent: "request", knownRequestIds: [], body: {}, surface: "request" } as const;
-    const at = await recordIntent(pool, { orderId, fence: rows[0].fence, ...what });
+    const what = A_REQUEST;
+    const at = await recordCall(pool, { orderId, fence: rows[0].fence, ...what });
     return at === undefined ? undefined : "may have left";
   },
   "register subject": async (pool, orderId) => {
     const { rows } = await pool.query("select fence from orders where id = $1", [orderId]);
-    const what = { intent: "subject", knownRequestIds: [], body: undefined } as const;
-    await recordIntent(pool, { orderId, fence: rows[0].fence, ...what });
+    const what = { kind: "subject", knownIds: [], body: undefined } as const;
+    await recordCall(pool, { orderId, fence: rows[0].fence, ...what });
   },
   "never left": (pool, orderId) =>
     changeOrders(pool, [
@@ -243,8 +244,7 @@ const STEPS = {
         orderId,
         from: ["submitting"],
         to: "received",
-        isIntentCleared: true,
-        isUnsent: true,
+        call: { end: "not_sent" },
         isReleased: true,
       },
     ]),
@@ -252,19 +252,20 @@ const STEPS = {
     changeOrders(pool, [{ orderId, to: "parked", failure: INCOMPLETE, isReleased: true }]),
   "park refused": (pool, orderId) =>
     changeOrders(pool, [
-      { orderId, to: "parked", failure: INCOMPLETE, isIntentCleared: true, isReleased: true },
+      { orderId, to: "parked", failure: INCOMPLETE, call: { end: "refused" }, isReleased: true },
     ]),
   submit: (pool, orderId) =>
     changeOrders(pool, [
       {
         ...{ orderId, to: "submitted", request: { surface: "request", requestId: orderId } },
-        ...{ isReleased: true, isIntentCleared: true },
+        ...{ isReleased: true, call: { end: "made" } },
       },
     ]),
   fail: (pool, orderId) => changeOrders(pool, [{ orderId, to: "failed" }]),
   retry: (pool, id) => retryOrder(pool, { id }, OPERATOR),
   discard: (pool, id) => discardOrder(pool, { id }, OPERATOR),
-  restore: (pool) => pool.query("update orders set compare_at = now() where compare_at is null"),
+  restore: (pool) =>
+    presumeAll(pool, "not exists (select 1 from calls k where k.order_id = o.id and k.kind = 'request')"),
   hold: (pool, _, number) => commit(pool, [aControl(7, "hold", [{ placerOrderNumber: number }])]),
 } as const satisfies Record<string, (pool: pg.Pool, orderId: number, number: string) => Promise<unknown>>;
 
@@ -286,11 +287,12 @@ test("only an order that is parked is corrected, and of which no call was ever a
           if (done === "may have left") isUnsent = false;
         }
         const { rows } = await pool.query(
-          "select state, compare_at, intent, request_id from orders where id = $1",
+          `select state, request_id, exists (select 1 from calls k where k.order_id = o.id and k.outcome is null) as is_called
+             from orders o where id = $1`,
           [orderId],
         );
-        const { state, compare_at, intent, request_id } = rows[0];
-        if (compare_at !== null || intent !== null || request_id !== null) isUnsent = false;
+        const { state, is_called, request_id } = rows[0];
+        if (is_called || request_id !== null) isUnsent = false;
         const again = { ...order, containers: [{ label: "V-2", description: "" }] };
         await commit(pool, [aRecord(2, [again], { messageControlId: `${number}-2` })]);
         const isCorrected = (await labelsOf(pool, orderId))?.[0] === "V-2";
@@ -298,9 +300,8 @@ test("only an order that is parked is corrected, and of which no call was ever a
         // Whatever became of it, there is one order of this number that may be sent with each content at most.
         const all = await findOrders(pool, number);
         expect(all.filter(({ sharesNumber }) => !sharesNumber)).toHaveLength(1);
-        await pool.query(
-          "update orders set state = 'discarded', intent = null, intent_at = null, compare_at = null",
-        );
+        await pool.query("delete from calls");
+        await pool.query("update orders set state = 'discarded', owner = null");
       }),
       { numRuns: 60, seed: 7 },
     );

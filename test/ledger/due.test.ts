@@ -26,19 +26,24 @@ async function orders(pool: pg.Pool, state: string, count = 1): Promise<void> {
   await pool.query("update outcomes set is_composed = true");
 }
 const now = (column: string) => `update orders set ${column} = now()`;
+const aLook = (outcome: string, endedAt: string) =>
+  `insert into calls (order_id, kind, surface, mark, look_at, outcome, ended_at)
+   select id, 'request', 'request', mark, now(), ${outcome}, ${endedAt} from orders`;
 const find = (pool: pg.Pool) => findDue(pool, ["lims"]);
 const RESULT = "insert into deliveries (connector, file_name, bytes, next_at) values";
 
 test.each([
   ["an order whose turn has come", "received", now("next_at"), { isOrderWaiting: true }],
-  ["a lost call", "submitting", now("next_at"), { isCallLost: true, isOrderInHand: true }],
+  ["a look for a lost call", "submitting", aLook("null", "null"), { isLookDue: true, isOrderInHand: true }],
   ["an order in the queue", "queued", "select 1", { isOrderInHand: true }],
   ["a facility that is due", "submitted", now("next_at"), { facilities: [12] }],
-  ["a look for one sent again", "submitted", now("recheck_at"), { isRecheckDue: true }],
+  ["a look for one sent again", "submitted", aLook("'nothing'", "now()"), { isLookDue: true }],
   [
     "a restored ledger's order",
     "submitted",
-    "update orders set compare_at = now() + interval '1 hour'",
+    `with restored as (update ledger set restored_at = now())
+     insert into calls (order_id, kind, is_presumed, mark, look_at)
+     select id, 'request', true, mark, now() + interval '1 hour' from orders`,
     { isUncompared: true },
   ],
   [

@@ -2,10 +2,10 @@ import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { findOrders } from "../../src/ledger/operator/views.ts";
 import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/orders/acts.ts";
+import { findClaimed, formerIds } from "../../src/ledger/orders/calls.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
-import { findClaimed } from "../../src/ledger/orders/reconciling.ts";
 import { linkOf } from "../../src/ledger/orders/row.ts";
-import { claimNext, recordIntent } from "../support/hand-over.ts";
+import { openCalls } from "../support/calls.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -24,7 +24,14 @@ async function submitted(pool: pg.Pool, procedures: readonly number[]): Promise<
 }
 
 const link = (pool: pg.Pool, orderId: number, procedureId: number) =>
-  changeOrders(pool, [{ orderId, from: ["received"], to: "submitted", request: atProcedure(procedureId) }]);
+  openCalls(pool, { where: `o.id = ${orderId}`, set: "surface = 'external'" }).then(() =>
+    changeOrders(pool, [
+      {
+        ...{ orderId, from: ["received"], to: "submitted", request: atProcedure(procedureId) },
+        call: { end: "made" },
+      },
+    ]),
+  );
 
 async function only(pool: pg.Pool, number = "A-1") {
   const [order] = await findOrders(pool, number);
@@ -95,16 +102,10 @@ describe("an order of the external surface", () => {
       const [id] = await submitted(pool, [7]);
       await changeOrders(pool, [{ orderId: id as number, to: "failed", failure }]);
       expect(await retryOrder(pool, await only(pool), OPERATOR)).toBe("done");
-      expect(await only(pool)).toMatchObject({ state: "received", formerIds: [7], procedureId: undefined });
-      const intend = async (surface: "request" | "external") => {
-        await pool.query("update orders set state = 'received', owner = null, next_at = now()");
-        const { fence } = await claimNext(pool);
-        const call = { intent: "request", knownRequestIds: [], body: {} } as const;
-        await recordIntent(pool, { orderId: id as number, fence, ...call, surface });
-        return (await only(pool)).formerIds;
-      };
-      expect(await intend("external")).toEqual([7]);
-      expect(await intend("request")).toEqual([]);
+      const order = await only(pool);
+      expect(order).toMatchObject({ state: "received", procedureId: undefined });
+      expect(formerIds(order, "external")).toEqual([7]);
+      expect(formerIds(order, "request")).toEqual([]);
     }));
 
   test("forgets the id and the place of a container that turned out to be doubtful", () =>
@@ -151,14 +152,10 @@ describe("an order of the external surface", () => {
       expect(linkOf(await only(pool))).toEqual(atProcedure(7));
     }));
 
-  test("can't be followed without its procedure, nor have a request, nor a call without a surface", () =>
+  test("can't be followed without its procedure, nor have a request", () =>
     withLedger(async ({ pool }) => {
       await submitted(pool, [7]);
-      for (const set of [
-        "procedure_id = null",
-        "request_id = 5",
-        "state = 'submitting', surface = null, intent = 'request', intent_at = now()",
-      ]) {
+      for (const set of ["procedure_id = null", "request_id = 5"]) {
         await expect(pool.query(`update orders set ${set}`)).rejects.toMatchObject({ code: "23514" });
       }
     }));

@@ -3,8 +3,9 @@ import { describe, expect, test } from "vitest";
 import { phi } from "../../src/core/phi.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import { FIND_LABEL_HOLDER, findLabelHolders } from "../../src/ledger/orders/label-subjects.ts";
+import { openCalls } from "../support/calls.ts";
 import { eventually } from "../support/eventually.ts";
-import { UNCOUNTED } from "../support/hand-over.ts";
+import { A_REQUEST, UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -88,7 +89,7 @@ describe("a label of an order is another subject's", () => {
       const mine = await put(pool, { code: "S-2" });
       const later = await put(pool, { code: "S-1" }, "submitting");
       expect(await findLabelHolder(pool, mine)).toBeUndefined();
-      await pool.query("update orders set intent = 'request', intent_at = now() where id = $1", [later]);
+      await openCalls(pool, { where: `o.id = ${later}` });
       expect(await findLabelHolder(pool, mine)).toMatchObject({ state: "submitting" });
     }));
 });
@@ -197,7 +198,7 @@ test("of two orders that are submitted at one moment one alone gets a label, tho
     const takeInHand = (id: number) =>
       pool.query(`update orders set state = 'submitting', owner = 1, fence = id where id = $1`, [id]);
     await takeInHand(later);
-    const call = { intent: "request", knownRequestIds: [], body: {}, surface: "request" } as const;
+    const call = A_REQUEST;
     const intend = (orderId: number) =>
       openOrderWriter(pool, UNCOUNTED).intend({ orderId, fence: orderId, ...call, needsFreeLabels: true });
     const isWaiting = async (words: string) =>
@@ -210,7 +211,7 @@ test("of two orders that are submitted at one moment one alone gets a label, tho
     await other.query("begin");
     await other.query("select 1 from orders where id = $1 for update", [later]);
     const first = intend(later);
-    await eventually(() => isWaiting("%set intent = x.intent%"));
+    await eventually(() => isWaiting("%insert into calls%"));
     // The earlier one comes back only now, and to its call before the later one's intent is committed.
     await takeInHand(earlier);
     let hasEnded = false;

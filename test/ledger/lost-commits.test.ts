@@ -179,7 +179,7 @@ describe("a result", () => {
   );
 });
 
-const INTEND = "set intent = x.intent";
+const INTEND = "insert into calls";
 
 describe("of an order's submission", () => {
   const OWNER = 1;
@@ -200,8 +200,8 @@ describe("of an order's submission", () => {
       openOrderWriter(pool, UNCOUNTED).intend({
         ...due,
         fence,
-        intent: "request",
-        knownRequestIds: [],
+        kind: "request",
+        knownIds: [],
         body: {},
         surface: "request",
       });
@@ -209,7 +209,11 @@ describe("of an order's submission", () => {
     const giveBack = (pool: pg.Pool) => loseWorker(pool, OWNER, { fences: [fence], claims: [] });
     return { ...due, fence, intend, giveBack };
   };
-  const state = (ledger: TestLedger) => all(ledger, "select state, intent, owner, request_id from orders");
+  const state = (ledger: TestLedger) =>
+    all(
+      ledger,
+      "select o.state, k.outcome, o.owner, o.request_id from orders o join calls k on k.order_id = o.id",
+    );
 
   test.each(ALL)("a claim that comes about %s another one leaves the order in one hand", (moment) =>
     withBoth(async (ledger, way) => {
@@ -226,9 +230,9 @@ describe("of an order's submission", () => {
   test.each(NOT_AFTER)("an intent that comes about %s the order is given back is looked for", (moment) =>
     withBoth(async (ledger, way) => {
       const { intend, giveBack } = await claimed(ledger);
-      const lost = { moment, at: COMMIT, since: INTEND, table: "orders", work: intend, next: giveBack };
+      const lost = { moment, at: COMMIT, since: INTEND, table: "calls", work: intend, next: giveBack };
       await lose(ledger, way, lost);
-      const open = { state: "submitting", intent: "request", owner: null, request_id: null };
+      const open = { state: "submitting", outcome: null, owner: null, request_id: null };
       expect(await state(ledger)).toEqual([open]);
     }),
   );
@@ -248,7 +252,7 @@ describe("of an order's submission", () => {
               to: "submitted",
               request,
               isReleased: true,
-              isIntentCleared: true,
+              call: { end: "made" },
               isReported: true,
             },
           ]);
@@ -261,7 +265,7 @@ describe("of an order's submission", () => {
           next: giveBack,
         });
         expect(await state(ledger)).toEqual([
-          { state: "submitted", intent: null, owner: null, request_id: 77 },
+          { state: "submitted", outcome: "made", owner: null, request_id: 77 },
         ]);
         expect(await all(ledger, "select kind from outcomes where kind = 'changed'")).toHaveLength(1);
       }),
@@ -274,7 +278,7 @@ describe("of an order's submission", () => {
       const request = { surface: "request", requestId: 77 } as const;
       const work = (pool: pg.Pool) =>
         changeOrders(pool, [
-          { orderId, fence, to: "submitted", request, isReleased: true, isIntentCleared: true },
+          { orderId, fence, to: "submitted", request, isReleased: true, call: { end: "made" } },
         ]);
       const cut = way.cutAt("update orders", "nobody");
       await expect(work(way.pool)).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE" });
@@ -282,7 +286,7 @@ describe("of an order's submission", () => {
       (await cut).letGo();
       (await cut).hangUp();
       expect(await state(ledger)).toEqual([
-        { state: "submitting", intent: "request", owner: null, request_id: null },
+        { state: "submitting", outcome: null, owner: null, request_id: null },
       ]);
     }));
 });

@@ -2,6 +2,8 @@ import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { listOrders } from "../../src/ledger/operator/views.ts";
 import { retryOrder } from "../../src/ledger/orders/acts.ts";
+import { callsForNow } from "../../src/ledger/orders/calls.ts";
+import { openCalls } from "../support/calls.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -40,16 +42,15 @@ describe("the mark of an order", () => {
   test("is another one once a failed order is done anew, and the former is remembered", () =>
     withLedger(async ({ pool }) => {
       await commit(pool, [aRecord(1, [anOrder()])]);
-      await pool.query(
-        "update orders set state = 'failed', surface = 'request', request_id = 5, called_at = now(), known_request_ids = '{4}'",
-      );
+      await pool.query("update orders set state = 'failed', surface = 'request', request_id = 5");
+      await openCalls(pool, { set: "outcome = 'made', service_id = 5, ended_at = now(), known_ids = '{4}'" });
       const [failed] = await orders(pool);
       if (!failed) throw new Error("no order");
       expect(await retryOrder(pool, failed, { actor: "test" })).toBe("done");
       const [anew] = await orders(pool);
-      expect(anew).toMatchObject({ state: "received", calledAt: undefined, knownRequestIds: [] });
+      expect(anew).toMatchObject({ state: "received", requestId: undefined });
       expect(anew?.mark).not.toBe(failed.mark);
-      const { rows } = await pool.query("select former_marks from orders");
-      expect(rows).toEqual([{ former_marks: [failed.mark] }]);
+      expect(anew && callsForNow(anew)).toEqual([]);
+      expect(anew?.calls).toMatchObject([{ mark: failed.mark, serviceId: 5 }]);
     }));
 });

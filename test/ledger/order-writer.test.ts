@@ -22,13 +22,13 @@ const submitted = (requestId: number): Omit<OrderChange, "orderId"> => ({
   to: "submitted",
   request: { surface: "request", requestId },
   isReleased: true,
-  isIntentCleared: true,
+  call: { end: "made" },
   event: { kind: "submitted" },
 });
 
-const INTENT = {
-  intent: "request",
-  knownRequestIds: [4],
+const CALL = {
+  kind: "request",
+  knownIds: [4],
   body: { type: "STORE" },
   surface: "request",
 } as const;
@@ -38,7 +38,7 @@ test("steps of orders that are recorded at the same time share their transaction
     const { pool } = ledger;
     const mine = await inHand(ledger, 40);
     const writer = openOrderWriter(pool, UNCOUNTED);
-    await Promise.all(mine.map((each) => writer.intend({ ...each, ...INTENT })));
+    await Promise.all(mine.map((each) => writer.intend({ ...each, ...CALL })));
     await Promise.all(mine.map((each, n) => writer.change({ ...each, ...submitted(n + 1) })));
     // xmin is the transaction that wrote a row: the first step goes alone, what comes meanwhile together.
     const { rows } = await pool.query("select distinct xmin::text, state from orders");
@@ -74,14 +74,16 @@ test("an intent is written behind the change that comes with it, and not for an 
     await pool.query("update orders set fence = nextval('fences') where id = $1", [lost.orderId]);
     const writer = openOrderWriter(pool, UNCOUNTED);
     const registered = (orderId: number, fence: number) =>
-      ({ orderId, fence, isIntentCleared: true, event: { kind: "subject_registered" } }) as const;
+      ({ orderId, fence, call: { end: "made" }, event: { kind: "subject_registered" } }) as const;
     const [at, none] = await Promise.all(
-      [mine, lost].map((each) => writer.intend({ ...each, ...INTENT }, registered(each.orderId, each.fence))),
+      [mine, lost].map((each) => writer.intend({ ...each, ...CALL }, registered(each.orderId, each.fence))),
     );
     expect(at).toMatchObject({ kind: "recorded", at: expect.any(Date) });
     expect(none).toEqual({ kind: "not ours" });
-    expect((await findOrders(pool, "A-0"))[0]).toMatchObject({ intent: "request", knownRequestIds: [4] });
-    expect((await findOrders(pool, "A-1"))[0]).toMatchObject({ intent: undefined });
+    expect((await findOrders(pool, "A-0"))[0]).toMatchObject({
+      calls: [{ kind: "request", outcome: undefined, knownIds: [4] }],
+    });
+    expect((await findOrders(pool, "A-1"))[0]).toMatchObject({ calls: [] });
     const kinds = async (id: number) => (await listEvents(pool, id)).map(({ kind }) => kind);
     expect(await kinds(mine.orderId)).toContain("subject_registered");
     expect(await kinds(lost.orderId)).not.toContain("subject_registered");

@@ -4,17 +4,12 @@ import { describe, expect, test } from "vitest";
 import { phi } from "../../src/core/phi.ts";
 import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
 import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/orders/acts.ts";
+import { findDueLooks } from "../../src/ledger/orders/calls.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { findLaneHolder, putBack, TAKE_WAITING } from "../../src/ledger/orders/handing-over.ts";
 import { claimBatch } from "../../src/ledger/orders/submission.ts";
-import {
-  claimNext,
-  handOver,
-  handOverUnreconciled,
-  loseWorker,
-  ME,
-  recordIntent,
-} from "../support/hand-over.ts";
+import { openCalls, presumeAll } from "../support/calls.ts";
+import { A_REQUEST, claimNext, handOver, loseWorker, ME, recordCall } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 import { standIn } from "../support/worker.ts";
@@ -32,14 +27,7 @@ async function commitOrders(pool: pg.Pool, subjects: readonly string[]): Promise
 }
 
 const intend = (pool: pg.Pool, orderId: number, fence: number) =>
-  recordIntent(pool, {
-    orderId,
-    fence,
-    intent: "request",
-    knownRequestIds: [],
-    body: {},
-    surface: "request",
-  });
+  recordCall(pool, { ...A_REQUEST, orderId, fence });
 
 async function only(pool: pg.Pool, number = "A-1") {
   const [order] = await findOrders(pool, number);
@@ -224,7 +212,7 @@ describe("a claim", () => {
       expect(await claimBatch(pool, second?.batch as number, ME)).toHaveLength(1);
     }));
 
-  test("of a job that comes again takes no lost call that was not handed over since", () =>
+  test("of a job that comes again takes no order with a lost call", () =>
     withLedger(async ({ pool }) => {
       const [id] = await commitOrders(pool, ["S"]);
       const [due] = await handOver(pool);
@@ -233,8 +221,7 @@ describe("a claim", () => {
       await intend(pool, id as number, order?.fence as number);
       await loseWorker(pool, DEAD);
       expect(await claimBatch(pool, batch, ME)).toEqual([]);
-      const again = await handOverUnreconciled(pool);
-      expect(await claimBatch(pool, again?.batch as number, ME)).toHaveLength(1);
+      expect(await findDueLooks(pool, 10)).toMatchObject([{ orderId: id }]);
     }));
 
   test("is given to one of many workers", () =>
@@ -272,7 +259,7 @@ describe("a claim", () => {
 });
 
 describe("after a crash", () => {
-  test("orders without an intent wait for their turn again", () =>
+  test("orders without a call wait for their turn again", () =>
     withLedger(async ({ pool }) => {
       await commitOrders(pool, ["S", "T"]);
       await claimNext(pool, DEAD);
@@ -288,7 +275,7 @@ describe("after a crash", () => {
       await intend(pool, id as number, fence);
       expect(await loseWorker(pool, DEAD)).toBe(1);
       expect(await handOver(pool)).toEqual([]);
-      expect((await handOverUnreconciled(pool))?.orderIds).toEqual([id]);
+      expect(await findDueLooks(pool, 10)).toMatchObject([{ orderId: id }]);
     }));
 
   test("a later order of the same lane waits until the lost call is settled", () =>
@@ -312,11 +299,9 @@ describe("a person", () => {
       expect(await retryOrder(pool, await only(pool), OPERATOR)).toBe("done");
       expect(await only(pool)).toMatchObject({
         state: "submitting",
-        intent: "request",
-        surface: "request",
-        isRepostApproved: true,
+        calls: [{ kind: "request", surface: "request", outcome: undefined, isApproved: true }],
       });
-      expect((await handOverUnreconciled(pool))?.orderIds).toHaveLength(1);
+      expect(await findDueLooks(pool, 10)).toHaveLength(1);
     }));
 
   test("links a parked order to a request found by hand, which no other order may have", () =>
@@ -366,16 +351,22 @@ describe("a person", () => {
 
   test("is asked for a reason as well where what it may have is of a call before the order was changed, or forgotten", () =>
     withLedger(async ({ pool }) => {
-      const uncertain =
-        "failure_code = 'SUBMIT_UNCERTAIN', is_changed = true, called_at = now(), surface = 'request'";
-      for (const standing of [
-        `state = 'parked', ${uncertain}`,
-        "state = 'parked', failure_code = 'SUBMIT_FORGOTTEN_REQUEST'",
-        "compare_at = now()",
-      ]) {
+      const parked = (code: string) =>
+        pool.query("update orders set state = 'parked', failure_code = $1", [code]);
+      const standings: Record<string, () => Promise<unknown>> = {
+        "reopened since": async () => {
+          await openCalls(pool, { set: "mark = 'former'" });
+          await parked("SUBMIT_UNCERTAIN");
+        },
+        forgotten: async () => {
+          await presumeAll(pool);
+          await parked("SUBMIT_FORGOTTEN_REQUEST");
+        },
+      };
+      for (const [standing, enter] of Object.entries(standings)) {
         await pool.query("truncate messages, orders, outcomes restart identity cascade");
         await commitOrders(pool, ["S"]);
-        await pool.query(`update orders set ${standing}`);
+        await enter();
         expect(await discardOrder(pool, await only(pool), OPERATOR), standing).toBe("reason wanted");
         expect(await discardOrder(pool, await only(pool), { ...OPERATOR, reason: "asked" })).toBe("done");
         expect((await only(pool)).failure?.text).toContain("may have the request and do it anyway");
@@ -393,7 +384,7 @@ describe("a person", () => {
       await intend(pool, id as number, fence);
       await changeOrders(pool, [{ orderId: id as number, fence, to: "parked", failure, isReleased: true }]);
       await retryOrder(pool, seen, OPERATOR);
-      expect(await only(pool)).toMatchObject({ state: "submitting", intent: "request" });
+      expect(await only(pool)).toMatchObject({ state: "submitting", calls: [{ outcome: undefined }] });
     }));
 
   test("who links an order to another request has it followed by that one's procedure", () =>

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { FAILURES } from "../../src/core/failures.ts";
 import { ORDER_STATES, TERMINAL_STATES } from "../../src/core/order-state.ts";
 import { phi } from "../../src/core/phi.ts";
+import type { OrderCall } from "../../src/ledger/orders/calls.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import { type Surroundings, whyWaiting } from "../../src/operator/why-waiting.ts";
 
@@ -28,18 +29,7 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     attempts: 0,
     nextAt: inMs(-1_000),
     fence: undefined,
-    intent: undefined,
-    intentAt: undefined,
-    intentAgeMs: undefined,
-    checks: 0,
-    failedChecks: 0,
-    knownRequestIds: [],
-    formerMarks: [],
-    formerIds: [],
-    isRepostApproved: false,
-    calledAt: undefined,
-    isChanged: false,
-    isRefused: false,
+    calls: [],
     surface: "request",
     subjectId: undefined,
     requestId: undefined,
@@ -64,6 +54,21 @@ function why(own: Partial<LedgerOrder>, around: Partial<Surroundings> = {}): str
 }
 
 const unreachable = { code: "SERVICE_UNREACHABLE", text: "connection refused" } as const;
+
+/** A call that left a minute ago and is looked for in ten seconds. */
+const lostCall = (given: Partial<OrderCall> = {}): OrderCall => ({
+  ...{ id: 1, kind: "request", isPresumed: false, surface: "request", mark: "7K3M-ZQ0VX9TB4D" },
+  ...{ subjectId: undefined, since: inMs(-60_000), knownIds: [], at: inMs(-60_000), leftBy: inMs(-60_000) },
+  ...{ ageMs: 60_000, answer: undefined, failure: undefined, checks: 0, failedChecks: 0 },
+  ...{
+    lookAt: inMs(10_000),
+    isApproved: false,
+    outcome: undefined,
+    serviceId: undefined,
+    endedAt: undefined,
+  },
+  ...given,
+});
 
 describe("why is it waiting?", () => {
   it("says that the lab has it on hold, and how it goes on", () => {
@@ -162,7 +167,7 @@ describe("why is it waiting?", () => {
 
   it("promises nothing to any order while calls don't leave to the service", () => {
     const servicePause = { text: "connection refused (SERVICE_UNREACHABLE)", until: inMs(20_000) };
-    const intent = { intent: "request", intentAt: inMs(-60_000), failure: unreachable } as const;
+    const intent = { calls: [lostCall()], failure: unreachable };
     for (const own of [
       {},
       { state: "queued" },
@@ -184,11 +189,12 @@ describe("why is it waiting?", () => {
     const past = {
       nextAt: inMs(-720_000),
       state: "submitting",
-      intent: "request",
       failure: unreachable,
     } as const;
+    const overdue = { lookAt: inMs(-720_000) };
     const servicePause = { text: "connection refused", until: inMs(-720_000) };
-    for (const own of [past, { ...past, isRefused: true }] as const) {
+    for (const call of [lostCall(overdue), lostCall({ ...overdue, answer: "refused" })]) {
+      const own = { ...past, calls: [call] };
       expect(why(own)).not.toContain("ago");
       expect(why(own, { servicePause })).not.toContain("ago");
     }
@@ -202,11 +208,8 @@ describe("why is it waiting?", () => {
   it("says that a lost answer is searched for, how often it was, and when again", () => {
     const sentence = why({
       state: "submitting",
-      intent: "request",
-      intentAt: inMs(-60_000),
       failure: { code: "SERVICE_NO_ANSWER", text: "timed out" },
-      checks: 2,
-      nextAt: inMs(10_000),
+      calls: [lostCall({ checks: 2 })],
     });
     expect(sentence).toContain("No sure answer came to the procedure request");
     expect(sentence).toContain("2 times so far; next check in 10s");
@@ -214,9 +217,8 @@ describe("why is it waiting?", () => {
   });
 
   it("tells a search that failed from the call that is searched for", () => {
-    const lost = { state: "submitting", intent: "request", intentAt: inMs(-60_000) } as const;
     const failure = { code: "SERVICE_LIST_UNSTABLE", text: "the list differed" } as const;
-    expect(why({ ...lost, failure, failedChecks: 1, nextAt: inMs(10_000) })).toMatch(
+    expect(why({ state: "submitting", failure, calls: [lostCall({ failedChecks: 1 })] })).toMatch(
       /^No sure answer came to the procedure request, so .* sent again; the last check failed \(the list differed\); next check in 10s\./,
     );
   });
@@ -230,7 +232,7 @@ describe("why is it waiting?", () => {
       "resume",
     );
     const lost = { code: "SERVICE_NO_ANSWER", text: "timed out" } as const;
-    const intent = { intent: "request", intentAt: inMs(-60_000), surface: "external" } as const;
+    const intent = { calls: [lostCall()], surface: "external" } as const;
     expect(why({ state: "submitting", ...intent, failure: lost })).toContain(
       "No sure answer came to the creation of the procedure",
     );

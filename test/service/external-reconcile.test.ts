@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { LostRequest } from "../../src/service/reconcile/match.ts";
 import { onExternal, procedure, withExternal } from "./external-stub.ts";
-import { REF, retrieval, store } from "./lost-calls.ts";
+import { findLost, type LostRequest, REF, retrieval, store } from "./lost-calls.ts";
 import { type Row, send } from "./stub-service.ts";
 import { failureOf, never } from "./with-client.ts";
 
@@ -25,7 +24,7 @@ function found(
   containers: Row[] = [],
 ): Promise<void> {
   return withExternal({ procedures, containers }, async (_stub, client) => {
-    expect(await client.external.findCreatedProcedure(lost, never)).toEqual({ traces: [], ...expected });
+    expect(await findLost(client, "external", lost, never)).toEqual({ traces: [], ...expected });
   });
 }
 
@@ -46,7 +45,7 @@ describe("a lost storage on the external surface", () => {
 
   it("isn't taken for absent when an entry has no id that can be read", () =>
     withExternal({ procedures: [stored(5, { id: "PR-5" })] }, async (_stub, client) => {
-      const failure = await failureOf(client.external.findCreatedProcedure(store(), never));
+      const failure = await failureOf(findLost(client, "external", store(), never));
       expect(failure).toMatchObject({ code: "SERVICE_SHAPE_UNKNOWN", class: "transient" });
     }));
 
@@ -103,7 +102,7 @@ describe("a lost storage on the external surface", () => {
       { containers: [{ id: 50, name: "V-1", description: `a [ref ${REF}]` }] },
       async (stub, client) => {
         stub.options = { honours: () => false };
-        const findings = await client.external.findCreatedProcedure(store(), never);
+        const findings = await findLost(client, "external", store(), never);
         expect(findings).toEqual({ matches: [], candidates: [], traces: [] });
       },
     ));
@@ -118,7 +117,7 @@ describe("a lost storage on the external surface", () => {
         ],
       },
       async (_stub, client) => {
-        const findings = await client.external.findCreatedProcedure(store(), never);
+        const findings = await findLost(client, "external", store(), never, "labels");
         expect(findings).toMatchObject({ matches: [5], candidates: [7] });
       },
       { correlation: "labels" },
@@ -134,7 +133,7 @@ describe("a lost storage on the external surface", () => {
       },
       async (stub, client) => {
         stub.options = { cap };
-        const findings = await client.external.findCreatedProcedure(store(), never);
+        const findings = await findLost(client, "external", store(), never);
         expect(findings).toMatchObject({ matches: [5], candidates: [] });
       },
     ),
@@ -148,7 +147,7 @@ describe("a lost storage on the external surface", () => {
         send(response, 404, { code: "NOT_FOUND" });
         return true;
       };
-      const findings = await client.external.findCreatedProcedure(store(), never);
+      const findings = await findLost(client, "external", store(), never);
       expect(findings).toMatchObject({ matches: [], candidates: [5] });
     }));
 
@@ -160,7 +159,7 @@ describe("a lost storage on the external surface", () => {
         send(response, 500, {});
         return true;
       };
-      const failure = await failureOf(client.external.findCreatedProcedure(store(), never));
+      const failure = await failureOf(findLost(client, "external", store(), never));
       expect(failure.code).toBe("SERVICE_UNAVAILABLE");
     }));
 });
@@ -207,7 +206,7 @@ describe("a lost retrieval on the external surface", () => {
           stub.options = { ...stub.options, entry: (row) => ({ ...entry(row), subject: undefined }) };
           return false;
         };
-        const findings = await client.external.findCreatedProcedure(retrieval(), never);
+        const findings = await findLost(client, "external", retrieval(), never);
         expect(findings).toMatchObject({ matches: [5], candidates: [] });
         expect(stub.count("GET /api/v1/external/procedures/4")).toBe(0);
       },

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { phi } from "../../src/core/phi.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
 import { FakeClock } from "./fake-clock.ts";
+import { findLost } from "./lost-calls.ts";
 import { type Row, type StubService, send } from "./stub-service.ts";
 import { failureOf, never, withStub } from "./with-client.ts";
 
@@ -79,7 +80,9 @@ describe("a service that refuses parameters which it doesn't know", () => {
           sampleContainers: [{ sampleContainerId: "V1", description: `[ref ${ref}]` }],
         },
       ];
-      const found = await client.findCreatedRequest(
+      const found = await findLost(
+        client,
+        "request",
         {
           type: "STORE",
           facilityId: 12,

@@ -1,5 +1,40 @@
 import { phi } from "../../src/core/phi.ts";
-import type { LostRequest } from "../../src/service/reconcile/match.ts";
+import type { Surface } from "../../src/core/surface.ts";
+import { likenessOf } from "../../src/jobs/calls/likeness.ts";
+import type { ServiceCalls } from "../../src/service/client.ts";
+import type { NewRequest } from "../../src/service/new-request.ts";
+
+/** A creation whose answer never came: what it asked for, when it was sent, and what can't be it. */
+export type LostRequest = NewRequest & { readonly sentAfter: Date; readonly knownIds: ReadonlySet<number> };
+
+/** What a search for a lost creation finds, by how much it is like it. */
+export async function findLost(
+  client: Pick<ServiceCalls, "listMade">,
+  surface: Surface,
+  lost: LostRequest,
+  signal: AbortSignal,
+  correlation: "token" | "labels" = "token",
+) {
+  const isStore = lost.type === "STORE";
+  const ref = isStore && correlation === "token" ? lost.ref : undefined;
+  const labels = isStore ? lost.containers.map(({ label }) => label) : undefined;
+  const { made, traces } = await client.listMade({ ...lost, surface, mark: ref, labels }, signal);
+  const asked = isStore ? { ...lost, ref } : lost;
+  const suspicion = { kind: "called", hasSnapshot: surface === "request" } as const;
+  const likes = made.map((each) => ({ ...each, like: likenessOf(each, asked, suspicion) }));
+  const ids = (...wanted: string[]) => likes.flatMap(({ id, like }) => (wanted.includes(like) ? [id] : []));
+  const marked = ids("marked");
+  const hidden = likes.flatMap(({ id, like, isHidden }) =>
+    isHidden && like === "possible" && ref === undefined ? [id] : [],
+  );
+  return {
+    matches: ids("certain"),
+    candidates: ids("marked", "possible"),
+    ...(marked.length > 0 ? { marked } : {}),
+    ...(hidden.length > 0 ? { hidden } : {}),
+    ...(surface === "external" ? { traces } : {}),
+  };
+}
 
 /** The correlation token of the lost call. */
 export const REF = "7K3M-ZQ0VX9TB4D";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { phi } from "../../src/core/phi.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
-import { REF, retrieval, store } from "./lost-calls.ts";
+import { findLost, REF, retrieval, store } from "./lost-calls.ts";
 import { type Row, type StubService, send } from "./stub-service.ts";
 import { failureOf, never, withStub } from "./with-client.ts";
 
@@ -43,14 +43,14 @@ describe("a lost storage request", () => {
     withRequests(
       [stored(1, {}, "AAAA-AAAAAAAAAA"), stored(2), stored(3, { subjectCode: "S-5" })],
       async (_stub, client) => {
-        const found = await client.findCreatedRequest(store(), never);
+        const found = await findLost(client, "request", store(), never);
         expect(found.matches).toEqual([2]);
       },
     ));
 
   it.each(["PENDING", "ACCEPTED", "REJECTED", "CANCELLED"])("is found in status %s", (status) =>
     withRequests([stored(5, { status })], async (_stub, client) => {
-      expect((await client.findCreatedRequest(store(), never)).matches).toEqual([5]);
+      expect((await findLost(client, "request", store(), never)).matches).toEqual([5]);
     }),
   );
 
@@ -64,13 +64,13 @@ describe("a lost storage request", () => {
           stub.rows["procedure-requests"] = isAsked ? all : all.filter((row) => row.status === "PENDING");
           return false;
         };
-        expect((await client.findCreatedRequest(store(), never)).matches).toEqual([5]);
+        expect((await findLost(client, "request", store(), never)).matches).toEqual([5]);
       },
     ));
 
   it("is found where the service writes types in lower case and filters by just that spelling", () =>
     withRequests([stored(5, { type: "store" })], async (_stub, client) => {
-      expect((await client.findCreatedRequest(store(), never)).matches).toEqual([5]);
+      expect((await findLost(client, "request", store(), never)).matches).toEqual([5]);
     }));
 
   it("is found where there is no page after the last, which the service says with 404", () =>
@@ -80,7 +80,7 @@ describe("a lost storage request", () => {
         send(response, 404, { detail: "Invalid page." });
         return true;
       };
-      expect((await client.findCreatedRequest(store(), never)).matches).toEqual([5]);
+      expect((await findLost(client, "request", store(), never)).matches).toEqual([5]);
     }));
 
   it("is found where the list shows only open ones, accepted ones among them, unless asked for others", () =>
@@ -93,7 +93,7 @@ describe("a lost storage request", () => {
           stub.rows["procedure-requests"] = isAsked ? all : all.filter((row) => row.status !== "REJECTED");
           return false;
         };
-        expect((await client.findCreatedRequest(store(), never)).matches).toEqual([5]);
+        expect((await findLost(client, "request", store(), never)).matches).toEqual([5]);
       },
     ));
 
@@ -103,35 +103,35 @@ describe("a lost storage request", () => {
       async (stub, client) => {
         stub.options = { cap };
         ignoreFilters(stub);
-        expect(await client.findCreatedRequest(store(), never)).toEqual({ matches: [5], candidates: [] });
+        expect(await findLost(client, "request", store(), never)).toEqual({ matches: [5], candidates: [] });
       },
     ),
   );
 
   it("is found twice when the service has it twice", () =>
     withRequests([stored(5), stored(6)], async (_stub, client) => {
-      expect((await client.findCreatedRequest(store(), never)).matches).toEqual([5, 6]);
+      expect((await findLost(client, "request", store(), never)).matches).toEqual([5, 6]);
     }));
 
   it("is not found when it isn't there", () =>
     withRequests([stored(1, { subjectCode: "S-5" }), retrieved(2)], async (_stub, client) => {
-      expect(await client.findCreatedRequest(store(), never)).toEqual({ matches: [], candidates: [] });
+      expect(await findLost(client, "request", store(), never)).toEqual({ matches: [], candidates: [] });
     }));
 
   it("isn't taken from those that other orders own", () =>
     withRequests([stored(5)], async (_stub, client) => {
-      const found = await client.findCreatedRequest(store({ knownIds: new Set([5]) }), never);
+      const found = await findLost(client, "request", store({ knownIds: new Set([5]) }), never);
       expect(found).toEqual({ matches: [], candidates: [] });
     }));
 
   it("is only possible when a new request has its labels but not its token", () =>
     withRequests([stored(5, {}, null)], async (_stub, client) => {
-      expect(await client.findCreatedRequest(store(), never)).toEqual({ matches: [], candidates: [5] });
+      expect(await findLost(client, "request", store(), never)).toEqual({ matches: [], candidates: [5] });
     }));
 
   it("isn't taken from a request with another order's token, though labels are the same", () =>
     withRequests([stored(6, {}, "AAAA-AAAAAAAAAA")], async (_stub, client) => {
-      expect(await client.findCreatedRequest(store(), never)).toEqual({ matches: [], candidates: [] });
+      expect(await findLost(client, "request", store(), never)).toEqual({ matches: [], candidates: [] });
     }));
 
   const others = (labels: readonly (string | undefined)[]): Row => ({
@@ -145,7 +145,7 @@ describe("a lost storage request", () => {
     ["no labels", others([undefined, undefined])],
   ])("is for a person to tell where its mark stands beside %s", (_words, row) =>
     withRequests([stored(5, row)], async (_stub, client) => {
-      const found = await client.findCreatedRequest(store(), never);
+      const found = await findLost(client, "request", store(), never);
       expect(found).toEqual({ matches: [], candidates: [5], marked: [5] });
     }),
   );
@@ -158,7 +158,7 @@ describe("a lost storage request", () => {
       stub.rows["sample-containers"] = [
         { id: 500, name: "V-9", subjectCode: "S-4", description: `a [ref ${REF}]` },
       ];
-      const found = await client.findCreatedRequest(store(), never);
+      const found = await findLost(client, "request", store(), never);
       expect(found).toEqual({ matches: [], candidates: [5], marked: [5] });
     }));
 
@@ -175,7 +175,7 @@ describe("a lost storage request", () => {
       ],
       async (_stub, client) => {
         const containers = ["V-1", "V-2"].map((label) => ({ label, description: "a [ref AAAA-AAAAAAAAAA]" }));
-        const found = await client.findCreatedRequest(store({ containers }), never);
+        const found = await findLost(client, "request", store({ containers }), never);
         expect(found).toEqual({ matches: [], candidates: [5] });
       },
     ));
@@ -189,7 +189,10 @@ describe("a lost storage request", () => {
       ],
       async (_stub, client) => {
         // A clock alone says that the other one is from before.
-        expect(await client.findCreatedRequest(store(), never)).toEqual({ matches: [5], candidates: [7] });
+        expect(await findLost(client, "request", store(), never, "labels")).toEqual({
+          matches: [5],
+          candidates: [7],
+        });
       },
       { correlation: "labels" },
     ));
@@ -198,7 +201,10 @@ describe("a lost storage request", () => {
     withRequests(
       [stored(5, { createdAt: "2026-11-21T08:00:00" }, null)],
       async (_stub, client) => {
-        expect(await client.findCreatedRequest(store(), never)).toEqual({ matches: [], candidates: [5] });
+        expect(await findLost(client, "request", store(), never, "labels")).toEqual({
+          matches: [],
+          candidates: [5],
+        });
       },
       { correlation: "labels" },
     ));
@@ -206,7 +212,7 @@ describe("a lost storage request", () => {
   it("is found by the whole request where list entries are short", () =>
     withRequests([stored(5), stored(6, {}, null)], async (stub, client) => {
       stub.options = { entry: ({ id, type, status, createdAt }) => ({ id, type, status, createdAt }) };
-      expect(await client.findCreatedRequest(store(), never)).toEqual({ matches: [5], candidates: [6] });
+      expect(await findLost(client, "request", store(), never)).toEqual({ matches: [5], candidates: [6] });
     }));
 
   it("is found by the containers of its procedure where requests never name them", () =>
@@ -232,7 +238,7 @@ describe("a lost storage request", () => {
         send(response, 200, short(stub.rows["procedure-requests"]!.find((row) => row.id === id)!));
         return true;
       };
-      expect(await client.findCreatedRequest(store(), never)).toEqual({ matches: [5], candidates: [6] });
+      expect(await findLost(client, "request", store(), never)).toEqual({ matches: [5], candidates: [6] });
     }));
 });
 
@@ -241,7 +247,7 @@ describe("a lost retrieval", () => {
     withRequests(
       [retrieved(1), retrieved(5), stored(6), retrieved(7, { subjectCode: "S-5" })],
       async (_stub, client) => {
-        const found = await client.findCreatedRequest(retrieval({ knownIds: new Set([1]) }), never);
+        const found = await findLost(client, "request", retrieval({ knownIds: new Set([1]) }), never);
         expect(found).toEqual({ matches: [], candidates: [5] });
       },
     ));
@@ -257,7 +263,10 @@ describe("a lost retrieval", () => {
           { id: 50, sampleContainerIds: [8, 7] },
           { id: 60, sampleContainerIds: [7] },
         ];
-        expect(await client.findCreatedRequest(retrieval(), never)).toEqual({ matches: [5], candidates: [] });
+        expect(await findLost(client, "request", retrieval(), never)).toEqual({
+          matches: [5],
+          candidates: [],
+        });
       },
     ));
 
@@ -265,7 +274,10 @@ describe("a lost retrieval", () => {
     withRequests(
       [retrieved(5, { sampleContainerIds: [8, 7] }), retrieved(6, { sampleContainerIds: [9] })],
       async (_stub, client) => {
-        expect(await client.findCreatedRequest(retrieval(), never)).toEqual({ matches: [5], candidates: [] });
+        expect(await findLost(client, "request", retrieval(), never)).toEqual({
+          matches: [5],
+          candidates: [],
+        });
       },
     ));
 
@@ -277,7 +289,7 @@ describe("a lost retrieval", () => {
       );
       expect(before).toEqual([1, 2]);
       stub.rows["procedure-requests"]!.push(retrieved(4));
-      const found = await client.findCreatedRequest(retrieval({ knownIds: new Set(before) }), never);
+      const found = await findLost(client, "request", retrieval({ knownIds: new Set(before) }), never);
       expect(found.candidates).toEqual([4]);
     }));
 });
@@ -329,7 +341,7 @@ describe("the snapshot before a retrieval", () => {
     withRequests([retrieved(1, { status: "REJECTED" })], async (stub, client) => {
       hideDecided(stub);
       const knownIds = new Set(await snapshot(client));
-      const found = await client.findCreatedRequest(retrieval({ knownIds }), never);
+      const found = await findLost(client, "request", retrieval({ knownIds }), never);
       expect(found).toEqual({ matches: [], candidates: [1], hidden: [1] });
     }));
 
@@ -337,7 +349,7 @@ describe("the snapshot before a retrieval", () => {
     withRequests([retrieved(1, { status: "REJECTED", sampleContainerIds: [7, 8] })], async (stub, client) => {
       hideDecided(stub);
       const knownIds = new Set(await snapshot(client));
-      const found = await client.findCreatedRequest(retrieval({ knownIds }), never);
+      const found = await findLost(client, "request", retrieval({ knownIds }), never);
       expect(found).toEqual({ matches: [], candidates: [1], hidden: [1] });
     }));
 
@@ -346,7 +358,7 @@ describe("the snapshot before a retrieval", () => {
       const all = hideDecided(stub);
       const knownIds = new Set(await snapshot(client));
       all.push(retrieved(2));
-      const found = await client.findCreatedRequest(retrieval({ knownIds }), never);
+      const found = await findLost(client, "request", retrieval({ knownIds }), never);
       expect(found).toEqual({ matches: [], candidates: [2, 1], hidden: [1] });
     }));
 });
@@ -360,7 +372,7 @@ describe("a list that can't be trusted", () => {
         if (request.url?.includes("status=CANCELLED")) stub.rows["procedure-requests"] = late;
         return false;
       };
-      expect((await client.findCreatedRequest(store(), never)).matches).toEqual([5]);
+      expect((await findLost(client, "request", store(), never)).matches).toEqual([5]);
     }));
 
   it("is given up for now when no two passes agree", () =>
@@ -371,7 +383,7 @@ describe("a list that can't be trusted", () => {
           stub.rows["procedure-requests"]!.push(stored(++id, {}, "AAAA-AAAAAAAAAA"));
         return false;
       };
-      const failure = await failureOf(client.findCreatedRequest(store(), never));
+      const failure = await failureOf(findLost(client, "request", store(), never));
       expect(failure).toMatchObject({ code: "SERVICE_LIST_UNSTABLE", class: "transient" });
     }));
 
@@ -380,7 +392,7 @@ describe("a list that can't be trusted", () => {
       Array.from({ length: 40 }, (_, index) => stored(index + 1, {}, "AAAA-AAAAAAAAAA")),
       async (stub, client) => {
         stub.options = { honours: () => false };
-        expect((await failureOf(client.findCreatedRequest(store(), never))).code).toBe(
+        expect((await failureOf(findLost(client, "request", store(), never))).code).toBe(
           "SERVICE_LIST_UNPAGED",
         );
       },
@@ -392,14 +404,14 @@ describe("a list that can't be trusted", () => {
       Array.from({ length: 40 }, (_, index) => stored(index + 1, {}, "AAAA-AAAAAAAAAA")),
       async (stub, client) => {
         stub.options = { cap: 10, honours: () => false };
-        const failure = await failureOf(client.findCreatedRequest(store(), never));
+        const failure = await failureOf(findLost(client, "request", store(), never));
         expect(failure.code).toBe("SERVICE_LIST_UNPAGED");
       },
     ));
 
   it.each(["R-5", null, 5.5])("isn't believed to be without ours when an entry has the id %j", (id) =>
     withRequests([stored(5, { id })], async (_stub, client) => {
-      const failure = await failureOf(client.findCreatedRequest(store(), never));
+      const failure = await failureOf(findLost(client, "request", store(), never));
       expect(failure).toMatchObject({ code: "SERVICE_SHAPE_UNKNOWN", class: "transient" });
     }),
   );
@@ -411,7 +423,7 @@ describe("a list that can't be trusted", () => {
   ])("isn't believed to be empty when it comes as %j", (body) =>
     withRequests([], async (stub, client) => {
       stub.options = { envelope: () => body };
-      const failure = await failureOf(client.findCreatedRequest(store(), never));
+      const failure = await failureOf(findLost(client, "request", store(), never));
       expect(failure.code).toBe("SERVICE_SHAPE_UNKNOWN");
     }),
   );
@@ -423,6 +435,6 @@ describe("a list that can't be trusted", () => {
         send(response, 500, {});
         return true;
       };
-      expect((await failureOf(client.findCreatedRequest(store(), never))).code).toBe("SERVICE_UNAVAILABLE");
+      expect((await failureOf(findLost(client, "request", store(), never))).code).toBe("SERVICE_UNAVAILABLE");
     }));
 });

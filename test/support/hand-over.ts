@@ -1,14 +1,9 @@
 import type pg from "pg";
 import { inTransaction } from "../../src/ledger/database.ts";
-import { type Batch, takeUnreconciled, takeWaiting } from "../../src/ledger/orders/handing-over.ts";
+import { type NewCall, recordCalls } from "../../src/ledger/orders/calls.ts";
+import { type Batch, takeWaiting } from "../../src/ledger/orders/handing-over.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
-import {
-  type AbandonedOrders,
-  claimBatch,
-  type NewIntent,
-  recordIntents,
-  releaseAbandoned,
-} from "../../src/ledger/orders/submission.ts";
+import { type AbandonedOrders, claimBatch, releaseAbandoned } from "../../src/ledger/orders/submission.ts";
 
 /** An order of a batch that was handed over. */
 export interface DueOrder {
@@ -30,11 +25,6 @@ export async function handOver(pool: pg.Pool, doesParkedBlock = false): Promise<
   return ordersOf(await takeWaiting(pool, { leader: await lead(pool), limit: 100, doesParkedBlock }));
 }
 
-/** Hands over lost calls that are to be looked for, as one batch. */
-export async function handOverUnreconciled(pool: pg.Pool, limit = 10): Promise<Batch | undefined> {
-  return takeUnreconciled(pool, { leader: await lead(pool), limit });
-}
-
 /** Takes over what workers left in hand that are not there (any more), and what one gave up; gives how many orders. */
 export async function loseWorker(pool: pg.Pool, id = ME, abandoned?: AbandonedOrders): Promise<number> {
   return inTransaction(pool, (client) => releaseAbandoned(client, id, abandoned));
@@ -52,10 +42,13 @@ export async function claimNext(pool: pg.Pool, workerId = ME): Promise<LedgerOrd
   return { ...order, fence: order.fence };
 }
 
-/** Writes one intent down; when, or undefined where the order is in other hands. */
-export async function recordIntent(pool: pg.Pool, intent: NewIntent): Promise<Date | undefined> {
-  return (await recordIntents(pool, [intent])).get(intent.orderId);
+/** Writes one call down; when, or undefined where the order is in other hands. */
+export async function recordCall(pool: pg.Pool, call: NewCall): Promise<Date | undefined> {
+  return (await recordCalls(pool, [call])).get(call.orderId);
 }
+
+/** What a call of a test says, where it doesn't matter. */
+export const A_REQUEST = { kind: "request", surface: "request", knownIds: [], body: {} } as const;
 
 /** For an order writer whose test is not about restored ledgers. */
 export const UNCOUNTED = { raise: async () => 0, keep: async () => undefined };

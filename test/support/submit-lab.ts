@@ -53,7 +53,6 @@ export async function withSubmitLab<T>(
       pool,
       writer: openOrderWriter(pool, UNCOUNTED),
       service,
-      reconciling: service,
       clock: systemClock,
       logger: silent,
       tracer: noTracer,

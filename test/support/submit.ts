@@ -1,13 +1,12 @@
 import type pg from "pg";
 import { systemClock } from "../../src/core/clock.ts";
 import { noTracer } from "../../src/core/order-trace.ts";
+import { type LookDeps, lookDue } from "../../src/jobs/calls/look.ts";
 import type { SubmitDeps, SubmitSettings } from "../../src/jobs/submit/deps.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
-import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
-import { claimBatch } from "../../src/ledger/orders/submission.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
-import type { ReconcileFindings } from "../../src/service/reconcile/find-request.ts";
-import { handOverUnreconciled, ME, UNCOUNTED } from "./hand-over.ts";
+import type { Made, MadeSearch, MadeThere } from "../../src/service/reconcile/made.ts";
+import { ME, UNCOUNTED } from "./hand-over.ts";
 import { silent } from "./with-ledger.ts";
 
 /** By the request surface, without calls for subjects, and as quick as can be. */
@@ -22,14 +21,40 @@ export const SUBMIT_SETTINGS: SubmitSettings = {
   wayOf: () => ({ surface: "request", subjects: "none" }),
 };
 
-/** What the submit job is given, with what a look at the service finds; it is asked nothing else. */
-export function submitDeps(pool: pg.Pool, found: ReconcileFindings): SubmitDeps {
-  const service: Partial<ServiceClient> = { findCreatedRequest: async () => found };
+/** What a service shows of a call: surely its own, or perhaps. */
+export interface Shown {
+  readonly matches?: readonly number[];
+  readonly candidates?: readonly number[];
+  /** Of the candidates: only listed by their status. */
+  readonly hidden?: readonly number[];
+}
+
+/** A look at a service that shows these. */
+export function shows({ matches = [], candidates = [], hidden = [] }: Shown) {
+  return async ({ mark, labels = [], knownIds }: MadeSearch): Promise<MadeThere> => {
+    const common = { containerIds: undefined, age: "unknown", isHidden: false } as const;
+    const sure = matches.map(
+      (id): Made => ({
+        ...common,
+        id,
+        marks: mark === undefined ? [] : [mark],
+        labels: labels.map((each) => [each]),
+      }),
+    );
+    const unsure = candidates.map(
+      (id): Made => ({ ...common, id, marks: [], labels: undefined, isHidden: hidden.includes(id) }),
+    );
+    return { made: [...sure, ...unsure].filter(({ id }) => !knownIds.has(id)), traces: [] };
+  };
+}
+
+/** What the submit job and the looks are given, with what a look at the service finds; it is asked nothing else. */
+export function submitDeps(pool: pg.Pool, found: Shown): SubmitDeps & LookDeps {
+  const service: Partial<ServiceClient> = { listMade: shows(found) };
   return {
     pool,
     writer: openOrderWriter(pool, UNCOUNTED),
     service: service as ServiceClient,
-    reconciling: service as ServiceClient,
     clock: systemClock,
     logger: silent,
     tracer: noTracer,
@@ -41,11 +66,10 @@ export function submitDeps(pool: pg.Pool, found: ReconcileFindings): SubmitDeps 
   };
 }
 
-/** Hands over one order whose call is to be looked for, and takes it in hand. */
-export async function claimUnreconciled(pool: pg.Pool): Promise<LedgerOrder> {
-  await pool.query("update orders set handed_over_at = null");
-  const due = await handOverUnreconciled(pool, 1);
-  const [order] = due ? await claimBatch(pool, due.batch, ME) : [];
-  if (!order) throw new Error("nothing to look for");
-  return order;
+const never = new AbortController().signal;
+
+/** Makes all looks due, and looks; gives how many calls were looked for. */
+export async function lookNow(deps: LookDeps): Promise<number> {
+  await deps.pool.query("update calls set look_at = now() where look_at is not null");
+  return lookDue(deps, never);
 }

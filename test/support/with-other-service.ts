@@ -94,8 +94,15 @@ export async function withOtherSite<T>(
               return found.length >= count && found.every(isOver) ? found : undefined;
             };
             return eventually(look, { withinMs }).catch((error: unknown) => {
-              const words = found.map(({ placerOrderNumber, state, failure, intent, remoteStatus }) =>
-                [placerOrderNumber, state, failure?.code, failure?.text, intent, remoteStatus].join(" "),
+              const words = found.map(({ placerOrderNumber, state, failure, calls, remoteStatus }) =>
+                [
+                  placerOrderNumber,
+                  state,
+                  failure?.code,
+                  failure?.text,
+                  calls.at(-1)?.outcome,
+                  remoteStatus,
+                ].join(" "),
               );
               throw new Error(`not at their end:\n${words.join("\n")}\n${service.misshapen.join("\n")}`, {
                 cause: error,

@@ -15,8 +15,9 @@ import {
   resolveOrder,
   retryOrder,
 } from "../../ledger/orders/acts.ts";
+import type { OrderCall } from "../../ledger/orders/calls.ts";
 import { type CancelResult, cancelOrder } from "../../ledger/orders/cancellations.ts";
-import { endReconciling, isUnreconciled } from "../../ledger/orders/end-reconciling.ts";
+import { endReconciling, lostCallOf } from "../../ledger/orders/end-reconciling.ts";
 import { type LedgerOrder, linkOf, type ServiceLink } from "../../ledger/orders/row.ts";
 import type { Acted, FoundAtService } from "../../operator/acts.ts";
 import { localTime, roundToUnit } from "../../operator/times.ts";
@@ -36,8 +37,9 @@ const SERVICE_WITHIN_MS = 60_000;
 
 /** Has an order tried now. */
 export async function retry({ pool, config }: ActSite, order: LedgerOrder, act: Act): Promise<Acted> {
-  const words = isUnreconciled(order)
-    ? searchWords(order, config)
+  const lost = lostCallOf(order);
+  const words = lost
+    ? searchWords(order, lost, config)
     : order.missingSince === undefined
       ? "will be tried again"
       : `is asked about at the service now, which has not known it since ${localTime(order.missingSince)}. ${goneWords(order)}`;
@@ -121,22 +123,19 @@ export async function sendAgain(site: ActSite, order: LedgerOrder, act: Act): Pr
   const { pool } = site;
   const { service } = site.config;
   const id = formatId("o", order.id);
-  if (!isUnreconciled(order)) {
+  const call = lostCallOf(order);
+  if (call === undefined) {
     return [false, `has no call of which the effect is unknown; it is ${order.state}, and nothing was done`];
   }
-  if ((order.intentAgeMs ?? 0) < service.timeoutMs) {
-    const ago = roundToUnit(order.intentAgeMs ?? 0);
+  if (call.ageMs < service.timeoutMs) {
+    const ago = roundToUnit(call.ageMs);
     return [false, `was sent only ${ago} ago, so its call may be under way still; nothing was done`];
   }
-  const { findTraces } = await import("../../jobs/reconcile/reconcile.ts");
-  const settings = { correlation: service.correlation };
-  const found = await site.withService((client) =>
-    findTraces(order, { pool, service: client, settings }, AbortSignal.timeout(SERVICE_WITHIN_MS)),
-  );
+  const found = await site.withService((client) => lookOnce(order, call, site, client));
   if (found !== undefined) {
-    const link = order.surface === "external" ? "--procedure-id N" : "--request-id N";
+    const link = call.surface === "external" ? "--procedure-id N" : "--request-id N";
     const remedy =
-      order.intent === "subject"
+      call.kind === "subject"
         ? `\`cryobridge orders retry ${id}\` goes on with it`
         : `it goes on by itself where that is proved to be its own; once it is parked: \`cryobridge orders resolve ${id} ${link}\`, or \`cryobridge orders retry ${id}\``;
     return [false, `may be at the service: a last check found ${found} there. Nothing was done; ${remedy}`];
@@ -151,6 +150,25 @@ export async function sendAgain(site: ActSite, order: LedgerOrder, act: Act): Pr
   return [false, "is in a worker's hands right now, or has moved on; nothing was done, see its timeline"];
 }
 
+/** Looks once for what a call made; in words what there is, also what nothing proves to be its own. */
+async function lookOnce(
+  order: LedgerOrder,
+  call: OrderCall,
+  { pool, config }: ActSite,
+  client: ServiceClient,
+): Promise<string | undefined> {
+  const signal = AbortSignal.timeout(SERVICE_WITHIN_MS);
+  if (call.kind === "subject") {
+    const known = await client.findSubject(order.facilityId, order.subject.code, signal);
+    return known === undefined ? undefined : "the subject";
+  }
+  const { findMade, surfaceOf } = await import("../../jobs/calls/find.ts");
+  const { nameFinds } = await import("../../jobs/calls/decide.ts");
+  const wayOf = (facilityId: number) => wayOfFacility(config, facilityId);
+  const deps = { pool, service: client, settings: { correlation: config.service.correlation, wayOf } };
+  return nameFinds(surfaceOf(order, call, deps), await findMade(order, call, deps, signal));
+}
+
 /** What else a person can do about an order that the service has forgotten. */
 function goneWords({ id }: LedgerOrder): string {
   const order = formatId("o", id);
@@ -158,8 +176,8 @@ function goneWords({ id }: LedgerOrder): string {
 }
 
 /** What trying an order now means whose call was not answered. */
-function searchWords({ id, intent }: LedgerOrder, { service }: Config): string {
-  const what = intent === "subject" ? "the registration of its subject" : "it";
+function searchWords({ id }: LedgerOrder, { kind }: OrderCall, { service }: Config): string {
+  const what = kind === "subject" ? "the registration of its subject" : "it";
   const until = roundToUnit(service.reconcile.giveUpAfterMs);
   return `may have reached the service: the service is searched for ${what} now, and the order is sent again only when nothing shows up until ${until} after its call. If you have looked there yourself: \`cryobridge orders retry ${formatId("o", id)} --not-at-service --reason TEXT\``;
 }

@@ -4,7 +4,7 @@ import { formatId, parseId } from "../../ledger/ids.ts";
 import { recordAudit } from "../../ledger/operator/audit.ts";
 import { type DeliveryView, listOrderDeliveries } from "../../ledger/operator/views.ts";
 import { overrideOf } from "../../ledger/orders/acts.ts";
-import { isUnreconciled } from "../../ledger/orders/end-reconciling.ts";
+import { lostCallOf } from "../../ledger/orders/end-reconciling.ts";
 import { type LedgerOrder, readOrders } from "../../ledger/orders/row.ts";
 import type { Override } from "../../ledger/orders/same-containers.ts";
 import type { Acted, OrderAct } from "../../operator/acts.ts";
@@ -203,7 +203,7 @@ function formsFor(order: LedgerOrder, path: string, visit: Visit, { acts }: Reco
     forms.push(actForm({ action: `${path}/${name}`, label, ...more }, visit));
   if (heldAt)
     add("release", "Release", { reason: "optional", explains: "It goes on, though the lab put it on hold." });
-  if (isParked || state === "failed" || state === "received" || isUnreconciled(order))
+  if (isParked || state === "failed" || state === "received" || lostCallOf(order) !== undefined)
     add("retry", "Try now", {
       reason: "optional",
       explains:
@@ -216,7 +216,7 @@ function formsFor(order: LedgerOrder, path: string, visit: Visit, { acts }: Reco
       isDangerous: true,
       explains: OVERRIDE_WORDS[override],
     });
-  if (isUnreconciled(order))
+  if (lostCallOf(order) !== undefined)
     add("send-again", "It is not at the service: send it again", {
       reason: "required",
       isDangerous: true,

@@ -7,6 +7,7 @@ import type { OrderWriter } from "../../ledger/order-writer.ts";
 import type { Membership } from "../../ledger/workers/membership.ts";
 import type { ServiceCalls } from "../../service/client.ts";
 import type { Backoff } from "../backoff.ts";
+import type { ReconcileTimes } from "../calls/decide.ts";
 import type { SubjectField } from "./subject.ts";
 
 export interface SubmitSettings {
@@ -40,8 +41,6 @@ export interface SubmitDeps {
   /** Records steps of orders, with commits shared by all that are worked on. */
   readonly writer: OrderWriter;
   readonly service: ServiceCalls;
-  /** The same calls, to find out what a lost one did. */
-  readonly reconciling: ServiceCalls;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly tracer: OrderTracer;
@@ -57,16 +56,4 @@ export interface SubmitDeps {
    */
   readonly requireNewestKnown: () => Promise<void>;
   readonly settings: SubmitSettings;
-}
-
-/** When to check what a call without an answer did; all in ms since the latest call. */
-export interface ReconcileTimes {
-  /** The early looks, which find most of what happened. */
-  readonly checksMs: readonly number[];
-  /** Longer than the service or a gateway can hold a request: only after it is "nothing" believed. */
-  readonly giveUpAfterMs: number;
-  /** When an order that was sent again is looked for once more, since the first call may show late. */
-  readonly recheckMs: number;
-  /** What follows when a retrieval leaves no trace: a person looks, or it is sent again. */
-  readonly retrievals: "park" | "retry";
 }

@@ -1,15 +1,16 @@
 import { asFailure, type Failure } from "../../core/failures.ts";
+import type { KeptAnswer } from "../../core/kept-answer.ts";
 import { formatId } from "../../ledger/ids.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import { findIntent } from "../../ledger/orders/submission.ts";
+import { findCallInHand } from "../../ledger/orders/submission.ts";
 import { type Backoff, backoffMs } from "../backoff.ts";
 import type { SubmitDeps } from "./deps.ts";
 
 /**
- * Records what a failed step means for its order: try again, reconcile, or ask a person. A call that was
+ * Records what a failed step means for its order: try again, look for what its call did, or ask a person. A call that was
  * answered is never simply made again, though the answer says that nothing was done: a gateway may have said so after it had
- * passed the call on. Its intent stays, and the service is looked at before the next call.
+ * passed the call on. It stays open, and the service is looked at before the next call.
  *
  * When even that can't be recorded, because the ledger is away, the order is remembered as abandoned.
  */
@@ -26,12 +27,6 @@ export async function recordSubmitFailure(
   }
 }
 
-/**
- * A check for a lost call that failed is repeated at least this often, whatever the order has been through: its lane waits,
- * and during an outage the circuit breaker holds the calls back anyway.
- */
-const LONGEST_CHECK_PAUSE_MS = 15_000;
-
 async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDeps): Promise<void> {
   const failure = asFailure(error);
   if (failure.code === "UNCLASSIFIED")
@@ -40,69 +35,55 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
       "order's step failed for a reason that nobody classified",
     );
   if (failure.code === "LEDGER_UNAVAILABLE") throw failure;
-  const intent = await findIntent(deps.pool, order.id, order.fence);
-  if (intent === "not ours") return;
-  const mayHaveLeft = intent !== undefined && !isDefinite(failure, order);
-  const isLook = order.intent !== undefined;
-  const attempts = isLook ? order.failedChecks + 1 : order.attempts;
+  const kind = await findCallInHand(deps.pool, order.id, order.fence);
+  if (kind === "not ours") return;
+  const isCalled = kind !== undefined;
+  // Another order has the service's request: who of the two it belongs to is for a person to find out.
+  const mayHaveLeft = isCalled && (failure.class === "ambiguous" || failure.code === "REQUEST_CLAIMED");
+  const { attempts } = order;
   const decision = decideRetry(
     failure,
     { attempts, mayHaveLeft, random: deps.random() },
     deps.settings.backoff,
   );
+  const { checksMs, giveUpAfterMs, recheckMs } = deps.settings.reconcile;
+  const firstLookMs = checksMs[0] ?? giveUpAfterMs;
   const reason = { code: failure.code, text: failure.message };
-  const common = { orderId: order.id, fence: order.fence, isReleased: true, answer: failure.answer };
-  const isUnsent = intent === "request" && !mayHaveLeft && !failure.isAnswered;
-  const isRefused = intent === "request" && !mayHaveLeft && failure.isAnswered;
+  const { answer } = failure;
+  const common = { orderId: order.id, fence: order.fence, isReleased: true, answer, failure: reason };
+  const isRefused = kind === "request" && !mayHaveLeft && failure.isAnswered;
   const change = ((): OrderChange => {
     if (isRefused && decision.kind === "again") {
-      // One check decides, so it comes no earlier than the first one for a call without an answer: lists lag.
-      const nextInMs = Math.max(decision.nextInMs, deps.settings.reconcile.checksMs[0] ?? 0);
+      // One look decides, so it comes no earlier than the first one for a call without an answer: lists lag.
+      const lookInMs = Math.max(decision.nextInMs, firstLookMs);
       return {
         ...common,
         from: ["submitting"],
-        isRefused: true,
-        nextInMs,
-        failure: reason,
-        event: { kind: "refused_for_now", detail: { ...reason, attempt: order.attempts, nextInMs } },
+        call: { answer: "refused", lookInMs },
+        event: { kind: "refused_for_now", detail: { ...reason, attempt: attempts, nextInMs: lookInMs } },
       };
     }
-    if (decision.kind === "reconcile" || (mayHaveLeft && decision.kind === "again")) {
-      const nextInMs =
-        decision.kind === "again"
-          ? Math.max(Math.min(decision.nextInMs, LONGEST_CHECK_PAUSE_MS), failure.retryAfterMs ?? 0)
-          : (deps.settings.reconcile.checksMs[0] ?? deps.settings.reconcile.giveUpAfterMs);
+    if (mayHaveLeft && decision.kind !== "park") {
       return {
         ...common,
         from: ["submitting"],
-        failedChecks: isLook ? attempts : undefined,
-        nextInMs,
-        failure: reason,
-        event: { kind: isLook ? "check_failed" : "unanswered", detail: reason },
+        call: { answer: wasTaken(answer) ? "taken" : undefined, lookInMs: firstLookMs },
+        event: { kind: "unanswered", detail: reason },
       };
     }
     if (decision.kind === "again") {
-      const event = {
-        kind: "again",
-        detail: { ...reason, attempt: order.attempts, nextInMs: decision.nextInMs },
-      };
-      return {
-        ...common,
-        to: "received",
-        nextInMs: decision.nextInMs,
-        failure: reason,
-        isIntentCleared: true,
-        isUnsent,
-        event,
-      };
+      const { nextInMs } = decision;
+      const event = { kind: "again", detail: { ...reason, attempt: attempts, nextInMs } };
+      const end = failure.isAnswered ? "refused" : "not_sent";
+      return { ...common, to: "received", nextInMs, call: { end }, event };
     }
+    const ended = isRefused
+      ? ({ end: "refused", answer: "refused", lookInMs: recheckMs } as const)
+      : ({ end: failure.isAnswered ? "refused" : "not_sent" } as const);
     return {
       ...common,
       to: "parked",
-      failure: reason,
-      isIntentCleared: !mayHaveLeft,
-      isUnsent,
-      recheckInMs: isRefused ? deps.settings.reconcile.recheckMs : undefined,
+      call: mayHaveLeft ? {} : ended,
       event: { kind: "parked", detail: { ...reason, atService: failure.atService } },
       isReported: true,
     };
@@ -110,15 +91,9 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
   await deps.writer.change(change);
 }
 
-/**
- * Whether the failure proves that the intended call had no effect. Nothing that happened while an earlier call was being
- * looked for proves that.
- */
-function isDefinite(failure: Failure, order: LedgerOrder): boolean {
-  if (order.intent !== undefined) return false;
-  // The service has answered, but its request is another order's: who of the two it belongs to is for a person to find out.
-  if (failure.code === "REQUEST_CLAIMED") return false;
-  return failure.class !== "ambiguous";
+/** Whether the service said in its own JSON that it did the call, though not what it made. */
+function wasTaken(answer: KeptAnswer | undefined): boolean {
+  return answer?.method === "POST" && answer.shape === "json" && answer.status >= 200 && answer.status < 300;
 }
 
 /** What follows a failed step of an order. */

@@ -1,6 +1,6 @@
 import { asFailure, Failure } from "../../core/failures.ts";
-import { isSubjectNews } from "../../core/order.ts";
-import type { Surface } from "../../core/surface.ts";
+import { isSubjectNews, movesContainers } from "../../core/order.ts";
+import { callsForNow, formerCalls, type NewCall } from "../../ledger/orders/calls.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import { findLabelHolders, type LabelHolder } from "../../ledger/orders/label-subjects.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
@@ -14,8 +14,8 @@ import { claimBatch } from "../../ledger/orders/submission.ts";
 import { findRestored, type Restored } from "../../ledger/restored/restore.ts";
 import { requestBody } from "../../service/new-request.ts";
 import { sensitiveOf } from "../../service/request-surface/subjects.ts";
-import { guardForgotten, nameUnclaimed } from "../reconcile/compare.ts";
-import { guardChanged, reconcileOrder } from "../reconcile/reconcile.ts";
+import { nameFinds } from "../calls/decide.ts";
+import { findMade, nameUnclaimed, surfaceOf } from "../calls/find.ts";
 import { create, toNewRequest } from "./create.ts";
 import type { SubmitDeps } from "./deps.ts";
 import { recordSubmitFailure } from "./failure.ts";
@@ -43,21 +43,13 @@ export async function submitBatch(batch: number, deps: SubmitDeps, signal: Abort
   for (const each of ended) if (each.status === "rejected") throw each.reason;
 }
 
-/**
- * Takes one order that this worker has claimed as far as it gets. After a crash or an answer that never came, the intent in
- * the ledger says that a call may have left, and the service is searched before anything is sent again.
- */
+/** Takes one order that this worker has claimed as far as it gets. */
 async function submitOrder(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
   const { order } = step;
   const { id: orderId, connector, operation, facilityCode, attempts: attempt } = order;
   const name = { orderId, connector, operation, facilityCode, attempt };
   try {
-    if (order.intent === undefined)
-      await deps.tracer.during("submit", name, () => submitFresh(step, deps, signal));
-    else {
-      const reconciling = { ...deps, service: deps.reconciling };
-      await deps.tracer.during("reconcile", name, () => reconcileOrder(order, reconciling, signal));
-    }
+    await deps.tracer.during("submit", name, () => submitFresh(step, deps, signal));
   } catch (error) {
     await recordSubmitFailure(order, error, deps);
   }
@@ -73,10 +65,10 @@ async function claim(batch: number, deps: SubmitDeps): Promise<Step[]> {
   try {
     const orders = await claimBatch(pool, batch, workerId);
     abandoned.claims.delete(batch);
-    const fresh = orders.flatMap(({ id, intent }) => (intent === undefined ? [id] : []));
-    const matches = await findMatches(pool, fresh);
-    const labelHolders = await findLabelHolders(pool, settings.labelOfTwoSubjects === "park" ? fresh : []);
-    const restored = fresh.length > 0 ? await findRestored(pool) : undefined;
+    const ids = orders.map(({ id }) => id);
+    const matches = await findMatches(pool, ids);
+    const labelHolders = await findLabelHolders(pool, settings.labelOfTwoSubjects === "park" ? ids : []);
+    const restored = orders.length > 0 ? await findRestored(pool) : undefined;
     return orders.map((order) => ({
       order,
       workerId,
@@ -95,7 +87,7 @@ interface Step {
   readonly order: LedgerOrder;
   /** The worker as it was when it took the order: one that was taken for dead goes on under another id. */
   readonly workerId: number;
-  /** Read since the order was claimed; absent where the order is reconciled. */
+  /** Read since the order was claimed. */
   readonly matches: Matches | undefined;
   /** Read together with it. */
   readonly labelHolder: LabelHolder | undefined;
@@ -108,9 +100,10 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
   if (matches === undefined) throw new TypeError(`order o${order.id} is not in the ledger`);
   await deps.requireNewestKnown();
   if (isSubjectNews(order.operation)) return takeNews(order, matches, deps, signal);
+  if (mayBeForgotten(step)) return presume(order, deps);
   if ((await guardOrder(order, matches, step.labelHolder, deps)) === "wait")
     return putOff(order, STILL_MOVED, deps);
-  if (order.isChanged && !order.isRepostApproved) await guardChanged(order, deps, signal);
+  if (!(await guardFormer(order, deps, signal))) return;
   const subject = await ensureSubject(step, matches, deps, signal);
   // Recorded together with the intent that follows, where nothing in between can fail.
   const noted = noteSubject(order, subject);
@@ -122,7 +115,6 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
       to: "completed",
       failure: null,
       isReleased: true,
-      isIntentCleared: true,
       event: { kind: "registered" },
       isReported: true,
     });
@@ -131,36 +123,71 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
   const containerIds =
     order.operation === "RETRIEVAL" ? await resolveContainers(order, subject, deps, signal) : [];
   if (!Array.isArray(containerIds)) return putOff(order, containerIds.waitsFor, deps);
-  await requireUnstored(step, { subject, matches }, deps, signal);
+  await requireUnstored(order, { subject, matches }, deps, signal);
   await createRequest(step, { containerIds, subject, noted, matches }, deps, signal);
 }
 
 /**
- * Stops a STORE of what the service has in storage already, as {@link guardStored} does. After a restore the request that
- * stored it may be this order's own, which is asked first: it names the request.
+ * Whether a restored ledger may have forgotten a call for what the order asks for: none is known since the restore, and no look was made. The
+ * lab may also have sent again what the ledger has forgotten as a whole.
  */
+function mayBeForgotten({ order, restored }: Step): boolean {
+  if (restored === undefined || !movesContainers(order.operation)) return false;
+  return !order.calls.some(
+    ({ kind, mark, at, outcome }) =>
+      kind === "request" && mark === order.mark && at >= restored.at && outcome !== "not_sent",
+  );
+}
+
+/** Has the service looked at first for a call that the ledger may have forgotten. */
+async function presume({ id: orderId, fence }: LedgerOrder, deps: SubmitDeps): Promise<void> {
+  await deps.writer.change({
+    orderId,
+    fence,
+    from: ["submitting"],
+    attempts: 0,
+    isPresumed: true,
+    isReleased: true,
+  });
+}
+
+/**
+ * Looks for what the order's calls made before it came to ask for something else: they were refused, or nothing was found of them, but a
+ * gateway may have passed them on. What may be of one reopens it, and a person sees to it.
+ *
+ * @returns false where the order is parked for that
+ */
+async function guardFormer(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal): Promise<boolean> {
+  for (const call of formerCalls(order)) {
+    const what = nameFinds(surfaceOf(order, call, deps), await findMade(order, call, deps, signal));
+    if (what === undefined) continue;
+    const text = `${what} at the service may be what the order asked for before it was changed`;
+    const failure = { code: "SUBMIT_UNCERTAIN", text } as const;
+    await deps.writer.change({
+      orderId: order.id,
+      fence: order.fence,
+      ...{ to: "parked", failure, isReleased: true, isReported: true },
+      reopened: { callId: call.id, isLookedFor: false },
+      event: { kind: "parked", detail: failure },
+    });
+    return false;
+  }
+  return true;
+}
+
+/** Stops a STORE of what the service has in storage already, as {@link guardStored} does, and names the request where it is nobody's. */
 async function requireUnstored(
-  step: Step,
+  order: LedgerOrder,
   { subject, matches }: { readonly subject: SubjectAtService; readonly matches: Matches },
   deps: SubmitDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { order } = step;
-  const { surface } = deps.settings.wayOf(order.facilityId);
   try {
     await guardStored(order, subject, matches, deps, signal);
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== "ORDER_CONTAINER_STORED_ALREADY") throw error;
-    const restored = forgottenIn(step, matches);
-    if (restored) await guardForgotten(order, { restored, surface }, deps, signal);
-    throw await nameUnclaimed(error, order, surface, deps, signal);
+    throw await nameUnclaimed(error, order, deps, signal);
   }
-}
-
-/** The restore on whose account the service is searched before the order's first call. */
-function forgottenIn({ order, restored }: Step, { overrides }: Matches): Restored | undefined {
-  const isUncalled = order.calledAt === undefined || order.isChanged;
-  return isUncalled && !overrides.has("restored") ? restored : undefined;
 }
 
 /** What an order is put off for, as its timeline has it; what it waits for later is asked of the ledger then (`findMover`). */
@@ -182,10 +209,13 @@ async function putOff(order: LedgerOrder, waitsFor: string, deps: SubmitDeps): P
 
 /** What the timeline is to say of the subject: that it was registered, or, before the first call, what nobody could compare. */
 function noteSubject(order: LedgerOrder, subject: SubjectAtService): OrderChange | undefined {
-  const { id: orderId, fence, calledAt, isChanged } = order;
-  if (subject?.isNew) return { orderId, fence, isIntentCleared: true, event: { kind: "subject_registered" } };
+  const { id: orderId, fence } = order;
+  if (subject?.isNew) {
+    const call = { end: "made", serviceId: subject.id } as const;
+    return { orderId, fence, call, event: { kind: "subject_registered" } };
+  }
   const { unshown = [] } = subject ?? {};
-  if (unshown.length === 0 || (calledAt !== undefined && !isChanged)) return undefined;
+  if (unshown.length === 0 || callsForNow(order).length > 0) return undefined;
   return { orderId, fence, event: { kind: "subject_compared", detail: { unshown: unshown.join(", ") } } };
 }
 
@@ -215,7 +245,7 @@ async function ensureSubject(
   }
   if (subjects === "look") throw new Failure("SUBJECT_NOT_REGISTERED", NOT_REGISTERED);
   requireRegistrable(order.subject, deps.settings.subjectRequires);
-  await intend(step, { intent: "subject", knownRequestIds: [], body: undefined }, deps);
+  await intend(step, { kind: "subject", knownIds: [], body: undefined }, deps);
   return registerUnlessThere(step, deps, signal);
 }
 
@@ -252,7 +282,7 @@ async function registerUnlessThere(
     if (!known) throw error;
     const unshown = requireSameSubject(order.subject, known);
     // What follows may fail, and the refused call is not to be looked for then.
-    await deps.writer.change({ orderId: order.id, fence: order.fence, isIntentCleared: true });
+    await deps.writer.change({ orderId: order.id, fence: order.fence, call: { end: "refused" } });
     return { id: known.id, unshown };
   }
 }
@@ -320,29 +350,24 @@ async function createRequest(
   // Without a token, only what was there before distinguishes an older request from the one that is about to be made.
   // The external surface shows the exact containers of each procedure, and its list can't be asked by subject.
   // It is taken before the first call and kept: what that one made must not pass for older than the second.
-  const isUncalled = order.calledAt === undefined || order.isChanged;
-  const isFirst = isUncalled || order.surface !== surface;
+  const isFirst = !callsForNow(order).some((call) => call.surface === surface);
   const needsSnapshot = isFirst && surface === "request" && request.ref === undefined;
-  const restored = forgottenIn(step, prepared.matches);
   // Reading may fail, and a registration that isn't recorded could be made twice.
-  const isRecordedFirst = needsSnapshot || restored !== undefined;
-  if (isRecordedFirst && prepared.noted) await deps.writer.change(prepared.noted);
-  if (restored)
-    await guardForgotten(order, { restored, surface, containerIds: prepared.containerIds }, deps, signal);
-  const knownRequestIds = needsSnapshot ? await deps.service.snapshotRequestIds(request, signal) : [];
+  if (needsSnapshot && prepared.noted) await deps.writer.change(prepared.noted);
+  const knownIds = needsSnapshot ? await deps.service.snapshotRequestIds(request, signal) : [];
   const body = requestBody(request, deps.settings.correlation, surface);
   await intend(
     step,
     {
-      intent: "request",
-      knownRequestIds,
+      kind: "request",
+      knownIds,
       body,
       surface,
       subjectId: prepared.subject?.id,
       needsFreeLabels: needsFreeLabels(order, prepared.matches, deps.settings),
     },
     deps,
-    isRecordedFirst ? undefined : prepared.noted,
+    needsSnapshot ? undefined : prepared.noted,
   );
   const beforeSend = () => requireLease(step, deps);
   const sensitive = sensitiveOf(order.subject);
@@ -353,42 +378,35 @@ async function createRequest(
     to: "submitted",
     failure: null,
     ...created,
+    subjectId: prepared.subject?.id,
+    call: { end: "made" },
     attempts: 0,
     nextInMs: deps.settings.firstPollMs,
     isReleased: true,
-    isIntentCleared: true,
     event: { kind: "submitted", detail: { ...created.request } },
     isReported: true,
   });
 }
 
 /**
- * Writes the intent down and makes sure that this worker still owns the order, so that a worker which was stopped for so
- * long that others took over sends nothing when it wakes. From then on a copy of the ledger that lacks the intent is known by its
+ * Writes the call down and makes sure that this worker still owns the order, so that a worker which was stopped for so
+ * long that others took over sends nothing when it wakes. From then on a copy of the ledger that lacks the call is known by its
  * epoch.
  */
 async function intend(
   step: Step,
-  what: {
-    readonly intent: "subject" | "request";
-    readonly knownRequestIds: readonly number[];
-    readonly body: unknown;
-    readonly surface?: Surface;
-    readonly subjectId?: number | undefined;
-    readonly needsFreeLabels?: boolean;
-  },
+  call: Omit<NewCall, "orderId" | "fence">,
   deps: SubmitDeps,
   after?: OrderChange,
 ): Promise<void> {
   const { id: orderId, fence } = step.order;
   if (fence === undefined) throw new TypeError(`order o${orderId} was claimed without a fence`);
-  const { recheckMs } = deps.settings.reconcile;
-  const result = await deps.writer.intend({ orderId, fence, ...what, recheckMs }, after);
+  const result = await deps.writer.intend({ orderId, fence, ...call }, after);
   if (result.kind === "not ours") throw leaseLost();
   if (result.kind === "label taken") throw labelTaken(result.by);
 }
 
-/** A call may wait for its turn after the intent was written: right before it leaves, it is asked whether others took over. */
+/** A call may wait for its turn after it was written down: right before it leaves, it is asked whether others took over. */
 function requireLease({ workerId }: Step, { worker }: SubmitDeps): void {
   if (worker.id !== workerId || !worker.isSure) throw leaseLost();
 }

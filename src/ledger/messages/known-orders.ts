@@ -7,7 +7,6 @@ import {
 import { isSubjectNews, type Operation, type Order } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { list, prepared, type WithNulls, withoutNulls } from "../database.ts";
-import { MAY_HAVE_LEFT } from "../orders/control-requests.ts";
 import { digestOrder } from "../orders/row.ts";
 import type { MessageRecord, NumberConflict } from "./record.ts";
 
@@ -15,9 +14,12 @@ import type { MessageRecord, NumberConflict } from "./record.ts";
 const IS_PARKED_UNSENT = `(o.state = 'parked'
         and o.surface is null
         and o.procedure_id is null
-        and o.sent is null
         and not o.shares_number
-        and not ${MAY_HAVE_LEFT})`;
+        and not exists (
+          select 1
+            from calls k
+           where k.order_id = o.id
+             and (k.outcome is null or (k.kind = 'request' and not k.is_presumed))))`;
 
 /**
  * Orders that carry these business keys, each looked up by itself; $1 text[]. Index: orders (business_key).

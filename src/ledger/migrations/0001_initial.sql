@@ -248,11 +248,10 @@ create table orders (
   -- Since when the lab has it on hold; it waits meanwhile, whatever its state.
   held_at             timestamptz,
   -- What a person decided that it is to be done in spite of: another order has its number, asks for the same containers, is of
-  -- another subject and has one of its labels; or a restored ledger.
-  overrides           text[] not null default '{}' check (overrides <@ array['number', 'containers', 'label', 'restored']),
-  -- Its mark, and those that it had before it asked for something else or was done again.
+  -- another subject and has one of its labels.
+  overrides           text[] not null default '{}' check (overrides <@ array['number', 'containers', 'label']),
+  -- By which its request is known at the service; another one once it asks for something else, or is done again.
   mark                text not null default new_mark(),
-  former_marks        text[] not null default '{}',
   -- Starts of the current step that did not end it; reset by progress and by a person's retry.
   attempts            integer not null default 0,
   -- Times in a row that a worker died or was lost with it.
@@ -260,41 +259,14 @@ create table orders (
   next_at             timestamptz not null default now(),
   queued_at           timestamptz,
   batch               bigint,
-  -- Since when an order in hand has a job that no worker has taken.
-  handed_over_at      timestamptz,
   -- The worker that works on it; the fence grows with each claim, and shuts out one that was taken for dead.
   owner               integer,
   fence               bigint,
-  -- A call that changes the service may have left: which one, when, and how often its effect was looked for.
-  intent              text check (intent in ('subject', 'request')),
-  intent_at           timestamptz,
-  -- When that call had left at the latest, since it may have waited for its turn: the worker was done with it, or is gone.
-  left_by             timestamptz,
-  checks              integer not null default 0,
-  -- Checks that failed, in a row. They are no attempts: what is tried after them has failed no more often.
-  failed_checks       integer not null default 0,
-  -- When the first call to create what the order asks for left, and what was there before it: both stay until the next call
-  -- after the order has come to ask for something else, or is done again.
-  called_at           timestamptz,
-  known_request_ids   bigint[] not null default '{}',
-  -- It asks for something else than its latest call, which was refused.
-  is_changed          boolean not null default false,
-  -- The latest call was answered with a refusal that says nothing was done: one empty look is enough to send it again.
-  is_refused          boolean not null default false,
-  -- A person has looked and wants it sent again although nothing proves that the first call had no effect.
-  is_repost_approved  boolean not null default false,
-  -- When the service is looked at once more for what calls made of which nothing was found, or which it refused.
-  recheck_at          timestamptz,
-  -- An order of a restored ledger that is to be compared with the service before anything is submitted: when that is tried next.
-  compare_at          timestamptz,
-  sent                jsonb,
   surface             text check (surface in ('request', 'external')),
   -- An order of the external surface has no procedure request: the procedure that the service made of it is its number there.
   request_id          bigint,
   procedure_id        bigint,
   procedure_code      text,
-  -- Requests or procedures that the service made of the order before a person had it done again.
-  former_ids          bigint[] not null default '{}',
   remote_status       text,
   poll_interval_ms    bigint,
   -- Since when the service has not known the request or procedure.
@@ -305,26 +277,18 @@ create table orders (
   submitted_at        timestamptz,
   changed_at          timestamptz not null default now(),
   unique (message_id, position),
-  check ((intent is null) = (intent_at is null)),
   check (request_id is null or surface is not null),
   check (state <> 'parked' or failure_code is not null),
   constraint orders_merge_has_prior check ((operation = 'MERGE') = (prior_subject_code is not null)),
-  -- One whose refused call is checked for stays on hold meanwhile: nothing but reads leave.
-  constraint orders_held check (
-    held_at is null
-    or state not in ('queued', 'submitting', 'submitted', 'accepted', 'in_progress')
-    or (state = 'submitting' and intent is not null)),
+  constraint orders_held check (held_at is null or state not in ('queued', 'submitted', 'accepted', 'in_progress')),
   constraint orders_followed check (
     state not in ('submitted', 'accepted', 'in_progress')
     or request_id is not null
     or (surface is not distinct from 'external' and procedure_id is not null)),
-  constraint orders_external_has_no_request check (surface is distinct from 'external' or request_id is null),
-  -- Which surface a call went to is known before its answer is.
-  constraint orders_call_has_surface check (intent is distinct from 'request' or surface is not null)
+  constraint orders_external_has_no_request check (surface is distinct from 'external' or request_id is null)
 -- An order is changed some ten times: room in its page keeps a change that touches no index out of the indexes.
 ) with (fillfactor = 70);
 create unique index orders_mark on orders (mark);
-create index orders_former_marks on orders using gin (former_marks) where former_marks <> '{}';
 -- Two orders can't adopt one request; on the external surface, one procedure.
 create unique index orders_request on orders (surface, request_id) where request_id is not null;
 create unique index orders_external_procedure on orders (procedure_id)
@@ -339,17 +303,15 @@ create index orders_in_hand on orders (state, next_at) where state in ('queued',
 create index orders_batch on orders (batch) where state in ('queued', 'submitting');
 create index orders_tracked on orders (facility_id, next_at, id) where state in ('submitted', 'accepted', 'in_progress');
 create index orders_missing on orders (missing_since) where missing_since is not null;
-create index orders_recheck on orders (recheck_at) where recheck_at is not null;
-create index orders_compare on orders (compare_at) where compare_at is not null;
 create index orders_state on orders (state, changed_at);
 -- Ended orders are kept for good; those that still have personal data are found without the others.
 create index orders_with_subject on orders (changed_at)
   where state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
-    and (subject <> '{}' or sent is not null);
+    and subject <> '{}';
 -- What stands still, among however many that merely wait.
 create index orders_still on orders (changed_at)
   where state in ('parked', 'received', 'submitting')
-    and (state = 'parked' or failure_code is not null or held_at is not null or checks > 0);
+    and (state = 'parked' or failure_code is not null or held_at is not null);
 create index orders_connector on orders (connector, id);
 -- All orders with one failure, whatever became of them: few among very many.
 create index orders_failure on orders (failure_code, id) where failure_code is not null;
@@ -377,6 +339,57 @@ create table order_containers (
 );
 create index order_containers_label on order_containers (label);
 create index order_containers_lane on order_containers (lane, label);
+
+-- Calls that change the service. A row is written before the call leaves, and closed by what became of it: see
+-- docs/decisions/0043-a-call-is-a-record.md.
+create table calls (
+  id            bigint generated by default as identity primary key,
+  order_id      bigint not null references orders on delete cascade,
+  kind          text not null check (kind in ('subject', 'request')),
+  -- The ledger is an older copy: nobody knows whether such a call left between `since` and `left_by`.
+  is_presumed   boolean not null default false,
+  -- Where it went; what it made is searched for there, whatever the configuration says by then.
+  surface       text check (surface in ('request', 'external')),
+  -- The order's mark then: one with another mark asked for something else, or for what was done before.
+  mark          text not null,
+  -- What was sent, with the patient's values; null for a subject, and once it was pruned.
+  body          jsonb,
+  -- The service's id of the subject, as it was found or registered before.
+  subject_id    bigint,
+  -- When the first call for the same left, and what was there before that one: its answer may show up as what a later one made.
+  since         timestamptz not null default now(),
+  known_ids     bigint[] not null default '{}',
+  -- Who was to make it.
+  worker_id     integer,
+  at            timestamptz not null default now(),
+  -- When it had left at the latest, since it may have waited for its turn: the worker was done with it, or is gone.
+  left_by       timestamptz,
+  -- What the answer said, where it came and names nothing that was made: nothing was done, or it was.
+  answer        text check (answer in ('refused', 'taken')),
+  -- Why its effect is not known, or that it was refused.
+  failure_code  text,
+  failure_text  text,
+  -- Looks that found nothing sure, and those in a row that failed.
+  checks        integer not null default 0,
+  failed_checks integer not null default 0,
+  -- When the service is looked at for what it made: next, or once more.
+  look_at       timestamptz,
+  -- A person had the order go on since, and knew of it.
+  is_approved   boolean not null default false,
+  -- Null while nobody knows what it did.
+  outcome       text check (outcome in ('made', 'refused', 'nothing', 'not_sent')),
+  -- What it made: the subject, the procedure request, or on the external surface the procedure.
+  service_id    bigint,
+  ended_at      timestamptz,
+  check (kind = 'subject' or surface is not null or is_presumed),
+  check ((outcome is null) = (ended_at is null)),
+  check (outcome is distinct from 'made' or look_at is null)
+-- Closed in its page: no index has what changes then.
+) with (fillfactor = 80);
+create index calls_order on calls (order_id, id);
+create index calls_mark on calls (mark);
+create index calls_look on calls (look_at) where look_at is not null;
+create index calls_with_body on calls (at) where body is not null;
 
 -- Messages that corrected an order: they came under its number while it was parked and nothing of it had been sent, and it asks
 -- for what the last one says.

@@ -91,14 +91,14 @@ const FEW_IDS = `case when count(*) <= ${FEW} then array_agg('o' || o.id order b
 export const STILL_ORDERS = `
 select case when o.state = 'parked' then 'parked'
             when o.held_at is not null then 'on_hold'
-            when o.state = 'submitting' and o.intent is not null then 'reconciling'
+            when o.state = 'submitting' and o.owner is null then 'reconciling'
             else 'retrying'
        end as kind,
        case when o.state = 'parked' or o.held_at is null then o.failure_code end as code,
        'o' || min(o.id) as "orderId", ${FEW_IDS}, min(o.failure_text) as text, count(*)::integer as count, min(o.changed_at) as since
   from orders o
  where o.state in ('parked', 'received', 'submitting')
-   and (o.state = 'parked' or o.failure_code is not null or o.held_at is not null or o.checks > 0)
+   and (o.state = 'parked' or o.failure_code is not null or o.held_at is not null)
  group by 1, 2
  union all
 select 'missing', 'REQUEST_GONE', 'o' || (array_agg(o.id order by o.missing_since, o.id))[1],

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { OrderState } from "../../core/order-state.ts";
 import type { Surface } from "../../core/surface.ts";
-import { beginsWith, list, run } from "../database.ts";
+import { beginsWith, list } from "../database.ts";
 import { parseId } from "../ids.ts";
 import { type LedgerOrder, listOrderRows, ORDER_COLUMNS, type ServiceLink } from "../orders/row.ts";
 import { WAITS_BEHIND } from "../results/deliveries.ts";
@@ -201,12 +201,6 @@ select e.at, e.kind, e.to_state as "toState", e.detail
 /** What an order went through, oldest first. */
 export function listEvents(pool: pg.Pool, orderId: number): Promise<OrderEvent[]> {
   return list<OrderEvent>(pool, EVENTS, [orderId]);
-}
-
-/** The procedure request as it was last sent, subject code included; undefined when nothing was. */
-export async function findSent(pool: pg.Pool, orderId: number): Promise<unknown> {
-  const [row] = await run<{ sent: unknown }>(pool, "select sent from orders where id = $1", [orderId]);
-  return row?.sent ?? undefined;
 }
 
 export const DELIVERY_STATES = ["pending", "delivered", "parked", "dropped"] as const;

@@ -6,23 +6,17 @@ import { isTerminal, mayMove } from "../../core/order-state.ts";
 import { inTransaction } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
+import { approveCalls, callsForNow, lookNow, noteLinked, openCallOf } from "./calls.ts";
 import { beginCancelsAgain } from "./cancellations.ts";
 import { changeOrdersWithin, type OrderChange } from "./change.ts";
-import { MAY_HAVE_LEFT } from "./control-requests.ts";
-import { type LedgerOrder, linkOf, readOrders, type ServiceLink } from "./row.ts";
+import { idOf, type LedgerOrder, linkOf, readOrders, type ServiceLink } from "./row.ts";
 import type { Override } from "./same-containers.ts";
 
-/** A failed order is sent as a new request; the old one stays in the timeline and is never adopted again. $1 id. */
+/** A failed order is sent as a new request, under a mark of its own; the old one is never adopted again. $1 id. */
 const RESET_FAILED = `
 update orders
    set mark = new_mark(),
-       former_marks = array_append(former_marks, mark),
        overrides = '{}',
-       former_ids = array_remove(array_append(former_ids, coalesce(request_id, procedure_id)), null),
-       called_at = null,
-       is_changed = false,
-       known_request_ids = '{}',
-       recheck_at = null,
        request_id = null,
        procedure_id = null,
        procedure_code = null,
@@ -83,6 +77,7 @@ export async function act(
         ? (await client.query(RUN_NOW, [orderId])).rowCount === 1
         : (await changeOrdersWithin(client, [decision])).size > 0;
     if (!isDone) return "not applicable";
+    if (decision === "runNow" && order.state === "submitting") await lookNow(client, orderId);
     const target = { target: formatId("o", orderId), detail: { reason: by.reason } };
     await recordAudit(client, by, action, [target]);
     const goesOn = decision === "runNow" || decision.to === "received" || decision.to === "submitting";
@@ -92,7 +87,7 @@ export async function act(
 
 /**
  * Has the machine try an order again at once, from where it stands: an order that waits goes on now; a parked one that
- * the service has is followed again; one whose call may have left is reconciled first, and sent again when there is
+ * the service has is followed again; one whose call may have left is looked for first, and sent again when there is
  * nothing; a failed one is sent as a new request. One that the lab has on hold stays so, and is sent once it is released.
  */
 export async function retryOrder(
@@ -105,32 +100,33 @@ export async function retryOrder(
       orderId: id,
       failure: null,
       attempts: 0,
-      failedChecks: 0,
       nextInMs: 0,
       event: { kind: "retried", detail: { actor: by.actor } },
     };
     if (order.state === "failed") {
       await client.query(RESET_FAILED, [id]);
       await client.query(FORGET_CONTAINERS, [id]);
-      return { ...common, from: ["failed"], to: "received", isIntentCleared: true };
+      return { ...common, from: ["failed"], to: "received" };
     }
     if (order.state === "received" && order.heldAt !== undefined) return "not applicable";
     if (order.state !== "parked") return "runNow";
     if (linkOf(order) !== undefined)
       return { ...common, from: ["parked"], to: "submitted", isMissing: false, isLocating: false };
-    // What its call made is checked when its turn comes; a person who has seen what was found goes past it.
-    if (order.intent === undefined && order.isChanged) {
-      const isRepostApproved = order.failure?.code === "SUBMIT_UNCERTAIN";
-      return { ...common, from: ["parked"], to: "received", isRepostApproved };
+    const open = openCallOf(order);
+    const lookFor = { ...common, from: ["parked"], to: "submitting", isReleased: true } as const;
+    // Only an override goes past what a restored ledger may have forgotten.
+    if (open?.isPresumed) {
+      await lookNow(client, id);
+      return lookFor;
     }
-    // A call that was refused is checked too, before another one leaves: the refusal may have been a gateway's.
-    if (order.intent === undefined && order.calledAt !== undefined) {
-      const reopened = { isIntentReopened: true, isRefused: true };
-      return { ...common, ...reopened, from: ["parked"], to: "submitting", isReleased: true };
-    }
-    if (order.intent !== undefined) {
-      return { ...common, from: ["parked"], to: "submitting", isRepostApproved: true, isReleased: true };
-    }
+    // The person has seen what a call made before the order asked for something else.
+    const isFormer = open?.kind === "request" && open.mark !== order.mark;
+    await approveCalls(client, id, isFormer);
+    if (isFormer) return { ...common, from: ["parked"], to: "received", call: { end: "nothing" } };
+    if (open) return lookFor;
+    // A call that was refused is looked for too, before another one leaves: the refusal may have been a gateway's.
+    const last = callsForNow(order).at(-1);
+    if (last) return { ...lookFor, reopened: { callId: last.id, answer: "refused", isLookedFor: true } };
     return { ...common, from: ["parked"], to: "received" };
   });
 }
@@ -183,16 +179,19 @@ export async function overrideOrder(
   { id }: Pick<LedgerOrder, "id">,
   by: Act,
 ): Promise<ActResult> {
-  return act(pool, id, by, "override", async ({ state, failure, intent }, client) => {
-    const override = overrideOf({ state, failure });
+  return act(pool, id, by, "override", async (order, client) => {
+    const { failure } = order;
+    const override = overrideOf(order);
     if (!failure || override === undefined) return "not applicable";
     if ((by.reason ?? "").trim() === "") return "reason wanted";
-    await client.query(OVERRIDE, [id, override]);
-    // What its own call did is still reconciled.
-    const onward =
-      intent === undefined
-        ? ({ to: "received" } as const)
-        : ({ to: "submitting", isRepostApproved: true, isReleased: true } as const);
+    const open = openCallOf(order);
+    await approveCalls(client, id, false);
+    if (override !== "restored") await client.query(OVERRIDE, [id, override]);
+    const onward: Partial<OrderChange> =
+      open === undefined || open.isPresumed
+        ? { to: "received", call: { end: "nothing" } }
+        : // What its own call did is still looked for.
+          { to: "submitting", isReleased: true };
     return {
       orderId: id,
       from: ["parked"],
@@ -207,10 +206,15 @@ export async function overrideOrder(
 
 /**
  * Whether the service may have an order that it is not known to have: also where it was parked since something there may be
- * its own. $1 id. Indexes: the primary key, order_events_order.
+ * its own. $1 id. Indexes: the primary key, calls_order, order_events_order.
  */
 const MAY_BE_THERE = `
-select (o.intent is distinct from 'subject' and ${MAY_HAVE_LEFT})
+select exists (
+         select 1
+           from calls k
+          where k.order_id = o.id
+            and k.kind = 'request'
+            and k.outcome is null)
        or coalesce(o.state = 'parked'
                    and (select e.detail ? 'atService'
                           from order_events e
@@ -299,6 +303,7 @@ export async function resolveOrder(
     const order = await parkForgotten(client, found);
     if (order.state !== "parked" || !movesContainers(order.operation)) return "not applicable";
     if (!isDeepStrictEqual(linkOf(order), link)) await beginCancelsAgain(client, id);
+    await noteLinked(client, id, { surface: link.surface, id: idOf(link) });
     await client.query(FORGET_LINK, [id]);
     await client.query(FORGET_CONTAINERS, [id]);
     return {
@@ -307,9 +312,9 @@ export async function resolveOrder(
       to: "submitted",
       failure: null,
       request: link,
+      call: { end: "made" },
       attempts: 0,
       nextInMs: 0,
-      isIntentCleared: true,
       event: { kind: "resolved", detail: { actor: by.actor, reason: by.reason, ...link } },
       isReported: true,
     };

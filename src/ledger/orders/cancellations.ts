@@ -8,8 +8,9 @@ import type { Surface } from "../../core/surface.ts";
 import { inTransaction, run, type WithNulls, withoutNulls } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
+import { openCallOf } from "./calls.ts";
 import { cancelledHere, changeOrders, changeOrdersWithin } from "./change.ts";
-import { insertRequests, MAY_HAVE_LEFT, refuseOpenRequests } from "./control-requests.ts";
+import { insertRequests, refuseOpenRequests } from "./control-requests.ts";
 import { linkOf, readOrders, type SubjectRow, toSubject } from "./row.ts";
 import { insertOrderAnswer } from "./service-answers.ts";
 
@@ -230,11 +231,7 @@ export type CancelResult =
   | { readonly kind: "unable"; readonly refusal: ControlRefusal };
 
 /** $1 order id. Index: the primary key. */
-const LOCK_ORDER = `
-select ${MAY_HAVE_LEFT} as "hasIntent"
-  from orders o
- where o.id = $1
-   for update`;
+const LOCK_ORDER = "select 1 from orders where id = $1 for update";
 
 /**
  * A person wants an order cancelled.
@@ -248,12 +245,12 @@ export async function cancelOrder(
   offered: ReadonlySet<Surface>,
 ): Promise<CancelResult> {
   return inTransaction(pool, async (client) => {
-    const { rows } = await client.query<{ hasIntent: boolean }>(LOCK_ORDER, [orderId]);
+    await client.query(LOCK_ORDER, [orderId]);
     const [order] = await readOrders(client, [orderId]);
     const link = order && linkOf(order);
     const facts = order && {
       state: order.state,
-      hasIntent: rows[0]?.hasIntent === true,
+      isCalled: openCallOf(order) !== undefined,
       isAtService: link !== undefined,
     };
     const decision = decideControl("cancel", facts, link !== undefined && offered.has(link.surface));

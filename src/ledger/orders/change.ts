@@ -12,10 +12,19 @@ import type { ContainerLocation } from "../../core/outcome.ts";
 import { inTransaction } from "../database.ts";
 import { closeSettledTasks, type NewTask, openTasks } from "../operator/tasks.ts";
 import { type NewOutcome, recordOutcomes } from "../results/outcomes.ts";
+import {
+  type CallChange,
+  changeCalls,
+  presumeCalls,
+  type Reopening,
+  reopenCalls,
+  stopLooks,
+} from "./calls.ts";
 import { answerRequests, decideOpenRequests } from "./control-requests.ts";
 import { recordEvents } from "./events.ts";
 import {
   fromOrderRow,
+  idOf,
   type LedgerOrder,
   ORDER_COLUMNS,
   type OrderRow,
@@ -51,23 +60,20 @@ export interface OrderChange {
   readonly nextInMs?: number | undefined;
   readonly pollIntervalMs?: number | undefined;
   readonly attempts?: number | undefined;
-  readonly checks?: number | undefined;
-  readonly failedChecks?: number | undefined;
   /** Gives the order back: no worker owns it any more. */
   readonly isReleased?: boolean | undefined;
   /** Takes it out of the hands of whoever has it: a worker that still thinks it has it can record nothing more. */
   readonly isTakenBack?: boolean | undefined;
   /** Whether it is on hold; what the service has is on hold no more. */
   readonly isHeld?: boolean | undefined;
-  /** The intended call is known to have had no effect, or its effect was found. */
-  readonly isIntentCleared?: boolean | undefined;
-  readonly isRepostApproved?: boolean | undefined;
-  /** The call was answered, and the answer says that nothing was done. */
-  readonly isRefused?: boolean | undefined;
-  /** The intended call never left: not a byte of it. */
-  readonly isUnsent?: boolean | undefined;
-  /** An earlier call to create its request is to be looked for once more before another one leaves. */
-  readonly isIntentReopened?: boolean | undefined;
+  /** What became of its open call, or how that is looked for; with `failure` as the reason. */
+  readonly call?: CallChange | undefined;
+  /** An ended call of it of which it isn't known any more what it did. */
+  readonly reopened?: Reopening | undefined;
+  /** A call may have left that a restored ledger doesn't know of. */
+  readonly isPresumed?: true | undefined;
+  /** The service's id of its subject. */
+  readonly subjectId?: number | undefined;
   /** `true`: not found at the service just now; `false`: it is there. */
   readonly isMissing?: boolean | undefined;
   /** `true`: it is done at the service, and its locations are looked up; `false`: they aren't any more. */
@@ -83,12 +89,6 @@ export interface OrderChange {
     | undefined;
   /** The service's answer that a person may want to see; kept with `failure` as what it was taken to mean. */
   readonly answer?: KeptAnswer | undefined;
-  /** It was compared with the service after the ledger was restored. */
-  readonly isCompared?: boolean | undefined;
-  /** When the service is looked at once more for what its calls may have made, ms from now. */
-  readonly recheckInMs?: number | undefined;
-  /** The look for what it may be at the service besides, after it was sent again, has been made. */
-  readonly isRechecked?: boolean | undefined;
   /** An entry of the timeline. `detail` holds no patient's values. */
   readonly event?: { readonly kind: string; readonly detail?: Readonly<Record<string, unknown>> } | undefined;
   /** Whether the order as it then stands is reported to the lab. */
@@ -113,8 +113,6 @@ update orders o
        next_at = case when x."nextInMs" is null then o.next_at else now() + x."nextInMs" * interval '1 millisecond' end,
        poll_interval_ms = coalesce(round(x."pollIntervalMs"), o.poll_interval_ms),
        attempts = coalesce(x.attempts, o.attempts),
-       checks = case when x."isIntentCleared" then 0 else coalesce(x.checks, o.checks) end,
-       failed_checks = case when x."isIntentCleared" then 0 else coalesce(x."failedChecks", o.failed_checks) end,
        owner = case when x."isReleased" or x."isTakenBack" then null else o.owner end,
        interruptions = case when x."isReleased" or x."isTakenBack" then 0 else o.interruptions end,
        fence = case when x."isTakenBack" then nextval('fences') else o.fence end,
@@ -122,23 +120,7 @@ update orders o
                       when x."isHeld" then coalesce(o.held_at, now())
                       when not x."isHeld" then null
                       else o.held_at end,
-       intent = case when x."isIntentCleared" then null when x."isIntentReopened" then 'request' else o.intent end,
-       intent_at = case when x."isIntentCleared" then null when x."isIntentReopened" then o.called_at else o.intent_at end,
-       left_by = case when x."isIntentCleared" or x."isIntentReopened" or o.intent is null then null
-                      when x."isReleased" then coalesce(o.left_by, now())
-                      else o.left_by end,
-       -- The first call's time and what was there before it stay, for a check before the next call.
-       called_at = case when x."isUnsent" and o.called_at = o.intent_at then null else o.called_at end,
-       is_refused = case when x."isIntentCleared" then false else coalesce(x."isRefused", o.is_refused) end,
-       is_repost_approved = case when x."isIntentCleared" then false
-                                 else coalesce(x."isRepostApproved", o.is_repost_approved) end,
-       recheck_at = case when x."isRechecked" then null
-                         when x."recheckInMs" is not null then now() + x."recheckInMs" * interval '1 millisecond'
-                         else o.recheck_at end,
-       -- What is linked, or has ended, needs no comparison.
-       compare_at = case when x."isCompared" or x.surface is not null
-                           or x."to" in ('completed', 'rejected', 'cancelled', 'failed', 'discarded') then null
-                         else o.compare_at end,
+       subject_id = coalesce(x."subjectId", o.subject_id),
        missing_since = case when x."isMissing" then coalesce(o.missing_since, now())
                             when not x."isMissing" then null
                             else o.missing_since end,
@@ -148,11 +130,8 @@ update orders o
   from jsonb_to_recordset($1::jsonb) as x(
          "orderId" bigint, fence bigint, "from" text[], "to" text, failure jsonb, "isFailureCleared" boolean,
          surface text, "requestId" bigint, "procedureId" bigint, "procedureCode" text, "remoteStatus" text,
-         "nextInMs" double precision, "pollIntervalMs" double precision, attempts integer, checks integer,
-         "failedChecks" integer, "isReleased" boolean, "isTakenBack" boolean, "isHeld" boolean,
-         "isIntentCleared" boolean, "isIntentReopened" boolean, "isRepostApproved" boolean, "isRefused" boolean,
-         "isUnsent" boolean, "isMissing" boolean, "isLocating" boolean, "isRechecked" boolean,
-         "recheckInMs" double precision, "isCompared" boolean, about jsonb)
+         "nextInMs" double precision, "pollIntervalMs" double precision, attempts integer, "isReleased" boolean,
+         "isTakenBack" boolean, "isHeld" boolean, "isMissing" boolean, "isLocating" boolean, "subjectId" bigint, about jsonb)
  where o.id = x."orderId"
    and (x.fence is null or o.fence = x.fence)
    and (x."from" is null or o.state = any (x."from"))
@@ -214,7 +193,20 @@ select ${ORDER_COLUMNS},
 
 /** What a change says of the order's row. */
 function toParameter(change: OrderChange): Record<string, unknown> {
-  const { containers, answer, event, task, isReported, failure, request, to, ...values } = change;
+  const {
+    containers,
+    answer,
+    event,
+    task,
+    isReported,
+    failure,
+    request,
+    to,
+    call,
+    reopened,
+    isPresumed,
+    ...values
+  } = change;
   const isFailureCleared = failure === null;
   const from = to === undefined ? undefined : ORDER_STATES.filter((state) => mayMove(state, to));
   return {
@@ -264,7 +256,6 @@ export function cancelledHere(orderId: number): OrderChange {
     to: "cancelled",
     failure: CANCELLED,
     isReleased: true,
-    isIntentCleared: true,
     event: { kind: "cancelled", detail: CANCELLED },
     isReported: true,
   };
@@ -283,6 +274,25 @@ async function applyChanges(client: pg.PoolClient, changes: readonly OrderChange
     })),
   );
   if (containers.length > 0) await client.query(CHANGE_CONTAINERS, [JSON.stringify(containers)]);
+  await changeCalls(
+    client,
+    applied.flatMap(({ orderId, call, failure, request }) =>
+      call ? [{ orderId, failure, serviceId: request && idOf(request), ...call }] : [],
+    ),
+  );
+  await reopenCalls(
+    client,
+    applied.flatMap(({ orderId, reopened }) => (reopened ? [{ orderId, ...reopened }] : [])),
+  );
+  await presumeCalls(
+    client,
+    applied.flatMap(({ orderId, isPresumed }) => (isPresumed ? [orderId] : [])),
+  );
+  // Those that the service has had no open call.
+  await stopLooks(
+    client,
+    applied.flatMap(({ orderId, to }) => (to === "cancelled" || to === "discarded" ? [orderId] : [])),
+  );
   await recordEvents(
     client,
     applied.flatMap(({ orderId, event, to }) => (event ? [{ orderId, toState: to, ...event }] : [])),

@@ -14,6 +14,7 @@ import { formatId } from "../ids.ts";
 import { recordAudit } from "../operator/audit.ts";
 import { openTasks } from "../operator/tasks.ts";
 import { recordOutcomes } from "../results/outcomes.ts";
+import { HAS_OPEN_CALL } from "./calls.ts";
 import { recordEvents } from "./events.ts";
 import { readOrders, snapshotOrder } from "./row.ts";
 
@@ -40,15 +41,9 @@ select x."messageId", x.position, x.connector, x.control, x."orderId", x."placer
        as x("messageId" bigint, position integer, connector text, control text, "orderId" bigint, "placerOrderNumber" text,
             "fillerNumber" jsonb, reason text, "isOpen" boolean, refusal jsonb)`;
 
-/** Whether a call for order `o` may have left: also where a restored ledger doesn't know, until that is found out. */
-export const MAY_HAVE_LEFT = `(o.intent is not null
-        or o.compare_at is not null
-        or (o.state = 'parked' and o.failure_code = 'SUBMIT_FORGOTTEN_REQUEST')
-        or (o.state = 'parked' and o.failure_code = 'SUBMIT_UNCERTAIN' and o.is_changed))`;
-
 /** Open requests about these orders, with how the orders stand; $1 bigint[]. Index: control_requests_open. */
 const OPEN_REQUESTS = `
-select c.id, c.order_id as "orderId", c.control, o.state, ${MAY_HAVE_LEFT} as "hasIntent",
+select c.id, c.order_id as "orderId", c.control, o.state, ${HAS_OPEN_CALL} as "isCalled",
        (o.request_id is not null or (o.surface = 'external' and o.procedure_id is not null)) as "isAtService"
   from control_requests c
   join orders o on o.id = c.order_id

@@ -13,7 +13,7 @@ import {
 } from "../../core/order-control.ts";
 import { phi } from "../../core/phi.ts";
 import { together } from "../database.ts";
-import { MAY_HAVE_LEFT } from "./control-requests.ts";
+import { HAS_OPEN_CALL } from "./calls.ts";
 import { findMerges, type SubjectMerges } from "./subjects.ts";
 
 /**
@@ -69,7 +69,7 @@ select 1
 const CONTROLLED_ORDERS = `
 select o.id, o.state, o.shares_number as "sharesNumber", o.facility_id, o.subject_code, o.request_id as "requestId",
        o.procedure_id as "procedureId", o.placer_authority as "placerAuthority", o.held_at is not null as "isHeld",
-       ${MAY_HAVE_LEFT} as "hasIntent", encode(o.content_digest, 'hex') as digest,
+       ${HAS_OPEN_CALL} as "isCalled", encode(o.content_digest, 'hex') as digest,
        (o.request_id is not null or (o.surface = 'external' and o.procedure_id is not null)) as "isAtService",
        (select max(c.message_id)
           from control_requests c
@@ -88,7 +88,7 @@ export interface PlacedRequest {
 }
 
 /** What of an order decides whether a request is about it, and what can be done. */
-export interface ControlledOrder extends Pick<ControlFacts, "state" | "isAtService" | "hasIntent"> {
+export interface ControlledOrder extends Pick<ControlFacts, "state" | "isAtService" | "isCalled"> {
   readonly id: number;
   readonly isHeld: boolean;
   /** Of what it asks for. */

@@ -25,6 +25,13 @@ update control_requests
    and next_at > now() + $1 * interval '1 millisecond'
 returning id`;
 
+/** Looks for what calls made; $1 ms. Index: calls_look. */
+const LOOKS = `
+update calls
+   set look_at = now()
+ where look_at > now() + $1 * interval '1 millisecond'
+returning id`;
+
 /**
  * Makes due what is put off for longer than anything ever is: it was put off while the clock was far ahead, and would be
  * left alone until that time comes, which may be years.
@@ -34,7 +41,7 @@ returning id`;
  */
 export async function clampSchedule(pool: pg.Pool, longestMs: number): Promise<number> {
   let count = 0;
-  for (const statement of [ORDERS, DELIVERIES, CANCELS])
+  for (const statement of [ORDERS, DELIVERIES, CANCELS, LOOKS])
     count += (await run(pool, statement, [longestMs])).length;
   return count;
 }

@@ -1,14 +1,17 @@
 import type pg from "pg";
 import type { Act } from "../operator/audit.ts";
 import { type ActResult, act } from "./acts.ts";
+import { approveCalls, type OrderCall, openCallOf } from "./calls.ts";
 import type { LedgerOrder } from "./row.ts";
 
-/** Whether nobody works on an order, and it is no order of a restored ledger that is not compared yet; $1 id. */
-const IS_IDLE = "select 1 from orders o where o.id = $1 and o.owner is null and o.compare_at is null";
+/** Whether nobody works on an order; $1 id. */
+const IS_IDLE = "select 1 from orders o where o.id = $1 and o.owner is null";
 
-/** Whether it is not known what a call of the order did, and it waits for that to be found out, or for a person. */
-export function isUnreconciled({ state, intent }: Pick<LedgerOrder, "state" | "intent">): boolean {
-  return intent !== undefined && (state === "submitting" || state === "parked");
+/** The call of an order that waits for it to be found out what that call did, or for a person. */
+export function lostCallOf(order: Pick<LedgerOrder, "state" | "calls">): OrderCall | undefined {
+  const open = openCallOf(order);
+  const isLost = order.state === "submitting" || order.state === "parked";
+  return isLost && open?.isPresumed === false ? open : undefined;
 }
 
 /**
@@ -25,13 +28,15 @@ export async function endReconciling(
   recheckMs: number,
 ): Promise<ActResult> {
   return act(pool, seen.id, by, "not-at-service", async (order, client) => {
+    const lost = lostCallOf(order);
     const isAsSeen =
-      isUnreconciled(order) &&
+      lost !== undefined &&
       order.state === seen.state &&
       order.fence === seen.fence &&
-      order.intentAt?.getTime() === seen.intentAt?.getTime();
+      lost.id === openCallOf(seen)?.id;
     if (!isAsSeen || (await client.query(IS_IDLE, [order.id])).rowCount !== 1) return "not applicable";
     if ((by.reason ?? "").trim() === "") return "reason wanted";
+    await approveCalls(client, order.id, lost.mark !== order.mark);
     return {
       orderId: order.id,
       from: [order.state],
@@ -40,8 +45,7 @@ export async function endReconciling(
       attempts: 0,
       nextInMs: 0,
       isTakenBack: true,
-      isIntentCleared: true,
-      recheckInMs: order.intent === "request" ? recheckMs : undefined,
+      call: { end: "nothing", lookInMs: lost.kind === "request" ? recheckMs : undefined },
       event: { kind: "not_at_service", detail: { actor: by.actor, reason: by.reason } },
     };
   });

@@ -45,8 +45,6 @@ due as (
      and o.state = 'received'
      and o.held_at is null
      and o.next_at <= now()
-     -- After a restore it is compared with the service first.
-     and o.compare_at is null
      and coalesce(
            (select false
               from orders e
@@ -91,40 +89,6 @@ returning o.id, o.batch, o.connector, o.operation, o.facility_code as "facilityC
                then extract(epoch from now() - o.changed_at)::double precision end as "waitedSeconds",
           extract(epoch from now() - o.received_at)::double precision as "ageSeconds"`;
 
-/**
- * Hands over orders that are to be reconciled, one at a time in each lane: the earliest of those that may have
- * a call under way, so that two of them never take each other's request for their own.
- * $1 as in {@link AS_LEADER}, $2 how many. Index: orders_in_hand.
- */
-const TAKE_UNRECONCILED = `${AS_LEADER},
-due as (
-  select o.id
-    from orders o
-   where exists (select 1 from leads)
-     and o.state = 'submitting'
-     and o.owner is null
-     and o.next_at <= now()
-     and o.handed_over_at is null
-     -- After a restore it is compared with the service first.
-     and o.compare_at is null
-     and (select e.id
-            from orders e
-           where e.lane = o.lane
-             and e.id <> o.id
-             and (e.state = 'queued' or (e.state = 'submitting' and (e.owner is not null or e.id < o.id)))
-             and e.state in ('queued', 'submitting')
-           order by e.id
-           limit 1) is null
-   order by o.next_at
-   limit $2
-     for update of o skip locked)
-update orders o
-   set batch = fresh.batch,
-       handed_over_at = now()
-  from due, fresh
- where o.id = due.id
-returning o.id, o.batch`;
-
 /** How many orders are in the queue's hands. Index: orders_in_hand. */
 const COUNT_QUEUED = "select count(*)::integer as count from orders where state = 'queued'";
 
@@ -132,18 +96,17 @@ const COUNT_QUEUED = "select count(*)::integer as count from orders where state 
 const FIND_HANDED_OVER = `
 select distinct o.batch
   from orders o
- where (o.state = 'queued' and o.queued_at < now() - $1 * interval '1 millisecond')
-    or (o.state = 'submitting' and o.owner is null and o.handed_over_at < now() - $1 * interval '1 millisecond')
+ where o.state = 'queued'
+   and o.queued_at < now() - $1 * interval '1 millisecond'
  order by o.batch
  limit $2`;
 
 /** Puts back orders of batches whose job is gone; $1 bigint[]. Index: orders_batch. */
 const PUT_BACK = `
 update orders
-   set state = case when state = 'queued' then 'received' else state end,
-       handed_over_at = null
+   set state = 'received'
  where batch = any ($1)
-   and (state = 'queued' or (state = 'submitting' and owner is null))`;
+   and state = 'queued'`;
 
 /** States in which an earlier order holds the lane. */
 function statesThatHold(doesParkedBlock: boolean): OrderState[] {
@@ -183,14 +146,6 @@ export async function takeWaiting(
     ),
   );
   return toBatch(rows);
-}
-
-/** Hands over orders that are due to be reconciled; they stay as they are until a worker takes them. */
-export async function takeUnreconciled(
-  pool: pg.Pool,
-  { leader, limit }: { readonly leader: number; readonly limit: number },
-): Promise<Batch | undefined> {
-  return toBatch(await run<HandedOver>(pool, TAKE_UNRECONCILED, [leader, limit]));
 }
 
 /** How many orders are queued right now. */

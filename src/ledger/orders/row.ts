@@ -8,9 +8,7 @@ import { phi } from "../../core/phi.ts";
 import type { Surface } from "../../core/surface.ts";
 import { type Queryable, run, type WithNulls, withoutNulls } from "../database.ts";
 import { formatId } from "../ids.ts";
-
-/** A call that changes the service and may have left. */
-export type Intent = "subject" | "request";
+import { CALLS, type CallRow, type OrderCall, toCalls } from "./calls.ts";
 
 /** A container of an order as the ledger keeps it. */
 export interface LedgerContainer extends OutcomeContainer {
@@ -30,35 +28,16 @@ export interface LedgerOrder extends Order {
   readonly failure: { readonly code: FailureCode; readonly text: string } | undefined;
   /** By which its request is known at the service; another one once it asks for something else, or is done again. */
   readonly mark: string;
-  /** Those that it had before. */
-  readonly formerMarks: readonly string[];
   /** Starts of the current step that did not end it. */
   readonly attempts: number;
   readonly nextAt: Date;
   readonly fence: number | undefined;
-  readonly intent: Intent | undefined;
-  readonly intentAt: Date | undefined;
-  /** How long ago its call left, ms, by the database's clock: at least, since it may have waited for its turn after that. */
-  readonly intentAgeMs: number | undefined;
-  /** How often the service was searched for what the intended call may have done. */
-  readonly checks: number;
-  /** Searches in a row that failed themselves. */
-  readonly failedChecks: number;
-  /** Requests of this subject and type that were there before the first call to create what the order asks for now. */
-  readonly knownRequestIds: readonly number[];
-  /** Requests or procedures that the service made of it before a person had it done again. */
-  readonly formerIds: readonly number[];
-  readonly isRepostApproved: boolean;
-  /** When the first call to create what the order asks for now left; undefined while none has. */
-  readonly calledAt: Date | undefined;
-  /** It asks for something else than its latest call, which was refused. */
-  readonly isChanged: boolean;
-  /** The latest call was answered, and the answer says that nothing was done. */
-  readonly isRefused: boolean;
+  /** Its calls that change the service, oldest first. */
+  readonly calls: readonly OrderCall[];
   /** The surface that its latest call went to; undefined before the first. */
   readonly surface: Surface | undefined;
   /**
-   * The service's id of its subject, as it was found or registered for that call. It shows whose a listed container is without
+   * The service's id of its subject, as it was found or registered for what it is followed by. It shows whose a listed container is without
    * another look; where nothing fits it, the subject may have become another one since.
    */
   readonly subjectId: number | undefined;
@@ -89,11 +68,7 @@ export const ORDER_COLUMNS = `
   o.prior_subject_code as "priorSubjectCode", o.sources, o.state,
   case when o.failure_code is not null
        then jsonb_build_object('code', o.failure_code, 'text', coalesce(o.failure_text, '')) end as failure,
-  o.mark, o.former_marks as "formerMarks", o.attempts, o.next_at as "nextAt", o.fence, o.intent, o.intent_at as "intentAt",
-  (extract(epoch from now() - coalesce(o.left_by, o.intent_at)) * 1000)::double precision as "intentAgeMs", o.checks,
-  o.failed_checks as "failedChecks", o.known_request_ids as "knownRequestIds", o.former_ids as "formerIds",
-  o.is_repost_approved as "isRepostApproved", o.called_at as "calledAt",
-  o.is_changed as "isChanged", o.is_refused as "isRefused", o.surface,
+  o.mark, o.attempts, o.next_at as "nextAt", o.fence, o.surface,
   o.subject_id as "subjectId",
   o.request_id as "requestId", o.procedure_id as "procedureId", o.procedure_code as "procedureCode",
   o.remote_status as "remoteStatus", o.poll_interval_ms as "pollIntervalMs", o.missing_since as "missingSince",
@@ -102,13 +77,14 @@ export const ORDER_COLUMNS = `
                      'position', c.position, 'label', c.label, 'description', c.description,
                      'containerId', c.container_id, 'location', c.location)) order by c.position), '[]')
      from order_containers c
-    where c.order_id = o.id) as containers`;
+    where c.order_id = o.id) as containers, ${CALLS}`;
 
 /** A subject's values in clear, as the ledger keeps them. */
 export type SubjectRow = { readonly [Key in keyof OrderSubject]: string };
 
 /** A row of {@link ORDER_COLUMNS}: an order with null for what it lacks, and the patient's values in clear. */
-export type OrderRow = WithNulls<Omit<LedgerOrder, "subject" | "priorSubjectCode">> & {
+export type OrderRow = WithNulls<Omit<LedgerOrder, "subject" | "priorSubjectCode" | "calls">> & {
+  readonly calls: readonly CallRow[] | null;
   readonly subject: SubjectRow;
   readonly priorSubjectCode: string | null;
 };
@@ -117,6 +93,16 @@ export type OrderRow = WithNulls<Omit<LedgerOrder, "subject" | "priorSubjectCode
 export type ServiceLink =
   | { readonly surface: "request"; readonly requestId: number }
   | { readonly surface: "external"; readonly procedureId: number };
+
+/** The number of what the service made of an order. */
+export function idOf(link: ServiceLink): number {
+  return link.surface === "request" ? link.requestId : link.procedureId;
+}
+
+/** A number of the service as what its surface makes of an order. */
+export function toLink(surface: Surface, id: number): ServiceLink {
+  return surface === "request" ? { surface, requestId: id } : { surface, procedureId: id };
+}
 
 /** What the service made of an order; undefined while it is not known to have made anything. */
 export function linkOf(
@@ -141,8 +127,12 @@ export function toSubject({ code, firstName, lastName, dateOfBirth }: SubjectRow
 
 /** A row of {@link ORDER_COLUMNS} as an order. */
 export function fromOrderRow({ subject, priorSubjectCode, ...row }: OrderRow): LedgerOrder {
+  const calls = toCalls(row.calls);
+  const { surface, ...values } = withoutNulls(row);
   return {
-    ...withoutNulls(row),
+    ...(values as Omit<LedgerOrder, "subject" | "priorSubjectCode" | "calls" | "surface">),
+    calls,
+    surface: calls.findLast((call) => call.surface !== undefined)?.surface ?? surface,
     subject: toSubject(subject),
     priorSubjectCode: wrap(priorSubjectCode ?? undefined),
   };
@@ -275,9 +265,7 @@ update orders o
        content_digest = decode(x.digest, 'hex'),
        placer_authority = coalesce(o.placer_authority, x.placer_authority),
        overrides = '{}',
-       is_changed = o.called_at is not null,
-       mark = new_mark(),
-       former_marks = array_append(o.former_marks, o.mark)
+       mark = new_mark()
   from jsonb_to_record($2::jsonb)
        as x(operation text, facility_code text, facility_id bigint, subject jsonb, sources jsonb, digest text,
             placer_authority jsonb)

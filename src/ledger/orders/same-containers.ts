@@ -3,6 +3,7 @@ import { type AssigningAuthority, formatTwoAuthorities } from "../../core/assign
 import type { OrderState } from "../../core/order-state.ts";
 import { list, run } from "../database.ts";
 import { nameOrder } from "../ids.ts";
+import { HAS_OPEN_REQUEST } from "./calls.ts";
 
 /** A container of an order, and another order of the same facility and subject that names it too. */
 export interface SameContainer {
@@ -61,7 +62,7 @@ select o.id,
                  'position', mine.position, 'label', mine.label, 'otherId', e.id, 'number', e.placer_order_number,
                  'operation', e.operation, 'state', e.state, 'containerId', c.container_id,
                  'isAtService', e.state in ('submitted', 'accepted', 'in_progress') or e.request_id is not null
-                                or e.procedure_id is not null or coalesce(e.intent = 'request', false)))
+                                or e.procedure_id is not null or ${HAS_OPEN_REQUEST}))
                order by e.state <> 'completed', case when e.state = 'completed' then e.changed_at end, e.id), '[]')
           from order_containers mine
           join order_containers c on c.lane = mine.lane and c.label = mine.label and c.order_id <> mine.order_id
@@ -69,7 +70,8 @@ select o.id,
          where mine.order_id = o.id
            and e.state not in ('rejected', 'cancelled', 'failed', 'discarded')
            -- Refused to the lab, which may send it again under a number of its own.
-           and not (e.state = 'parked' and e.shares_number and e.surface is null)) as same,
+           and not (e.state = 'parked' and e.shares_number
+                    and not exists (select 1 from calls k where k.order_id = e.id and k.kind = 'request'))) as same,
        exists (
          select 1
            from orders r

@@ -1,6 +1,8 @@
 import type pg from "pg";
+import type { OrderState } from "../../core/order-state.ts";
 import { inTransaction, list, run } from "../database.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
+import { COUNT_UNCOMPARED, HAS_OPEN_CALL, IS_UNCOMPARED, presumeCalls } from "../orders/calls.ts";
 import { changeOrdersWithin } from "../orders/change.ts";
 
 /** A ledger that was found to be an older copy of itself. */
@@ -30,18 +32,18 @@ const GAP = 1_000_000;
 const FILE_GAP = 1_000;
 
 /**
- * The restore that is still seen to; nothing once it was lifted or its time is over. $1 days. Index: orders_compare.
+ * The restore that is still seen to; nothing once it was lifted or its time is over. $1 days. Index: calls_look.
  */
 const FIND_RESTORED = `
 select l.restored_at as at, l.restored_by as by, l.forgotten_since as "forgottenSince", l.restored_open as open,
        l.restored_adopted as adopted, l.restored_parked as parked, l.restored_free as free,
        l.restored_at + $1 * interval '1 day' as "watchedUntil",
-       (select count(*)::integer from orders o where o.compare_at is not null) as uncompared
+       ${COUNT_UNCOMPARED} as uncompared
   from ledger l
  where l.restored_at is not null
    and l.restore_lifted_at is null
    and (l.restored_at > now() - $1 * interval '1 day'
-        or exists (select 1 from orders o where o.compare_at is not null))`;
+        or ${IS_UNCOMPARED})`;
 
 /**
  * What the ledger knows last is as old as the copy. $1 epoch at least, $2 restores before, at least, $3 how it was noticed,
@@ -65,8 +67,8 @@ update ledger
  where restores = $5
 returning epoch, restores`;
 
-/** Whoever writes calls down changes orders first and the ledger's row then: in the other order both would wait for each other. */
-const LOCK_ORDERS = "lock table orders in share row exclusive mode";
+/** Whoever writes calls down comes to the ledger's row last: in the other order both would wait for each other. */
+const LOCK_ORDERS = "lock table orders, calls in share row exclusive mode";
 
 /** Every id that people and other systems see comes from one of these. $1 by how much. */
 const JUMP_SEQUENCES = `
@@ -78,27 +80,36 @@ const JUMP_RESULT_NUMBERS = "update result_numbers set last_number = last_number
 
 /**
  * Open orders that the service isn't known to have: it may have them by now. What a worker has in hand is taken back from it,
- * so that nothing is sent that wasn't compared. Index: orders_state.
+ * so that nothing is sent before the service was looked at. Index: orders_state.
  */
-const MARK_OPEN = `
-with marked as (
-  update orders
-     set compare_at = now(),
-         state = case when state = 'queued' or (state = 'submitting' and intent is null) then 'received' else state end,
-         owner = null,
-         handed_over_at = null,
-         fence = case when state in ('queued', 'submitting') then nextval('fences') else fence end
-   where operation in ('STORE', 'RETRIEVAL')
-     and state in ('received', 'queued', 'submitting', 'parked')
-     and request_id is null
-     and (surface is distinct from 'external' or procedure_id is null)
-  returning id)
+const TAKE_BACK_OPEN = `
+update orders o
+   set state = case when o.state = 'parked' then o.state else 'submitting' end,
+       owner = null,
+       fence = case when o.state in ('queued', 'submitting') then nextval('fences') else o.fence end
+ where o.operation in ('STORE', 'RETRIEVAL')
+   and o.state in ('received', 'queued', 'submitting', 'parked')
+   and o.request_id is null
+   and (o.surface is distinct from 'external' or o.procedure_id is null)
+returning o.id, ${HAS_OPEN_CALL} as "isCalled"`;
+
+/** What calls that were open in the copy made is searched for at once, whatever was done about them since; $1 order ids. Index: calls_order. */
+const LOOK_FOR_OPEN = `
+update calls k
+   set look_at = now(),
+       since = case when k.is_presumed then least(k.since, l.forgotten_since) else k.since end,
+       left_by = case when k.is_presumed then l.restored_at else coalesce(k.left_by, l.restored_at) end
+  from ledger l
+ where k.order_id = any ($1)
+   and k.outcome is null`;
+
+/** $1 how many open orders there are to look for. */
+const COUNT_OPEN = `
 update ledger
-   set restored_open = (select count(*) from marked),
+   set restored_open = $1,
        restored_adopted = 0,
        restored_parked = 0,
-       restored_free = 0
-returning restored_open`;
+       restored_free = 0`;
 
 /** What the service is known to have is asked about at once. Index: orders_state. */
 const FOLLOW_LINKED = `
@@ -176,11 +187,15 @@ export async function enterRestoredWithin(
   if (!now) return undefined;
   await client.query(JUMP_SEQUENCES, [GAP * now.restores]);
   await client.query(JUMP_RESULT_NUMBERS, [FILE_GAP * now.restores]);
-  const marked = await client.query<{ restored_open: number }>(MARK_OPEN);
+  const { rows: open } = await client.query<{ id: number; isCalled: boolean }>(TAKE_BACK_OPEN);
+  const idsOf = (isCalled: boolean) => open.flatMap((each) => (each.isCalled === isCalled ? [each.id] : []));
+  await client.query(LOOK_FOR_OPEN, [idsOf(true)]);
+  await presumeCalls(client, idsOf(false));
+  await client.query(COUNT_OPEN, [open.length]);
   await client.query(FOLLOW_LINKED);
   const audit = [{ target: "ledger", detail: { reason: text, restores: now.restores } }];
   await recordAudit(client, { actor: "cryobridge" }, "restore-noticed", audit);
-  return { ...now, open: marked.rows[0]?.restored_open ?? 0 };
+  return { ...now, open: open.length };
 }
 
 const LIFT = `
@@ -190,17 +205,18 @@ update ledger
    and restore_lifted_at is null
 returning restored_at`;
 
-/** Orders to compare of which the lab wants something that isn't decided yet. Indexes: orders_compare, control_requests_open. */
-const UNCOMPARED_WITH_REQUEST = `
-select o.id
+/** A person says that nothing is there of all that a restored ledger may have forgotten. No index: it is rare. */
+const END_PRESUMED = `
+update calls k
+   set outcome = 'nothing',
+       ended_at = now(),
+       look_at = null,
+       is_approved = true
   from orders o
- where o.compare_at is not null
-   and exists (select 1 from control_requests c where c.order_id = o.id and c.state = 'open')
- order by o.id
-   for update`;
-
-/** Index: orders_compare. */
-const COMPARE_NONE = "update orders set compare_at = null where compare_at is not null returning id";
+ where o.id = k.order_id
+   and k.is_presumed
+   and k.outcome is null
+returning o.id, o.state`;
 
 /**
  * A person has made sure that nothing is done twice: nothing more is compared with the service on account of the restore.
@@ -209,26 +225,29 @@ const COMPARE_NONE = "update orders set compare_at = null where compare_at is no
  */
 export async function liftRestored(pool: pg.Pool, act: Act): Promise<number | undefined> {
   return inTransaction(pool, async (client) => {
+    const { rows: counted } = await client.query<{ uncompared: number }>(
+      `select ${COUNT_UNCOMPARED} as uncompared`,
+    );
     if ((await client.query(LIFT)).rowCount !== 1) return undefined;
-    // A cancellation that waited for the comparison is decided now.
-    const { rows } = await client.query<{ id: number }>(UNCOMPARED_WITH_REQUEST);
+    const { rows } = await client.query<{ id: number; state: OrderState }>(END_PRESUMED);
+    // A cancellation that waited for this is decided now.
     await changeOrdersWithin(
       client,
-      rows.map(({ id }) => ({ orderId: id, isCompared: true })),
+      rows.map(({ id: orderId, state }) =>
+        state === "submitting"
+          ? { orderId, from: ["submitting"], to: "received", nextInMs: 0 }
+          : { orderId, from: [state] },
+      ),
     );
-    const { rowCount } = await client.query(COMPARE_NONE);
-    const uncompared = (rowCount ?? 0) + rows.length;
+    const uncompared = counted[0]?.uncompared ?? 0;
     const audit = [{ target: "ledger", detail: { reason: act.reason, uncompared } }];
     await recordAudit(client, act, "release-after-restore", audit);
     return uncompared;
   });
 }
 
-/** Index: orders_compare. */
-const IS_UNCOMPARED = "select exists (select 1 from orders where compare_at is not null) as is_there";
-
-/** Whether an order is still to be compared with the service before anything may be submitted. */
+/** Whether an order of the copy is still to be looked for at the service before anything may be submitted. */
 export async function isUncompared(pool: pg.Pool): Promise<boolean> {
-  const [row] = await run<{ is_there: boolean }>(pool, IS_UNCOMPARED);
+  const [row] = await run<{ is_there: boolean }>(pool, `select ${IS_UNCOMPARED} as is_there`);
   return row?.is_there === true;
 }

@@ -8,7 +8,7 @@ import type { Query } from "../http/transport.ts";
 import { walkPages } from "../lists/list.ts";
 import { findMarks } from "../new-request.ts";
 import { type ProcedureStatus, parseProcedure, parseRequest, type RequestStatus } from "../shapes.ts";
-import { CLOCK_MARGIN_MS, createdAtMs } from "./match.ts";
+import { CLOCK_MARGIN_MS, createdAtMs } from "./age.ts";
 
 /** Enough to see what a ledger may have forgotten; the walk is a cross-check and reads no whole list. */
 const MOST_PAGES = 20;

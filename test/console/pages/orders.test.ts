@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createSimulator } from "../../../src/simulator/simulator.ts";
 import { csvMessage, hl7Message, PATIENT } from "../../cli/with-lab.ts";
+import { presumeAll } from "../../support/calls.ts";
 import { withPages, wordsOf } from "./with-pages.ts";
 
 const idsOf = (page: string) => [...page.matchAll(/href="\/orders\/(o\d+)"/g)].map(([, id]) => id);
@@ -235,7 +236,7 @@ describe("an order's page", () => {
       await lab.take("bench", [csvMessage(1)]);
       expect(await operator.open("/orders/o1")).not.toContain("release-after-restore");
       await pool.query("update ledger set restored_at = now(), restored_by = 'x', forgotten_since = now()");
-      await pool.query("update orders set compare_at = now()");
+      await presumeAll(pool);
       expect(await operator.open("/orders/o1")).toContain("/orders/release-after-restore");
       const answer = await operator.send("/orders/release-after-restore", { reason: "all was sent again" });
       expect(wordsOf(answer)).toContain("1 were not compared");

@@ -1,10 +1,11 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
+import { Failure } from "../../../src/core/failures.ts";
 import { listOrders } from "../../../src/ledger/operator/views.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
-import { claimBatch } from "../../../src/ledger/orders/submission.ts";
-import { claimNext, handOverUnreconciled, loseWorker, ME, recordIntent } from "../../support/hand-over.ts";
+import { A_REQUEST, claimNext, loseWorker, recordCall } from "../../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
+import { lookNow, submitDeps } from "../../support/submit.ts";
 import { withLedger } from "../../support/with-ledger.ts";
 
 const MINUTE = 60_000;
@@ -13,22 +14,22 @@ const MINUTE = 60_000;
 async function waitedForAnHour(pool: pg.Pool) {
   await commit(pool, [aRecord(1, [anOrder()])]);
   const { id, fence } = await claimNext(pool);
-  await recordIntent(pool, {
-    ...{ orderId: id, fence, intent: "request", surface: "request", knownRequestIds: [], body: {} },
+  await recordCall(pool, {
+    ...{ ...A_REQUEST, orderId: id, fence },
   });
-  await pool.query("update orders set intent_at = intent_at - interval '1 hour'");
+  await pool.query("update calls set at = at - interval '1 hour'");
   return { orderId: id, fence };
 }
 
 const unanswered = (order: { readonly orderId: number; readonly fence: number | undefined }) => ({
-  ...{ ...order, isReleased: true, nextInMs: 0 },
+  ...{ ...order, isReleased: true, call: { lookInMs: 0 } },
   from: ["submitting"] as const,
   event: { kind: "unanswered" },
 });
 
 async function ageOf(pool: pg.Pool): Promise<number> {
   const [order] = await listOrders(pool, { limit: 1 });
-  return order?.intentAgeMs ?? Number.NaN;
+  return order?.calls[0]?.ageMs ?? Number.NaN;
 }
 
 test("the time in which a lost call is looked for counts from when it can have left at the latest, not from its intent", () =>
@@ -42,10 +43,12 @@ test("a look for it that fails begins no new time", () =>
   withLedger(async ({ pool }) => {
     const order = await waitedForAnHour(pool);
     await changeOrders(pool, [unanswered(order)]);
-    await pool.query("update orders set left_by = left_by - interval '20 minutes'");
-    const due = await handOverUnreconciled(pool);
-    const [looked] = await claimBatch(pool, due?.batch ?? 0, ME);
-    await changeOrders(pool, [unanswered({ ...order, fence: looked?.fence })]);
+    await pool.query("update calls set left_by = left_by - interval '20 minutes'");
+    const deps = submitDeps(pool, {});
+    const listMade = async () => {
+      throw new Failure("SERVICE_UNAVAILABLE", "status 502");
+    };
+    expect(await lookNow({ ...deps, service: { ...deps.service, listMade } })).toBe(1);
     expect(await ageOf(pool)).toBeGreaterThan(19 * MINUTE);
   }));
 

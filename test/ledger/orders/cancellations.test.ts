@@ -14,7 +14,8 @@ import {
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
 import { claimBatch } from "../../../src/ledger/orders/submission.ts";
 import { liftRestored } from "../../../src/ledger/restored/restore.ts";
-import { claimNext, handOver, ME, recordIntent } from "../../support/hand-over.ts";
+import { presumeAll } from "../../support/calls.ts";
+import { claimNext, handOver, ME, recordCall } from "../../support/hand-over.ts";
 import { aCancel, answers, reportedKinds } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { withLedger } from "../../support/with-ledger.ts";
@@ -31,11 +32,11 @@ async function only(pool: pg.Pool, number = "A-1") {
 }
 
 /** An order in a worker's hands; with an intent, its call may have left. */
-async function claim(pool: pg.Pool, intent?: "subject" | "request") {
+async function claim(pool: pg.Pool, kind?: "subject" | "request") {
   const order = await claimNext(pool);
   const { id: orderId, fence } = order;
-  const call = { orderId, fence, knownRequestIds: [], body: {}, surface: "request" } as const;
-  if (intent) await recordIntent(pool, { ...call, intent });
+  const call = { orderId, fence, knownIds: [], body: {}, surface: "request" } as const;
+  if (kind) await recordCall(pool, { ...call, kind });
   return { orderId, fence };
 }
 
@@ -47,7 +48,7 @@ async function submit(pool: pg.Pool, { orderId, fence }: Awaited<ReturnType<type
       to: "submitted",
       request: { surface: "request", requestId },
       isReleased: true,
-      isIntentCleared: true,
+      call: { end: "made" },
     },
   ]);
 }
@@ -96,8 +97,8 @@ describe("a request to cancel an order that nothing has left of", () => {
       await commit(pool, [aRecord(1, [anOrder()])]);
       const { orderId, fence } = await claim(pool);
       await commit(pool, [aCancel(2, CANCEL)]);
-      const call = { orderId, fence, intent: "request", knownRequestIds: [], body: {} } as const;
-      expect(await recordIntent(pool, { ...call, surface: "request" })).toBeUndefined();
+      const call = { orderId, fence, kind: "request", knownIds: [], body: {} } as const;
+      expect(await recordCall(pool, { ...call, surface: "request" })).toBeUndefined();
       expect((await only(pool)).state).toBe("cancelled");
     }));
 
@@ -107,9 +108,9 @@ describe("a request to cancel an order that nothing has left of", () => {
         const number = `R-${round}`;
         await commit(pool, [aRecord(round, [anOrder({ placerOrderNumber: number, code: number })])]);
         const { orderId, fence } = await claim(pool);
-        const call = { orderId, fence, intent: "request", knownRequestIds: [], body: {} } as const;
+        const call = { orderId, fence, kind: "request", knownIds: [], body: {} } as const;
         const [intendedAt] = await Promise.all([
-          recordIntent(pool, { ...call, surface: "request" }),
+          recordCall(pool, { ...call, surface: "request" }),
           commit(pool, [aCancel(100 + round, [{ placerOrderNumber: number }])]),
         ]);
         const { state } = await only(pool, number);
@@ -233,7 +234,9 @@ describe("a request to cancel while a call may be under way", () => {
       await commit(pool, [aRecord(1, [anOrder()])]);
       const { orderId, fence } = await claim(pool, "request");
       await commit(pool, [aCancel(2, CANCEL)]);
-      await changeOrders(pool, [{ orderId, fence, to: "received", isReleased: true, isIntentCleared: true }]);
+      await changeOrders(pool, [
+        { orderId, fence, to: "received", isReleased: true, call: { end: "nothing" } },
+      ]);
       expect((await only(pool)).state).toBe("cancelled");
       expect(await handOver(pool)).toEqual([]);
       expect(await answers(pool)).toEqual([["CR"]]);
@@ -244,9 +247,9 @@ describe("a request to cancel while a call may be under way", () => {
       await commit(pool, [aRecord(1, [anOrder()])]);
       const { orderId, fence } = await claim(pool, "subject");
       await commit(pool, [aCancel(2, CANCEL)]);
-      await changeOrders(pool, [{ orderId, fence, isIntentCleared: true }]);
-      const call = { orderId, fence, intent: "request", knownRequestIds: [], body: {} } as const;
-      expect(await recordIntent(pool, { ...call, surface: "request" })).toBeUndefined();
+      await changeOrders(pool, [{ orderId, fence, call: { end: "made" } }]);
+      const call = { orderId, fence, kind: "request", knownIds: [], body: {} } as const;
+      expect(await recordCall(pool, { ...call, surface: "request" })).toBeUndefined();
       expect((await only(pool)).state).toBe("cancelled");
     }));
 
@@ -269,7 +272,7 @@ describe("a request to cancel while a call may be under way", () => {
       await commit(pool, [aCancel(2, CANCEL)]);
       expect((await only(pool)).state).toBe("parked");
       await retryOrder(pool, { id: orderId }, OPERATOR);
-      await changeOrders(pool, [{ orderId, to: "received", isReleased: true, isIntentCleared: true }]);
+      await changeOrders(pool, [{ orderId, to: "received", isReleased: true, call: { end: "nothing" } }]);
       expect((await only(pool)).state).toBe("cancelled");
     }));
 
@@ -432,8 +435,7 @@ test("requests of one message that are decided together are answered together", 
 describe("a cancellation of an order that a restored ledger has to compare", () => {
   const toCompare = async (pool: pg.Pool) => {
     const [orderId] = await commit(pool, [aRecord(1, [anOrder()])]);
-    await pool.query("update orders set compare_at = now()");
-    await pool.query("update ledger set restored_at = now()");
+    await presumeAll(pool);
     return orderId as number;
   };
 
@@ -441,9 +443,9 @@ describe("a cancellation of an order that a restored ledger has to compare", () 
     withLedger(async ({ pool }) => {
       const orderId = await toCompare(pool);
       await commit(pool, [aCancel(2, [{ placerOrderNumber: "A-1" }])]);
-      expect((await findOrders(pool, `o${orderId}`))[0]?.state).toBe("received");
+      expect((await findOrders(pool, `o${orderId}`))[0]?.state).toBe("submitting");
       expect(await cancelOrder(pool, orderId, OPERATOR, new Set())).not.toEqual({ kind: "cancelled" });
-      await changeOrders(pool, [{ orderId, isCompared: true }]);
+      await changeOrders(pool, [{ orderId, to: "received", call: { end: "nothing" } }]);
       expect((await findOrders(pool, `o${orderId}`))[0]?.state).toBe("cancelled");
       expect(await answers(pool)).toEqual([["CR"]]);
     }));

@@ -10,9 +10,11 @@ import { changeOrders, changeOrdersWithin } from "../../../src/ledger/orders/cha
 import { claimBatch } from "../../../src/ledger/orders/submission.ts";
 import { forgetOld } from "../../../src/ledger/prune.ts";
 import { listOpenOutcomes } from "../../../src/ledger/results/outcomes.ts";
-import { claimNext, handOver, handOverUnreconciled, ME, recordIntent } from "../../support/hand-over.ts";
+import { openCalls } from "../../support/calls.ts";
+import { A_REQUEST, claimNext, handOver, ME, recordCall } from "../../support/hand-over.ts";
 import { aControl, reportedKinds } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
+import { lookNow, submitDeps } from "../../support/submit.ts";
 import { withLedger } from "../../support/with-ledger.ts";
 
 const ITS_NUMBER = [{ placerOrderNumber: "A-1" }] as const;
@@ -32,7 +34,7 @@ async function claim(pool: pg.Pool) {
 }
 
 const intend = (pool: pg.Pool, mine: { orderId: number; fence: number }) =>
-  recordIntent(pool, { ...mine, intent: "request", knownRequestIds: [], body: {}, surface: "request" });
+  recordCall(pool, { ...mine, ...A_REQUEST });
 
 const ordered = (pool: pg.Pool) => commit(pool, [aRecord(1, [anOrder()])]);
 
@@ -41,7 +43,7 @@ const submitted = (requestId: number) =>
     to: "submitted",
     request: { surface: "request", requestId },
     isReleased: true,
-    isIntentCleared: true,
+    call: { end: "made" },
   }) as const;
 
 /** The answers so far, newest last. */
@@ -144,16 +146,14 @@ describe("an order on hold", () => {
       await intend(pool, mine);
       const failure = { code: "SERVICE_REFUSED", text: "status 422" } as const;
       await changeOrders(pool, [
-        { ...mine, to: "parked", failure, isReleased: true, isIntentCleared: true, isRefused: true },
+        { ...mine, to: "parked", failure, isReleased: true, call: { end: "refused", answer: "refused" } },
       ]);
       await commit(pool, [aControl(2, "hold", ITS_NUMBER)]);
       expect(await retryOrder(pool, { id }, OPERATOR)).toBe("still on hold");
       expect(await only(pool)).toMatchObject({ state: "submitting", heldAt: expect.any(Date) });
       await commit(pool, [aControl(3, "hold", ITS_NUMBER)]);
       expect(await lastAnswer(pool)).toMatchObject({ control: "hold", refusal: undefined });
-      const check = await handOverUnreconciled(pool);
-      await claimBatch(pool, check?.batch as number, ME);
-      await changeOrders(pool, [{ orderId: id, to: "received", isReleased: true, isIntentCleared: true }]);
+      expect(await lookNow(submitDeps(pool, {}))).toBe(1);
       expect(await only(pool)).toMatchObject({ state: "received", heldAt: expect.any(Date) });
       expect(await handOver(pool)).toEqual([]);
       expect(await releaseOrder(pool, { id }, OPERATOR)).toBe("done");
@@ -214,7 +214,7 @@ describe("an order that is changed", () => {
       await commit(pool, [aControl(2, "change", TO_OTHER)]);
       expect(await lastAnswer(pool)).toMatchObject({ refusal: { code: "CONTROL_UNDER_WAY" } });
       expect(await listOpenTasks(pool, 10)).toMatchObject([{ kind: "change" }]);
-      await changeOrders(pool, [{ ...mine, to: "received", isReleased: true, isIntentCleared: true }]);
+      await changeOrders(pool, [{ ...mine, to: "received", isReleased: true, call: { end: "nothing" } }]);
       expect((await only(pool)).containers).toMatchObject([{ label: "V-1" }]);
       await commit(pool, [aControl(3, "change", TO_OTHER)]);
       expect(await lastAnswer(pool)).toMatchObject({ control: "change", refusal: undefined });
@@ -362,7 +362,7 @@ describe("while a call may be under way", () => {
       ]);
       const { rows } = await pool.query("select control from control_requests where state = 'open'");
       expect(rows).toEqual([{ control: "cancel" }]);
-      await changeOrders(pool, [{ ...mine, to: "received", isReleased: true, isIntentCleared: true }]);
+      await changeOrders(pool, [{ ...mine, to: "received", isReleased: true, call: { end: "nothing" } }]);
       expect(await lastAnswer(pool)).toMatchObject({ control: "cancel", refusal: undefined });
       expect((await only(pool)).state).toBe("cancelled");
     }));
@@ -386,7 +386,7 @@ describe("while a call may be under way", () => {
       await intend(pool, mine);
       await Promise.all([
         commit(pool, [aControl(2, "cancel", ITS_NUMBER)]),
-        changeOrders(pool, [{ ...mine, to: "received", isReleased: true, isIntentCleared: true }]),
+        changeOrders(pool, [{ ...mine, to: "received", isReleased: true, call: { end: "nothing" } }]),
       ]);
       expect((await only(pool)).state).toBe("cancelled");
       expect(await answersTo(pool)).toHaveLength(1);
@@ -447,17 +447,16 @@ const STANDINGS = {
   queued: (pool, orderId) =>
     pool.query("update orders set state = 'queued', queued_at = now() where id = $1", [orderId]),
   "under way": (pool, orderId) =>
-    pool.query(
-      "update orders set state = 'submitting', surface = 'request', intent = 'request', intent_at = now() where id = $1",
-      [orderId],
-    ),
+    pool
+      .query("update orders set state = 'submitting' where id = $1", [orderId])
+      .then(() => openCalls(pool, { where: `o.id = ${orderId}` })),
 } as const satisfies Record<string, (pool: pg.Pool, orderId: number) => Promise<unknown>>;
 
 /** All of an order that a request must leave alone when the service has or may have the order. */
 const facts = async (pool: pg.Pool, orderId: number) =>
   (
     await pool.query(
-      `select o.state, o.request_id, o.intent, o.held_at, o.mark, o.fence, o.next_at,
+      `select o.state, o.request_id, (select k.outcome is null from calls k where k.order_id = o.id) as is_called, o.held_at, o.mark, o.fence, o.next_at,
               encode(o.content_digest, 'hex') as digest,
               (select jsonb_agg(c.label) from order_containers c where c.order_id = o.id) as labels
          from orders o where o.id = $1`,

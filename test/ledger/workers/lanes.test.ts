@@ -2,16 +2,12 @@ import fc from "fast-check";
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { inTransaction } from "../../../src/ledger/database.ts";
+import { recordCalls } from "../../../src/ledger/orders/calls.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
-import {
-  findHandedOver,
-  putBack,
-  takeUnreconciled,
-  takeWaiting,
-} from "../../../src/ledger/orders/handing-over.ts";
+import { findHandedOver, putBack, takeWaiting } from "../../../src/ledger/orders/handing-over.ts";
 import type { LedgerOrder } from "../../../src/ledger/orders/row.ts";
-import { claimBatch, recordIntents, releaseAbandoned } from "../../../src/ledger/orders/submission.ts";
-import { lead } from "../../support/hand-over.ts";
+import { claimBatch, releaseAbandoned } from "../../../src/ledger/orders/submission.ts";
+import { A_REQUEST, lead } from "../../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { withLedger } from "../../support/with-ledger.ts";
 
@@ -78,13 +74,10 @@ async function act(
       await lead(pool, each.worker);
       return;
     case "handOver": {
-      const take = (leader: number) => [
-        takeWaiting(pool, { leader, limit: 2, doesParkedBlock: false }),
-        takeUnreconciled(pool, { leader, limit: 2 }),
-      ];
+      const take = (leader: number) => takeWaiting(pool, { leader, limit: 2, doesParkedBlock: false });
       const retry = () =>
         pool.query("update orders set state = 'received', failure_code = null where state = 'parked'");
-      const [, ...taken] = await Promise.all([retry(), ...take(each.first), ...take(each.second)]);
+      const [, ...taken] = await Promise.all([retry(), take(each.first), take(each.second)]);
       batches.push(...taken.flatMap((batch) => (batch ? [batch.batch] : [])));
       return;
     }
@@ -95,9 +88,8 @@ async function act(
     }
     case "intend": {
       const order = pick(inHand.get(each.worker), each.pick);
-      if (!order || order.intent !== undefined) return;
-      const call = { intent: "request", surface: "request", knownRequestIds: [], body: {} } as const;
-      await recordIntents(pool, [{ orderId: order.id, fence: order.fence as number, ...call }]);
+      if (!order) return;
+      await recordCalls(pool, [{ ...A_REQUEST, orderId: order.id, fence: order.fence as number }]);
       return;
     }
     case "finish": {
@@ -105,7 +97,12 @@ async function act(
       const order = pick(mine, each.pick);
       if (!order) return;
       mine.splice(mine.indexOf(order), 1);
-      const common = { orderId: order.id, fence: order.fence, isReleased: true, isIntentCleared: true };
+      const common = {
+        orderId: order.id,
+        fence: order.fence,
+        isReleased: true,
+        call: { end: "nothing" },
+      } as const;
       const failure = each.to === "parked" ? ({ code: "SUBJECT_UNKNOWN", text: "" } as const) : undefined;
       await changeOrders(pool, [{ ...common, to: each.to, failure, nextInMs: 0 }]);
       return;

@@ -1,0 +1,188 @@
+import type pg from "pg";
+import { asFailure, Failure } from "../../core/failures.ts";
+import type { FacilityWay, Surface } from "../../core/surface.ts";
+import {
+  callsForNow,
+  findBody,
+  findClaimed,
+  findKnownMarks,
+  findLinkedOf,
+  formerIds,
+  type OrderCall,
+} from "../../ledger/orders/calls.ts";
+import type { LedgerOrder } from "../../ledger/orders/row.ts";
+import type { ServiceCalls } from "../../service/client.ts";
+import { parseRequestBody } from "../../service/new-request.ts";
+import { hasSameLabels, type Made } from "../../service/reconcile/made.ts";
+import { idsByLabelOf } from "../submit/guard.ts";
+import { type Finds, nameIds } from "./decide.ts";
+import { type Asked, likenessOf, type Suspicion } from "./likeness.ts";
+
+/** What the search for a call's effect works with. */
+export interface FindDeps {
+  readonly pool: pg.Pool;
+  readonly service: ServiceCalls;
+  readonly settings: {
+    readonly correlation: "token" | "labels";
+    readonly wayOf: (facilityId: number) => FacilityWay;
+  };
+}
+
+/** Where a call went, or would have gone. */
+export function surfaceOf(
+  order: LedgerOrder,
+  call: OrderCall | undefined,
+  { settings }: Pick<FindDeps, "settings">,
+): Surface {
+  return call?.surface ?? order.surface ?? settings.wayOf(order.facilityId).surface;
+}
+
+/**
+ * Looks at the service for what a call made to create an order's request, on the surface that it went to, whatever the
+ * configuration says by now. Reads only: what a find means is decided in `decide.ts`.
+ *
+ * @throws those of the lists and reads
+ */
+export async function findMade(
+  order: LedgerOrder,
+  call: OrderCall,
+  deps: FindDeps,
+  signal: AbortSignal,
+): Promise<Finds> {
+  const { pool, service, settings } = deps;
+  const surface = surfaceOf(order, call, deps);
+  const asked = await askedOf(order, call, surface, deps);
+  const isMarked = asked.type === "STORE" && settings.correlation === "token";
+  const linked = call.isPresumed ? await findLinkedOf(pool, order, surface) : [];
+  const { made, traces } = await service.listMade(
+    {
+      ...{ surface, facilityId: order.facilityId, subjectCode: order.subject.code, type: asked.type },
+      knownIds: new Set([...call.knownIds, ...formerIds(order, surface), ...linked]),
+      sentAfter: call.since,
+      madeBefore: call.isPresumed ? call.leftBy : undefined,
+      mark: isMarked ? call.mark : undefined,
+      labels: asked.type === "STORE" ? asked.containers.map(({ label }) => label) : undefined,
+    },
+    signal,
+  );
+  if (made.length === 0) return { ...NOTHING, traces };
+  const [judged, suspicion] = call.isPresumed
+    ? await forgottenBy(order, call, { asked, made, surface }, deps, signal)
+    : [asked, { kind: "called", hasSnapshot: surface === "request" } as const];
+  const likes = made.map((each) => ({ ...each, like: likenessOf(each, judged, suspicion) }));
+  const likeIds = likes.flatMap(({ id, like }) => (like === "none" ? [] : [id]));
+  const claimed = await findClaimed(pool, surface, likeIds, order.id);
+  const idsOf = (wanted: string) =>
+    likes.flatMap(({ id, like }) => (like === wanted && !claimed.has(id) ? [id] : []));
+  const isHidden = new Set(likes.flatMap(({ id, isHidden }) => (isHidden ? [id] : [])));
+  const possible = idsOf("possible");
+  return {
+    certain: idsOf("certain"),
+    taken: likes.flatMap(({ id, like }) => {
+      const holder = like === "certain" ? claimed.get(id) : undefined;
+      return holder === undefined ? [] : [{ id, holder }];
+    }),
+    marked: idsOf("marked"),
+    possible,
+    hidden: possible.filter((id) => isHidden.has(id)),
+    traces,
+  };
+}
+
+const NOTHING: Finds = { certain: [], taken: [], marked: [], possible: [], hidden: [], traces: [] };
+
+/** What the call asked for: as it was sent, or as the order has it where nobody knows what was. */
+async function askedOf(
+  { operation, containers }: LedgerOrder,
+  call: OrderCall,
+  surface: Surface,
+  { pool, settings }: FindDeps,
+): Promise<Asked> {
+  const sent = call.isPresumed ? undefined : parseRequestBody(await findBody(pool, call.id), surface);
+  const ref = settings.correlation === "token" ? call.mark : undefined;
+  if (sent?.type === "RETRIEVAL") return { type: "RETRIEVAL", containerIds: sent.containerIds };
+  if (sent) return { type: "STORE", containers: sent.containers, ref };
+  if (operation === "RETRIEVAL") {
+    const ids = containers.flatMap(({ containerId }) => containerId ?? []);
+    return { type: "RETRIEVAL", containerIds: ids.length === containers.length ? ids : undefined };
+  }
+  return { type: "STORE", containers, ref };
+}
+
+/** How what was made is judged where the ledger doesn't know whether a call left. */
+async function forgottenBy(
+  order: LedgerOrder,
+  call: OrderCall,
+  found: { readonly asked: Asked; readonly made: readonly Made[]; readonly surface: Surface },
+  deps: FindDeps,
+  signal: AbortSignal,
+): Promise<readonly [Asked, Suspicion]> {
+  const ownerByMark = await findKnownMarks(
+    deps.pool,
+    found.made.flatMap(({ marks }) => marks),
+  );
+  const isUnknown = found.asked.type === "RETRIEVAL" && found.asked.containerIds === undefined;
+  const asked = isUnknown
+    ? { type: "RETRIEVAL" as const, containerIds: await findIds(order, found.surface, deps, signal) }
+    : found.asked;
+  return [
+    asked,
+    {
+      kind: "forgotten",
+      // One that came since can have no call by itself: the lab has sent again what the ledger has forgotten.
+      wasInCopy: call.leftBy !== undefined && order.receivedAt < call.leftBy,
+      isOthers: (mark) => (ownerByMark.get(mark) ?? order.id) !== order.id,
+    },
+  ];
+}
+
+/** The service's ids of a retrieval's containers; undefined when one of them can't be known. */
+async function findIds(
+  order: LedgerOrder,
+  surface: Surface,
+  { service }: Pick<FindDeps, "service">,
+  signal: AbortSignal,
+): Promise<readonly number[] | undefined> {
+  const calls = surface === "external" ? service.external : service;
+  const labels = order.containers.map(({ label }) => label);
+  try {
+    const idsByLabel = idsByLabelOf(await calls.listSubjectContainers(order.subject.code, signal), labels);
+    const ids = labels.map((label) => idsByLabel.get(label) ?? []);
+    return ids.every((each) => each.length === 1) ? ids.flat() : undefined;
+  } catch (error) {
+    if (error instanceof Failure && error.class === "permanent") return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The service has a container of a storage already. Where it also shows requests of just these labels for the subject that no
+ * order has, such as one that was typed in there, or that a ledger has forgotten since it was restored, the container may
+ * be the order's own: they are named, so that nobody has to discard what was stored.
+ */
+export async function nameUnclaimed(
+  stored: Failure,
+  order: LedgerOrder,
+  deps: FindDeps,
+  signal: AbortSignal,
+): Promise<Failure> {
+  const surface = surfaceOf(order, callsForNow(order).at(-1), deps);
+  const linked = await findLinkedOf(deps.pool, order, surface);
+  const search = {
+    ...{ surface, facilityId: order.facilityId, subjectCode: order.subject.code, type: "STORE" as const },
+    ...{ knownIds: linked, sentAfter: new Date(0), mark: undefined },
+  };
+  // Where such a list can't be read, now or ever, the order is parked for what is certain.
+  const { made } = await deps.service.listMade(search, signal).catch((error: unknown) => {
+    if (signal.aborted || asFailure(error).code === "SERVICE_STOPPED") throw error;
+    return { made: [] };
+  });
+  const labels = order.containers.map(({ label }) => label);
+  const ids = made.filter((each) => hasSameLabels(each, labels)).map(({ id }) => id);
+  if (ids.length === 0) return stored;
+  const has = ids.length === 1 ? "is" : "are";
+  return new Failure(stored.code, {
+    message: `${stored.message}; ${nameIds(surface, ids)} there ${has} for just these labels and no order's, so it may be this order's own`,
+    atService: { surface, ids },
+  });
+}

@@ -1,0 +1,574 @@
+import type pg from "pg";
+import type { FailureCode } from "../../core/failures.ts";
+import type { Phi } from "../../core/phi.ts";
+import type { Surface } from "../../core/surface.ts";
+import { type Queryable, run, type WithNulls, withoutNulls } from "../database.ts";
+import { nameOrder } from "../ids.ts";
+
+/** What a call is to create: the subject, or the procedure request, on the external surface the procedure. */
+export type CallKind = "subject" | "request";
+
+/** What became of a call; decision 0043 has what each means. */
+export type CallOutcome = "made" | "refused" | "nothing" | "not_sent";
+
+/** A call of an order that changes the service, as the ledger keeps it. */
+export interface OrderCall {
+  readonly id: number;
+  readonly kind: CallKind;
+  /** The ledger is an older copy of itself, and nobody knows whether such a call left. */
+  readonly isPresumed: boolean;
+  /** Where it went; undefined for a subject. */
+  readonly surface: Surface | undefined;
+  /** The order's mark then. */
+  readonly mark: string;
+  /** The service's id of the order's subject, as far as it was asked for. */
+  readonly subjectId: number | undefined;
+  /** When the first call for the same left; of a presumed one, when it can have left at the earliest. */
+  readonly since: Date;
+  /** Requests of this subject and type that were there before that first call. */
+  readonly knownIds: readonly number[];
+  readonly at: Date;
+  /** When it had left at the latest; undefined while a worker has it in hand. */
+  readonly leftBy: Date | undefined;
+  /** How long ago that was, ms, by the database's clock; before, since it was written down. */
+  readonly ageMs: number;
+  /** What its answer said, where it named nothing that was made. */
+  readonly answer: "refused" | "taken" | undefined;
+  /** Why its effect is not known, or that it was refused. */
+  readonly failure: { readonly code: FailureCode; readonly text: string } | undefined;
+  /** Looks so far that found nothing sure, and those in a row that failed. */
+  readonly checks: number;
+  readonly failedChecks: number;
+  /** When the service is looked at for it next, or once more. */
+  readonly lookAt: Date | undefined;
+  /** A person had the order go on since, and knew of it. */
+  readonly isApproved: boolean;
+  /** Undefined while nobody knows what it did. */
+  readonly outcome: CallOutcome | undefined;
+  /** What it made there. */
+  readonly serviceId: number | undefined;
+  readonly endedAt: Date | undefined;
+}
+
+/** The calls of order `o` as a JSON array, oldest first, without what they sent. Index: calls_order. */
+export const CALLS = `
+  (select jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+            'id', k.id, 'kind', k.kind, 'isPresumed', k.is_presumed, 'surface', k.surface, 'mark', k.mark,
+            'subjectId', k.subject_id, 'since', k.since, 'knownIds', k.known_ids, 'at', k.at, 'leftBy', k.left_by,
+            'ageMs', extract(epoch from now() - coalesce(k.left_by, k.at)) * 1000, 'answer', k.answer,
+            'failure', case when k.failure_code is not null
+                            then jsonb_build_object('code', k.failure_code, 'text', coalesce(k.failure_text, '')) end,
+            'checks', k.checks, 'failedChecks', k.failed_checks, 'lookAt', k.look_at, 'isApproved', k.is_approved,
+            'outcome', k.outcome, 'serviceId', k.service_id, 'endedAt', k.ended_at)) order by k.id)
+     from calls k
+    where k.order_id = o.id) as calls`;
+
+/** A call as {@link CALLS} has it: times are texts. */
+export type CallRow = Omit<WithNulls<OrderCall>, "since" | "at" | "leftBy" | "lookAt" | "endedAt"> & {
+  readonly [Key in "since" | "at"]: string;
+} & { readonly [Key in "leftBy" | "lookAt" | "endedAt"]?: string };
+
+/** The calls of a row. */
+export function toCalls(rows: readonly CallRow[] | null): OrderCall[] {
+  const toDate = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
+  return (rows ?? []).map(({ since, at, leftBy, lookAt, endedAt, ...row }) => ({
+    ...(withoutNulls(row) as Omit<OrderCall, "since" | "at" | "leftBy" | "lookAt" | "endedAt">),
+    since: new Date(since),
+    at: new Date(at),
+    leftBy: toDate(leftBy),
+    lookAt: toDate(lookAt),
+    outcome: row.outcome ?? undefined,
+    endedAt: toDate(endedAt),
+  }));
+}
+
+/** What of an order its calls are told apart by. */
+interface Called {
+  readonly calls: readonly OrderCall[];
+  readonly mark: string;
+}
+
+/** The call of an order of which nobody knows what it did. */
+export function openCallOf({ calls }: Pick<Called, "calls">): OrderCall | undefined {
+  return calls.find(({ outcome }) => outcome === undefined);
+}
+
+/** Calls that may have left to create what the order asks for now, oldest first. */
+export function callsForNow({ calls, mark }: Called): OrderCall[] {
+  return calls.filter((call) => isOwn(call) && call.mark === mark && call.outcome !== "not_sent");
+}
+
+/**
+ * Calls for something else than the order asks for now, of which nothing was found: before the first call for what it asks for now
+ * the service is looked at for what they made. None once that one has left, or a person has the order go on.
+ */
+export function formerCalls(order: Called): OrderCall[] {
+  if (callsForNow(order).length > 0) return [];
+  return order.calls.filter(
+    (call) =>
+      isOwn(call) &&
+      call.mark !== order.mark &&
+      !call.isApproved &&
+      (call.outcome === "nothing" || call.outcome === "refused"),
+  );
+}
+
+function isOwn({ kind, isPresumed }: OrderCall): boolean {
+  return kind === "request" && !isPresumed;
+}
+
+/** What the service made of the order on a surface before it was done again: never what a later call made. */
+export function formerIds({ calls, mark }: Called, surface: Surface): number[] {
+  return calls.flatMap((call) =>
+    call.kind === "request" && call.surface === surface && call.mark !== mark ? (call.serviceId ?? []) : [],
+  );
+}
+
+/** Whether order `o` has a call of which nobody knows what it did. */
+export const HAS_OPEN_CALL = `
+exists (select 1
+          from calls k
+         where k.order_id = o.id
+           and k.outcome is null)`;
+
+/** Whether order `e` may be at the service by a call that nobody knows the effect of. */
+export const HAS_OPEN_REQUEST = `
+exists (select 1
+          from calls k
+         where k.order_id = e.id
+           and k.kind = 'request'
+           and not k.is_presumed
+           and k.outcome is null)`;
+
+/** A call that changes the service and is about to leave. */
+export interface NewCall {
+  readonly orderId: number;
+  readonly fence: number;
+  readonly kind: CallKind;
+  /** What was there before, where it is the first call for the same on its surface. */
+  readonly knownIds: readonly number[];
+  /** What is sent, for the record and for the search; undefined for a subject. */
+  readonly body: unknown;
+  readonly subjectId?: number | undefined;
+  /** Where a request goes. */
+  readonly surface?: Surface | undefined;
+  /** Whether it is only written down while no label of the order is another subject's. */
+  readonly needsFreeLabels?: boolean | undefined;
+}
+
+/**
+ * Calls before they leave; $1 JSON array of {@link NewCall}s. The order's row is locked, so that whoever takes the order from its
+ * worker comes before, and the call isn't there, or after, and knows of it. Indexes: the primary key of orders, calls_order.
+ */
+const RECORD_CALLS = `
+with mine as materialized (
+  select o.id, o.mark, o.owner, o.failure_code, x.kind, x."knownIds", x.body, x.surface, x."subjectId"
+    from jsonb_to_recordset($1::jsonb) as x("orderId" bigint, fence bigint, kind text, "knownIds" bigint[], body jsonb,
+                                            surface text, "subjectId" bigint)
+    join orders o on o.id = x."orderId"
+   where o.fence = x.fence
+     and o.state = 'submitting'
+   order by o.id
+     for no key update of o),
+-- A failure of a try before: what is kept from here on is said of this call.
+cleared as (
+  update orders o
+     set failure_code = null,
+         failure_text = null
+    from mine
+   where o.id = mine.id
+     and mine.failure_code is not null)
+insert into calls (order_id, kind, surface, mark, body, subject_id, worker_id, since, known_ids)
+select m.id, m.kind, m.surface, m.mark, m.body, m."subjectId", m.owner, coalesce(f.since, now()),
+       coalesce(f.known_ids, m."knownIds")
+  from mine m
+  left join lateral (
+       select k.since, k.known_ids
+         from calls k
+        where m.kind = 'request'
+          and k.order_id = m.id
+          and k.kind = 'request'
+          and k.mark = m.mark
+          and k.surface = m.surface
+          and k.outcome <> 'not_sent'
+          and not k.is_presumed
+        order by k.id
+        limit 1) f on true
+returning order_id as id, at`;
+
+/**
+ * Writes down that calls which change the service are about to leave, in a transaction of the caller's.
+ *
+ * @returns when, by the database's clock, by order id. An order that isn't there is no longer this worker's: nothing may
+ * be sent for it.
+ */
+export async function recordCalls(
+  client: Queryable,
+  calls: readonly NewCall[],
+): Promise<ReadonlyMap<number, Date>> {
+  if (calls.length === 0) return new Map();
+  const { rows } = await client.query<{ id: number; at: Date }>(RECORD_CALLS, [JSON.stringify(calls)]);
+  return new Map(rows.map(({ id, at }) => [id, at]));
+}
+
+/** What became of an order's open call, or how it is looked for. */
+export interface CallChange {
+  /** Its effect is known, or believed; undefined: it stays open. */
+  readonly end?: CallOutcome | undefined;
+  readonly answer?: "refused" | "taken" | undefined;
+  readonly checks?: number | undefined;
+  readonly failedChecks?: number | undefined;
+  /** When the service is looked at for it next, or once more, ms from now; undefined: not before a person has the order go on. */
+  readonly lookInMs?: number | undefined;
+  /** What it made. */
+  readonly serviceId?: number | undefined;
+}
+
+/** $1 JSON array of {@link CallChange}s with their orders and failures. Index: calls_order. */
+const CHANGE_CALLS = `
+update calls k
+   set outcome = x."end",
+       ended_at = case when x."end" is not null then now() end,
+       service_id = x."serviceId",
+       answer = coalesce(x.answer, k.answer),
+       -- That of the call; a failed look has another.
+       failure_code = coalesce(k.failure_code, x.failure->>'code'),
+       failure_text = coalesce(k.failure_text, x.failure->>'text'),
+       checks = coalesce(x.checks, k.checks),
+       failed_checks = coalesce(x."failedChecks", k.failed_checks),
+       -- The worker was done with it by now.
+       left_by = coalesce(k.left_by, now()),
+       look_at = now() + x."lookInMs" * interval '1 millisecond'
+  from jsonb_to_recordset($1::jsonb) as x("orderId" bigint, "end" text, answer text, checks integer,
+                                          "failedChecks" integer, "lookInMs" double precision, "serviceId" bigint, failure jsonb)
+ where k.order_id = x."orderId"
+   and k.outcome is null`;
+
+/** Changes the open calls of orders, within a transaction that has changed those. */
+export async function changeCalls(
+  client: Queryable,
+  changes: readonly (CallChange & {
+    readonly orderId: number;
+    readonly failure?: { readonly code: FailureCode; readonly text: string } | null | undefined;
+  })[],
+): Promise<void> {
+  if (changes.length > 0) await client.query(CHANGE_CALLS, [JSON.stringify(changes)]);
+}
+
+/**
+ * A person has an order go on, and knows of its calls; $1 order id, $2 whether also of those from before it came to ask for something else:
+ * what those made is no reason to stop any more, and they are looked for no more. Index: calls_order.
+ */
+const APPROVE_CALLS = `
+update calls k
+   set is_approved = true,
+       failed_checks = 0,
+       look_at = case when k.outcome is null then now()
+                      when k.mark = o.mark then k.look_at end
+  from orders o
+ where o.id = $1
+   and k.order_id = o.id
+   and (k.mark = o.mark or $2)`;
+
+/** Has an order's calls known to the person who has the order go on; an open one is looked for at once. */
+export async function approveCalls(
+  client: Queryable,
+  orderId: number,
+  areFormerSeen: boolean,
+): Promise<void> {
+  await client.query(APPROVE_CALLS, [orderId, areFormerSeen]);
+}
+
+/** Looks for an open call at once; $1 order id. Index: calls_order. */
+const LOOK_NOW = `
+update calls
+   set look_at = now(),
+       failed_checks = 0
+ where order_id = $1
+   and outcome is null`;
+
+/** Has an order's open call looked for at once. */
+export async function lookNow(client: Queryable, orderId: number): Promise<void> {
+  await client.query(LOOK_NOW, [orderId]);
+}
+
+/** What nobody knows of orders that ended stays so; $1 order ids. Index: calls_order. */
+const STOP_LOOKS = `
+update calls
+   set look_at = null
+ where order_id = any ($1)
+   and outcome is null
+   and look_at is not null`;
+
+/** Has open calls of orders that have ended looked for no more. */
+export async function stopLooks(client: Queryable, orderIds: readonly number[]): Promise<void> {
+  if (orderIds.length > 0) await client.query(STOP_LOOKS, [orderIds]);
+}
+
+/** It is not known any more what an ended call did. */
+export interface Reopening {
+  readonly callId: number;
+  /** It was refused, so that one look which finds nothing is enough. */
+  readonly answer?: "refused" | undefined;
+  /** Whether the service is looked at for it at once; else a person does. */
+  readonly isLookedFor: boolean;
+}
+
+/** $1 JSON array of {@link Reopening}s with their orders. Index: the primary key. */
+const REOPEN_CALLS = `
+update calls k
+   set outcome = null,
+       ended_at = null,
+       answer = coalesce(x.answer, k.answer),
+       is_approved = false,
+       look_at = case when x."isLookedFor" then now() end
+  from jsonb_to_recordset($1::jsonb) as x("orderId" bigint, "callId" bigint, answer text, "isLookedFor" boolean)
+ where k.id = x."callId"
+   and k.order_id = x."orderId"
+   and k.outcome in ('nothing', 'refused')`;
+
+/** Reopens ended calls, within a transaction that has changed their orders. */
+export async function reopenCalls(
+  client: Queryable,
+  reopenings: readonly (Reopening & { readonly orderId: number })[],
+): Promise<void> {
+  if (reopenings.length > 0) await client.query(REOPEN_CALLS, [JSON.stringify(reopenings)]);
+}
+
+/**
+ * The ledger is an older copy of itself: a call for each of these orders may have left between what the copy knows last and now; $1
+ * order ids, all of whose calls have ended. Indexes: the primary key of orders, calls_order.
+ */
+const PRESUME_CALLS = `
+insert into calls (order_id, kind, is_presumed, surface, mark, subject_id, since, known_ids, left_by, look_at)
+select o.id, 'request', true, f.surface, o.mark, f.subject_id, coalesce(f.since, l.forgotten_since),
+       coalesce(f.known_ids, '{}'), l.restored_at, now()
+  from orders o
+ cross join ledger l
+  left join lateral (
+       select k.surface, k.subject_id, k.since, k.known_ids
+         from calls k
+        where k.order_id = o.id
+          and k.kind = 'request'
+          and k.mark = o.mark
+          and k.outcome <> 'not_sent'
+          and not k.is_presumed
+        order by k.id
+        limit 1) f on true
+ where o.id = any ($1)`;
+
+/** Presumes a call of each of these orders, within a transaction that has changed them or marked the ledger as restored. */
+export async function presumeCalls(client: Queryable, orderIds: readonly number[]): Promise<void> {
+  if (orderIds.length > 0) await client.query(PRESUME_CALLS, [orderIds]);
+}
+
+/**
+ * A person links an order to what is at the service, by whichever call; $1 order id, $2 surface, $3 what it is. Index: calls_order.
+ */
+const NOTE_LINKED = `
+insert into calls (order_id, kind, is_presumed, surface, mark, is_approved, outcome, service_id, ended_at, left_by)
+select o.id, 'request', true, $2, o.mark, true, 'made', $3, now(), now()
+  from orders o
+ where o.id = $1
+   and not ${HAS_OPEN_CALL}`;
+
+/** Notes what a person found at the service as that of a call, where none is open. */
+export async function noteLinked(
+  client: Queryable,
+  orderId: number,
+  link: { readonly surface: Surface; readonly id: number },
+): Promise<void> {
+  await client.query(NOTE_LINKED, [orderId, link.surface, link.id]);
+}
+
+/** The body that a call sent; $1 call. Index: the primary key. */
+const BODY = "select body from calls where id = $1";
+
+/** What a call sent, subject code included; undefined for a subject, a presumed one, and what was pruned. */
+export async function findBody(pool: pg.Pool, callId: number): Promise<unknown> {
+  const [row] = await run<{ body: unknown }>(pool, BODY, [callId]);
+  return row?.body ?? undefined;
+}
+
+/** The late looks of an order are done; $1 order id. Index: calls_order. */
+const END_LATE_LOOKS = `
+update calls
+   set look_at = null
+ where order_id = $1
+   and outcome is not null
+   and look_at is not null`;
+
+/** No ended call of the order is looked for any more. */
+export async function endLateLooks(client: Queryable, orderId: number): Promise<void> {
+  await client.query(END_LATE_LOOKS, [orderId]);
+}
+
+/** $1 call, $2 ms from now, $3 whether a look has just failed. Index: the primary key. */
+const POSTPONE_LOOK = `
+update calls
+   set look_at = now() + $2 * interval '1 millisecond',
+       failed_checks = failed_checks + $3::boolean::integer
+ where id = $1
+   and look_at is not null`;
+
+/** Puts the look for a call off. */
+export async function postponeLook(
+  pool: pg.Pool,
+  callId: number,
+  { ms, hasFailed }: { readonly ms: number; readonly hasFailed: boolean },
+): Promise<void> {
+  await run(pool, POSTPONE_LOOK, [callId, ms, hasFailed]);
+}
+
+/**
+ * Calls that the service is looked at for now, the longest due first; $1 how many. One that is open only while nobody has its order or
+ * another one of the lane in hand, and one of a lane at a time, the earliest first: two of them never take each other's
+ * request for their own. One that has ended only while its order isn't before another call: that one's look comes first.
+ * Indexes: calls_look, orders_lane.
+ */
+const DUE_LOOKS = `
+select k.order_id as "orderId", k.id as "callId"
+  from calls k
+  join orders o on o.id = k.order_id
+ where k.look_at <= now()
+   and case
+         when k.outcome is not null then o.state not in ('received', 'queued', 'submitting')
+         else o.owner is null
+              and not exists (
+                select 1
+                  from orders e
+                 where e.lane = o.lane
+                   and e.id <> o.id
+                   and (e.state = 'queued' or (e.state = 'submitting' and (e.owner is not null or e.id < o.id))))
+       end
+ order by k.look_at, k.id
+ limit $1`;
+
+/** Whether a call may be looked for now. */
+export const IS_LOOK_DUE = `
+exists (select 1
+          from calls k
+         where k.look_at <= now())`;
+
+/** Calls that a restored ledger presumes of orders of its copy; those of orders that came since are of later. Index: calls_look. */
+const UNCOMPARED = `
+  from calls k
+  join ledger l on k.at <= l.restored_at
+ where k.look_at is not null
+   and k.is_presumed
+   and k.outcome is null`;
+
+/** Whether a restored ledger has orders of its copy that are to be looked for at the service; and how many. */
+export const IS_UNCOMPARED = `exists (select 1 ${UNCOMPARED})`;
+export const COUNT_UNCOMPARED = `(select count(*)::integer ${UNCOMPARED})`;
+
+/** A call that is to be looked for. */
+export interface DueLook {
+  readonly orderId: number;
+  readonly callId: number;
+}
+
+/** The calls that are to be looked for now, one of an order. */
+export async function findDueLooks(pool: pg.Pool, limit: number): Promise<DueLook[]> {
+  const rows = await run<DueLook>(pool, DUE_LOOKS, [limit]);
+  return [...new Map(rows.reverse().map((row) => [row.orderId, row])).values()].reverse();
+}
+
+/** Other orders that hold these requests; $1 request ids, $2 order id. Index: orders_request. */
+const CLAIMED_REQUESTS = `
+select request_id as claimed, id, placer_order_number
+  from orders
+ where surface = 'request'
+   and request_id = any ($1)
+   and id <> $2`;
+
+/** Other orders that hold these procedures of the external surface; $1 procedure ids, $2 order id. Index: orders_external_procedure. */
+const CLAIMED_PROCEDURES = `
+select procedure_id as claimed, id, placer_order_number
+  from orders
+ where surface = 'external'
+   and procedure_id = any ($1)
+   and id <> $2`;
+
+/**
+ * Which of these requests, or procedures on the external surface, belong to other orders already; with the name of the
+ * order that has each, such as `order P-1001`.
+ */
+export async function findClaimed(
+  pool: pg.Pool,
+  surface: Surface,
+  ids: readonly number[],
+  orderId: number,
+): Promise<ReadonlyMap<number, string>> {
+  if (ids.length === 0) return new Map();
+  const query = surface === "request" ? CLAIMED_REQUESTS : CLAIMED_PROCEDURES;
+  const rows = await run<{ claimed: number; id: number; placer_order_number: string | null }>(pool, query, [
+    ids,
+    orderId,
+  ]);
+  return new Map(rows.map((row) => [row.claimed, nameOrder(row.placer_order_number)]));
+}
+
+/** Whether another order of the lane has a call of which nobody knows what it made; $1 order id. Indexes: orders_lane, calls_order. */
+const LANE_HAS_OPEN = `
+select exists (
+  select 1
+    from orders o
+    join orders e on e.lane = o.lane and e.id <> o.id
+   where o.id = $1
+     and e.state in ('submitting', 'parked')
+     and ${HAS_OPEN_REQUEST}) as is_there`;
+
+/** Whether a request of this lane could be of the open call of another order as well. */
+export async function hasLaneOpenCall(pool: pg.Pool, orderId: number): Promise<boolean> {
+  const [row] = await run<{ is_there: boolean }>(pool, LANE_HAS_OPEN, [orderId]);
+  return row?.is_there === true;
+}
+
+/** What is at the service of orders of a subject by now, or was; $1 facility id, $2 surface, $3 subject code. Indexes: orders_subject, calls_order. */
+const LINKED = `
+select k.service_id as id
+  from orders o
+  join calls k on k.order_id = o.id
+ where o.subject_code = $3
+   and o.facility_id = $1
+   and k.kind = 'request'
+   and k.surface = $2
+   and k.service_id is not null
+ union
+select case when o.surface = 'external' then o.procedure_id else o.request_id end
+  from orders o
+ where o.subject_code = $3
+   and o.facility_id = $1
+   and o.surface = $2
+   and coalesce(o.request_id, o.procedure_id) is not null`;
+
+/** The requests, or procedures of the external surface, that the orders of a subject have or had. */
+export async function findLinkedOf(
+  pool: pg.Pool,
+  order: { readonly facilityId: number; readonly subject: { readonly code: Phi } },
+  surface: Surface,
+): Promise<ReadonlySet<number>> {
+  const values = [order.facilityId, surface, order.subject.code.reveal()];
+  return new Set((await run<{ id: number }>(pool, LINKED, values)).map(({ id }) => id));
+}
+
+/** $1 marks. Indexes: orders_mark, calls_mark. */
+const KNOWN_MARKS = `
+select o.mark, o.id
+  from orders o
+ where o.mark = any ($1)
+ union
+select k.mark, k.order_id
+  from calls k
+ where k.mark = any ($1)`;
+
+/** Those of the marks that an order of the ledger has, or had in a call, with the order. */
+export async function findKnownMarks(
+  pool: pg.Pool,
+  marks: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (marks.length === 0) return new Map();
+  const rows = await run<{ id: number; mark: string }>(pool, KNOWN_MARKS, [marks]);
+  return new Map(rows.map(({ id, mark }) => [mark, id]));
+}

@@ -1,0 +1,122 @@
+import type pg from "pg";
+import { describe, expect, test } from "vitest";
+import { findOrders } from "../../../src/ledger/operator/views.ts";
+import { changeOrders } from "../../../src/ledger/orders/change.ts";
+import { A_REQUEST, claimNext, recordCall } from "../../support/hand-over.ts";
+import { anOrder, aRecord, commit } from "../../support/orders.ts";
+import { lookNow, type Shown, submitDeps } from "../../support/submit.ts";
+import { withLedger } from "../../support/with-ledger.ts";
+
+/** An order with a call that may have left. */
+async function withLostCall(pool: pg.Pool): Promise<void> {
+  const { id: orderId, fence } = await claimNext(pool);
+  await recordCall(pool, { ...A_REQUEST, orderId, fence });
+  await changeOrders(pool, [
+    { orderId, fence, from: ["submitting"], call: { lookInMs: 0 }, isReleased: true },
+  ]);
+}
+
+const only = async (pool: pg.Pool, number: string) => (await findOrders(pool, number))[0];
+
+describe("a certain match that another order has", () => {
+  /** Order A-2 with a lost call, beside A-1 which is followed by request 17. */
+  async function besideHolder(pool: pg.Pool): Promise<void> {
+    const [holder] = await commit(pool, [aRecord(1, [anOrder({ code: "S-OTHER" })])]);
+    await pool.query(
+      "update orders set state = 'submitted', surface = 'request', request_id = 17 where id = $1",
+      [holder],
+    );
+    await commit(pool, [aRecord(2, [anOrder({ placerOrderNumber: "A-2" })])]);
+    await withLostCall(pool);
+  }
+
+  test("parks the order before its call is made again, naming the request and the other order", () =>
+    withLedger(async ({ pool }) => {
+      await besideHolder(pool);
+      await lookNow(submitDeps(pool, { matches: [17] }));
+      const order = await only(pool, "A-2");
+      expect(order).toMatchObject({ state: "parked", calls: [{ kind: "request", outcome: undefined }] });
+      expect(order?.failure?.code).toBe("SUBMIT_UNCERTAIN");
+      expect(order?.failure?.text).toMatch(/^request 17 is this order's, but order A-1 has it$/);
+    }));
+
+  test("doesn't keep the order from another request that is its own beside it", () =>
+    withLedger(async ({ pool }) => {
+      await besideHolder(pool);
+      await lookNow(submitDeps(pool, { matches: [17, 23] }));
+      expect(await only(pool, "A-2")).toMatchObject({
+        state: "submitted",
+        requestId: 23,
+        calls: [{ outcome: "made", serviceId: 23 }],
+      });
+    }));
+});
+
+describe("the only request that may be a retrieval's", () => {
+  const afterLook = async (pool: pg.Pool, shown: Shown) => {
+    await commit(pool, [aRecord(1, [anOrder({ operation: "RETRIEVAL" })])]);
+    await withLostCall(pool);
+    await lookNow(submitDeps(pool, shown));
+    return only(pool, "A-1");
+  };
+
+  test("is adopted where it is listed without being asked for its status, since it was not there before", () =>
+    withLedger(async ({ pool }) => {
+      expect(await afterLook(pool, { candidates: [17] })).toMatchObject({
+        state: "submitted",
+        requestId: 17,
+      });
+    }));
+
+  test("is looked for again where it is only listed by its status, since it may have been there before", () =>
+    withLedger(async ({ pool }) => {
+      const order = await afterLook(pool, { candidates: [17], hidden: [17] });
+      expect(order).toMatchObject({ requestId: undefined, calls: [{ outcome: undefined }] });
+      expect(["submitting", "parked"]).toContain(order?.state);
+    }));
+});
+
+describe("a look", () => {
+  test("is not made while a worker has another order of the subject in hand, nor for two of a subject at once", () =>
+    withLedger(async ({ pool }) => {
+      const [first, second] = await commit(pool, [
+        aRecord(1, [anOrder()]),
+        aRecord(2, [anOrder({ placerOrderNumber: "A-2" })]),
+      ]);
+      await withLostCall(pool);
+      await pool.query("update orders set state = 'received' where id = $1", [first]);
+      await pool.query("update orders set held_at = now() where id = $1", [first]);
+      await withLostCall(pool);
+      await pool.query("update orders set state = 'submitting', held_at = null where id = $1", [first]);
+      const deps = submitDeps(pool, {});
+      expect(await lookNow(deps)).toBe(1);
+      expect((await only(pool, "A-1"))?.calls[0]?.checks).toBe(1);
+      expect((await only(pool, "A-2"))?.calls[0]?.checks).toBe(0);
+      await pool.query("update orders set owner = 7 where id = $1", [first]);
+      expect(await lookNow(deps)).toBe(0);
+      await pool.query("update orders set state = 'parked', failure_code = 'UNCLASSIFIED' where id = $1", [
+        first,
+      ]);
+      await pool.query("update orders set owner = 7 where id = $1", [second]);
+      expect(await lookNow(deps)).toBe(0);
+    }));
+
+  test("leads to nothing where the order has moved on meanwhile", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      await withLostCall(pool);
+      const deps = submitDeps(pool, { matches: [17] });
+      const { listMade } = deps.service;
+      const service = {
+        ...deps.service,
+        listMade: async (...args: Parameters<typeof listMade>) => {
+          await pool.query("update orders set fence = nextval('fences')");
+          return listMade(...args);
+        },
+      };
+      expect(await lookNow({ ...deps, service })).toBe(1);
+      expect(await only(pool, "A-1")).toMatchObject({ state: "submitting", requestId: undefined });
+      expect(await lookNow(deps)).toBe(1);
+      expect(await only(pool, "A-1")).toMatchObject({ state: "submitted", requestId: 17 });
+    }));
+});

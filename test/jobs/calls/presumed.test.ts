@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { findOrders } from "../../../src/ledger/operator/views.ts";
+import { findRestored } from "../../../src/ledger/restored/restore.ts";
+import type { MadeSearch } from "../../../src/service/reconcile/made.ts";
+import { logSink } from "../../service/with-client.ts";
+import { presumeAll } from "../../support/calls.ts";
+import { anOrder, aRecord, commit } from "../../support/orders.ts";
+import { lookNow, shows, submitDeps } from "../../support/submit.ts";
+import { withLedger } from "../../support/with-ledger.ts";
+
+test("an order whose request another order has claimed is parked for a person, and holds up no other one; what was found is counted", () =>
+  withLedger(async ({ pool }) => {
+    const containers = [{ label: "V-1", description: "" }];
+    const [holder] = await commit(
+      pool,
+      ["A-0", "A-1", "A-2", "A-3"].map((placerOrderNumber, n) =>
+        aRecord(n + 1, [anOrder({ placerOrderNumber, code: `S-${n}`, containers })]),
+      ),
+    );
+    await presumeAll(pool, `o.id <> ${holder}`);
+    const { logger, text: logged } = logSink();
+    const deps = submitDeps(pool, {});
+    const listMade = async (search: MadeSearch) => {
+      await pool.query(
+        "update orders set state = 'submitted', surface = 'request', request_id = 17 where id = $1",
+        [holder],
+      );
+      const matches = { "S-1": [17], "S-2": [18] }[search.subjectCode.reveal()] ?? [];
+      return shows({ matches })(search);
+    };
+    expect(await lookNow({ ...deps, logger, service: { ...deps.service, listMade } })).toBe(3);
+    expect(await findOrders(pool, "A-1")).toMatchObject([
+      { state: "parked", failure: { code: "SUBMIT_UNCERTAIN" } },
+    ]);
+    expect(await findOrders(pool, "A-2")).toMatchObject([{ state: "submitted", requestId: 18 }]);
+    expect(await findOrders(pool, "A-3")).toMatchObject([{ state: "received" }]);
+    expect(await findRestored(pool)).toMatchObject({ uncompared: 0, adopted: 1, parked: 1, free: 1 });
+    expect(logged()).toMatch(/"adopted":1,"parked":1,"free":1,"msg":"the open orders .* were compared/);
+  }));
