@@ -7,8 +7,8 @@ import type { Logger } from "../core/logger.ts";
 import type { OrderTracer } from "../core/order-trace.ts";
 import { SURFACES } from "../core/surface.ts";
 import { BACKOFF } from "../jobs/backoff.ts";
+import { cancelDue } from "../jobs/calls/cancel.ts";
 import { lookDue } from "../jobs/calls/look.ts";
-import { cancelDue } from "../jobs/cancel.ts";
 import type { DueWork } from "../ledger/due.ts";
 import { forgetOld } from "../ledger/prune.ts";
 import { forgetRefills } from "../ledger/refills.ts";
@@ -45,7 +45,7 @@ export function createSideWork(config: Config, deps: SideWorkDeps): SideWork {
   const { pool, service, clock, logger, tracer, mayCall, mayPrune } = deps;
   const { cancel, reconcile, correlation, polling } = config.service;
   const cancelling = {
-    ...{ pool, service: service.for("submitting"), clock, logger, reconcile },
+    ...{ pool, service: service.for("submitting"), logger, reconcile },
     random: Math.random,
     backoff: BACKOFF,
     offered: new Set(SURFACES.filter((surface) => cancel[surface] !== undefined)),

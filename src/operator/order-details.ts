@@ -14,7 +14,7 @@ import {
   listOrderDeliveries,
   type OrderEvent,
 } from "../ledger/operator/views.ts";
-import { findBody } from "../ledger/orders/calls.ts";
+import { findBodies } from "../ledger/orders/calls.ts";
 import { type ControlRequestView, listOrderRequests } from "../ledger/orders/control-requests.ts";
 import { findLaneHolder } from "../ledger/orders/handing-over.ts";
 import type { LedgerOrder } from "../ledger/orders/row.ts";
@@ -23,6 +23,7 @@ import { type KeptOrderAnswer, listOrderAnswers } from "../ledger/orders/service
 import { isUncompared } from "../ledger/restored/restore.ts";
 import { isWorkerThere } from "../ledger/workers/roster.ts";
 import { findServicePause } from "../ledger/workers/service-pause.ts";
+import type { ShownCall } from "./calls.ts";
 import type { Column } from "./column.ts";
 import { ORDER_COLUMNS } from "./order-columns.ts";
 import { clean, counted } from "./text.ts";
@@ -37,8 +38,8 @@ export interface OrderDetails {
   /** Why it waits, and what to do about it; undefined when it doesn't. */
   readonly why: string | undefined;
   readonly around: Surroundings;
-  /** The body that was sent to the service, with patients' values. */
-  readonly sent: unknown;
+  /** Its calls that change the service, with what they sent: that holds patients' values. */
+  readonly calls: readonly ShownCall[];
   /** What the service answered to refused or unanswered calls. */
   readonly answers: readonly KeptOrderAnswer[];
   readonly requests: readonly ControlRequestView[];
@@ -64,10 +65,10 @@ export async function readOrderDetails(
   options: DetailsOptions,
 ): Promise<OrderDetails> {
   const { id, messageId } = order;
-  const [message, sent, answers, requests, tasks, events, deliveries, around, instanceCode] =
+  const [message, bodies, answers, requests, tasks, events, deliveries, around, instanceCode] =
     await Promise.all([
       findMessage(pool, messageId),
-      findSent(pool, order),
+      findBodies(pool, id),
       listOrderAnswers(pool, id),
       listOrderRequests(pool, id),
       listOrderTasks(pool, id),
@@ -78,13 +79,8 @@ export async function readOrderDetails(
     ]);
   const why = whyWaiting(order, { ...around, atService: foundAtService(events) });
   const traceId = instanceCode && traceOf(instanceCode, id).traceId;
-  return { message, why, around, sent, answers, requests, tasks, events, deliveries, traceId };
-}
-
-/** What was last sent to create it. */
-async function findSent(pool: pg.Pool, { calls }: LedgerOrder): Promise<unknown> {
-  const last = calls.findLast(({ kind, isPresumed }) => kind === "request" && !isPresumed);
-  return last && findBody(pool, last.id);
+  const calls = order.calls.map((call) => ({ ...call, sent: bodies.get(call.id) }));
+  return { message, why, around, calls, answers, requests, tasks, events, deliveries, traceId };
 }
 
 /** Why an order ended otherwise than the lab wanted, and what to do; undefined for one that waits, and where nothing went wrong. */

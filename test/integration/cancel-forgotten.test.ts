@@ -86,7 +86,7 @@ describe.concurrent("a service that forgets what is cancelled", () => {
       expect(await answer(site)).toMatchObject({ 1: "CR" });
       const { rows } = await site.pool.query<{ ms: number }>(
         `select (extract(epoch from e.at - w.gone_since) * 1000)::integer as ms
-           from control_requests w join order_events e on e.order_id = w.order_id and e.to_state = 'cancelled'`,
+           from calls w join order_events e on e.order_id = w.order_id and e.to_state = 'cancelled' where w.kind = 'cancel'`,
       );
       expect(rows[0]?.ms).toBeGreaterThanOrEqual(1_500);
       expect(calls(daemon)).toBe(1);

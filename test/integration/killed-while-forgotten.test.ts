@@ -54,7 +54,7 @@ test("a daemon that is killed between its cancel call and the check answers the 
   return withChildSite(options("1h", hanging), async (site) => {
     const { simulator, dataDir } = site;
     const first = await cancel(site);
-    const isTaken = "select from control_requests where call = 'sent' and failure_code is null";
+    const isTaken = "select from calls where kind = 'cancel' and answer = 'taken'";
     await withPool(dataDir, (pool) => eventually(async () => (await pool.query(isTaken)).rowCount === 1));
     await first.end("SIGKILL");
     expect((await site.orders())[0]?.state).toBe("submitted");

@@ -59,7 +59,7 @@ const unreachable = { code: "SERVICE_UNREACHABLE", text: "connection refused" } 
 const lostCall = (given: Partial<OrderCall> = {}): OrderCall => ({
   ...{ id: 1, kind: "request", isPresumed: false, surface: "request", mark: "7K3M-ZQ0VX9TB4D" },
   ...{ subjectId: undefined, since: inMs(-60_000), knownIds: [], at: inMs(-60_000), leftBy: inMs(-60_000) },
-  ...{ ageMs: 60_000, answer: undefined, failure: undefined, checks: 0, failedChecks: 0 },
+  ...{ ageMs: 60_000, answer: undefined, failure: undefined, checks: 0, failedChecks: 0, goneMs: undefined },
   ...{
     lookAt: inMs(10_000),
     isApproved: false,

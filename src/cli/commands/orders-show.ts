@@ -5,6 +5,7 @@ import type { OrderEvent } from "../../ledger/operator/views.ts";
 import type { ControlRequestView } from "../../ledger/orders/control-requests.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { KeptOrderAnswer } from "../../ledger/orders/service-answers.ts";
+import { CALL_COLUMNS, describeCall, type ShownCall } from "../../operator/calls.ts";
 import { type Column, forPrograms, recordJson } from "../../operator/column.ts";
 import {
   DELIVERY_COLUMNS,
@@ -93,9 +94,10 @@ async function readDetails(
     doesParkedBlock,
     isTraced: config.tracing !== undefined,
   });
-  const { message, why, answers, requests, tasks, events, deliveries, traceId } = details;
+  const { message, why, calls, answers, requests, tasks, events, deliveries, traceId } = details;
   const ended = whyEnded(order, details);
-  const sent = hideBody(details.sent, session.mayShowPhi);
+  const shown = calls.map((call) => ({ ...call, sent: hideBody(call.sent, session.mayShowPhi) }));
+  const sent = shown.findLast((call) => call.sent !== undefined)?.sent;
   const paint = PAINT_BY_STATE[order.state];
   const state = session.paint(paint === undefined ? "bold" : ["bold", paint], stateInWords(order.state));
   const since = timeWithAge(order.changedAt, nowMs);
@@ -119,9 +121,9 @@ async function readDetails(
       },
       table(["containers", "Containers"], CONTAINER_COLUMNS, containers, session),
       {
-        title: "Sent to the service",
-        json: { sent: sent ?? null },
-        lines: sent === undefined ? [] : JSON.stringify(sent, null, 2).split("\n").map(clean),
+        title: "Calls to the service",
+        json: { sent: sent ?? null, calls: shown.map((call) => recordJson(CALL_COLUMNS, call, session)) },
+        lines: shown.flatMap(callLines),
       },
       {
         title: "Answers of the service",
@@ -145,6 +147,12 @@ async function readDetails(
       deliveries.length === 0 ? { ...reported, lines: ["nothing yet"] } : reported,
     ],
   };
+}
+
+/** A call for people: what became of it, and what it sent. */
+function callLines(call: ShownCall): string[] {
+  const body = call.sent === undefined ? [] : JSON.stringify(call.sent, null, 2).split("\n");
+  return [`${localTime(call.at)}  ${describeCall(call)}`, ...body.map((line) => `  ${clean(line)}`)];
 }
 
 function hintLines(hint: string | undefined): string[] {

@@ -8,6 +8,7 @@ import { lostCallOf } from "../../ledger/orders/end-reconciling.ts";
 import { type LedgerOrder, readOrders } from "../../ledger/orders/row.ts";
 import type { Override } from "../../ledger/orders/same-containers.ts";
 import type { Acted, OrderAct } from "../../operator/acts.ts";
+import { describeCall } from "../../operator/calls.ts";
 import {
   DELIVERY_COLUMNS,
   PAINT_BY_STATE,
@@ -126,7 +127,7 @@ async function orderPage(order: LedgerOrder, visit: Visit, records: Records): Pr
     doesParkedBlock,
     isTraced,
   });
-  const { message, why, around, sent, answers, requests, tasks, events, deliveries, traceId } = details;
+  const { message, why, around, calls, answers, requests, tasks, events, deliveries, traceId } = details;
   const ended = whyEnded(order, details);
   const path = `/orders/${formatId("o", order.id)}`;
   const reveal = viewer.mayShowPhi
@@ -150,7 +151,7 @@ ${section("Timeline", timeline(events, viewer))}
 ${requests.length === 0 ? "" : section("Order control requests", html`<ul class="plain">${requests.map((request) => html`<li>${localTime(request.askedAt)} ${describeControl(request)}${noteOf(hintForControl(request, order, details))}</li>`)}</ul>`)}
 ${tasks.length === 0 ? "" : section("For a person to do", listTable(TASK_COLUMNS, tasks, viewer, { nothing: "" }))}
 ${message === undefined ? "" : section("The message as it came", html`<details id="original" class="act" hx-morph-skip><summary class="small">Show it here</summary>${isRefresh ? "" : await messageContent(message, viewer.mayShowPhi)}</details>`)}
-${sent === undefined ? "" : section("Sent to the service", html`<pre>${JSON.stringify(hideBody(sent, viewer.mayShowPhi), null, 2)}</pre>`)}
+${calls.length === 0 ? "" : section("Calls to the service", html`<ul class="plain">${calls.map((call) => html`<li>${localTime(call.at)} ${describeCall(call)}${call.sent === undefined ? "" : html`<pre>${JSON.stringify(hideBody(call.sent, viewer.mayShowPhi), null, 2)}</pre>`}</li>`)}</ul>`)}
 ${answers.length === 0 ? "" : section("Answers of the service", html`<ul class="plain">${answers.map((answer) => html`<li>${localTime(answer.firstAt)} ${describeAnswer(answer)}${viewer.mayShowPhi && answer.body ? html`<pre>${answer.body.reveal()}</pre>` : ""}</li>`)}</ul>`)}
 ${section("Results for the lab", html`${listTable(RESULT_COLUMNS, deliveries, viewer, { nothing: "Nothing yet." })}${deliveries.some(isSent) ? html`<div class="acts">${resendForm(path, visit)}</div>` : ""}`)}`,
   };

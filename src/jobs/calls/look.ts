@@ -27,6 +27,7 @@ import {
   WORD,
 } from "./decide.ts";
 import { type FindDeps, findMade, surfaceOf } from "./find.ts";
+import { lookForCancel } from "./look-cancel.ts";
 
 /** What the looks work with. */
 export interface LookDeps extends FindDeps {
@@ -80,6 +81,7 @@ async function look(
   const { id: orderId, connector, operation, facilityCode, attempts: attempt } = order;
   const name = { orderId, connector, operation, facilityCode, attempt };
   try {
+    if (call.kind === "cancel") return await lookForCancel(order, call, deps, signal);
     await deps.tracer.during("reconcile", name, () =>
       call.outcome === undefined ? lookForOpen(order, call, deps, signal) : lookOnceMore(order, deps, signal),
     );

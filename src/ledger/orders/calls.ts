@@ -5,8 +5,8 @@ import type { Surface } from "../../core/surface.ts";
 import { type Queryable, run, type WithNulls, withoutNulls } from "../database.ts";
 import { nameOrder } from "../ids.ts";
 
-/** What a call is to create: the subject, or the procedure request, on the external surface the procedure. */
-export type CallKind = "subject" | "request";
+/** What a call is to create: the subject, or the procedure request, on the external surface the procedure; or that it is to cancel that. */
+export type CallKind = "subject" | "request" | "cancel";
 
 /** What became of a call; decision 0043 has what each means. */
 export type CallOutcome = "made" | "refused" | "nothing" | "not_sent";
@@ -39,13 +39,15 @@ export interface OrderCall {
   /** Looks so far that found nothing sure, and those in a row that failed. */
   readonly checks: number;
   readonly failedChecks: number;
+  /** For how long every look for a call to cancel was answered that there is no such request, ms; undefined when the last one was not. */
+  readonly goneMs: number | undefined;
   /** When the service is looked at for it next, or once more. */
   readonly lookAt: Date | undefined;
   /** A person had the order go on since, and knew of it. */
   readonly isApproved: boolean;
   /** Undefined while nobody knows what it did. */
   readonly outcome: CallOutcome | undefined;
-  /** What it made there. */
+  /** What it made there, or was to cancel. */
   readonly serviceId: number | undefined;
   readonly endedAt: Date | undefined;
 }
@@ -58,7 +60,8 @@ export const CALLS = `
             'ageMs', extract(epoch from now() - coalesce(k.left_by, k.at)) * 1000, 'answer', k.answer,
             'failure', case when k.failure_code is not null
                             then jsonb_build_object('code', k.failure_code, 'text', coalesce(k.failure_text, '')) end,
-            'checks', k.checks, 'failedChecks', k.failed_checks, 'lookAt', k.look_at, 'isApproved', k.is_approved,
+            'checks', k.checks, 'failedChecks', k.failed_checks, 'lookAt', k.look_at,
+            'goneMs', extract(epoch from now() - k.gone_since) * 1000, 'isApproved', k.is_approved,
             'outcome', k.outcome, 'serviceId', k.service_id, 'endedAt', k.ended_at)) order by k.id)
      from calls k
     where k.order_id = o.id) as calls`;
@@ -88,9 +91,14 @@ interface Called {
   readonly mark: string;
 }
 
-/** The call of an order of which nobody knows what it did. */
+/** The call to register or create of which nobody knows what it did. */
 export function openCallOf({ calls }: Pick<Called, "calls">): OrderCall | undefined {
-  return calls.find(({ outcome }) => outcome === undefined);
+  return calls.find(({ outcome, kind }) => outcome === undefined && kind !== "cancel");
+}
+
+/** The calls to cancel what the order is followed by, oldest first. */
+export function cancelCallsOf({ calls }: Pick<Called, "calls">, serviceId: number | undefined): OrderCall[] {
+  return calls.filter((call) => call.kind === "cancel" && call.serviceId === serviceId);
 }
 
 /** Calls that may have left to create what the order asks for now, oldest first. */
@@ -124,11 +132,12 @@ export function formerIds({ calls, mark }: Called, surface: Surface): number[] {
   );
 }
 
-/** Whether order `o` has a call of which nobody knows what it did. */
+/** Whether order `o` has a call to register or create of which nobody knows what it did. */
 export const HAS_OPEN_CALL = `
 exists (select 1
           from calls k
          where k.order_id = o.id
+           and k.kind <> 'cancel'
            and k.outcome is null)`;
 
 /** Whether order `e` may be at the service by a call that nobody knows the effect of. */
@@ -140,11 +149,11 @@ exists (select 1
            and not k.is_presumed
            and k.outcome is null)`;
 
-/** A call that changes the service and is about to leave. */
+/** A call that is to register or create, and is about to leave. */
 export interface NewCall {
   readonly orderId: number;
   readonly fence: number;
-  readonly kind: CallKind;
+  readonly kind: Exclude<CallKind, "cancel">;
   /** What was there before, where it is the first call for the same on its surface. */
   readonly knownIds: readonly number[];
   /** What is sent, for the record and for the search; undefined for a subject. */
@@ -242,6 +251,7 @@ update calls k
   from jsonb_to_recordset($1::jsonb) as x("orderId" bigint, "end" text, answer text, checks integer,
                                           "failedChecks" integer, "lookInMs" double precision, "serviceId" bigint, failure jsonb)
  where k.order_id = x."orderId"
+   and k.kind <> 'cancel'
    and k.outcome is null`;
 
 /** Changes the open calls of orders, within a transaction that has changed those. */
@@ -268,6 +278,7 @@ update calls k
   from orders o
  where o.id = $1
    and k.order_id = o.id
+   and k.kind <> 'cancel'
    and (k.mark = o.mark or $2)`;
 
 /** Has an order's calls known to the person who has the order go on; an open one is looked for at once. */
@@ -285,6 +296,7 @@ update calls
    set look_at = now(),
        failed_checks = 0
  where order_id = $1
+   and kind <> 'cancel'
    and outcome is null`;
 
 /** Has an order's open call looked for at once. */
@@ -297,6 +309,7 @@ const STOP_LOOKS = `
 update calls
    set look_at = null
  where order_id = any ($1)
+   and kind <> 'cancel'
    and outcome is null
    and look_at is not null`;
 
@@ -390,6 +403,15 @@ export async function findBody(pool: pg.Pool, callId: number): Promise<unknown> 
   return row?.body ?? undefined;
 }
 
+/** What calls of an order sent; $1 order id. Index: calls_order. */
+const BODIES = "select id, body from calls where order_id = $1 and body is not null";
+
+/** What the calls of an order sent, by the calls' ids. */
+export async function findBodies(pool: pg.Pool, orderId: number): Promise<ReadonlyMap<number, unknown>> {
+  const rows = await run<{ id: number; body: unknown }>(pool, BODIES, [orderId]);
+  return new Map(rows.map(({ id, body }) => [id, body]));
+}
+
 /** The late looks of an order are done; $1 order id. Index: calls_order. */
 const END_LATE_LOOKS = `
 update calls
@@ -423,7 +445,7 @@ export async function postponeLook(
 /**
  * Calls that the service is looked at for now, the longest due first; $1 how many. One that is open only while nobody has its order or
  * another one of the lane in hand, and one of a lane at a time, the earliest first: two of them never take each other's
- * request for their own. One that has ended only while its order isn't before another call: that one's look comes first.
+ * request for their own. One to cancel only while its order is followed. One that has ended only while its order isn't before another call: that one's look comes first.
  * Indexes: calls_look, orders_lane.
  */
 const DUE_LOOKS = `
@@ -432,6 +454,7 @@ select k.order_id as "orderId", k.id as "callId"
   join orders o on o.id = k.order_id
  where k.look_at <= now()
    and case
+         when k.kind = 'cancel' then o.state in ('submitted', 'accepted', 'in_progress')
          when k.outcome is not null then o.state not in ('received', 'queued', 'submitting')
          else o.owner is null
               and not exists (

@@ -1,62 +1,28 @@
 import type pg from "pg";
 import type { FailureCode } from "../../core/failures.ts";
 import type { KeptAnswer } from "../../core/kept-answer.ts";
-import type { Operation, OrderSubject } from "../../core/order.ts";
 import { type ControlRefusal, decideControl } from "../../core/order-control.ts";
 import { TRACKED_STATES } from "../../core/order-state.ts";
 import type { Surface } from "../../core/surface.ts";
-import { inTransaction, run, type WithNulls, withoutNulls } from "../database.ts";
+import { inTransaction, run } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
-import { openCallOf } from "./calls.ts";
+import { type CallOutcome, openCallOf } from "./calls.ts";
 import { cancelledHere, changeOrders, changeOrdersWithin } from "./change.ts";
 import { insertRequests, refuseOpenRequests } from "./control-requests.ts";
-import { linkOf, readOrders, type SubjectRow, toSubject } from "./row.ts";
+import { idOf, linkOf, readOrders, type ServiceLink } from "./row.ts";
 import { insertOrderAnswer } from "./service-answers.ts";
 
-/** How a cancellation's call to the service stands: to be made, made (perhaps), or refused for certain. */
-export type CancelCallState = "due" | "sent" | "refused";
-
-/** An order that the service has and that is to be cancelled there; of several requests, the first stands for all. */
-export interface DueCancel {
+/** A cancellation whose call may be made; of several requests about an order, the first stands for all. */
+interface DueCancel {
   readonly requestId: number;
   readonly orderId: number;
-  readonly facilityId: number;
-  readonly operation: Operation;
-  readonly surface: Surface;
-  /** The procedure request, or on the external surface the procedure. */
-  readonly serviceId: number;
-  /** The procedure that became of a request, as far as it is known. */
-  readonly procedureId: number | undefined;
-  /** For masking what the service says. */
-  readonly subject: OrderSubject;
-  readonly call: CancelCallState;
-  /** Calls made so far. */
-  readonly attempts: number;
-  /** Those of them, before the last one, whose answer never came. */
-  readonly unanswered: number;
-  /** Looks in a row since the last call that found the same, and not that the order is cancelled. */
-  readonly checks: number;
-  /** For how long every look was answered that there is no such request, ms; undefined when the last one was not. */
-  readonly goneAgeMs: number | undefined;
-  /** How long ago the last call was made, ms, by the database's clock. */
-  readonly calledAgeMs: number | undefined;
-  /** Why the last call is not known to have worked. */
-  readonly failure: { readonly code: FailureCode; readonly text: string } | undefined;
 }
 
 /** $1 how many. Indexes: control_requests_open, the primary key of orders. */
 const DUE_CANCELS = `
-select *
-  from (select distinct on (c.order_id)
-               c.id as "requestId", c.order_id as "orderId", o.facility_id as "facilityId", o.operation, o.surface,
-               case when o.surface = 'external' then o.procedure_id else o.request_id end as "serviceId",
-               o.procedure_id as "procedureId", o.subject || jsonb_build_object('code', o.subject_code) as subject,
-               c.call, c.attempts, c.unanswered, c.checks, c.next_at,
-               (extract(epoch from now() - c.gone_since) * 1000)::double precision as "goneAgeMs",
-               (extract(epoch from now() - c.called_at) * 1000)::double precision as "calledAgeMs",
-               case when c.failure_code is not null
-                    then jsonb_build_object('code', c.failure_code, 'text', c.failure_text) end as failure
+select c."requestId", c."orderId"
+  from (select distinct on (c.order_id) c.id as "requestId", c.order_id as "orderId", c.next_at
           from control_requests c
           join orders o on o.id = c.order_id
          where c.state = 'open'
@@ -66,73 +32,41 @@ select *
  order by c.next_at
  limit $1`;
 
+/** Cancellations whose calls to the service may be made now. */
+export function findDueCancels(pool: pg.Pool, limit: number): Promise<DueCancel[]> {
+  return run<DueCancel>(pool, DUE_CANCELS, [limit]);
+}
+
 /**
- * That the call is about to leave: until its answer is known, nobody knows what it did. $1 request, $2 calls made before.
- * Index: the primary key.
+ * That the call is about to leave: until its answer is known, nobody knows what it did. $1 request, $2 surface, $3 what is to be cancelled, $4 ms
+ * until the first look for what it did. Index: the primary key.
  */
 const RECORD_CALL = `
 with called as (
-  update control_requests
-     set call = 'sent',
-         attempts = attempts + 1,
-         checks = 0,
-         gone_since = null,
-         called_at = now(),
-         failure_code = 'SERVICE_NO_ANSWER',
-         failure_text = 'the call to cancel was interrupted'
-   where id = $1
-     and attempts = $2
-     and call = 'due'
-     and state = 'open'
-  returning order_id, attempts)
-insert into order_events (order_id, kind, detail)
-select order_id, 'cancel_called', jsonb_build_object('attempt', attempts)
-  from called
-returning order_id`;
-
-/**
- * $1 request, $2 state of the call, $3 checks, $4 ms from now, $5 whether $6 code and $7 text replace the failure, $8 whether
- * the last look found nothing (null: as before), $9 calls given up as unanswered. Index: the primary key.
- */
-const POSTPONE = `
-update control_requests
-   set call = $2,
-       checks = $3,
-       next_at = now() + $4 * interval '1 millisecond',
-       failure_code = case when $5::boolean then $6 else failure_code end,
-       failure_text = case when $5::boolean then $7 else failure_text end,
-       gone_since = case when $8::boolean then coalesce(gone_since, now())
-                         when not $8::boolean then null
-                         else gone_since end,
-       unanswered = unanswered + $9
- where id = $1
-   and state = 'open'`;
-
-/** Of the request that the order is linked to now no call was made; $1 order id. Index: control_requests_open. */
-const BEGIN_AGAIN = `
-update control_requests
-   set call = 'due',
-       checks = 0,
-       unanswered = 0,
-       called_at = null,
-       gone_since = null,
-       failure_code = null,
-       failure_text = null,
-       next_at = now()
- where order_id = $1
-   and state = 'open'`;
-
-/** Has the open cancellations of an order begin again, since it was linked to another request. */
-export async function beginCancelsAgain(client: pg.PoolClient, orderId: number): Promise<void> {
-  await client.query(BEGIN_AGAIN, [orderId]);
-}
-
-/** Cancellations that the service is to be asked for or about now. */
-export async function findDueCancels(pool: pg.Pool, limit: number): Promise<DueCancel[]> {
-  type Row = WithNulls<Omit<DueCancel, "subject">> & { readonly subject: SubjectRow };
-  const rows = await run<Row>(pool, DUE_CANCELS, [limit]);
-  return rows.map(({ subject, ...row }) => ({ ...withoutNulls(row), subject: toSubject(subject) }));
-}
+  update control_requests c
+     set next_at = null
+    from orders o
+   where c.id = $1
+     and c.state = 'open'
+     and c.next_at <= now()
+     and o.id = c.order_id
+  returning o.id, o.mark),
+written as (
+  insert into calls (order_id, kind, surface, mark, service_id, look_at)
+  select id, 'cancel', $2, mark, $3, now() + $4 * interval '1 millisecond'
+    from called
+  returning order_id),
+told as (
+  insert into order_events (order_id, kind, detail)
+  select w.order_id, 'cancel_called',
+         jsonb_build_object('attempt', 1 + (select count(*)
+                                              from calls k
+                                             where k.order_id = w.order_id
+                                               and k.kind = 'cancel'
+                                               and k.service_id = $3))
+    from written w)
+select order_id
+  from written`;
 
 /**
  * Writes down that the cancel call is about to leave. On disk when it resolves.
@@ -141,38 +75,86 @@ export async function findDueCancels(pool: pg.Pool, limit: number): Promise<DueC
  */
 export async function recordCancelCall(
   pool: pg.Pool,
-  { requestId, attempts }: Pick<DueCancel, "requestId" | "attempts">,
+  { requestId }: Pick<DueCancel, "requestId">,
+  link: ServiceLink,
+  firstLookMs: number,
 ): Promise<boolean> {
-  return (await run(pool, RECORD_CALL, [requestId, attempts])).length === 1;
+  return (await run(pool, RECORD_CALL, [requestId, link.surface, idOf(link), firstLookMs])).length === 1;
 }
 
-/** How a cancellation goes on that is not decided yet. */
-interface CancelStep {
-  readonly call: CancelCallState;
-  readonly checks: number;
-  readonly nextInMs: number;
-  /** Why the last call is not known to have worked; `null`: the service took it; undefined: as before. */
-  readonly failure?: { readonly code: FailureCode; readonly text: string } | null | undefined;
+/** What became of the open call to cancel an order, or how it is looked for. */
+export interface CancelChange {
+  /** It is over; undefined: it stays open. */
+  readonly end?: CallOutcome | undefined;
+  readonly answer?: "refused" | "taken" | undefined;
+  readonly failure?: { readonly code: FailureCode; readonly text: string } | undefined;
+  readonly checks?: number | undefined;
   /** Whether the last look was answered that there is no such request; undefined: there was none, or it failed. */
   readonly isGone?: boolean | undefined;
-  /** The last call's answer never came, and is waited for no more. */
-  readonly isUnanswered?: boolean | undefined;
+  readonly lookInMs?: number | undefined;
+  /** When another call may be made, ms from now; undefined: none may. */
+  readonly callInMs?: number | undefined;
   /** The service's answer to the call, kept with the order for a person to look at. */
-  readonly answer?: KeptAnswer | undefined;
+  readonly keptAnswer?: KeptAnswer | undefined;
 }
 
-/** Puts the next step of a cancellation off. */
-export async function postponeCancel(
+/**
+ * $1 order id, $2 outcome, $3 what the answer said, $4 code and $5 text of a failure, $6 checks, $7 whether the last look found nothing,
+ * $8 ms until the next look. Index: calls_order.
+ */
+const CHANGE_CALL = `
+update calls
+   set outcome = $2,
+       ended_at = case when $2::text is not null then now() end,
+       answer = coalesce($3, answer),
+       failure_code = coalesce(failure_code, $4),
+       failure_text = coalesce(failure_text, $5),
+       checks = coalesce($6, checks),
+       gone_since = case when $7::boolean then coalesce(gone_since, now())
+                         when not $7::boolean then null
+                         else gone_since end,
+       left_by = coalesce(left_by, now()),
+       look_at = now() + $8 * interval '1 millisecond'
+ where order_id = $1
+   and kind = 'cancel'
+   and outcome is null`;
+
+/** $1 order id, $2 ms. Index: control_requests_open. */
+const CALL_AGAIN = `
+update control_requests
+   set next_at = now() + $2 * interval '1 millisecond'
+ where order_id = $1
+   and state = 'open'`;
+
+/** Records what is known of the open call to cancel an order. */
+export async function changeCancelCall(
   pool: pg.Pool,
-  { requestId, orderId }: Pick<DueCancel, "requestId" | "orderId">,
-  { call, checks, nextInMs, failure, isGone, isUnanswered, answer }: CancelStep,
+  orderId: number,
+  { end, answer, failure, checks, isGone, lookInMs, callInMs, keptAnswer }: CancelChange,
 ): Promise<void> {
-  const reason = [failure !== undefined, failure?.code ?? null, failure?.text ?? null];
-  const found = [isGone ?? null, isUnanswered === true ? 1 : 0];
+  const values = [end, answer, failure?.code, failure?.text, checks, isGone, lookInMs];
   await inTransaction(pool, async (client) => {
-    await client.query(POSTPONE, [requestId, call, checks, Math.round(nextInMs), ...reason, ...found]);
-    if (answer && failure) await insertOrderAnswer(client, { orderId, failureCode: failure.code, answer });
+    await client.query(CHANGE_CALL, [orderId, ...values.map((value) => value ?? null)]);
+    if (callInMs !== undefined) await client.query(CALL_AGAIN, [orderId, callInMs]);
+    if (keptAnswer && failure)
+      await insertOrderAnswer(client, { orderId, failureCode: failure.code, answer: keptAnswer });
   });
+}
+
+/** Of what the order is linked to now no call was made; $1 order id. Index: calls_order. */
+const FORGET_CALL = `
+update calls
+   set outcome = 'nothing',
+       ended_at = now(),
+       look_at = null
+ where order_id = $1
+   and kind = 'cancel'
+   and outcome is null`;
+
+/** Has the open cancellations of an order begin again, since it was linked to another request. */
+export async function beginCancelsAgain(client: pg.PoolClient, orderId: number): Promise<void> {
+  await client.query(FORGET_CALL, [orderId]);
+  await client.query(CALL_AGAIN, [orderId, 0]);
 }
 
 /**
@@ -182,7 +164,8 @@ export async function postponeCancel(
  */
 export async function recordCancelled(
   pool: pg.Pool,
-  { orderId, surface, serviceId }: Pick<DueCancel, "orderId" | "surface" | "serviceId">,
+  orderId: number,
+  about: ServiceLink,
   remoteStatus: string | undefined,
 ): Promise<void> {
   const text = "cancelled at the storage service, as asked";
@@ -194,7 +177,7 @@ export async function recordCancelled(
     {
       orderId,
       from: TRACKED_STATES,
-      about: surface === "request" ? { surface, requestId: serviceId } : { surface, procedureId: serviceId },
+      about,
       to: "cancelled",
       failure,
       remoteStatus,
@@ -211,7 +194,7 @@ export async function recordCancelled(
  */
 export async function recordUncancelled(
   pool: pg.Pool,
-  { orderId }: Pick<DueCancel, "orderId">,
+  orderId: number,
   refusal: ControlRefusal,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {

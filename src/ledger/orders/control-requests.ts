@@ -65,9 +65,28 @@ returning c.message_id as "messageId", c.connector, c.order_id as "orderId", c.c
           c.placer_order_number as "placerOrderNumber", c.filler_number as "fillerNumber",
           case when x.code is not null then jsonb_build_object('code', x.code, 'text', x.text) end as refusal`;
 
+/** A call to cancel is over once what it was made for is decided; $1 order ids. Index: calls_order. */
+const END_CANCEL_CALLS = `
+update calls k
+   set outcome = case when o.state = 'cancelled' then 'made' when k.answer = 'refused' then 'refused' else 'nothing' end,
+       ended_at = now(),
+       look_at = null
+  from orders o
+ where o.id = any ($1)
+   and k.order_id = o.id
+   and k.kind = 'cancel'
+   and k.outcome is null`;
+
 /** Requests about an order, oldest first; $1 order id. Index: control_requests_order. */
 const ORDER_REQUESTS = `
-select c.control, c.actor, c.reason, c.state, c.attempts, c.asked_at as "askedAt", c.decided_at as "decidedAt",
+select c.control, c.actor, c.reason, c.state,
+       (select count(*)::integer
+          from calls k
+         where k.order_id = c.order_id
+           and k.kind = 'cancel'
+           and c.control in ('cancel', 'discontinue')
+           and k.at between c.asked_at and coalesce(c.decided_at, now())) as attempts,
+       c.asked_at as "askedAt", c.decided_at as "decidedAt",
        case when c.failure_code is not null
             then jsonb_build_object('code', c.failure_code, 'text', c.failure_text) end as failure
   from control_requests c
@@ -183,6 +202,7 @@ async function endRequests(
   const list = [...ends].map(([id, refusal]) => ({ id, ...refusal }));
   const { rows } = await client.query(END_REQUESTS, [JSON.stringify(list)]);
   const decided = rows.map((row) => withoutNulls(row) as DecidedRequest);
+  await client.query(END_CANCEL_CALLS, [decided.flatMap(({ orderId }) => orderId ?? [])]);
   await recordRefusals(client, decided);
   return decided;
 }

@@ -76,6 +76,7 @@ update calls k
   from orders o
  where o.id = any ($1)
    and k.order_id = o.id
+   and k.kind <> 'cancel'
    and k.outcome is null`;
 
 /** An order that was interrupted so often is a person's business. */
@@ -133,6 +134,7 @@ const FIND_CALL = `
 select (select k.kind
           from calls k
          where k.order_id = o.id
+           and k.kind <> 'cancel'
            and k.outcome is null) as kind
   from orders o
  where o.id = $1

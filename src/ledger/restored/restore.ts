@@ -101,6 +101,7 @@ update calls k
        left_by = case when k.is_presumed then l.restored_at else coalesce(k.left_by, l.restored_at) end
   from ledger l
  where k.order_id = any ($1)
+   and k.kind <> 'cancel'
    and k.outcome is null`;
 
 /** $1 how many open orders there are to look for. */

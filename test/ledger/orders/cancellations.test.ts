@@ -4,6 +4,7 @@ import { phi } from "../../../src/core/phi.ts";
 import { closeTask, countOpenTasks, listOpenTasks } from "../../../src/ledger/operator/tasks.ts";
 import { findOrders, listEvents } from "../../../src/ledger/operator/views.ts";
 import { discardOrder, resolveOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
+import { cancelCallsOf, findDueLooks } from "../../../src/ledger/orders/calls.ts";
 import {
   cancelOrder,
   findDueCancels,
@@ -58,6 +59,8 @@ async function orderedAndSubmitted(pool: pg.Pool): Promise<number> {
   await submit(pool, await claim(pool, "request"));
   return orderId as number;
 }
+
+const REQUEST_5 = { surface: "request", requestId: 5 } as const;
 
 describe("a request to cancel an order that nothing has left of", () => {
   test("is granted at once, and the order never goes out", () =>
@@ -197,9 +200,7 @@ describe("a request to cancel by the number that we gave the order", () => {
     withLedger(async ({ pool }) => {
       const orderId = await orderedAndSubmitted(pool);
       await commit(pool, [aCancel(2, [{ fillerNumber: { kind: "request", id: 5 } }])]);
-      expect(await findDueCancels(pool, 10)).toMatchObject([
-        { orderId, surface: "request", serviceId: 5, call: "due", attempts: 0 },
-      ]);
+      expect(await findDueCancels(pool, 10)).toMatchObject([{ orderId }]);
     }));
 
   test("finds no order that came through another connector", () =>
@@ -303,7 +304,7 @@ describe("a request to cancel an order that the service has", () => {
             isReported: true,
           },
         ]),
-        recordCancelled(pool, { orderId, surface: "request", serviceId: 5 }, "CANCELLED"),
+        recordCancelled(pool, orderId, REQUEST_5, "CANCELLED"),
       ]);
       expect((await only(pool)).state).toBe("cancelled");
       expect(await answers(pool)).toEqual([["CR"]]);
@@ -314,8 +315,8 @@ describe("a request to cancel an order that the service has", () => {
   test("is not granted by what the service shows of a former request of the order", () =>
     withLedger(async ({ pool }) => {
       const orderId = await orderedAndSubmitted(pool);
-      await recordCancelled(pool, { orderId, surface: "request", serviceId: 4 }, "CANCELLED");
-      await recordCancelled(pool, { orderId, surface: "external", serviceId: 5 }, "CANCELLED");
+      await recordCancelled(pool, orderId, { surface: "request", requestId: 4 }, "CANCELLED");
+      await recordCancelled(pool, orderId, { surface: "external", procedureId: 5 }, "CANCELLED");
       expect((await only(pool)).state).toBe("submitted");
     }));
 
@@ -332,7 +333,7 @@ describe("a request to cancel an order that the service has", () => {
     withLedger(async ({ pool }) => {
       const orderId = await orderedAndSubmitted(pool);
       await commit(pool, [aCancel(2, CANCEL)]);
-      await recordUncancelled(pool, { orderId }, { code: "CANCEL_REFUSED", text: "status 409" });
+      await recordUncancelled(pool, orderId, { code: "CANCEL_REFUSED", text: "status 409" });
       expect((await only(pool)).state).toBe("submitted");
       expect(await answers(pool)).toEqual([["CANCEL_REFUSED"]]);
       expect((await listEvents(pool, orderId)).map(({ kind }) => kind)).toEqual(
@@ -345,7 +346,7 @@ describe("a request to cancel an order that the service has", () => {
       const orderId = await orderedAndSubmitted(pool);
       await commit(pool, [aCancel(2, CANCEL)]);
       await changeOrders(pool, [{ orderId, from: ["submitted"], to: "cancelled", isReported: true }]);
-      await recordUncancelled(pool, { orderId }, { code: "CANCEL_REFUSED", text: "status 409" });
+      await recordUncancelled(pool, orderId, { code: "CANCEL_REFUSED", text: "status 409" });
       expect(await answers(pool)).toEqual([["CR"]]);
       expect(await countOpenTasks(pool)).toEqual([]);
     }));
@@ -356,9 +357,11 @@ describe("a request to cancel an order that the service has", () => {
       await commit(pool, [aCancel(2, CANCEL)]);
       const [due] = await findDueCancels(pool, 10);
       if (!due) throw new Error("no cancellation is due");
-      const recorded = await Promise.all([1, 2, 3].map(() => recordCancelCall(pool, due)));
+      const recorded = await Promise.all([1, 2, 3].map(() => recordCancelCall(pool, due, REQUEST_5, 0)));
       expect(recorded.filter(Boolean)).toHaveLength(1);
-      expect(await findDueCancels(pool, 10)).toMatchObject([{ call: "sent", attempts: 1 }]);
+      expect(await findDueCancels(pool, 10)).toEqual([]);
+      expect(cancelCallsOf(await only(pool), 5)).toMatchObject([{ outcome: undefined }]);
+      expect(await findDueLooks(pool, 10)).toHaveLength(1);
     }));
 
   test("waits while a person looks into what the service has of it", () =>
@@ -466,7 +469,7 @@ describe("a cancellation of an order that a person links to what the service has
     await commit(pool, [aCancel(2, CANCEL)]);
     const [due] = await findDueCancels(pool, 10);
     if (due === undefined) throw new Error("nothing to cancel");
-    await recordCancelCall(pool, due);
+    await recordCancelCall(pool, due, REQUEST_5, 0);
     const failure = { code: "REQUEST_GONE", text: "" } as const;
     await changeOrders(pool, [{ orderId, to: "parked", failure }]);
     return orderId;
@@ -478,16 +481,17 @@ describe("a cancellation of an order that a person links to what the service has
     withLedger(async ({ pool }) => {
       const orderId = await calledAndParked(pool);
       expect(await resolve(pool, orderId, 6)).toBe("done");
-      expect(await findDueCancels(pool, 10)).toMatchObject([
-        { orderId, serviceId: 6, call: "due", calledAgeMs: undefined, failure: undefined },
-      ]);
+      expect(await findDueCancels(pool, 10)).toMatchObject([{ orderId }]);
+      expect(await findDueLooks(pool, 10)).toEqual([]);
+      expect(cancelCallsOf(await only(pool), 6)).toEqual([]);
     }));
 
   test("goes on where it stood with the request that the call was made for", () =>
     withLedger(async ({ pool }) => {
       const orderId = await calledAndParked(pool);
       expect(await resolve(pool, orderId, 5)).toBe("done");
-      expect(await findDueCancels(pool, 10)).toMatchObject([{ orderId, serviceId: 5, call: "sent" }]);
+      expect(await findDueCancels(pool, 10)).toEqual([]);
+      expect(await findDueLooks(pool, 10)).toMatchObject([{ orderId }]);
     }));
 });
 
@@ -519,7 +523,7 @@ describe("an operator", () => {
       const orderId = await orderedAndSubmitted(pool);
       const refuse = async (ordinal: number) => {
         await commit(pool, [aCancel(ordinal, CANCEL)]);
-        await recordUncancelled(pool, { orderId }, { code: "CANCEL_REFUSED", text: "status 409" });
+        await recordUncancelled(pool, orderId, { code: "CANCEL_REFUSED", text: "status 409" });
       };
       await refuse(2);
       await refuse(3);

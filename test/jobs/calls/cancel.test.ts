@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Failure } from "../../src/core/failures.ts";
-import { decideAfterCall, decideAfterLook, type UncancelledLook } from "../../src/jobs/cancel.ts";
+import { Failure } from "../../../src/core/failures.ts";
+import { decideAfterCall } from "../../../src/jobs/calls/cancel.ts";
+import { decideAfterLook, type UncancelledLook } from "../../../src/jobs/calls/look-cancel.ts";
 
 const BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
 const RECONCILE = {
@@ -26,16 +27,16 @@ describe("a cancel call that failed", () => {
   });
 
   test("is looked into when nobody knows what it did", () => {
-    expect(decide(new Failure("SERVICE_NO_ANSWER", ""))).toEqual({ kind: "look", call: "sent" });
+    expect(decide(new Failure("SERVICE_NO_ANSWER", ""))).toEqual({ kind: "look", isRefused: false });
   });
 
   test("is looked into once more when it was refused, since an earlier one may have worked", () => {
-    expect(decide(new Failure("SERVICE_REFUSED", ""))).toEqual({ kind: "look", call: "refused" });
+    expect(decide(new Failure("SERVICE_REFUSED", ""))).toEqual({ kind: "look", isRefused: true });
   });
 });
 
 const LOOK: UncancelledLook = {
-  call: "sent",
+  answer: "taken",
   unanswered: 0,
   checks: 1,
   calledAgeMs: 0,
@@ -53,13 +54,13 @@ describe("a look that finds the order as it was", () => {
 
   test("lets a refusal stand at once, with the service's words and what it shows", () => {
     const failure = { code: "SERVICE_REFUSED", text: "status 409: too late" } as const;
-    const decision = decideAfterLook({ ...LOOK, call: "refused", failure }, RECONCILE);
+    const decision = decideAfterLook({ ...LOOK, answer: "refused", failure }, RECONCILE);
     expect(decision).toMatchObject({ kind: "unable", refusal: { code: "CANCEL_REFUSED" } });
     expect(JSON.stringify(decision)).toMatch(/PENDING.*409/);
   });
 
   test("has a call without an answer made again after reconcile.giveUpAfter, and a third time at most", () => {
-    const settled = { ...LOOK, checks: 4, calledAgeMs: 900_000, failure: LOST };
+    const settled = { ...LOOK, checks: 4, calledAgeMs: 900_000, answer: undefined, failure: LOST };
     expect(decideAfterLook(settled, RECONCILE)).toEqual({ kind: "callAgain" });
     expect(decideAfterLook({ ...settled, unanswered: 1 }, RECONCILE)).toEqual({ kind: "callAgain" });
     expect(decideAfterLook({ ...settled, unanswered: 2 }, RECONCILE)).toMatchObject({
@@ -75,7 +76,7 @@ describe("a look that finds the order as it was", () => {
 
   test("never has a call made again before reconcile.giveUpAfter", () => {
     const looks = fc.record({
-      call: fc.constantFrom("sent", "refused"),
+      answer: fc.constantFrom("taken", "refused", undefined),
       unanswered: fc.integer({ min: 0, max: 2 }),
       checks: fc.integer({ min: 1, max: 50 }),
       calledAgeMs: fc.integer({ min: 0, max: RECONCILE.giveUpAfterMs - 1 }),
@@ -91,9 +92,9 @@ const HOUR = 3_600_000;
 const gone = (forMs: number) => ({ kind: "gone", forMs }) as const;
 
 describe("a look that is answered that there is no such request", () => {
-  const taken = { call: "sent", failure: undefined } as const;
-  const lost = { call: "sent", failure: LOST } as const;
-  const refused = { call: "refused", failure: REFUSED } as const;
+  const taken = { answer: "taken", failure: undefined } as const;
+  const lost = { answer: undefined, failure: LOST } as const;
+  const refused = { answer: "refused", failure: REFUSED } as const;
 
   test.each([
     ["that the service took", taken, 0, 1, 0, "cancelled"],
@@ -139,7 +140,7 @@ describe("a look that is answered that there is no such request", () => {
 
   test("never grants what no call of ours can have done, and never calls again", () => {
     const looks = fc.record({
-      call: fc.constantFrom("sent", "refused"),
+      answer: fc.constantFrom("taken", "refused", undefined),
       unanswered: fc.integer({ min: 0, max: 2 }),
       checks: fc.integer({ min: 1, max: 50 }),
       calledAgeMs: fc.integer({ min: 0, max: 3 * RECONCILE.giveUpAfterMs }),
@@ -148,12 +149,12 @@ describe("a look that is answered that there is no such request", () => {
     }) as fc.Arbitrary<UncancelledLook & { readonly found: ReturnType<typeof gone> }>;
     fc.assert(
       fc.property(looks, (look) => {
-        const isTaken = look.call === "sent" && look.failure === undefined;
+        const isTaken = look.answer === "taken";
         const isSteady = look.found.forMs >= RECONCILE.giveUpAfterMs && look.checks >= 3;
         const { kind } = decideAfterLook(look, RECONCILE);
         if (kind === "cancelled")
-          return isTaken || (isSteady && (look.call === "sent" || look.unanswered > 0));
-        return kind === "checkAgain" ? !isTaken && !isSteady : kind === "unable" && look.call === "refused";
+          return isTaken || (isSteady && (look.answer !== "refused" || look.unanswered > 0));
+        return kind === "checkAgain" ? !isTaken && !isSteady : kind === "unable" && look.answer === "refused";
       }),
     );
   });
