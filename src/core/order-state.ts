@@ -3,7 +3,7 @@
  *
  * - `received`: mapped and durable, waiting for its turn in its lane.
  * - `queued`: handed to the submit queue.
- * - `submitting`: owned by a worker; with an intent recorded, a call may have left.
+ * - `submitting`: owned by a worker; or with a call that may have left, and is looked for at the service.
  * - `submitted`: the service has the procedure request, or on the external surface the procedure; staff are to act.
  * - `accepted`: staff accepted it; a procedure exists and waits for a device.
  * - `in_progress`: a device runs the procedure.

@@ -1,7 +1,8 @@
 import type pg from "pg";
 import { systemClock } from "../../src/core/clock.ts";
 import { noTracer } from "../../src/core/order-trace.ts";
-import { type LookDeps, lookDue } from "../../src/jobs/calls/look.ts";
+import type { LookDeps } from "../../src/jobs/calls/deps.ts";
+import { lookDue } from "../../src/jobs/calls/look.ts";
 import type { SubmitDeps, SubmitSettings } from "../../src/jobs/submit/deps.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import type { ServiceClient } from "../../src/service/client.ts";

@@ -1,6 +1,5 @@
-import type pg from "pg";
 import { asFailure, Failure } from "../../core/failures.ts";
-import type { FacilityWay, Surface } from "../../core/surface.ts";
+import type { Surface } from "../../core/surface.ts";
 import {
   callsForNow,
   findBody,
@@ -11,22 +10,12 @@ import {
   type OrderCall,
 } from "../../ledger/orders/calls.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import type { ServiceCalls } from "../../service/client.ts";
 import { parseRequestBody } from "../../service/new-request.ts";
 import { hasSameLabels, type Made } from "../../service/reconcile/made.ts";
 import { idsByLabelOf } from "../submit/guard.ts";
 import { type Finds, nameIds } from "./decide.ts";
+import type { FindDeps } from "./deps.ts";
 import { type Asked, likenessOf, type Suspicion } from "./likeness.ts";
-
-/** What the search for a call's effect works with. */
-export interface FindDeps {
-  readonly pool: pg.Pool;
-  readonly service: ServiceCalls;
-  readonly settings: {
-    readonly correlation: "token" | "labels";
-    readonly wayOf: (facilityId: number) => FacilityWay;
-  };
-}
 
 /** Where a call went, or would have gone. */
 export function surfaceOf(

@@ -7,7 +7,7 @@ import type { CancelLook } from "../../service/cancel.ts";
 import { backoffMs } from "../backoff.ts";
 import { targetOf } from "./cancel.ts";
 import { planCheck, type ReconcileTimes } from "./decide.ts";
-import type { LookDeps } from "./look.ts";
+import type { LookDeps } from "./deps.ts";
 
 /** A look that failed is repeated at least this often. */
 const LONGEST_PAUSE_MS = 15_000;

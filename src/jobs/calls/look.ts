@@ -1,6 +1,4 @@
 import { asFailure } from "../../core/failures.ts";
-import type { Logger } from "../../core/logger.ts";
-import type { OrderTracer } from "../../core/order-trace.ts";
 import type { Surface } from "../../core/surface.ts";
 import { formatId } from "../../ledger/ids.ts";
 import {
@@ -14,34 +12,12 @@ import type { OrderChange } from "../../ledger/orders/change.ts";
 import { recordLook } from "../../ledger/orders/looks.ts";
 import { idOf, type LedgerOrder, linkOf, readOrders, toLink } from "../../ledger/orders/row.ts";
 import { findRestored } from "../../ledger/restored/restore.ts";
-import { type Backoff, backoffMs } from "../backoff.ts";
+import { backoffMs } from "../backoff.ts";
 import { requireSameSubject } from "../submit/subject.ts";
-import {
-  type Decision,
-  decideEmpty,
-  decideFinds,
-  nameIds,
-  type ReconcileTimes,
-  type Remains,
-  remainsOf,
-  WORD,
-} from "./decide.ts";
-import { type FindDeps, findMade, surfaceOf } from "./find.ts";
+import { type Decision, decideEmpty, decideFinds, nameIds, type Remains, remainsOf, WORD } from "./decide.ts";
+import type { LookDeps } from "./deps.ts";
+import { findMade, surfaceOf } from "./find.ts";
 import { lookForCancel } from "./look-cancel.ts";
-
-/** What the looks work with. */
-export interface LookDeps extends FindDeps {
-  readonly logger: Logger;
-  readonly tracer: OrderTracer;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
-  readonly settings: FindDeps["settings"] & {
-    readonly backoff: Backoff;
-    readonly reconcile: ReconcileTimes;
-    /** When a submitted order is first asked about, ms. */
-    readonly firstPollMs: number;
-  };
-}
 
 /** Calls that are looked for at once. */
 const MOST_AT_ONCE = 20;

@@ -53,7 +53,7 @@ export function needsFreeLabels(
 
 /**
  * Why an order stops whose label belongs to a container of another subject of the facility: it may be for the wrong
- * patient. Subjects have lanes of their own, so two orders can pass the guard at one moment; the one whose intent is
+ * patient. Subjects have lanes of their own, so two orders can pass the guard at one moment; the one whose call is
  * written down first, with the labels locked, goes on.
  */
 export function labelTaken(holder: LabelHolder): Failure {

@@ -105,7 +105,7 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
     return putOff(order, STILL_MOVED, deps);
   if (!(await guardFormer(order, deps, signal))) return;
   const subject = await ensureSubject(step, matches, deps, signal);
-  // Recorded together with the intent that follows, where nothing in between can fail.
+  // Recorded together with the call that follows, where nothing in between can fail.
   const noted = noteSubject(order, subject);
   if (order.operation === "REGISTER") {
     if (noted) await deps.writer.change(noted);

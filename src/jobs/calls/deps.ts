@@ -1,0 +1,31 @@
+import type pg from "pg";
+import type { Logger } from "../../core/logger.ts";
+import type { OrderTracer } from "../../core/order-trace.ts";
+import type { FacilityWay } from "../../core/surface.ts";
+import type { ServiceCalls } from "../../service/client.ts";
+import type { Backoff } from "../backoff.ts";
+import type { ReconcileTimes } from "./decide.ts";
+
+/** What the search for a call's effect works with. */
+export interface FindDeps {
+  readonly pool: pg.Pool;
+  readonly service: ServiceCalls;
+  readonly settings: {
+    readonly correlation: "token" | "labels";
+    readonly wayOf: (facilityId: number) => FacilityWay;
+  };
+}
+
+/** What the looks work with. */
+export interface LookDeps extends FindDeps {
+  readonly logger: Logger;
+  readonly tracer: OrderTracer;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly settings: FindDeps["settings"] & {
+    readonly backoff: Backoff;
+    readonly reconcile: ReconcileTimes;
+    /** When a submitted order is first asked about, ms. */
+    readonly firstPollMs: number;
+  };
+}
