@@ -6,7 +6,6 @@ import { formatId } from "../ledger/ids.ts";
 import type { MessageView } from "../ledger/messages/views.ts";
 import type { Task } from "../ledger/operator/tasks.ts";
 import type { DeliveryDetails, DeliveryView } from "../ledger/operator/views.ts";
-import { openCallOf } from "../ledger/orders/calls.ts";
 import type { LedgerOrder } from "../ledger/orders/row.ts";
 import type { Paint } from "./column.ts";
 import { ageColumn, type Column, forPrograms, recordJson, type Viewer } from "./column.ts";
@@ -127,9 +126,7 @@ export const ORDER_COLUMNS: readonly Column<LedgerOrder>[] = [
   { key: "changedAt", title: "since", only: "list" },
   ageColumn(({ changedAt }) => changedAt),
   { key: "receivedAt", title: "received", only: "details" },
-  ...forPrograms<LedgerOrder>("submittedAt"),
-  { key: "nextAt", value: (order) => openCallOf(order)?.lookAt ?? order.nextAt },
-  ...forPrograms<LedgerOrder>("attempts"),
+  ...forPrograms<LedgerOrder>("submittedAt", "nextAt", "attempts"),
   {
     key: "surface",
     title: "surface",

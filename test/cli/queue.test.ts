@@ -5,6 +5,7 @@ import { loadConfig } from "../../src/config/load.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { JobQueues } from "../../src/jobs/queues.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
+import { openCalls } from "../support/calls.ts";
 import { silent } from "../support/with-ledger.ts";
 import { csvMessage, ENV, PATIENT, withLab } from "./with-lab.ts";
 
@@ -52,13 +53,16 @@ describe("queue list", () => {
       await pool.query(FAIL, [2]);
       await change(3, "held_at = now()");
       await change(4, "state = 'submitting', failure_code = 'SERVICE_NO_ANSWER', failure_text = 'lost'");
+      await openCalls(pool, { where: "o.id = 4", set: "look_at = now()" });
       await change(5, "state = 'parked', failure_code = 'SUBJECT_MISMATCH', failure_text = 'another name'");
       const { stdout } = await cli(["queue"]);
       expect(stdout).toContain("Orders that wait\n");
       const lines = stdout.split("\n").flatMap((line) => /^ *(o\d) .*$/.exec(line)?.[0].trim() ?? []);
       expect(lines.map((line) => line.slice(0, 2))).toEqual(["o5", "o4", "o2", "o1", "o3"]);
       expect(lines[0]).toMatch(/^o5 +C-5 +parked +0 +SUBJECT_MISMATCH: another name$/);
-      expect(lines[1]).toMatch(/^o4 +C-4 +submitting +0 +due now +the service is searched for its call$/);
+      expect(lines[1]).toMatch(
+        /^o4 +C-4 +submitting +0 +due now +SERVICE_NO_ANSWER: lost; the service is searched for its call$/,
+      );
       expect(lines[3]).toMatch(/^o1 +C-1 +received +0 +due now +waits for its turn$/);
       expect(lines[4]).toMatch(/^o3 +C-3 +received +0 +on hold by the lab$/);
       const listed = (await cli(["orders", "list"])).stdout;

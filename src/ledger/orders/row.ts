@@ -8,7 +8,7 @@ import { phi } from "../../core/phi.ts";
 import type { Surface } from "../../core/surface.ts";
 import { type Queryable, run, type WithNulls, withoutNulls } from "../database.ts";
 import { formatId } from "../ids.ts";
-import { CALLS, type CallRow, type OrderCall, toCalls } from "./calls.ts";
+import { CALLS, type CallRow, type OrderCall, openCallOf, toCalls } from "./calls.ts";
 
 /** A container of an order as the ledger keeps it. */
 export interface LedgerContainer extends OutcomeContainer {
@@ -30,6 +30,7 @@ export interface LedgerOrder extends Order {
   readonly mark: string;
   /** Starts of the current step that did not end it. */
   readonly attempts: number;
+  /** When it goes on: with its next try or poll, or with the next look for what its call did. */
   readonly nextAt: Date;
   readonly fence: number | undefined;
   /** Its calls that change the service, oldest first. */
@@ -128,10 +129,12 @@ export function toSubject({ code, firstName, lastName, dateOfBirth }: SubjectRow
 /** A row of {@link ORDER_COLUMNS} as an order. */
 export function fromOrderRow({ subject, priorSubjectCode, ...row }: OrderRow): LedgerOrder {
   const calls = toCalls(row.calls);
-  const { surface, ...values } = withoutNulls(row);
+  const { surface, ...rest } = withoutNulls(row);
+  const values = rest as Omit<LedgerOrder, "subject" | "priorSubjectCode" | "calls" | "surface">;
   return {
-    ...(values as Omit<LedgerOrder, "subject" | "priorSubjectCode" | "calls" | "surface">),
+    ...values,
     calls,
+    nextAt: openCallOf({ calls })?.lookAt ?? values.nextAt,
     surface: calls.findLast((call) => call.surface !== undefined)?.surface ?? surface,
     subject: toSubject(subject),
     priorSubjectCode: wrap(priorSubjectCode ?? undefined),

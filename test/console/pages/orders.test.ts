@@ -125,9 +125,11 @@ describe("an order's page", () => {
       await pool.query(park, ["ORDER_TRIED_TOO_OFTEN"]);
       expect(await operator.open("/orders/o1")).not.toContain(name);
       await pool.query(park, ["SUBMIT_FORGOTTEN_REQUEST"]);
+      await presumeAll(pool);
       await operator.send("/orders/o1/override", { reason: "another order's" });
-      expect((await pool.query("select state, overrides from orders")).rows).toEqual([
-        { state: "received", overrides: ["restored"] },
+      expect((await pool.query("select state from orders")).rows).toEqual([{ state: "received" }]);
+      expect((await pool.query("select outcome, is_approved from calls")).rows).toEqual([
+        { outcome: "nothing", is_approved: true },
       ]);
     }));
 
