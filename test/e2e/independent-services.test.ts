@@ -153,12 +153,13 @@ describe.concurrent("a service that somebody else wrote", () => {
           expect([...service.made()].filter(([, times]) => times !== 1)).toEqual([]);
           expect(service.made().size).toBe(COUNT);
           expect(service.lost()).toBeGreaterThan(2);
-          // Once an hour, in four forms, it is found out whether containers are listed without their subject.
+          // Once an hour, in four forms, it is found out whether containers are listed without their subject; two readings that
+          // run at once may each do so.
           const [tried, other] = [true, false].map((wanted) =>
             service.misshapen.filter((call) => call.endsWith("subjectCode is missing") === wanted),
           );
           expect(other).toEqual([]);
-          expect(tried?.length).toBeLessThanOrEqual(4);
+          expect(tried?.length).toBeLessThanOrEqual(8);
           calm();
           // It also looks where another edition would have what isn't found.
           await expectWell(site);
