@@ -19,7 +19,7 @@ export function estimateBacklog(
   use: CallUse,
   { limit, lastMinute }: { readonly limit: CallLimit } & Pick<ServiceClient, "lastMinute">,
 ): BacklogView | undefined {
-  const orders = byState.received + byState.queued + byState.submitting;
+  const orders = byState.received + byState.submitting;
   if (orders === 0) return undefined;
   const submitting = perOrder(use.submitting, ASSUMED.submitting);
   const locating = perOrder(use.locating, ASSUMED.locating);

@@ -44,7 +44,7 @@ export class CallMeter {
   moved(steps: readonly Pick<OrderStep, "stage" | "to">[]): void {
     for (const { stage, to } of steps) {
       if (to === undefined) continue;
-      if (stage?.name === "submitting" && to !== "received" && to !== "queued") this.#submitted += 1;
+      if (stage?.name === "submitting" && to !== "received") this.#submitted += 1;
       else if (to === "completed") this.#completed += 1;
     }
     this.#keep();

@@ -9,12 +9,12 @@ import { composeMessages, composeTables } from "../jobs/deliver/compose.ts";
 import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "../jobs/deliver/deliver.ts";
 import { LabBreaker } from "../jobs/deliver/lab-breaker.ts";
 import type { JobQueues } from "../jobs/queues.ts";
-import type { Abandoned, SubmitDeps } from "../jobs/submit/deps.ts";
-import { submitBatch } from "../jobs/submit/submit.ts";
+import type { SubmitDeps } from "../jobs/submit/deps.ts";
+import type { InHand } from "../jobs/submit/in-hand.ts";
+import { submitDue } from "../jobs/submit/submit.ts";
 import { type TrackDeps, trackFacility } from "../jobs/track/track.ts";
 import type { UnreadFacilities } from "../jobs/track/unread.ts";
 import { openOrderWriter } from "../ledger/order-writer.ts";
-import { putBack } from "../ledger/orders/handing-over.ts";
 import type { Epoch } from "../ledger/restored/epoch.ts";
 import { takeResultNumber } from "../ledger/results/outcomes.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
@@ -24,8 +24,8 @@ import type { Configuration } from "./configuration.ts";
 import { connectorOf } from "./connectors.ts";
 import type { UntakenValues } from "./untaken-values.ts";
 
-/** Batches of orders that are worked on at the same time: while one ends, the next is under way. */
-const BATCHES_AT_ONCE = 4;
+/** Batches of orders that a worker works on at the same time: while one ends, the next is under way. */
+export const BATCHES_AT_ONCE = 4;
 /** Files that are put into a folder at the same time; over MLLP each result waits for its acknowledgement. */
 const FILES_AT_ONCE = 8;
 /**
@@ -51,7 +51,9 @@ interface JobParts {
   readonly service: ServiceClient;
   /** Something may have become due. */
   readonly nudge: () => void;
-  readonly abandoned: Abandoned;
+  readonly inHand: InHand;
+  /** How many orders a submit job takes at once, at most. */
+  readonly batchSize: () => number;
   readonly targets: ReadonlyMap<string, DeliveryTarget>;
   readonly epoch: Epoch;
   readonly requireNewestKnown: () => Promise<void>;
@@ -61,7 +63,7 @@ interface JobParts {
 /** Takes the queues' jobs: submitting, following and delivering. */
 export async function runJobs(context: JobsContext, parts: JobParts): Promise<void> {
   const { config, clock, logger, pool, membership } = context;
-  const { queues, service, nudge, abandoned } = parts;
+  const { queues, service, nudge, inHand, batchSize } = parts;
   const backoff = BACKOFF;
   const wayOf = (facilityId: number) => wayOfFacility(config, facilityId);
   const common = { pool, clock, logger, random: Math.random };
@@ -71,7 +73,7 @@ export async function runJobs(context: JobsContext, parts: JobParts): Promise<vo
     tracer: context.tracer,
     writer: openOrderWriter(pool, parts.epoch),
     worker: membership,
-    abandoned,
+    inHand,
     requireNewestKnown: parts.requireNewestKnown,
     settings: {
       backoff,
@@ -81,6 +83,7 @@ export async function runJobs(context: JobsContext, parts: JobParts): Promise<vo
       correlation: config.service.correlation,
       sameContainer: config.guards.sameContainer,
       labelOfTwoSubjects: config.guards.labelOfTwoSubjects,
+      doesParkedBlock: config.lanes.parkedBlocks,
       wayOf,
     },
   };
@@ -103,12 +106,19 @@ export async function runJobs(context: JobsContext, parts: JobParts): Promise<vo
   };
   const ending = new AbortController();
   context.onClose(async () => ending.abort());
-  await queues.work("submit", BATCHES_AT_ONCE, async ({ batch }, signal) => {
-    // A job that ends without having done anything is missed only after seconds.
-    if (!(await membership.untilSure(AbortSignal.any([signal, ending.signal])))) return;
-    // A job that was given out right when calls began to be held back.
-    if (service.breaker.state === "closed") await submitBatch(batch, submit, signal);
-    else await putBack(pool, [batch]);
+  await queues.work("submit", BATCHES_AT_ONCE, async (_wakeUp, stopping) => {
+    const signal = AbortSignal.any([stopping, ending.signal]);
+    // A job that ends without having done anything is missed only after a second.
+    if (!(await membership.untilSure(signal))) return;
+    const mayGoOn = () => !signal.aborted && membership.isSure && service.breaker.state === "closed";
+    let taken = 1;
+    while (taken > 0 && mayGoOn()) {
+      const limit = batchSize();
+      // There may be more than this one can take.
+      taken = await submitDue(limit, submit, stopping, (count) => {
+        if (count === limit) nudge();
+      });
+    }
     nudge();
   });
   await queues.work("track", Math.max(1, Math.ceil(concurrency / 2)), async ({ facilityId }, signal) => {

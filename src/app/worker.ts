@@ -4,7 +4,7 @@ import { aboutOn, type Trouble, trouble } from "../core/alert.ts";
 import { EVERY_MS } from "../core/every.ts";
 import { type Feeder, startFeeder } from "../jobs/feeder.ts";
 import { type JobQueues, openQueues } from "../jobs/queues.ts";
-import type { Abandoned } from "../jobs/submit/deps.ts";
+import { InHand } from "../jobs/submit/in-hand.ts";
 import { pollPauseMs } from "../jobs/track/track.ts";
 import { UnreadFacilities } from "../jobs/track/unread.ts";
 import { findInstanceCode } from "../ledger/migrate.ts";
@@ -13,7 +13,7 @@ import type { ServiceClient } from "../service/client.ts";
 import { LONGEST_RETRY_MS } from "../service/http/answer.ts";
 import { connectorOf } from "./connectors.ts";
 import { type Context, report } from "./context.ts";
-import { deliveryTargets, runJobs } from "./jobs.ts";
+import { BATCHES_AT_ONCE, deliveryTargets, runJobs } from "./jobs.ts";
 import { openQueueBackend } from "./open-ledger.ts";
 import { startRefills } from "./refills.ts";
 import { openEpoch, watchRestored } from "./restored.ts";
@@ -23,8 +23,6 @@ import { createSideWork } from "./side-work.ts";
 import { UntakenValues } from "./untaken-values.ts";
 import { watchAudit } from "./watch-audit.ts";
 
-/** Orders handed to the submit queue at once for each worker: enough to keep it busy, few enough to stay quick to claim. */
-const WINDOW = 1_000;
 /**
  * Orders of a batch for each call that a worker may have under way at once, and at most: more in hand share their commits, but each
  * also waits for its turn to call, while its lease runs.
@@ -92,7 +90,12 @@ export async function startWorker(
   const isServiceReachable = () => membership.isSure && service.breaker.state !== "open";
   /** For what one worker does for all. */
   const mayCallForAll = () => membership.isLeader && isServiceReachable();
-  const abandoned: Abandoned = { fences: new Set(), claims: new Set() };
+  const inHand = new InHand();
+  const batchSize = () => {
+    const { mostPerMinute, sharedBy } = service.limit;
+    const atRate = Math.ceil((mostPerMinute / sharedBy / 60) * SECONDS_A_BATCH);
+    return Math.min(service.callsAtOnce * ORDERS_A_CALL, MOST_ORDERS_A_BATCH, atRate);
+  };
   const untaken = new UntakenValues(clock);
   const targets = deliveryTargets(context.configuration, { pool: ledger.pool, clock, untaken }, connectors);
   const nudge = () => {
@@ -119,7 +122,7 @@ export async function startWorker(
     clock,
     logger,
     worker: membership,
-    abandoned,
+    inHand,
     isServiceReachable,
     mayTryLab: (connector) => targets.get(connector)?.breaker.mayTry === true,
     onDue: (due) => {
@@ -127,12 +130,7 @@ export async function startWorker(
       sideWork.begin(due);
     },
     settings: {
-      window: WINDOW,
-      batchSize: () => {
-        const { mostPerMinute, sharedBy } = service.limit;
-        const atRate = Math.ceil((mostPerMinute / sharedBy / 60) * SECONDS_A_BATCH);
-        return Math.min(service.callsAtOnce * ORDERS_A_CALL, MOST_ORDERS_A_BATCH, atRate);
-      },
+      submitsAtOnce: BATCHES_AT_ONCE,
       tickMs: EVERY_MS.due,
       pollPauseMs: pollPauseMs(config.service.polling),
       longestPauseMs: Math.max(
@@ -146,7 +144,6 @@ export async function startWorker(
           connector.type === "csv-drop" ? [[connector.name, connector.resultsEveryMs] as const] : [],
         ),
       ),
-      doesParkedBlock: config.lanes.parkedBlocks,
     },
   });
   onClose(() => feeder.stop());
@@ -159,7 +156,8 @@ export async function startWorker(
       unread,
       service,
       nudge,
-      abandoned,
+      inHand,
+      batchSize,
       targets,
       epoch,
       requireNewestKnown: restored.requireNewestKnown,

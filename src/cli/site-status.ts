@@ -133,7 +133,7 @@ export function countsInWords({ states, endedLastDay, deliveries }: Status): str
   const sum = (...wanted: readonly string[]) =>
     states.filter(({ state }) => wanted.includes(state)).reduce((total, { count }) => total + count, 0);
   const open = [
-    `Orders: ${sum("received", "queued", "submitting")} waiting here`,
+    `Orders: ${sum("received", "submitting")} waiting here`,
     `${sum("submitted", "accepted", "in_progress")} at the service`,
     `${sum("parked")} parked`,
   ].join(", ");

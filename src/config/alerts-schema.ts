@@ -15,7 +15,6 @@ const within = duration("How long before its end.").prefault("30d");
 /** In a stage for this long an order is old, unless the configuration says. */
 const OLD_AFTER = {
   received: "4h",
-  queued: "1h",
   submitting: "4h",
   submitted: "3d",
   accepted: "7d",
@@ -25,7 +24,6 @@ type Stage = keyof typeof OLD_AFTER;
 
 const stages = z.strictObject({
   received: duration("Waiting here.").prefault(OLD_AFTER.received),
-  queued: duration("In the submit queue.").prefault(OLD_AFTER.queued),
   submitting: duration("Being submitted, or searched for.").prefault(OLD_AFTER.submitting),
   submitted: duration("Waiting for staff at the service.").prefault(OLD_AFTER.submitted),
   accepted: duration("Waiting for a device.").prefault(OLD_AFTER.accepted),

@@ -14,7 +14,6 @@ export function timeline(events: readonly OrderEvent[], { clock }: Viewer): Html
 /** Who has it in hand, by colour. */
 const TONES: Readonly<Partial<Record<OrderState, string>>> = {
   received: "here",
-  queued: "here",
   submitting: "here",
   submitted: "there",
   accepted: "there",

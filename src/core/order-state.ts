@@ -2,7 +2,6 @@
  * The life of an order in the ledger.
  *
  * - `received`: mapped and durable, waiting for its turn in its lane.
- * - `queued`: handed to the submit queue.
  * - `submitting`: owned by a worker; or with a call that may have left, and is looked for at the service.
  * - `submitted`: the service has the procedure request, or on the external surface the procedure; staff are to act.
  * - `accepted`: staff accepted it; a procedure exists and waits for a device.
@@ -14,7 +13,6 @@
  */
 export const ORDER_STATES = [
   "received",
-  "queued",
   "submitting",
   "submitted",
   "accepted",
@@ -49,8 +47,7 @@ export const TRACKED_STATES = [
 ] as const satisfies readonly OrderState[];
 
 const NEXT: Readonly<Record<OrderState, readonly OrderState[]>> = {
-  received: ["queued", "cancelled", "parked", "discarded"],
-  queued: ["submitting", "received", "cancelled", "parked", "discarded"],
+  received: ["submitting", "cancelled", "parked", "discarded"],
   submitting: ["submitted", "completed", "received", "cancelled", "failed", "parked"],
   submitted: ["accepted", "in_progress", "completed", "rejected", "cancelled", "failed", "parked"],
   accepted: ["in_progress", "completed", "rejected", "cancelled", "failed", "parked"],

@@ -6,19 +6,16 @@ import { within } from "../core/within.ts";
 import { inTransaction } from "../ledger/database.ts";
 import { type DueWork, findDue } from "../ledger/due.ts";
 import { clampSchedule } from "../ledger/orders/due-times.ts";
-import { countQueued, findHandedOver, putBack, takeWaiting } from "../ledger/orders/handing-over.ts";
 import { releaseAbandoned } from "../ledger/orders/submission.ts";
 import { findDueConnectors } from "../ledger/results/deliveries.ts";
 import { findOpenConnectors } from "../ledger/results/outcomes.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
 import type { JobQueues, NewJob } from "./queues.ts";
-import type { Abandoned } from "./submit/deps.ts";
+import type { InHand } from "./submit/in-hand.ts";
 
 export interface FeederSettings {
-  /** How many orders are in the submit queue's hands at most, for each worker that there is. */
-  readonly window: number;
-  /** How many orders make a job of the submit queue at most; fewer for each of many workers. */
-  readonly batchSize: () => number;
+  /** How many submit jobs run at once, for each worker that there is. */
+  readonly submitsAtOnce: number;
   /** The longest time between two looks at the ledger, ms. */
   readonly tickMs: number;
   /** How long a facility is left alone between two polls, ms. */
@@ -29,7 +26,6 @@ export interface FeederSettings {
   readonly connectors: ReadonlySet<string>;
   /** How long results are gathered before they are written, by connector, ms. Zero for connectors not named. */
   readonly gatherMsByConnector: ReadonlyMap<string, number>;
-  readonly doesParkedBlock: boolean;
 }
 
 export interface FeederDeps {
@@ -37,10 +33,10 @@ export interface FeederDeps {
   readonly queues: JobQueues;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** This worker among the others. Only the leader hands over orders and readings; each delivers through its connectors. */
+  /** This worker among the others. Only the leader has orders submitted and read; each delivers through its connectors. */
   readonly worker: Pick<Membership, "id" | "isLeader" | "isSure" | "workers">;
-  /** What this worker's jobs could not give back. */
-  readonly abandoned: Abandoned;
+  /** What this worker's jobs work on. */
+  readonly inHand: InHand;
   /** False while the service is known to be out of reach: then nothing that would call it is handed over. */
   readonly isServiceReachable: () => boolean;
   /** False while a connector's lab is known to be away and the time for the next try has not come. */
@@ -50,7 +46,7 @@ export interface FeederDeps {
   readonly settings: FeederSettings;
 }
 
-/** Moves work from the ledger into the queues, a bounded window at a time. */
+/** Has what is due in the ledger worked off by the queues' jobs. */
 export interface Feeder {
   /** Something may have become due: look at once. */
   nudge(): void;
@@ -59,14 +55,6 @@ export interface Feeder {
   readonly lastLookAt: number;
 }
 
-/** A job that should be there is missed after this. */
-const LOST_AFTER_MS = 5_000;
-const SWEEP_BATCH = 200;
-/**
- * A claim that was not answered may wait for a lock at the server, and take effect for as long as any statement may take; nobody
- * else takes its orders from a worker that lives.
- */
-const CLAIM_MAY_COME_FOR_MS = 130_000;
 /** Nudges within this time are answered with one look. */
 const GATHER_NUDGES_MS = 20;
 
@@ -74,7 +62,6 @@ const GATHER_NUDGES_MS = 20;
 export function startFeeder(deps: FeederDeps): Feeder {
   const stopping = new AbortController();
   const polledAtByFacility = new Map<number, number>();
-  const claimGivenUpAt = new Map<number, number>();
   let wake: (() => void) | undefined;
   let isNudged = false;
   let sweptAt = Number.NEGATIVE_INFINITY;
@@ -93,8 +80,7 @@ export function startFeeder(deps: FeederDeps): Feeder {
     const now = deps.clock.monotonic();
     if (now - sweptAt >= EVERY_MS.lostJobs) {
       sweptAt = now;
-      await giveBack(due, deps, claimGivenUpAt);
-      if (worker.isLeader && due.isOrderInHand) await findLostJobs(deps);
+      if (due.isOrderInHand) await giveBack(deps);
     }
     if (now - clampedAt >= EVERY_MS.farOff && worker.isLeader) {
       clampedAt = now;
@@ -156,40 +142,22 @@ export function startFeeder(deps: FeederDeps): Feeder {
   };
 }
 
-/** The deterministic job of a batch: the same hand-over never makes two. */
-function submitJob(batch: number): NewJob<"submit"> {
-  return { jobId: `submit-b${batch}`, data: { batch } };
+/**
+ * Wakes one more worker up, as long as there are some: one that finds more than it can take has the ledger looked at at once.
+ * A wake-up has one of a few ids, so that no more of them are there than can run.
+ */
+async function feedSubmit(
+  { isOrderWaiting }: DueWork,
+  { queues, worker, settings }: FeederDeps,
+): Promise<void> {
+  if (!isOrderWaiting) return;
+  const wakeUps = Array.from({ length: settings.submitsAtOnce * worker.workers }, (_, n) => wakeUp(n + 1));
+  const existing = await queues.findExisting(wakeUps.map(({ jobId }) => jobId));
+  const free = wakeUps.find(({ jobId }) => !existing.has(jobId));
+  if (free) await queues.add("submit", [free]);
 }
 
-async function feedSubmit(due: DueWork, deps: FeederDeps): Promise<void> {
-  // While a restored ledger is compared with the service, nothing is submitted.
-  if (due.isOrderWaiting && !due.isUncompared) await handOverWaiting(deps);
-}
-
-async function handOverWaiting(deps: FeederDeps): Promise<void> {
-  const { window: windowOfOne, doesParkedBlock, batchSize } = deps.settings;
-  const window = windowOfOne * deps.worker.workers;
-  let room = window - (await countQueued(deps.pool));
-  const take = (limit: number) => takeWaiting(deps.pool, { leader: deps.worker.id, limit, doesParkedBlock });
-  const waiting: number[] = [];
-  for (let isMore = room >= window / 2; isMore; ) {
-    const limit = Math.min(batchSize(), room);
-    const taken = limit > 0 ? await take(limit) : undefined;
-    if (taken) waiting.push(taken.batch);
-    room -= taken?.orderIds.length ?? 0;
-    isMore = taken?.orderIds.length === limit;
-  }
-  await addOrPutBack(deps, waiting);
-}
-
-async function addOrPutBack(deps: FeederDeps, batches: readonly number[]): Promise<void> {
-  try {
-    await deps.queues.add("submit", batches.map(submitJob));
-  } catch (error) {
-    await putBack(deps.pool, batches);
-    throw error;
-  }
-}
+const wakeUp = (nth: number): NewJob<"submit"> => ({ jobId: `submit-${nth}`, data: { nth } });
 
 async function feedTrack(
   { facilities }: DueWork,
@@ -231,36 +199,10 @@ async function clampLongPauses({ pool, logger, settings }: FeederDeps): Promise<
   if (count > 0) logger.warn({ count }, "the clock was ahead; what it had put off for too long is due now");
 }
 
-/** Gives back the orders that this worker's jobs gave up while the ledger was away; the leader also those of workers that ended. */
-async function giveBack(
-  { isOrderInHand }: DueWork,
-  { pool, worker, abandoned, clock, logger }: FeederDeps,
-  claimGivenUpAt: Map<number, number>,
-): Promise<void> {
-  const [fences, claims] = [[...abandoned.fences], [...abandoned.claims]];
-  if (fences.length + claims.length === 0 && !(worker.isLeader && isOrderInHand)) return;
-  const released = await inTransaction(pool, (client) =>
-    releaseAbandoned(client, worker.id, { fences, claims }),
+/** Gives back the orders that this worker doesn't work on though the ledger has them in its hands, and those of workers that ended. */
+async function giveBack({ pool, worker, inHand, logger }: FeederDeps): Promise<void> {
+  const released = await inHand.sweep((fences) =>
+    inTransaction(pool, (client) => releaseAbandoned(client, worker.id, fences)),
   );
-  for (const fence of fences) abandoned.fences.delete(fence);
-  const now = clock.monotonic();
-  for (const batch of claims) {
-    const since = claimGivenUpAt.get(batch) ?? now;
-    claimGivenUpAt.set(batch, since);
-    if (now - since >= CLAIM_MAY_COME_FOR_MS) abandoned.claims.delete(batch);
-  }
-  for (const batch of claimGivenUpAt.keys()) if (!abandoned.claims.has(batch)) claimGivenUpAt.delete(batch);
-  if (released > 0) logger.warn({ orders: released }, "orders were taken back that nobody works on");
-}
-
-/** Puts orders back whose jobs the queue has lost: it was emptied, or restarted without what it had. */
-async function findLostJobs(deps: FeederDeps): Promise<void> {
-  const handedOver = await findHandedOver(deps.pool, { olderThanMs: LOST_AFTER_MS, limit: SWEEP_BATCH });
-  if (handedOver.length === 0) return;
-  const jobIdOf = (batch: number) => submitJob(batch).jobId;
-  const existing = await deps.queues.findExisting(handedOver.map(jobIdOf));
-  const lost = handedOver.filter((batch) => !existing.has(jobIdOf(batch)));
-  await putBack(deps.pool, lost);
-  if (lost.length > 0)
-    deps.logger.warn({ jobs: lost.length }, "the queue had lost jobs; their orders are handed over again");
+  if (released) logger.warn({ orders: released }, "orders were taken back that nobody works on");
 }

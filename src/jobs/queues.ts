@@ -10,7 +10,8 @@ import { type CreateBackend, sparing } from "./stalled-looks.ts";
 
 /** The queues and what their jobs carry: ids only, never a patient's values. */
 export interface JobData {
-  submit: { readonly batch: number };
+  /** A wake-up, one of a few: the worker takes what is due. */
+  submit: { readonly nth: number };
   track: { readonly facilityId: number };
   deliver: { readonly connector: string };
 }
@@ -21,8 +22,6 @@ export const QUEUE_NAMES = ["submit", "track", "deliver"] as const satisfies rea
 export interface NewJob<Name extends QueueName> {
   readonly jobId: string;
   readonly data: JobData[Name];
-  /** Runs before the jobs that wait already. */
-  readonly isUrgent?: boolean | undefined;
 }
 
 /** A job that ran, for metrics. */
@@ -218,10 +217,10 @@ export async function openQueues(
         for (const [key, ofQueue] of jobsByKey) {
           const queue = queuesOf[name].get(key);
           if (!queue) throw new RangeError(`connector ${key} has no queue`);
-          const bulk = ofQueue.map(({ jobId, data, isUrgent = false }) => ({
+          const bulk = ofQueue.map(({ jobId, data }) => ({
             name,
             data,
-            opts: { jobId, lifo: isUrgent },
+            opts: { jobId },
           }));
           awaited.set(queue.name, performance.now());
           await explained(repaired(() => inTime(addAll(queue, bulk, backend.kind === "redis"))));

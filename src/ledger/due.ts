@@ -12,7 +12,7 @@ export interface DueWork {
   readonly isOrderWaiting: boolean;
   /** The service is to be looked at for what a call made. */
   readonly isLookDue: boolean;
-  /** Orders are in the queue's hands, or a worker's. */
+  /** Orders are in a worker's hands, or have a call that is looked for. */
   readonly isOrderInHand: boolean;
   /** Facilities with orders due for polling. */
   readonly facilities: readonly number[];
@@ -52,7 +52,7 @@ select array(select q.queue from paused_queues q) as paused,
        exists (
          select 1
            from orders o
-          where o.state in ('queued', 'submitting')) as "isOrderInHand",
+          where o.state = 'submitting') as "isOrderInHand",
        array(${DUE_FACILITIES}) as facilities,
        exists (
          select 1

@@ -14,5 +14,7 @@ export const WORK_LOCK = 7_264_003;
 export const RELEASE_LOCK = 7_264_004;
 /** No two orders pass the guard for one label at a time; the second key is the label's group. */
 export const LABEL_LOCK = 7_264_005;
+/** One worker at a time takes orders: two that looked at once could take two of a lane. */
+export const CLAIM_LOCK = 7_264_008;
 /** A command holds it in common with others while it calls the service a lot: it counts as one more worker there. */
 export const CALLER_LOCK = 7_264_007;

@@ -15,8 +15,8 @@ import {
   type OrderEvent,
 } from "../ledger/operator/views.ts";
 import { findBodies } from "../ledger/orders/calls.ts";
+import { findLaneHolder } from "../ledger/orders/claiming.ts";
 import { type ControlRequestView, listOrderRequests } from "../ledger/orders/control-requests.ts";
-import { findLaneHolder } from "../ledger/orders/handing-over.ts";
 import type { LedgerOrder } from "../ledger/orders/row.ts";
 import { findMover } from "../ledger/orders/same-containers.ts";
 import { type KeptOrderAnswer, listOrderAnswers } from "../ledger/orders/service-answers.ts";

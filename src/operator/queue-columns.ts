@@ -2,10 +2,10 @@ import type pg from "pg";
 import { type JobData, type JobQueues, type JobView, QUEUE_NAMES, type QueueName } from "../jobs/queues.ts";
 import { formatId } from "../ledger/ids.ts";
 import {
-  type BatchOrder,
   countQueueWork,
   findPausedQueues,
-  listBatchOrders,
+  listInHand,
+  type OrderInHand,
   type QueueWork,
 } from "../ledger/operator/queues.ts";
 import type { DeliveryView } from "../ledger/operator/views.ts";
@@ -143,10 +143,10 @@ export const HANDED_OVER = {
   groupBy: ({ queue, state, about }: NamedJob) => [queue, state, about].join("\0"),
 };
 
-/** Orders of a batch that are named; the others are counted. */
+/** Orders in hand that are named; the others are counted. */
 const MOST_NAMED = 5;
 
-/** Jobs in words: a batch is its orders, a facility and a connector have names. */
+/** Jobs in words: a wake-up is the orders that workers have in hand, a facility and a connector have names. */
 export async function nameJobs(
   jobs: readonly JobView[],
   {
@@ -154,17 +154,12 @@ export async function nameJobs(
     facilityIdByCode,
   }: { readonly pool: pg.Pool; readonly facilityIdByCode: ReadonlyMap<string, number> },
 ): Promise<NamedJob[]> {
-  const batches = jobs.flatMap(({ queue, data }) =>
-    queue === "submit" ? [(data as JobData["submit"]).batch] : [],
-  );
-  const ordersByBatch = Map.groupBy(
-    batches.length === 0 ? [] : await listBatchOrders(pool, batches),
-    ({ batch }) => batch,
-  );
+  const isAny = jobs.some(({ queue }) => queue === "submit");
+  const inHand = isAny ? await listInHand(pool, MOST_LISTED) : [];
   const about = ({ queue, data }: JobView): string => {
     switch (queue) {
       case "submit":
-        return nameOrders(ordersByBatch.get((data as JobData["submit"]).batch) ?? []);
+        return nameOrders(inHand);
       case "track": {
         const { facilityId } = data as JobData["track"];
         const codes = [...facilityIdByCode].flatMap(([code, id]) => (id === facilityId ? [code] : []));
@@ -177,13 +172,17 @@ export async function nameJobs(
   return jobs.map((job) => ({ ...job, about: about(job) }));
 }
 
-function nameOrders(orders: readonly BatchOrder[]): string {
-  if (orders.length === 0) return "orders that are done with";
+function nameOrders(orders: readonly OrderInHand[]): string {
+  if (orders.length === 0) return "orders that are due";
   const names = orders
     .slice(0, MOST_NAMED)
     .map(({ orderId, placerOrderNumber }) =>
       placerOrderNumber ? `${orderId} (${placerOrderNumber})` : orderId,
     );
   const more = orders.length - MOST_NAMED;
-  return `${counted(orders.length, "order")}: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  const all = orders.length < MOST_LISTED ? counted(orders.length, "order") : `${MOST_LISTED} orders or more`;
+  return `${all}: ${names.join(", ")}${more > 0 ? " and more" : ""}`;
 }
+
+/** Orders in hand that are counted, at most. */
+const MOST_LISTED = 1_000;

@@ -26,9 +26,7 @@ export interface Surroundings {
   readonly laneHolder?: { readonly orderId: string; readonly state: OrderState } | undefined;
 }
 
-/** Workers take a queued order within moments; after this time something keeps them from it. */
-const LONG_QUEUED_MS = 60_000;
-/** A reading of the service that is due for this long should have happened. */
+/** What is due for this long should have happened. */
 const LONG_DUE_MS = 120_000;
 
 /** One sentence for an operator on why an order waits; undefined when it has reached its end. */
@@ -42,17 +40,15 @@ export function whyWaiting(order: LedgerOrder, around: Surroundings): string | u
     return "No daemon works on this ledger right now, so nothing moves until one is started (`cryobridge start`).";
   }
   const queue = linkOf(order) === undefined ? "submit" : "track";
-  if (around.pausedQueues.has(queue) && order.state !== "queued") {
+  if (around.pausedQueues.has(queue)) {
     return `The queue ${queue} is paused by an operator; \`cryobridge queue resume ${queue}\` lets it go on.`;
   }
-  if (around.isComparing === true && linkOf(order) === undefined && order.state !== "queued") {
+  if (around.isComparing === true && linkOf(order) === undefined) {
     return "The ledger was restored from an older copy, and nothing is submitted until each open order was compared with the service (`cryobridge status` shows how far that is).";
   }
   switch (order.state) {
     case "received":
       return whyReceived(order, around);
-    case "queued":
-      return whyQueued(order, around);
     case "submitting":
       return whySubmitting(order, around);
     default:
@@ -79,7 +75,6 @@ export function waitsFor(order: LedgerOrder): string | undefined {
 
 const WAITS_FOR: Readonly<Partial<Record<OrderState, string>>> = {
   received: "waits for its turn",
-  queued: "waits for a worker",
   submitting: "a worker submits it",
   submitted: "waits for the facility's staff",
   accepted: "waits for the device",
@@ -122,7 +117,9 @@ function whyReceived(order: LedgerOrder, around: Surroundings): string {
   if (order.failure)
     return `Try ${order.attempts} failed: ${order.failure.text} (${order.failure.code}); the next one is due now.${outage === undefined ? whatToChange(order) : ` ${outage}`}`;
   if (outage !== undefined) return outage;
-  return "It is due and is handed to the submit queue as soon as there is room in it and the service is in reach.";
+  const dueForMs = nowMs - Math.max(order.nextAt.getTime(), order.changedAt.getTime());
+  if (dueForMs < LONG_DUE_MS) return "It is due; a worker takes it within moments.";
+  return `It has been due for ${roundToUnit(dueForMs)}: all workers are busy with earlier orders, or the queue does not wake them (\`cryobridge status\` says so).`;
 }
 
 /** What a person does about an order that is tried again, where no try gets through until something is changed. */
@@ -154,14 +151,6 @@ function whyNoCalls({ servicePause, nowMs }: Surroundings): string | undefined {
 /** When something follows that is tried at a time: `in 45s`, or `now` once that has passed. */
 function untilNext(at: Date, nowMs: number): string {
   return at.getTime() <= nowMs ? "now" : relativeTime(at, nowMs);
-}
-
-function whyQueued(order: LedgerOrder, around: Surroundings): string {
-  const outage = whyNoCalls(around);
-  if (outage !== undefined) return `It is in the submit queue. ${outage}`;
-  const forMs = around.nowMs - (order.queuedAt ?? order.changedAt).getTime();
-  if (forMs < LONG_QUEUED_MS) return "It is in the submit queue; a worker takes it within moments.";
-  return `It has been in the submit queue for ${roundToUnit(forMs)}: all workers are busy, or calls wait because the service is in trouble.`;
 }
 
 function whySubmitting(order: LedgerOrder, around: Surroundings): string {

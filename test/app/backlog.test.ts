@@ -20,7 +20,7 @@ const estimate = (
 ) => estimateBacklog({ byState: { ...NONE, ...states } }, use, { limit: { ...LIMIT, ...limit }, lastMinute });
 
 test("a backlog is the calls that orders take as measured, over the rate that is left for them", () => {
-  expect(estimate({ received: 80, queued: 15, submitting: 5, submitted: 50 })).toEqual({
+  expect(estimate({ received: 80, submitting: 20, submitted: 50 })).toEqual({
     ...{ orders: 100, callsPerOrder: 5, calls: 600, seconds: Math.round((600 / 53) * 60) },
   });
 });

@@ -126,24 +126,22 @@ describe("what is handed over to the workers", () => {
   it("is named by its orders, its facility or its connector, and has the data of the jobs for programs", async () => {
     await withLab(async ({ cli, take, pool, configFile }) => {
       await take("bench", [csvMessage(1), csvMessage(2)]);
-      await pool.query("update orders set state = 'queued', batch = 7");
+      await pool.query("update orders set state = 'submitting', owner = 7");
       await withJobs(configFile, async (queues) => {
-        await queues.add("submit", [{ jobId: "submit-b7", data: { batch: 7 } }]);
-        await queues.add("submit", [{ jobId: "submit-b8", data: { batch: 8 } }]);
+        await queues.add("submit", [{ jobId: "submit-1", data: { nth: 1 } }]);
         await queues.add("track", [{ jobId: "track-f12", data: { facilityId: 12 } }]);
         await queues.add("deliver", [{ jobId: "deliver-bench", data: { connector: "bench" } }]);
       });
       const { stdout } = await cli(["queue"]);
       expect(stdout).toMatch(/^ *2 orders: o1 \(C-1\), o2 \(C-2\) +submit +waiting /m);
-      expect(stdout).toMatch(/^ *orders that are done with +submit +waiting /m);
       expect(stdout).toMatch(/^ *how orders stand at NORTH +track +waiting /m);
       expect(stdout).toMatch(/^ *results through bench +deliver +waiting /m);
       expect(stdout).not.toContain("{");
       const { jobs } = JSON.parse((await cli(["queue", "--json"])).stdout);
       expect(jobs).toContainEqual(
         expect.objectContaining({
-          jobId: "submit-b7",
-          data: { batch: 7 },
+          jobId: "submit-1",
+          data: { nth: 1 },
           about: "2 orders: o1 (C-1), o2 (C-2)",
         }),
       );
@@ -165,7 +163,7 @@ describe("queue show", () => {
     await withLab(async ({ cli, take }) => {
       await take("bench", [csvMessage(1)]);
       expect((await cli(["queue", "show", "o1"])).stdout).toContain("Order o1 (C-1)");
-      expect((await cli(["queue", "show", "submit-b1"])).status).toBe(5);
+      expect((await cli(["queue", "show", "submit-9"])).status).toBe(5);
     });
   });
 });

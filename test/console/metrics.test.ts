@@ -10,14 +10,14 @@ async function scrape(url: string): Promise<string> {
 describe("/metrics", () => {
   it("counts the orders that haven't ended by state, and the age of what waits", async () => {
     const counts = async () => ({
-      ...countsOf({ queued: 3, completed: 40 }),
-      oldestSecondsByState: { queued: 12.5 },
+      ...countsOf({ submitting: 3, completed: 40 }),
+      oldestSecondsByState: { submitting: 12.5 },
     });
     await withConsole({ deps: { counts } }, async ({ url }) => {
       const text = await scrape(url);
-      expect(text).toContain('cryobridge_orders{state="queued"} 3\n');
+      expect(text).toContain('cryobridge_orders{state="submitting"} 3\n');
       expect(text).toContain('cryobridge_orders{state="parked"} 0\n');
-      expect(text).toContain('cryobridge_order_oldest_age_seconds{state="queued"} 12.5\n');
+      expect(text).toContain('cryobridge_order_oldest_age_seconds{state="submitting"} 12.5\n');
       expect(text).not.toContain('cryobridge_orders{state="completed"}');
       expect(text).not.toContain('oldest_age_seconds{state="completed"}');
     });
@@ -66,7 +66,7 @@ describe("/metrics", () => {
   it("answers without the ledger, and says that it is away rather than that there are no orders", async () => {
     let isUp = true;
     const counts = () =>
-      isUp ? Promise.resolve(countsOf({ queued: 3 })) : Promise.reject(new Error("gone"));
+      isUp ? Promise.resolve(countsOf({ submitting: 3 })) : Promise.reject(new Error("gone"));
     await withConsole({ deps: { counts } }, async ({ url }) => {
       expect(await scrape(url)).toContain("cryobridge_ledger_up 1\n");
       isUp = false;

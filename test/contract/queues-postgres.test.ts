@@ -53,8 +53,8 @@ test("queues on PostgreSQL make their tables anew when somebody dropped them", (
     const queues = await openQueues({ kind: "postgres", pool }, [], silent);
     try {
       const ran: number[] = [];
-      await queues.work("submit", 2, async ({ batch }) => {
-        ran.push(batch);
+      await queues.work("submit", 2, async ({ nth }) => {
+        ran.push(nth);
       });
       // The server may end it for a deadlock with what the workers ask at this moment.
       await eventually(() => pool.query("drop schema bullmq cascade"));

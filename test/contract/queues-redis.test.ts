@@ -41,7 +41,7 @@ describe.runIf(machineHas("redis-server")).concurrent("job queues on Redis", () 
           await addEach(queues, 1);
         }
         const ran: string[] = [];
-        await queues.work("submit", 2, async ({ batch }) => void ran.push(`b${batch}`));
+        await queues.work("submit", 2, async ({ nth }) => void ran.push(`b${nth}`));
         await queues.work("track", 1, async ({ facilityId }) => void ran.push(`f${facilityId}`));
         await queues.work("deliver", 1, async ({ connector }) => void ran.push(connector));
         await eventually(() => ["b1", "f12", "lims"].every((name) => ran.includes(name)));

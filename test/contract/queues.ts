@@ -31,7 +31,7 @@ export async function withQueues(
   }
 }
 
-export const job = (batch: number): NewJob<"submit"> => ({ jobId: `submit-b${batch}`, data: { batch } });
+export const job = (nth: number): NewJob<"submit"> => ({ jobId: `submit-b${nth}`, data: { nth } });
 
 const never = () => new Promise<void>(() => undefined);
 
@@ -88,8 +88,8 @@ export function describeQueueContract(
       withServer(async ({ open }) => {
         const queues = await open();
         const ran: number[] = [];
-        await queues.work("submit", 4, async ({ batch }) => {
-          ran.push(batch);
+        await queues.work("submit", 4, async ({ nth }) => {
+          ran.push(nth);
         });
         await queues.add(
           "submit",
@@ -115,9 +115,9 @@ export function describeQueueContract(
       withServer(async ({ open }) => {
         const queues = await open();
         const ran: number[] = [];
-        await queues.work("submit", 1, async ({ batch }) => {
-          ran.push(batch);
-          if (batch === 1) throw new Error("broken");
+        await queues.work("submit", 1, async ({ nth }) => {
+          ran.push(nth);
+          if (nth === 1) throw new Error("broken");
         });
         await queues.add("submit", [job(1), job(2)]);
         await eventually(() => ran.length === 2);
@@ -128,8 +128,8 @@ export function describeQueueContract(
       withServer(async ({ open }) => {
         const dead = await open(["lims"]);
         const begun: string[] = [];
-        await dead.work("submit", 1, async ({ batch }) => {
-          begun.push(`b${batch}`);
+        await dead.work("submit", 1, async ({ nth }) => {
+          begun.push(`b${nth}`);
           await never();
         });
         await dead.work("track", 1, async () => {
@@ -148,7 +148,7 @@ export function describeQueueContract(
 
         const queues = await open(["lims"]);
         const ran: string[] = [];
-        await queues.work("submit", 1, async ({ batch }) => void ran.push(`b${batch}`));
+        await queues.work("submit", 1, async ({ nth }) => void ran.push(`b${nth}`));
         await queues.work("track", 1, async ({ facilityId }) => void ran.push(`f${facilityId}`));
         await queues.work("deliver", 1, async ({ connector }) => void ran.push(connector));
         await queues.add("track", [{ jobId: "track-f12-w2", data: { facilityId: 12 } }]);
@@ -185,14 +185,14 @@ export function describeQueueContract(
       withServer(async ({ open }) => {
         const [told, other] = [await open(), await open()];
         const ran: Record<"told" | "other", number[]> = { told: [], other: [] };
-        await told.work("submit", 2, async ({ batch }) => void ran.told.push(batch));
+        await told.work("submit", 2, async ({ nth }) => void ran.told.push(nth));
         told.take("submit", false);
         const jobs = (from: number) => Array.from({ length: 10 }, (_, n) => job(from + n));
         await other.add("submit", jobs(1));
         // One may have been given out to a worker that waited for it.
         const isLeft = async () => (await other.counts()).submit.waiting === 10 - ran.told.length;
         await eventually(async () => ran.told.length <= 1 && (await isLeft()));
-        await other.work("submit", 2, async ({ batch }) => void ran.other.push(batch));
+        await other.work("submit", 2, async ({ nth }) => void ran.other.push(nth));
         await eventually(() => ran.told.length + ran.other.length === 10);
         expect(ran.told.length).toBeLessThanOrEqual(1);
         await other.close(500);
@@ -248,8 +248,8 @@ export function describeQueueContract(
       withOwnServer(async ({ open, crash, start }) => {
         const queues = await open();
         const ran: string[] = [];
-        await queues.work("submit", 2, async ({ batch }) => {
-          ran.push(`b${batch}`);
+        await queues.work("submit", 2, async ({ nth }) => {
+          ran.push(`b${nth}`);
         });
         await queues.work("track", 1, async ({ facilityId }) => {
           ran.push(`f${facilityId}`);

@@ -72,7 +72,7 @@ export function withRunningQueues(
     onRedis(group, async ({ open }) => {
       const queues = await open(["lims"]);
       const ran: string[] = [];
-      await queues.work("submit", 2, async ({ batch }) => void ran.push(`b${batch}`));
+      await queues.work("submit", 2, async ({ nth }) => void ran.push(`b${nth}`));
       await queues.work("track", 1, async ({ facilityId }) => void ran.push(`f${facilityId}`));
       await queues.work("deliver", 1, async ({ connector }) => void ran.push(connector));
       await test({ queues, ran, group, node: group.nodes[0] as TestRedis });

@@ -20,7 +20,7 @@ describe("a request to cancel", () => {
     });
   });
 
-  test.each([["received"], ["queued"], ["submitting"], ["parked"]] as const)(
+  test.each([["received"], ["submitting"], ["parked"]] as const)(
     "is done here for a %s order of which nothing has left",
     (state) => {
       expect(decideCancel({ state, isAtService: false, isCalled: false }, false)).toEqual({

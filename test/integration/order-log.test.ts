@@ -57,7 +57,7 @@ describe("the log of a site", () => {
         undefined,
         "received",
         "received",
-        "queued",
+        "submitting",
         "submitting",
         "submitted",
       ]);

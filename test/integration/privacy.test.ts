@@ -189,7 +189,7 @@ test("names, birth dates and subject codes stay out of logs, jobs, metrics and e
         for (const [connector, name, content] of files()) await site.lab.drop(connector, name, content);
         const isOver = async () => {
           const { rows } = await pool.query<{ open: number; ended: number }>(
-            `select count(*) filter (where state in ('queued', 'submitted', 'accepted', 'in_progress'))::integer as open,
+            `select count(*) filter (where state in ('submitting', 'submitted', 'accepted', 'in_progress'))::integer as open,
                     count(*) filter (where state in ('completed', 'parked'))::integer as ended from orders`,
           );
           const errors = await site.lab.read("csv", "error");

@@ -485,7 +485,7 @@ describe.concurrent("three restores in a row, of copies made at moments of a bus
             const byNumber = new Set(orders.map(({ placerOrderNumber }) => placerOrderNumber));
             return (
               numbers.every((each) => byNumber.has(each)) &&
-              orders.every(({ state }) => !["received", "queued", "submitting"].includes(state))
+              orders.every(({ state }) => !["received", "submitting"].includes(state))
             );
           });
           await again.stop();

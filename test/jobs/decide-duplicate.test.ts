@@ -26,7 +26,7 @@ describe("an order for a container", () => {
     expect(decideDuplicate(ME, [])).toEqual({ kind: "go" });
   });
 
-  test.each(["received", "queued", "submitting", "submitted", "accepted", "in_progress", "parked"] as const)(
+  test.each(["received", "submitting", "submitted", "accepted", "in_progress", "parked"] as const)(
     "is parked while an earlier order of the same kind is %s, which it names",
     (state) => {
       expect(decideDuplicate(ME, [other({ state, otherName: "order P-1" })])).toEqual({

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { startFeeder } from "../../src/jobs/feeder.ts";
 import { openQueues } from "../../src/jobs/queues.ts";
+import { InHand } from "../../src/jobs/submit/in-hand.ts";
 import { openPool } from "../../src/ledger/database.ts";
 import { findDueCancels } from "../../src/ledger/orders/cancellations.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
@@ -81,19 +82,17 @@ test("the feeder looks for it by itself", () =>
       clock: systemClock,
       logger: silent,
       worker: { id: 1, isSure: true, isLeader: true, workers: 1 },
-      abandoned: { fences: new Set(), claims: new Set() },
+      inHand: new InHand(),
       isServiceReachable: () => false,
       mayTryLab: () => false,
       onDue: () => {},
       settings: {
-        window: 10,
-        batchSize: () => 10,
+        submitsAtOnce: 4,
         tickMs: 20,
         pollPauseMs: 1_000,
         longestPauseMs: HOUR,
         connectors: new Set(),
         gatherMsByConnector: new Map(),
-        doesParkedBlock: false,
       },
     });
     try {

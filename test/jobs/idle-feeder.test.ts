@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { Clock } from "../../src/core/clock.ts";
 import { EVERY_MS } from "../../src/core/every.ts";
 import { type FeederDeps, startFeeder } from "../../src/jobs/feeder.ts";
+import { InHand } from "../../src/jobs/submit/in-hand.ts";
 import { FIND_DUE } from "../../src/ledger/due.ts";
 import { eventually } from "../support/eventually.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
@@ -62,19 +63,18 @@ test("a ledger in which nothing is due is asked for nothing but what is due, onc
         add: async (_queue: string, jobs: object[]) => void given.push(...jobs),
       } as unknown as FeederDeps["queues"],
       worker: { id: 1, isSure: true, isLeader: true, workers: 1 },
-      abandoned: { fences: new Set(), claims: new Set() },
+      inHand: new InHand(),
       isServiceReachable: () => true,
       mayTryLab: () => true,
       onDue: (due) => found.push(due),
       settings: {
         ...{
-          window: 10,
-          batchSize: () => 10,
+          submitsAtOnce: 4,
           tickMs: EVERY_MS.due,
           pollPauseMs: 1_000,
           longestPauseMs: 86_400_000,
         },
-        ...{ connectors: new Set(["lims"]), gatherMsByConnector: new Map(), doesParkedBlock: false },
+        ...{ connectors: new Set(["lims"]), gatherMsByConnector: new Map() },
       },
     };
     const feeder = startFeeder(deps);

@@ -3,12 +3,12 @@ import { systemClock } from "../../src/core/clock.ts";
 import { noTracer } from "../../src/core/order-trace.ts";
 import type { Phi } from "../../src/core/phi.ts";
 import type { SubmitDeps } from "../../src/jobs/submit/deps.ts";
-import { submitBatch } from "../../src/jobs/submit/submit.ts";
+import { InHand } from "../../src/jobs/submit/in-hand.ts";
+import { submitDue } from "../../src/jobs/submit/submit.ts";
 import { findOrders } from "../../src/ledger/operator/views.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
-import { takeWaiting } from "../../src/ledger/orders/handing-over.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
-import { lead, ME, UNCOUNTED } from "../support/hand-over.ts";
+import { ME, UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { byRequest } from "../support/ways.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
@@ -22,18 +22,16 @@ test("an order is not sent when another subject's order for its label overtook i
       pool,
       orders.map((order, n) => aRecord(n + 1, [order])),
     );
-    const one = { leader: await lead(pool), limit: 1, doesParkedBlock: false };
-    const earlier = await takeWaiting(pool, one);
-    const later = await takeWaiting(pool, one);
-    if (!earlier || !later) throw new Error("two orders are due");
     // The later one finds the label free, since the earlier one is not seen yet.
-    await pool.query("update orders set state = 'cancelled' where id = $1", [earlier.orderIds[0]]);
+    const setEarlier = (state: string) =>
+      pool.query("update orders set state = $1 where placer_order_number = 'A-S-1'", [state]);
+    await setEarlier("cancelled");
     const sent: string[] = [];
     const service: Partial<ServiceClient> = {
       findSubject: async (_facilityId: number, code: Phi) => {
         if (code.reveal() === "S-2") {
-          await pool.query("update orders set state = 'queued' where id = $1", [earlier.orderIds[0]]);
-          await submitBatch(earlier.batch, deps, never);
+          await setEarlier("received");
+          await submitDue(10, deps, never);
         }
         return { id: 1 };
       },
@@ -52,7 +50,7 @@ test("an order is not sent when another subject's order for its label overtook i
       tracer: noTracer,
       random: () => 0.5,
       worker: { id: ME, isSure: true },
-      abandoned: { fences: new Set(), claims: new Set() },
+      inHand: new InHand(),
       requireNewestKnown: async () => {},
       settings: {
         backoff: { firstMs: 1_000, maxMs: 1_000 },
@@ -62,10 +60,11 @@ test("an order is not sent when another subject's order for its label overtook i
         correlation: "token",
         sameContainer: "park",
         labelOfTwoSubjects: "park",
+        doesParkedBlock: false,
         wayOf: byRequest,
       },
     };
-    await submitBatch(later.batch, deps, never);
+    await submitDue(10, deps, never);
     const [parked] = await findOrders(pool, "A-S-2");
     expect([sent, parked?.state, parked?.failure?.code]).toEqual([
       ["S-1"],

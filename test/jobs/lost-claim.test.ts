@@ -6,11 +6,12 @@ import { phi } from "../../src/core/phi.ts";
 import { startFeeder } from "../../src/jobs/feeder.ts";
 import { openQueues } from "../../src/jobs/queues.ts";
 import type { SubmitDeps } from "../../src/jobs/submit/deps.ts";
-import { submitBatch } from "../../src/jobs/submit/submit.ts";
+import { InHand } from "../../src/jobs/submit/in-hand.ts";
+import { submitDue } from "../../src/jobs/submit/submit.ts";
 import { openPool } from "../../src/ledger/database.ts";
-import { withCutWay } from "../support/cut-way.ts";
+import { holdFirstCommit, withCutWay } from "../support/cut-way.ts";
 import { eventually } from "../support/eventually.ts";
-import { handOver, loseWorker } from "../support/hand-over.ts";
+import { loseWorker } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { SUBMIT_SETTINGS } from "../support/submit.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
@@ -23,26 +24,24 @@ test("an order whose claim came about unheard, since the connection broke, is gi
     withCutWay(ledger, async (way) => {
       const { pool } = ledger;
       await commit(pool, [aRecord(1, [anOrder({ placerOrderNumber: "A-1" })])]);
-      const [due] = await handOver(pool);
-      if (due === undefined) throw new Error("nothing is due");
-      const abandoned = { fences: new Set<number>(), claims: new Set<number>() };
+      const inHand = new InHand();
       // The service and the settings are not asked for before the order is claimed.
       const deps = {
         pool: way.pool,
         clock: systemClock,
         logger: silent,
         worker: { id: OWNER, isSure: true },
-        abandoned,
+        inHand,
+        settings: SUBMIT_SETTINGS,
       };
-      const cut = way.cutAt("set state = 'submitting'", "server");
-      const submitting = submitBatch(due.batch, deps as unknown as SubmitDeps, AbortSignal.timeout(60_000));
+      const cut = way.cutAt("commit\0", "server", "set state = 'submitting'");
+      const submitting = submitDue(10, deps as unknown as SubmitDeps, AbortSignal.timeout(60_000));
       await expect(submitting).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE" });
       await (await cut).isDone;
       const states = async () =>
         (await pool.query<{ state: string; owner: number | null }>("select state, owner from orders")).rows;
       expect(await states()).toEqual([{ state: "submitting", owner: OWNER }]);
-      const { fences, claims } = abandoned;
-      expect(await loseWorker(pool, OWNER, { fences: [...fences], claims: [...claims] })).toBe(1);
+      expect(await inHand.sweep((fences) => loseWorker(pool, OWNER, fences))).toBe(1);
       expect(await states()).toEqual([{ state: "received", owner: null }]);
     }),
   ));
@@ -53,41 +52,37 @@ test("a claim that comes about only after its worker gave it up is given back al
       const { pool, connection } = ledger;
       const me = await standIn(pool);
       await commit(pool, [aRecord(1, [anOrder({ placerOrderNumber: "A-1" })])]);
-      const [due] = await handOver(pool);
-      if (due === undefined) throw new Error("nothing is due");
-      const abandoned = { fences: new Set<number>(), claims: new Set<number>() };
-      const common = { clock: systemClock, logger: silent, abandoned };
+      const inHand = new InHand();
+      const common = { clock: systemClock, logger: silent, inHand };
       const worker = { id: me.id, isSure: true, isLeader: false, workers: 1 };
-      const holder = await pool.connect();
-      await holder.query("begin");
-      await holder.query("select 1 from orders for update");
-      const cut = way.cutAt("set state = 'submitting'", "server");
-      const deps = { ...common, pool: way.pool, worker } as unknown as SubmitDeps;
-      await expect(submitBatch(due.batch, deps, AbortSignal.timeout(60_000))).rejects.toMatchObject({
+      const held = await holdFirstCommit(pool, "orders");
+      const cut = way.cutAt("commit\0", "server", "set state = 'submitting'");
+      const deps = { ...common, pool: way.pool, worker, settings: SUBMIT_SETTINGS } as unknown as SubmitDeps;
+      await expect(submitDue(10, deps, AbortSignal.timeout(60_000))).rejects.toMatchObject({
         code: "LEDGER_UNAVAILABLE",
       });
       const orphan = await cut;
+      await held.isHeld();
       const queuePool = openPool({ connection, schema: "bullmq", max: 4, applicationName: "test" }, silent);
       const queues = await openQueues({ kind: "postgres", pool: queuePool }, [], silent);
       const feeder = startFeeder({
         ...{ ...common, pool, queues, worker, isServiceReachable: () => false, mayTryLab: () => false },
         onDue: () => {},
         settings: {
-          ...{ window: 10, batchSize: () => 10, tickMs: 20, pollPauseMs: 1_000, longestPauseMs: 1_000 },
-          ...{ connectors: new Set<string>(), gatherMsByConnector: new Map(), doesParkedBlock: false },
+          ...{ submitsAtOnce: 4, tickMs: 20, pollPauseMs: 1_000, longestPauseMs: 1_000 },
+          ...{ connectors: new Set<string>(), gatherMsByConnector: new Map() },
         },
       });
       try {
         // The feeder has looked for the claim, which has not come about yet.
         await systemClock.sleep(1_000);
-        await holder.query("commit");
+        await held.letGo();
         await orphan.isDone;
         const order = async () => (await pool.query("select state, owner from orders")).rows[0];
         expect(await order()).toEqual({ state: "submitting", owner: me.id });
         await eventually(async () => (await order()).owner === null, { withinMs: 6_000 });
         expect(await order()).toEqual({ state: "received", owner: null });
       } finally {
-        holder.release();
         await feeder.stop();
         await queues.close(500);
         await queuePool.end();
@@ -101,8 +96,6 @@ test("a batch is over only when none of its orders is worked on any more, also w
     const subjects = ["S-A", "S-B"].map((code) => ({ code: phi(code) }));
     const orders = subjects.map((subject, n) => anOrder({ placerOrderNumber: `A-${n}`, subject }));
     await commit(pool, [aRecord(1, orders)]);
-    const [due] = await handOver(pool);
-    if (due === undefined) throw new Error("nothing is due");
     const gate = Promise.withResolvers<void>();
     const gaveUp = Promise.withResolvers<void>();
     const isAtWork = Promise.withResolvers<void>();
@@ -110,7 +103,7 @@ test("a batch is over only when none of its orders is worked on any more, also w
     const deps = {
       ...{ pool, clock: systemClock, logger: silent, worker: { id: OWNER, isSure: true }, random: () => 0 },
       tracer: noTracer,
-      abandoned: { fences: new Set<number>(), claims: new Set<number>() },
+      inHand: new InHand(),
       // The first order fails at once, and the ledger can't be told; the second one is still at work.
       requireNewestKnown: async () => {
         asked += 1;
@@ -129,7 +122,7 @@ test("a batch is over only when none of its orders is worked on any more, also w
       settings: { ...SUBMIT_SETTINGS, labelOfTwoSubjects: "allow" },
     } as unknown as SubmitDeps;
     let isOver = false;
-    const submitting = submitBatch(due.batch, deps, AbortSignal.timeout(60_000)).finally(() => {
+    const submitting = submitDue(10, deps, AbortSignal.timeout(60_000)).finally(() => {
       isOver = true;
     });
     submitting.catch(() => undefined);
@@ -138,5 +131,5 @@ test("a batch is over only when none of its orders is worked on any more, also w
     expect(isOver).toBe(false);
     gate.resolve();
     await expect(submitting).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE" });
-    expect(deps.abandoned.fences.size).toBe(2);
+    expect(await deps.inHand.sweep(async (fences) => fences)).toEqual([]);
   }));

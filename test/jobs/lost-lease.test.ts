@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { SubmitDeps } from "../../src/jobs/submit/deps.ts";
-import { submitBatch } from "../../src/jobs/submit/submit.ts";
+import { submitDue } from "../../src/jobs/submit/submit.ts";
 import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import { withStub } from "../service/with-client.ts";
-import { handOver, ME, UNCOUNTED } from "../support/hand-over.ts";
+import { ME, UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { SUBMIT_SETTINGS, submitDeps } from "../support/submit.ts";
 import { withLedger } from "../support/with-ledger.ts";
@@ -18,7 +18,6 @@ test.each([
     withLedger(({ pool }) =>
       withStub(async (stub, service) => {
         await commit(pool, [aRecord(1, [anOrder()])]);
-        const [due] = await handOver(pool);
         const worker = { id: ME, isSure: true };
         const writer = openOrderWriter(pool, UNCOUNTED);
         const deps: SubmitDeps = {
@@ -38,7 +37,7 @@ test.each([
             wayOf: () => ({ surface: "request", subjects }),
           },
         };
-        await submitBatch(due?.batch ?? 0, deps, new AbortController().signal);
+        await submitDue(10, deps, new AbortController().signal);
         expect(stub.count("POST")).toBe(0);
         const [order] = await findOrders(pool, "A-1");
         expect(order).toMatchObject({ state: "received", failure: { code: "ORDER_LEASE_LOST" } });

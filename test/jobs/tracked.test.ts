@@ -38,7 +38,6 @@ function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
     locatingSince: undefined,
     heldAt: undefined,
     priorSubjectCode: undefined,
-    queuedAt: undefined,
     receivedAt: new Date(0),
     submittedAt: new Date(0),
     changedAt: new Date(0),

@@ -11,7 +11,7 @@ import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { forgetOld } from "../../src/ledger/prune.ts";
 import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
 import { presumeAll } from "../support/calls.ts";
-import { A_REQUEST, claimNext, handOver, recordCall } from "../support/hand-over.ts";
+import { A_REQUEST, claimNext, recordCall, takeDue } from "../support/hand-over.ts";
 import { aCancel, aControl, reportedKinds } from "../support/order-control.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
@@ -52,7 +52,7 @@ test("a parked order that the lab sends again under its number asks for what it 
     expect(after.subject.dateOfBirth?.reveal()).toBe("1990-01-31");
     expect(after.mark).not.toBe(before.mark);
     expect(after.fence).not.toBe(before.fence);
-    expect(await handOver(pool)).toMatchObject([{ orderId }]);
+    expect(await takeDue(pool)).toMatchObject([{ orderId }]);
   }));
 
 test("the lab is answered as for a new order, and the timeline names the message", () =>
@@ -124,9 +124,9 @@ test("an order on hold is corrected and stays on hold", () =>
     await commit(pool, [aControl(2, "hold", ITS_NUMBER)]);
     await commit(pool, [aRecord(3, [corrected])]);
     expect(await only(pool)).toMatchObject({ state: "received", heldAt: expect.any(Date) });
-    expect(await handOver(pool)).toEqual([]);
+    expect(await takeDue(pool)).toEqual([]);
     await commit(pool, [aControl(4, "release", ITS_NUMBER)]);
-    expect(await handOver(pool)).toHaveLength(1);
+    expect(await takeDue(pool)).toHaveLength(1);
   }));
 
 test("an order that was cancelled is not placed anew by what would have corrected it", () =>

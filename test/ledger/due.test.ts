@@ -35,7 +35,6 @@ const RESULT = "insert into deliveries (connector, file_name, bytes, next_at) va
 test.each([
   ["an order whose turn has come", "received", now("next_at"), { isOrderWaiting: true }],
   ["a look for a lost call", "submitting", aLook("null", "null"), { isLookDue: true, isOrderInHand: true }],
-  ["an order in the queue", "queued", "select 1", { isOrderInHand: true }],
   ["a facility that is due", "submitted", now("next_at"), { facilities: [12] }],
   ["a look for one sent again", "submitted", aLook("'nothing'", "now()"), { isLookDue: true }],
   [
@@ -64,7 +63,7 @@ test.each([
     await orders(pool, state);
     const before = await find(pool);
     await pool.query(statement);
-    expect(before).toEqual({ ...NOTHING_DUE, isOrderInHand: ["queued", "submitting"].includes(state) });
+    expect(before).toEqual({ ...NOTHING_DUE, isOrderInHand: state === "submitting" });
     expect(await find(pool)).toEqual({ ...NOTHING_DUE, ...expected });
   }),
 );

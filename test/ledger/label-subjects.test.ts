@@ -42,7 +42,7 @@ const merge = (pool: pg.Pool, prior: string, into: string, state = "failed") =>
 const retrieval = (code: string) => ({ operation: "RETRIEVAL", code }) as const;
 
 describe("a label of an order is another subject's", () => {
-  test.each(["received", "queued", "submitting", "submitted", "accepted", "in_progress", "parked"])(
+  test.each(["received", "submitting", "submitted", "accepted", "in_progress", "parked"])(
     "while an earlier order for it is %s",
     (state) =>
       withLedger(async ({ pool }) => {

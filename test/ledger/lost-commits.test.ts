@@ -5,11 +5,11 @@ import { commitMessages } from "../../src/ledger/messages/commit.ts";
 import { closeFile, openFile } from "../../src/ledger/messages/files.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
-import { claimBatch } from "../../src/ledger/orders/submission.ts";
+import { claimDue } from "../../src/ledger/orders/claiming.ts";
 import type { OpenOutcome } from "../../src/ledger/results/outcomes.ts";
 import { type CutWay, holdFirstCommit, isAwaited, withCutWay } from "../support/cut-way.ts";
 import { deliverTo } from "../support/deliver.ts";
-import { handOver, loseWorker, UNCOUNTED } from "../support/hand-over.ts";
+import { loseWorker, UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { type TestLedger, withLedger } from "../support/with-ledger.ts";
 
@@ -186,16 +186,16 @@ describe("of an order's submission", () => {
   const ANOTHER = 2;
   const begin = async ({ pool }: TestLedger) => {
     await commit(pool, [aRecord(1, [anOrder()])]);
-    const [due] = await handOver(pool);
-    if (!due) throw new Error("nothing is due");
     return {
-      due,
-      claim: async (by: pg.Pool, owner = OWNER) => (await claimBatch(by, due.batch, owner))[0],
+      claim: async (by: pg.Pool, workerId = OWNER) =>
+        (await claimDue(by, { workerId, limit: 1, doesParkedBlock: false }))[0],
     };
   };
   const claimed = async (ledger: TestLedger) => {
-    const { due, claim } = await begin(ledger);
-    const fence = (await claim(ledger.pool))?.fence ?? 0;
+    const { claim } = await begin(ledger);
+    const order = await claim(ledger.pool);
+    const due = { orderId: order?.id ?? 0 };
+    const fence = order?.fence ?? 0;
     const intend = (pool: pg.Pool) =>
       openOrderWriter(pool, UNCOUNTED).intend({
         ...due,
@@ -206,7 +206,7 @@ describe("of an order's submission", () => {
         surface: "request",
       });
     /** As the feeder does with what a worker could not bring to its end. */
-    const giveBack = (pool: pg.Pool) => loseWorker(pool, OWNER, { fences: [fence], claims: [] });
+    const giveBack = (pool: pg.Pool) => loseWorker(pool, OWNER, []);
     return { ...due, fence, intend, giveBack };
   };
   const state = (ledger: TestLedger) =>
@@ -218,7 +218,8 @@ describe("of an order's submission", () => {
   test.each(ALL)("a claim that comes about %s another one leaves the order in one hand", (moment) =>
     withBoth(async (ledger, way) => {
       const { claim } = await begin(ledger);
-      const lost = { moment, at: "set state = 'submitting'", table: "orders", work: claim };
+      const since = "set state = 'submitting'";
+      const lost = { moment, at: COMMIT, since, table: "orders", work: claim };
       const again = await lose(ledger, way, { ...lost, next: (pool) => claim(pool, ANOTHER) });
       const [row] = await all(ledger, "select owner, fence from orders");
       if (moment === "after")

@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import type { OrderChange } from "../../src/ledger/orders/change.ts";
-import { claimBatch } from "../../src/ledger/orders/submission.ts";
-import { handOver, ME, UNCOUNTED } from "../support/hand-over.ts";
+import { takeDue, UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { type TestLedger, withLedger } from "../support/with-ledger.ts";
 
@@ -13,9 +12,7 @@ async function inHand({ pool }: TestLedger, count: number) {
     anOrder({ code: `S-${n}`, placerOrderNumber: `A-${n}` }),
   );
   await commit(pool, [aRecord(1, orders)]);
-  const [due] = await handOver(pool);
-  const claimed = await claimBatch(pool, due?.batch as number, ME);
-  return claimed.map(({ id, fence }) => ({ orderId: id, fence: fence as number }));
+  return takeDue(pool);
 }
 
 const submitted = (requestId: number): Omit<OrderChange, "orderId"> => ({

@@ -6,10 +6,9 @@ import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
 import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/orders/acts.ts";
 import { findDueLooks } from "../../src/ledger/orders/calls.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
-import { findLaneHolder, putBack, TAKE_WAITING } from "../../src/ledger/orders/handing-over.ts";
-import { claimBatch } from "../../src/ledger/orders/submission.ts";
+import { CLAIM_DUE, findLaneHolder } from "../../src/ledger/orders/claiming.ts";
 import { openCalls, presumeAll } from "../support/calls.ts";
-import { A_REQUEST, claimNext, handOver, loseWorker, ME, recordCall } from "../support/hand-over.ts";
+import { A_REQUEST, claimNext, loseWorker, recordCall, takeDue } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 import { standIn } from "../support/worker.ts";
@@ -49,19 +48,18 @@ async function commitMerges(pool: pg.Pool, pairs: readonly (readonly [string, st
   return commit(pool, [aRecord(1, merges)]);
 }
 
-/** Hands over all that may be, and ends it. */
+/** Takes all that may be, and ends it. */
 async function takeAndEndAll(pool: pg.Pool): Promise<number[]> {
-  const [due] = await handOver(pool);
-  const orders = due ? await claimBatch(pool, due.batch, ME) : [];
-  const ends = orders.map(
-    ({ id, fence }) => ({ orderId: id, fence, to: "completed", isReleased: true }) as const,
+  const orders = await takeDue(pool);
+  await changeOrders(
+    pool,
+    orders.map((order) => ({ ...order, to: "completed", isReleased: true })),
   );
-  await changeOrders(pool, ends);
-  return orders.map(({ id }) => id);
+  return orders.map(({ orderId }) => orderId);
 }
 
 describe("a chain of merges", () => {
-  test("is handed over one after the other, although each is in a lane of its own", () =>
+  test("is taken one after the other, although each is in a lane of its own", () =>
     withLedger(async ({ pool }) => {
       const [first, second, third, apart] = await commitMerges(pool, [
         ["A", "B"],
@@ -97,17 +95,17 @@ describe("a chain of merges", () => {
       ]);
       const failure = { code: "SERVICE_REFUSED", text: "" } as const;
       await changeOrders(pool, [{ orderId: first as number, to: "parked", failure }]);
-      expect(await handOver(pool, true)).toEqual([]);
-      expect((await handOver(pool)).map(({ orderId }) => orderId)).toEqual([second]);
+      expect(await takeDue(pool, { doesParkedBlock: true })).toEqual([]);
+      expect((await takeDue(pool)).map(({ orderId }) => orderId)).toEqual([second]);
     }));
 });
 
 describe("a lane", () => {
-  test("hands over one order of a subject at a time, the oldest first", () =>
+  test("gives one order of a subject at a time, the oldest first", () =>
     withLedger(async ({ pool }) => {
       const ids = await commitOrders(pool, ["S", "S", "T", "S"]);
-      expect((await handOver(pool)).map((due) => due.orderId)).toEqual([ids[0], ids[2]]);
-      expect(await handOver(pool)).toEqual([]);
+      expect((await takeDue(pool)).map((due) => due.orderId)).toEqual([ids[0], ids[2]]);
+      expect(await takeDue(pool)).toEqual([]);
     }));
 
   test("goes on once the order ahead is submitted", () =>
@@ -123,7 +121,7 @@ describe("a lane", () => {
           isReleased: true,
         },
       ]);
-      expect((await handOver(pool)).map((due) => due.orderId)).toEqual([second]);
+      expect((await takeDue(pool)).map((due) => due.orderId)).toEqual([second]);
     }));
 
   test("waits behind an order that waits for its next try", () =>
@@ -133,7 +131,7 @@ describe("a lane", () => {
       await changeOrders(pool, [
         { orderId: first as number, fence, to: "received", nextInMs: 60_000, isReleased: true },
       ]);
-      expect(await handOver(pool)).toEqual([]);
+      expect(await takeDue(pool)).toEqual([]);
     }));
 
   test("waits while a later order that overtook it may have a call under way", () =>
@@ -144,7 +142,7 @@ describe("a lane", () => {
       const { fence } = await claimNext(pool);
       await intend(pool, second as number, fence);
       await retryOrder(pool, await only(pool, "A-1"), OPERATOR);
-      expect(await handOver(pool)).toEqual([]);
+      expect(await takeDue(pool)).toEqual([]);
     }));
 
   test("is held up by a parked order only where the site wants it", () =>
@@ -152,8 +150,8 @@ describe("a lane", () => {
       const [first, second] = await commitOrders(pool, ["S", "S"]);
       const failure = { code: "SUBJECT_UNKNOWN", text: "" } as const;
       await changeOrders(pool, [{ orderId: first as number, to: "parked", failure }]);
-      expect(await handOver(pool, true)).toEqual([]);
-      expect((await handOver(pool)).map((due) => due.orderId)).toEqual([second]);
+      expect(await takeDue(pool, { doesParkedBlock: true })).toEqual([]);
+      expect((await takeDue(pool)).map((due) => due.orderId)).toEqual([second]);
     }));
 
   test("never has two orders before their submission, whatever happens to them", () =>
@@ -175,10 +173,9 @@ describe("a lane", () => {
             const lane = (id: number) => subjects[ids.indexOf(id)];
             const done: number[] = [];
             while (done.length < ids.length) {
-              const [due] = await handOver(pool);
-              const taken = due ? await claimBatch(pool, due.batch, ME) : [];
-              expect(new Set(taken.map(({ id }) => lane(id))).size).toBe(taken.length);
-              for (const { id, fence } of taken) {
+              const taken = await takeDue(pool);
+              expect(new Set(taken.map(({ orderId }) => lane(orderId))).size).toBe(taken.length);
+              for (const { orderId: id, fence } of taken) {
                 const isDone = coins.next().value === true;
                 if (isDone) done.push(id);
                 await changeOrders(pool, [
@@ -202,36 +199,33 @@ describe("a lane", () => {
 });
 
 describe("a claim", () => {
-  test("of a batch that was handed over before takes nothing", () =>
-    withLedger(async ({ pool }) => {
-      await commitOrders(pool, ["S"]);
-      const [first] = await handOver(pool);
-      await putBack(pool, [first?.batch as number]);
-      const [second] = await handOver(pool);
-      expect(await claimBatch(pool, first?.batch as number, ME)).toEqual([]);
-      expect(await claimBatch(pool, second?.batch as number, ME)).toHaveLength(1);
-    }));
-
-  test("of a job that comes again takes no order with a lost call", () =>
+  test("takes no order with a lost call", () =>
     withLedger(async ({ pool }) => {
       const [id] = await commitOrders(pool, ["S"]);
-      const [due] = await handOver(pool);
-      const batch = due?.batch as number;
-      const [order] = await claimBatch(pool, batch, DEAD);
-      await intend(pool, id as number, order?.fence as number);
+      const { fence } = await claimNext(pool, DEAD);
+      await intend(pool, id as number, fence);
       await loseWorker(pool, DEAD);
-      expect(await claimBatch(pool, batch, ME)).toEqual([]);
+      expect(await takeDue(pool)).toEqual([]);
       expect(await findDueLooks(pool, 10)).toMatchObject([{ orderId: id }]);
     }));
 
-  test("is given to one of many workers", () =>
+  test("is given to one of many workers, and two of a lane never to two of them", () =>
     withLedger(async ({ pool }) => {
-      await commitOrders(pool, ["S"]);
-      const [due] = await handOver(pool);
+      await commitOrders(pool, ["S", "S", "T"]);
       const claims = await Promise.all(
-        Array.from({ length: 8 }, (_, n) => claimBatch(pool, due?.batch as number, n)),
+        Array.from({ length: 8 }, (_, n) => takeDue(pool, { workerId: n + 1, limit: 1 })),
       );
-      expect(claims.flat()).toHaveLength(1);
+      expect(claims.flat()).toHaveLength(2);
+    }));
+
+  test("takes nothing while the queue is paused, nor while a restored ledger has orders to look for", () =>
+    withLedger(async ({ pool }) => {
+      await commitOrders(pool, ["S", "T"]);
+      await pool.query("insert into paused_queues (queue, actor) values ('submit', 'kim')");
+      expect(await takeDue(pool)).toEqual([]);
+      await pool.query("delete from paused_queues");
+      await presumeAll(pool, "o.placer_order_number = 'A-1'");
+      expect(await takeDue(pool)).toEqual([]);
     }));
 
   test("whose worker was taken for dead allows neither a call nor an outcome", () =>
@@ -252,8 +246,8 @@ describe("a claim", () => {
       await commitOrders(pool, ["S"]);
       const { id, leave } = await standIn(pool);
       const { fence } = await claimNext(pool, id);
-      expect(await loseWorker(pool, id)).toBe(0);
-      expect(await loseWorker(pool, id, { fences: [fence], claims: [] })).toBe(1);
+      expect(await loseWorker(pool, id, [fence])).toBe(0);
+      expect(await loseWorker(pool, id, [])).toBe(1);
       await leave();
     }));
 });
@@ -263,9 +257,9 @@ describe("after a crash", () => {
     withLedger(async ({ pool }) => {
       await commitOrders(pool, ["S", "T"]);
       await claimNext(pool, DEAD);
-      expect(await handOver(pool)).toHaveLength(1);
-      expect(await loseWorker(pool, DEAD)).toBe(1);
-      expect(await handOver(pool)).toHaveLength(1);
+      expect(await takeDue(pool)).toHaveLength(1);
+      expect(await loseWorker(pool)).toBe(2);
+      expect(await takeDue(pool)).toHaveLength(2);
     }));
 
   test("orders whose call may have left are looked for, and not sent", () =>
@@ -274,7 +268,7 @@ describe("after a crash", () => {
       const { fence } = await claimNext(pool, DEAD);
       await intend(pool, id as number, fence);
       expect(await loseWorker(pool, DEAD)).toBe(1);
-      expect(await handOver(pool)).toEqual([]);
+      expect(await takeDue(pool)).toEqual([]);
       expect(await findDueLooks(pool, 10)).toMatchObject([{ orderId: id }]);
     }));
 
@@ -284,7 +278,7 @@ describe("after a crash", () => {
       const { fence } = await claimNext(pool, DEAD);
       await intend(pool, id as number, fence);
       await loseWorker(pool, DEAD);
-      expect(await handOver(pool)).toEqual([]);
+      expect(await takeDue(pool)).toEqual([]);
     }));
 });
 
@@ -420,7 +414,7 @@ test("history can't be rewritten", () =>
     await expect(pool.query("update order_events set kind = 'x'")).rejects.toThrow("append-only");
   }));
 
-test("a lane of many orders costs the feeder no more than many lanes", () =>
+test("a lane of many orders costs a claim no more than many lanes", () =>
   withLedger(async ({ pool }) => {
     const [id] = await commitOrders(pool, ["S"]);
     await pool.query(
@@ -432,9 +426,9 @@ test("a lane of many orders costs the feeder no more than many lanes", () =>
       [id],
     );
     await pool.query("analyze orders");
-    const question = TAKE_WAITING.replace("$1", "1")
+    const question = CLAIM_DUE.replace("$1", "1")
       .replace("$2", "1000")
-      .replaceAll("$3", "'{received,queued,submitting}'");
+      .replaceAll("$3", "'{received,submitting}'");
     const { rows } = await pool.query(`explain (analyze, format json) ${question}`);
     const plan = JSON.stringify(rows[0]["QUERY PLAN"]);
     expect(plan).not.toContain("Anti");
@@ -444,7 +438,7 @@ test("a lane of many orders costs the feeder no more than many lanes", () =>
     expect(Math.max(0, ...removed)).toBeLessThan(10_000);
   }));
 
-test("a few orders are handed over without going through all that wait", () =>
+test("a few orders are taken without going through all that wait", () =>
   withLedger(async ({ pool }) => {
     const [id] = await commitOrders(pool, ["S"]);
     await pool.query(
@@ -458,15 +452,14 @@ test("a few orders are handed over without going through all that wait", () =>
       [id],
     );
     await pool.query("analyze orders");
-    await pool.query("update leader set worker_id = 1, until_at = now() + interval '1 hour'");
-    const values = [1, 64, ["received", "queued", "submitting"]];
-    const { rows } = await pool.query(`explain (analyze, buffers, format json) ${TAKE_WAITING}`, values);
+    const values = [1, 64, ["received", "submitting"]];
+    const { rows } = await pool.query(`explain (analyze, buffers, format json) ${CLAIM_DUE}`, values);
     const [{ Plan: plan }] = rows[0]["QUERY PLAN"];
     expect(plan["Actual Rows"]).toBe(64);
     expect(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]).toBeLessThan(10_000);
   }));
 
-test("the feeder's question is answered from its indexes among many ended orders", () =>
+test("a claim is answered from its indexes among many ended orders", () =>
   withLedger(async ({ pool }) => {
     const [id] = await commitOrders(pool, ["S"]);
     await pool.query(
@@ -478,10 +471,10 @@ test("the feeder's question is answered from its indexes among many ended orders
       [id],
     );
     await pool.query("analyze orders");
-    const question = TAKE_WAITING.replace("$1", "1")
+    const question = CLAIM_DUE.replace("$1", "1")
       .replace("$2", "1000")
-      .replaceAll("$3", "'{received,queued,submitting}'");
+      .replaceAll("$3", "'{received,submitting}'");
     const { rows } = await pool.query(`explain ${question}`);
     const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
-    expect(plan).not.toContain("Seq Scan");
+    expect(plan).not.toMatch(/Seq Scan on (orders|calls)/);
   }));

@@ -42,7 +42,6 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     heldAt: undefined,
     priorSubjectCode: undefined,
     receivedAt: inMs(-5_000),
-    queuedAt: undefined,
     submittedAt: undefined,
     changedAt: inMs(-5_000),
     ...own,
@@ -159,18 +158,11 @@ describe("why is it waiting?", () => {
     expect(why(retrieval)).toBe("It waits for nothing but its next try, which follows in 30s.");
   });
 
-  it("counts the time in the queue from the hand-over, however long it had waited for its turn", () => {
-    const queued = { state: "queued", changedAt: inMs(-600_000) } as const;
-    expect(why({ ...queued, queuedAt: inMs(-2_000) })).toContain("within moments");
-    expect(why({ ...queued, queuedAt: inMs(-300_000) })).toContain("for 5m");
-  });
-
   it("promises nothing to any order while calls don't leave to the service", () => {
     const servicePause = { text: "connection refused (SERVICE_UNREACHABLE)", until: inMs(20_000) };
     const intent = { calls: [lostCall()], failure: unreachable };
     for (const own of [
       {},
-      { state: "queued" },
       { state: "submitting" },
       { state: "submitting", ...intent },
       { state: "submitted", requestId: 7 },
@@ -200,9 +192,9 @@ describe("why is it waiting?", () => {
     }
   });
 
-  it("distinguishes a moment in the queue from being kept there", () => {
-    expect(why({ state: "queued" })).toContain("within moments");
-    expect(why({ state: "queued", changedAt: inMs(-300_000) })).toContain("for 5m");
+  it("distinguishes a moment of waiting for a worker from being kept there", () => {
+    expect(why({ nextAt: inMs(-1_000), changedAt: inMs(-1_000) })).toContain("within moments");
+    expect(why({ nextAt: inMs(-300_000), changedAt: inMs(-300_000) })).toContain("due for 5m");
   });
 
   it("says that a lost answer is searched for, how often it was, and when again", () => {

@@ -1,15 +1,9 @@
 import type pg from "pg";
 import { inTransaction } from "../../src/ledger/database.ts";
 import { type NewCall, recordCalls } from "../../src/ledger/orders/calls.ts";
-import { type Batch, takeWaiting } from "../../src/ledger/orders/handing-over.ts";
+import { claimDue } from "../../src/ledger/orders/claiming.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
-import { type AbandonedOrders, claimBatch, releaseAbandoned } from "../../src/ledger/orders/submission.ts";
-
-/** An order of a batch that was handed over. */
-export interface DueOrder {
-  readonly orderId: number;
-  readonly batch: number;
-}
+import { releaseAbandoned } from "../../src/ledger/orders/submission.ts";
 
 /** The worker of tests that need but one. */
 export const ME = 1;
@@ -20,24 +14,23 @@ export async function lead(pool: pg.Pool, leader = ME): Promise<number> {
   return leader;
 }
 
-/** Hands over all orders that are due, as one batch. */
-export async function handOver(pool: pg.Pool, doesParkedBlock = false): Promise<DueOrder[]> {
-  return ordersOf(await takeWaiting(pool, { leader: await lead(pool), limit: 100, doesParkedBlock }));
+/** Takes all orders that are due. */
+export async function takeDue(
+  pool: pg.Pool,
+  { doesParkedBlock = false, workerId = ME, limit = 100 } = {},
+): Promise<{ readonly orderId: number; readonly fence: number }[]> {
+  const orders = await claimDue(pool, { workerId, limit, doesParkedBlock });
+  return orders.map(({ id: orderId, fence }) => ({ orderId, fence: fence as number }));
 }
 
-/** Takes over what workers left in hand that are not there (any more), and what one gave up; gives how many orders. */
-export async function loseWorker(pool: pg.Pool, id = ME, abandoned?: AbandonedOrders): Promise<number> {
-  return inTransaction(pool, (client) => releaseAbandoned(client, id, abandoned));
+/** Takes over what workers left in hand that are not there (any more), and what one doesn't work on; gives how many orders. */
+export async function loseWorker(pool: pg.Pool, id = ME, inHand?: readonly number[]): Promise<number> {
+  return inTransaction(pool, (client) => releaseAbandoned(client, id, inHand));
 }
 
-export function ordersOf(batch: Batch | undefined): DueOrder[] {
-  return (batch?.orderIds ?? []).map((orderId) => ({ orderId, batch: batch?.batch ?? 0 }));
-}
-
-/** Hands over one order and takes it in hand. */
+/** Takes one order in hand. */
 export async function claimNext(pool: pg.Pool, workerId = ME): Promise<LedgerOrder & { fence: number }> {
-  const taken = await takeWaiting(pool, { leader: await lead(pool), limit: 1, doesParkedBlock: false });
-  const [order] = taken ? await claimBatch(pool, taken.batch, workerId) : [];
+  const [order] = await claimDue(pool, { workerId, limit: 1, doesParkedBlock: false });
   if (order?.fence === undefined) throw new Error("nothing to claim");
   return { ...order, fence: order.fence };
 }

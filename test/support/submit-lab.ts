@@ -2,14 +2,14 @@ import type pg from "pg";
 import { systemClock } from "../../src/core/clock.ts";
 import { noTracer } from "../../src/core/order-trace.ts";
 import type { SubmitDeps, SubmitSettings } from "../../src/jobs/submit/deps.ts";
-import { submitBatch } from "../../src/jobs/submit/submit.ts";
+import { InHand } from "../../src/jobs/submit/in-hand.ts";
+import { submitDue } from "../../src/jobs/submit/submit.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
-import { takeWaiting } from "../../src/ledger/orders/handing-over.ts";
 import { createServiceClient, type ServiceClient } from "../../src/service/client.ts";
 import type { ServiceSettings } from "../../src/service/settings.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
-import { lead, ME, UNCOUNTED } from "./hand-over.ts";
+import { ME, UNCOUNTED } from "./hand-over.ts";
 import { SUBMIT_SETTINGS } from "./submit.ts";
 import { byRequest } from "./ways.ts";
 import { silent, withLedger } from "./with-ledger.ts";
@@ -59,16 +59,11 @@ export async function withSubmitLab<T>(
       random: () => 0,
       worker: { id: ME, isSure: true },
       requireNewestKnown: async () => undefined,
-      abandoned: { fences: new Set(), claims: new Set() },
+      inHand: new InHand(),
       settings: { ...SUBMIT_SETTINGS, wayOf: byRequest, ...options.settings },
     };
     const submit = async () => {
-      const due = { leader: await lead(pool), limit: 100, doesParkedBlock: false };
-      for (;;) {
-        const taken = await takeWaiting(pool, due);
-        if (!taken) return;
-        await submitBatch(taken.batch, deps, never);
-      }
+      while ((await submitDue(100, deps, never)) > 0);
     };
     try {
       return await run({ pool, simulator, service, submit });

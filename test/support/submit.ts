@@ -4,6 +4,7 @@ import { noTracer } from "../../src/core/order-trace.ts";
 import type { LookDeps } from "../../src/jobs/calls/deps.ts";
 import { lookDue } from "../../src/jobs/calls/look.ts";
 import type { SubmitDeps, SubmitSettings } from "../../src/jobs/submit/deps.ts";
+import { InHand } from "../../src/jobs/submit/in-hand.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
 import type { Made, MadeSearch, MadeThere } from "../../src/service/reconcile/made.ts";
@@ -19,6 +20,7 @@ export const SUBMIT_SETTINGS: SubmitSettings = {
   correlation: "token",
   sameContainer: "park",
   labelOfTwoSubjects: "park",
+  doesParkedBlock: false,
   wayOf: () => ({ surface: "request", subjects: "none" }),
 };
 
@@ -62,7 +64,7 @@ export function submitDeps(pool: pg.Pool, found: Shown): SubmitDeps & LookDeps {
     random: () => 0,
     worker: { id: ME, isSure: true },
     requireNewestKnown: async () => undefined,
-    abandoned: { fences: new Set(), claims: new Set() },
+    inHand: new InHand(),
     settings: SUBMIT_SETTINGS,
   };
 }

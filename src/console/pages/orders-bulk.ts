@@ -25,7 +25,7 @@ const ACTS = {
     explains: "They are tried now, from where they stood; of one that failed a new request is made.",
     done: "will be tried now",
     isMeant: ({ state, heldAt }: LedgerOrder) =>
-      state === "failed" || !(isTerminal(state) || state === "queued" || (state === "received" && heldAt)),
+      state === "failed" || !(isTerminal(state) || (state === "received" && heldAt)),
   },
   cancel: {
     verb: "Cancel",

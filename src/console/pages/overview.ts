@@ -99,7 +99,7 @@ function listTiles({ states, tasks, deliveries }: Status): Tiles[] {
     { title: "Needs a person", tiles: [stateTile("parked", "parked orders"), open, parked], isTrouble: true },
     {
       title: "Waiting here",
-      tiles: (["received", "queued", "submitting"] as const).map((each) => stateTile(each)),
+      tiles: (["received", "submitting"] as const).map((each) => stateTile(each)),
     },
     {
       title: "At the storage service",

@@ -8,6 +8,7 @@ import type { Membership } from "../../ledger/workers/membership.ts";
 import type { ServiceCalls } from "../../service/client.ts";
 import type { Backoff } from "../backoff.ts";
 import type { ReconcileTimes } from "../calls/decide.ts";
+import type { InHand } from "./in-hand.ts";
 import type { SubjectField } from "./subject.ts";
 
 export interface SubmitSettings {
@@ -23,16 +24,10 @@ export interface SubmitSettings {
   readonly sameContainer: "park" | "allow";
   /** What becomes of an order with a label that a container of another subject of the facility has. */
   readonly labelOfTwoSubjects: "park" | "allow";
+  /** Whether a parked order holds up the later ones of its lane. */
+  readonly doesParkedBlock: boolean;
   /** How orders of a facility, by the service's id for it, go to the service. */
   readonly wayOf: (facilityId: number) => FacilityWay;
-}
-
-/** Orders in this process's hands that nobody works on, since the ledger was away; the feeder releases them. */
-export interface Abandoned {
-  /** Fences of orders that could not be given back. */
-  readonly fences: Set<number>;
-  /** Batches whose claim was not answered: it may have been committed nevertheless. */
-  readonly claims: Set<number>;
 }
 
 /** What the submit job is given. */
@@ -48,7 +43,7 @@ export interface SubmitDeps {
   readonly random: () => number;
   /** This worker, as the owner of orders in hand. */
   readonly worker: Pick<Membership, "id" | "isSure">;
-  readonly abandoned: Abandoned;
+  readonly inHand: InHand;
   /**
    * Awaited before the first call to create an order's request: whether the ledger is an older copy of itself is known then.
    *

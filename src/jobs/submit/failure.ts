@@ -11,23 +11,12 @@ import type { SubmitDeps } from "./deps.ts";
  * Records what a failed step means for its order: try again, look for what its call did, or ask a person. A call that was
  * answered is never simply made again, though the answer says that nothing was done: a gateway may have said so after it had
  * passed the call on. It stays open, and the service is looked at before the next call.
- *
- * When even that can't be recorded, because the ledger is away, the order is remembered as abandoned.
  */
 export async function recordSubmitFailure(
   order: LedgerOrder,
   error: unknown,
   deps: SubmitDeps,
 ): Promise<void> {
-  try {
-    await recordDecision(order, error, deps);
-  } catch (problem) {
-    if (order.fence !== undefined) deps.abandoned.fences.add(order.fence);
-    throw problem;
-  }
-}
-
-async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDeps): Promise<void> {
   const failure = asFailure(error);
   if (failure.code === "UNCLASSIFIED")
     deps.logger.error(

@@ -2,6 +2,7 @@ import { asFailure, Failure } from "../../core/failures.ts";
 import { isSubjectNews, movesContainers } from "../../core/order.ts";
 import { callsForNow, formerCalls, type NewCall } from "../../ledger/orders/calls.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
+import { claimDue } from "../../ledger/orders/claiming.ts";
 import { findLabelHolders, type LabelHolder } from "../../ledger/orders/label-subjects.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import {
@@ -10,7 +11,6 @@ import {
   LIST_LAG_MS,
   type Matches,
 } from "../../ledger/orders/same-containers.ts";
-import { claimBatch } from "../../ledger/orders/submission.ts";
 import { findRestored, type Restored } from "../../ledger/restored/restore.ts";
 import { requestBody } from "../../service/new-request.ts";
 import { sensitiveOf } from "../../service/request-surface/subjects.ts";
@@ -33,14 +33,31 @@ import { requireRegistrable, requireSameSubject } from "./subject.ts";
 import { takeNews } from "./subject-news.ts";
 
 /**
- * Takes the orders of a batch, each of another lane, as far as the service's procedure request, or on the external surface
- * its procedure. Runs at least once: what of the batch has moved on since the job was made is not in it any more. Over when
- * none of them is worked on any more, also where it fails.
+ * Takes orders that are due, each of another lane, as far as the service's procedure request, or on the external surface
+ * its procedure. Over when none of them is worked on any more, also where it fails.
+ *
+ * @param onTaken is told how many orders were taken, before they are worked on
+ * @returns how many orders were taken
  */
-export async function submitBatch(batch: number, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
-  const steps = await claim(batch, deps);
-  const ended = await Promise.allSettled(steps.map((step) => submitOrder(step, deps, signal)));
-  for (const each of ended) if (each.status === "rejected") throw each.reason;
+export async function submitDue(
+  limit: number,
+  deps: SubmitDeps,
+  signal: AbortSignal,
+  onTaken: (taken: number) => void = () => {},
+): Promise<number> {
+  const { pool, worker, settings, inHand } = deps;
+  const { id: workerId } = worker;
+  const { doesParkedBlock } = settings;
+  const orders = await inHand.claim(() => claimDue(pool, { workerId, limit, doesParkedBlock }));
+  try {
+    onTaken(orders.length);
+    const steps = await readSteps(orders, workerId, deps);
+    const ended = await Promise.allSettled(steps.map((step) => submitOrder(step, deps, signal)));
+    for (const each of ended) if (each.status === "rejected") throw each.reason;
+  } finally {
+    for (const { fence } of orders) inHand.done(fence);
+  }
+  return orders.length;
 }
 
 /** Takes one order that this worker has claimed as far as it gets. */
@@ -52,34 +69,28 @@ async function submitOrder(step: Step, deps: SubmitDeps, signal: AbortSignal): P
     await deps.tracer.during("submit", name, () => submitFresh(step, deps, signal));
   } catch (error) {
     await recordSubmitFailure(order, error, deps);
+  } finally {
+    deps.inHand.done(order.fence);
   }
 }
 
-/**
- * Takes a batch in hand, and reads what the guards need to know. A batch of which the claim isn't answered, or that can't
- * be read, is remembered: else it would lie idle as long as this worker lives.
- */
-async function claim(batch: number, deps: SubmitDeps): Promise<Step[]> {
-  const { pool, settings, abandoned } = deps;
-  const { id: workerId } = deps.worker;
-  try {
-    const orders = await claimBatch(pool, batch, workerId);
-    abandoned.claims.delete(batch);
-    const ids = orders.map(({ id }) => id);
-    const matches = await findMatches(pool, ids);
-    const labelHolders = await findLabelHolders(pool, settings.labelOfTwoSubjects === "park" ? ids : []);
-    const restored = orders.length > 0 ? await findRestored(pool) : undefined;
-    return orders.map((order) => ({
-      order,
-      workerId,
-      matches: matches.get(order.id),
-      labelHolder: labelHolders.get(order.id),
-      restored,
-    }));
-  } catch (error) {
-    abandoned.claims.add(batch);
-    throw error;
-  }
+/** Reads what the guards need to know of orders. */
+async function readSteps(
+  orders: readonly LedgerOrder[],
+  workerId: number,
+  { pool, settings }: SubmitDeps,
+): Promise<Step[]> {
+  const ids = orders.map(({ id }) => id);
+  const matches = await findMatches(pool, ids);
+  const labelHolders = await findLabelHolders(pool, settings.labelOfTwoSubjects === "park" ? ids : []);
+  const restored = orders.length > 0 ? await findRestored(pool) : undefined;
+  return orders.map((order) => ({
+    order,
+    workerId,
+    matches: matches.get(order.id),
+    labelHolder: labelHolders.get(order.id),
+    restored,
+  }));
 }
 
 /** An order that this worker owns, as long as nobody takes it for dead. */

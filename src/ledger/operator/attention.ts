@@ -165,7 +165,7 @@ const COUNT_ORDERS = `
 select o.state, count(*)::integer as count,
        extract(epoch from now() - min(o.changed_at))::double precision as "oldestSeconds"
   from orders o
- where o.state in ('received', 'queued', 'submitting', 'submitted', 'accepted', 'in_progress', 'parked')
+ where o.state in ('received', 'submitting', 'submitted', 'accepted', 'in_progress', 'parked')
  group by o.state
  union all
 select o.state, count(*)::integer, null

@@ -69,9 +69,9 @@ select (w.waiting + h.waiting)::integer as waiting,
  cross join (
        select count(*) filter (where o.state = 'submitting' and o.owner is null and o.next_at <= now()) as waiting,
               count(*) filter (where o.state = 'submitting' and o.owner is null and o.next_at > now()) as "delayed",
-              count(*) filter (where o.state = 'queued' or o.owner is not null) as "inHand"
+              count(*) filter (where o.owner is not null) as "inHand"
          from orders o
-        where o.state in ('queued', 'submitting')) h`;
+        where o.state = 'submitting') h`;
 
 /** Orders that the service has. Index: orders_tracked. */
 const TRACK_WORK = `
@@ -104,23 +104,24 @@ export async function countQueueWork(
   };
 }
 
-/** An order of a batch that is handed to the submit queue. */
-export interface BatchOrder {
-  readonly batch: number;
+/** An order that a worker has in hand. */
+export interface OrderInHand {
+  readonly workerId: number;
   /** Such as `o17`. */
   readonly orderId: string;
   readonly placerOrderNumber: string | undefined;
 }
 
-/** $1 batches. Index: orders_batch. */
-const BATCH_ORDERS = `
-select o.batch, 'o' || o.id as "orderId", o.placer_order_number as "placerOrderNumber"
+/** $1 how many. Index: orders_in_hand. */
+const IN_HAND = `
+select o.owner as "workerId", 'o' || o.id as "orderId", o.placer_order_number as "placerOrderNumber"
   from orders o
- where o.batch = any ($1)
-   and o.state in ('queued', 'submitting')
- order by o.id`;
+ where o.state = 'submitting'
+   and o.owner is not null
+ order by o.id
+ limit $1`;
 
-/** The orders of batches that are not done with yet. */
-export function listBatchOrders(pool: pg.Pool, batches: readonly number[]): Promise<BatchOrder[]> {
-  return list<BatchOrder>(pool, BATCH_ORDERS, [batches]);
+/** The orders that workers have in hand, the oldest first. */
+export function listInHand(pool: pg.Pool, limit: number): Promise<OrderInHand[]> {
+  return list<OrderInHand>(pool, IN_HAND, [limit]);
 }

@@ -455,14 +455,15 @@ select k.order_id as "orderId", k.id as "callId"
  where k.look_at <= now()
    and case
          when k.kind = 'cancel' then o.state in ('submitted', 'accepted', 'in_progress')
-         when k.outcome is not null then o.state not in ('received', 'queued', 'submitting')
+         when k.outcome is not null then o.state not in ('received', 'submitting')
          else o.owner is null
               and not exists (
                 select 1
                   from orders e
                  where e.lane = o.lane
                    and e.id <> o.id
-                   and (e.state = 'queued' or (e.state = 'submitting' and (e.owner is not null or e.id < o.id))))
+                   and e.state = 'submitting'
+                   and (e.owner is not null or e.id < o.id))
        end
  order by k.look_at, k.id
  limit $1`;

@@ -34,8 +34,8 @@ select n.order_id as "orderId", n.kind, n.to_state as "toState", n.detail, o.con
   join orders o on o.id = n.order_id
   join messages m on m.id = o.message_id
   left join lateral (
-       select case when e.to_state = 'received' and o.queued_at > e.at then 'submitting' else e.to_state end as state,
-              case when e.to_state = 'received' then greatest(e.at, o.queued_at) else e.at end as since
+       select case when e.to_state = 'received' and o.claimed_at > e.at then 'submitting' else e.to_state end as state,
+              case when e.to_state = 'received' then greatest(e.at, o.claimed_at) else e.at end as since
          from order_events e
         where n.to_state is not null
           and n.kind <> 'received'

@@ -54,7 +54,7 @@ with recursive mine as (
                      or e.request_id is not null
                      or e.procedure_id is not null
                 then e.state not in ('rejected', 'cancelled', 'failed', 'discarded')
-                else e.state in ('received', 'queued', 'submitting', 'parked')
+                else e.state in ('received', 'submitting', 'parked')
                      and e.id < m.id
                      and (e.state <> 'parked' or e.failure_code <> 'ORDER_LABEL_OF_OTHER_SUBJECT')
                      and not exists (

@@ -55,8 +55,6 @@ export interface LedgerOrder extends Order {
   /** Since when the lab has it on hold. */
   readonly heldAt: Date | undefined;
   readonly receivedAt: Date;
-  /** When it was handed to the submit queue last. */
-  readonly queuedAt: Date | undefined;
   readonly submittedAt: Date | undefined;
   readonly changedAt: Date;
 }
@@ -73,7 +71,7 @@ export const ORDER_COLUMNS = `
   o.subject_id as "subjectId",
   o.request_id as "requestId", o.procedure_id as "procedureId", o.procedure_code as "procedureCode",
   o.remote_status as "remoteStatus", o.poll_interval_ms as "pollIntervalMs", o.missing_since as "missingSince",
-  o.locating_since as "locatingSince", o.held_at as "heldAt", o.received_at as "receivedAt", o.queued_at as "queuedAt", o.submitted_at as "submittedAt", o.changed_at as "changedAt",
+  o.locating_since as "locatingSince", o.held_at as "heldAt", o.received_at as "receivedAt", o.submitted_at as "submittedAt", o.changed_at as "changedAt",
   (select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                      'position', c.position, 'label', c.label, 'description', c.description,
                      'containerId', c.container_id, 'location', c.location)) order by c.position), '[]')

@@ -152,7 +152,7 @@ select exists (
     join orders o on o.id = $1 and o.lane = e.lane and e.id < o.id
    where c.label = any ($2)
      and e.operation = 'STORE'
-     and (e.state in ('received', 'queued', 'submitting', 'submitted', 'accepted', 'in_progress')
+     and (e.state in ('received', 'submitting', 'submitted', 'accepted', 'in_progress')
           or (e.state = 'completed' and e.changed_at > now() - $3 * interval '1 millisecond'))) as is_there`;
 
 /**
@@ -191,7 +191,7 @@ select 'o' || e.id as "orderId", e.operation, e.state, c.label, e.changed_at as 
   join order_containers c on c.lane = mine.lane and c.label = mine.label and c.order_id < o.id
   join orders e on e.id = c.order_id and e.operation <> o.operation
  where o.id = $1
-   and (e.state in ('received', 'queued', 'submitting', 'submitted', 'accepted', 'in_progress')
+   and (e.state in ('received', 'submitting', 'submitted', 'accepted', 'in_progress')
         or (e.operation = 'STORE'
             and e.state = 'completed'
             and e.changed_at > now() - $2 * interval '1 millisecond'))

@@ -55,7 +55,7 @@ export interface SubjectOrder {
 /** Orders of a subject that had, or may come to, an effect; $1 facility id, $2 subject code. Index: orders_subject. */
 const SUBJECT_ORDERS = `
 select o.id as "orderId", o.placer_order_number as "placerOrderNumber",
-       o.state in ('received', 'queued', 'submitting', 'parked')
+       o.state in ('received', 'submitting', 'parked')
          and o.request_id is null
          and (o.surface is distinct from 'external' or o.procedure_id is null) as "isUnsent"
   from orders o

@@ -4,25 +4,13 @@ import { run } from "../database.ts";
 import { type CallKind, HAS_OPEN_CALL } from "./calls.ts";
 import { insertOrderOutcomes } from "./change.ts";
 import { recordEvents } from "./events.ts";
-import { type LedgerOrder, listOrderRows, ORDER_COLUMNS } from "./row.ts";
-
-/** $1 batch, $2 the worker. Nothing is returned for a stale job or orders in other hands. Index: orders_batch. */
-const CLAIM = `
-update orders o
-   set state = 'submitting',
-       owner = $2,
-       fence = nextval('fences'),
-       attempts = o.attempts + 1
- where o.batch = $1
-   and o.state = 'queued'
-returning ${ORDER_COLUMNS}`;
 
 const TOO_OFTEN = "ORDER_TRIED_TOO_OFTEN";
 
 /**
- * What workers that ended left in hand, and what this one has given up; $1 fences that this one's jobs gave up, $2 this worker, $3 its
- * batches whose claim was not answered. Locked by a statement of its own, so that the next one sees the calls that were written down
- * meanwhile. Indexes: orders_in_hand, the workers' primary key.
+ * What workers that ended left in hand, and what the ledger has for this one's that it doesn't work on: it could not be given back, or the
+ * claim was not answered; $1 this worker, $2 the fences of what it works on. Locked by a statement of its own, so that the next one
+ * sees the calls that were written down meanwhile. Indexes: orders_in_hand, the workers' primary key.
  */
 const LOCK_ABANDONED = `
 select o.id
@@ -34,8 +22,7 @@ select o.id
             from workers w
            where w.id = o.owner
              and w.ended_at is null)
-        or o.fence = any ($1)
-        or (o.owner = $2 and o.batch = any ($3)))
+        or (o.owner = $1 and o.fence <> all ($2)))
  order by o.id
    for update of o`;
 
@@ -84,33 +71,23 @@ const MOST_INTERRUPTIONS = 20;
 const INTERRUPTED_TEXT = "every attempt was interrupted before it came to an end";
 const CALL_INTERRUPTED = ["SERVICE_NO_ANSWER", "the call was interrupted before its answer came"] as const;
 
-/** Takes what of a batch still waits for this worker, in ascending order of the orders' ids. */
-export async function claimBatch(pool: pg.Pool, batch: number, workerId: number): Promise<LedgerOrder[]> {
-  const orders = await listOrderRows(pool, CLAIM, [batch, workerId]);
-  return orders.sort((a, b) => a.id - b.id);
-}
-
-/** What a worker has in hand that none of its jobs works on: by fence, or by batch where the claim was not answered. */
-export interface AbandonedOrders {
-  readonly fences: readonly number[];
-  readonly claims: readonly number[];
-}
-
 interface Released {
   id: number;
   state: OrderState;
 }
 
 /**
- * Takes back what a worker's jobs gave up, and what workers that ended left in hand, within a transaction of the caller's; gives
- * how many orders. Those whose call may have left are looked for; the others wait for their turn again.
+ * Takes back what a worker doesn't work on though the ledger has it in its hands, and what workers that ended left, within a transaction of
+ * the caller's; gives how many orders. Those whose call may have left are looked for; the others wait for their turn again.
+ *
+ * @param inHand the fences of the orders that the worker works on; without them only what workers that ended left is taken back
  */
 export async function releaseAbandoned(
   client: pg.PoolClient,
   workerId: number,
-  { fences, claims }: AbandonedOrders = { fences: [], claims: [] },
+  inHand?: readonly number[],
 ): Promise<number> {
-  const abandoned = await client.query<{ id: number }>(LOCK_ABANDONED, [fences, workerId, claims]);
+  const abandoned = await client.query<{ id: number }>(LOCK_ABANDONED, [workerId, inHand ?? null]);
   if (abandoned.rows.length === 0) return 0;
   const ids = abandoned.rows.map(({ id }) => id);
   const values = [ids, MOST_INTERRUPTIONS, INTERRUPTED_TEXT, ...CALL_INTERRUPTED];

@@ -56,7 +56,7 @@ select o.connector, o.operation, count(*)::integer as "all",
        count(*) filter (where o.state = 'failed')::integer as failed,
        count(*) filter (where o.state = 'discarded')::integer as discarded,
        count(*) filter (where o.state = 'parked')::integer as parked,
-       count(*) filter (where o.state in ('received', 'queued', 'submitting', 'submitted', 'accepted', 'in_progress'))::integer
+       count(*) filter (where o.state in ('received', 'submitting', 'submitted', 'accepted', 'in_progress'))::integer
          as open
   from orders o
  where o.received_at >= $1

@@ -86,9 +86,9 @@ const TAKE_BACK_OPEN = `
 update orders o
    set state = case when o.state = 'parked' then o.state else 'submitting' end,
        owner = null,
-       fence = case when o.state in ('queued', 'submitting') then nextval('fences') else o.fence end
+       fence = case when o.state = 'submitting' then nextval('fences') else o.fence end
  where o.operation in ('STORE', 'RETRIEVAL')
-   and o.state in ('received', 'queued', 'submitting', 'parked')
+   and o.state in ('received', 'submitting', 'parked')
    and o.request_id is null
    and (o.surface is distinct from 'external' or o.procedure_id is null)
 returning o.id, ${HAS_OPEN_CALL} as "isCalled"`;

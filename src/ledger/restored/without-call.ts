@@ -53,7 +53,7 @@ select x.id as made, o.id as order_id, o.subject_code
   from jsonb_to_recordset($2::jsonb) as x(id bigint, subject text, operation text, made_at timestamptz)
  cross join ledger l
   join orders o on o.lane = $1::text || '/' || x.subject
- where o.state in ('received', 'queued', 'submitting')
+ where o.state in ('received', 'submitting')
    and o.operation = x.operation
    and o.request_id is null
    and o.procedure_id is null

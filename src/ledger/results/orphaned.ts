@@ -15,8 +15,7 @@ export interface Orphaned {
   readonly since: Date;
 }
 
-const IS_OPEN =
-  "o.state in ('received', 'queued', 'submitting', 'submitted', 'accepted', 'in_progress', 'parked')";
+const IS_OPEN = "o.state in ('received', 'submitting', 'submitted', 'accepted', 'in_progress', 'parked')";
 
 /**
  * Goes from one connector's open orders to the next one's, and counts those of connectors that aren't configured: a long

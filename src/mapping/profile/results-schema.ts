@@ -9,7 +9,7 @@ import { joinSchema, pipelineSchema, placeOfPart, tableSchema } from "./transfor
 export const ANSWERS = ["acknowledged", "refused", "waiting"] as const;
 
 /** States of an order that the lab never hears of by themselves, only within an answer. */
-const INTERNAL_STATES = ["received", "queued", "submitting"] as const satisfies readonly OrderState[];
+const INTERNAL_STATES = ["received", "submitting"] as const satisfies readonly OrderState[];
 
 const stateSchema = z.enum(ORDER_STATES).exclude(INTERNAL_STATES);
 /** The states of an order that a result may report. */

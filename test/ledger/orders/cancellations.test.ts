@@ -13,10 +13,9 @@ import {
   recordUncancelled,
 } from "../../../src/ledger/orders/cancellations.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
-import { claimBatch } from "../../../src/ledger/orders/submission.ts";
 import { liftRestored } from "../../../src/ledger/restored/restore.ts";
 import { presumeAll } from "../../support/calls.ts";
-import { claimNext, handOver, ME, recordCall } from "../../support/hand-over.ts";
+import { claimNext, recordCall, takeDue } from "../../support/hand-over.ts";
 import { aCancel, answers, reportedKinds } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { withLedger } from "../../support/with-ledger.ts";
@@ -68,7 +67,7 @@ describe("a request to cancel an order that nothing has left of", () => {
       await commit(pool, [aRecord(1, [anOrder()])]);
       await commit(pool, [aCancel(2, CANCEL)]);
       expect(await only(pool)).toMatchObject({ state: "cancelled", failure: { code: "ORDER_CANCELLED" } });
-      expect(await handOver(pool)).toEqual([]);
+      expect(await takeDue(pool)).toEqual([]);
       expect(await reportedKinds(pool)).toEqual(["acknowledged", "changed cancelled", "control"]);
       expect(await answers(pool)).toEqual([["CR"]]);
     }));
@@ -85,14 +84,6 @@ describe("a request to cancel an order that nothing has left of", () => {
       await commit(pool, [aRecord(1, [anOrder()], { controlRequests: CANCEL })]);
       expect((await only(pool)).state).toBe("cancelled");
       expect(await reportedKinds(pool)).toEqual(["acknowledged", "changed cancelled", "control"]);
-    }));
-
-  test("makes the queue's job for it stale", () =>
-    withLedger(async ({ pool }) => {
-      await commit(pool, [aRecord(1, [anOrder()])]);
-      const [due] = await handOver(pool);
-      await commit(pool, [aCancel(2, CANCEL)]);
-      expect(await claimBatch(pool, due?.batch as number, ME)).toEqual([]);
     }));
 
   test("takes it from a worker that is about to call, which then may not", () =>
@@ -134,7 +125,7 @@ describe("a request to cancel an order that nothing has left of", () => {
       const orders = ["A-1", "A-2"].map((placerOrderNumber) => anOrder({ placerOrderNumber }));
       const ids = await commit(pool, [aRecord(1, orders)]);
       await commit(pool, [aCancel(2, CANCEL)]);
-      expect((await handOver(pool)).map((due) => due.orderId)).toEqual([ids[1]]);
+      expect((await takeDue(pool)).map((due) => due.orderId)).toEqual([ids[1]]);
     }));
 });
 
@@ -239,7 +230,7 @@ describe("a request to cancel while a call may be under way", () => {
         { orderId, fence, to: "received", isReleased: true, call: { end: "nothing" } },
       ]);
       expect((await only(pool)).state).toBe("cancelled");
-      expect(await handOver(pool)).toEqual([]);
+      expect(await takeDue(pool)).toEqual([]);
       expect(await answers(pool)).toEqual([["CR"]]);
     }));
 

@@ -7,11 +7,10 @@ import { listOpenTasks } from "../../../src/ledger/operator/tasks.ts";
 import { findOrders, listEvents } from "../../../src/ledger/operator/views.ts";
 import { releaseOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
 import { changeOrders, changeOrdersWithin } from "../../../src/ledger/orders/change.ts";
-import { claimBatch } from "../../../src/ledger/orders/submission.ts";
 import { forgetOld } from "../../../src/ledger/prune.ts";
 import { listOpenOutcomes } from "../../../src/ledger/results/outcomes.ts";
 import { openCalls } from "../../support/calls.ts";
-import { A_REQUEST, claimNext, handOver, ME, recordCall } from "../../support/hand-over.ts";
+import { A_REQUEST, claimNext, recordCall, takeDue } from "../../support/hand-over.ts";
 import { aControl, reportedKinds } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { lookNow, submitDeps } from "../../support/submit.ts";
@@ -60,7 +59,7 @@ describe("an order on hold", () => {
     withLedger(async ({ pool }) => {
       await ordered(pool);
       await commit(pool, [aControl(2, "hold", ITS_NUMBER)]);
-      expect(await handOver(pool)).toEqual([]);
+      expect(await takeDue(pool)).toEqual([]);
       expect(await lastAnswer(pool)).toMatchObject({
         control: "hold",
         refusal: undefined,
@@ -72,16 +71,7 @@ describe("an order on hold", () => {
         refusal: undefined,
         order: { isHeld: false },
       });
-      expect(await handOver(pool)).toHaveLength(1);
-    }));
-
-  test("is taken out of the queue's hands, and its job does nothing", () =>
-    withLedger(async ({ pool }) => {
-      await ordered(pool);
-      const [due] = await handOver(pool);
-      await commit(pool, [aControl(2, "hold", ITS_NUMBER)]);
-      expect((await only(pool)).state).toBe("received");
-      expect(await claimBatch(pool, due?.batch as number, ME)).toEqual([]);
+      expect(await takeDue(pool)).toHaveLength(1);
     }));
 
   test("is taken from a worker that has not called yet, which can neither call nor park it any more", () =>
@@ -111,9 +101,9 @@ describe("an order on hold", () => {
     withLedger(async ({ pool }) => {
       const later = anOrder({ placerOrderNumber: "A-2", containers: [{ label: "V-9", description: "" }] });
       await commit(pool, [aRecord(1, [anOrder()]), aControl(2, "hold", ITS_NUMBER), aRecord(3, [later])]);
-      expect(await handOver(pool, true)).toEqual([]);
-      expect(await handOver(pool)).toHaveLength(1);
-      expect((await only(pool, "A-2")).state).toBe("queued");
+      expect(await takeDue(pool, { doesParkedBlock: true })).toEqual([]);
+      expect(await takeDue(pool)).toHaveLength(1);
+      expect((await only(pool, "A-2")).state).toBe("submitting");
     }));
 
   test("can be released by a person, whose reason is kept, but not by a retry", () =>
@@ -123,7 +113,7 @@ describe("an order on hold", () => {
       expect(await retryOrder(pool, { id }, OPERATOR)).toBe("not applicable");
       expect(await releaseOrder(pool, { id }, OPERATOR)).toBe("done");
       expect(await releaseOrder(pool, { id }, OPERATOR)).toBe("not applicable");
-      expect(await handOver(pool)).toHaveLength(1);
+      expect(await takeDue(pool)).toHaveLength(1);
       const { rows } = await pool.query("select action, detail from audit order by id desc limit 1");
       expect(rows).toEqual([{ action: "release", detail: { reason: OPERATOR.reason } }]);
     }));
@@ -136,7 +126,7 @@ describe("an order on hold", () => {
       await commit(pool, [aControl(2, "hold", ITS_NUMBER)]);
       expect((await only(pool)).state).toBe("parked");
       expect(await retryOrder(pool, { id }, OPERATOR)).toBe("still on hold");
-      expect(await handOver(pool)).toEqual([]);
+      expect(await takeDue(pool)).toEqual([]);
     }));
 
   test("stays on hold while a refused call is checked before the next try, and goes on once it is released", () =>
@@ -155,9 +145,9 @@ describe("an order on hold", () => {
       expect(await lastAnswer(pool)).toMatchObject({ control: "hold", refusal: undefined });
       expect(await lookNow(submitDeps(pool, {}))).toBe(1);
       expect(await only(pool)).toMatchObject({ state: "received", heldAt: expect.any(Date) });
-      expect(await handOver(pool)).toEqual([]);
+      expect(await takeDue(pool)).toEqual([]);
       expect(await releaseOrder(pool, { id }, OPERATOR)).toBe("done");
-      expect(await handOver(pool)).toHaveLength(1);
+      expect(await takeDue(pool)).toHaveLength(1);
     }));
 });
 
@@ -203,7 +193,7 @@ describe("an order that is changed", () => {
       expect(await changeOrders(pool, [{ ...mine, to: "parked", failure }])).toEqual(new Set());
       expect(await only(pool)).toMatchObject({ state: "received", attempts: 0 });
       expect((await only(pool)).mark).not.toBe(before);
-      expect(await handOver(pool)).toHaveLength(1);
+      expect(await takeDue(pool)).toHaveLength(1);
     }));
 
   test("stays as it was while a call is under way, which is answered at once, and can be changed afterwards", () =>
@@ -444,8 +434,6 @@ const STANDINGS = {
   failed: (pool, orderId) =>
     changeOrders(pool, [{ orderId, from: ["received"], ...submitted(orderId), to: "failed" }]),
   discarded: (pool, orderId) => changeOrders(pool, [{ orderId, to: "discarded" }]),
-  queued: (pool, orderId) =>
-    pool.query("update orders set state = 'queued', queued_at = now() where id = $1", [orderId]),
   "under way": (pool, orderId) =>
     pool
       .query("update orders set state = 'submitting' where id = $1", [orderId])
@@ -464,7 +452,7 @@ const facts = async (pool: pg.Pool, orderId: number) =>
     )
   ).rows[0];
 
-const UNSENT = ["received", "parked", "queued"];
+const UNSENT = ["received", "parked"];
 
 describe.each(CONTROLS)("the request to %s an order", (control: Control) => {
   test("gets one honest answer in any standing, and touches nothing that the service has", () =>
@@ -496,7 +484,7 @@ describe.each(CONTROLS)("the request to %s an order", (control: Control) => {
         } else if (UNSENT.includes(name)) {
           expect(fresh, seen).toMatchObject([{ control, refusal: undefined }]);
           expect(after.request_id, seen).toBeNull();
-          expect(["received", "parked", "queued", "cancelled"], seen).toContain(after.state);
+          expect(["received", "parked", "cancelled"], seen).toContain(after.state);
         } else if (name === "under way") {
           const isOpen = control === "cancel" || control === "discontinue";
           expect(fresh, seen).toMatchObject(isOpen ? [] : [{ refusal: { code: "CONTROL_UNDER_WAY" } }]);

@@ -2,8 +2,7 @@ import type pg from "pg";
 import { expect, test } from "vitest";
 import type { OrderStep } from "../../../src/core/order-step.ts";
 import { openPool } from "../../../src/ledger/database.ts";
-import { putBack } from "../../../src/ledger/orders/handing-over.ts";
-import { claimNext, handOver, loseWorker } from "../../support/hand-over.ts";
+import { claimNext, loseWorker, takeDue } from "../../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { silent, withLedger } from "../../support/with-ledger.ts";
 
@@ -43,17 +42,14 @@ test("an order that is taken back from a lost worker is reported, and so is one 
     expect(reported()).toEqual([["parked", "parked", "submitting", "ORDER_TRIED_TOO_OFTEN"]]);
   }));
 
-test("an order's wait is reported once, however often its job is lost, and again once it was put back by a worker's loss", () =>
+test("an order's wait is reported once it is taken, and again once it was taken back by its worker's loss", () =>
   withReports(async (pool, reported) => {
-    const [due] = await handOver(pool);
-    expect(reported()).toEqual([["handed_over", "queued", "received", undefined]]);
-    await putBack(pool, [due?.batch as number]);
-    await claimNext(pool);
-    expect(reported()).toEqual([["handed_over", "queued", undefined, undefined]]);
+    await takeDue(pool);
+    expect(reported()).toEqual([["claimed", "submitting", "received", undefined]]);
     await loseWorker(pool);
     reported();
-    await handOver(pool);
-    expect(reported()).toEqual([["handed_over", "queued", "received", undefined]]);
+    await takeDue(pool);
+    expect(reported()).toEqual([["claimed", "submitting", "received", undefined]]);
   }));
 
 test("a stage takes no time less than none, also where a transaction that began later was done earlier", () =>

@@ -4,15 +4,13 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { listOrders } from "../../../src/ledger/operator/views.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
-import { takeWaiting } from "../../../src/ledger/orders/handing-over.ts";
-import { claimBatch } from "../../../src/ledger/orders/submission.ts";
 import { decideWentBack, findLedgerEpoch, startEpoch } from "../../../src/ledger/restored/epoch.ts";
 import { readEpochFile, writeEpochFile } from "../../../src/ledger/restored/epoch-file.ts";
 import { enterRestored } from "../../../src/ledger/restored/restore.ts";
 import { takeResultNumber } from "../../../src/ledger/results/outcomes.ts";
 import { isAwaited } from "../../support/cut-way.ts";
 import { eventually } from "../../support/eventually.ts";
-import { A_REQUEST, claimNext, handOver, lead, ME, recordCall } from "../../support/hand-over.ts";
+import { A_REQUEST, claimNext, recordCall, takeDue } from "../../support/hand-over.ts";
 import { hangFolder, impatientClock } from "../../support/hanging-folder.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { withFolder } from "../../support/with-folder.ts";
@@ -264,14 +262,16 @@ test("a ledger that was restored takes what is in hand back, and hands nothing o
       numbers.map((number, n) => aRecord(n + 1, [anOrder({ placerOrderNumber: number, code: number })])),
     );
     const inHand = await claimNext(pool);
-    const queued = await takeWaiting(pool, { leader: await lead(pool), limit: 1, doesParkedBlock: false });
     expect(await enterRestored(pool, { text: "for a test", epoch: 1, restores: 0, after: 0 })).toMatchObject({
       open: 3,
     });
     const { id: orderId, fence } = inHand;
     expect(await recordCall(pool, { ...A_REQUEST, orderId, fence })).toBeUndefined();
-    expect(await claimBatch(pool, queued?.batch ?? 0, ME)).toEqual([]);
-    expect(await handOver(pool)).toEqual([]);
-    await changeOrders(pool, [{ orderId, to: "received", nextInMs: 0, call: { end: "nothing" } }]);
-    expect(await handOver(pool)).toMatchObject([{ orderId }]);
+    expect(await takeDue(pool)).toEqual([]);
+    const end = (id: number) =>
+      changeOrders(pool, [{ orderId: id, to: "received", nextInMs: 0, call: { end: "nothing" } }]);
+    await end(orderId);
+    expect(await takeDue(pool)).toEqual([]);
+    for (const { id } of await listOrders(pool, { limit: 10 })) await end(id);
+    expect(await takeDue(pool)).toHaveLength(3);
   }));

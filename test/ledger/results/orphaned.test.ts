@@ -9,7 +9,7 @@ values (${id}, '${connector}', 1, 'message', '\\x00', 'hl7', 'accepted'),
 insert into orders (message_id, position, connector, operation, facility_code, facility_id, subject_code, subject,
                     sources, content_digest, state)
 select ${id}, n, '${connector}', 'STORE', 'NORTH', 12, 'S-1', '{}', '{}', '\\x00',
-       case n when 1 then 'received' when 2 then 'queued' when 3 then 'completed' else 'failed' end
+       case n when 1 then 'received' when 2 then 'submitting' when 3 then 'completed' else 'failed' end
   from generate_series(1, 4) n;
 insert into outcomes (connector, message_id, kind, payload, is_composed)
 values ('${connector}', ${id}, 'refused', '{}', false), ('${connector}', ${id}, 'refused', '{}', true);

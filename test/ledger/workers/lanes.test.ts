@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 import { inTransaction } from "../../../src/ledger/database.ts";
 import { recordCalls } from "../../../src/ledger/orders/calls.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
-import { findHandedOver, putBack, takeWaiting } from "../../../src/ledger/orders/handing-over.ts";
+import { claimDue } from "../../../src/ledger/orders/claiming.ts";
 import type { LedgerOrder } from "../../../src/ledger/orders/row.ts";
-import { claimBatch, releaseAbandoned } from "../../../src/ledger/orders/submission.ts";
-import { A_REQUEST, lead } from "../../support/hand-over.ts";
+import { releaseAbandoned } from "../../../src/ledger/orders/submission.ts";
+import { A_REQUEST } from "../../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { withLedger } from "../../support/with-ledger.ts";
 
@@ -15,10 +15,8 @@ const WORKERS = [1, 2, 3];
 const worker = fc.constantFrom(...WORKERS);
 /** What may happen at any moment, in any sequence; `pick` chooses among what there is. */
 const step = fc.oneof(
-  fc.record({ kind: fc.constant("lead" as const), worker }),
-  // Both believe to lead and hand over at the same moment, in which a person retries what is parked.
-  fc.record({ kind: fc.constant("handOver" as const), first: worker, second: worker }),
-  fc.record({ kind: fc.constant("claim" as const), worker, pick: fc.nat() }),
+  // All take orders at the same moment, in which a person retries what is parked.
+  fc.record({ kind: fc.constant("claim" as const), limit: fc.integer({ min: 1, max: 3 }) }),
   fc.record({ kind: fc.constant("intend" as const), worker, pick: fc.nat() }),
   fc.record({
     kind: fc.constant("finish" as const),
@@ -27,14 +25,15 @@ const step = fc.oneof(
     to: fc.constantFrom("completed" as const, "received" as const, "parked" as const),
   }),
   fc.record({ kind: fc.constant("lose" as const), worker }),
-  fc.constant({ kind: "loseJobs" as const }),
+  // The worker has forgotten what it had in hand, as one whose claim was not answered.
+  fc.record({ kind: fc.constant("sweep" as const), worker }),
 );
 
 const IN_HAND = `
 select o.lane, count(*)::integer as orders
   from orders o
- where o.state = 'queued'
-    or (o.state = 'submitting' and o.owner is not null)
+ where o.state = 'submitting'
+   and o.owner is not null
  group by o.lane
 having count(*) > 1`;
 
@@ -50,10 +49,9 @@ test("whatever workers do and whoever is lost, a lane has one order in hand, and
         await commitLanes(pool, round);
         await pool.query("delete from workers");
         for (const id of WORKERS) await enter(pool, id);
-        const batches: number[] = [];
         const inHand = new Map<number, LedgerOrder[]>(WORKERS.map((id) => [id, []]));
         for (const each of steps) {
-          await act(pool, each, batches, inHand);
+          await act(pool, each, inHand);
           expect((await pool.query(IN_HAND)).rows).toEqual([]);
         }
       }),
@@ -63,27 +61,16 @@ test("whatever workers do and whoever is lost, a lane has one order in hand, and
 
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-async function act(
-  pool: pg.Pool,
-  each: Step,
-  batches: number[],
-  inHand: Map<number, LedgerOrder[]>,
-): Promise<void> {
+async function act(pool: pg.Pool, each: Step, inHand: Map<number, LedgerOrder[]>): Promise<void> {
   switch (each.kind) {
-    case "lead":
-      await lead(pool, each.worker);
-      return;
-    case "handOver": {
-      const take = (leader: number) => takeWaiting(pool, { leader, limit: 2, doesParkedBlock: false });
+    case "claim": {
       const retry = () =>
         pool.query("update orders set state = 'received', failure_code = null where state = 'parked'");
-      const [, ...taken] = await Promise.all([retry(), take(each.first), take(each.second)]);
-      batches.push(...taken.flatMap((batch) => (batch ? [batch.batch] : [])));
-      return;
-    }
-    case "claim": {
-      const batch = batches[each.pick % Math.max(1, batches.length)];
-      if (batch !== undefined) inHand.get(each.worker)?.push(...(await claimBatch(pool, batch, each.worker)));
+      const take = async (workerId: number) => {
+        const taken = await claimDue(pool, { workerId, limit: each.limit, doesParkedBlock: false });
+        inHand.get(workerId)?.push(...taken);
+      };
+      await Promise.all([retry(), ...WORKERS.map(take)]);
       return;
     }
     case "intend": {
@@ -112,8 +99,9 @@ async function act(
       await inTransaction(pool, (client) => releaseAbandoned(client, 0));
       await pool.query("update workers set ended_at = null, ended_as = null where id = $1", [each.worker]);
       return;
-    case "loseJobs":
-      await putBack(pool, await findHandedOver(pool, { olderThanMs: 0, limit: 100 }));
+    case "sweep":
+      inHand.set(each.worker, []);
+      await inTransaction(pool, (client) => releaseAbandoned(client, each.worker, []));
   }
 }
 

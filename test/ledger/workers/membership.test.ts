@@ -5,14 +5,13 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { openPool } from "../../../src/ledger/database.ts";
 import { WORKER_LOCK } from "../../../src/ledger/locks.ts";
 import { migrateLedger } from "../../../src/ledger/migrate.ts";
-import { TAKE_WAITING, takeWaiting } from "../../../src/ledger/orders/handing-over.ts";
 import { findLedgerEpoch, startEpoch } from "../../../src/ledger/restored/epoch.ts";
 import { readEpochFile } from "../../../src/ledger/restored/epoch-file.ts";
 import { joinWorkers, type Membership } from "../../../src/ledger/workers/membership.ts";
 import { drainWorkers, listWorkers, takeOver } from "../../../src/ledger/workers/roster.ts";
 import { isAwaited, withCutWay } from "../../support/cut-way.ts";
 import { eventually } from "../../support/eventually.ts";
-import { claimNext, lead } from "../../support/hand-over.ts";
+import { claimNext } from "../../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { startTestServer } from "../../support/test-server.ts";
 import { withFolder } from "../../support/with-folder.ts";
@@ -327,57 +326,6 @@ test("a worker that the service doesn't answer leads only while no other one can
         await eventually(() => a.isLeader && !b.isLeader, WITHIN);
       });
     }),
-  ));
-
-test("orders are handed over by the leader alone", () =>
-  withLedger(async (ledger) => {
-    const { pool } = ledger;
-    await commit(pool, [aRecord(1, [anOrder()])]);
-    await withMember(ledger, "a", async (a) => {
-      const { id } = a;
-      await eventually(() => a.isLeader, WITHIN);
-      const take = (leader: number) => takeWaiting(pool, { leader, limit: 10, doesParkedBlock: false });
-      expect(await take(id + 1)).toBeUndefined();
-      expect((await take(id))?.orderIds).toHaveLength(1);
-    });
-  }));
-
-test("nobody becomes the leader while the former one hands over, so what it handed over is seen", () =>
-  withLedger(async ({ pool }) => {
-    await lead(pool, 1);
-    const former = await pool.connect();
-    await former.query("begin");
-    await former.query(TAKE_WAITING, [1, 10, ["received"]]);
-    const next = lead(pool, 2);
-    await isAwaited(pool);
-    await former.query("commit");
-    expect(await next).toBe(2);
-    former.release();
-  }));
-
-test("a hand-over that takes longer than a heartbeat may makes nobody unsure, and nobody else the leader", () =>
-  withLedger((ledger) =>
-    withMember(ledger, "a", (a) =>
-      withMember(ledger, "b", async (b) => {
-        const { pool } = ledger;
-        await eventually(() => a.isLeader || b.isLeader, WITHIN);
-        const [leader, other] = a.isLeader ? [a, b] : [b, a];
-        const handingOver = await pool.connect();
-        await handingOver.query("set idle_in_transaction_session_timeout = 0");
-        await handingOver.query("begin");
-        await handingOver.query(TAKE_WAITING, [leader.id, 10, ["received"]]);
-        const until = performance.now() + 6_000;
-        const seen = new Set<boolean>();
-        while (performance.now() < until) {
-          seen.add(a.isSure && b.isSure && !other.isLeader);
-          await systemClock.sleep(50);
-        }
-        expect(seen).toEqual(new Set([true]));
-        await handingOver.query("commit");
-        handingOver.release(true);
-        await eventually(() => a.isLeader || b.isLeader, WITHIN);
-      }),
-    ),
   ));
 
 test("what one worker at a time may do ends with its session", () =>
