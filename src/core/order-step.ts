@@ -3,7 +3,7 @@ import type { OrderState } from "./order-state.ts";
 
 /**
  * What takes time in an order's life, as metrics and traces name it: the state that it was in, but `submitting` from the
- * moment when the order is handed over to the submit queue.
+ * moment when a worker takes the order.
  */
 export const STAGES = [
   "received",
@@ -27,7 +27,7 @@ export interface OrderName {
 
 /** A step of an order that is committed. */
 export interface OrderStep extends OrderName {
-  /** The kind of the timeline's entry, such as `submitted` or `parked`; `handed_over` has none. */
+  /** The kind of the timeline's entry, such as `submitted` or `parked`; `claimed` has none. */
   readonly kind: string;
   /** The state that it came to; undefined when the step moved it nowhere. */
   readonly to: OrderState | undefined;

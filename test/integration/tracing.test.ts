@@ -32,7 +32,7 @@ describe("traces of orders", () => {
         const own = collector.spans.filter(({ parentSpanId }) => parentSpanId === rootSpanId);
         const byEnd = own.toSorted((a, b) => Number(a.endTimeUnixNano) - Number(b.endTimeUnixNano));
         const names = byEnd.map(({ name }) => name);
-        const steps = ["message taken", "handed over", "submitted", "completed", "result delivered"];
+        const steps = ["message taken", "claimed", "submitted", "completed", "result delivered"];
         expect(steps.map((name) => names.lastIndexOf(name))).toEqual(
           steps.map((name) => names.lastIndexOf(name)).toSorted((a, b) => a - b),
         );
