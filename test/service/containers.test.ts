@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { phi } from "../../src/core/phi.ts";
-import { idsByLabelOf } from "../../src/jobs/submit/guard.ts";
+import { whichContainers } from "../../src/jobs/which-container.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
 import { failureOf, never, withStub } from "./with-client.ts";
 
@@ -12,22 +12,19 @@ const vials = [
 const withoutSubject = ({ subjectCode: _subjectCode, ...rest }: Record<string, unknown>) => rest;
 
 async function find(client: ServiceClient, labels: readonly string[]) {
-  return idsByLabelOf(await client.listSubjectContainers(phi("S-4"), never), labels);
+  const wanted = labels.map((label, n) => ({ position: n + 1, label }));
+  const which = whichContainers(wanted, await client.listSubjectContainers(phi("S-4"), never));
+  return [...which.values()].map((each) => (each.kind === "one" ? each.shown.id : each.kind));
 }
 
 describe("finding containers by their labels", () => {
-  it("gives the ids of each label, of that subject only", () =>
+  it("tells the id of each label, of that subject only", () =>
     withStub(async (stub, client) => {
       stub.rows["sample-containers"] = [
         ...vials,
         { id: 4, name: "V-2", subject: { code: "S-4" }, subjectCode: "S-4" },
       ];
-      const found = await find(client, ["V-1", "V-2", "V-3"]);
-      expect([...found]).toEqual([
-        ["V-1", [1]],
-        ["V-2", [2, 4]],
-        ["V-3", []],
-      ]);
+      expect(await find(client, ["V-1", "V-2", "V-3"])).toEqual([1, "several", "none"]);
     }));
 
   it.each([
@@ -38,7 +35,7 @@ describe("finding containers by their labels", () => {
     withStub(
       async (stub, client) => {
         stub.rows["sample-containers"] = [{ ...row, subjectCode: "S-4" }];
-        expect((await find(client, ["V-1"])).get("V-1")).toEqual([1]);
+        expect(await find(client, ["V-1"])).toEqual([1]);
       },
       { containerLabelFields: ["name", "sampleContainerId", "label", "barcode"] },
     ),

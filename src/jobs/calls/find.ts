@@ -12,7 +12,7 @@ import {
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { parseRequestBody } from "../../service/new-request.ts";
 import { hasSameLabels, type Made } from "../../service/reconcile/made.ts";
-import { idsByLabelOf } from "../submit/guard.ts";
+import { byLabel, whichContainers } from "../which-container.ts";
 import { type Finds, nameIds } from "./decide.ts";
 import type { FindDeps } from "./deps.ts";
 import { type Asked, likenessOf, type Suspicion } from "./likeness.ts";
@@ -133,11 +133,11 @@ async function findIds(
   signal: AbortSignal,
 ): Promise<readonly number[] | undefined> {
   const calls = surface === "external" ? service.external : service;
-  const labels = order.containers.map(({ label }) => label);
   try {
-    const idsByLabel = idsByLabelOf(await calls.listSubjectContainers(order.subject.code, signal), labels);
-    const ids = labels.map((label) => idsByLabel.get(label) ?? []);
-    return ids.every((each) => each.length === 1) ? ids.flat() : undefined;
+    const listed = await calls.listSubjectContainers(order.subject.code, signal);
+    const which = [...whichContainers(byLabel(order.containers), listed).values()];
+    const ids = which.flatMap((each) => (each.kind === "one" ? [each.shown.id] : []));
+    return ids.length === which.length ? ids : undefined;
   } catch (error) {
     if (error instanceof Failure && error.class === "permanent") return undefined;
     throw error;

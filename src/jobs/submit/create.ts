@@ -4,6 +4,7 @@ import type { OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { NewRequest } from "../../service/new-request.ts";
 import type { NamedContainer } from "../../service/shapes.ts";
+import { byLabel, whichContainers } from "../which-container.ts";
 import type { SubmitDeps, SubmitSettings } from "./deps.ts";
 
 /** What the service made of an order, as the ledger is to know it. */
@@ -46,20 +47,15 @@ export async function create(
   };
 }
 
-/**
- * The ids that a STORE answer gives the order's containers, by their labels. A label that is there twice proves nothing, nor
- * does an id that stands with several labels.
- */
+/** The ids that a STORE answer gives the order's containers, by their labels. */
 export function identify(
   ours: LedgerOrder["containers"],
   theirs: readonly NamedContainer[],
 ): NonNullable<OrderChange["containers"]> {
-  return ours.flatMap(({ position, label }) => {
-    const [only, ...others] = theirs.filter((each) => each.label === label);
-    if (only?.id === undefined || others.length > 0) return [];
-    const isShared = theirs.filter(({ id }) => id === only.id).length > 1;
-    return isShared ? [] : [{ position, containerId: only.id }];
-  });
+  const shown = theirs.map(({ id, label }) => ({ id, labels: label === undefined ? [] : [label] }));
+  return [...whichContainers(byLabel(ours), shown)].flatMap(([position, which]) =>
+    which.kind === "one" && which.shown.id !== undefined ? [{ position, containerId: which.shown.id }] : [],
+  );
 }
 
 /** The procedure request that an order becomes. The same order gives the same request, its mark included. */

@@ -9,6 +9,7 @@ import {
   type SameContainer,
 } from "../../ledger/orders/same-containers.ts";
 import type { ServiceContainer, ServiceSubject } from "../../service/shapes.ts";
+import { ofSubject } from "../which-container.ts";
 import type { SubmitDeps, SubmitSettings } from "./deps.ts";
 
 /**
@@ -90,33 +91,6 @@ export type SubjectAtService =
     })
   | undefined;
 
-/** The containers that can be this subject's: at another facility somebody else may have the same code. */
-export function containersOf(
-  subject: SubjectAtService,
-  listed: readonly ServiceContainer[],
-): readonly ServiceContainer[] {
-  if (subject === undefined) return listed;
-  return listed.filter(({ subjectId }) => subjectId === undefined || subjectId === subject.id);
-}
-
-/** False when containers of different subjects are among them, as far as the service shows whose they are. */
-export function isOneSubjects(containers: readonly ServiceContainer[]): boolean {
-  return new Set(containers.flatMap(({ subjectId }) => subjectId ?? [])).size <= 1;
-}
-
-/**
- * The ids of containers that carry each label, compared exactly. A label with no id is unknown; one with two or more
- * must not be retrieved without a person.
- */
-export function idsByLabelOf(
-  containers: readonly ServiceContainer[],
-  labels: readonly string[],
-): ReadonlyMap<string, readonly number[]> {
-  const idsOf = (label: string) =>
-    containers.filter((each) => each.labels.includes(label)).map(({ id }) => id);
-  return new Map(labels.map((label) => [label, idsOf(label)]));
-}
-
 /** Refusals of the look itself: it can't be made there, so the ledger's word has to do. */
 const UNLOOKABLE = [
   "SERVICE_FILTER_IGNORED",
@@ -150,7 +124,7 @@ export async function guardStored(
     ),
   );
   for (const { label } of order.containers) {
-    const same = containersOf(subject, listed).filter(
+    const same = ofSubject(listed, subject?.id).filter(
       ({ id, labels }) => labels.includes(label) && !takenOut.has(id),
     );
     for (const container of same) {

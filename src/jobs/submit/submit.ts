@@ -16,19 +16,11 @@ import { requestBody } from "../../service/new-request.ts";
 import { sensitiveOf } from "../../service/request-surface/subjects.ts";
 import { nameFinds } from "../calls/decide.ts";
 import { findMade, nameUnclaimed, surfaceOf } from "../calls/find.ts";
+import { byLabel, whichContainers } from "../which-container.ts";
 import { create, toNewRequest } from "./create.ts";
 import type { SubmitDeps } from "./deps.ts";
 import { recordSubmitFailure } from "./failure.ts";
-import {
-  containersOf,
-  guardOrder,
-  guardStored,
-  idsByLabelOf,
-  isOneSubjects,
-  labelTaken,
-  needsFreeLabels,
-  type SubjectAtService,
-} from "./guard.ts";
+import { guardOrder, guardStored, labelTaken, needsFreeLabels, type SubjectAtService } from "./guard.ts";
 import { requireRegistrable, requireSameSubject } from "./subject.ts";
 import { takeNews } from "./subject-news.ts";
 
@@ -314,20 +306,21 @@ async function resolveContainers(
   const { surface } = deps.settings.wayOf(order.facilityId);
   const calls = surface === "external" ? deps.service.external : deps.service;
   const listed = await calls.listSubjectContainers(order.subject.code, signal);
-  const own = containersOf(subject, listed);
-  if (!isOneSubjects(own)) throw new Failure("CONTAINER_LABEL_AMBIGUOUS", SEVERAL_SUBJECTS);
-  const idsByLabel = idsByLabelOf(own, labels);
-  const ambiguous = order.containers.filter(({ label }) => (idsByLabel.get(label)?.length ?? 0) > 1);
+  const which = whichContainers(byLabel(order.containers), listed, { subjectId: subject?.id });
+  const labelsOf = (...kinds: string[]) =>
+    order.containers.flatMap(({ position, label }) =>
+      kinds.includes(which.get(position)?.kind ?? "none") ? [label] : [],
+    );
+  if (labelsOf("subjects").length > 0) throw new Failure("CONTAINER_LABEL_AMBIGUOUS", SEVERAL_SUBJECTS);
+  const ambiguous = labelsOf("several", "shared");
   if (ambiguous.length > 0) {
-    const several = ambiguous.map(({ label }) => label).join(", ");
     throw new Failure(
       "CONTAINER_LABEL_AMBIGUOUS",
-      `more than one container of the subject has the label ${several}`,
+      `more than one container of the subject has the label ${ambiguous.join(", ")}`,
     );
   }
-  const missing = order.containers.filter(({ label }) => (idsByLabel.get(label)?.length ?? 0) === 0);
-  if (missing.length > 0) {
-    const missed = missing.map(({ label }) => label);
+  const missed = labelsOf("none", "contradicted");
+  if (missed.length > 0) {
     if (await isEarlierStoreThere(deps.pool, order.id, missed, LIST_LAG_MS))
       return { waitsFor: NOT_LISTED_YET };
     throw new Failure(
@@ -335,10 +328,9 @@ async function resolveContainers(
       `the subject has no container with the label ${missed.join(", ")}`,
     );
   }
-  const containers = order.containers.map(({ position, label }) => ({
-    position,
-    containerId: idsByLabel.get(label)?.[0] as number,
-  }));
+  const containers = [...which].flatMap(([position, each]) =>
+    each.kind === "one" ? [{ position, containerId: each.shown.id }] : [],
+  );
   await deps.writer.change({ orderId: order.id, fence: order.fence, containers });
   return containers.map((container) => container.containerId);
 }

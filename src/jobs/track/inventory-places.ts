@@ -6,6 +6,7 @@ import { type Agreement, compareLocations, fieldsOf } from "../../service/invent
 import type { InventorySearch } from "../../service/inventory/find.ts";
 import type { InventoryEntry } from "../../service/inventory/shape.ts";
 import type { Judged } from "../../service/inventory/worth.ts";
+import { whichContainers } from "../which-container.ts";
 import type { Completed } from "./news.ts";
 
 /** A container of an order as an inventory shows it. */
@@ -100,21 +101,22 @@ export class InventoryPlaces {
       const [entry, ...others] = inventory.get(id) ?? [];
       return entry === undefined || others.length > 0 ? [] : [entry];
     });
-    const labelled = entries.flatMap((entry) => entry.labels.map((label) => ({ label, entry })));
-    const byLabel = Map.groupBy(labelled, ({ label }) => label);
-    const unlabelled = new Map(
-      entries.flatMap((entry) => (entry.labels.length === 0 ? [[entry.id, entry]] : [])),
-    );
-    for (const { position, label, containerId, location } of containers) {
-      const shown = byLabel.get(label)?.map((each) => each.entry);
-      const [entry, ...others] = shown ?? [unlabelled.get(containerId ?? Number.NaN)];
-      if (location !== undefined || entry === undefined || others.length > 0) continue;
-      const isOtherId = containerId !== undefined && containerId !== entry.id;
-      if (isOtherId || isAnothers(entry, order) || !isOfThisStoring(entry.location, procedure)) continue;
+    const open = containers.filter(({ location }) => location === undefined);
+    for (const [position, which] of whichContainers(open, entries.map(withoutSubject))) {
+      if (which.kind !== "one") continue;
+      const { entry } = which.shown;
+      const known = open.find((each) => each.position === position)?.containerId;
+      if (known !== undefined && known !== entry.id) continue;
+      if (isAnothers(entry, order) || !isOfThisStoring(entry.location, procedure)) continue;
       found.set(position, { containerId: entry.id, location: entry.location });
     }
     return found;
   }
+}
+
+/** Whose an entry is, is asked of the one that is it alone: it may be told by the subject's code as well. */
+function withoutSubject(entry: InventoryEntry) {
+  return { id: entry.id, labels: entry.labels, entry };
 }
 
 function isAnothers(

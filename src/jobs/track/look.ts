@@ -9,7 +9,7 @@ import type { LedgerContainer } from "../../ledger/orders/row.ts";
 import type { ServiceCalls } from "../../service/client.ts";
 import type { NamedContainer, ServiceContainer } from "../../service/shapes.ts";
 import { isPlace } from "../../service/shapes.ts";
-import { containersOf, idsByLabelOf, isOneSubjects } from "../submit/guard.ts";
+import { byLabel, ofSubject, type Which, whichContainers } from "../which-container.ts";
 import type { InventoryPlaces } from "./inventory-places.ts";
 import type { Completed } from "./news.ts";
 import type { RoundReads } from "./round-reads.ts";
@@ -113,18 +113,18 @@ export class Look {
    * seen with the label before.
    */
   #take(shown: readonly NamedContainer[]): void {
-    for (const { position, label } of this.#order.containers) {
-      const known = this.#known.get(position);
-      const named = shown.filter((each) => each.label === label);
-      const same = shown.filter((each) => each.id !== undefined && each.id === known?.containerId);
-      if (same.some((each) => each.label !== undefined && each.label !== label)) {
+    const wanted = this.#order.containers.map(({ position, label }) => ({
+      ...{ position, label, containerId: this.#known.get(position)?.containerId },
+    }));
+    const entries = shown.map((each) => ({ ...each, labels: each.label === undefined ? [] : [each.label] }));
+    for (const [position, which] of whichContainers(wanted, entries)) {
+      if (which.kind === "contradicted")
         this.#doubt(position, "the procedure shows its container with another label");
-        continue;
-      }
-      const [mine, ...others] = named.length === 1 ? named : same;
-      if (!mine || others.length > 0) continue;
-      const containerId = mine.id ?? known?.containerId;
-      const location = (containerId === known?.containerId ? known?.location : undefined) ?? mine.location;
+      if (which.kind !== "one") continue;
+      const known = this.#known.get(position);
+      const containerId = which.shown.id ?? known?.containerId;
+      const isSame = containerId === known?.containerId;
+      const location = (isSame ? known?.location : undefined) ?? which.shown.location;
       if (containerId !== undefined || location)
         this.#known.set(position, { position, containerId, location });
     }
@@ -155,28 +155,17 @@ export class Look {
       ({ position }) => !this.#known.has(position) && !this.#doubtful.has(position),
     );
     if (nameless.length === 0) return;
-    const labels = nameless.map(({ label }) => label);
-    // The ids that the procedure names are all that count: what else has one of the labels is another container.
-    const ids = named.length > 0 ? named : undefined;
     const { surface = "request" } = this.#order;
     const shared = surface === "request" ? await this.#reads.listNamed(this.#order, named) : undefined;
+    // The ids that the procedure names are all that count: what else has one of the labels is another container.
+    const ids = named.length > 0 ? named : undefined;
+    const labels = nameless.map(({ label }) => label);
     const listed = shared ?? (await this.#try(nameless, () => this.#listOwn(labels, surface, ids)));
     if (!listed) return;
-    if (!isOneSubjects(listed)) {
-      const text = "the service lists containers of several subjects with the order's subject code";
-      for (const { position } of nameless) this.#unlocated.set(position, text);
-      return;
-    }
-    const idsByLabel = idsByLabelOf(listed, labels);
-    for (const { position, label } of nameless) {
-      const ids = idsByLabel.get(label) ?? [];
-      const candidates = named.length > 0 ? ids.filter((id) => named.includes(id)) : ids;
-      const [containerId] = candidates;
-      if (containerId !== undefined && candidates.length === 1) {
-        this.#known.set(position, { position, containerId });
-      } else {
-        this.#unlocated.set(position, wordsForCandidates(candidates, listed));
-      }
+    for (const [position, which] of whichContainers(byLabel(nameless), listed, { named })) {
+      if (which.kind === "one") this.#known.set(position, { position, containerId: which.shown.id });
+      else if (which.kind === "shared") this.#doubt(position, SHARED);
+      else this.#unlocated.set(position, wordsForWhich(which, listed));
     }
   }
 
@@ -185,7 +174,7 @@ export class Look {
     for (const same of Map.groupBy(this.#known.values(), ({ containerId }) => containerId).values()) {
       if (same.length < 2 || same[0]?.containerId === undefined) continue;
       for (const { position } of same) {
-        this.#doubt(position, "the service has one container for several labels of the order");
+        this.#doubt(position, SHARED);
       }
     }
   }
@@ -227,12 +216,9 @@ export class Look {
     const labels = open.map(({ label }) => label);
     const listed = await this.#try(open, () => this.#listOwn(labels, "request"));
     if (!listed) return askedIds;
-    const idsByLabel = idsByLabelOf(isOneSubjects(listed) ? listed : [], labels);
-    for (const { position, label } of open) {
-      const ids = idsByLabel.get(label) ?? [];
-      const [id] = ids;
-      if (id !== undefined && ids.length === 1) askedIds.set(position, id);
-      else this.#unlocated.set(position, wordsForCandidates(ids, listed));
+    for (const [position, which] of whichContainers(byLabel(open), listed)) {
+      if (which.kind === "one") askedIds.set(position, which.shown.id);
+      else this.#unlocated.set(position, wordsForWhich(which, listed));
     }
     return askedIds;
   }
@@ -253,9 +239,9 @@ export class Look {
       each.labels.some((label) => labels.includes(label)) ? (each.subjectId ?? []) : [],
     );
     if (owners.length === 0 || this.#deps.wayOf(facilityId).subjects === "none") return listed;
-    if (subjectId !== undefined && owners.includes(subjectId)) return containersOf({ id: subjectId }, listed);
+    if (subjectId !== undefined && owners.includes(subjectId)) return ofSubject(listed, subjectId);
     const known = await this.#reads.findSubject(facilityId, subject.code);
-    return known ? containersOf(known, listed) : [];
+    return known ? ofSubject(listed, known.id) : [];
   }
 
   /** Reads the locations that are not known yet, until the time is over. */
@@ -369,8 +355,13 @@ function isOutage(failure: Failure): boolean {
 /** A procedure of the external surface may still show where its containers stand; of the request surface nothing else does. */
 const NO_PLACES = "the service doesn't show where containers are";
 
-function wordsForCandidates(candidates: readonly number[], listed: readonly ServiceContainer[]): string {
-  if (candidates.length > 1) return "the service lists several containers with its label";
+const SHARED = "the service has one container for several labels of the order";
+
+function wordsForWhich({ kind }: Which<unknown>, listed: readonly ServiceContainer[]): string {
+  if (kind === "subjects")
+    return "the service lists containers of several subjects with the order's subject code";
+  if (kind === "shared") return SHARED;
+  if (kind === "several") return "the service lists several containers with its label";
   const isUnlabelled = listed.length > 0 && listed.every(({ labels }) => labels.length === 0);
   return isUnlabelled
     ? "the service lists containers without any of the fields of service.containerLabelFields"
