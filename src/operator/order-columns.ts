@@ -12,7 +12,7 @@ import { ageColumn, type Column, forPrograms, recordJson, type Viewer } from "./
 import { readyHint } from "./ready-hint.ts";
 import { withHint } from "./text.ts";
 import { relativeTime, timeWithAge } from "./times.ts";
-import { hintFor, waitsFor } from "./why-waiting.ts";
+import { hintFor, type SiteStanding, waitsFor } from "./why-waiting.ts";
 
 /** What an order, a task or an order control request has of the number that the lab gave an order. */
 interface Numbered {
@@ -52,11 +52,16 @@ export const REASON = {
   show: ({ failure }: Failing) => failure && `${failure.code}: ${failure.text}`,
 } as const;
 
+/** An order of a list, with what holds up all of them. */
+export interface ListedOrder extends LedgerOrder {
+  readonly site?: SiteStanding | undefined;
+}
+
 /** What an order waits for, or why it ended as it did, for people; a program has the two apart. */
 export const ORDER_REASON = {
   ...REASON,
   value: (order: LedgerOrder) => order.failure && withHint({ ...order.failure, hint: hintFor(order) }),
-  show: (order: LedgerOrder) => waitsFor(order) ?? REASON.show(order),
+  show: (order: ListedOrder) => waitsFor(order, order.site) ?? REASON.show(order),
 } as const;
 
 /** How a message's verdict is coloured; every verdict has its place here. */
@@ -89,7 +94,7 @@ export const PAINT_BY_STATE: Readonly<Partial<Record<OrderState, Paint>>> = {
 };
 
 /** The values of an order that lists show too. */
-export const ORDER_COLUMNS: readonly Column<LedgerOrder>[] = [
+export const ORDER_COLUMNS: readonly Column<ListedOrder>[] = [
   {
     key: "orderId",
     title: "id",
@@ -143,7 +148,7 @@ export const ORDER_COLUMNS: readonly Column<LedgerOrder>[] = [
   },
   { key: "remoteStatus", title: "service says", only: "details" },
   { key: "heldAt" },
-  { key: "waitsFor", value: waitsFor },
+  { key: "waitsFor", value: (order) => waitsFor(order, order.site) },
   { ...ORDER_REASON, only: "list" },
 ];
 

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { AtService } from "../core/failures.ts";
 import { DONE } from "../core/order-control.ts";
+import { isTerminal } from "../core/order-state.ts";
 import { traceOf } from "../core/order-trace.ts";
 import type { ContainerLocation } from "../core/outcome.ts";
 import { formatId } from "../ledger/ids.ts";
@@ -25,11 +26,11 @@ import { isWorkerThere } from "../ledger/workers/roster.ts";
 import { findServicePause } from "../ledger/workers/service-pause.ts";
 import type { ShownCall } from "./calls.ts";
 import type { Column } from "./column.ts";
-import { ORDER_COLUMNS } from "./order-columns.ts";
+import { type ListedOrder, ORDER_COLUMNS } from "./order-columns.ts";
 import { clean, counted } from "./text.ts";
 import { describeEvent } from "./timeline.ts";
 import { localTime } from "./times.ts";
-import { type Failed, hintFor, type Surroundings, whyWaiting } from "./why-waiting.ts";
+import { type Failed, hintFor, type SiteStanding, type Surroundings, whyWaiting } from "./why-waiting.ts";
 
 /** All that is known of an order beside the order itself. */
 export interface OrderDetails {
@@ -110,7 +111,7 @@ function foundAtService(events: readonly OrderEvent[]): AtService | undefined {
 }
 
 /** An order with the message that it came in, and where its trace is found. */
-interface WithMessage extends LedgerOrder {
+interface WithMessage extends ListedOrder {
   readonly message: MessageView | undefined;
   readonly traceId: string | undefined;
 }
@@ -208,13 +209,32 @@ async function findSurroundings(
   { nowMs, doesParkedBlock }: { readonly nowMs: number; readonly doesParkedBlock: boolean },
 ): Promise<Surroundings> {
   const isReceived = order.state === "received";
-  const [isDaemonThere, pausedQueues, isComparing, servicePause, laneHolder, mover] = await Promise.all([
+  const [site, laneHolder, mover] = await Promise.all([
+    findStanding(pool, nowMs),
+    isReceived ? findLaneHolder(pool, order.id, doesParkedBlock) : undefined,
+    isReceived ? findMover(pool, order.id) : undefined,
+  ]);
+  return { ...site, laneHolder, mover };
+}
+
+/** What holds orders up right now, whichever they are. */
+async function findStanding(pool: pg.Pool, nowMs: number): Promise<SiteStanding> {
+  const [isDaemonThere, pausedQueues, isComparing, servicePause] = await Promise.all([
     isWorkerThere(pool),
     findPausedQueues(pool),
     isUncompared(pool),
     findServicePause(pool),
-    isReceived ? findLaneHolder(pool, order.id, doesParkedBlock) : undefined,
-    isReceived ? findMover(pool, order.id) : undefined,
   ]);
-  return { nowMs, isDaemonThere, pausedQueues, isComparing, servicePause, laneHolder, mover };
+  return { nowMs, isDaemonThere, pausedQueues, isComparing, servicePause };
+}
+
+/** Orders for a list that says what they wait for. */
+export async function withStanding(
+  pool: pg.Pool,
+  orders: readonly LedgerOrder[],
+  nowMs: number,
+): Promise<ListedOrder[]> {
+  if (orders.every(({ state }) => isTerminal(state))) return [...orders];
+  const site = await findStanding(pool, nowMs);
+  return orders.map((order) => ({ ...order, site }));
 }

@@ -9,12 +9,12 @@ import {
   type QueueWork,
 } from "../ledger/operator/queues.ts";
 import type { DeliveryView } from "../ledger/operator/views.ts";
-import type { LedgerOrder } from "../ledger/orders/row.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { Column } from "./column.ts";
 import {
   authorityOf,
   DELIVERY_COLUMNS,
+  type ListedOrder,
   ORDER_REASON,
   PAINT_BY_STATE,
   showNumber,
@@ -66,7 +66,7 @@ export const QUEUE_COLUMNS: readonly Column<QueueView>[] = [
 ];
 
 /** An order that waits before its submission. */
-export const WAITING_COLUMNS: readonly Column<LedgerOrder>[] = [
+export const WAITING_COLUMNS: readonly Column<ListedOrder>[] = [
   {
     key: "orderId",
     title: "id",
@@ -98,7 +98,7 @@ export const WAITING_ORDERS = {
   key: "waitingOrders",
   title: "Orders that wait",
   columns: WAITING_COLUMNS,
-  groupBy: (order: LedgerOrder) => [order.state, order.failure?.code, ORDER_REASON.show(order)].join("\0"),
+  groupBy: (order: ListedOrder) => [order.state, order.failure?.code, ORDER_REASON.show(order)].join("\0"),
 };
 
 /** Results that the lab does not have, likewise. */

@@ -8,8 +8,8 @@ import type { ServicePause } from "../ledger/workers/service-pause.ts";
 import { type Known, readyHint } from "./ready-hint.ts";
 import { localTime, relativeTime, roundToUnit } from "./times.ts";
 
-/** What matters for an order's waiting and is not in its own row. */
-export interface Surroundings {
+/** What holds orders up whichever they are. */
+export interface SiteStanding {
   readonly nowMs: number;
   /** Whether a daemon works on the ledger. */
   readonly isDaemonThere: boolean;
@@ -18,12 +18,70 @@ export interface Surroundings {
   readonly isComparing?: boolean | undefined;
   /** What keeps all calls from the service. */
   readonly servicePause?: ServicePause | undefined;
+}
+
+/** What matters for an order's waiting and is not in its own row. */
+export interface Surroundings extends SiteStanding {
   /** What an order that was put off waits for, as it stands now. */
   readonly mover?: Mover | undefined;
   /** What of the service may be a parked order's own. */
   readonly atService?: AtService | undefined;
   /** An earlier order of the same subject that has to be submitted first. */
   readonly laneHolder?: { readonly orderId: string; readonly state: OrderState } | undefined;
+}
+
+/** What keeps an order from going on that has nothing to do with the order itself. */
+type Obstacle =
+  | { readonly kind: "noDaemon" }
+  | { readonly kind: "paused"; readonly queue: "submit" | "track" }
+  | { readonly kind: "comparing" }
+  | { readonly kind: "noCalls"; readonly pause: ServicePause };
+
+/**
+ * The one answer to what holds an order up besides itself; pages, lists, the command line and JSON have their words from it. The first
+ * that fits: no daemon, its queue is paused, a restored ledger is compared, no call leaves. A paused queue holds up no look for a call
+ * that has left.
+ */
+function obstacleOf(order: LedgerOrder, site: SiteStanding): Obstacle | undefined {
+  if (!site.isDaemonThere) return { kind: "noDaemon" };
+  const isLinked = linkOf(order) !== undefined;
+  const queue = isLinked ? "track" : "submit";
+  if (site.pausedQueues.has(queue) && order.state !== "submitting") return { kind: "paused", queue };
+  if (site.isComparing === true && !isLinked) return { kind: "comparing" };
+  return site.servicePause && { kind: "noCalls", pause: site.servicePause };
+}
+
+/** In a sentence. */
+function describeObstacle(obstacle: Obstacle, nowMs: number): string {
+  switch (obstacle.kind) {
+    case "noDaemon":
+      return "No daemon works on this ledger right now, so nothing moves until one is started (`cryobridge start`).";
+    case "paused":
+      return `The queue ${obstacle.queue} is paused by an operator; \`cryobridge queue resume ${obstacle.queue}\` lets it go on.`;
+    case "comparing":
+      return "The ledger was restored from an older copy, and nothing is submitted until each open order was compared with the service (`cryobridge status` shows how far that is).";
+    case "noCalls": {
+      const { text, until } = obstacle.pause;
+      if (text === undefined) return `The service asked for a pause; calls go on ${untilNext(until, nowMs)}.`;
+      return `Calls wait because the service is in trouble: ${text.replace(/\.$/, "")}; the next try follows ${untilNext(until, nowMs)}.`;
+    }
+  }
+}
+
+/** In a few words. */
+function nameObstacle(obstacle: Obstacle): string {
+  switch (obstacle.kind) {
+    case "noDaemon":
+      return "no daemon works on this ledger";
+    case "paused":
+      return `the queue ${obstacle.queue} is paused`;
+    case "comparing":
+      return "the restored ledger is compared with the service first";
+    case "noCalls":
+      return obstacle.pause.text === undefined
+        ? "the service asked for a pause"
+        : "calls wait, since the service is in trouble";
+  }
 }
 
 /** What is due for this long should have happened. */
@@ -36,16 +94,8 @@ export function whyWaiting(order: LedgerOrder, around: Surroundings): string | u
   if (order.heldAt) {
     return `The lab put it on hold ${relativeTime(order.heldAt, around.nowMs)} (ORC-1 HD); it goes on when the lab releases it (RL), or by \`cryobridge orders release ${formatId("o", order.id)}\`.`;
   }
-  if (!around.isDaemonThere) {
-    return "No daemon works on this ledger right now, so nothing moves until one is started (`cryobridge start`).";
-  }
-  const queue = linkOf(order) === undefined ? "submit" : "track";
-  if (around.pausedQueues.has(queue)) {
-    return `The queue ${queue} is paused by an operator; \`cryobridge queue resume ${queue}\` lets it go on.`;
-  }
-  if (around.isComparing === true && linkOf(order) === undefined) {
-    return "The ledger was restored from an older copy, and nothing is submitted until each open order was compared with the service (`cryobridge status` shows how far that is).";
-  }
+  const obstacle = obstacleOf(order, around);
+  if (obstacle && obstacle.kind !== "noCalls") return describeObstacle(obstacle, around.nowMs);
   switch (order.state) {
     case "received":
       return whyReceived(order, around);
@@ -57,18 +107,23 @@ export function whyWaiting(order: LedgerOrder, around: Surroundings): string | u
 }
 
 /**
- * The same in a few words, by the order's own row, for a line of a list; with the failure of its last step. Undefined for an
- * order that has reached its end.
+ * The same in a few words, for a line of a list; with the failure of its last step. Undefined for an order that has reached its end.
+ *
+ * @param site what holds up all orders; without it the order's own row is all that is known
  */
-export function waitsFor(order: LedgerOrder): string | undefined {
+export function waitsFor(order: LedgerOrder, site?: SiteStanding): string | undefined {
   if (isTerminal(order.state)) return undefined;
   const { failure, state } = order;
+  const isHeld = order.heldAt !== undefined && state !== "submitting";
+  const isWithPerson = state === "parked" || isHeld;
+  const obstacle = site && !isWithPerson ? obstacleOf(order, site) : undefined;
   const words = [
-    order.heldAt && state !== "submitting" ? "on hold by the lab" : undefined,
+    isHeld ? "on hold by the lab" : undefined,
     failure && `${failure.code}: ${failure.text}`,
     state === "submitting" && openCallOf(order)?.lookAt ? "the service is searched for its call" : undefined,
     order.missingSince && "the service does not know it any more",
     order.locatingSince && "its containers' places are looked up",
+    obstacle && nameObstacle(obstacle),
   ].filter((each) => each !== undefined);
   return words.length > 0 ? words.join("; ") : WAITS_FOR[state];
 }
@@ -141,11 +196,8 @@ function whyPutOff(order: LedgerOrder, { mover, nowMs }: Surroundings): string {
 }
 
 /** That no call leaves right now, and why; undefined while calls leave. */
-function whyNoCalls({ servicePause, nowMs }: Surroundings): string | undefined {
-  if (servicePause === undefined) return undefined;
-  const { text, until } = servicePause;
-  if (text === undefined) return `The service asked for a pause; calls go on ${untilNext(until, nowMs)}.`;
-  return `Calls wait because the service is in trouble: ${text.replace(/\.$/, "")}; the next try follows ${untilNext(until, nowMs)}.`;
+function whyNoCalls({ servicePause, nowMs }: SiteStanding): string | undefined {
+  return servicePause && describeObstacle({ kind: "noCalls", pause: servicePause }, nowMs);
 }
 
 /** When something follows that is tried at a time: `in 45s`, or `now` once that has passed. */

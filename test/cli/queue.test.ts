@@ -37,7 +37,9 @@ describe("queue list", () => {
       expect(stdout).toContain("No daemon works on this ledger right now.");
       expect(stdout).toMatch(/^ *submit +2 +1 +0 +0 +none$/m);
       expect(stdout).toMatch(/^ *deliver +3 +1 +0 +1 +none$/m);
-      expect(stdout).toMatch(/^ *o2 +C-2 +received +3 +in 5m +SERVICE_UNREACHABLE: connection refused$/m);
+      expect(stdout).toMatch(
+        /^ *o2 +C-2 +received +3 +in 5m +SERVICE_UNREACHABLE: connection refused; no daemon works on this ledger$/m,
+      );
       expect(stdout).toMatch(
         /^ *d1 +bench +a\.csv .* pending +2 +tried in 1h +FILE_SYSTEM_ERROR: no space left$/m,
       );
@@ -61,15 +63,19 @@ describe("queue list", () => {
       expect(lines.map((line) => line.slice(0, 2))).toEqual(["o5", "o4", "o2", "o1", "o3"]);
       expect(lines[0]).toMatch(/^o5 +C-5 +parked +0 +SUBJECT_MISMATCH: another name$/);
       expect(lines[1]).toMatch(
-        /^o4 +C-4 +submitting +0 +due now +SERVICE_NO_ANSWER: lost; the service is searched for its call$/,
+        /^o4 +C-4 +submitting +0 +due now +SERVICE_NO_ANSWER: lost; the service is searched for its call; no daemon works on this ledger$/,
       );
-      expect(lines[3]).toMatch(/^o1 +C-1 +received +0 +due now +waits for its turn$/);
+      expect(lines[3]).toMatch(/^o1 +C-1 +received +0 +due now +no daemon works on this ledger$/);
       expect(lines[4]).toMatch(/^o3 +C-3 +received +0 +on hold by the lab$/);
       const listed = (await cli(["orders", "list"])).stdout;
       for (const words of [/o5 .*another name/, /o4 .*searched for its call/, /o3 .*on hold by the lab/])
         expect(listed).toMatch(words);
       const { orders } = JSON.parse((await cli(["orders", "list", "--json"])).stdout);
-      expect(orders.at(-1)).toMatchObject({ orderId: "o1", waitsFor: "waits for its turn", reason: null });
+      expect(orders.at(-1)).toMatchObject({
+        orderId: "o1",
+        waitsFor: "no daemon works on this ledger",
+        reason: null,
+      });
     });
   });
 
@@ -110,7 +116,7 @@ describe("equal rows of the queue", () => {
       for (const name of ["a.csv", "b.csv"]) await pool.query(DELIVERY, [name, "pending"]);
       const { stdout } = await cli(["queue"]);
       expect(stdout).toMatch(
-        /^ *o1 o2 o3 and 1 more +C-1 … +received +3 +in 5m +SERVICE_UNREACHABLE: connection refused$/m,
+        /^ *o1 o2 o3 and 1 more +C-1 … +received +3 +in 5m +SERVICE_UNREACHABLE: connection refused; no daemon works on this ledger$/m,
       );
       expect(stdout).toMatch(/^ *o5 +C-5 +received .* reset$/m);
       expect(stdout).toMatch(/^ *d1 d2 +bench +a\.csv … .* pending +2 +tried in 1h /m);

@@ -4,7 +4,7 @@ import { ORDER_STATES, TERMINAL_STATES } from "../../src/core/order-state.ts";
 import { phi } from "../../src/core/phi.ts";
 import type { OrderCall } from "../../src/ledger/orders/calls.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
-import { type Surroundings, whyWaiting } from "../../src/operator/why-waiting.ts";
+import { type Surroundings, waitsFor, whyWaiting } from "../../src/operator/why-waiting.ts";
 
 const NOW = Date.parse("2026-11-21T10:00:00Z");
 const inMs = (ms: number) => new Date(NOW + ms);
@@ -241,5 +241,37 @@ describe("why is it waiting?", () => {
 
   it("says that a poll is overdue", () => {
     expect(why({ state: "submitted", requestId: 1, nextAt: inMs(-600_000) })).toContain("overdue by 10m");
+  });
+});
+
+describe("what an order waits for, in a list", () => {
+  const words = (given: Partial<LedgerOrder>, around: Partial<Surroundings> = {}) =>
+    waitsFor(order(given), { nowMs: NOW, isDaemonThere: true, pausedQueues: new Set(), ...around });
+  const servicePause = { text: "connection refused", until: inMs(20_000) };
+
+  it("is what its page says, whatever holds all orders up", () => {
+    expect(words({}, { isDaemonThere: false })).toBe("no daemon works on this ledger");
+    expect(words({}, { pausedQueues: new Set(["submit"]) })).toBe("the queue submit is paused");
+    expect(words({}, { isComparing: true })).toBe("the restored ledger is compared with the service first");
+    expect(words({ failure: unreachable }, { servicePause })).toBe(
+      "SERVICE_UNREACHABLE: connection refused; calls wait, since the service is in trouble",
+    );
+    expect(words({ state: "submitted", requestId: 7 }, { servicePause })).toContain("calls wait");
+  });
+
+  it("doesn't name what holds others up where it waits for a person or the lab", () => {
+    const failure = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
+    expect(words({ state: "parked", failure }, { isDaemonThere: false })).toBe(
+      "SUBJECT_UNKNOWN: no such subject",
+    );
+    expect(words({ heldAt: inMs(-1) }, { servicePause })).toBe("on hold by the lab");
+  });
+
+  it("is a search for its call also while its queue is paused", () => {
+    const pausedQueues = new Set(["submit"]);
+    expect(words({ state: "submitting", calls: [lostCall()] }, { pausedQueues })).toBe(
+      "the service is searched for its call",
+    );
+    expect(why({ state: "submitting", calls: [lostCall()] }, { pausedQueues })).toContain("is searched for");
   });
 });

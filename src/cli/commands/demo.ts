@@ -17,7 +17,7 @@ import { VERSION } from "../../core/version.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { profileSchema } from "../../mapping/profile/schema.ts";
 import { recordJson } from "../../operator/column.ts";
-import { ORDER_COLUMNS, PAINT_BY_STATE } from "../../operator/order-columns.ts";
+import { type ListedOrder, ORDER_COLUMNS, PAINT_BY_STATE } from "../../operator/order-columns.ts";
 import { clean, counted } from "../../operator/text.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
 import { createSimulator, type Simulator } from "../../simulator/simulator.ts";
@@ -179,7 +179,7 @@ async function runDemo(session: Session, options: DemoOptions): Promise<ExitStat
     const { reason } = ending.signal;
     if (reason instanceof Error && reason.name === "Failure") throw reason;
     if (session.isJson && view) {
-      const orders = view.orders.map((order) => recordJson(ORDER_COLUMNS, order, session));
+      const orders = view.orders.map((order) => recordJson<ListedOrder>(ORDER_COLUMNS, order, session));
       session.json({ ...view, orders });
     }
     return isDone || !options.exitWhenDone ? undefined : EXIT.failed;

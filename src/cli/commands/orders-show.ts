@@ -23,6 +23,7 @@ import {
   ORDER_DETAIL_COLUMNS,
   readOrderDetails,
   whyEnded,
+  withStanding,
 } from "../../operator/order-details.ts";
 import { clean, hideBody } from "../../operator/text.ts";
 import { describeEvent, describeStep, stepsOf } from "../../operator/timeline.ts";
@@ -66,7 +67,7 @@ async function listFound(
   const ids = orders.slice(0, MOST_FOUND).map(({ id }) => formatId("o", id));
   await recordShown(session, pool, ids);
   const list = new ListWriter(session, { key: "orders", columns: ORDER_COLUMNS, nothing: "" });
-  list.write(orders.slice(0, MOST_FOUND));
+  list.write(await withStanding(pool, orders.slice(0, MOST_FOUND), session.clock.now()));
   const how = clean(`cryobridge orders list --find ${word} shows more`);
   list.end({ hasMore: orders.length > MOST_FOUND, how });
   session.note(clean(`Several orders have ${word}. Choose one: cryobridge orders show ${ids[0]}`));
@@ -94,7 +95,7 @@ async function readDetails(
     doesParkedBlock,
     isTraced: config.tracing !== undefined,
   });
-  const { message, why, calls, answers, requests, tasks, events, deliveries, traceId } = details;
+  const { message, why, around, calls, answers, requests, tasks, events, deliveries, traceId } = details;
   const ended = whyEnded(order, details);
   const shown = calls.map((call) => ({ ...call, sent: hideBody(call.sent, session.mayShowPhi) }));
   const sent = shown.findLast((call) => call.sent !== undefined)?.sent;
@@ -110,7 +111,7 @@ async function readDetails(
       ...hintLines(ended?.hint),
     ],
     sections: [
-      fields(ORDER_DETAIL_COLUMNS, { ...order, message, traceId }, session),
+      fields(ORDER_DETAIL_COLUMNS, { ...order, message, traceId, site: around }, session),
       {
         json: {
           subject: subjectJson(order, session),

@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import type { OrderState } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { listOrders, searchOrders } from "../../ledger/operator/views.ts";
-import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
+import { type ListedOrder, ORDER_COLUMNS } from "../../operator/order-columns.ts";
+import { withStanding } from "../../operator/order-details.ts";
 import { clean } from "../../operator/text.ts";
 import { parseSince } from "../../operator/times.ts";
 import { orderStates, pageOption, wholeNumber } from "../arguments.ts";
@@ -151,7 +151,7 @@ const ORDERS = {
   key: "orders",
   columns: ORDER_COLUMNS,
   nothing: "No orders.",
-  nextPage: ({ id }: LedgerOrder) => `--before ${formatId("o", id)}`,
+  nextPage: ({ id }: ListedOrder) => `--before ${formatId("o", id)}`,
 };
 
 async function list(
@@ -175,7 +175,7 @@ async function list(
   const found = await listOrders(pool, { ...filter, ids });
   const shown = found.slice(0, limit).map(({ id }) => formatId("o", id));
   await recordShown(session, pool, shown);
-  printList(session, ORDERS, found, limit);
+  printList(session, ORDERS, await withStanding(pool, found, session.clock.now()), limit);
   const words = find === undefined || ids?.length !== 0 ? undefined : await inMessage(pool, find);
   if (words) session.note(clean(`${find}: ${words.message}. ${words.hint}`));
 }

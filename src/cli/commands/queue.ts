@@ -6,6 +6,7 @@ import { type JobQueues, type JobView, QUEUE_NAMES } from "../../jobs/queues.ts"
 import { parseId } from "../../ledger/ids.ts";
 import { findDelivery, listOpenDeliveries, listWaitingOrders } from "../../ledger/operator/views.ts";
 import { isWorkerThere } from "../../ledger/workers/roster.ts";
+import { withStanding } from "../../operator/order-details.ts";
 import {
   HANDED_OVER,
   JOB_COLUMNS,
@@ -107,7 +108,7 @@ async function list(
   const isDaemonRunning = await isWorkerThere(pool);
   const queues = await readQueues(pool, counts);
   const rows = session.isJson ? limit : Math.max(limit, MOST_ROWS);
-  const waiting = await listWaitingOrders(pool, rows);
+  const waiting = await withStanding(pool, await listWaitingOrders(pool, rows), session.clock.now());
   const deliveries = await listOpenDeliveries(pool, rows);
   const orphaned = await readOrphaned(pool, config);
   const hints = orphaned.map(hintForOrphaned);

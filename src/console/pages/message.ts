@@ -7,9 +7,10 @@ import {
 } from "../../ledger/messages/views.ts";
 import { recordAudit } from "../../ledger/operator/audit.ts";
 import { listMessageDeliveries } from "../../ledger/operator/views.ts";
-import { type LedgerOrder, readOrders } from "../../ledger/orders/row.ts";
+import { readOrders } from "../../ledger/orders/row.ts";
 import type { Column } from "../../operator/column.ts";
 import { MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
+import type { ListedOrder } from "../../operator/order-columns.ts";
 import { DELIVERY_COLUMNS, ORDER_COLUMNS, PAINT_BY_VERDICT } from "../../operator/order-columns.ts";
 import {
   actForm,
@@ -35,7 +36,7 @@ const A_LIST = 50;
 
 /** What has room beside the message. */
 const BESIDE = ["orderId", "placerOrderNumber", "operation", "facilityCode", "state"];
-const ORDERS_BESIDE: readonly Column<LedgerOrder>[] = [
+const ORDERS_BESIDE: readonly Column<ListedOrder>[] = [
   ...ORDER_COLUMNS.filter(({ key = "" }) => BESIDE.includes(key)),
   {
     title: "containers",
@@ -110,7 +111,7 @@ ${message.problems.length > 0 ? whoActs(visit) : ""}
 <div class="columns wide">
 <section><h2>The message</h2>${content}</section>
 <div>
-${section(orderIds.length > A_LIST ? `The first ${A_LIST} of its ${orderIds.length} orders` : "Orders that came of it", listTable(ORDERS_BESIDE, orders, viewer, { nothing: "No order came of it." }))}
+${section(orderIds.length > A_LIST ? `The first ${A_LIST} of its ${orderIds.length} orders` : "Orders that came of it", listTable<ListedOrder>(ORDERS_BESIDE, orders, viewer, { nothing: "No order came of it." }))}
 ${section("The answer", answerPart(answer, viewer.mayShowPhi))}
 </div>
 </div>

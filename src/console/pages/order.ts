@@ -145,7 +145,7 @@ ${why || ended ? whoActs(visit) : ""}
 ${acts.mayCancel(order) || isTerminal(order.state) ? "" : html`<p class="note">It can't be cancelled here: the service has it, and the configuration has no cancel call (<code>service.cancel</code>). The facility's staff can still stop it.</p>`}
 ${section("Timeline", timeline(events, viewer))}
 <div class="columns">
-<section><h2>What was asked</h2>${facts(ORDER_DETAIL_COLUMNS, { ...order, message, traceId }, viewer)}</section>
+<section><h2>What was asked</h2>${facts(ORDER_DETAIL_COLUMNS, { ...order, message, traceId, site: around }, viewer)}</section>
 <section><h2>Containers</h2>${listTable(CONTAINER_COLUMNS, containers, viewer, { nothing: "None." })}</section>
 </div>
 ${requests.length === 0 ? "" : section("Order control requests", html`<ul class="plain">${requests.map((request) => html`<li>${localTime(request.askedAt)} ${describeControl(request)}${noteOf(hintForControl(request, order, details))}</li>`)}</ul>`)}

@@ -1,8 +1,9 @@
 import { ORDER_STATES } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
-import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { findRestored } from "../../ledger/restored/restore.ts";
+import type { ListedOrder } from "../../operator/order-columns.ts";
 import { ORDER_COLUMNS, stateInWords } from "../../operator/order-columns.ts";
+import { withStanding } from "../../operator/order-details.ts";
 import { chooseBox, chooseForm } from "../bulk.ts";
 import { filterForm, listTable, nextPage, options, SEARCH_AGAIN } from "../components.ts";
 import type { Records } from "../deps.ts";
@@ -33,7 +34,7 @@ async function listPage(visit: Visit, records: Records): Promise<Page> {
     findFiltered(query, words, records, A_PAGE + 1),
     findRestored(pool),
   ]);
-  const orders = found.slice(0, A_PAGE);
+  const orders = await withStanding(pool, found.slice(0, A_PAGE), viewer.clock.now());
   const last = orders.at(-1);
   const word = words.of(query);
   const states = statesOf(query);
@@ -45,7 +46,7 @@ async function listPage(visit: Visit, records: Records): Promise<Page> {
         : query.size > 0
           ? "No order is like that."
           : "No order has come in yet.";
-  const before = { title: "choose", cell: ({ id }: LedgerOrder) => chooseBox(formatId("o", id)) };
+  const before = { title: "choose", cell: ({ id }: ListedOrder) => chooseBox(formatId("o", id)) };
   const table = listTable(ORDER_COLUMNS, orders, viewer, { nothing, ...(mayAct ? { before } : {}) });
   const failure = query.get("failure") ?? "";
   const named = (each: readonly string[]) => [each.join(), each.map(stateInWords).join(", ")] as const;

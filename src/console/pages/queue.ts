@@ -6,6 +6,7 @@ import { listOpenDeliveries, listWaitingOrders } from "../../ledger/operator/vie
 import { isWorkerThere } from "../../ledger/workers/roster.ts";
 import type { Column } from "../../operator/column.ts";
 import { DELIVERY_COLUMNS } from "../../operator/order-columns.ts";
+import { withStanding } from "../../operator/order-details.ts";
 import {
   JOB_COLUMNS,
   nameJobs,
@@ -67,7 +68,7 @@ async function queuePage(visit: Visit, deps: ConsoleDeps, records: Records): Pro
   const bullmq = await askQueues(records);
   const [queues, waiting, deliveries, isDaemonThere, orphaned = []] = await Promise.all([
     readQueues(pool, bullmq.counts),
-    listWaitingOrders(pool, LINES),
+    listWaitingOrders(pool, LINES).then((orders) => withStanding(pool, orders, viewer.clock.now())),
     listOpenDeliveries(pool, LINES),
     isWorkerThere(pool),
     askOrphaned(deps),

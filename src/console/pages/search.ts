@@ -6,6 +6,7 @@ import { listOrders, searchOrders } from "../../ledger/operator/views.ts";
 import { FILE_COLUMNS } from "../../operator/file-columns.ts";
 import { MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
+import { withStanding } from "../../operator/order-details.ts";
 import { listTable, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
@@ -44,7 +45,7 @@ async function find(search: Search, records: Records): Promise<Answer> {
     body: html`
 <h1>Search</h1>
 ${ofSubject}
-${part("Orders with that number, id, container, control id, file or number of the service", listTable(ORDER_COLUMNS, orders, viewer, { nothing: "" }), orders, () => listOf("/orders", search))}
+${part("Orders with that number, id, container, control id, file or number of the service", listTable(ORDER_COLUMNS, await withStanding(pool, orders, viewer.clock.now()), viewer, { nothing: "" }), orders, () => listOf("/orders", search))}
 ${beside}
 ${isNothing ? nothing(search) : ""}
 <p class="more"><a href="/orders">All orders</a></p>`,
@@ -68,7 +69,7 @@ async function ofSubjectCode({ word, mayAct, act, viewer }: Search, { pool }: Re
   await recordAudit(pool, act, "show-phi", targets);
   return section(
     "Orders of the subject with that code",
-    html`<p class="note">The newest ${OF_A_SUBJECT}; each is recorded as looked at.</p>${listTable(ORDER_COLUMNS, orders, viewer, { nothing: "" })}`,
+    html`<p class="note">The newest ${OF_A_SUBJECT}; each is recorded as looked at.</p>${listTable(ORDER_COLUMNS, await withStanding(pool, orders, viewer.clock.now()), viewer, { nothing: "" })}`,
   );
 }
 
