@@ -118,7 +118,7 @@ describe("equal rows of the queue", () => {
       expect(stdout).toMatch(
         /^ *o1 o2 o3 and 1 more +C-1 … +received +3 +in 5m +SERVICE_UNREACHABLE: connection refused; no daemon works on this ledger$/m,
       );
-      expect(stdout).toMatch(/^ *o5 +C-5 +received .* reset$/m);
+      expect(stdout).toMatch(/^ *o5 +C-5 +received .* reset; no daemon works on this ledger$/m);
       expect(stdout).toMatch(/^ *d1 d2 +bench +a\.csv … .* pending +2 +tried in 1h /m);
       expect((await cli(["queue", "--limit", "1"])).stdout).toContain("… and 1 more: --limit shows them");
       const document = JSON.parse((await cli(["queue", "--json"])).stdout);
