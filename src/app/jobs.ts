@@ -11,7 +11,7 @@ import { LabBreaker } from "../jobs/deliver/lab-breaker.ts";
 import type { JobQueues } from "../jobs/queues.ts";
 import type { SubmitDeps } from "../jobs/submit/deps.ts";
 import type { InHand } from "../jobs/submit/in-hand.ts";
-import { submitDue } from "../jobs/submit/submit.ts";
+import { submitAllDue } from "../jobs/submit/submit.ts";
 import { type TrackDeps, trackFacility } from "../jobs/track/track.ts";
 import type { UnreadFacilities } from "../jobs/track/unread.ts";
 import { openOrderWriter } from "../ledger/order-writer.ts";
@@ -111,15 +111,7 @@ export async function runJobs(context: JobsContext, parts: JobParts): Promise<vo
     // A job that ends without having done anything is missed only after a second.
     if (!(await membership.untilSure(signal))) return;
     const mayGoOn = () => !signal.aborted && membership.isSure && service.breaker.state === "closed";
-    let taken = 1;
-    while (taken > 0 && mayGoOn()) {
-      const limit = batchSize();
-      // There may be more than this one can take.
-      taken = await submitDue(limit, submit, stopping, (count) => {
-        if (count === limit) nudge();
-      });
-    }
-    nudge();
+    await submitAllDue(submit, { batchSize, mayGoOn, nudge }, stopping);
   });
   await queues.work("track", Math.max(1, Math.ceil(concurrency / 2)), async ({ facilityId }, signal) => {
     if (service.breaker.state === "open") return;

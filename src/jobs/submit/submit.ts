@@ -25,6 +25,35 @@ import { requireRegistrable, requireSameSubject } from "./subject.ts";
 import { takeNews } from "./subject-news.ts";
 
 /**
+ * Takes what is due until nothing is left that can be taken.
+ *
+ * @param turns how many orders are taken at once at most, whether more may be taken, and `nudge`, which has the ledger looked at for what
+ *   there is to do: never where nothing was taken, since an order that waits for its lane would have it looked at again and again
+ */
+export async function submitAllDue(
+  deps: SubmitDeps,
+  turns: {
+    readonly batchSize: () => number;
+    readonly mayGoOn: () => boolean;
+    readonly nudge: () => void;
+  },
+  signal: AbortSignal,
+): Promise<void> {
+  const { batchSize, mayGoOn, nudge } = turns;
+  let taken = 0;
+  for (let more = true; more && mayGoOn(); ) {
+    const limit = batchSize();
+    const count = await submitDue(limit, deps, signal, (each) => {
+      // There may be more than this one can take.
+      if (each === limit) nudge();
+    });
+    taken += count;
+    more = count > 0;
+  }
+  if (taken > 0) nudge();
+}
+
+/**
  * Takes orders that are due, each of another lane, as far as the service's procedure request, or on the external surface
  * its procedure. Over when none of them is worked on any more, also where it fails.
  *
