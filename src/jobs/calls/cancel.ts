@@ -83,8 +83,9 @@ async function cancel(
   const facts = { state: "submitted", isAtService: true, isCalled: false } as const;
   const decision = decideControl("cancel", facts, offered.has(link.surface));
   if (decision.kind === "unable") return recordUncancelled(pool, order.id, decision.refusal);
-  if (!(await recordCancelCall(pool, { requestId }, link, reconcile.checksMs[0] ?? reconcile.giveUpAfterMs)))
-    return;
+  const firstLookMs = reconcile.checksMs[0] ?? reconcile.giveUpAfterMs;
+  const callId = await recordCancelCall(pool, { requestId }, link, firstLookMs);
+  if (callId === undefined) return;
   const attempt = cancelCallsOf(order, idOf(link)).length + 1;
   const result = await service.cancelAtService(targetOf(order, link), signal).then(
     (shown) => ({ shown }),
@@ -92,7 +93,7 @@ async function cancel(
   );
   if ("shown" in result) {
     if (result.shown?.isCancelled) return recordCancelled(pool, order.id, link, result.shown.status);
-    return changeCancelCall(pool, order.id, { answer: "taken", lookInMs: 0 });
+    return changeCancelCall(pool, callId, { answer: "taken", lookInMs: 0 });
   }
   const { code, message: text, answer: keptAnswer, isAnswered } = result.failed;
   const failure = { code, text };
@@ -100,10 +101,10 @@ async function cancel(
   const next = decideAfterCall(result.failed, { attempt, random: random() }, backoff);
   if (next.kind === "again") {
     const end = isAnswered ? "refused" : "not_sent";
-    return changeCancelCall(pool, order.id, { end, failure, callInMs: next.nextInMs });
+    return changeCancelCall(pool, callId, { end, failure, callInMs: next.nextInMs });
   }
   const answer = next.isRefused ? "refused" : undefined;
-  await changeCancelCall(pool, order.id, { answer, failure, lookInMs: 0, keptAnswer });
+  await changeCancelCall(pool, callId, { answer, failure, lookInMs: 0, keptAnswer });
 }
 
 /** What a cancel call that failed means. */

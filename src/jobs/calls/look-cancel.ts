@@ -21,13 +21,14 @@ export async function lookForCancel(
 ): Promise<void> {
   const link = linkOf(order);
   // Linked to another one since: calls about the former one don't count.
-  if (link === undefined || idOf(link) !== call.serviceId) return;
+  if (link === undefined || idOf(link) !== call.serviceId)
+    return changeCancelCall(pool, call.id, { end: "nothing", callInMs: 0 });
   let found: CancelLook | "gone";
   try {
     found = await service.lookForCancel(targetOf(order, link), signal);
   } catch (error) {
     const pause = backoffMs(call.checks + 1, settings.backoff, random(), asFailure(error).retryAfterMs);
-    return changeCancelCall(pool, order.id, { lookInMs: Math.min(pause, LONGEST_PAUSE_MS) });
+    return changeCancelCall(pool, call.id, { lookInMs: Math.min(pause, LONGEST_PAUSE_MS) });
   }
   if (found !== "gone" && found.isCancelled) return recordCancelled(pool, order.id, link, found.status);
   const isGone = found === "gone";
@@ -48,13 +49,13 @@ export async function lookForCancel(
   );
   switch (next.kind) {
     case "checkAgain":
-      return changeCancelCall(pool, order.id, { checks, isGone, lookInMs: next.nextInMs });
+      return changeCancelCall(pool, call.id, { checks, isGone, lookInMs: next.nextInMs });
     case "callAgain":
-      return changeCancelCall(pool, order.id, { end: "nothing", checks, isGone, callInMs: 0 });
+      return changeCancelCall(pool, call.id, { end: "nothing", checks, isGone, callInMs: 0 });
     case "cancelled":
       return recordCancelled(pool, order.id, link, undefined);
     case "unable":
-      return recordUncancelled(pool, order.id, next.refusal);
+      return recordUncancelled(pool, order.id, next.refusal, call.id);
   }
 }
 

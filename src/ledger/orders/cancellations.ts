@@ -38,8 +38,8 @@ export function findDueCancels(pool: pg.Pool, limit: number): Promise<DueCancel[
 }
 
 /**
- * That the call is about to leave: until its answer is known, nobody knows what it did. $1 request, $2 surface, $3 what is to be cancelled, $4 ms
- * until the first look for what it did. Index: the primary key.
+ * That the call is about to leave: until its answer is known, nobody knows what it did. Not where the order was linked to another
+ * request since it was read. $1 request, $2 surface, $3 what is to be cancelled, $4 ms until the first look for what it did. Index: the primary key.
  */
 const RECORD_CALL = `
 with called as (
@@ -50,12 +50,14 @@ with called as (
      and c.state = 'open'
      and c.next_at <= now()
      and o.id = c.order_id
+     and o.surface = $2
+     and case when $2 = 'external' then o.procedure_id else o.request_id end = $3
   returning o.id, o.mark),
 written as (
   insert into calls (order_id, kind, surface, mark, service_id, look_at)
   select id, 'cancel', $2, mark, $3, now() + $4 * interval '1 millisecond'
     from called
-  returning order_id),
+  returning id, order_id),
 told as (
   insert into order_events (order_id, kind, detail)
   select w.order_id, 'cancel_called',
@@ -65,24 +67,26 @@ told as (
                                                and k.kind = 'cancel'
                                                and k.service_id = $3))
     from written w)
-select order_id
+select id
   from written`;
 
 /**
  * Writes down that the cancel call is about to leave. On disk when it resolves.
  *
- * @returns false when the request was decided meanwhile, or another process has made the call: then nothing may be sent.
+ * @returns the call; undefined when the request was decided meanwhile, the order was linked to another request, or another process has
+ * made the call: then nothing may be sent.
  */
 export async function recordCancelCall(
   pool: pg.Pool,
   { requestId }: Pick<DueCancel, "requestId">,
   link: ServiceLink,
   firstLookMs: number,
-): Promise<boolean> {
-  return (await run(pool, RECORD_CALL, [requestId, link.surface, idOf(link), firstLookMs])).length === 1;
+): Promise<number | undefined> {
+  const values = [requestId, link.surface, idOf(link), firstLookMs];
+  return (await run<{ id: number }>(pool, RECORD_CALL, values))[0]?.id;
 }
 
-/** What became of the open call to cancel an order, or how it is looked for. */
+/** What became of an open call to cancel an order, or how it is looked for. */
 export interface CancelChange {
   /** It is over; undefined: it stays open. */
   readonly end?: CallOutcome | undefined;
@@ -99,8 +103,8 @@ export interface CancelChange {
 }
 
 /**
- * $1 order id, $2 outcome, $3 what the answer said, $4 code and $5 text of a failure, $6 checks, $7 whether the last look found nothing,
- * $8 ms until the next look. Index: calls_order.
+ * $1 call, $2 outcome, $3 what the answer said, $4 code and $5 text of a failure, $6 checks, $7 whether the last look found nothing,
+ * $8 ms until the next look. Index: the primary key.
  */
 const CHANGE_CALL = `
 update calls
@@ -115,9 +119,10 @@ update calls
                          else gone_since end,
        left_by = coalesce(left_by, now()),
        look_at = now() + $8 * interval '1 millisecond'
- where order_id = $1
+ where id = $1
    and kind = 'cancel'
-   and outcome is null`;
+   and outcome is null
+returning order_id as "orderId"`;
 
 /** $1 order id, $2 ms. Index: control_requests_open. */
 const CALL_AGAIN = `
@@ -126,22 +131,30 @@ update control_requests
  where order_id = $1
    and state = 'open'`;
 
-/** Records what is known of the open call to cancel an order. */
+/**
+ * Records what is known of a call to cancel an order. Nothing once it is over: whoever was late with it says nothing of one that was made
+ * since.
+ */
 export async function changeCancelCall(
   pool: pg.Pool,
-  orderId: number,
+  callId: number,
   { end, answer, failure, checks, isGone, lookInMs, callInMs, keptAnswer }: CancelChange,
 ): Promise<void> {
   const values = [end, answer, failure?.code, failure?.text, checks, isGone, lookInMs];
   await inTransaction(pool, async (client) => {
-    await client.query(CHANGE_CALL, [orderId, ...values.map((value) => value ?? null)]);
+    const { rows } = await client.query<{ orderId: number }>(CHANGE_CALL, [
+      callId,
+      ...values.map((value) => value ?? null),
+    ]);
+    const orderId = rows[0]?.orderId;
+    if (orderId === undefined) return;
     if (callInMs !== undefined) await client.query(CALL_AGAIN, [orderId, callInMs]);
     if (keptAnswer && failure)
       await insertOrderAnswer(client, { orderId, failureCode: failure.code, answer: keptAnswer });
   });
 }
 
-/** Of what the order is linked to now no call was made; $1 order id. Index: calls_order. */
+/** Of what the order is linked to now, no call was made; $1 order id. Index: calls_order. */
 const FORGET_CALL = `
 update calls
    set outcome = 'nothing',
@@ -190,18 +203,23 @@ export async function recordCancelled(
 
 /**
  * Records that the order can't be cancelled; it goes on, and a person gets a task. Nothing is recorded when the order's
- * end has decided the requests meanwhile.
+ * end has decided the requests meanwhile, or the call is over by which that is known.
  */
 export async function recordUncancelled(
   pool: pg.Pool,
   orderId: number,
   refusal: ControlRefusal,
+  callId?: number,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
-    await client.query("select 1 from orders where id = $1 for update", [orderId]);
+    await client.query(LOCK_ORDER, [orderId]);
+    if (callId !== undefined && (await client.query(IS_OPEN, [callId])).rowCount === 0) return;
     await refuseOpenRequests(client, orderId, refusal);
   });
 }
+
+/** $1 call. Index: the primary key. */
+const IS_OPEN = "select 1 from calls where id = $1 and outcome is null";
 
 /** What a person's request to cancel an order led to. */
 export type CancelResult =

@@ -7,6 +7,7 @@ import { discardOrder, resolveOrder, retryOrder } from "../../../src/ledger/orde
 import { cancelCallsOf, findDueLooks } from "../../../src/ledger/orders/calls.ts";
 import {
   cancelOrder,
+  changeCancelCall,
   findDueCancels,
   recordCancelCall,
   recordCancelled,
@@ -353,6 +354,39 @@ describe("a request to cancel an order that the service has", () => {
       expect(await findDueCancels(pool, 10)).toEqual([]);
       expect(cancelCallsOf(await only(pool), 5)).toMatchObject([{ outcome: undefined }]);
       expect(await findDueLooks(pool, 10)).toHaveLength(1);
+    }));
+
+  test("has no call made about a request that the order is linked to no more", () =>
+    withLedger(async ({ pool }) => {
+      await orderedAndSubmitted(pool);
+      await commit(pool, [aCancel(2, CANCEL)]);
+      const [due] = await findDueCancels(pool, 10);
+      if (!due) throw new Error("no cancellation is due");
+      const former = { surface: "request", requestId: 4 } as const;
+      expect(await recordCancelCall(pool, due, former, 0)).toBeUndefined();
+      expect(await findDueCancels(pool, 10)).toEqual([due]);
+    }));
+
+  test("hears nothing from whoever is late with what a call before its last one did", () =>
+    withLedger(async ({ pool }) => {
+      const orderId = await orderedAndSubmitted(pool);
+      await commit(pool, [aCancel(2, CANCEL)]);
+      const call = async () => {
+        const [due] = await findDueCancels(pool, 10);
+        return (due && (await recordCancelCall(pool, due, REQUEST_5, 0))) as number;
+      };
+      const first = await call();
+      await changeCancelCall(pool, first, { end: "nothing", callInMs: 0 });
+      const second = await call();
+      await changeCancelCall(pool, second, { answer: "taken", lookInMs: 0 });
+      await changeCancelCall(pool, first, { end: "nothing", callInMs: 0 });
+      await recordUncancelled(pool, orderId, { code: "CANCEL_REFUSED", text: "status 409" }, first);
+      expect(await findDueCancels(pool, 10)).toEqual([]);
+      expect(cancelCallsOf(await only(pool), 5)).toMatchObject([
+        { outcome: "nothing" },
+        { outcome: undefined, answer: "taken" },
+      ]);
+      expect(await answers(pool)).toEqual([]);
     }));
 
   test("waits while a person looks into what the service has of it", () =>
