@@ -33,8 +33,7 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
         : `the lost call had no effect${after(detail.checks, ", found in ", " checks")}; the order goes on`,
   not_at_service: (detail) =>
     `not at the service, says ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}; a last check found nothing, and the order is sent again`,
-  compared: () =>
-    "the ledger was restored from an older copy; the service has nothing of the order, which goes on",
+  compared: () => "the ledger was restored from an older copy; the service has nothing of the order",
   adopted: (detail) =>
     detail.isRestored === true
       ? `the ledger was restored from an older copy; the service has ${linkWords(detail)}, which is this order's`

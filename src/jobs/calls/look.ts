@@ -164,6 +164,12 @@ function toChange(order: LedgerOrder, call: OrderCall, decision: Decision, deps:
           event: { kind: "compared", detail: { found: "nothing" } },
         };
       }
+      // It waited for a person before the ledger was restored, and does so still.
+      if (order.state === "parked")
+        return {
+          call: { checks: call.checks + 1 },
+          event: { kind: "compared", detail: { found: "nothing" } },
+        };
       const isRefused = call.answer === "refused";
       // A list may show late what a call made, also where the order is not sent again after it, but cancelled.
       const lookInMs = call.kind === "request" ? settings.reconcile.recheckMs : undefined;

@@ -185,10 +185,12 @@ export async function overrideOrder(
     if (!failure || override === undefined) return "not applicable";
     if ((by.reason ?? "").trim() === "") return "reason wanted";
     const open = openCallOf(order);
+    // What a restored ledger has found by now is what the person saw, and nothing else that it may have forgotten.
+    const isSeen = override === "restored" && open?.isPresumed === true && open.lookAt === undefined;
     await approveCalls(client, id, false);
     if (override !== "restored") await client.query(OVERRIDE, [id, override]);
     const onward: Partial<OrderChange> =
-      open === undefined || open.isPresumed
+      open === undefined || isSeen
         ? { to: "received", call: { end: "nothing" } }
         : // What its own call did is still looked for.
           { to: "submitting", isReleased: true };

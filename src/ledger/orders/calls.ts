@@ -231,6 +231,8 @@ export interface CallChange {
   readonly lookInMs?: number | undefined;
   /** What it made. */
   readonly serviceId?: number | undefined;
+  /** Where it turned out to have gone. */
+  readonly surface?: Surface | undefined;
 }
 
 /** $1 JSON array of {@link CallChange}s with their orders and failures. Index: calls_order. */
@@ -238,7 +240,10 @@ const CHANGE_CALLS = `
 update calls k
    set outcome = x."end",
        ended_at = case when x."end" is not null then now() end,
-       service_id = x."serviceId",
+       -- What a person links an order to is not what its subject's registration made.
+       service_id = case when k.kind = 'request' or x.surface is null then x."serviceId" end,
+       -- A presumed one went to where it was found.
+       surface = case when k.kind = 'request' then coalesce(x.surface, k.surface) else k.surface end,
        answer = coalesce(x.answer, k.answer),
        -- That of the call; a failed look has another.
        failure_code = coalesce(k.failure_code, x.failure->>'code'),
@@ -249,7 +254,7 @@ update calls k
        left_by = coalesce(k.left_by, now()),
        look_at = now() + x."lookInMs" * interval '1 millisecond'
   from jsonb_to_recordset($1::jsonb) as x("orderId" bigint, "end" text, answer text, checks integer,
-                                          "failedChecks" integer, "lookInMs" double precision, "serviceId" bigint, failure jsonb)
+                                          "failedChecks" integer, "lookInMs" double precision, "serviceId" bigint, surface text, failure jsonb)
  where k.order_id = x."orderId"
    and k.kind <> 'cancel'
    and k.outcome is null`;
@@ -383,9 +388,13 @@ insert into calls (order_id, kind, is_presumed, surface, mark, is_approved, outc
 select o.id, 'request', true, $2, o.mark, true, 'made', $3, now(), now()
   from orders o
  where o.id = $1
-   and not ${HAS_OPEN_CALL}`;
+   and not exists (select 1
+                     from calls k
+                    where k.order_id = o.id
+                      and k.kind = 'request'
+                      and k.outcome is null)`;
 
-/** Notes what a person found at the service as that of a call, where none is open. */
+/** Notes what a person found at the service as that of a call, where none to create it is open. */
 export async function noteLinked(
   client: Queryable,
   orderId: number,

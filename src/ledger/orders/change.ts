@@ -277,7 +277,9 @@ async function applyChanges(client: pg.PoolClient, changes: readonly OrderChange
   await changeCalls(
     client,
     applied.flatMap(({ orderId, call, failure, request }) =>
-      call ? [{ orderId, failure, serviceId: request && idOf(request), ...call }] : [],
+      call
+        ? [{ orderId, failure, serviceId: request && idOf(request), surface: request?.surface, ...call }]
+        : [],
     ),
   );
   await reopenCalls(

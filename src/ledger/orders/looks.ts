@@ -43,7 +43,8 @@ export function recordLook(
   });
 }
 
-/** What of an order a look builds on. */
+/** What of an order a look builds on. What a call to cancel it did is looked for by itself. */
 function standing({ state, fence, mark, calls }: LedgerOrder) {
-  return { state, fence, mark, calls: calls.map(({ ageMs: _, lookAt: _at, ...call }) => call) };
+  const own = calls.filter(({ kind }) => kind !== "cancel");
+  return { state, fence, mark, calls: own.map(({ ageMs: _, lookAt: _at, ...call }) => call) };
 }

@@ -93,14 +93,20 @@ update orders o
    and (o.surface is distinct from 'external' or o.procedure_id is null)
 returning o.id, ${HAS_OPEN_CALL} as "isCalled"`;
 
-/** What calls that were open in the copy made is searched for at once, whatever was done about them since; $1 order ids. Index: calls_order. */
+/**
+ * What calls that were open in the copy made is searched for at once, whatever was done about them since; $1 order ids. What was called for
+ * something else than the order asks for now is a person's, and never adopted. Index: calls_order.
+ */
 const LOOK_FOR_OPEN = `
 update calls k
    set look_at = now(),
        since = case when k.is_presumed then least(k.since, l.forgotten_since) else k.since end,
        left_by = case when k.is_presumed then l.restored_at else coalesce(k.left_by, l.restored_at) end
   from ledger l
- where k.order_id = any ($1)
+ cross join orders o
+ where o.id = any ($1)
+   and k.order_id = o.id
+   and k.mark = o.mark
    and k.kind <> 'cancel'
    and k.outcome is null`;
 
@@ -206,7 +212,22 @@ update ledger
    and restore_lifted_at is null
 returning restored_at`;
 
-/** A person says that nothing is there of all that a restored ledger may have forgotten. No index: it is rare. */
+/**
+ * Orders with a presumed call. Locked by a statement of its own before anything is decided, since a look or another person may be about to
+ * move them on. No index: it is rare.
+ */
+const LOCK_PRESUMED = `
+select o.id
+  from orders o
+ where exists (select 1
+                 from calls k
+                where k.order_id = o.id
+                  and k.is_presumed
+                  and k.outcome is null)
+ order by o.id
+   for update`;
+
+/** A person says that nothing is there of all that a restored ledger may have forgotten; $1 order ids. Index: calls_order. */
 const END_PRESUMED = `
 update calls k
    set outcome = 'nothing',
@@ -214,7 +235,8 @@ update calls k
        look_at = null,
        is_approved = true
   from orders o
- where o.id = k.order_id
+ where o.id = any ($1)
+   and k.order_id = o.id
    and k.is_presumed
    and k.outcome is null
 returning o.id, o.state`;
@@ -230,7 +252,10 @@ export async function liftRestored(pool: pg.Pool, act: Act): Promise<number | un
       `select ${COUNT_UNCOMPARED} as uncompared`,
     );
     if ((await client.query(LIFT)).rowCount !== 1) return undefined;
-    const { rows } = await client.query<{ id: number; state: OrderState }>(END_PRESUMED);
+    const locked = await client.query<{ id: number }>(LOCK_PRESUMED);
+    const { rows } = await client.query<{ id: number; state: OrderState }>(END_PRESUMED, [
+      locked.rows.map(({ id }) => id),
+    ]);
     // A cancellation that waited for this is decided now.
     await changeOrdersWithin(
       client,
