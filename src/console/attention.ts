@@ -97,7 +97,7 @@ function restoredOf({ restored }: Facts): Attention[] {
       ...alert("ledgerRestored", "", restored.text),
       since: restored.noticedAt,
       hint: HINT_RESTORED,
-      command: isHeld ? "cryobridge orders list --state received,queued,submitting,parked" : null,
+      command: isHeld ? "cryobridge orders list --state received,submitting,parked" : null,
     }),
   ];
 }
