@@ -136,6 +136,7 @@ export async function startWorker(
       longestPauseMs: Math.max(
         config.service.polling.maxMs,
         config.service.reconcile.giveUpAfterMs,
+        config.service.reconcile.recheckMs,
         LONGEST_RETRY_MS,
       ),
       connectors: new Set(connectorNames),
