@@ -485,9 +485,12 @@ exists (select 1
 
 /** Calls that a restored ledger presumes of orders of its copy; those of orders that came since are of later. Index: calls_look. */
 const UNCOMPARED = `
-  from calls k
-  join ledger l on k.at <= l.restored_at
- where k.look_at is not null
+  from ledger l
+ cross join calls k
+ where l.restored_at is not null
+   and l.restore_lifted_at is null
+   and k.at <= l.restored_at
+   and k.look_at is not null
    and k.is_presumed
    and k.outcome is null`;
 
