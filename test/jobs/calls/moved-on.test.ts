@@ -1,9 +1,10 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { findOrders } from "../../../src/ledger/operator/views.ts";
-import { overrideOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
+import { overrideOrder, resolveOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
 import { formerIds } from "../../../src/ledger/orders/calls.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
+import { linkOf } from "../../../src/ledger/orders/row.ts";
 import { enterRestored, liftRestored } from "../../../src/ledger/restored/restore.ts";
 import { eventually } from "../../support/eventually.ts";
 import { A_REQUEST, claimNext, recordCall } from "../../support/hand-over.ts";
@@ -125,4 +126,29 @@ test("an order that a person has go on while another one lifts the restore is no
     person.release();
     await lifted;
     expect(await only(pool)).toMatchObject({ state: "received", calls: [{ outcome: "nothing" }] });
+  }));
+
+test("an order whose call went to one surface is followed by what a person links it to on the other", () =>
+  withLedger(async ({ pool }) => {
+    const id = await parkedWithLostCall(pool);
+    const link = { surface: "external", procedureId: 31 } as const;
+    expect(await resolveOrder(pool, { id }, link, BY)).toBe("done");
+    expect(linkOf(await only(pool))).toEqual(link);
+    expect((await only(pool)).calls).toMatchObject([{ surface: "external", serviceId: 31, outcome: "made" }]);
+  }));
+
+test("what a person links an order to is not what the registration of its subject made", () =>
+  withLedger(async ({ pool }) => {
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    const { id, fence } = await claimNext(pool);
+    await recordCall(pool, { orderId: id, fence, kind: "subject", knownIds: [], body: undefined });
+    const failure = { code: "SUBJECT_MISMATCH", text: "" } as const;
+    await changeOrders(pool, [{ orderId: id, fence, to: "parked", failure, call: {}, isReleased: true }]);
+    expect(await resolveOrder(pool, { id }, { surface: "request", requestId: 31 }, BY)).toBe("done");
+    const { calls } = await only(pool);
+    expect(calls).toMatchObject([
+      { kind: "subject", outcome: "made" },
+      { kind: "request", outcome: "made", serviceId: 31 },
+    ]);
+    expect(calls[0]?.serviceId).toBeUndefined();
   }));
