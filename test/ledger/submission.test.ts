@@ -228,6 +228,17 @@ describe("a claim", () => {
       expect(await takeDue(pool)).toEqual([]);
     }));
 
+  test("nor does one that nobody has in hand and nobody looks for, however that came about", () =>
+    withLedger(async ({ pool }) => {
+      const [first, second] = await commitOrders(pool, ["S-1", "S-2"]);
+      await openCalls(pool, { where: `o.id = ${second}` });
+      await pool.query("update orders set state = 'submitting', owner = null");
+      expect(await loseWorker(pool)).toBe(2);
+      expect(await takeDue(pool)).toMatchObject([{ orderId: first }]);
+      expect(await findDueLooks(pool, 10)).toMatchObject([{ orderId: second }]);
+      expect(await loseWorker(pool, DEAD, [])).toBe(1);
+    }));
+
   test("whose worker was taken for dead allows neither a call nor an outcome", () =>
     withLedger(async ({ pool }) => {
       const [id] = await commitOrders(pool, ["S"]);

@@ -9,20 +9,30 @@ const TOO_OFTEN = "ORDER_TRIED_TOO_OFTEN";
 
 /**
  * What workers that ended left in hand, and what the ledger has for this one's that it doesn't work on: it could not be given back, or the
- * claim was not answered; $1 this worker, $2 the fences of what it works on. Locked by a statement of its own, so that the next one
- * sees the calls that were written down meanwhile. Indexes: orders_in_hand, the workers' primary key.
+ * claim was not answered; $1 this worker, $2 the fences of what it works on. Also what nobody has in hand and nobody looks for: there is no way
+ * to that, and it would lie for ever. Locked by a statement of its own, so that the next one sees the calls that were written down
+ * meanwhile. Indexes: orders_in_hand, the workers' primary key, calls_order.
  */
 const LOCK_ABANDONED = `
 select o.id
   from orders o
  where o.state = 'submitting'
-   and o.owner is not null
-   and (not exists (
-          select 1
-            from workers w
-           where w.id = o.owner
-             and w.ended_at is null)
-        or (o.owner = $1 and o.fence <> all ($2)))
+   and case
+         when o.owner is null
+         then not exists (
+           select 1
+             from calls k
+            where k.order_id = o.id
+              and k.kind <> 'cancel'
+              and k.outcome is null
+              and k.look_at is not null)
+         else not exists (
+                select 1
+                  from workers w
+                 where w.id = o.owner
+                   and w.ended_at is null)
+              or (o.owner = $1 and o.fence <> all ($2))
+       end
  order by o.id
    for update of o`;
 
