@@ -56,7 +56,7 @@ export interface QueueWork {
 
 /**
  * Orders before their submission. Orders in a lane behind another one count as waiting. Each part is counted in its index:
- * many may wait. Indexes: orders_waiting, orders_in_hand, orders_state.
+ * many may wait. Indexes: orders_waiting, orders_in_hand, orders_state, calls_order.
  */
 const SUBMIT_WORK = `
 select (w.waiting + h.waiting)::integer as waiting,
@@ -67,10 +67,14 @@ select (w.waiting + h.waiting)::integer as waiting,
           from orders o
          where o.state = 'received') w
  cross join (
-       select count(*) filter (where o.state = 'submitting' and o.owner is null and o.next_at <= now()) as waiting,
-              count(*) filter (where o.state = 'submitting' and o.owner is null and o.next_at > now()) as "delayed",
+       select count(*) filter (where o.owner is null and k.look_at <= now()) as waiting,
+              count(*) filter (where o.owner is null and k.look_at > now()) as "delayed",
               count(*) filter (where o.owner is not null) as "inHand"
          from orders o
+         left join calls k on k.order_id = o.id
+          and o.owner is null
+          and k.kind <> 'cancel'
+          and k.outcome is null
         where o.state = 'submitting') h`;
 
 /** Orders that the service has. Index: orders_tracked. */

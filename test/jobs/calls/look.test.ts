@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
+import { countQueueWork } from "../../../src/ledger/operator/queues.ts";
 import { findOrders } from "../../../src/ledger/operator/views.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
 import { A_REQUEST, claimNext, recordCall } from "../../support/hand-over.ts";
@@ -118,5 +119,14 @@ describe("a look", () => {
       expect(await only(pool, "A-1")).toMatchObject({ state: "submitting", requestId: undefined });
       expect(await lookNow(deps)).toBe(1);
       expect(await only(pool, "A-1")).toMatchObject({ state: "submitted", requestId: 17 });
+    }));
+
+  test("counts as work that waits once it is due, and as delayed before", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      await withLostCall(pool);
+      expect((await countQueueWork(pool)).submit).toMatchObject({ waiting: 1, delayed: 0, inHand: 0 });
+      await pool.query("update calls set look_at = now() + interval '1 hour'");
+      expect((await countQueueWork(pool)).submit).toMatchObject({ waiting: 0, delayed: 1, inHand: 0 });
     }));
 });
