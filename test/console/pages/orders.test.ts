@@ -126,6 +126,7 @@ describe("an order's page", () => {
       expect(await operator.open("/orders/o1")).not.toContain(name);
       await pool.query(park, ["SUBMIT_FORGOTTEN_REQUEST"]);
       await presumeAll(pool);
+      await pool.query("update calls set look_at = null");
       await operator.send("/orders/o1/override", { reason: "another order's" });
       expect((await pool.query("select state from orders")).rows).toEqual([{ state: "received" }]);
       expect((await pool.query("select outcome, is_approved from calls")).rows).toEqual([
