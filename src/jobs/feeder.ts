@@ -147,10 +147,10 @@ export function startFeeder(deps: FeederDeps): Feeder {
  * A wake-up has one of a few ids, so that no more of them are there than can run.
  */
 async function feedSubmit(
-  { isOrderWaiting }: DueWork,
+  { isOrderWaiting, isUncompared }: DueWork,
   { queues, worker, settings }: FeederDeps,
 ): Promise<void> {
-  if (!isOrderWaiting) return;
+  if (!isOrderWaiting || isUncompared) return;
   const wakeUps = Array.from({ length: settings.submitsAtOnce * worker.workers }, (_, n) => wakeUp(n + 1));
   const existing = await queues.findExisting(wakeUps.map(({ jobId }) => jobId));
   const free = wakeUps.find(({ jobId }) => !existing.has(jobId));

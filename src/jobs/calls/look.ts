@@ -271,33 +271,34 @@ async function afterFailedLook(
   const name = { order: formatId("o", order.id), connector: order.connector, code };
   if (code === "UNCLASSIFIED")
     deps.logger.error({ ...name, err: failure }, "a look failed for a reason that nobody classified");
-  if (call.outcome !== undefined || order.state === "parked") {
-    deps.logger.warn(name, "what a call of the order made could not be looked for; it is put off");
-    const ms = call.outcome === undefined ? LONGEST_PAUSE_MS : LATE_PAUSE_MS;
-    return postponeLook(deps.pool, call.id, { ms, hasFailed: true });
-  }
   const failedChecks = call.failedChecks + 1;
   const isForGood =
     code === "UNCLASSIFIED"
       ? failedChecks >= MOST_UNCLASSIFIED
       : failure.class === "permanent" && code !== "SERVICE_CREDENTIALS_REFUSED";
+  const isParked = order.state === "parked";
+  if (call.outcome !== undefined || (isParked && !isForGood)) {
+    deps.logger.warn(name, "what a call of the order made could not be looked for; it is put off");
+    const ms = call.outcome === undefined ? LONGEST_PAUSE_MS : LATE_PAUSE_MS;
+    return postponeLook(deps.pool, call.id, { ms, hasFailed: true });
+  }
   const reason = { code, text };
   const { answer } = failure;
   if (isForGood) {
-    const event = { kind: "parked", detail: { ...reason, atService: failure.atService } };
-    const change = {
-      to: "parked",
-      failure: reason,
-      answer,
-      isReleased: true,
-      call: { failedChecks },
-    } as const;
-    await recordLook(
-      deps.pool,
-      order,
-      { ...change, event, isReported: true },
-      { presumed: call.isPresumed ? "park" : undefined },
-    );
+    const detail = { ...reason, atService: failure.atService };
+    const change = isParked
+      ? // It waits for a person already, and holds up no other order of a restored ledger; before it is sent, it is looked for again.
+        { event: { kind: "check_failed", detail } }
+      : ({
+          to: "parked",
+          failure: reason,
+          answer,
+          event: { kind: "parked", detail },
+          isReported: true,
+        } as const);
+    const presumed = call.isPresumed ? "park" : undefined;
+    await recordLook(deps.pool, order, { ...change, isReleased: true, call: { failedChecks } }, { presumed });
+    if (call.isPresumed) await tellCompared(deps);
     return;
   }
   const pause = backoffMs(failedChecks, deps.settings.backoff, deps.random(), failure.retryAfterMs);

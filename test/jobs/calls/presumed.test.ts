@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import { Failure } from "../../../src/core/failures.ts";
 import { findOrders } from "../../../src/ledger/operator/views.ts";
+import { retryOrder } from "../../../src/ledger/orders/acts.ts";
 import { findRestored } from "../../../src/ledger/restored/restore.ts";
 import type { MadeSearch } from "../../../src/service/reconcile/made.ts";
 import { logSink } from "../../service/with-client.ts";
@@ -36,4 +38,23 @@ test("an order whose request another order has claimed is parked for a person, a
     expect(await findOrders(pool, "A-3")).toMatchObject([{ state: "received" }]);
     expect(await findRestored(pool)).toMatchObject({ uncompared: 0, adopted: 1, parked: 1, free: 1 });
     expect(logged()).toMatch(/"adopted":1,"parked":1,"free":1,"msg":"the open orders .* were compared/);
+  }));
+
+test("a parked order that can't be looked for holds up no other one after a restore, and is looked for before it is sent", () =>
+  withLedger(async ({ pool }) => {
+    const [id] = await commit(pool, [aRecord(1, [anOrder()])]);
+    await pool.query(
+      "update orders set state = 'parked', failure_code = 'SUBJECT_UNKNOWN', failure_text = ''",
+    );
+    await presumeAll(pool);
+    const deps = submitDeps(pool, {});
+    const listMade = () => Promise.reject(new Failure("SERVICE_REFUSED", "403"));
+    expect(await lookNow({ ...deps, service: { ...deps.service, listMade } })).toBe(1);
+    expect(await findRestored(pool)).toMatchObject({ uncompared: 0, parked: 1 });
+    expect(await findOrders(pool, "A-1")).toMatchObject([
+      { state: "parked", failure: { code: "SUBJECT_UNKNOWN" } },
+    ]);
+    expect(await retryOrder(pool, { id: id as number }, { actor: "test" })).toBe("done");
+    expect(await lookNow(submitDeps(pool, { matches: [17] }))).toBe(1);
+    expect(await findOrders(pool, "A-1")).toMatchObject([{ state: "submitted", requestId: 17 }]);
   }));
