@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { AlertNews } from "../core/alert.ts";
+import { type Backoff, longestBackoffMs } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import {
@@ -23,8 +24,8 @@ export interface SendDeps {
 
 /** Longer than any place may take, so that a message which somebody is sending is nobody else's. */
 const CLAIM_MS = 60_000;
-const FIRST_RETRY_MS = 10_000;
-const LONGEST_RETRY_MS = 900_000;
+/** After a place did not take a message. */
+const RETRY: Backoff = { firstMs: 10_000, maxMs: 900_000 };
 /** What a place did not take for this long is old news. */
 const GIVE_UP_AFTER_MS = 86_400_000;
 
@@ -63,7 +64,7 @@ async function sendOne(
   } catch (error) {
     const why = error instanceof Error ? error.message : "it failed";
     const isTooOld = clock.now() - message.createdAt.getTime() > GIVE_UP_AFTER_MS;
-    const retryMs = Math.min(FIRST_RETRY_MS * 2 ** Math.min(message.attempts - 1, 10), LONGEST_RETRY_MS);
+    const retryMs = longestBackoffMs(message.attempts, RETRY);
     await recordAlertFailed(pool, message.id, why, isTooOld ? undefined : retryMs);
     const fields = { place: place.name, alert: formatId("a", message.alertId), event: message.event, why };
     logger.warn(fields, `an alert could not be sent; ${isTooOld ? "it is given up" : "it is tried again"}`);

@@ -281,7 +281,7 @@ function serviceViewOf(
     ...{ breaker: state, callsAtOnce, maxRequestsPerSecond, maxRequestsPerMinute },
     opening: opening
       ? {
-          ...{ since: opening.since.toISOString(), text: opening.text },
+          ...{ since: opening.since.toISOString(), text: opening.cause.text },
           nextTryAt: opening.nextTryAt.toISOString(),
         }
       : null,

@@ -1,10 +1,10 @@
 import type pg from "pg";
 import { type Config, type ConnectorConfig, wayOfFacility } from "../config/config.ts";
 import type { Connector } from "../connectors/connector.ts";
+import { BACKOFF } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { OrderTracer } from "../core/order-trace.ts";
-import { BACKOFF } from "../jobs/backoff.ts";
 import { composeMessages, composeTables } from "../jobs/deliver/compose.ts";
 import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "../jobs/deliver/deliver.ts";
 import { LabBreaker } from "../jobs/deliver/lab-breaker.ts";

@@ -104,7 +104,7 @@ const AWAY_MS = 15 * 60_000;
 /** That nothing goes to the service right now. Nobody is needed for a while, unless it refuses the credentials. */
 export function serviceTrouble(opening: Opening, nowMs: number): Trouble {
   const { cause, since } = opening;
-  const isPassing = cause !== "SERVICE_CREDENTIALS_REFUSED" && nowMs - since.getTime() < AWAY_MS;
+  const isPassing = cause.code !== "SERVICE_CREDENTIALS_REFUSED" && nowMs - since.getTime() < AWAY_MS;
   const found = trouble("serviceUnreachable", "", serviceTroubleInWords(opening, nowMs));
   return isPassing ? { ...found, level: "wait" } : found;
 }
@@ -113,11 +113,11 @@ export function serviceTrouble(opening: Opening, nowMs: number): Trouble {
  * Why nothing goes to the service right now, since when, when it is tried next, and what becomes of the orders, in words for an
  * operator.
  */
-function serviceTroubleInWords({ cause, since, text, nextTryAt }: Opening, nowMs: number): string {
+function serviceTroubleInWords({ cause: { code, text }, since, nextTryAt }: Opening, nowMs: number): string {
   const when = `since ${formatMinute(since)}`;
   const next =
     nextTryAt.getTime() > nowMs ? `next try at ${formatSecond(nextTryAt)}` : "the next try is due now";
-  switch (cause) {
+  switch (code) {
     case "SERVICE_CREDENTIALS_REFUSED":
       return `the credentials are refused ${when} (service.auth or its secret): nothing is submitted until they are right, and then orders go on by themselves; ${next}. Last answer: ${text}`;
     case "SERVICE_TOKEN_UNAVAILABLE":

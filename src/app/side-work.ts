@@ -1,12 +1,12 @@
 import type pg from "pg";
 import { type Config, wayOfFacility } from "../config/config.ts";
+import { BACKOFF } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
 import { EVERY_MS } from "../core/every.ts";
 import { asFailure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import type { OrderTracer } from "../core/order-trace.ts";
 import { SURFACES } from "../core/surface.ts";
-import { BACKOFF } from "../jobs/backoff.ts";
 import { cancelDue } from "../jobs/calls/cancel.ts";
 import { lookDue } from "../jobs/calls/look.ts";
 import type { DueWork } from "../ledger/due.ts";

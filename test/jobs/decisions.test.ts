@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { backoffMs } from "../../src/core/backoff.ts";
 import { FAILURES, Failure, type FailureCode } from "../../src/core/failures.ts";
-import { backoffMs } from "../../src/jobs/backoff.ts";
 import { planCheck, type ReconcileTimes } from "../../src/jobs/calls/decide.ts";
 import { decideRetry } from "../../src/jobs/submit/failure.ts";
 import { nextPollMs } from "../../src/jobs/track/track.ts";

@@ -70,13 +70,13 @@ describe("the circuit breaker", () => {
     await failTimes(5);
     const since = new Date(clock.now());
     const inMs = (ms: number) => new Date(clock.now() + ms);
-    const first = { since, cause: "SERVICE_UNAVAILABLE", text: "x", nextTryAt: inMs(5_000) };
+    const first = { since, cause: { code: "SERVICE_UNAVAILABLE", text: "x" }, nextTryAt: inMs(5_000) };
     expect(breaker.opening).toEqual(first);
     await clock.advance(5_000);
     expect(breaker.state).toBe("half-open");
     expect(breaker.opening).toEqual(first);
     await fail("SERVICE_UNREACHABLE");
-    const second = { since, cause: "SERVICE_UNREACHABLE", text: "x", nextTryAt: inMs(10_000) };
+    const second = { since, cause: { code: "SERVICE_UNREACHABLE", text: "x" }, nextTryAt: inMs(10_000) };
     expect(breaker.opening).toEqual(second);
     await clock.advance(10_000);
     await succeed();
@@ -104,7 +104,10 @@ describe("the circuit breaker", () => {
   it("opens at once for refused credentials", async () => {
     const { breaker, fail } = setUp();
     await fail("SERVICE_CREDENTIALS_REFUSED");
-    expect(breaker).toMatchObject({ state: "open", opening: { cause: "SERVICE_CREDENTIALS_REFUSED" } });
+    expect(breaker).toMatchObject({
+      state: "open",
+      opening: { cause: { code: "SERVICE_CREDENTIALS_REFUSED" } },
+    });
   });
 
   it.each(["SERVICE_REFUSED", "SERVICE_NOT_FOUND", "SERVICE_STOPPED"] as const)(

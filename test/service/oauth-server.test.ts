@@ -182,7 +182,7 @@ describe("what the authorization server refuses", () => {
       expect(failure.message).not.toMatch(/wrong|lab-secret/);
       expect(client.breaker).toMatchObject({
         state: "open",
-        opening: { cause: "SERVICE_CREDENTIALS_REFUSED" },
+        opening: { cause: { code: "SERVICE_CREDENTIALS_REFUSED" } },
       });
       expect(stub.seen).toHaveLength(0);
     }),

@@ -325,7 +325,7 @@ describe("a 401 from the service", () => {
       expect(tokenCalls(stub)).toBe(2);
       expect(client.breaker).toMatchObject({
         state: "open",
-        opening: { cause: "SERVICE_CREDENTIALS_REFUSED" },
+        opening: { cause: { code: "SERVICE_CREDENTIALS_REFUSED" } },
       });
     }, clock);
   });
@@ -417,7 +417,7 @@ describe("a token endpoint that fails", () => {
       expect(failure.message).toContain("it says: it must not be");
       await failureOf(client.readPage({ list: "procedures", surface: "request", filters: {} }, 1, never));
       if (failure.class === "permanent")
-        expect(client.breaker.opening?.text).toContain(`it must not be). ${failure.hint}`);
+        expect(client.breaker.opening?.cause.text).toContain(`it must not be). ${failure.hint}`);
     }),
   );
 
@@ -496,7 +496,7 @@ it("looks at the file of a refused API token again within seconds, and lets a ca
       await client.getProcedure(1, never).catch(() => {});
       expect(client.breaker).toMatchObject({
         state: "open",
-        opening: { cause: "SERVICE_CREDENTIALS_REFUSED" },
+        opening: { cause: { code: "SERVICE_CREDENTIALS_REFUSED" } },
       });
       token = "new-token";
       await clock.advance(5_000);

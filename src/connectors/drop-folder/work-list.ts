@@ -1,12 +1,13 @@
 import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { type Backoff, longestBackoffMs } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Claim, isClaimId, type Plan, parseClaim, readPlan } from "./claim.ts";
 import { type DecideDeps, decideFile } from "./decide.ts";
 import { errnoOf, exists, fingerprint } from "./file-ops.ts";
-import { backoffMs, isCommonTrouble, type Pause, wordsOf } from "./pause.ts";
+import { isCommonTrouble, type Pause, wordsOf } from "./pause.ts";
 import type { Fate, Publication } from "./publication.ts";
 
 /** While that many claimed files wait for a retry, no more are claimed: the fault is hardly theirs. */
@@ -15,7 +16,8 @@ const MOST_WAITING = 10;
 const CARRIED_OUT_TOGETHER = 32;
 /** A report may be long; those in memory together may not. */
 const PROBLEMS_TOGETHER = 2_000;
-const RETRY_MS = { first: 1_000, longest: 300_000 };
+/** Of a file that can't be taken. */
+const RETRY: Backoff = { firstMs: 1_000, maxMs: 300_000 };
 
 /** A claimed file and what is known of it in memory; all that must survive lies in the work folder. */
 interface Item {
@@ -259,7 +261,7 @@ export class WorkList {
     } else if (isCommonTrouble(error)) {
       pause.begin(error);
     } else {
-      item.nextAtMs = clock.monotonic() + backoffMs(RETRY_MS, item.attempts);
+      item.nextAtMs = clock.monotonic() + longestBackoffMs(item.attempts, RETRY);
       item.trouble = `file ${claim} in ${item.claim.folder} can't be taken (${wordsOf(error)}); trying again`;
       logger.error(
         { workId: claim, attempts: item.attempts, err: error },

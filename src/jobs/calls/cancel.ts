@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { type Backoff, backoffMs } from "../../core/backoff.ts";
 import { asFailure, type Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { decideControl } from "../../core/order-control.ts";
@@ -16,7 +17,6 @@ import { idOf, type LedgerOrder, linkOf, readOrders, type ServiceLink } from "..
 import type { CancelTarget } from "../../service/cancel.ts";
 import type { ServiceCalls } from "../../service/client.ts";
 import { sensitiveOf } from "../../service/request-surface/subjects.ts";
-import { type Backoff, backoffMs } from "../backoff.ts";
 import type { ReconcileTimes } from "./decide.ts";
 
 /** What making the cancel calls takes. */

@@ -1,9 +1,9 @@
 import type pg from "pg";
+import type { Backoff } from "../../core/backoff.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { OrderTracer } from "../../core/order-trace.ts";
 import type { FacilityWay } from "../../core/surface.ts";
 import type { ServiceCalls } from "../../service/client.ts";
-import type { Backoff } from "../backoff.ts";
 import type { ReconcileTimes } from "./decide.ts";
 
 /** What the search for a call's effect works with. */

@@ -1,10 +1,10 @@
+import { backoffMs } from "../../core/backoff.ts";
 import { asFailure } from "../../core/failures.ts";
 import type { ControlRefusal } from "../../core/order-control.ts";
 import { cancelCallsOf, type OrderCall } from "../../ledger/orders/calls.ts";
 import { changeCancelCall, recordCancelled, recordUncancelled } from "../../ledger/orders/cancellations.ts";
 import { idOf, type LedgerOrder, linkOf } from "../../ledger/orders/row.ts";
 import type { CancelLook } from "../../service/cancel.ts";
-import { backoffMs } from "../backoff.ts";
 import { targetOf } from "./cancel.ts";
 import { planCheck, type ReconcileTimes } from "./decide.ts";
 import type { LookDeps } from "./deps.ts";

@@ -1,3 +1,4 @@
+import { backoffMs } from "../../core/backoff.ts";
 import { asFailure } from "../../core/failures.ts";
 import type { Surface } from "../../core/surface.ts";
 import { formatId } from "../../ledger/ids.ts";
@@ -12,7 +13,6 @@ import type { OrderChange } from "../../ledger/orders/change.ts";
 import { recordLook } from "../../ledger/orders/looks.ts";
 import { idOf, type LedgerOrder, linkOf, readOrders, toLink } from "../../ledger/orders/row.ts";
 import { findRestored } from "../../ledger/restored/restore.ts";
-import { backoffMs } from "../backoff.ts";
 import { requireSameSubject } from "../submit/subject.ts";
 import { type Decision, decideEmpty, decideFinds, nameIds, type Remains, remainsOf, WORD } from "./decide.ts";
 import type { LookDeps } from "./deps.ts";

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { type Backoff, backoffMs } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
 import { asFailure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -14,7 +15,6 @@ import {
   recordDelivered,
 } from "../../ledger/results/deliveries.ts";
 import { type Composition, listOpenOutcomes, type OpenOutcome } from "../../ledger/results/outcomes.ts";
-import { type Backoff, backoffMs } from "../backoff.ts";
 import { type LabBreaker, LONGEST_PAUSE_MS } from "./lab-breaker.ts";
 
 /** The lab's end of a connector. */

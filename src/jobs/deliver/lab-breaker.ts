@@ -1,6 +1,7 @@
+import type { Backoff } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Failure, FailureCode } from "../../core/failures.ts";
-import { type Backoff, backoffMs } from "../backoff.ts";
+import { Outage } from "../../core/outage.ts";
 
 /** The lab's side takes nothing at all: no connection, or no file in the folder. */
 const IS_AWAY: ReadonlySet<FailureCode> = new Set<FailureCode>(["MLLP_UNREACHABLE", "FILE_SYSTEM_ERROR"]);
@@ -14,28 +15,23 @@ export const LONGEST_PAUSE_MS = 60_000;
  * tried after each pause, and nothing else until one gets through. It is kept in memory: a start begins with it closed.
  */
 export class LabBreaker {
-  readonly #clock: Pick<Clock, "monotonic">;
-  readonly #backoff: Backoff;
-  readonly #random: () => number;
+  readonly #outage: Outage<FailureCode>;
   /** Results that failed since the last one got through, for a reason that may be their own. */
   readonly #suspects = new Set<number>();
   #inARow = 0;
-  #pauses = 0;
-  #retryAt = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Pick<Clock, "monotonic">, backoff: Backoff, random: () => number) {
-    this.#clock = clock;
-    this.#backoff = { ...backoff, maxMs: Math.min(backoff.maxMs, LONGEST_PAUSE_MS) };
-    this.#random = random;
+  constructor(clock: Pick<Clock, "now" | "monotonic">, backoff: Backoff, random: () => number) {
+    const maxMs = Math.min(backoff.maxMs, LONGEST_PAUSE_MS);
+    this.#outage = new Outage(clock, { ...backoff, maxMs }, random);
   }
 
   get isOpen(): boolean {
-    return this.#pauses > 0;
+    return this.#outage.away !== undefined;
   }
 
   /** Whether anything may be sent now; while the breaker is open, one result. */
   get mayTry(): boolean {
-    return this.#clock.monotonic() >= this.#retryAt;
+    return this.#outage.leftMs === 0;
   }
 
   /**
@@ -61,13 +57,11 @@ export class LabBreaker {
     this.#inARow += 1;
     if (!IS_AWAY.has(code)) this.#suspects.add(deliveryId);
     if (!this.isOpen && !IS_AWAY.has(code) && this.#inARow < MOST_IN_A_ROW) return;
-    this.#pauses += 1;
-    this.#retryAt = this.#clock.monotonic() + backoffMs(this.#pauses, this.#backoff, this.#random());
+    this.#outage.failed(code);
   }
 
   #close(): void {
     this.#inARow = 0;
-    this.#pauses = 0;
-    this.#retryAt = Number.NEGATIVE_INFINITY;
+    this.#outage.over();
   }
 }

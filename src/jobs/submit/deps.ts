@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { Backoff } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { OrderTracer } from "../../core/order-trace.ts";
@@ -6,7 +7,6 @@ import type { FacilityWay } from "../../core/surface.ts";
 import type { OrderWriter } from "../../ledger/order-writer.ts";
 import type { Membership } from "../../ledger/workers/membership.ts";
 import type { ServiceCalls } from "../../service/client.ts";
-import type { Backoff } from "../backoff.ts";
 import type { ReconcileTimes } from "../calls/decide.ts";
 import type { InHand } from "./in-hand.ts";
 import type { SubjectField } from "./subject.ts";

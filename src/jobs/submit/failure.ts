@@ -1,10 +1,10 @@
+import { type Backoff, backoffMs } from "../../core/backoff.ts";
 import { asFailure, type Failure } from "../../core/failures.ts";
 import type { KeptAnswer } from "../../core/kept-answer.ts";
 import { formatId } from "../../ledger/ids.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { findCallInHand } from "../../ledger/orders/submission.ts";
-import { type Backoff, backoffMs } from "../backoff.ts";
 import type { SubmitDeps } from "./deps.ts";
 
 /**

@@ -1,5 +1,7 @@
+import type { Backoff } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
 import { Failure, type FailureCode, LASTING } from "../../core/failures.ts";
+import { type Away, Outage } from "../../core/outage.ts";
 import type { OtherWorkers, ServiceOutage } from "../../core/service-outage.ts";
 import { LONGEST_RETRY_MS } from "./answer.ts";
 
@@ -14,16 +16,12 @@ export interface BreakerChange {
   readonly openMs?: number | undefined;
 }
 
-/** Why and since when calls are held back. */
-export interface Opening {
-  /** When it opened after having been closed; trials that failed since then don't change it. */
-  readonly since: Date;
-  readonly cause: FailureCode;
-  /** The message of the failure that opened it last, with its own hint, for an operator. */
+/** Why and since when calls are held back: by the failure that opened the breaker last. */
+export type Opening = Away<{
+  readonly code: FailureCode;
+  /** The failure's message with its own hint, for an operator. */
   readonly text: string;
-  /** When a single call is let through again; where that has passed, the next call is that one. */
-  readonly nextTryAt: Date;
-}
+}>;
 
 /** What callers outside see of the circuit breaker. */
 export interface Breaker {
@@ -40,8 +38,7 @@ export interface Breaker {
 const THRESHOLD = 5;
 /** Failures in a row after which reads are no longer tried again by themselves: the service seems to be down. */
 const REPEATS_END_AT = 2;
-const FIRST_OPEN_MS = 5_000;
-const LONGEST_OPEN_MS = 300_000;
+const OPENINGS: Backoff = { firstMs: 5_000, maxMs: 300_000 };
 /** What two looks at the same moment may differ by, since each comes over the network. */
 const SAME_MOMENT_MS = 250;
 
@@ -67,7 +64,7 @@ const HEALTHY: ReadonlySet<string> = new Set([
 
 /**
  * Keeps calls back while the service is down. Five failures in a row open it, refused credentials at once; it stays
- * open for 5 s, then 10 s, 20 s … 5 min (each up to a fifth longer by chance), and after each such time lets a
+ * open for 5 s, then 10 s, 20 s … 5 min (each up to a fifth shorter by chance), and after each such time lets a
  * single call through, which closes it or opens it again.
  *
  * What one of several workers finds opens those of the others for as long; then each lets a call of its own through. One that the
@@ -75,18 +72,14 @@ const HEALTHY: ReadonlySet<string> = new Set([
  */
 export class CircuitBreaker implements Breaker {
   readonly #clock: Clock;
-  readonly #random: () => number;
   readonly #others: OtherWorkers | undefined;
   readonly #listeners = new Set<(change: BreakerChange) => void>();
   readonly #stop = new AbortController();
   #state: BreakerState = "closed";
-  #why: Opening | undefined;
+  readonly #outage: Outage<Opening["cause"]>;
   #failures = 0;
-  /** Openings in a row; each lasts longer than the one before. */
-  #openings = 0;
   /** Keeps the timers of different openings apart. */
   #opening = 0;
-  #openUntil = 0;
   #isProbing = false;
   #isAnswering: boolean | undefined;
   /** Whether it is open by another worker's finding alone, so that it is over when that is. */
@@ -98,7 +91,7 @@ export class CircuitBreaker implements Breaker {
 
   constructor(clock: Clock, random: () => number, others?: OtherWorkers) {
     this.#clock = clock;
-    this.#random = random;
+    this.#outage = new Outage(clock, OPENINGS, random);
     this.#others = others;
   }
 
@@ -107,7 +100,7 @@ export class CircuitBreaker implements Breaker {
   }
 
   get opening(): Opening | undefined {
-    return this.#why;
+    return this.#outage.away;
   }
 
   get isAnswering(): boolean | undefined {
@@ -156,13 +149,11 @@ export class CircuitBreaker implements Breaker {
       return;
     }
     const leftMs = Math.min(LONGEST_RETRY_MS, outage.leftMs);
-    const until = this.#clock.monotonic() + leftMs;
-    if (leftMs <= SAME_MOMENT_MS || (this.#state === "open" && until <= this.#openUntil + SAME_MOMENT_MS))
-      return;
-    const { cause, text, since } = outage;
+    if (leftMs <= SAME_MOMENT_MS) return;
+    if (this.#state === "open" && leftMs <= this.#outage.leftMs + SAME_MOMENT_MS) return;
     this.#isFollowing ||= this.#state === "closed";
-    this.#why ??= { since, cause, text, nextTryAt: since };
-    this.#holdFor(leftMs, cause);
+    this.#outage.heardOf({ code: outage.cause, text: outage.text }, outage.since, leftMs);
+    this.#holdFor(leftMs, outage.cause);
   }
 
   /** @throws Failure SERVICE_PAUSED while calls are held back; lets a caller off before it queues for a turn. */
@@ -189,10 +180,10 @@ export class CircuitBreaker implements Breaker {
   }
 
   #heldBack(): Failure {
-    const leftMs = Math.max(1_000, this.#openUntil - this.#clock.monotonic());
+    const { away, leftMs } = this.#outage;
     return new Failure("SERVICE_PAUSED", {
-      message: `calls to the service are held back after ${this.#why?.cause ?? "failures"}; nothing was sent`,
-      retryAfterMs: Math.ceil(leftMs),
+      message: `calls to the service are held back after ${away?.cause.code ?? "failures"}; nothing was sent`,
+      retryAfterMs: Math.ceil(Math.max(1_000, leftMs)),
     });
   }
 
@@ -203,8 +194,7 @@ export class CircuitBreaker implements Breaker {
     if (this.#state !== "closed" && !isProbe) return;
     this.#failures = 0;
     if (this.#state === "closed") return;
-    this.#openings = 0;
-    this.#why = undefined;
+    this.#outage.over();
     this.#change({ state: "closed" });
     this.#others?.reportRecovery();
   }
@@ -229,22 +219,17 @@ export class CircuitBreaker implements Breaker {
     }
   }
 
-  #open({ code: cause, message, ownHint, retryAfterMs: askedMs = 0 }: Failure): void {
+  #open({ code, message, ownHint, retryAfterMs }: Failure): void {
     const text = ownHint === undefined ? message : `${message}. ${ownHint}`;
-    const backoffMs = Math.min(LONGEST_OPEN_MS, FIRST_OPEN_MS * 2 ** Math.min(this.#openings, 20));
-    const openMs = Math.ceil(Math.max(askedMs, backoffMs * (1 + this.#random() * 0.2)));
-    this.#openings += 1;
+    const since = this.#outage.away?.since ?? new Date(this.#clock.now());
+    const openMs = this.#outage.failed({ code, text }, retryAfterMs);
     this.#isFollowing = false;
-    const since = this.#why?.since ?? new Date(this.#clock.now());
-    this.#why = { since, cause, text, nextTryAt: since };
     const failingMs = this.#clock.monotonic() - this.#failingSince;
-    this.#others?.reportOutage({ cause, text, since, failingMs, leftMs: openMs });
-    this.#holdFor(openMs, cause);
+    this.#others?.reportOutage({ cause: code, text, since, failingMs, leftMs: openMs });
+    this.#holdFor(openMs, code);
   }
 
   #holdFor(openMs: number, cause: FailureCode): void {
-    if (this.#why) this.#why = { ...this.#why, nextTryAt: new Date(this.#clock.now() + openMs) };
-    this.#openUntil = this.#clock.monotonic() + openMs;
     if (this.#state !== "open") this.#change({ state: "open", cause, openMs });
     const opening = ++this.#opening;
     this.#clock.sleep(openMs, this.#stop.signal).then(
@@ -258,7 +243,7 @@ export class CircuitBreaker implements Breaker {
 
   #halfOpen(): void {
     this.#isFollowing = false;
-    this.#change({ state: "half-open", cause: this.#why?.cause });
+    this.#change({ state: "half-open", cause: this.#outage.away?.cause.code });
   }
 
   #change(change: BreakerChange): void {

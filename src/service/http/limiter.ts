@@ -1,3 +1,4 @@
+import { longestBackoffMs } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { OtherWorkers, ServiceNews } from "../../core/service-outage.ts";
@@ -231,9 +232,9 @@ export class Limiter {
     }
     if (askedMs !== undefined) this.pauseAll(askedMs);
     else if (turn.at >= this.#pausedUntil) {
-      const longestMs = Math.min(LONGEST_PAUSE_MS, Math.max(LONG_PAUSE_MS, refusedForMs / 6));
-      this.pauseAll(Math.min(longestMs, FIRST_PAUSE_MS * 2 ** refusing.pauses));
+      const maxMs = Math.min(LONGEST_PAUSE_MS, Math.max(LONG_PAUSE_MS, refusedForMs / 6));
       refusing.pauses += 1;
+      this.pauseAll(longestBackoffMs(refusing.pauses, { firstMs: FIRST_PAUSE_MS, maxMs }));
     }
   }
 

@@ -1,10 +1,12 @@
+import { type Backoff, longestBackoffMs } from "../../core/backoff.ts";
 import { parseRetryAfter } from "./answer.ts";
 import type { Seen, Verdict } from "./classify.ts";
 
 /** Tries of one read, the first included. */
 const MOST_TRIES = 5;
-/** The first pause at its longest; each later one is up to twice as long: 100, 200, 400 and 800 ms. */
-const FIRST_PAUSE_MS = 100;
+/** Pauses at their longest: 100, 200, 400 and 800 ms. */
+const PAUSES: Backoff = { firstMs: 100, maxMs: 800 };
+
 /**
  * Decides whether a read that failed is tried again at once, since a read has no effect: only after what passes by itself
  * (no connection, a reset, a cut answer, a 5xx, "too many requests"). The service's `Retry-After` is respected; one that asks
@@ -27,7 +29,7 @@ export function readPauseMs(
   if (step.tries >= MOST_TRIES || !isPassing(seen, verdict)) return undefined;
   const askedMs = "answer" in seen ? parseRetryAfter(seen.answer.headers, step.nowMs) : undefined;
   if (askedMs !== undefined && askedMs > step.longestPauseMs) return undefined;
-  const longestMs = FIRST_PAUSE_MS * 2 ** (step.tries - 1);
+  const longestMs = longestBackoffMs(step.tries, PAUSES);
   return Math.ceil((askedMs ?? 0) + longestMs * (0.5 + step.random / 2));
 }
 

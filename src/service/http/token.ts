@@ -1,6 +1,8 @@
+import { type Backoff, longestBackoffMs } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
 import { asFailure, Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
+import { Outage } from "../../core/outage.ts";
 import type { Secret, ServiceAuth } from "../settings.ts";
 import { readSecret, SecretWatch } from "./secret.ts";
 import {
@@ -44,11 +46,10 @@ interface TokenDeps {
   readonly onSecretChanged?: (() => void) | undefined;
 }
 
-/** First wait after a failed token request; doubled for each further one up to {@link LONGEST_BACKOFF_MS}. */
-const FIRST_BACKOFF_MS = 5_000;
-const LONGEST_BACKOFF_MS = 300_000;
-/** Floor between token requests when fresh tokens are refused: 1 s, 2 s, 4 s … */
-const FIRST_FLOOR_MS = 1_000;
+/** After failed token requests. */
+const ENDPOINT_BACKOFF: Backoff = { firstMs: 5_000, maxMs: 300_000 };
+/** Between token requests when fresh tokens are refused. */
+const FLOOR: Backoff = { firstMs: 1_000, maxMs: 256_000 };
 /** A call waits that long for the floor; beyond it, it is refused for now. */
 const LONGEST_FLOOR_WAIT_MS = 5_000;
 
@@ -84,8 +85,7 @@ export class OAuthTokens implements TokenSource {
   /** What is assumed before anything was learnt; never more than that. */
   readonly #firstAssumedLifeMs: number;
   #assumedLifeMs: number;
-  #failures = 0;
-  #failure: { readonly error: Failure; readonly until: number } | undefined;
+  readonly #endpoint: Outage<Failure>;
   #refusedInARow = 0;
   #isScopeNoted = false;
 
@@ -111,10 +111,10 @@ export class OAuthTokens implements TokenSource {
     };
     this.#watch = new SecretWatch(auth.clientSecret, deps.clock, () => {
       deps.logger.info("the client secret has changed; a token is asked for again");
-      this.#failure = undefined;
-      this.#failures = 0;
+      this.#endpoint.over();
       deps.onSecretChanged?.();
     });
+    this.#endpoint = new Outage(deps.clock, ENDPOINT_BACKOFF, deps.random);
     this.#turn = deps.turn;
     this.#clock = deps.clock;
     this.#random = deps.random;
@@ -174,7 +174,7 @@ export class OAuthTokens implements TokenSource {
         this.#assumedLifeMs = assumeLife(this.#assumedLifeMs, { refusedAtAgeMs: ageMs });
       }
     }
-    const floorMs = FIRST_FLOOR_MS * 2 ** Math.min(this.#refusedInARow, 8);
+    const floorMs = longestBackoffMs(this.#refusedInARow + 1, FLOOR);
     const waitMs = current.wasAccepted ? 0 : floorMs - ageMs;
     if (waitMs > LONGEST_FLOOR_WAIT_MS) {
       throw new Failure("SERVICE_CREDENTIALS_REFUSED", {
@@ -196,17 +196,10 @@ export class OAuthTokens implements TokenSource {
 
   #fetch(): Promise<Current> {
     if (this.#flight) return this.#flight;
-    const now = this.#clock.monotonic();
-    if (this.#failure && now < this.#failure.until) {
-      const { error, until } = this.#failure;
-      return Promise.reject(
-        new Failure(error.code, {
-          message: error.message,
-          hint: error.ownHint,
-          retryAfterMs: Math.ceil(until - now),
-          cause: error.cause,
-        }),
-      );
+    const { away, leftMs } = this.#endpoint;
+    if (away && leftMs > 0) {
+      const { code, message, ownHint: hint, cause } = away.cause;
+      return Promise.reject(new Failure(code, { message, hint, retryAfterMs: Math.ceil(leftMs), cause }));
     }
     this.#flight = this.#request().finally(() => {
       this.#flight = undefined;
@@ -224,9 +217,7 @@ export class OAuthTokens implements TokenSource {
       if (before?.isLifeAssumed && !before.wasRefused && askedAt - before.askedAt < before.lifeMs) {
         this.#assumedLifeMs = assumeLife(this.#assumedLifeMs, "renewed", this.#firstAssumedLifeMs);
       }
-      if (this.#failures > 0) this.#logger.info("token endpoint answers again");
-      this.#failures = 0;
-      this.#failure = undefined;
+      if (this.#endpoint.over()) this.#logger.info("token endpoint answers again");
       const lifeMs = issued.lifeMs ?? this.#assumedLifeMs;
       const current: Current = {
         value: issued.value,
@@ -243,12 +234,9 @@ export class OAuthTokens implements TokenSource {
     } catch (error) {
       const failure = asFailure(error);
       if (this.#stop.signal.aborted) throw failure;
-      const backoffMs = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(this.#failures, 10));
-      const waitMs = Math.max(failure.retryAfterMs ?? 0, backoffMs * (1 - this.#random() * 0.2));
-      this.#failures += 1;
-      this.#failure = { error: failure, until: this.#clock.monotonic() + waitMs };
+      const nextInMs = this.#endpoint.failed(failure, failure.retryAfterMs);
       if (failure.code === "SERVICE_CREDENTIALS_REFUSED") this.#watch.start(this.#secret);
-      this.#logger.warn({ err: failure, nextInMs: Math.round(waitMs) }, "no token from the token endpoint");
+      this.#logger.warn({ err: failure, nextInMs }, "no token from the token endpoint");
       throw failure;
     }
   }

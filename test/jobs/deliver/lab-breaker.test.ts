@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { LabBreaker } from "../../../src/jobs/deliver/lab-breaker.ts";
 
-/** A breaker whose pauses are 1, 2, 4 … s, and its clock. */
+/** A breaker whose pauses are 2, 4, 8 … s, and its clock. */
 function aBreaker() {
   const clock = { now: 0 };
   const breaker = new LabBreaker(
-    { monotonic: () => clock.now },
+    { now: () => clock.now, monotonic: () => clock.now },
     { firstMs: 2_000, maxMs: 300_000 },
-    () => 0.5,
+    () => 0,
   );
   return { breaker, clock };
 }
@@ -25,7 +25,7 @@ test.each(["MLLP_UNREACHABLE", "FILE_SYSTEM_ERROR"] as const)(
       while (!breaker.mayTry) clock.now += 1_000;
       pauses.push(clock.now - since);
     }
-    expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30, 30].map((seconds) => seconds * 1_000));
+    expect(pauses).toEqual([2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => seconds * 1_000));
     expect(breaker.noteDelivered(2)).toEqual([]);
     expect([breaker.isOpen, breaker.mayTry]).toEqual([false, true]);
   },
