@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import type pg from "pg";
 import { Configuration } from "./app/configuration.ts";
-import { connectorOf, createConnector, keepTakenBack, watchArchive } from "./app/connectors.ts";
+import { connectorOf, createConnector, keepTakenBack } from "./app/connectors.ts";
 import { type Context, type DaemonObserver, type DaemonOptions, report } from "./app/context.ts";
 import { openIntake, releaseKnown, releaseLate } from "./app/intake.ts";
 import { machineLimitsOf } from "./app/limits.ts";
@@ -29,6 +29,8 @@ import type { Feeder } from "./jobs/feeder.ts";
 import type { IntakeDeps } from "./jobs/intake/intake.ts";
 import type { JobQueues } from "./jobs/queues.ts";
 import { acquireDaemonLock } from "./ledger/embedded/lock.ts";
+import { droppedFilesOf } from "./ledger/messages/dropped-files.ts";
+import { findInstanceCode } from "./ledger/migrate.ts";
 import { joinWorkers, type Membership, type MembershipDeps } from "./ledger/workers/membership.ts";
 import type { ProfileDefinition } from "./mapping/profile/schema.ts";
 import type { ServiceClient } from "./service/client.ts";
@@ -227,7 +229,7 @@ function join(
 }
 
 async function createConnectors(
-  { configuration, clock, logger, ledger, observers, certificates }: Context,
+  { configuration, clock, logger, ledger, membership, observers, certificates }: Context,
   nudge: () => void,
 ): Promise<readonly Connector[]> {
   const onCommitted: IntakeDeps["onCommitted"] = (connector, verdicts) => {
@@ -239,6 +241,7 @@ async function createConnectors(
   const onStale = () => void releaseLate(ledger.pool, configuration, logger);
   const intake = await openIntake(configuration, {
     pool: ledger.pool,
+    worker: membership,
     clock,
     logger,
     onCommitted,
@@ -246,7 +249,8 @@ async function createConnectors(
     onStale,
   });
   const takenBack = keepTakenBack(ledger.pool, logger);
-  const deps = { intake, archiveWatch: watchArchive(ledger.pool), clock, logger, certificates, takenBack };
+  const dropped = droppedFilesOf(ledger.pool, await findInstanceCode(ledger.pool), membership);
+  const deps = { intake, dropped, clock, logger, certificates, takenBack };
   return configuration.config.connectors.map(({ name }) =>
     createConnector(connectorOf(configuration, name), deps),
   );

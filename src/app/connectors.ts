@@ -11,8 +11,8 @@ import { deliverFile, removeStaleTemporaries } from "../connectors/drop-folder/o
 import type { FileFormat } from "../connectors/drop-folder/settings.ts";
 import { hl7FileFormat } from "../connectors/hl7-drop/hl7-drop.ts";
 import { createMllp, type MllpSettings } from "../connectors/mllp/mllp.ts";
-import type { ArchiveWatch } from "../core/archive-watch.ts";
 import type { Clock } from "../core/clock.ts";
+import type { DroppedFiles } from "../core/dropped-files.ts";
 import { Failure } from "../core/failures.ts";
 import { readPem } from "../core/given-file.ts";
 import type { Intake } from "../core/intake.ts";
@@ -20,7 +20,6 @@ import type { Logger } from "../core/logger.ts";
 import type { PeerCertificates } from "../core/peer-certificates.ts";
 import { findEncoding } from "../formats/encoding.ts";
 import type { CharsetOptions } from "../formats/hl7/charset.ts";
-import { listDueArchived, noteArchived, recordArchiveLook } from "../ledger/messages/archived-files.ts";
 import { noteTakenBack } from "../ledger/results/tasks.ts";
 import { createMapper, type Mapper, type MapperSettings } from "../mapping/inbound/mapper.ts";
 import {
@@ -35,8 +34,7 @@ import type { Configuration } from "./configuration.ts";
 
 interface ConnectorDeps {
   readonly intake: Intake;
-  /** Absent where no files are archived. */
-  readonly archiveWatch?: ArchiveWatch | undefined;
+  readonly dropped: DroppedFiles;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Where the certificates are noted that labs' systems show. */
@@ -281,14 +279,5 @@ export function keepTakenBack(pool: pg.Pool, logger: Logger): TakenBack {
     noteTakenBack(pool, connector, fileName, answer).catch((error: unknown) => {
       logger.warn({ err: error, connector, answer }, "a result was taken back, and no task can be opened");
     });
-  };
-}
-
-/** Remembers archived files in the ledger. */
-export function watchArchive(pool: pg.Pool): ArchiveWatch {
-  return {
-    note: (file) => noteArchived(pool, file),
-    listDue: (connector) => listDueArchived(pool, connector),
-    record: (file, seen) => recordArchiveLook(pool, file, seen),
   };
 }

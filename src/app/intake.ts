@@ -25,6 +25,7 @@ import { charsetOf, createMappers, profileOf } from "./connectors.ts";
 
 interface IntakeParts {
   readonly pool: pg.Pool;
+  readonly worker: IntakeDeps["worker"];
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onCommitted: IntakeDeps["onCommitted"];

@@ -27,8 +27,6 @@ export const EVERY_MS = {
   ownTroubles: 5_000,
   /** Looks whether the configuration's files changed. */
   configuration: 2_000,
-  /** Shows the daemons that share a drop folder that it lives. */
-  folderHeartbeat: 2_000,
   /** Looks whether the event loop goes round. */
   eventLoop: 250,
 } as const;

@@ -127,6 +127,42 @@ export type FileOpening =
       readonly firstReceivedAt: Date;
     };
 
+/** How many messages of a file met which verdict. */
+export type VerdictCounts = Record<Verdict, number>;
+
+/** What is reported about a file to those who dropped it. */
+export interface FileReport {
+  readonly result: "refused" | "partly-refused" | "duplicate";
+  /** Of its bytes, hex; absent where not all of them were read. */
+  readonly sha256?: string | undefined;
+  readonly counts: VerdictCounts;
+  readonly problems: readonly Problem[];
+  /** What messages wait for that have no mistakes. */
+  readonly waiting: readonly Problem[];
+  /** How many problems there are beyond those. */
+  readonly moreProblems: number;
+  /** The file that had the same bytes; the time as ISO 8601 has it. */
+  readonly duplicateOf?: { readonly fileName: string; readonly receivedAt: string } | undefined;
+}
+
+/** What is to become of a dropped file. It is kept in the ledger before anything of it is done, and is not decided again. */
+export interface Fate {
+  readonly folder: "archive" | "error";
+  /** The name that the file and its reports get there. */
+  readonly keptAs: string;
+  readonly report?: FileReport | undefined;
+  /** As it was when it was read, for files that are archived and checked again. */
+  readonly asRead?:
+    | { readonly inode: string; readonly sizeBytes: number; readonly modifiedNs: string }
+    | undefined;
+}
+
+/** How a file ended: `taken`, or `refused` as a whole with the reasons. */
+export interface FileEnd {
+  readonly status: "taken" | "refused";
+  readonly problems: readonly Problem[];
+}
+
 /** A message with its verdict and what to answer over the connection that it came by. */
 export interface Accepted extends MessageVerdict {
   /** What to answer at once; undefined where the sender wants nothing, and for files. */
@@ -162,14 +198,24 @@ export interface Intake {
   /** Maps a batch without keeping anything: the verdicts that `accept` would give, orders without ids. */
   inspect(connector: string, messages: readonly IncomingMessage[]): MessageVerdict[];
   /**
-   * Records the end of a file: `taken`, or `refused` as a whole with the reasons. A file with batches gets its batch
-   * response then, where the site wants one.
+   * Records the end of a file. A file with batches gets its batch response then, where the site wants one.
    */
-  closeFile(
-    fileId: string,
-    end: { readonly status: "taken" | "refused"; readonly problems: readonly Problem[] },
-    batch?: BatchOutline,
-  ): Promise<void>;
+  closeFile(fileId: string, end: FileEnd, batch?: BatchOutline): Promise<void>;
+  /**
+   * Keeps what is to become of a dropped file, under the first of the names that no other file in hand of the connector has, and
+   * records its end in the same commit, where it has one to record. Undefined when the file is no longer this worker's: then
+   * nothing is kept, and nothing may be done with it.
+   */
+  settleFile(
+    file: {
+      /** The claim's id. */
+      readonly id: string;
+      readonly fileId: string;
+      readonly fate: Omit<Fate, "keptAs">;
+      readonly names: readonly [string, string];
+    },
+    close?: { readonly end: FileEnd; readonly batch?: BatchOutline | undefined },
+  ): Promise<Fate | undefined>;
   /**
    * Keeps how messages are read and answered as it is until the returned function is called, so that a file is taken by one
    * configuration from its first byte to its closing; absent where that never changes.

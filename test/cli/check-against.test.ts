@@ -31,7 +31,7 @@ beforeAll(async () => {
   await withOldLedger(async ({ pool }, config) => {
     const mapperByConnector = createMappers(config, await compileProfiles(config));
     const intake = createIntake({
-      ...{ pool, clock: systemClock, logger: silent },
+      ...{ pool, worker: { id: 1 }, clock: systemClock, logger: silent },
       rules: () => ({ mapperByConnector }),
       onCommitted: () => {},
     });

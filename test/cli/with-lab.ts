@@ -62,6 +62,7 @@ export async function withLab<T>(test: (lab: Lab) => Promise<T>, more = ""): Pro
       const mapperByConnector = createMappers(config, await compileProfiles(config));
       const intake = createIntake({
         pool,
+        worker: { id: 1 },
         clock: systemClock,
         logger: silent,
         rules: () => ({ mapperByConnector }),

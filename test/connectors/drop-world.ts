@@ -2,7 +2,6 @@ import { readdir, readFile, rename, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { DropFolder } from "../../src/connectors/drop-folder/drop-folder.ts";
-import type { ProcessIdentity } from "../../src/connectors/drop-folder/instance.ts";
 import type {
   DropDirectories,
   DropFolderDeps,
@@ -12,7 +11,7 @@ import { type Hl7FileSettings, hl7FileFormat } from "../../src/connectors/hl7-dr
 import { systemClock } from "../../src/core/clock.ts";
 import { eventually } from "../support/eventually.ts";
 import { withFolder } from "../support/with-folder.ts";
-import { JournalIntake } from "./journal-intake.ts";
+import { isAnyInHand, JournalIntake } from "./journal-intake.ts";
 
 /** Fast enough for a test, and still two looks apart. */
 export const QUICK = { stableForMs: 30, scanIntervalMs: 15 } as const;
@@ -55,11 +54,14 @@ export async function withDropWorld(test: (world: DropWorld) => Promise<void>): 
 }
 
 /** The same folder seen by another run, without stopping anything. */
-export function makeWorld(folder: string, started: DropFolder[]): DropWorld {
+export function makeWorld(
+  folder: string,
+  started: DropFolder[],
+  journalPath = join(folder, "journal"),
+): DropWorld {
   const directories = dropDirectories(folder);
-  const journalPath = join(folder, "journal");
   const intake = new JournalIntake(journalPath);
-  const deps = { intake, clock: systemClock, logger: pino({ level: "silent" }) };
+  const deps = { intake, dropped: intake, clock: systemClock, logger: pino({ level: "silent" }) };
   const list = (key: keyof DropDirectories) => listDeep(directories[key]);
   return {
     folder,
@@ -84,16 +86,12 @@ export function makeWorld(folder: string, started: DropFolder[]): DropWorld {
       new DropFolder(
         hl7FileFormat(settings ?? {}),
         { name: "lims", directories, ...QUICK, ...settings },
-        { ...deps, ...own },
+        { ...deps, ...(own?.intake instanceof JournalIntake && { dropped: own.intake }), ...own },
       ),
     settled: async (isEnough = () => false) => {
-      // Files go from `in` to `work`, and within it from a dead daemon to a live one: looked at in that order, and twice.
-      const isEmpty = async () => {
-        const waiting = await list("in");
-        const work = await list("work");
-        return waiting.length === 0 && work.every((name) => name.endsWith(".owner"));
-      };
-      await eventually(async () => isEnough() || ((await isEmpty()) && (await isEmpty())), {
+      const isEmpty = async () =>
+        (await list("in")).length === 0 && (await list("work")).length === 0 && !isAnyInHand(journalPath);
+      await eventually(async () => isEnough() || (await isEmpty()), {
         // A disk may be slow, and the file system of a test frozen between two steps.
         withinMs: 120_000,
         what: "an empty drop folder",
@@ -106,11 +104,6 @@ export function makeWorld(folder: string, started: DropFolder[]): DropWorld {
 /** An HL7 order with that control id; `note` may say REFUSE. */
 export function hl7Message(controlId: string, note = ""): string {
   return `MSH|^~\\&|LAB|N|CB|S|20260101||ORM^O01|${controlId}|P|2.3\rPID|1||S-1\rNTE|1||${note}\r`;
-}
-
-/** A process that is certainly gone, seen from here. */
-export function deadIdentity(own: ProcessIdentity): ProcessIdentity {
-  return { ...own, startedAt: "1" };
 }
 
 /** Everything below a folder, folders left out, sorted. */

@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import type { ArchivedFile, ArchiveLook, DroppedFiles, InHand } from "../../src/core/dropped-files.ts";
 import { Failure } from "../../src/core/failures.ts";
 import type {
+  Fate,
+  FileEnd,
   FileOpening,
   IncomingFile,
   IncomingMessage,
@@ -10,11 +13,26 @@ import type {
   MessageVerdict,
 } from "../../src/core/intake.ts";
 
-type FileEnd = Parameters<Intake["closeFile"]>[1];
 type Entry =
   | { readonly type: "file"; readonly id: string; readonly key: string; readonly name: string }
   | { readonly type: "batch"; readonly fileId: string; readonly messages: readonly JournalMessage[] }
-  | { readonly type: "close"; readonly fileId: string; readonly status: "taken" | "refused" | "changed" };
+  | { readonly type: "close"; readonly fileId: string; readonly status: "taken" | "refused" | "changed" }
+  /** The row of a dropped file, as it is from then on. */
+  | { readonly type: "row"; readonly id: string; readonly row: Row | undefined };
+
+interface Row extends InHand {
+  /** Absent once all is done that was decided. */
+  readonly worker?: number | undefined;
+  readonly archived?: ArchivedFile | undefined;
+}
+
+/** What all workers of one ledger see. */
+interface Journal {
+  readonly path: string;
+  readonly entries: Entry[];
+  readonly rows: Map<string, Row>;
+  readonly living: Set<number>;
+}
 
 /** A message as the journal keeps it. */
 export interface JournalMessage {
@@ -27,22 +45,100 @@ export interface JournalMessage {
 }
 
 /**
- * The other side of the connector's port, kept in a file of lines: what a line says is committed, and a process that
+ * The other side of the connector's ports, kept in a file of lines: what a line says is committed, and a process that
  * is killed loses nothing. An HL7 message with the word REFUSE, or a CSV row with that value, is refused; with WAIT it waits.
+ * Each is a worker; one that reads the file anew takes all those before it for gone.
  */
-export class JournalIntake implements Intake {
-  readonly #path: string;
-  #entries: Entry[] = [];
+export class JournalIntake implements Intake, DroppedFiles {
+  readonly ledger = "TESTED";
+  readonly #journal: Journal;
+  readonly worker: number;
   /** Set to let the next calls fail. */
   failure: Error | undefined;
+  readonly looks: ArchiveLook[] = [];
 
-  constructor(path: string) {
-    this.#path = path;
-    if (!existsSync(path)) return;
-    for (const line of readFileSync(path, "utf8").split("\n")) {
-      // The last line may be torn: it was never committed.
-      if (line.endsWith("}")) this.#entries.push(JSON.parse(line) as Entry);
-    }
+  constructor(from: string | Journal) {
+    this.#journal = typeof from === "string" ? readJournal(from) : from;
+    const { entries, living } = this.#journal;
+    const former = entries.flatMap((entry) => (entry.type === "row" && entry.row?.worker) || []);
+    this.worker = 1 + Math.max(0, ...living, ...former);
+    living.add(this.worker);
+  }
+
+  /** Another worker of the same ledger. */
+  sibling(): JournalIntake {
+    return new JournalIntake(this.#journal);
+  }
+
+  /** The others take it for gone. */
+  end(): void {
+    this.#journal.living.delete(this.worker);
+  }
+
+  async claim(_connector: string, files: readonly InHand[]): Promise<void> {
+    this.#failIfToldTo();
+    if (!this.#journal.living.has(this.worker)) throw ledgerAway();
+    for (const { id, name } of files)
+      if (!this.rows.has(id)) this.#keep(id, { id, name, worker: this.worker });
+  }
+
+  async forget(ids: readonly string[]): Promise<void> {
+    this.#failIfToldTo();
+    for (const id of await this.stillOurs(ids)) this.#keep(id, undefined);
+  }
+
+  async takeOver(connector: string, lying: readonly InHand[]): Promise<InHand[]> {
+    await this.claim(connector, lying);
+    const { living } = this.#journal;
+    for (const row of this.rows.values())
+      if (row.worker !== undefined && !living.has(row.worker))
+        this.#keep(row.id, { ...row, worker: this.worker });
+    return [...this.rows.values()].filter(({ worker }) => worker === this.worker);
+  }
+
+  async stillOurs(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    this.#failIfToldTo();
+    return new Set(ids.filter((id) => this.rows.get(id)?.worker === this.worker));
+  }
+
+  async settleFile(
+    { id, fileId, fate, names: [name, other] }: Parameters<Intake["settleFile"]>[0],
+    close?: Parameters<Intake["settleFile"]>[1],
+  ): Promise<Fate | undefined> {
+    this.#failIfToldTo();
+    const row = this.rows.get(id);
+    if (row?.worker !== this.worker) return undefined;
+    const isTaken = [...this.rows.values()].some((each) => each.fate?.keptAs === name);
+    const settled = { ...fate, keptAs: isTaken ? other : name };
+    // One line, as it is one commit.
+    const closed = close && [closeEntry(fileId, close.end)];
+    this.#commit({ type: "row", id, row: { ...row, fate: settled } }, ...(closed ?? []));
+    return settled;
+  }
+
+  async finish(files: Parameters<DroppedFiles["finish"]>[0]): Promise<void> {
+    this.#failIfToldTo();
+    const ours = await this.stillOurs(files.map(({ id }) => id));
+    for (const { id, archived } of files)
+      if (ours.has(id)) this.#keep(id, archived && { id, name: this.rows.get(id)?.name ?? "", archived });
+  }
+
+  async listDue(_connector: string): Promise<ArchivedFile[]> {
+    return [...this.rows.values()].flatMap(({ archived }) => archived ?? []);
+  }
+
+  async record({ id }: ArchivedFile, look: ArchiveLook): Promise<void> {
+    this.#keep(id, undefined);
+    this.looks.push(look);
+  }
+
+  /** The rows of dropped files, by their ids. */
+  get rows(): ReadonlyMap<string, Row> {
+    return this.#journal.rows;
+  }
+
+  #keep(id: string, row: Row | undefined): void {
+    this.#commit({ type: "row", id, row });
   }
 
   async openFile(file: IncomingFile): Promise<FileOpening> {
@@ -111,8 +207,7 @@ export class JournalIntake implements Intake {
 
   async closeFile(fileId: string, { status, problems }: FileEnd): Promise<void> {
     this.#failIfToldTo();
-    const isChanged = problems.some(({ code }) => code === "FILE_CHANGED");
-    this.#commit({ type: "close", fileId, status: isChanged ? "changed" : status });
+    this.#commit(closeEntry(fileId, { status, problems }));
   }
 
   answerBatch(): undefined {
@@ -135,28 +230,60 @@ export class JournalIntake implements Intake {
 
   /** A file that changed while it was read is closed as taken, and goes on when it comes with the same bytes. */
   #endOf(fileId: string): "reading" | "taken" | "refused" | "changed" {
-    const end = this.#entries.findLast((entry) => entry.type === "close" && entry.fileId === fileId);
+    const end = this.#journal.entries.findLast((entry) => entry.type === "close" && entry.fileId === fileId);
     return end?.type === "close" ? end.status : "reading";
   }
 
   messagesOf(fileId: string): readonly JournalMessage[] {
-    return this.#entries.flatMap((entry) =>
+    return this.#journal.entries.flatMap((entry) =>
       entry.type === "batch" && entry.fileId === fileId ? entry.messages : [],
     );
   }
 
   get #files() {
-    return this.#entries.filter((entry) => entry.type === "file");
+    return this.#journal.entries.filter((entry) => entry.type === "file");
   }
 
-  #commit(entry: Entry): void {
-    appendFileSync(this.#path, `${JSON.stringify(entry)}\n`);
-    this.#entries.push(entry);
+  /** Together in one line: a torn one was never committed. */
+  #commit(...entries: readonly Entry[]): void {
+    appendFileSync(this.#journal.path, `${JSON.stringify(entries)}\n`);
+    this.#journal.entries.push(...entries);
+    for (const entry of entries) applyRow(this.#journal.rows, entry);
   }
 
   #failIfToldTo(): void {
     if (this.failure) throw this.failure;
   }
+}
+
+function applyRow(rows: Map<string, Row>, entry: Entry): void {
+  if (entry.type !== "row") return;
+  rows.delete(entry.id);
+  if (entry.row) rows.set(entry.id, entry.row);
+}
+
+function readJournal(path: string): Journal {
+  const entries = readEntries(path);
+  const rows = new Map<string, Row>();
+  for (const entry of entries) applyRow(rows, entry);
+  return { path, entries, rows, living: new Set() };
+}
+
+/** Whether any dropped file is in hand by what a journal says. */
+export function isAnyInHand(journalPath: string): boolean {
+  return [...readJournal(journalPath).rows.values()].some(({ worker }) => worker !== undefined);
+}
+
+function readEntries(path: string): Entry[] {
+  if (!existsSync(path)) return [];
+  // The last line may be torn: it was never committed.
+  const lines = readFileSync(path, "utf8").split("\n");
+  return lines.flatMap((line) => (line.endsWith("]") ? (JSON.parse(line) as Entry[]) : []));
+}
+
+function closeEntry(fileId: string, { status, problems }: FileEnd): Entry {
+  const isChanged = problems.some(({ code }) => code === "FILE_CHANGED");
+  return { type: "close", fileId, status: isChanged ? "changed" : status };
 }
 
 /** The ledger's word that it is out of reach. */

@@ -25,7 +25,7 @@ async function archivedPath(site: Site, name: string): Promise<string> {
 /** How many archived files are yet to be looked at. */
 async function watched(site: Site): Promise<number> {
   const { rows } = await site.pool.query(
-    "select count(*)::integer as count from archived_files where due_at is not null",
+    "select count(*)::integer as count from dropped_files where due_at is not null",
   );
   return rows[0].count;
 }
@@ -43,12 +43,12 @@ async function takeFile(site: Site, content = FILE): Promise<string> {
 /** Lets time go by, as the ledger sees it, and a restarted daemon do what is due. */
 async function lookAfter(site: Site, interval: string): Promise<void> {
   await site.pool.query(
-    `update archived_files set archived_at = archived_at - interval '${interval}', due_at = due_at - interval '${interval}'`,
+    `update dropped_files set archived_at = archived_at - interval '${interval}', due_at = due_at - interval '${interval}'`,
   );
   const daemon = await site.start();
   await eventually(
     async () => {
-      const due = await site.pool.query("select 1 from archived_files where due_at <= now()");
+      const due = await site.pool.query("select 1 from dropped_files where due_at <= now()");
       return due.rowCount === 0;
     },
     { what: "the due looks" },
@@ -131,6 +131,6 @@ describe("a dropped file that is written to behind its archiving", () => {
         what: "the refused file",
       });
       await daemon.stop();
-      expect((await site.pool.query("select 1 from archived_files")).rowCount).toBe(0);
+      expect((await site.pool.query("select 1 from dropped_files")).rowCount).toBe(0);
     }));
 });

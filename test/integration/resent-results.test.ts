@@ -114,7 +114,7 @@ test("so is one whose name has the ending that the profile wants", () =>
     const instanceCode = "ABC123";
     const profile = await hl7Profile({ results: { suffix: ".txt" } });
     const intake = createIntake({
-      ...{ pool, clock: systemClock, logger: silent, onCommitted: () => {} },
+      ...{ pool, worker: { id: 1 }, clock: systemClock, logger: silent, onCommitted: () => {} },
       rules: () => ({
         mapperByConnector: new Map(),
         batches: { instanceCode, settingsByConnector: new Map([["lims", { profile, response: "all" }]]) },

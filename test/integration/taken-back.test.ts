@@ -14,6 +14,7 @@ const noIntake: Intake = {
   accept: () => Promise.reject(new Error("nothing is taken in")),
   inspect: () => [],
   closeFile: () => Promise.reject(new Error("nothing is taken in")),
+  settleFile: () => Promise.reject(new Error("nothing is taken in")),
   answerBatch: () => undefined,
 };
 

@@ -39,6 +39,7 @@ function withIntake(
     };
     const intake = createIntake({
       pool,
+      worker: { id: 1 },
       clock: systemClock,
       logger: silent,
       rules: () => rules,

@@ -53,6 +53,7 @@ export async function withIntakes(test: (intakes: Intakes) => Promise<void>): Pr
         const profiles = await compileProfiles(config);
         const intake = await openIntake(new Configuration({ config, profiles }), {
           pool: own,
+          worker: { id: 1 },
           clock: systemClock,
           logger: silent,
           onCommitted: () => undefined,

@@ -3,12 +3,11 @@ import type { BigIntStats } from "node:fs";
 import { type FileHandle, lstat } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Failure, type Problem } from "../../core/failures.ts";
-import type { BatchOutline, IncomingFile, Intake } from "../../core/intake.ts";
+import type { BatchOutline, Fate, FileEnd, FileReport, IncomingFile, Intake } from "../../core/intake.ts";
 import type { Claim } from "./claim.ts";
 import { errnoOf, type FileOps, fingerprint, fingerprintOf, readWhole } from "./file-ops.ts";
 import { narrow } from "./layout.ts";
-import type { Fate } from "./publication.ts";
-import { type FileReport, Tally } from "./report.ts";
+import { Tally } from "./report.ts";
 import type { FileContent, FileFormat, Step } from "./settings.ts";
 
 /** The ledger keeps this many of a file's problems beside the file; those of its messages it has anyway. */
@@ -22,10 +21,15 @@ export interface DecideDeps {
   readonly ops: Pick<FileOps, "openForReading">;
   /** Whether a file that may not be read has been tried for long enough: a virus scanner has it for moments only. */
   readonly isLastTry: boolean;
-  /** Called with the digest that the ledger will know the file by, before it is asked about it. */
-  readonly beforeOpening?: ((sha256: string) => Promise<void>) | undefined;
   /** Aborted when the connector stops: the file is then left where it is, between two batches. */
   readonly signal: AbortSignal;
+}
+
+/** What was found out about a file: what is to become of it, and how it ends in the ledger; a duplicate has no end of its own. */
+export interface Decision {
+  readonly fileId: string;
+  readonly fate: Omit<Fate, "keptAs">;
+  readonly close?: { readonly end: FileEnd; readonly batch?: BatchOutline | undefined } | undefined;
 }
 
 /**
@@ -33,7 +37,7 @@ export interface DecideDeps {
  * that was taken is committed. `expected` is the fingerprint the file had when it was found to be whole.
  * Throws FILE_CHANGED when it is still being written, transient Failures of the ledger, and errors of the file system.
  */
-export async function decideFile(claim: Claim, expected: string, deps: DecideDeps): Promise<Fate> {
+export async function decideFile(claim: Claim, expected: string, deps: DecideDeps): Promise<Decision> {
   await narrow(claim.path);
   const opened = await openOrdinary(claim, deps);
   if ("problem" in opened) return await refuseUnread(claim, opened.problem, deps);
@@ -44,9 +48,9 @@ export async function decideFile(claim: Claim, expected: string, deps: DecideDep
         throw new Failure("FILE_CHANGED", `file ${claim.id} changed while it was read`);
       }
     };
-    if (opened.fingerprint !== expected) await assertUnchanged();
+    if (fingerprint(opened.stat) !== expected) await assertUnchanged();
     const digest = createHash("sha256");
-    const bytes = await readWhole(handle, opened.sizeBytes, (piece) => digest.update(piece));
+    const bytes = await readWhole(handle, Number(opened.stat.size), (piece) => digest.update(piece));
     await assertUnchanged();
     const sha256 = digest.digest("hex");
     const content = await deps.format.examine(bytes);
@@ -59,9 +63,11 @@ export async function decideFile(claim: Claim, expected: string, deps: DecideDep
       sizeBytes: bytes.length,
       dialect: content.dialect ?? deps.format.dialect,
     };
-    const fate = await offer({ claim, sha256, file, content, assertUnchanged }, deps);
-    if (fate.folder !== "archive" || fate.fileId === undefined) return fate;
-    return { ...fate, asRead: { fileId: fate.fileId, fingerprint: expected } };
+    const decision = await offer({ sha256, file, content, assertUnchanged }, deps);
+    if (decision.fate.folder !== "archive") return decision;
+    const { ino, size, mtimeNs } = opened.stat;
+    const asRead = { inode: String(ino), sizeBytes: Number(size), modifiedNs: String(mtimeNs) };
+    return { ...decision, fate: { ...decision.fate, asRead } };
   } finally {
     await handle.close();
   }
@@ -69,7 +75,6 @@ export async function decideFile(claim: Claim, expected: string, deps: DecideDep
 
 /** A file that was read. */
 interface ReadFile {
-  readonly claim: Claim;
   /** Of its bytes, hex. */
   readonly sha256: string;
   /**
@@ -83,18 +88,18 @@ interface ReadFile {
 }
 
 async function offer(
-  { claim, sha256, file, content, assertUnchanged }: ReadFile,
+  { sha256, file, content, assertUnchanged }: ReadFile,
   deps: DecideDeps,
-): Promise<Fate> {
-  await deps.beforeOpening?.(file.sha256);
+): Promise<Decision> {
   const opening = await deps.intake.openFile(file);
   await deps.step("opened");
   const { batch } = content;
-  const about = (tally: Tally) => ({ claim, connector: deps.connector, sha256, batch, tally });
+  const about = (tally: Tally) => ({ sha256, batch, tally });
   if (opening.status === "duplicate") {
-    const duplicateOf = { fileName: opening.firstFileName, receivedAt: opening.firstReceivedAt };
+    const receivedAt = opening.firstReceivedAt.toISOString();
+    const duplicateOf = { fileName: opening.firstFileName, receivedAt };
     const report = { ...reportOf("duplicate", about(new Tally())), duplicateOf };
-    return { folder: "archive", fileId: opening.fileId, report };
+    return { fileId: opening.fileId, fate: { folder: "archive", report } };
   }
   const { fileId, committedThrough } = opening;
   const taken = new Tally();
@@ -119,7 +124,7 @@ async function offer(
   if (taken.total > 0 && taken.counts.refused === taken.total)
     return closing("refused", fileId, about(taken));
   if (taken.problems.length > 0) return closing("partly-refused", fileId, about(taken));
-  return { folder: "archive", fileId, close: { fileId, end: { status: "taken", problems: [] }, batch } };
+  return { fileId, fate: { folder: "archive" }, close: { end: { status: "taken", problems: [] }, batch } };
 }
 
 /** Why nothing of the file may be taken, if so: what is wrong with the file, or with a part of one that must be whole. */
@@ -180,26 +185,23 @@ async function acceptAll(
 }
 
 interface About {
-  readonly claim: Claim;
-  readonly connector: string;
   readonly sha256?: string | undefined;
   readonly batch?: BatchOutline | undefined;
   readonly tally: Tally;
 }
 
-function closing(result: "refused" | "partly-refused", fileId: string, about: About): Fate {
+function closing(result: "refused" | "partly-refused", fileId: string, about: About): Decision {
   const problems = about.tally.problems.slice(0, MOST_CLOSING_PROBLEMS);
   const isRefused = result === "refused";
   return {
-    folder: isRefused ? "error" : "archive",
     fileId,
-    report: reportOf(result, about),
-    close: { fileId, end: { status: isRefused ? "refused" : "taken", problems }, batch: about.batch },
+    fate: { folder: isRefused ? "error" : "archive", report: reportOf(result, about) },
+    close: { end: { status: isRefused ? "refused" : "taken", problems }, batch: about.batch },
   };
 }
 
 /** The ledger knows of it, too, so that a person who never looks into the folders sees that it was refused. */
-async function refuseUnread(claim: Claim, problem: Problem, deps: DecideDeps): Promise<Fate> {
+async function refuseUnread(claim: Claim, problem: Problem, deps: DecideDeps): Promise<Decision> {
   const { connector } = deps;
   const { dialect } = deps.format;
   const sha256 = hash("sha256", `not read ${claim.id}`);
@@ -207,29 +209,18 @@ async function refuseUnread(claim: Claim, problem: Problem, deps: DecideDeps): P
   const { fileId } = await deps.intake.openFile(file);
   const tally = new Tally();
   tally.addProblem(problem);
-  return closing("refused", fileId, { claim, connector, tally });
+  return closing("refused", fileId, { tally });
 }
 
-function reportOf(result: FileReport["result"], { claim, connector, sha256, tally }: About): FileReport {
-  return {
-    result,
-    fileName: claim.name,
-    connector,
-    reference: claim.id,
-    receivedAt: claim.receivedAt,
-    sha256,
-    counts: tally.counts,
-    problems: tally.problems,
-    waiting: tally.waiting,
-    moreProblems: tally.moreProblems,
-  };
+function reportOf(result: FileReport["result"], { sha256, tally }: About): FileReport {
+  const { counts, problems, waiting, moreProblems } = tally;
+  return { result, sha256, counts, problems, waiting, moreProblems };
 }
 
 /** An open ordinary file, as it was when it was opened. */
 interface OpenedFile {
   readonly handle: FileHandle;
-  readonly fingerprint: string;
-  readonly sizeBytes: number;
+  readonly stat: BigIntStats;
 }
 
 /** Looks before it opens, opens without following or waiting, and looks again at what it has got. */
@@ -253,7 +244,7 @@ async function openOrdinary(
   }
   const stat = await handle.stat({ bigint: true });
   const late = oddity(stat);
-  if (!late) return { handle, fingerprint: fingerprint(stat), sizeBytes: Number(stat.size) };
+  if (!late) return { handle, stat };
   await handle.close();
   return { problem: late };
 }

@@ -1,15 +1,24 @@
 import { type FSWatcher, watch } from "node:fs";
-import { rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { InHand } from "../../core/dropped-files.ts";
 import type { UntakenFiles } from "../../core/untaken-files.ts";
 import type { CheckLine, Connector, OutgoingFile } from "../connector.ts";
-import { ClaimIds, claimName, claimOf } from "./claim.ts";
+import { ArchiveLooks } from "./archive-looks.ts";
+import { CarryOut } from "./carry-out.ts";
+import { type Claim, ClaimIds, claimName, claimOf, parseClaim } from "./claim.ts";
 import { errnoOf, exists, type FileOps, systemFileOps } from "./file-ops.ts";
-import { currentIdentity, WorkInstance } from "./instance.ts";
 import { KnownFolder } from "./known-folder.ts";
-import { checkFolders, DEFAULT_FOLDER_MODE, prepareFolders, resultModeOf } from "./layout.ts";
+import {
+  checkFolders,
+  DEFAULT_FOLDER_MODE,
+  makeFolder,
+  prepareFolders,
+  resultModeOf,
+  WORK_MODE,
+} from "./layout.ts";
 import { deliverFile, removeStaleTemporaries } from "./outbox.ts";
 import { Pause } from "./pause.ts";
-import { ArchiveLooks, Publication } from "./publication.ts";
 import { type Candidate, FolderScan, removeOrphanMarkers } from "./scan.ts";
 import type { DropFolderDeps, DropFolderSettings, FileFormat, Step } from "./settings.ts";
 import { Untaken } from "./untaken.ts";
@@ -19,6 +28,8 @@ const DEFAULT_MS = 2_000;
 const ALERT_AFTER_MS = 600_000;
 /** Claimed together, so that one sync of the folders serves them all. */
 const CLAIMS_AT_ONCE = 64;
+/** How often it is asked what workers that are gone left, where no file shows it, ms. */
+const TAKE_OVER_EVERY_MS = 15_000;
 /** Events come in bursts; a look at once after each of them would only burn time. */
 const WAKE_GAP_MS = 100;
 
@@ -35,13 +46,14 @@ export class DropFolder implements Connector {
   readonly #deps: DropFolderDeps;
   readonly #ops: FileOps;
   readonly #folderMode: number;
-  readonly #instance: WorkInstance;
+  /** Where what this ledger's workers have claimed lies. */
+  readonly #work: string;
   readonly #scan: FolderScan;
   readonly #ids = new ClaimIds();
-  readonly #work: WorkList;
+  readonly #list: WorkList;
   readonly #untaken: Untaken;
   readonly #pause: Pause;
-  readonly #looks: ArchiveLooks | undefined;
+  readonly #looks: ArchiveLooks;
   readonly #stop = new AbortController();
   #wake = new AbortController();
   #watcher: FSWatcher | undefined;
@@ -51,7 +63,9 @@ export class DropFolder implements Connector {
   readonly #inFolders: readonly KnownFolder[];
   #scanTrouble: string | undefined;
   #heldFile: string | undefined;
-  #isRecovered = false;
+  #strangers: string | undefined;
+  /** Monotonic. */
+  #takeOverAtMs = Number.NEGATIVE_INFINITY;
   #wakeGapMs = WAKE_GAP_MS;
   /** Since when files could not be opened, monotonic ms, by name. */
   #heldSince = new Map<string, number>();
@@ -69,21 +83,22 @@ export class DropFolder implements Connector {
     this.#inFolders = (["in", "work", "archive", "error"] as const).map(
       (key) => new KnownFolder(directories[key]),
     );
-    const { clock, intake, logger } = this.#deps;
+    const { clock, dropped, intake, logger } = this.#deps;
     const step = this.#step;
     const ops = this.#ops;
-    const identity = deps.identity ?? currentIdentity();
-    this.#instance = new WorkInstance(directories.work, { clock, ops, identity });
+    const connector = settings.name;
+    this.#work = join(directories.work, dropped.ledger);
     this.#scan = new FolderScan(directories.in, { stableForMs, marker, files: settings.files });
     this.#untaken = new Untaken(this.#scan, clock, {
       afterMs: settings.alertAfterMs ?? ALERT_AFTER_MS,
       marker,
     });
     this.#pause = new Pause(clock, logger);
-    this.#work = new WorkList({
-      connector: settings.name,
+    this.#list = new WorkList({
+      connector,
       format,
       intake,
+      dropped,
       clock,
       logger,
       step,
@@ -91,26 +106,18 @@ export class DropFolder implements Connector {
       stableForMs,
       signal: this.#stop.signal,
       pause: this.#pause,
-      publication: new Publication({
-        directories,
-        folderMode,
-        intake,
-        clock,
-        ops,
-        step,
-        watch: deps.archiveWatch,
-      }),
+      carryOut: new CarryOut({ connector, directories, folderMode, dropped, clock, ops, step }),
     });
-    this.#looks = deps.archiveWatch && new ArchiveLooks(settings.name, deps.archiveWatch, { clock, logger });
+    this.#looks = new ArchiveLooks(connector, this.#deps);
   }
 
   get trouble(): string | undefined {
-    return this.#pause.words ?? this.#scanTrouble ?? (this.#work.isHeldUp ? this.#work.trouble : undefined);
+    return this.#pause.words ?? this.#scanTrouble ?? (this.#list.isHeldUp ? this.#list.trouble : undefined);
   }
 
   /** A file that can't be read or taken holds up no other, unless there are many. */
   get warning(): string | undefined {
-    return this.#heldFile ?? (this.#work.isHeldUp ? undefined : this.#work.trouble);
+    return this.#heldFile ?? (this.#list.isHeldUp ? undefined : this.#list.trouble) ?? this.#strangers;
   }
 
   get untaken(): readonly UntakenFiles[] {
@@ -123,18 +130,17 @@ export class DropFolder implements Connector {
     await prepareFolders(directories, this.#folderMode);
     await Promise.all([this.#out, ...this.#inFolders].map((folder) => folder.assertSame()));
     await removeStaleTemporaries(directories.out, this.#deps.clock);
-    await this.#instance.ensure();
+    await makeFolder(this.#work, WORK_MODE);
     this.#watch();
     this.#running = this.#run();
   }
 
-  /** Ends between two batches at the latest; a file in hand stays in the work folder and is resumed by the next start. */
+  /** Ends between two batches at the latest; a file in hand stays in the work folder, and another worker or the next start goes on with it. */
   async stop(): Promise<void> {
     this.#watcher?.close();
     this.#stop.abort();
     await this.#running;
-    await this.#looks?.end();
-    await this.#instance.close();
+    await this.#looks.end();
   }
 
   async check(): Promise<CheckLine[]> {
@@ -184,12 +190,11 @@ export class DropFolder implements Connector {
     const { clock } = this.#deps;
     if (this.#pause.leftMs > 0) return this.#pause.leftMs;
     await Promise.all(this.#inFolders.map((folder) => folder.assertSame()));
-    await this.#instance.ensure();
-    if ((await this.#instance.adopt()) || !this.#isRecovered) await this.#recover();
-    await this.#work.run();
+    await this.#takeOver();
+    await this.#list.run();
     if (this.#pause.leftMs > 0) return this.#pause.leftMs;
     const intervalMs = this.#settings.scanIntervalMs ?? DEFAULT_MS;
-    if (this.#work.isBusy) return this.#work.untilNext(intervalMs);
+    if (this.#list.isBusy) return this.#list.untilNext(intervalMs);
     const startedMs = clock.monotonic();
     const { candidates, soonestMs } = await this.#scan.look(startedMs);
     this.#wakeGapMs = Math.max(WAKE_GAP_MS, 4 * (clock.monotonic() - startedMs));
@@ -199,50 +204,99 @@ export class DropFolder implements Connector {
     const names = new Set(candidates.map(({ name }) => name));
     for (const name of this.#heldSince.keys()) if (!names.has(name)) this.#heldSince.delete(name);
     for (let at = 0; at < candidates.length; at += CLAIMS_AT_ONCE) {
-      if (this.#stop.signal.aborted || this.#work.isHeldUp || this.#pause.leftMs > 0) break;
+      if (this.#stop.signal.aborted || this.#list.isHeldUp || this.#pause.leftMs > 0) break;
       await this.#claimAll(candidates.slice(at, at + CLAIMS_AT_ONCE));
-      await this.#work.run();
+      await this.#list.run();
     }
     if (this.#pause.leftMs > 0) return this.#pause.leftMs;
-    this.#looks?.begin(this.#stop.signal);
+    this.#looks.begin(this.#stop.signal);
     this.#pause.end();
-    return this.#work.untilNext(Math.min(intervalMs, soonestMs ?? intervalMs));
+    return this.#list.untilNext(Math.min(intervalMs, soonestMs ?? intervalMs));
   }
 
-  /** Goes on with what earlier runs, or daemons that are gone, left in our work folder. */
-  async #recover(): Promise<void> {
-    const { directories, marker } = this.#settings;
-    const claims = await this.#work.recover(this.#instance.folder);
-    const names = claims.map(({ name }) => name);
+  /**
+   * Goes on with what earlier runs, or workers that are gone, left. Asked at once when a file lies in the work folder that is not in
+   * hand, and else now and then: a file may have been moved on already, and yet not be done with.
+   */
+  async #takeOver(): Promise<void> {
+    const { clock, dropped } = this.#deps;
+    const { name: connector, directories, marker } = this.#settings;
+    const lying = (await readdir(this.#work)).flatMap((name) => parseClaim(this.#work, name) ?? []);
+    const unknown = lying.filter(({ id }) => !this.#list.has(id));
+    const isDue = clock.monotonic() >= this.#takeOverAtMs;
+    if (unknown.length === 0 && !isDue) return;
+    const all = await dropped.takeOver(connector, unknown);
+    const found = all.filter(({ id }) => !this.#list.has(id));
+    for (const file of found) this.#list.add(this.#claimOf(file), { fate: file.fate });
+    const names = found.map(({ name }) => name);
     if (marker) await removeOrphanMarkers(directories.in, names, marker);
-    this.#isRecovered = true;
+    if (!isDue) return;
+    this.#strangers = await this.#findStrangers();
+    this.#takeOverAtMs = clock.monotonic() + TAKE_OVER_EVERY_MS;
+  }
+
+  /** What another ledger's daemons have claimed and left is not ours: they may still be at work on it. */
+  async #findStrangers(): Promise<string | undefined> {
+    const { work, in: dropped } = this.#settings.directories;
+    for (const entry of await readdir(work, { withFileTypes: true })) {
+      const path = join(work, entry.name);
+      if (path === this.#work || !entry.isDirectory() || (await readdir(path)).length === 0) continue;
+      return `${path} holds files that another ledger's daemon took: if that one is gone for good, move them to ${dropped}`;
+    }
+    return undefined;
+  }
+
+  #claimOf({ id, name }: InHand): Claim {
+    return claimOf(this.#work, id, name);
   }
 
   async #claimAll(candidates: readonly Candidate[]): Promise<void> {
-    const { clock, logger } = this.#deps;
-    const folder = this.#instance.folder;
+    const { clock, dropped } = this.#deps;
+    const chosen: { readonly candidate: Candidate; readonly claim: Claim }[] = [];
     for (const candidate of candidates) {
       if (await this.#isHeld(candidate)) continue;
+      const name = claimName(candidate.name);
+      chosen.push({ candidate, claim: this.#claimOf({ id: this.#ids.next(clock.now()), name }) });
+    }
+    if (chosen.length === 0) return;
+    await dropped.claim(
+      this.#settings.name,
+      chosen.map(({ claim: { id, name } }) => ({ id, name })),
+    );
+    await this.#step("noted");
+    const missed: string[] = [];
+    for (const { candidate, claim } of chosen) {
       await this.#step("claim");
-      const claim = claimOf(folder, this.#ids.next(clock.now()), claimName(candidate.name));
-      try {
-        await this.#ops.rename(candidate.path, claim.path);
-      } catch (error) {
-        const code = errnoOf(error) ?? "";
-        // Another daemon was faster, or the writer took it back.
-        if (code === "ENOENT" && (await exists(folder))) continue;
-        if (!["EACCES", "EPERM", "EBUSY"].includes(code)) throw error;
-        this.#scanTrouble = `a file in ${this.#settings.directories.in} can't be moved, ${code} (FILE_SYSTEM_ERROR)`;
-        logger.warn({ err: error }, "a dropped file can't be moved to the work folder; trying again");
+      if (!(await this.#move(candidate, claim))) {
+        missed.push(claim.id);
         continue;
       }
       await this.#step("claimed");
       if (candidate.markerPath) await rm(candidate.markerPath, { force: true });
-      this.#work.add(claim, candidate.fingerprint);
+      this.#list.add(claim, { expected: candidate.fingerprint });
     }
     await this.#ops.syncFolder(this.#settings.directories.in);
-    await this.#ops.syncFolder(folder);
+    await this.#ops.syncFolder(this.#work);
     await this.#step("claims-durable");
+    if (missed.length > 0) await dropped.forget(missed);
+  }
+
+  async #move({ path }: Candidate, claim: Claim): Promise<boolean> {
+    try {
+      await this.#ops.rename(path, claim.path);
+      return true;
+    } catch (error) {
+      const code = errnoOf(error) ?? "";
+      // Another daemon was faster, or the writer took it back.
+      if (code === "ENOENT" && (await exists(this.#work))) return false;
+      if (!["EACCES", "EPERM", "EBUSY"].includes(code)) throw error;
+      this.#scanTrouble = `a file in ${this.#settings.directories.in} can't be moved, ${code} (FILE_SYSTEM_ERROR)`;
+      this.#deps.logger.warn(
+        { err: error },
+        "a dropped file can't be moved to the work folder; trying again",
+      );
+      return false;
+    }
   }
 
   /**

@@ -1,6 +1,5 @@
-import { constants, type Stats } from "node:fs";
+import { constants } from "node:fs";
 import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { syncFolder } from "../../core/sync-folder.ts";
 
@@ -115,23 +114,13 @@ export function fingerprint(stat: { ino: bigint; size: bigint; mtimeNs: bigint }
   return `${stat.ino}:${stat.size}:${stat.mtimeNs}`;
 }
 
-/** The parts of a {@link fingerprint}. */
-export function parseFingerprint(text: string): { ino: bigint; size: bigint; mtimeNs: bigint } {
-  const [ino = 0n, size = 0n, mtimeNs = 0n] = text.split(":").map(BigInt);
-  return { ino, size, mtimeNs };
-}
-
 /** Whether something stands under that name, be it a broken link. */
 export async function exists(path: string): Promise<boolean> {
-  return (await lstatIfThere(path)) !== undefined;
-}
-
-/** What stands under that name; undefined for nothing. */
-async function lstatIfThere(path: string): Promise<Stats | undefined> {
   try {
-    return await lstat(path);
+    await lstat(path);
+    return true;
   } catch (error) {
-    if (errnoOf(error) === "ENOENT") return undefined;
+    if (errnoOf(error) === "ENOENT") return false;
     throw error;
   }
 }
@@ -153,90 +142,6 @@ export async function renamePatiently(
       if (!isHeld || clock.monotonic() + waitMs > until) throw error;
       await clock.sleep(waitMs);
     }
-  }
-}
-
-/**
- * Moves a file to the first of the names that is free, without ever replacing another's. The name is first taken
- * by a link to `note`, a file of the owner's that is on disk, or where there are no links by a small file that holds
- * `owner`; so two daemons can't both have it and a repeat after a crash knows its own. A small file may be empty after a
- * power cut, which makes it another's: the file then gets its other name.
- * Returns the name, or undefined when `from` is gone.
- */
-export async function moveToFreeName(
-  ops: FileOps,
-  move: {
-    readonly from: string;
-    readonly folder: string;
-    readonly names: readonly [string, string];
-    readonly owner: string;
-    readonly note: string;
-  },
-  rename: (from: string, to: string) => Promise<void> = ops.rename,
-): Promise<string | undefined> {
-  const found = await lstatIfThere(move.from);
-  if (!found) return undefined;
-  const isFolder = found.isDirectory();
-  for (const name of move.names) {
-    const target = join(move.folder, name);
-    const isOurs = isFolder ? !(await exists(target)) : await reserve(ops, target, move);
-    if (!isOurs) continue;
-    await rename(move.from, target);
-    return name;
-  }
-  throw Object.assign(new Error("both names are taken"), { code: "EEXIST" });
-}
-
-async function reserve(
-  ops: FileOps,
-  target: string,
-  { note, owner }: { readonly note: string; readonly owner: string },
-): Promise<boolean> {
-  try {
-    await ops.link(note, target);
-    return true;
-  } catch (error) {
-    const code = errnoOf(error) ?? "";
-    if (code === "EEXIST" && (await isSameFile(note, target))) return true;
-    if (code !== "EEXIST" && code !== "ENOENT" && !NO_LINKS.includes(code)) throw error;
-  }
-  return reserveByContent(target, owner);
-}
-
-async function reserveByContent(target: string, owner: string): Promise<boolean> {
-  try {
-    const handle = await open(target, "wx", 0o600);
-    try {
-      await handle.writeFile(owner);
-    } finally {
-      await handle.close();
-    }
-    return true;
-  } catch (error) {
-    if (errnoOf(error) !== "EEXIST") throw error;
-    return (await contentIfShort(target, owner.length)) === owner;
-  }
-}
-
-/** Whether two names are those of one file; false also when one of them is gone. */
-export async function isSameFile(a: string, b: string): Promise<boolean> {
-  try {
-    const [one, other] = await Promise.all([lstat(a, { bigint: true }), lstat(b, { bigint: true })]);
-    return one.ino === other.ino && one.dev === other.dev;
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT") return false;
-    throw error;
-  }
-}
-
-async function contentIfShort(path: string, bytes: number): Promise<string | undefined> {
-  const stat = await lstat(path);
-  if (!stat.isFile() || stat.size !== bytes) return undefined;
-  const handle = await openForReading(path);
-  try {
-    return await handle.readFile("latin1");
-  } finally {
-    await handle.close();
   }
 }
 

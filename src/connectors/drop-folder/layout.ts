@@ -9,7 +9,8 @@ import { errnoOf } from "./file-ops.ts";
 import type { DropDirectories } from "./settings.ts";
 
 const OWN_FOLDERS = ["in", "work", "archive", "error", "out"] as const;
-const WORK_MODE = 0o700;
+/** The work folder is ours alone. */
+export const WORK_MODE = 0o700;
 type FolderKey = (typeof OWN_FOLDERS)[number];
 
 /** What a folder turned out to be; `problem` names the hint. */

@@ -1,29 +1,17 @@
 import { FAILURES, hintOf, type Problem } from "../../core/failures.ts";
-import type { MessageVerdict } from "../../core/intake.ts";
+import type { FileReport, MessageVerdict, VerdictCounts } from "../../core/intake.ts";
+import type { Claim } from "./claim.ts";
 
 /** Reports name that many problems and count the others; the ledger has all of them. */
 const MOST_PROBLEMS = 10_000;
 
-/** How many messages of a file met which verdict. */
-type VerdictCounts = Record<MessageVerdict["verdict"], number>;
-
 const NO_COUNTS: Readonly<VerdictCounts> = { accepted: 0, duplicate: 0, refused: 0, ignored: 0, waiting: 0 };
 
-/** What a report says about a file. */
-export interface FileReport {
-  readonly result: "refused" | "partly-refused" | "duplicate";
-  readonly fileName: string;
+/** A report and the file that it is about. */
+export interface ReportedFile {
+  readonly claim: Claim;
   readonly connector: string;
-  /** The claim id: finds the file in logs, where names don't stand. */
-  readonly reference: string;
-  readonly receivedAt: Date;
-  readonly sha256?: string | undefined;
-  readonly counts: VerdictCounts;
-  readonly problems: readonly Problem[];
-  /** What messages wait for that have no mistakes. */
-  readonly waiting: readonly Problem[];
-  readonly moreProblems: number;
-  readonly duplicateOf?: { readonly fileName: string; readonly receivedAt: Date } | undefined;
+  readonly report: FileReport;
 }
 
 /** Counts verdicts and keeps what is wrong, up to a bound. */
@@ -74,13 +62,14 @@ export class Tally {
 }
 
 /** The report as a program reads it: `NAME.error.json`. */
-export function reportAsJson(report: FileReport): string {
+export function reportAsJson({ claim, connector, report }: ReportedFile): string {
   return `${JSON.stringify(
     {
-      file: report.fileName,
-      connector: report.connector,
-      reference: report.reference,
-      receivedAt: report.receivedAt.toISOString(),
+      file: claim.name,
+      connector,
+      // Finds the file in logs, where names don't stand.
+      reference: claim.id,
+      receivedAt: claim.receivedAt.toISOString(),
       result: report.result,
       sha256: report.sha256,
       counts: report.counts,
@@ -89,7 +78,7 @@ export function reportAsJson(report: FileReport): string {
       moreProblems: report.moreProblems,
       duplicateOf: report.duplicateOf && {
         file: report.duplicateOf.fileName,
-        receivedAt: report.duplicateOf.receivedAt.toISOString(),
+        receivedAt: report.duplicateOf.receivedAt,
         code: "FILE_DUPLICATE",
         hint: FAILURES.FILE_DUPLICATE.hint,
       },
@@ -100,20 +89,20 @@ export function reportAsJson(report: FileReport): string {
 }
 
 /** The report as a person reads it: `NAME.error.txt`. */
-export function reportAsText(report: FileReport): string {
+export function reportAsText({ claim, connector, report }: ReportedFile): string {
   const lines = [
     HEADINGS[report.result],
     "",
-    `File:       ${report.fileName}`,
-    `Received:   ${forPeople(report.receivedAt)}`,
-    `Connector:  ${report.connector}`,
-    `Reference:  ${report.reference}`,
+    `File:       ${claim.name}`,
+    `Received:   ${forPeople(claim.receivedAt)}`,
+    `Connector:  ${connector}`,
+    `Reference:  ${claim.id}`,
     ...describeCounts(report),
     "",
   ];
   if (report.duplicateOf) {
     lines.push(
-      `The same bytes came on ${forPeople(report.duplicateOf.receivedAt)} as ${report.duplicateOf.fileName}.`,
+      `The same bytes came on ${forPeople(new Date(report.duplicateOf.receivedAt))} as ${report.duplicateOf.fileName}.`,
       `What to do:  ${FAILURES.FILE_DUPLICATE.hint}`,
       "Code:        FILE_DUPLICATE",
       "",

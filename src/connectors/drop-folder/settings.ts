@@ -1,11 +1,10 @@
-import type { ArchiveWatch } from "../../core/archive-watch.ts";
 import type { Clock } from "../../core/clock.ts";
+import type { DroppedFiles } from "../../core/dropped-files.ts";
 import type { Problem } from "../../core/failures.ts";
 import type { BatchOutline, FileDialect, IncomingMessage, Intake } from "../../core/intake.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { CheckLine } from "../connector.ts";
 import type { FileOps } from "./file-ops.ts";
-import type { ProcessIdentity } from "./instance.ts";
 
 /** The five folders of a drop connector, absolute. All but `out` must lie on one file system. */
 export interface DropDirectories {
@@ -46,16 +45,14 @@ export interface DropFolderSettings {
 
 /** The steps between which a crash test stops, in the order in which a file meets them. */
 export const STEPS = [
+  "noted",
   "claim",
   "claimed",
   "claims-durable",
   "read",
   "opened",
   "accepted",
-  "report-written",
-  "plan-written",
-  "plans-durable",
-  "closed",
+  "settled",
   "data-moved",
   "text-report-moved",
   "json-report-moved",
@@ -67,16 +64,13 @@ export type Step = (typeof STEPS)[number] | "out-written" | "out-linked" | "out-
 /** What a drop connector is given. */
 export interface DropFolderDeps {
   readonly intake: Intake;
-  /** Absent where archived files are not looked at again. */
-  readonly archiveWatch?: ArchiveWatch | undefined;
+  readonly dropped: DroppedFiles;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called between two steps; a crash test stops there. */
   readonly steps?: ((step: Step) => void | Promise<void>) | undefined;
   /** Replaces single file system calls, for systems that behave differently. */
   readonly fileOps?: Partial<FileOps> | undefined;
-  /** Who this process is; found out from the machine when absent. */
-  readonly identity?: ProcessIdentity | undefined;
 }
 
 /** Largest file that is taken unless a connector says otherwise: it is kept in memory while it is read. */

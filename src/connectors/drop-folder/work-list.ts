@@ -1,14 +1,15 @@
-import { lstat, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { lstat } from "node:fs/promises";
 import { type Backoff, longestBackoffMs } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
+import type { DroppedFiles } from "../../core/dropped-files.ts";
 import { Failure } from "../../core/failures.ts";
+import type { Fate } from "../../core/intake.ts";
 import type { Logger } from "../../core/logger.ts";
-import { type Claim, isClaimId, type Plan, parseClaim, readPlan } from "./claim.ts";
+import type { CarryOut } from "./carry-out.ts";
+import type { Claim } from "./claim.ts";
 import { type DecideDeps, decideFile } from "./decide.ts";
 import { errnoOf, exists, fingerprint } from "./file-ops.ts";
 import { isCommonTrouble, type Pause, wordsOf } from "./pause.ts";
-import type { Fate, Publication } from "./publication.ts";
 
 /** While that many claimed files wait for a retry, no more are claimed: the fault is hardly theirs. */
 const MOST_WAITING = 10;
@@ -19,25 +20,19 @@ const PROBLEMS_TOGETHER = 2_000;
 /** Of a file that can't be taken. */
 const RETRY: Backoff = { firstMs: 1_000, maxMs: 300_000 };
 
-/** A claimed file and what is known of it in memory; all that must survive lies in the work folder. */
+/** A claimed file and what is known of it in memory; all that must survive stands in its row. */
 interface Item {
   readonly claim: Claim;
-  /** Undefined until it is known to rest. */
+  /** Undefined until it is decided. */
+  fate: Fate | undefined;
+  /** The fingerprint with which it is known to rest; undefined until it does. */
   expected: string | undefined;
   resting: { fingerprint: string; sinceMs: number } | undefined;
-  /** False only for what was claimed a moment ago. */
-  mayHavePlan: boolean;
   attempts: number;
   /** Monotonic. */
   nextAtMs: number;
   trouble: string | undefined;
 }
-
-/** An item whose fate is known. */
-type Decided = { readonly item: Item } & (
-  | { readonly plan: Plan }
-  | { readonly fate: Fate; readonly sha256: string | undefined }
-);
 
 /** Tries of a file that may not be read, with pauses of 1, 2, 4 … s between them: a minute. */
 const MOST_TRIES = 6;
@@ -45,7 +40,8 @@ const MOST_TRIES = 6;
 interface WorkListDeps extends Omit<DecideDeps, "isLastTry"> {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly publication: Publication;
+  readonly dropped: DroppedFiles;
+  readonly carryOut: CarryOut;
   readonly pause: Pause;
   readonly stableForMs: number;
 }
@@ -86,30 +82,20 @@ export class WorkList {
     return Math.max(0, soonestMs);
   }
 
-  /** Takes a claim on. `expected` is the fingerprint with which it was found to be whole, if it was. */
-  add(claim: Claim, expected: string | undefined): void {
-    if (this.#items.has(claim.id)) return;
-    const mayHavePlan = expected === undefined;
-    const start = { resting: undefined, attempts: 0, nextAtMs: 0, trouble: undefined };
-    this.#items.set(claim.id, { claim, expected, mayHavePlan, ...start });
+  /** The claims that are in hand, by their ids. */
+  has(claimId: string): boolean {
+    return this.#items.has(claimId);
   }
 
-  /** Takes on what lies in a work folder, and finishes what is only half moved. Returns the claims. */
-  async recover(folder: string): Promise<Claim[]> {
-    const names = (await readdir(folder)).sort();
-    const claims = names.flatMap((name) => parseClaim(folder, name) ?? []);
-    for (const claim of claims) this.add(claim, undefined);
-    const ids = new Set(names.filter((name) => !parseClaim(folder, name)).map((name) => name.slice(0, 26)));
-    for (const id of ids) {
-      if (!isClaimId(id) || this.#items.has(id)) continue;
-      const plan = await readPlan({ folder, id });
-      if (plan) await this.#deps.publication.carryOut({ folder, id }, undefined, plan);
-      else
-        for (const name of names)
-          if (name.startsWith(`${id}.`)) await rm(join(folder, name), { force: true });
-    }
-    await this.#deps.publication.flush();
-    return claims;
+  /**
+   * Takes claims on.
+   *
+   * @param expected the fingerprint with which it was found to be whole, if it was
+   */
+  add(claim: Claim, { expected, fate }: { expected?: string | undefined; fate?: Fate | undefined }): void {
+    if (this.#items.has(claim.id)) return;
+    const start = { resting: undefined, attempts: 0, nextAtMs: 0, trouble: undefined };
+    this.#items.set(claim.id, { claim, expected, fate, ...start });
   }
 
   /** Works on everything that is due. Throws nothing: what fails is tried again, alone or after a pause. */
@@ -117,37 +103,27 @@ export class WorkList {
     const { clock, pause, signal } = this.#deps;
     // Looked at once: a file that comes to rest while the loop runs must not overtake those before it.
     const nowMs = clock.monotonic();
-    let group: Decided[] = [];
+    let settled: Item[] = [];
     // A file is taken by one configuration from its first byte to its closing.
     let release = await this.#hold();
-    const finishGroup = async () => {
-      const decided = group;
-      group = [];
-      await this.#carryOut(decided);
-    };
     try {
       for (const item of [...this.#items.values()]) {
         if (signal.aborted || pause.leftMs > 0) break;
         if (item.nextAtMs > nowMs) continue;
-        if (group.length === 0) {
+        if (settled.length === 0) {
           release();
           release = await this.#hold();
         }
         try {
-          // The ledger must have closed a file before it is asked whether another one has the same bytes.
-          const beforeOpening = (sha256: string) =>
-            group.some((decided) => "fate" in decided && decided.sha256 === sha256)
-              ? finishGroup()
-              : undefined;
-          const decided = await this.#decide(item, beforeOpening);
-          if (decided) group.push(decided);
+          if (item.fate || (await this.#settle(item))) settled.push(item);
         } catch (error) {
           await this.#afterError(item, error);
         }
-        if (group.length >= CARRIED_OUT_TOGETHER || problemsIn(group) > PROBLEMS_TOGETHER)
-          await finishGroup();
+        if (settled.length < CARRIED_OUT_TOGETHER && problemsOf(settled) <= PROBLEMS_TOGETHER) continue;
+        await this.#carryOut(settled);
+        settled = [];
       }
-      await finishGroup();
+      await this.#carryOut(settled);
     } finally {
       release();
     }
@@ -157,70 +133,57 @@ export class WorkList {
     return (await this.#deps.intake.hold?.()) ?? (() => {});
   }
 
-  /** One try at a file. Undefined while it has yet to come to rest. */
-  async #decide(
-    item: Item,
-    beforeOpening: (sha256: string) => Promise<void> | undefined,
-  ): Promise<Decided | undefined> {
+  /** One try at deciding about a file. False while it has yet to come to rest, and when it is no longer this worker's. */
+  async #settle(item: Item): Promise<boolean> {
+    const { intake, carryOut, logger, step } = this.#deps;
     const { claim } = item;
-    const plan = item.mayHavePlan ? await readPlan(claim) : undefined;
-    item.mayHavePlan = true;
-    if (plan) return { item, plan };
-    if (!(await this.#isResting(item))) return undefined;
-    let sha256: string | undefined;
-    const fate = await decideFile(claim, item.expected ?? "", {
+    if (!(await this.#isResting(item))) return false;
+    const isLastTry = item.attempts >= MOST_TRIES;
+    const { fileId, fate, close } = await decideFile(claim, item.expected ?? "", {
       ...this.#deps,
-      isLastTry: item.attempts >= MOST_TRIES,
-      beforeOpening: async (digest) => {
-        sha256 = digest;
-        await beforeOpening(digest);
-      },
+      isLastTry,
     });
-    return { item, fate, sha256 };
+    const names = await carryOut.namesFor(claim, fate);
+    item.fate = await intake.settleFile({ id: claim.id, fileId, fate, names }, close);
+    if (item.fate === undefined) {
+      this.#lost(claim);
+      return false;
+    }
+    const { report, folder } = fate;
+    const words = { claim: claim.id, folder, result: report?.result ?? "taken" };
+    logger.info({ ...words, counts: report?.counts }, "file read");
+    await step("settled");
+    return true;
   }
 
-  async #carryOut(group: readonly Decided[]): Promise<void> {
-    const { publication, pause, logger } = this.#deps;
-    const plans = await Promise.all(
-      group.map(async (decided) => {
-        try {
-          if ("plan" in decided) return decided.plan;
-          const { fate } = decided;
-          const plan = await publication.writePlan(decided.item.claim, fate);
-          const { report, folder } = fate;
-          const words = { claim: decided.item.claim.id, folder, result: report?.result ?? "taken" };
-          logger.info({ ...words, counts: report?.counts }, "file read");
-          return plan;
-        } catch (error) {
-          await this.#afterError(decided.item, error);
-          return undefined;
-        }
-      }),
-    );
+  async #carryOut(items: readonly Item[]): Promise<void> {
+    const { carryOut, dropped, pause } = this.#deps;
+    if (items.length === 0) return;
     try {
-      await publication.syncPlans();
-    } catch (error) {
-      pause.begin(error);
-      return;
-    }
-    await Promise.all(
-      group.map(async ({ item }, i) => {
-        const plan = plans[i];
-        if (!plan) return;
-        try {
-          await publication.carryOut(item.claim, item.claim.path, plan);
-          this.#items.delete(item.claim.id);
-          pause.end();
-        } catch (error) {
-          await this.#afterError(item, error);
-        }
-      }),
-    );
-    try {
-      await publication.flush();
+      const ours = await dropped.stillOurs(items.map(({ claim }) => claim.id));
+      await Promise.all(
+        items.map(async (item) => {
+          const { claim, fate } = item;
+          if (!fate) return;
+          if (!ours.has(claim.id)) return this.#lost(claim);
+          try {
+            await carryOut.carryOut(claim, fate);
+          } catch (error) {
+            await this.#afterError(item, error);
+          }
+        }),
+      );
+      const done = await carryOut.flush();
+      for (const id of done) this.#items.delete(id);
+      if (done.length === items.length) pause.end();
     } catch (error) {
       pause.begin(error);
     }
+  }
+
+  #lost({ id }: Claim): void {
+    this.#deps.logger.warn({ workId: id }, "another worker has taken a file over");
+    this.#items.delete(id);
   }
 
   /** A file that was found in the work folder, or changed there, has to rest there: its writer may still hold it. */
@@ -240,16 +203,17 @@ export class WorkList {
   }
 
   async #afterError(item: Item, error: unknown): Promise<void> {
-    const { clock, logger, pause, signal } = this.#deps;
+    const { clock, dropped, logger, pause, signal } = this.#deps;
     const claim = item.claim.id;
     if (signal.aborted) return;
     item.attempts += 1;
     if (errnoOf(error) === "ENOENT" && !(await exists(item.claim.path).catch(() => true))) {
       logger.warn(
         { workId: claim },
-        "a file is gone from the work folder: another daemon or a person took it",
+        "a file is not in the work folder: its claim was cut off, or a person took it",
       );
       this.#items.delete(claim);
+      await dropped.forget([claim]).catch((reason: unknown) => pause.begin(reason));
     } else if (error instanceof Failure && error.code === "FILE_CHANGED") {
       logger.info(
         { workId: claim, code: error.code },
@@ -271,9 +235,6 @@ export class WorkList {
   }
 }
 
-function problemsIn(group: readonly Decided[]): number {
-  return group.reduce(
-    (sum, decided) => sum + ("fate" in decided ? (decided.fate.report?.problems.length ?? 0) : 0),
-    0,
-  );
+function problemsOf(items: readonly Item[]): number {
+  return items.reduce((sum, { fate }) => sum + (fate?.report?.problems.length ?? 0), 0);
 }

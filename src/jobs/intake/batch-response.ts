@@ -1,18 +1,12 @@
 import type pg from "pg";
 import { encodeCrockfordNumber } from "../../core/crockford.ts";
 import { Failure, type Problem } from "../../core/failures.ts";
-import type { BatchOutline, Verdict } from "../../core/intake.ts";
+import type { BatchOutline, FileEnd, Verdict } from "../../core/intake.ts";
 import type { OutcomeMessage } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
 import { decodeHl7, readHeaderLine } from "../../formats/hl7/charset.ts";
 import { parseId } from "../../ledger/ids.ts";
-import {
-  closeFile,
-  type FileEnd,
-  findOpenFile,
-  type OpenFile,
-  requireFileId,
-} from "../../ledger/messages/files.ts";
+import { type Closing, findOpenFile, type OpenFile, requireFileId } from "../../ledger/messages/files.ts";
 import { listFileMessages, type StoredMessage } from "../../ledger/messages/views.ts";
 import {
   composeAnswer,
@@ -56,21 +50,18 @@ const PAGE = 200;
 /** ERR segments of an answer to a file that was refused as a whole. */
 const MOST_PROBLEMS = 50;
 
-/**
- * Closes a file and writes down the response to its batches, where its connector gives one. A crash before the commit
- * leaves neither, and one after it both; a second call changes nothing.
- */
-export async function closeBatchFile(
+/** The response to the batches of a file that ends so; undefined where its connector gives none, and once the file is closed. */
+export async function composeFileResponse(
   pool: pg.Pool,
   fileId: string,
   end: FileEnd,
   outline: BatchOutline,
   deps: BatchFileDeps,
-): Promise<void> {
+): Promise<Closing["answer"]> {
   const id = requireFileId(fileId);
   const file = await findOpenFile(pool, id);
   const settings = file && deps.settingsByConnector.get(file.connector);
-  if (!file || !settings) return closeFile(pool, fileId, end);
+  if (!file || !settings) return undefined;
   const { profile, response } = settings;
   const answers: BatchedAnswer[] = [];
   let last: StoredMessage | undefined;
@@ -95,11 +86,11 @@ export async function closeBatchFile(
     seed: [fileId],
     settings: profile.results,
   });
-  await closeFile(pool, fileId, end, {
+  return {
     connector: file.connector,
     fileName: batchFileName(file.fileName, deps.instanceCode, id, profile.results.suffix),
     bytes,
-  });
+  };
 }
 
 /** The name of the file that answers a file; its last part, unlike the first, never comes again. */

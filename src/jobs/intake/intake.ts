@@ -13,17 +13,19 @@ import type {
 import type { Logger } from "../../core/logger.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { commitMessages } from "../../ledger/messages/commit.ts";
-import { closeFile, openFile, requireFileId } from "../../ledger/messages/files.ts";
+import { closeFile, openFile, requireFileId, settleFile } from "../../ledger/messages/files.ts";
 import type { MessageRecord } from "../../ledger/messages/record.ts";
 import { resendAnswers } from "../../ledger/results/resend.ts";
 import type { MessageName } from "../../mapping/inbound/mapped-message.ts";
 import type { Mapper } from "../../mapping/inbound/mapper.ts";
-import { type BatchFileDeps, batchFileName, closeBatchFile } from "./batch-response.ts";
+import { type BatchFileDeps, batchFileName, composeFileResponse } from "./batch-response.ts";
 import { answerBatchFrame, type ConnectionReplies, replyTo } from "./replies.ts";
 
 /** What the intake is given. */
 export interface IntakeDeps {
   readonly pool: pg.Pool;
+  /** Whose the dropped files are; its number changes after others took it for dead. */
+  readonly worker: { readonly id: number };
   readonly clock: Clock;
   readonly logger: Logger;
   /** How messages are read and answered right now. */
@@ -50,6 +52,8 @@ export interface IntakeRules {
   /** How messages that come over connections are answered, by connector. */
   readonly repliesByConnector?: ReadonlyMap<string, ConnectionReplies> | undefined;
 }
+
+type Close = NonNullable<Parameters<Intake["settleFile"]>[1]>;
 
 /** Messages that came together and are in the ledger. */
 export interface TakenMessages {
@@ -106,6 +110,10 @@ export function createIntake(deps: IntakeDeps): Intake {
     noteCommit(connector, accepted);
     return accepted;
   };
+  const responseTo = async (fileId: string, { end, batch }: Close) => {
+    const { batches } = rules();
+    return batch && batches && composeFileResponse(pool, fileId, end, batch, batches);
+  };
   return {
     openFile: async (file) => {
       const opening = await openFile(pool, file);
@@ -133,12 +141,15 @@ export function createIntake(deps: IntakeDeps): Intake {
             placerOrderNumber,
           })),
         })),
-    closeFile: (fileId, end, batch) => {
-      const { batches } = rules();
-      return batch && batches
-        ? closeBatchFile(pool, fileId, end, batch, batches)
-        : closeFile(pool, fileId, end);
-    },
+    closeFile: async (fileId, end, batch) =>
+      closeFile(pool, fileId, end, await responseTo(fileId, { end, batch })),
+    settleFile: async (file, close) =>
+      settleFile(
+        pool,
+        deps.worker.id,
+        file,
+        close && { ...close, answer: await responseTo(file.fileId, close) },
+      ),
     hold: deps.hold,
     answerBatch: (connector, outline, frame, accepted) => {
       const { repliesByConnector } = rulesByAccepted.get(accepted) ?? rules();

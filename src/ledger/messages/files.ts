@@ -1,9 +1,11 @@
 import type pg from "pg";
-import { Failure, type Problem } from "../../core/failures.ts";
-import type { FileOpening, IncomingFile } from "../../core/intake.ts";
-import { inTransaction, list, run } from "../database.ts";
+import { Failure } from "../../core/failures.ts";
+import type { Fate, FileEnd, FileOpening, IncomingFile, Intake } from "../../core/intake.ts";
+import { inTransaction, list } from "../database.ts";
+import { isInsertRace } from "../database-failures.ts";
 import { formatId, parseId } from "../ids.ts";
 import { INSERT_DELIVERY } from "../results/outcomes.ts";
+import { decideDropped } from "./dropped-files.ts";
 
 /** The file with these bytes that this connector has taken or is taking; $1 connector, $2 sha256. Index: files_once. */
 const FIND_FILE = `
@@ -106,32 +108,64 @@ export async function openFile(pool: pg.Pool, file: IncomingFile): Promise<FileO
   });
 }
 
-/** What is to become of a file in the ledger. */
-export interface FileEnd {
-  readonly status: "taken" | "refused";
-  readonly problems: readonly Problem[];
+/** How a file ends in the ledger, and what answers it as a whole. */
+export interface Closing {
+  readonly end: FileEnd;
+  readonly answer?:
+    | { readonly connector: string; readonly fileName: string; readonly bytes: Buffer }
+    | undefined;
 }
 
 /**
- * Records how a file ended: taken, or refused as a whole for these reasons; in the same transaction what answers it as
- * a whole, so that it is answered exactly once. A table that was refused is reported to the lab, as results are.
+ * Records how a file ended; in the same transaction what answers it as a whole, so that it is answered exactly once. A table that
+ * was refused is reported to the lab, as results are.
  */
 export async function closeFile(
   pool: pg.Pool,
   fileId: string,
   end: FileEnd,
-  answer?: { readonly connector: string; readonly fileName: string; readonly bytes: Buffer },
+  answer?: Closing["answer"],
 ): Promise<void> {
-  const values = [requireFileId(fileId), end.status, JSON.stringify(end.problems)];
+  await inTransaction(pool, (client) => close(client, requireFileId(fileId), { end, answer }));
+}
+
+async function close(client: pg.ClientBase, fileId: number, { end, answer }: Closing): Promise<void> {
+  const values = [fileId, end.status, JSON.stringify(end.problems)];
   if (answer === undefined) {
-    await run(pool, CLOSE_AND_REPORT, values);
+    await client.query(CLOSE_AND_REPORT, values);
     return;
   }
-  await inTransaction(pool, async (client) => {
-    const { rowCount } = await client.query(CLOSE_FILE, values);
-    const { connector, fileName, bytes } = answer;
-    if (rowCount === 1) await client.query(INSERT_DELIVERY, [connector, fileName, bytes]);
-  });
+  const { rowCount } = await client.query(CLOSE_FILE, values);
+  const { connector, fileName, bytes } = answer;
+  if (rowCount === 1) await client.query(INSERT_DELIVERY, [connector, fileName, bytes]);
+}
+
+/**
+ * Keeps what is to become of a dropped file of the worker's, and records its end in the same transaction; see Intake.settleFile.
+ *
+ * @throws Failure LEDGER_UNAVAILABLE
+ */
+export async function settleFile(
+  pool: pg.Pool,
+  worker: number,
+  { id, fileId, fate, names }: Parameters<Intake["settleFile"]>[0],
+  closing: Closing | undefined,
+): Promise<Fate | undefined> {
+  const settleAs = (keptAs: string) =>
+    inTransaction(pool, async (client) => {
+      const settled = { ...fate, keptAs };
+      const file = requireFileId(fileId);
+      if (!(await decideDropped(client, { id, worker, fileId: file, fate: settled }))) return undefined;
+      if (closing) await close(client, file, closing);
+      return settled;
+    });
+  const [name, other] = names;
+  try {
+    return await settleAs(name);
+  } catch (error) {
+    if (!isInsertRace(error)) throw error;
+    return settleAs(other);
+  }
 }
 
 /** The number of a file id that an Intake gave out. */

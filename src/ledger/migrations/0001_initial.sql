@@ -65,19 +65,33 @@ create index files_received on files (received_at);
 create index files_name on files (file_name text_pattern_ops);
 create index files_status on files (status, id) where status <> 'taken';
 
--- Archived files that are looked at again: what is written to one after it was archived was not taken.
-create table archived_files (
-  file_id     bigint primary key references files on delete cascade,
-  path        text not null,
-  -- As it was read.
-  size_bytes  bigint not null,
+-- Dropped files, from before they are claimed until nothing is left to do about them. One that is archived is checked again: what
+-- is written to it after that was not taken.
+create table dropped_files (
+  -- The claim's: what the file's name in the work folder begins with.
+  id          text primary key,
+  connector   text not null,
+  file_name   text not null,
+  -- Whose it is, until all that was decided is done. Others take over what a worker that has ended had.
+  worker      integer,
+  file_id     bigint references files on delete cascade,
+  -- What was decided: {folder, keptAs, report, asRead}. It is not decided again.
+  fate        jsonb,
+  -- Of two files that are in hand at the same moment one gets a name in archive or error.
+  kept_as     text,
+  -- Archived files: where it lies, and how it was when it was read.
+  path        text,
+  size_bytes  bigint,
   -- Nanoseconds since 1970, which are too many for a number.
-  modified    text not null,
-  archived_at timestamptz not null default now(),
-  -- When the next look is due; empty once the file was seen to have changed.
+  modified    text,
+  archived_at timestamptz,
+  -- When the next check is due; empty once the file was seen to have changed.
   due_at      timestamptz
 );
-create index archived_files_due on archived_files (due_at) where due_at is not null;
+create index dropped_files_in_hand on dropped_files (connector) where worker is not null;
+create unique index dropped_files_kept_as on dropped_files (connector, lower(kept_as)) where kept_as is not null;
+create index dropped_files_due on dropped_files (due_at) where due_at is not null;
+create index dropped_files_file on dropped_files (file_id) where file_id is not null;
 
 -- Result files are numbered by what else is in their name, such as that of the input file, which a lab may use again every day.
 create table result_numbers (

@@ -7,11 +7,10 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-drop.ts";
 import { DropFolder } from "../../../src/connectors/drop-folder/drop-folder.ts";
-import { currentIdentity } from "../../../src/connectors/drop-folder/instance.ts";
 import type { DropFolderDeps } from "../../../src/connectors/drop-folder/settings.ts";
 import type { CsvReading } from "../../../src/formats/csv/dialect.ts";
 import { eventually } from "../../support/eventually.ts";
-import { type DropWorld, deadIdentity, QUICK, withDropWorld } from "../drop-world.ts";
+import { type DropWorld, QUICK, withDropWorld } from "../drop-world.ts";
 import { JournalIntake } from "../journal-intake.ts";
 import { readingBy } from "./reading.ts";
 
@@ -22,7 +21,7 @@ function csv(world: DropWorld, reading: Partial<CsvReading> = {}, deps: Partial<
   return new DropFolder(
     csvFileFormat({ reading: readingBy("order_number", { requiredColumns: required, ...reading }) }),
     { name: "bench", directories: world.directories, ...QUICK },
-    { ...world.deps, ...deps },
+    { ...world.deps, ...(deps.intake instanceof JournalIntake && { dropped: deps.intake }), ...deps },
   );
 }
 
@@ -110,7 +109,7 @@ describe("the same CSV file again", () => {
         stopped.resolve();
         return stopForEver();
       };
-      await csv(world, {}, { steps, identity: deadIdentity(currentIdentity()) }).start();
+      await csv(world, {}, { steps }).start();
       await stopped.promise;
       const intake = new JournalIntake(world.journalPath);
       await world.start(csv(world, {}, { intake }));
@@ -258,7 +257,7 @@ describe("a CSV file", () => {
         stopped.resolve();
         return stopForEver();
       };
-      await csv(world, {}, { steps, identity: deadIdentity(currentIdentity()) }).start();
+      await csv(world, {}, { steps }).start();
       await stopped.promise;
       const intake = new JournalIntake(world.journalPath);
       expect(intake.summary()[0]?.messages).toHaveLength(1_000);
@@ -324,8 +323,10 @@ test("a large CSV file takes no more memory than some times its size", () =>
         }));
       },
       inspect: () => [],
-      closeFile: async () => {
+      closeFile: async () => undefined,
+      settleFile: async () => {
         isClosed = true;
+        return undefined;
       },
       answerBatch: () => undefined,
     };

@@ -1,12 +1,11 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { currentIdentity } from "../../../src/connectors/drop-folder/instance.ts";
 import { STEPS, type Step } from "../../../src/connectors/drop-folder/settings.ts";
 import { machineHas } from "../../support/needs.ts";
 import { startProcess } from "../../support/process.ts";
 import { withFolder } from "../../support/with-folder.ts";
 import { dropOneOfEach, endState } from "../crash-scenario.ts";
-import { type DropWorld, deadIdentity, makeWorld, withDropWorld } from "../drop-world.ts";
+import { type DropWorld, makeWorld, withDropWorld } from "../drop-world.ts";
 import { JournalIntake } from "../journal-intake.ts";
 
 /** Keeps what was stopped in its tracks from being collected with its files open. */
@@ -25,7 +24,7 @@ async function runUntil(world: DropWorld, step: Step, hit: number): Promise<bool
     isStopped = true;
     return never;
   };
-  const connector = world.hl7({}, { steps, identity: deadIdentity(currentIdentity()) });
+  const connector = world.hl7({}, { steps });
   await connector.start();
   await world.settled(() => isStopped);
   if (!isStopped) await connector.stop();

@@ -4,14 +4,13 @@ import { copyFile, mkdir, open, readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import { systemFileOps } from "../../../src/connectors/drop-folder/file-ops.ts";
-import { currentIdentity } from "../../../src/connectors/drop-folder/instance.ts";
-import type { Intake } from "../../../src/core/intake.ts";
+import type { DropFolderDeps } from "../../../src/connectors/drop-folder/settings.ts";
 import { type Disk, type Image, withDisk } from "../../support/power-cut.ts";
 import { withFolder } from "../../support/with-folder.ts";
 import { withoutCode } from "../../support/without-code.ts";
 import { dropOneOfEach, endState } from "../crash-scenario.ts";
-import { type DropWorld, deadIdentity, makeWorld } from "../drop-world.ts";
-import { JournalIntake } from "../journal-intake.ts";
+import { type DropWorld, makeWorld } from "../drop-world.ts";
+import type { JournalIntake } from "../journal-intake.ts";
 
 /** Results that are delivered when all files are taken in. */
 const RESULTS = ["first.hl7", "second.hl7"].map((fileName) => ({
@@ -71,9 +70,9 @@ async function runWithCuts(
   journal: "lags" | "is committed",
   isChosen: (point: string, times: number) => boolean,
 ) {
-  const world = await openWorld(disk);
   const ledger = join(outside, "ledger");
-  const intake = new JournalIntake(ledger);
+  const world = await openWorld(disk, ledger);
+  const { intake } = world;
   const cuts: Cut[] = [];
   const met = new Map<string, number>();
   const delivered: string[] = [];
@@ -103,8 +102,7 @@ async function runWithCuts(
   const connector = world.hl7(
     {},
     {
-      intake: waitingIntake(intake, () => cutting),
-      identity: deadIdentity(currentIdentity()),
+      ...waiting(intake, () => cutting),
       steps: point,
       fileOps: {
         rename: (from, to) => point(`rename to ${part(to)}`).then(() => systemFileOps.rename(from, to)),
@@ -128,25 +126,25 @@ async function runWithCuts(
   return { cuts, dropped, expected: await wholeEnd(world, intake) };
 }
 
-async function openWorld(disk: Disk): Promise<DropWorld> {
+async function openWorld(disk: Disk, ledger: string): Promise<DropWorld> {
   const folder = join(disk.path, "lab");
   await mkdir(folder, { recursive: true });
-  return makeWorld(folder, []);
+  return makeWorld(folder, [], ledger);
 }
 
 /** Starts on what a cut left, and lets it end. */
 async function endOf(disk: Disk, { point, image, ledger, delivered }: Cut, dropped: Files): Promise<CutEnd> {
   await disk.powerUp(image);
   await disk.forget(image);
-  const world = await openWorld(disk);
+  const world = await openWorld(disk, ledger);
   const faults = [
     ...missing(dropped, await filesIn(world.folder)),
     ...wrongResults(await filesIn(world.directories.out), delivered),
   ];
-  const intake = new JournalIntake(ledger);
+  const { intake } = world;
   // Who delivers may hear of the cut an hour later: by then nobody else can be at work in the folder.
   const clock = { ...world.deps.clock, now: () => Date.now() + 2 * 3_600_000 };
-  const connector = world.hl7({}, { intake, clock: Object.assign(Object.create(world.deps.clock), clock) });
+  const connector = world.hl7({}, { clock: Object.assign(Object.create(world.deps.clock), clock) });
   await connector.start();
   await world.settled();
   for (const result of RESULTS) await connector.deliver(result);
@@ -199,14 +197,20 @@ async function wholeEnd(world: DropWorld, intake: JournalIntake) {
 }
 
 /** The ledger, which waits while the power is being cut. */
-function waitingIntake(intake: Intake, until: () => Promise<void>): Intake {
-  return {
-    openFile: (file) => until().then(() => intake.openFile(file)),
-    accept: (...words) => until().then(() => intake.accept(...words)),
-    inspect: (...words) => intake.inspect(...words),
-    closeFile: (...words) => until().then(() => intake.closeFile(...words)),
-    answerBatch: (...words) => intake.answerBatch(...words),
-  };
+function waiting(
+  intake: JournalIntake,
+  until: () => Promise<void>,
+): Pick<DropFolderDeps, "intake" | "dropped"> {
+  const patient = new Proxy(intake, {
+    get: (target, key: keyof JournalIntake) => {
+      const value = target[key];
+      if (typeof value !== "function") return value;
+      const call = value.bind(target) as (...words: unknown[]) => unknown;
+      const isAtOnce = key === "inspect" || key === "answerBatch";
+      return isAtOnce ? call : (...words: unknown[]) => until().then(() => call(...words));
+    },
+  });
+  return { intake: patient, dropped: patient };
 }
 
 /** As any other program may at any moment. */

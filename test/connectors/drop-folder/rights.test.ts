@@ -61,6 +61,7 @@ describe.skipIf(process.platform === "win32")("what a drop folder makes", () => 
         "lab/hl7/archive/DAY": "750",
         "lab/hl7/error": "750",
         "lab/hl7/work": "700",
+        "lab/hl7/work/TESTED": "700",
         "lab/hl7/archive/DAY/good.hl7": "640",
         "lab/hl7/error/bad.hl7": "640",
         "lab/hl7/error/bad.hl7.error.json": "640",

@@ -1,110 +1,109 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ClaimIds } from "../../../src/connectors/drop-folder/claim.ts";
-import { systemFileOps, writeDurably } from "../../../src/connectors/drop-folder/file-ops.ts";
-import { currentIdentity, WorkInstance } from "../../../src/connectors/drop-folder/instance.ts";
-import { systemClock } from "../../../src/core/clock.ts";
-import { withFolder } from "../../support/with-folder.ts";
-import { deadIdentity, hl7Message, listDeep, withDropWorld } from "../drop-world.ts";
+import { writeDurably } from "../../../src/connectors/drop-folder/file-ops.ts";
+import type { Step } from "../../../src/connectors/drop-folder/settings.ts";
+import { eventually } from "../../support/eventually.ts";
+import { type DropWorld, hl7Message, withDropWorld } from "../drop-world.ts";
+
+/** A daemon beside the world's own. */
+function daemonBeside(world: DropWorld, steps?: (step: Step) => void | Promise<void>) {
+  const intake = world.intake.sibling();
+  return { intake, connector: world.hl7({}, { intake, steps }) };
+}
+
+/** A daemon that has claimed a file, and hangs at that step. */
+async function withHanging(
+  step: Step,
+  run: (world: DropWorld, other: { intake: DropWorld["intake"]; wake: () => void }) => Promise<void>,
+): Promise<void> {
+  await withDropWorld(async (world) => {
+    let wake = () => {};
+    let isHanging = false;
+    const { intake, connector } = daemonBeside(world, (met) => {
+      if (met !== step || isHanging) return;
+      isHanging = true;
+      return new Promise((resolve) => {
+        wake = resolve;
+      });
+    });
+    await world.start(connector);
+    await world.drop("a.hl7", hl7Message("A") + hl7Message("B", "REFUSE"));
+    await eventually(() => isHanging);
+    try {
+      await run(world, { intake, wake: () => wake() });
+    } finally {
+      wake();
+    }
+  });
+}
 
 describe("two daemons on one folder", () => {
   test("take each file once between them", () =>
     withDropWorld(async (world) => {
       await world.start(world.hl7());
-      await world.start(world.hl7());
+      await world.start(daemonBeside(world).connector);
       const names = Array.from({ length: 80 }, (_, i) => `f${i}.hl7`);
       for (const name of names) await world.drop(name, hl7Message(name));
       await world.settled();
-      expect(
-        world.intake
-          .summary()
-          .map((file) => file.name)
-          .sort(),
-      ).toEqual([...names].sort());
+      const taken = world.intake.summary().map((file) => file.name);
+      expect(taken.sort()).toEqual([...names].sort());
       expect(await world.list("archive")).toHaveLength(80);
       expect(await world.list("error")).toEqual([]);
     }));
 });
 
-describe("the work folder of another daemon", () => {
-  /** An instance with one claimed file in its folder. */
-  async function withOther(
-    test: (world: {
-      other: WorkInstance;
-      us: WorkInstance;
-      clock: { ms: number };
-      file: string;
-    }) => Promise<void>,
-    isDead: boolean,
-  ): Promise<void> {
-    await withFolder(async (folder) => {
-      const clock = { ms: 0 };
-      const deps = { clock: { ...systemClock, monotonic: () => clock.ms }, ops: systemFileOps };
-      const here = currentIdentity();
-      const elsewhere = { ...here, place: "another machine" };
-      const other = new WorkInstance(folder, { ...deps, identity: isDead ? deadIdentity(here) : elsewhere });
-      const us = new WorkInstance(folder, { ...deps, identity: here });
-      await other.ensure();
-      await us.ensure();
-      const file = `${new ClaimIds().next(0)}__a.hl7`;
-      await writeDurably(join(other.folder, file), "MSH");
-      try {
-        await test({ other, us, clock, file });
-      } finally {
-        await other.close();
-        await us.close();
-      }
-    });
-  }
+describe("a file that another daemon has claimed", () => {
+  test("is left alone while that one is a worker of the ledger", () =>
+    withHanging("read", async (world) => {
+      await world.start(world.hl7());
+      await world.drop("b.hl7", hl7Message("C"));
+      await eventually(async () => (await world.list("archive")).length === 1);
+      expect((await world.list("archive")).map((name) => name.slice(11))).toEqual(["b.hl7"]);
+      expect(await world.list("work")).toHaveLength(1);
+    }));
 
-  test("is left alone while the other gives signs of life", () =>
-    withOther(async ({ other, us, clock, file }) => {
-      expect(await us.adopt()).toBe(false);
-      clock.ms = 9_000;
-      expect(await us.adopt()).toBe(false);
-      expect(await listDeep(other.folder)).toContain(file);
-    }, false));
-
-  test("is taken over when no sign of life came for ten seconds by our own clock", () =>
-    withOther(async ({ us, clock, file }) => {
-      await us.adopt();
-      clock.ms = 10_000;
-      expect(await us.adopt()).toBe(true);
-      expect(await listDeep(us.folder)).toEqual([".owner", file]);
-    }, false));
-
-  test("is taken over at once when its process is gone from this machine", () =>
-    withOther(async ({ us, file }) => {
-      expect(await us.adopt()).toBe(true);
-      expect(await listDeep(us.folder)).toEqual([".owner", file]);
-    }, true));
-
-  test("is taken over at once when the other let it go", () =>
-    withOther(async ({ other, us, file }) => {
-      await other.close();
-      expect(await us.adopt()).toBe(true);
-      expect(await listDeep(us.folder)).toEqual([".owner", file]);
-    }, false));
-
-  test("within ours, left there by a take-over that was cut off, is emptied", () =>
-    withOther(async ({ us, file }) => {
-      const nested = join(us.folder, new ClaimIds().next(1), new ClaimIds().next(2));
-      await mkdir(nested, { recursive: true });
-      const deep = `${new ClaimIds().next(2)}__deep.hl7`;
-      await writeDurably(join(nested, deep), "MSH");
-      expect(await us.adopt()).toBe(true);
-      expect(await listDeep(us.folder)).toEqual([".owner", file, deep].sort());
-    }, true));
-
-  test("makes its owner begin a new one once it was taken for dead", () =>
-    withOther(async ({ other, us, clock }) => {
-      await us.adopt();
-      clock.ms = 10_000;
-      await us.adopt();
-      const before = other.folder;
-      await other.ensure();
-      expect(other.folder).not.toBe(before);
-      expect(await listDeep(other.folder)).toEqual([".owner"]);
-    }, false));
+  test.each<Step>(["noted", "claimed", "read", "accepted", "settled", "data-moved", "moves-durable"])(
+    "and hangs with at the step %s is taken over once it counts as gone, and done by one of them when it wakes up",
+    (step) =>
+      withHanging(step, async (world, other) => {
+        other.intake.end();
+        await world.start(world.hl7());
+        // What was not moved yet the hanging one moves when it wakes up.
+        if (step !== "noted") await world.settled();
+        other.wake();
+        await world.settled();
+        const [file] = world.intake.summary();
+        expect(world.intake.summary()).toHaveLength(1);
+        expect(file).toMatchObject({ status: "taken", messages: [{ raw: hl7Message("A") }, {}] });
+        expect((await world.list("archive")).map((name) => name.slice(11))).toEqual(["a.hl7"]);
+        expect(await world.list("error")).toEqual(["a.hl7.error.json", "a.hl7.error.txt"]);
+        expect([...world.intake.rows.values()].every(({ archived }) => archived)).toBe(true);
+      }),
+  );
 });
+
+test("a file in the work folder that the ledger knows nothing of, as after it was put back, is taken", () =>
+  withDropWorld(async (world) => {
+    const folder = join(world.directories.work, world.intake.ledger);
+    await mkdir(folder, { recursive: true });
+    await writeDurably(join(folder, `${new ClaimIds().next(0)}__a.hl7`), hl7Message("A"));
+    await world.start(world.hl7());
+    await world.settled();
+    expect(world.intake.summary()).toMatchObject([{ name: "a.hl7", status: "taken" }]);
+  }));
+
+test("what another ledger's daemon claimed is left to it, and told", () =>
+  withDropWorld(async (world) => {
+    const folder = join(world.directories.work, "OTHERS");
+    const name = `${new ClaimIds().next(0)}__a.hl7`;
+    await mkdir(folder, { recursive: true });
+    await writeDurably(join(folder, name), hl7Message("A"));
+    const connector = await world.start(world.hl7());
+    await eventually(() => connector.warning?.includes("if that one is gone for good, move them to"));
+    expect(await readdir(folder)).toEqual([name]);
+    await rename(join(folder, name), join(world.directories.in, "a.hl7"));
+    await world.settled();
+    expect(world.intake.summary()).toMatchObject([{ name: "a.hl7", status: "taken" }]);
+  }));

@@ -31,19 +31,26 @@ describe("while the ledger is away", () => {
       await eventually(() => connector.trouble === undefined);
     }));
 
-  test("a stop leaves the claimed file to the next start, which takes it at once", () =>
+  test("nothing is claimed, and a stop leaves what was claimed before to the next start", () =>
     withDropWorld(async (world) => {
-      world.intake.failure = ledgerAway();
-      const connector = world.hl7();
+      const steps = (step: Step) => {
+        if (step === "claims-durable") world.intake.failure = ledgerAway();
+      };
+      const connector = world.hl7({}, { steps });
       await connector.start();
       await world.drop("a.hl7", hl7Message("A"));
       await eventually(() => connector.trouble);
+      await world.drop("b.hl7", hl7Message("B"));
       await connector.stop();
-      expect(await world.list("work")).toHaveLength(1);
+      expect(await world.list("in")).toEqual(["b.hl7"]);
+      expect(await world.list("work")).toEqual([expect.stringMatching(/^TESTED\/\w{26}__a\.hl7$/)]);
       world.intake.failure = undefined;
       await world.start(world.hl7());
       await world.settled();
-      expect(world.intake.summary().map((file) => file.status)).toEqual(["taken"]);
+      expect(world.intake.summary().map(({ name, status }) => [name, status])).toEqual([
+        ["a.hl7", "taken"],
+        ["b.hl7", "taken"],
+      ]);
     }));
 });
 

@@ -14,6 +14,7 @@ async function handedOver(frame: string): Promise<readonly IncomingMessage[]> {
   const intake: Intake = {
     openFile: never,
     closeFile: never,
+    settleFile: never,
     inspect: () => [],
     accept: async (_source, messages) => {
       handed.push([...messages]);

@@ -65,7 +65,7 @@ test("where a file of a task lies is not shown in the list, since it may name a 
       `insert into files (connector, file_name, sha256, size_bytes, status) values ('bench', 'a.csv', 'x', 1, 'taken')`,
     );
     await pool.query(
-      "insert into archived_files (file_id, path, size_bytes, modified) values (1, '/in/Quersack.csv', 1, '1')",
+      "insert into dropped_files (id, connector, file_name, file_id, path, size_bytes, modified) values ('1', 'csv', 'Quersack.csv', 1, '/in/Quersack.csv', 1, '1')",
     );
     await pool.query("insert into tasks (file_id, kind, text) values (1, 'late_write', 'was written to')");
     const page = await operator.open("/tasks");

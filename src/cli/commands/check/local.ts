@@ -5,6 +5,7 @@ import { compileProfiles } from "../../../app/profiles.ts";
 import { ROLES, type Role } from "../../../app/roles.ts";
 import type { Config } from "../../../config/config.ts";
 import { isConfigFailure } from "../../../config/problems.ts";
+import type { DroppedFiles } from "../../../core/dropped-files.ts";
 import { asFailure, FAILURES } from "../../../core/failures.ts";
 import type { Intake } from "../../../core/intake.ts";
 import { bareHost } from "../../../core/loopback.ts";
@@ -60,6 +61,7 @@ export async function* checkConnectors(
       const profile = profileOf(settings, profiles);
       const connector = createConnector(() => ({ connector: settings, profile }), {
         intake: noIntake,
+        dropped: noDropped,
         clock,
         logger,
       });
@@ -80,12 +82,25 @@ export async function* checkConnectors(
 }
 
 /** A check takes nothing in. */
+const noFiles = () => Promise.reject(new TypeError("a check takes no files"));
 const noIntake: Intake = {
-  openFile: () => Promise.reject(new TypeError("a check takes no files")),
-  accept: () => Promise.reject(new TypeError("a check takes no messages")),
+  openFile: noFiles,
+  accept: noFiles,
   inspect: () => [],
-  closeFile: () => Promise.reject(new TypeError("a check takes no files")),
+  closeFile: noFiles,
+  settleFile: noFiles,
   answerBatch: () => undefined,
+};
+
+const noDropped: DroppedFiles = {
+  ledger: "",
+  claim: noFiles,
+  forget: noFiles,
+  takeOver: noFiles,
+  stillOurs: noFiles,
+  finish: noFiles,
+  listDue: noFiles,
+  record: noFiles,
 };
 
 /** Whether the data folder can be used; gives the roles that daemons do on it right now, which is fine. */

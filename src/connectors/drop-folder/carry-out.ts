@@ -1,0 +1,135 @@
+import { lstat, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../core/clock.ts";
+import type { ArchivedFile, DroppedFiles } from "../../core/dropped-files.ts";
+import type { Fate } from "../../core/intake.ts";
+import { type Claim, nameWithReference } from "./claim.ts";
+import { errnoOf, exists, type FileOps, publishWhole, renamePatiently, writeDurably } from "./file-ops.ts";
+import { makeFolder, reportModeOf } from "./layout.ts";
+import { reportAsJson, reportAsText } from "./report.ts";
+import type { DropDirectories, Step } from "./settings.ts";
+
+/** Virus scanners and indexers on Windows hold a file for seconds; a minute is more than any of them needs. */
+const RENAME_PATIENCE_MS = 60_000;
+
+interface CarryOutDeps {
+  readonly connector: string;
+  readonly directories: DropDirectories;
+  readonly folderMode: number;
+  readonly dropped: Pick<DroppedFiles, "finish">;
+  readonly clock: Clock;
+  readonly ops: FileOps;
+  readonly step: (step: Step) => Promise<void>;
+}
+
+/** Carries out what was decided about files, so that a crash at any step leads to the same end. */
+export class CarryOut {
+  readonly #deps: CarryOutDeps;
+  readonly #foldersToSync = new Set<string>();
+  readonly #done = new Map<string, ArchivedFile | undefined>();
+
+  constructor(deps: CarryOutDeps) {
+    this.#deps = deps;
+  }
+
+  /** The names that a file may get where it is going: its own while it is free there, and one that no other file has. */
+  async namesFor(claim: Claim, { folder, report }: Omit<Fate, "keptAs">): Promise<readonly [string, string]> {
+    const { error } = this.#deps.directories;
+    const own = nameWithReference(claim.name, claim.id);
+    const paths = [join(this.#targetOf(claim, folder), claim.name)];
+    const reported = join(error, `${claim.name}.${kindOf(report)}`);
+    if (report) paths.push(`${reported}.txt`, `${reported}.json`);
+    for (const path of paths) if (await exists(path)) return [own, own];
+    return [claim.name, own];
+  }
+
+  /** Moves the file and publishes the reports. May be repeated from any point. */
+  async carryOut(claim: Claim, fate: Fate): Promise<void> {
+    const { directories, folderMode, step } = this.#deps;
+    const folder = this.#targetOf(claim, fate.folder);
+    if (!this.#foldersToSync.has(folder)) await makeFolder(folder, folderMode);
+    const name = await this.#move(claim, folder, fate.keptAs);
+    this.#foldersToSync.add(folder);
+    if (fate.folder === "archive") this.#foldersToSync.add(directories.archive);
+    await step("data-moved");
+    if (fate.report) {
+      const reported = { claim, connector: this.#deps.connector, report: fate.report };
+      const ending = kindOf(fate.report);
+      await this.#publish(claim, name, `${ending}.txt`, reportAsText(reported));
+      await step("text-report-moved");
+      // The JSON report comes last: a program that sees it finds everything else in place.
+      await this.#publish(claim, name, `${ending}.json`, reportAsJson(reported));
+      await step("json-report-moved");
+    }
+    this.#foldersToSync.add(claim.folder);
+    this.#done.set(claim.id, fate.asRead && (await archived(claim.id, join(folder, name), fate.asRead)));
+  }
+
+  /** Makes the moves durable, and then notes that they are done; once for many files. Gives the ids of their claims. */
+  async flush(): Promise<readonly string[]> {
+    const done = [...this.#done.keys()];
+    if (done.length === 0) return done;
+    for (const folder of this.#foldersToSync)
+      if (await exists(folder)) await this.#deps.ops.syncFolder(folder);
+    await this.#deps.step("moves-durable");
+    await this.#deps.dropped.finish([...this.#done].map(([id, file]) => ({ id, archived: file })));
+    this.#done.clear();
+    this.#foldersToSync.clear();
+    await this.#deps.step("finished");
+    return done;
+  }
+
+  /**
+   * Gives the name under which the file lies. The ledger gives no two files in hand the same one, so what has it by now was there
+   * before, or a person put it there: then the file gets the name that only it can have, also when all this is repeated.
+   */
+  async #move(claim: Claim, folder: string, keptAs: string): Promise<string> {
+    const { ops, clock } = this.#deps;
+    const own = nameWithReference(claim.name, claim.id);
+    const isThere = await exists(claim.path);
+    const isTaken = await exists(join(folder, isThere ? keptAs : own));
+    const name = isTaken ? own : keptAs;
+    if (!isThere) return name;
+    await renamePatiently(ops, claim.path, join(folder, name), clock, RENAME_PATIENCE_MS).catch((error) => {
+      if (errnoOf(error) !== "ENOENT") throw error;
+    });
+    return name;
+  }
+
+  async #publish(claim: Claim, name: string, ending: string, content: string): Promise<void> {
+    const { directories, folderMode, ops } = this.#deps;
+    const written = join(claim.folder, `${claim.id}.${ending}`);
+    await writeDurably(written, content, reportModeOf(folderMode));
+    for (const each of [name, nameWithReference(claim.name, claim.id)]) {
+      const final = join(directories.error, `${each}.${ending}`);
+      if ((await publishWhole(ops, written, final)) === "published") break;
+      // Published before a crash.
+      if ((await readFile(final, "utf8")) === content) break;
+    }
+    await rm(written, { force: true });
+    this.#foldersToSync.add(directories.error);
+  }
+
+  #targetOf(claim: Claim, folder: Fate["folder"]): string {
+    const { archive, error } = this.#deps.directories;
+    return folder === "archive" ? join(archive, localDay(claim.receivedAt)) : error;
+  }
+}
+
+const kindOf = (report: Fate["report"]) => (report?.result === "duplicate" ? "duplicate" : "error");
+
+/** The file as it was read, where it is that one which lies there. */
+async function archived(
+  id: string,
+  path: string,
+  { inode, sizeBytes, modifiedNs }: NonNullable<Fate["asRead"]>,
+): Promise<ArchivedFile | undefined> {
+  const found = await lstat(path, { bigint: true }).catch(() => undefined);
+  return String(found?.ino) === inode ? { id, path, sizeBytes, modifiedNs } : undefined;
+}
+
+/** The day by the machine's own time zone, as the lab's people count days. */
+function localDay(time: Date): string {
+  const two = (part: number) => String(part).padStart(2, "0");
+  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+}
