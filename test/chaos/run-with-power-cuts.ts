@@ -173,7 +173,7 @@ async function findLeft(disk: Disk, dropped: readonly DroppedFile[]): Promise<st
     if (archived.join() !== ours.toSorted().join())
       faults.push(`the archive of ${connector} has ${archived}`);
     const left = [...(await names("in")), ...(await names("error")), ...(await names("work"))];
-    faults.push(...left.filter((name) => name !== ".owner").map((name) => `${name} is left of ${connector}`));
+    faults.push(...left.map((name) => `${name} is left of ${connector}`));
   }
   return faults;
 }

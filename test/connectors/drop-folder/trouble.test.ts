@@ -108,7 +108,8 @@ describe("when the disk is full", () => {
         await world.drop("mixed.hl7", hl7Message("A") + hl7Message("B", "REFUSE"));
         await writeFile(join(mountPoint, "ballast"), Buffer.alloc(1024 * 1024)).catch(() => undefined);
         await eventually(() => connector.trouble?.includes("ENOSPC"));
-        expect([...(await world.list("in")), ...(await world.list("work"))].join()).toContain("mixed.hl7");
+        const lying = await Promise.all((["in", "work", "archive"] as const).map(world.list));
+        expect(lying.flat().filter((name) => name.endsWith("mixed.hl7"))).toHaveLength(1);
         await rm(join(mountPoint, "ballast"));
         await world.settled();
         expect((await world.list("archive")).map((name) => name.slice(11))).toEqual(["mixed.hl7"]);
