@@ -218,7 +218,7 @@ function lockKey(connector: string, messageControlId: string): bigint {
  * A message with a value that the database can't hold, as it is kept: refused, with its bytes, which may be anything. Each
  * text of it that could be the one is left out; which it was, the database doesn't say.
  */
-function withoutUnstorable({ message, waitedAs, replyTo }: MessageRecord): MessageRecord {
+function withoutUnstorable({ message, waitedAs, replyTo, isAnsweredInBatch }: MessageRecord): MessageRecord {
   const problem: Problem = {
     code: "LEDGER_VALUE_UNSTORABLE",
     place: message.place,
@@ -228,8 +228,7 @@ function withoutUnstorable({ message, waitedAs, replyTo }: MessageRecord): Messa
   const { content } = message;
   return {
     message: content.kind === "csv" ? { ...message, content: { kind: "csv", rows: phi([]) } } : message,
-    waitedAs,
-    replyTo,
+    ...{ waitedAs, replyTo, isAnsweredInBatch },
     verdict: "refused",
     problems: [problem],
     orders: [],
