@@ -7,13 +7,7 @@ import type { Logger } from "../core/logger.ts";
 import { phi } from "../core/phi.ts";
 import { decodeIncoming } from "../formats/hl7/charset.ts";
 import type { BatchFileDeps } from "../jobs/intake/batch-response.ts";
-import {
-  asAnswered,
-  createIntake,
-  type IntakeDeps,
-  type IntakeRules,
-  toRecord,
-} from "../jobs/intake/intake.ts";
+import { createIntake, type IntakeDeps, type IntakeRules } from "../jobs/intake/intake.ts";
 import type { ConnectionReplies } from "../jobs/intake/replies.ts";
 import type { MessageRecord } from "../ledger/messages/record.ts";
 import { type OnReleased, type ReleaseFilter, releaseMessages } from "../ledger/messages/release.ts";
@@ -99,9 +93,22 @@ export async function releaseWaiting(
     if (!connector || !mapper) return undefined;
     const profile = profileOf(connector, profiles);
     if ((profile.format === "csv") !== (message.format === "csv")) return undefined;
-    return asAnswered(toRecord(mapper, toIncoming(message, connector, profile)));
+    const incoming = toIncoming(message, connector, profile);
+    return asAnswered({ ...mapper.map(incoming), message: incoming });
   };
   await releaseMessages(pool, map, filter, onReleased);
+}
+
+/**
+ * The record of a message that was answered as taken: its sender has to hear the end of it, also when the profile
+ * leaves its type alone now.
+ */
+function asAnswered(record: MessageRecord): MessageRecord {
+  if (record.verdict !== "ignored") return record;
+  const { place } = record.message;
+  const message = "messages of this type are not processed here any more";
+  const problem = { code: "MAPPING_MESSAGE_TYPE_UNSUPPORTED", place, message } as const;
+  return { ...record, verdict: "refused", problems: [problem] };
 }
 
 /** Maps what waits, as far as it can be mapped now: at the start, before anything that comes later is taken in. */

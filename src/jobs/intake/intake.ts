@@ -16,7 +16,6 @@ import { commitMessages } from "../../ledger/messages/commit.ts";
 import { closeFile, openFile, requireFileId } from "../../ledger/messages/files.ts";
 import type { MessageRecord } from "../../ledger/messages/record.ts";
 import { resendAnswers } from "../../ledger/results/resend.ts";
-import type { MessageName } from "../../mapping/inbound/mapped-message.ts";
 import type { Mapper } from "../../mapping/inbound/mapper.ts";
 import { type BatchFileDeps, batchFileName, closeBatchFile } from "./batch-response.ts";
 import { answerBatchFrame, type ConnectionReplies, replyTo } from "./replies.ts";
@@ -70,7 +69,8 @@ export function createIntake(deps: IntakeDeps): Intake {
     const mapper = mapperOf(mapperByConnector, connector);
     const answersBatches = batches?.settingsByConnector.has(connector) === true;
     return (message: IncomingMessage): MessageRecord => ({
-      ...toRecord(mapper, message),
+      ...mapper.map(message),
+      message,
       isAnsweredInBatch: answersBatches && message.isInBatch === true,
     });
   };
@@ -200,7 +200,8 @@ function connectionIntake(
     const replies = repliesByConnector?.get(connector);
     if (!replies) throw new RangeError(`no connector ${connector} takes messages over connections`);
     const map = (message: IncomingMessage): MessageRecord => ({
-      ...toRecord(mapper, message),
+      ...mapper.map(message),
+      message,
       replyTo: replyTo({ connector, message, peer, receivedAt }, replies),
     });
     const commits: Promise<readonly Accepted[]>[] = [];
@@ -241,51 +242,6 @@ async function commitPieces(
   const accepted = await commitMessages(pool, { fileId: null, connector, records: numbered.flat() });
   const byOrdinal = new Map(accepted.map((each) => [each.ordinal, each]));
   return numbered.map((records) => records.flatMap(({ message }) => byOrdinal.get(message.ordinal) ?? []));
-}
-
-/** What mapping makes of a message, in the shape in which the ledger keeps it. */
-export function toRecord(mapper: Mapper, message: IncomingMessage): MessageRecord {
-  const mapped = mapper.map(message);
-  const header = mapped.header;
-  return {
-    message,
-    messageControlId: header?.messageControlId,
-    sender: header && senderOf(header),
-    messageType: header && messageTypeOf(header),
-    placerOrderNumber: mapped.placerOrderNumber,
-    asRead: mapped.asRead,
-    verdict: mapped.verdict,
-    problems: mapped.problems,
-    orders: mapped.orders,
-    controlRequests: mapped.controlRequests,
-    subjectCodes: mapped.subjectCodes,
-    orderNumbers: mapped.orderNumbers,
-    echoedNumbers: mapped.echoedNumbers,
-    names: mapped.names,
-  };
-}
-
-function senderOf({ sendingApplication = "", sendingFacility = "" }: MessageName): string | undefined {
-  const sender = `${sendingApplication}^${sendingFacility}`;
-  return sender === "^" ? undefined : sender;
-}
-
-function messageTypeOf({ messageCode = "", triggerEvent = "" }: MessageName): string {
-  return messageCode === "" || triggerEvent === ""
-    ? messageCode + triggerEvent
-    : `${messageCode}^${triggerEvent}`;
-}
-
-/**
- * The record of a message that was answered as taken: its sender has to hear the end of it, also when the profile
- * leaves its type alone now.
- */
-export function asAnswered(record: MessageRecord): MessageRecord {
-  if (record.verdict !== "ignored") return record;
-  const { place } = record.message;
-  const message = "messages of this type are not processed here any more";
-  const problem = { code: "MAPPING_MESSAGE_TYPE_UNSUPPORTED", place, message } as const;
-  return { ...record, verdict: "refused", problems: [problem] };
 }
 
 /** Says what became of messages, without a word of what is in them. */

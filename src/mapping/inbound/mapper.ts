@@ -1,12 +1,11 @@
 import { asFailure } from "../../core/failures.ts";
 import type { IncomingMessage } from "../../core/intake.ts";
+import type { MappedMessage } from "../../core/mapped-message.ts";
 import type { Profile } from "../profile/profile.ts";
 import { mapHl7 } from "./map-hl7.ts";
-import { type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
+import { type MapperSettings, refuse } from "./mapped-message.ts";
 import { mapRows, readUnmade } from "./order-csv.ts";
 import { keptIfFit } from "./unfit.ts";
-
-export type { MappedMessage, MapperSettings, MessageName } from "./mapped-message.ts";
 
 /** Maps messages by one profile. */
 export interface Mapper {
@@ -29,7 +28,7 @@ export function createMapper(profile: Profile, settings: MapperSettings): Mapper
     map: (message) => {
       const { content, place } = message;
       if (content.kind === "unreadable") {
-        const number = keptIfFit(content.placerOrderNumber, "code");
+        const number = keptIfFit(content.placerOrderNumber);
         const refused = refuse([...content.problems]);
         const rows = content.rows?.reveal();
         const isRead = rows !== undefined && profile.format === "csv";

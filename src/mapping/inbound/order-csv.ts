@@ -1,5 +1,6 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { CsvRow } from "../../core/intake.ts";
+import type { MappedMessage } from "../../core/mapped-message.ts";
 import type { Order } from "../../core/order.ts";
 import type { Control, ControlRequest } from "../../core/order-control.ts";
 import { namingAllRows } from "../../core/order-rows.ts";
@@ -13,7 +14,7 @@ import { nameProfile } from "./code-hint.ts";
 import type { ReadControl } from "./control-hl7.ts";
 import { columnsOf, readCode, readContainers, readDate, readRow } from "./csv-codes.ts";
 import { type Draft, LABELS_PER_ORDER, listRequired } from "./draft.ts";
-import { finishAll, type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
+import { finishAll, type MapperSettings, refuse } from "./mapped-message.ts";
 import { findUnfit, keptIfFit } from "./unfit.ts";
 
 /** Rows of one order number: those of an order, or those that want something of one. */
@@ -125,7 +126,7 @@ function readAs(
 
 /** A value as it was read, where one was found that can be kept. */
 function fitValue(reading: Reading): string | undefined {
-  return reading.status === "found" ? keptIfFit(reading.value, "code") : undefined;
+  return reading.status === "found" ? keptIfFit(reading.value) : undefined;
 }
 
 /** Reads the one order that a group of rows makes up; every row is a container, or several. */

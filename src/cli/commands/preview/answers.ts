@@ -1,6 +1,7 @@
 import type { ConnectorConfig } from "../../../config/config.ts";
 import { Failure, type Problem } from "../../../core/failures.ts";
 import type { BatchOutline, FileDialect, IncomingMessage } from "../../../core/intake.ts";
+import type { MappedMessage } from "../../../core/mapped-message.ts";
 import { movesContainers } from "../../../core/order.ts";
 import { type ControlRequest, decideControl, isCancelling } from "../../../core/order-control.ts";
 import type {
@@ -20,7 +21,6 @@ import {
   batchFileName,
   refuseFile,
 } from "../../../jobs/intake/batch-response.ts";
-import type { MappedMessage } from "../../../mapping/inbound/mapper.ts";
 import type { MessageAnswer } from "../../../mapping/outbound/answer-hl7.ts";
 import { type BatchedAnswer, composeBatchResponse } from "../../../mapping/outbound/batch-hl7.ts";
 import { csvFormOf } from "../../../mapping/outbound/csv-cells.ts";
@@ -138,12 +138,15 @@ export function createAnswers(
   const isAnsweredAtOnce = mllp !== undefined || response !== "none";
 
   /** The message as an answer refers to it; one whose characters can't be read has its header alone. */
-  function answered({ content, raw, place }: IncomingMessage, { header }: MappedMessage): OutcomeMessage {
+  function answered(
+    { content, raw, place }: IncomingMessage,
+    { messageControlId }: MappedMessage,
+  ): OutcomeMessage {
     const text = content.kind === "hl7" ? content.text.reveal() : readHeaderLine(raw.reveal());
     return {
       messageId: "m1",
       connector: "",
-      messageControlId: header?.messageControlId,
+      messageControlId,
       fileName: mllp ? undefined : fileName,
       place,
       dialect,
