@@ -1,5 +1,5 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
-import type { IncomingMessage, MessageVerdict } from "../../core/intake.ts";
+import type { IncomingMessage, Verdict } from "../../core/intake.ts";
 import type { MappedMessage } from "../../core/mapped-message.ts";
 import type { Order } from "../../core/order.ts";
 import type { ReplyTo } from "../../core/reply.ts";
@@ -34,18 +34,22 @@ export interface MessageDraft {
   readonly record: MessageRecord;
   readonly messageId: number;
   readonly sha256: Buffer;
-  duplicateOf: number | undefined;
+  readonly duplicateOf: number | undefined;
   /** An earlier message with the same control id and other content. */
-  reuses: number | undefined;
+  readonly reuses: number | undefined;
   /** What is answered over the connection that it came by. */
   reply: Buffer | undefined;
-  verdict: MessageVerdict["verdict"];
-  problems: readonly Problem[];
-  readonly orders: OrderDraft[];
+  readonly verdict: Verdict;
+  readonly problems: readonly Problem[];
+  readonly orders: readonly OrderDraft[];
   /** Orders of an earlier time that this message names again. */
-  readonly repeatedOrderIds: number[];
+  readonly repeatedOrderIds: readonly number[];
   /** What parked orders are to ask for from now on. */
-  readonly corrections: { readonly orderId: number; readonly order: Order }[];
+  readonly corrections: readonly {
+    readonly orderId: number;
+    readonly order: Order;
+    readonly digest: string;
+  }[];
 }
 
 /** Why an order is parked: an earlier one has its number, and it is no repeat of that. */
@@ -58,7 +62,6 @@ export interface NumberConflict {
 interface OrderDraft {
   readonly order: Order;
   readonly orderId: number;
-  readonly businessKey: string | null;
   readonly digest: string;
   readonly conflict: NumberConflict | undefined;
 }
