@@ -132,9 +132,8 @@ async function findIds(
   { service }: Pick<FindDeps, "service">,
   signal: AbortSignal,
 ): Promise<readonly number[] | undefined> {
-  const calls = surface === "external" ? service.external : service;
   try {
-    const listed = await calls.listSubjectContainers(order.subject.code, signal);
+    const listed = await service.listSubjectContainers({ surface, subjectCode: order.subject.code }, signal);
     const which = [...whichContainers(byLabel(order.containers), listed).values()];
     const ids = which.flatMap((each) => (each.kind === "one" ? [each.shown.id] : []));
     return ids.length === which.length ? ids : undefined;

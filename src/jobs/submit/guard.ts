@@ -99,8 +99,8 @@ export async function guardStored(
   if (order.operation !== "STORE" || subject?.isNew) return;
   if (matches.overrides.has("containers") || deps.settings.sameContainer === "allow") return;
   const { surface } = deps.settings.wayOf(order.facilityId);
-  const calls = surface === "external" ? deps.service.external : deps.service;
-  const listed = await unlessUnlookable(() => calls.listSubjectContainers(order.subject.code, signal), []);
+  const asked = { surface, subjectCode: order.subject.code };
+  const listed = await unlessUnlookable(() => deps.service.listSubjectContainers(asked, signal), []);
   const takenOut = new Set(
     matches.sameContainers.flatMap(({ operation, state, containerId }) =>
       operation === "RETRIEVAL" && state === "completed" && containerId !== undefined ? [containerId] : [],

@@ -18,7 +18,7 @@ export interface News {
   readonly reads: readonly BatchRead<unknown>[];
 }
 
-type Reader = Pick<ServiceCalls, "readRequests" | "readProcedures" | "external">;
+type Reader = Pick<ServiceCalls, "readRequests" | "readProcedures">;
 
 /**
  * Reads the state of a facility's orders, each on the surface that it went to: the two number their procedures each in
@@ -93,7 +93,7 @@ async function readProcedures(
   const known = due.flatMap((order) => order.procedureId ?? []);
   const fresh = [...requests.found.values()].flatMap((request) => request.procedureId ?? []);
   const ids = [...new Set([...known, ...fresh])];
-  return ids.length === 0 ? NOTHING : service.readProcedures(facilityId, ids, signal);
+  return ids.length === 0 ? NOTHING : service.readProcedures({ surface: "request", facilityId, ids }, signal);
 }
 
 async function readExternal(
@@ -104,5 +104,7 @@ async function readExternal(
   signal: AbortSignal,
 ): Promise<BatchRead<ProcedureStatus>> {
   const ids = due.filter((order) => order.operation === type).flatMap((order) => order.procedureId ?? []);
-  return ids.length === 0 ? NOTHING : service.external.readProcedures({ facilityId, type, ids }, signal);
+  return ids.length === 0
+    ? NOTHING
+    : service.readProcedures({ surface: "external", facilityId, type, ids }, signal);
 }

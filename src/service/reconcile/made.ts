@@ -1,6 +1,5 @@
 import type { Phi } from "../../core/phi.ts";
 import type { Surface } from "../../core/surface.ts";
-import { getExternalProcedure } from "../external-surface/procedures.ts";
 import { type ServiceContext, unlessRefused } from "../http/context.ts";
 import { untilStable } from "../lists/list.ts";
 import { findMarks } from "../new-request.ts";
@@ -164,9 +163,10 @@ async function complete(
 ): Promise<Facts | undefined> {
   if (isEnough(search, shown)) return shown;
   const isExternal = search.surface === "external";
-  const read = isExternal ? getExternalProcedure : getRequest;
   const entry = await unlessRefused<ServiceEntry & { readonly procedureId?: number | undefined }>(() =>
-    read(context, listed.id, signal),
+    isExternal
+      ? getProcedure(context, "external", listed.id, signal)
+      : getRequest(context, listed.id, signal),
   );
   if (entry && !isOf(entry, search)) return undefined;
   let facts = entry ? join(shown, factsOf(entry)) : shown;
@@ -174,7 +174,7 @@ async function complete(
   const procedureId = entry?.procedureId ?? listed.procedureId;
   // The last source: an accepted request's procedure names containers, and the containers carry our descriptions.
   if (!isExternal && procedureId !== undefined) {
-    const procedure = await unlessRefused(() => getProcedure(context, procedureId, signal));
+    const procedure = await unlessRefused(() => getProcedure(context, "request", procedureId, signal));
     if (procedure?.containerIds?.length) facts = { ...facts, containerIds: procedure.containerIds };
   }
   const { containerIds } = facts;
