@@ -154,10 +154,10 @@ describe("an answer to a lab that reads ORU alone", () => {
   });
 
   test("goes out besides the acknowledgement of a connection", async () => {
-    const { message } = refused([DATE]);
+    const answer = refused([DATE]);
     const settings = { form: "plain", applicationAck: "connection" } as const;
     const isWhole = async (given: Awaited<ReturnType<typeof profile>>) =>
-      createReplier(message, given, settings).isWhole({ kind: "refused", problems: [DATE] });
+      createReplier(answer.message, given, settings).isWhole(answer);
     expect(await isWhole(await profile())).toBe(false);
     expect(await isWhole(await hl7Profile())).toBe(true);
   });
