@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { type Config, type ConnectorConfig, isFolderConnector } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
-import { Failure } from "../core/failures.ts";
+import { Failure, problemOf } from "../core/failures.ts";
 import type { IncomingMessage, Intake } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import { phi } from "../core/phi.ts";
@@ -165,12 +165,6 @@ export function toIncoming(
     return { ...message, content: { kind: "hl7", text: phi(text), encoding } };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    return {
-      ...message,
-      content: {
-        kind: "unreadable",
-        problems: [{ code: error.code, place, message: error.message, hint: error.hint }],
-      },
-    };
+    return { ...message, content: { kind: "unreadable", problems: [problemOf(error, place)] } };
   }
 }

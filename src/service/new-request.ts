@@ -207,7 +207,8 @@ export function hasSameContainerIds(
   return ids && ids.length > 0 ? isSameSet(ids, request.containerIds) : undefined;
 }
 
-function isSameSet<T>(a: readonly T[], b: readonly T[]): boolean {
+/** Whether two lists of different values hold the same ones. */
+export function isSameSet<T>(a: readonly T[], b: readonly T[]): boolean {
   const left = new Set(a);
   const right = new Set(b);
   return a.length === b.length && left.size === right.size && [...left].every((each) => right.has(each));

@@ -110,7 +110,7 @@ function withLateProcedures(service: ServiceClient, meanwhile: () => Promise<unk
       if (name !== "readProcedures") return Reflect.get(target, name);
       return async (...given: Parameters<ServiceClient["readProcedures"]>) => {
         const read = await target.readProcedures(...given);
-        await meanwhile();
+        if (given[0].ids.length > 0) await meanwhile();
         return read;
       };
     },

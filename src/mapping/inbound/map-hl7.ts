@@ -1,4 +1,4 @@
-import { Failure, type Problem } from "../../core/failures.ts";
+import { Failure, type Problem, problemOf } from "../../core/failures.ts";
 import type { IncomingMessage } from "../../core/intake.ts";
 import type { MappedMessage, MessageName } from "../../core/mapped-message.ts";
 import { findEncoding } from "../../formats/encoding.ts";
@@ -28,26 +28,21 @@ export function mapHl7(
   profile: Hl7Profile,
   settings: MapperSettings,
 ): MappedMessage {
-  const mapped = mapAll(content, place, profile, settings);
-  const more = mapped.problems.length - MOST_PROBLEMS;
-  const first = mapped.problems[0];
-  if (more <= 0 || first === undefined) return mapped;
-  const rest = { code: first.code, place, message: `${more} more mistakes are not listed` };
-  return { ...mapped, problems: [...mapped.problems.slice(0, MOST_PROBLEMS), rest] };
-}
-
-function mapAll(
-  content: Extract<IncomingMessage["content"], { kind: "hl7" }>,
-  place: string,
-  profile: Hl7Profile,
-  settings: MapperSettings,
-): MappedMessage {
   const encoding = content.encoding === undefined ? undefined : findEncoding(content.encoding);
   const text = content.text.reveal();
   const message = Hl7Message.parse(text, { encoding });
   const mapped = mapMessage(message, text, place, profile, settings);
   if (mapped.verdict !== "refused" && mapped.verdict !== "waiting") return mapped;
-  return { ...mapped, echoedNumbers: echoedNumbers(message, profile) };
+  const [first, ...others] = mapped.problems;
+  const more = others.length + 1 - MOST_PROBLEMS;
+  const problems =
+    first === undefined || more <= 0
+      ? mapped.problems
+      : [
+          ...mapped.problems.slice(0, MOST_PROBLEMS),
+          { code: first.code, place, message: `${more} more mistakes are not listed` },
+        ];
+  return { ...mapped, problems, echoedNumbers: echoedNumbers(message, profile) };
 }
 
 function mapMessage(
@@ -76,8 +71,7 @@ function mapMessage(
     return { ...mapWhole(message, place, profile, settings), ...name };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const where = error.place === undefined ? place : `${place}, ${error.place}`;
-    return refuse([{ code: error.code, place: where, message: error.message, hint: error.hint }], name);
+    return refuse([problemOf(error, error.place === undefined ? place : `${place}, ${error.place}`)], name);
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Phi } from "../../core/phi.ts";
 import type { Surface } from "../../core/surface.ts";
 import { type ServiceContext, unlessRefused } from "../http/context.ts";
 import { untilStable } from "../lists/list.ts";
@@ -7,15 +6,12 @@ import { listSubjectContainers } from "../request-surface/containers.ts";
 import { getProcedure, getRequest } from "../request-surface/requests.ts";
 import type { ServiceContainer, ServiceEntry } from "../shapes.ts";
 import { type Age, ageOf, createdAtMs, WRONG_CLOCK_MS } from "./age.ts";
-import { isOf, searchProcedures } from "./search-procedures.ts";
+import { isOf, type SubjectSearch, searchProcedures } from "./search-procedures.ts";
 import { type SearchedRequest, searchRequests } from "./search-requests.ts";
 
 /** What is looked for: what a call may have made. */
-export interface MadeSearch {
+export interface MadeSearch extends SubjectSearch {
   readonly surface: Surface;
-  readonly facilityId: number;
-  readonly subjectCode: Phi;
-  readonly type: "STORE" | "RETRIEVAL";
   /** What can't be it: what was there before the call, and what the order had before. */
   readonly knownIds: ReadonlySet<number>;
   /** When the call left at the earliest, by our clock. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Problem } from "../../../src/core/failures.ts";
+import type { MessageAnswer } from "../../../src/mapping/outbound/answer-hl7.ts";
 import { createReplier } from "../../../src/mapping/outbound/reply-hl7.ts";
 import { hl7Profile, hl7Text, problemsOf } from "../mapped.ts";
 import { acknowledged, ORIGINAL, outcomeOrder, refused, segmentsOf, waiting } from "../outcomes.ts";
@@ -157,7 +158,7 @@ describe("an answer to a lab that reads ORU alone", () => {
     const answer = refused([DATE]);
     const settings = { form: "plain", applicationAck: "connection" } as const;
     const isWhole = async (given: Awaited<ReturnType<typeof profile>>) =>
-      createReplier(answer.message, given, settings).isWhole(answer);
+      createReplier(answer.message, given, settings).isWhole(answer as MessageAnswer);
     expect(await isWhole(await profile())).toBe(false);
     expect(await isWhole(await hl7Profile())).toBe(true);
   });
