@@ -6,13 +6,13 @@ import type { IncomingMessage, Intake } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import { phi } from "../core/phi.ts";
 import { decodeIncoming } from "../formats/hl7/charset.ts";
-import type { BatchFileDeps } from "../jobs/intake/batch-response.ts";
-import { createIntake, type IntakeDeps, type IntakeRules } from "../jobs/intake/intake.ts";
-import type { ConnectionReplies } from "../jobs/intake/replies.ts";
+import { createIntake, type IntakeDeps } from "../jobs/intake/intake.ts";
+import type { ConnectorRules, IntakeRules } from "../jobs/intake/rules.ts";
 import type { MessageRecord } from "../ledger/messages/record.ts";
 import { type OnReleased, type ReleaseFilter, releaseMessages } from "../ledger/messages/release.ts";
 import type { StoredMessage } from "../ledger/messages/views.ts";
 import { findInstanceCode } from "../ledger/migrate.ts";
+import type { Mapper } from "../mapping/inbound/mapper.ts";
 import type { Profile } from "../mapping/profile/profile.ts";
 import type { Configuration, Settings } from "./configuration.ts";
 import { charsetOf, createMappers, profileOf } from "./connectors.ts";
@@ -34,44 +34,21 @@ export async function openIntake(configuration: Configuration, deps: IntakeParts
 }
 
 function rulesOf(config: Config, profiles: ReadonlyMap<string, Profile>, instanceCode: string): IntakeRules {
-  const repliesByConnector = new Map(
-    config.connectors.flatMap((connector): [string, ConnectionReplies][] => {
-      if (connector.type !== "mllp") return [];
-      const profile = profileOf(connector, profiles);
-      if (profile.format !== "hl7") return [];
-      const { applicationAck, reusedControlId, answers: form } = connector;
-      return [[connector.name, { profile, form, applicationAck, reusedControlId, instanceCode }]];
-    }),
-  );
-  return {
-    mapperByConnector: createMappers(config, profiles),
-    batches: batchesOf(config, profiles, instanceCode),
-    answersRepeats: {
-      instanceCode,
-      connectors: new Set(
-        config.connectors.flatMap((each) =>
-          isFolderConnector(each) && each.repeatedFiles === "answer" ? [each.name] : [],
-        ),
-      ),
-    },
-    repliesByConnector,
-  };
-}
-
-/** The connectors whose profile wants the batches of files answered as a whole. */
-function batchesOf(
-  config: Config,
-  profiles: ReadonlyMap<string, Profile>,
-  instanceCode: string,
-): BatchFileDeps {
-  const settings = config.connectors.flatMap((connector) => {
-    if (connector.type !== "hl7-drop") return [];
+  const mappers = createMappers(config, profiles);
+  const byConnector = config.connectors.map((connector): [string, ConnectorRules] => {
+    const { name } = connector;
+    const mapper = mappers.get(name) as Mapper;
     const profile = profileOf(connector, profiles);
+    if (connector.type === "mllp" && profile.format === "hl7") {
+      const { applicationAck, reusedControlId, answers: form } = connector;
+      return [name, { mapper, replies: { profile, form, applicationAck, reusedControlId, instanceCode } }];
+    }
+    const answersRepeats = isFolderConnector(connector) && connector.repeatedFiles === "answer";
     const response = profile.results.batchResponse ?? "none";
-    if (profile.format !== "hl7" || response === "none") return [];
-    return [[connector.name, { profile, response }] as const];
+    const batches = profile.format === "hl7" && response !== "none" ? { profile, response } : undefined;
+    return [name, { mapper, answersRepeats, batches }];
   });
-  return { instanceCode, settingsByConnector: new Map(settings) };
+  return { instanceCode, byConnector: new Map(byConnector) };
 }
 
 /**

@@ -25,20 +25,12 @@ import { safeName } from "../../mapping/outbound/file-name.ts";
 import { readOriginal } from "../../mapping/outbound/original.ts";
 import { writeAnswer } from "../../mapping/outbound/site-fields.ts";
 import { formatHl7Timestamp } from "../../mapping/outbound/timestamp.ts";
-import type { BatchResponse, Hl7Profile } from "../../mapping/profile/profile.ts";
+import type { Hl7Profile } from "../../mapping/profile/profile.ts";
+import type { IntakeRules } from "./rules.ts";
 
 /** MSH-10 of an answer to a message that is composed once, whenever that is. */
 export function answerControlId(prefix: "CA" | "CL", instanceCode: string, messageId: number): string {
   return `${prefix}${instanceCode}${encodeCrockfordNumber(messageId).padStart(8, "0")}`;
-}
-
-/** Which connectors answer the batches of files as a whole, and what that takes. */
-export interface BatchFileDeps {
-  readonly instanceCode: string;
-  readonly settingsByConnector: ReadonlyMap<
-    string,
-    { readonly profile: Hl7Profile; readonly response: Exclude<BatchResponse, "none"> }
-  >;
 }
 
 /** Composed at a time; between them others get their turn. */
@@ -55,18 +47,18 @@ export async function closeBatchFile(
   fileId: string,
   end: FileEnd,
   outline: BatchOutline,
-  deps: BatchFileDeps,
+  { instanceCode, byConnector }: IntakeRules,
 ): Promise<void> {
   const id = requireFileId(fileId);
   const file = await findOpenFile(pool, id);
-  const settings = file && deps.settingsByConnector.get(file.connector);
+  const settings = file && byConnector.get(file.connector)?.batches;
   if (!file || !settings) return closeFile(pool, fileId, end);
   const { profile, response } = settings;
   const answers: BatchedAnswer[] = [];
   let last: StoredMessage | undefined;
   for (;;) {
     const page = await listFileMessages(pool, id, last?.ordinal ?? 0, PAGE);
-    answers.push(...page.map((message) => answerMessage(message, file, profile, deps.instanceCode)));
+    answers.push(...page.map((message) => answerMessage(message, file, profile, instanceCode)));
     last = page.at(-1) ?? last;
     if (page.length < PAGE) break;
   }
@@ -74,20 +66,20 @@ export async function closeBatchFile(
   // A rest that was not taken has no answers of its own, and a response without any says that all went well.
   const isCut = answers.length === 0 || answers.length < expected;
   if (isCut && end.problems.length > 0)
-    answers.push(refuseFile(file, { problems: reasonsOf(end) }, profile, id, deps));
+    answers.push(refuseFile(file, { problems: reasonsOf(end) }, profile, id, instanceCode));
   const { timeZone } = profile.results;
   const bytes = composeBatchResponse({
     outline,
     answers,
     response,
     time: formatHl7Timestamp(last?.receivedAt ?? file.receivedAt, timeZone),
-    instanceCode: deps.instanceCode,
+    instanceCode,
     seed: [fileId],
     settings: profile.results,
   });
   await closeFile(pool, fileId, end, {
     connector: file.connector,
-    fileName: batchFileName(file.fileName, deps.instanceCode, id, profile.results.suffix),
+    fileName: batchFileName(file.fileName, instanceCode, id, profile.results.suffix),
     bytes,
   });
 }
@@ -180,7 +172,7 @@ export function refuseFile(
   { problems }: Pick<FileEnd, "problems">,
   profile: Hl7Profile,
   fileId: number,
-  { instanceCode }: Pick<BatchFileDeps, "instanceCode">,
+  instanceCode: string,
 ): BatchedAnswer {
   const message = { messageId: "", connector, fileName, receivedAt };
   const about = {

@@ -7,17 +7,9 @@ import { Hl7Message } from "../../formats/hl7/message.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { messageAnswer } from "../../mapping/outbound/answer-hl7.ts";
 import { composeBatchResponse } from "../../mapping/outbound/batch-hl7.ts";
-import { createReplier, type ReplySettings } from "../../mapping/outbound/reply-hl7.ts";
-import type { Hl7Profile } from "../../mapping/profile/profile.ts";
+import { createReplier } from "../../mapping/outbound/reply-hl7.ts";
 import { answerControlId } from "./batch-response.ts";
-
-/** How a connector's messages are answered over the connections that they come by. */
-export interface ConnectionReplies extends ReplySettings {
-  readonly profile: Hl7Profile;
-  readonly reusedControlId: ReplyTo["reusedControlId"];
-  /** Part of each answer's control id; see `findInstanceCode`. */
-  readonly instanceCode: string;
-}
+import type { ConnectionReplies } from "./rules.ts";
 
 /** A message with where and when it came. */
 interface Incoming {

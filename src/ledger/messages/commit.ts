@@ -86,6 +86,7 @@ export type Insert = (
 ) => Promise<Accepted[]>;
 
 async function commitWithin(client: pg.PoolClient, batch: MessageBatch, insert: Insert): Promise<Accepted[]> {
+  if (batch.fileId === null) return insert(client, batch, batch.records);
   const known = await findCommitted(client, batch);
   const fresh = batch.records.filter((record) => !known.has(record.message.ordinal));
   const verdicts = fresh.length > 0 ? await insert(client, batch, fresh) : [];
@@ -155,7 +156,6 @@ async function findCommitted(
   client: pg.PoolClient,
   batch: MessageBatch,
 ): Promise<Map<number, MessageVerdict>> {
-  if (batch.fileId === null) return new Map();
   const ordinals = batch.records.map((record) => record.message.ordinal);
   type Row = Omit<MessageVerdict, "orders"> & { readonly sourceId: number };
   const rows = await list<Row>(client, FIND_COMMITTED, [batch.fileId, ordinals]);

@@ -268,7 +268,7 @@ export function createAnswers(
       if (profile.format !== "hl7" || !outline || response === "none") return undefined;
       if (batched.length === 0 && problems.length > 0) {
         const file = { connector: connector.name, fileName, receivedAt: now };
-        batched.push(refuseFile(file, { problems }, profile, 1, { instanceCode: SAMPLE_INSTANCE }));
+        batched.push(refuseFile(file, { problems }, profile, 1, SAMPLE_INSTANCE));
       }
       if (mllp && batched.length > 0 && batched.every(({ messages }) => messages.length === 0))
         return undefined;
