@@ -21,7 +21,8 @@ import type { PeerCertificates } from "../core/peer-certificates.ts";
 import { findEncoding } from "../formats/encoding.ts";
 import type { CharsetOptions } from "../formats/hl7/charset.ts";
 import { noteTakenBack } from "../ledger/results/tasks.ts";
-import { createMapper, type Mapper, type MapperSettings } from "../mapping/inbound/mapper.ts";
+import type { MapperSettings } from "../mapping/inbound/mapped-message.ts";
+import { createMapper, type Mapper } from "../mapping/inbound/mapper.ts";
 import {
   type CsvProfile,
   type Hl7Profile,

@@ -1,24 +1,18 @@
 import type pg from "pg";
 import { type Config, type ConnectorConfig, isFolderConnector } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
-import { Failure } from "../core/failures.ts";
+import { Failure, problemOf } from "../core/failures.ts";
 import type { IncomingMessage, Intake } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import { phi } from "../core/phi.ts";
 import { decodeIncoming } from "../formats/hl7/charset.ts";
-import type { BatchFileDeps } from "../jobs/intake/batch-response.ts";
-import {
-  asAnswered,
-  createIntake,
-  type IntakeDeps,
-  type IntakeRules,
-  toRecord,
-} from "../jobs/intake/intake.ts";
-import type { ConnectionReplies } from "../jobs/intake/replies.ts";
+import { createIntake, type IntakeDeps } from "../jobs/intake/intake.ts";
+import type { ConnectorRules, IntakeRules } from "../jobs/intake/rules.ts";
 import type { MessageRecord } from "../ledger/messages/record.ts";
 import { type OnReleased, type ReleaseFilter, releaseMessages } from "../ledger/messages/release.ts";
 import type { StoredMessage } from "../ledger/messages/views.ts";
 import { findInstanceCode } from "../ledger/migrate.ts";
+import type { Mapper } from "../mapping/inbound/mapper.ts";
 import type { Profile } from "../mapping/profile/profile.ts";
 import type { Configuration, Settings } from "./configuration.ts";
 import { charsetOf, createMappers, profileOf } from "./connectors.ts";
@@ -41,44 +35,21 @@ export async function openIntake(configuration: Configuration, deps: IntakeParts
 }
 
 function rulesOf(config: Config, profiles: ReadonlyMap<string, Profile>, instanceCode: string): IntakeRules {
-  const repliesByConnector = new Map(
-    config.connectors.flatMap((connector): [string, ConnectionReplies][] => {
-      if (connector.type !== "mllp") return [];
-      const profile = profileOf(connector, profiles);
-      if (profile.format !== "hl7") return [];
-      const { applicationAck, reusedControlId, answers: form } = connector;
-      return [[connector.name, { profile, form, applicationAck, reusedControlId, instanceCode }]];
-    }),
-  );
-  return {
-    mapperByConnector: createMappers(config, profiles),
-    batches: batchesOf(config, profiles, instanceCode),
-    answersRepeats: {
-      instanceCode,
-      connectors: new Set(
-        config.connectors.flatMap((each) =>
-          isFolderConnector(each) && each.repeatedFiles === "answer" ? [each.name] : [],
-        ),
-      ),
-    },
-    repliesByConnector,
-  };
-}
-
-/** The connectors whose profile wants the batches of files answered as a whole. */
-function batchesOf(
-  config: Config,
-  profiles: ReadonlyMap<string, Profile>,
-  instanceCode: string,
-): BatchFileDeps {
-  const settings = config.connectors.flatMap((connector) => {
-    if (connector.type !== "hl7-drop") return [];
+  const mappers = createMappers(config, profiles);
+  const byConnector = config.connectors.map((connector): [string, ConnectorRules] => {
+    const { name } = connector;
+    const mapper = mappers.get(name) as Mapper;
     const profile = profileOf(connector, profiles);
+    if (connector.type === "mllp" && profile.format === "hl7") {
+      const { applicationAck, reusedControlId, answers: form } = connector;
+      return [name, { mapper, replies: { profile, form, applicationAck, reusedControlId, instanceCode } }];
+    }
+    const answersRepeats = isFolderConnector(connector) && connector.repeatedFiles === "answer";
     const response = profile.results.batchResponse ?? "none";
-    if (profile.format !== "hl7" || response === "none") return [];
-    return [[connector.name, { profile, response }] as const];
+    const batches = profile.format === "hl7" && response !== "none" ? { profile, response } : undefined;
+    return [name, { mapper, answersRepeats, batches }];
   });
-  return { instanceCode, settingsByConnector: new Map(settings) };
+  return { instanceCode, byConnector: new Map(byConnector) };
 }
 
 /**
@@ -100,9 +71,22 @@ export async function releaseWaiting(
     if (!connector || !mapper) return undefined;
     const profile = profileOf(connector, profiles);
     if ((profile.format === "csv") !== (message.format === "csv")) return undefined;
-    return asAnswered(toRecord(mapper, toIncoming(message, connector, profile)));
+    const incoming = toIncoming(message, connector, profile);
+    return asAnswered({ ...mapper.map(incoming), message: incoming });
   };
   await releaseMessages(pool, map, filter, onReleased);
+}
+
+/**
+ * The record of a message that was answered as taken: its sender has to hear the end of it, also when the profile
+ * leaves its type alone now.
+ */
+function asAnswered(record: MessageRecord): MessageRecord {
+  if (record.verdict !== "ignored") return record;
+  const { place } = record.message;
+  const message = "messages of this type are not processed here any more";
+  const problem = { code: "MAPPING_MESSAGE_TYPE_UNSUPPORTED", place, message } as const;
+  return { ...record, verdict: "refused", problems: [problem] };
 }
 
 /** Maps what waits, as far as it can be mapped now: at the start, before anything that comes later is taken in. */
@@ -159,12 +143,6 @@ export function toIncoming(
     return { ...message, content: { kind: "hl7", text: phi(text), encoding } };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    return {
-      ...message,
-      content: {
-        kind: "unreadable",
-        problems: [{ code: error.code, place, message: error.message, hint: error.hint }],
-      },
-    };
+    return { ...message, content: { kind: "unreadable", problems: [problemOf(error, place)] } };
   }
 }

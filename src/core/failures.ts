@@ -164,6 +164,11 @@ export interface Problem {
   readonly sharesNumber?: boolean | undefined;
 }
 
+/** What failed at a place, as a problem. */
+export function problemOf({ code, message, hint }: Failure, place: string): Problem {
+  return { code, place, message, hint };
+}
+
 /** What a lab reads of a failure whose message is this. */
 export function wordsForLab(code: FailureCode | undefined, message: string): string {
   const entry: FailureEntry | undefined = code === undefined ? undefined : FAILURES[code];

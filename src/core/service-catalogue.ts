@@ -117,6 +117,9 @@ export const LISTS_OF = {
 } as const satisfies Record<string, { readonly [surface in Surface]?: ServiceList }>;
 export type ListKind = keyof typeof LISTS_OF;
 
+/** What orders become on each surface: listed there, and created. */
+export const MADE_AT = { request: LISTS.requests, external: LISTS.externalProcedures } as const;
+
 /** The same for records. */
 export const RECORDS_OF = {
   subject: { request: RECORDS.subject },

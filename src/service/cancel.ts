@@ -1,8 +1,7 @@
 import { Failure } from "../core/failures.ts";
 import type { Phi } from "../core/phi.ts";
-import { LISTS, RECORDS } from "../core/service-catalogue.ts";
+import { MADE_AT, RECORDS } from "../core/service-catalogue.ts";
 import type { Surface } from "../core/surface.ts";
-import { getExternalProcedure } from "./external-surface/procedures.ts";
 import { unwrapObject } from "./http/answer.ts";
 import { findErrorRule } from "./http/classify.ts";
 import type { ServiceContext } from "./http/context.ts";
@@ -93,7 +92,7 @@ export async function lookForCancel(
   try {
     return await lookAt(context, target, signal);
   } catch (error) {
-    const endpoint = (target.surface === "external" ? LISTS.externalProcedures : LISTS.requests).path;
+    const endpoint = MADE_AT[target.surface].path;
     if (!isOwnNotFound(context, `${endpoint}/{id}`, error)) throw error;
     const { facilityId, type, sensitive } = target;
     const query = target.surface === "external" ? { facilityId, type } : { facilityId };
@@ -111,7 +110,7 @@ async function lookAtProcedure(
   signal: AbortSignal,
 ): Promise<CancelLook | "gone"> {
   try {
-    const { status } = await getProcedure(context, procedureId, signal);
+    const { status } = await getProcedure(context, "request", procedureId, signal);
     return { isCancelled: status === CANCELLED, status };
   } catch (error) {
     if (isOwnNotFound(context, RECORDS.procedure, error)) return "gone";
@@ -125,7 +124,7 @@ async function lookAt(
   signal: AbortSignal,
 ): Promise<CancelLook> {
   if (target.surface === "external") {
-    const { status } = await getExternalProcedure(context, target.id, signal);
+    const { status } = await getProcedure(context, "external", target.id, signal);
     return { isCancelled: status === CANCELLED, status };
   }
   const request = await getRequest(context, target.id, signal);
@@ -133,7 +132,7 @@ async function lookAt(
   if (request.status === CANCELLED || procedureId === undefined) {
     return { isCancelled: request.status === CANCELLED, status: request.status };
   }
-  const { status } = await getProcedure(context, procedureId, signal);
+  const { status } = await getProcedure(context, "request", procedureId, signal);
   return { isCancelled: status === CANCELLED, status };
 }
 

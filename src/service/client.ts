@@ -1,13 +1,11 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { PeerCertificates } from "../core/peer-certificates.ts";
-import type { Phi } from "../core/phi.ts";
 import { hasPath, locationSurface, type PathName } from "../core/service-catalogue.ts";
 import type { OtherWorkers, ServiceNews } from "../core/service-outage.ts";
 import { CALL_PURPOSES, type CallPurpose } from "../core/service-quota.ts";
 import type { Surface } from "../core/surface.ts";
 import { cancelAtService, lookForCancel } from "./cancel.ts";
-import { createProcedure, getExternalProcedure } from "./external-surface/procedures.ts";
 import { type Breaker, CircuitBreaker } from "./http/breaker.ts";
 import type { ServiceContext } from "./http/context.ts";
 import { Limiter } from "./http/limiter.ts";
@@ -20,32 +18,28 @@ import { findInInventory, inventoryTrust, judgeInventory } from "./inventory/fin
 import { InventoryWorth } from "./inventory/worth.ts";
 import { Capabilities, type ShapeChange } from "./lists/capabilities.ts";
 import { getInventory, readList, readPage, readRecord } from "./lists/reads.ts";
+import { create } from "./new-request.ts";
 import { probeLists, probeUnknownId } from "./probe/probe.ts";
 import { probeInventory } from "./probe/probe-inventory.ts";
-import { readExternalProcedures, readProcedures, readRequests } from "./read-batch.ts";
+import { readProcedures, readRequests } from "./read-batch.ts";
 import { listMade } from "./reconcile/made.ts";
 import { listNewest } from "./reconcile/newest.ts";
 import { searchRequestIds, snapshotRequestIds } from "./reconcile/search-requests.ts";
 import { getRefill, listTanks, readRefills } from "./refills.ts";
 import { getLocation, listSubjectContainers, readContainers } from "./request-surface/containers.ts";
-import { createRequest, getProcedure, getRequest } from "./request-surface/requests.ts";
+import { getProcedure, getRequest } from "./request-surface/requests.ts";
 import { findSubject, getSubject, registerSubject } from "./request-surface/subjects.ts";
 import { resolveSettings, type ServiceAuth, type ServiceSettings } from "./settings.ts";
 
-/** The calls of the request surface, and those that know both surfaces. */
+/** The calls of both surfaces. */
 const CALLS = {
   findSubject,
   getSubject,
   registerSubject,
-  createRequest,
+  create,
   searchRequestIds,
   snapshotRequestIds,
-  listSubjectContainers: (
-    context: ServiceContext,
-    subjectCode: Phi,
-    signal: AbortSignal,
-    ids?: readonly number[],
-  ) => listSubjectContainers(context, { surface: "request", subjectCode, ids }, signal),
+  listSubjectContainers,
   readContainers,
   getLocation,
   findInInventory,
@@ -71,22 +65,9 @@ const CALLS = {
   probeInventory,
 };
 
-/** The calls of the external surface, `/api/v1/external`: an order becomes a procedure at once. */
-const EXTERNAL_CALLS = {
-  createProcedure,
-  getProcedure: getExternalProcedure,
-  readProcedures: readExternalProcedures,
-  listSubjectContainers: (
-    context: ServiceContext,
-    subjectCode: Phi,
-    signal: AbortSignal,
-    ids?: readonly number[],
-  ) => listSubjectContainers(context, { surface: "external", subjectCode, ids }, signal),
-};
-
 /** Functions of this folder without the context that each of them is given first. */
-type Bound<Calls> = {
-  readonly [Name in keyof Calls]: Calls[Name] extends (
+type Bound = {
+  readonly [Name in keyof typeof CALLS]: (typeof CALLS)[Name] extends (
     context: ServiceContext,
     ...rest: infer Rest
   ) => infer Result
@@ -94,17 +75,8 @@ type Bound<Calls> = {
     : never;
 };
 
-function bind<Calls extends Readonly<Record<string, (context: ServiceContext, ...rest: never[]) => unknown>>>(
-  context: ServiceContext,
-  calls: Calls,
-): Bound<Calls> {
-  const bound = Object.entries(calls).map(([name, call]) => [name, call.bind(undefined, context)]);
-  return Object.fromEntries(bound) as Bound<Calls>;
-}
-
-/** The calls of both surfaces. */
-export interface ServiceCalls extends Bound<typeof CALLS> {
-  readonly external: Bound<typeof EXTERNAL_CALLS>;
+/** What functions that ask the service are given. */
+export interface ServiceCalls extends Bound {
   /** Whether the service has something, as far as the site says. */
   has(name: PathName): boolean;
   /** Which surface's ids of containers locations are asked by. */
@@ -114,8 +86,7 @@ export interface ServiceCalls extends Bound<typeof CALLS> {
 }
 
 /**
- * The Sample Storage Integration Service. Orders go by the request surface through the methods themselves, and by the
- * external one through `external`; subjects and locations are described for the request surface only. Each method may throw the SERVICE_
+ * The Sample Storage Integration Service. Subjects and locations are described for the request surface only. Each method may throw the SERVICE_
  * failures of the registry; a transient one means that nothing was done, an ambiguous one that it may have been.
  * What each method promises stands with the function of the same name in this folder.
  */
@@ -172,10 +143,11 @@ export interface ServiceDeps {
   readonly certificates?: PeerCertificates | undefined;
 }
 
-function bindAll(context: ServiceContext): ServiceCalls {
+function bind(context: ServiceContext): ServiceCalls {
+  const calls: Record<string, (context: ServiceContext, ...rest: never[]) => unknown> = CALLS;
+  const bound = Object.entries(calls).map(([name, call]) => [name, call.bind(undefined, context)]);
   return {
-    ...bind(context, CALLS),
-    external: bind(context, EXTERNAL_CALLS),
+    ...(Object.fromEntries(bound) as Bound),
     has: (name) => hasPath(context.settings.paths, name),
     locationSurface: locationSurface(context.settings.paths),
     get clockSkewMs() {
@@ -236,12 +208,9 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
   const context = { settings: resolved, capabilities, inventories, clock, logger };
 
   const calls = new Map(
-    CALL_PURPOSES.map((purpose) => [
-      purpose,
-      bindAll({ ...context, transport: callsFor(transport, purpose) }),
-    ]),
+    CALL_PURPOSES.map((purpose) => [purpose, bind({ ...context, transport: callsFor(transport, purpose) })]),
   );
-  const own = bindAll({ ...context, transport: callsFor(transport, "other") });
+  const own = bind({ ...context, transport: callsFor(transport, "other") });
 
   return {
     ...own,

@@ -2,13 +2,14 @@ import { z } from "zod";
 import { Failure } from "../core/failures.ts";
 import type { OrderContainer } from "../core/order.ts";
 import { type Phi, phi } from "../core/phi.ts";
+import { MADE_AT } from "../core/service-catalogue.ts";
 import type { Surface } from "../core/surface.ts";
 import { type Answer, unwrapObject } from "./http/answer.ts";
 import type { ServiceContext } from "./http/context.ts";
 import { isTooLarge } from "./lists/list-query.ts";
 import type { ResolvedSettings } from "./settings.ts";
-import { NO_STATUS, type ServiceEntry } from "./shapes.ts";
-import { isOtherType, type ServiceWords } from "./values.ts";
+import { NO_STATUS, parseProcedure, parseRequest, type ServiceEntry } from "./shapes.ts";
+import { isOtherType } from "./values.ts";
 
 /** A procedure request to be created; containers of a retrieval are already resolved to the service's ids. */
 export type NewRequest =
@@ -118,21 +119,32 @@ export interface CreateOptions {
   readonly sensitive?: readonly Phi[] | undefined;
 }
 
+/** What the service has certainly created. */
+export interface Created extends ServiceEntry {
+  /** Set when a request was accepted at once. */
+  readonly procedureId?: number | undefined;
+  /** Of a procedure, where the surface has one. */
+  readonly code?: string | undefined;
+}
+
 /**
- * Makes the call that creates what an order asks for. It counts as created only when the answer is JSON with an integer id and
- * contradicts nothing of what was sent; a status that it doesn't show is `PENDING`.
+ * Creates what an order asks for, a procedure request, or on the external surface a procedure: sent once, and never again by anything in
+ * this folder. It counts as created only when the answer is JSON with an integer id and contradicts nothing of what was sent; a
+ * status that it doesn't show is `PENDING`.
  *
  * @throws Failure SERVICE_NO_ANSWER or SERVICE_ANSWER_DIFFERS when it may have been created, SERVICE_REFUSED and
  * CONTAINER_OF_OTHER_SUBJECT when it was not and won't be, a transient one when nothing was done.
  */
-export function postNew<T extends ServiceEntry>(
+export function create(
   { settings, transport }: ServiceContext,
-  { surface, route }: { readonly surface: Surface; readonly route: string },
-  { request, sensitive = [], beforeSend }: CreateOptions & { readonly request: NewRequest },
-  parse: (raw: unknown, words: ServiceWords) => T | undefined,
+  surface: Surface,
+  request: NewRequest,
   signal: AbortSignal,
-): Promise<T> {
-  const read = ({ json }: Answer): T => {
+  { sensitive = [], beforeSend }: CreateOptions = {},
+): Promise<Created> {
+  const route = MADE_AT[surface].path;
+  const parse = surface === "external" ? parseProcedure : parseRequest;
+  const read = ({ json }: Answer): Created => {
     const created = parse(unwrapObject(json), settings.words);
     if (!created) {
       const isOver = isTooLarge(unwrapObject(json)?.id);
@@ -195,7 +207,8 @@ export function hasSameContainerIds(
   return ids && ids.length > 0 ? isSameSet(ids, request.containerIds) : undefined;
 }
 
-function isSameSet<T>(a: readonly T[], b: readonly T[]): boolean {
+/** Whether two lists of different values hold the same ones. */
+export function isSameSet<T>(a: readonly T[], b: readonly T[]): boolean {
   const left = new Set(a);
   const right = new Set(b);
   return a.length === b.length && left.size === right.size && [...left].every((each) => right.has(each));

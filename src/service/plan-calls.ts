@@ -1,6 +1,6 @@
 import { isSubjectNews, type Order } from "../core/order.ts";
-import { findPath, LISTS, LISTS_OF } from "../core/service-catalogue.ts";
-import type { FacilityWay, Surface } from "../core/surface.ts";
+import { findPath, LISTS, LISTS_OF, MADE_AT } from "../core/service-catalogue.ts";
+import type { FacilityWay } from "../core/surface.ts";
 import type { Query } from "./http/transport.ts";
 import type { NewRequest } from "./new-request.ts";
 import { requestBody } from "./new-request.ts";
@@ -23,11 +23,6 @@ const REF_SAMPLE = "XXXX-XXXXXXXXXX";
 /** By the request surface, with subjects registered: what the specification describes first. */
 const USUAL: FacilityWay = { surface: "request", subjects: "register" };
 
-const CREATED_AT: Readonly<Record<Surface, string>> = {
-  request: LISTS.requests.path,
-  external: LISTS.externalProcedures.path,
-};
-
 /**
  * The calls that submitting an order would make, in their order and with their bodies, without making any.
  * Ids that only the service knows appear as `<id of LABEL>`, the correlation token as twelve X.
@@ -48,7 +43,7 @@ export function planCalls(order: Order, settings: ServiceSettings, way: Facility
   };
   const create = (request: NewRequest, more: Partial<PlannedCall> = {}): PlannedCall => {
     const body = { ...requestBody(request, correlation, surface), ...more.body };
-    return { ...more, method: "POST", path: CREATED_AT[surface], body };
+    return { ...more, method: "POST", path: MADE_AT[surface].path, body };
   };
   const calls = planSubject(order, way, paging);
   const common = { facilityId, subjectCode: subject.code };

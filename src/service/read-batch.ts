@@ -1,5 +1,5 @@
-import { LISTS } from "../core/service-catalogue.ts";
-import { getExternalProcedure } from "./external-surface/procedures.ts";
+import { LISTS, LISTS_OF } from "../core/service-catalogue.ts";
+import type { Surface } from "../core/surface.ts";
 import type { ServiceContext } from "./http/context.ts";
 import { type BatchRead, BatchReader, type Kind } from "./lists/batch-reader.ts";
 import { getProcedure, getRequest } from "./request-surface/requests.ts";
@@ -30,47 +30,31 @@ export function readRequests(
   return new BatchReader(context, kind, signal).read(ids);
 }
 
-/** The same for procedures; a completed one comes with its container ids where the service shows them. */
-export function readProcedures(
-  context: ServiceContext,
-  facilityId: number,
-  ids: readonly number[],
-  signal: AbortSignal,
-): Promise<BatchRead<ProcedureStatus>> {
-  const kind: Kind<ProcedureStatus> = {
-    endpoint: LISTS.procedures.path,
-    filters: { facilityId },
-    hasRanges: true,
-    parse: parseProcedure,
-    isWhole: isWholeProcedure,
-    single: (id) => getProcedure(context, id, signal),
-  };
-  return new BatchReader(context, kind, signal).read(ids);
-}
-
-/** Procedures of the external surface of one facility and type. */
-interface ExternalBatch {
+/** Procedures of one facility; the list of the external surface is asked by their type besides. */
+export interface ProcedureBatch {
+  readonly surface: Surface;
   readonly facilityId: number;
-  readonly type: "STORE" | "RETRIEVAL";
+  readonly type?: "STORE" | "RETRIEVAL" | undefined;
   readonly ids: readonly number[];
 }
 
 /**
- * The same for procedures of the external surface. Its list is only asked by facility and type, which the specification
- * names. Entries omit the containers, so a completed procedure is read by its id: that is where locations come from.
+ * The same for procedures; a completed one comes with its container ids where the service shows them. The list of the external
+ * surface is only asked by facility and type, which the specification names. Its entries omit the containers, so a completed
+ * procedure is read by its id: that is where locations come from.
  */
-export function readExternalProcedures(
+export function readProcedures(
   context: ServiceContext,
-  { facilityId, type, ids }: ExternalBatch,
+  { surface, facilityId, type, ids }: ProcedureBatch,
   signal: AbortSignal,
 ): Promise<BatchRead<ProcedureStatus>> {
   const kind: Kind<ProcedureStatus> = {
-    endpoint: LISTS.externalProcedures.path,
-    filters: { facilityId, type },
-    hasRanges: false,
+    endpoint: LISTS_OF.procedures[surface].path,
+    filters: type === undefined ? { facilityId } : { facilityId, type },
+    hasRanges: surface === "request",
     parse: parseProcedure,
     isWhole: isWholeProcedure,
-    single: (id) => getExternalProcedure(context, id, signal),
+    single: (id) => getProcedure(context, surface, id, signal),
   };
   return new BatchReader(context, kind, signal).read(ids);
 }

@@ -29,10 +29,11 @@ beforeAll(async () => {
   temporary = join(folder, "tmp");
   await mkdir(temporary);
   await withOldLedger(async ({ pool }, config) => {
-    const mapperByConnector = createMappers(config, await compileProfiles(config));
+    const mappers = createMappers(config, await compileProfiles(config));
+    const byConnector = new Map([...mappers].map(([name, mapper]) => [name, { mapper }]));
     const intake = createIntake({
       ...{ pool, worker: { id: 1 }, clock: systemClock, logger: silent },
-      rules: () => ({ mapperByConnector }),
+      rules: () => ({ instanceCode: "ABC123", byConnector }),
       onCommitted: () => {},
     });
     const take = async (connector: string, sha256: string, messages: Parameters<typeof intake.accept>[1]) => {

@@ -59,13 +59,14 @@ export async function withLab<T>(test: (lab: Lab) => Promise<T>, more = ""): Pro
       const configFile = join(folder, "cryobridge.yaml");
       await writeFile(configFile, configText(url, more));
       const config = loadConfig(configFile, { env: ENV, profileSchema });
-      const mapperByConnector = createMappers(config, await compileProfiles(config));
+      const mappers = createMappers(config, await compileProfiles(config));
+      const byConnector = new Map([...mappers].map(([name, mapper]) => [name, { mapper }]));
       const intake = createIntake({
         pool,
         worker: { id: 1 },
         clock: systemClock,
         logger: silent,
-        rules: () => ({ mapperByConnector }),
+        rules: () => ({ instanceCode: "ABC123", byConnector }),
         onCommitted: () => {},
       });
       let files = 0;

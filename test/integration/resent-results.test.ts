@@ -7,6 +7,7 @@ import { createIntake } from "../../src/jobs/intake/intake.ts";
 import { closeFile, openFile } from "../../src/ledger/messages/files.ts";
 import { listOrderDeliveries } from "../../src/ledger/operator/views.ts";
 import { resendAnswers, resendDelivery } from "../../src/ledger/results/resend.ts";
+import { createMapper } from "../../src/mapping/inbound/mapper.ts";
 import { hl7Profile } from "../mapping/mapped.ts";
 import { eventually } from "../support/eventually.ts";
 import { labCsv, omlO33 } from "../support/lab-messages.ts";
@@ -116,9 +117,17 @@ test("so is one whose name has the ending that the profile wants", () =>
     const intake = createIntake({
       ...{ pool, worker: { id: 1 }, clock: systemClock, logger: silent, onCommitted: () => {} },
       rules: () => ({
-        mapperByConnector: new Map(),
-        batches: { instanceCode, settingsByConnector: new Map([["lims", { profile, response: "all" }]]) },
-        answersRepeats: { instanceCode, connectors: new Set(["lims"]) },
+        instanceCode,
+        byConnector: new Map([
+          [
+            "lims",
+            {
+              mapper: createMapper(profile, { facilityIdByCode: new Map() }),
+              batches: { profile, response: "all" },
+              answersRepeats: true,
+            },
+          ],
+        ]),
       }),
     });
     const file = { connector: "lims", fileName: "day.hl7", sha256: "ab".repeat(32), sizeBytes: 1 };

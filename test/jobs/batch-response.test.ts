@@ -32,10 +32,10 @@ function withIntake(
 ): Promise<void> {
   return withLedger(async ({ pool }) => {
     const profile = await hl7Profile();
-    const settingsByConnector = new Map([["lims", { profile, response }]]);
+    const mapper = createMapper(profile, { facilityIdByCode });
     const rules = {
-      mapperByConnector: new Map([["lims", createMapper(profile, { facilityIdByCode })]]),
-      batches: { instanceCode: await findInstanceCode(pool), settingsByConnector },
+      instanceCode: await findInstanceCode(pool),
+      byConnector: new Map([["lims", { mapper, batches: { profile, response } }]]),
     };
     const intake = createIntake({
       pool,

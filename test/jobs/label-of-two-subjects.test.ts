@@ -36,9 +36,9 @@ test("an order is not sent when another subject's order for its label overtook i
         return { id: 1 };
       },
       listSubjectContainers: async () => [],
-      createRequest: async ({ subjectCode }) => {
+      create: async (_surface, { subjectCode }) => {
         sent.push(subjectCode.reveal());
-        return { requestId: 1000 + sent.length, status: "PENDING" };
+        return { id: 1000 + sent.length, status: "PENDING" };
       },
     };
     const deps: SubmitDeps = {

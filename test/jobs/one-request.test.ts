@@ -104,7 +104,7 @@ function aSite(pool: pg.Pool, lists: { lag: boolean }) {
       if (before !== undefined) await asks(before);
       return [];
     },
-    createRequest: async (request, _signal, options) => {
+    create: async (_surface, request, _signal, options) => {
       await options?.beforeSend?.();
       const { ends, during, isLost } = step;
       const [code, isExecuted] = ENDS[ends];
@@ -114,7 +114,7 @@ function aSite(pool: pg.Pool, lists: { lag: boolean }) {
       if (during !== undefined) await asks(during);
       isAway = isLost === true;
       step = healthy;
-      if (code === undefined) return { requestId: id, status: "PENDING", procedureId: undefined };
+      if (code === undefined) return { id, status: "PENDING" };
       const isAnswered = code === "SERVICE_BUSY" || code === "SERVICE_REFUSED";
       throw new Failure(code, { message: "invented", isAnswered });
     },

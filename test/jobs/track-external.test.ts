@@ -72,7 +72,7 @@ async function submitted(lab: Lab, number = "A-1"): Promise<number> {
   const person = { firstName: "Ada", lastName: "Example", dateOfBirth: "1990-01-31" };
   simulator.control.addSubject({ facilityId: 12, code: `S-${number}`, ...person });
   const request = { type: "STORE", facilityId: 12, subjectCode: order.subject.code, containers } as const;
-  const { procedureId } = await service.external.createProcedure(request, signal);
+  const { id: procedureId } = await service.create("external", request, signal);
   await changeOrders(pool, [
     {
       orderId: orderId as number,

@@ -74,6 +74,12 @@ describe("a message with a value that the database can't hold", () => {
       expect(messages.filter(({ verdict }) => verdict === "refused")).toHaveLength(SPOILT.length);
     }));
 
+  test("is answered in the response to its batch alone where that answers it", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(2, [anOrder({ subject })], { isAnsweredInBatch: true })]);
+      expect(await listOpenOutcomes(pool, "lims", 10)).toEqual([]);
+    }));
+
   test("is given the same verdict when its file is read again", () =>
     withLedger(async ({ pool }) => {
       const file = { connector: "lims", fileName: "f.hl7", sha256: "cd".repeat(32), sizeBytes: 1 };

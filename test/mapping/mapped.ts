@@ -1,11 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import type { CsvRow, IncomingMessage } from "../../src/core/intake.ts";
+import type { MappedMessage } from "../../src/core/mapped-message.ts";
 import type { Order } from "../../src/core/order.ts";
 import { phi } from "../../src/core/phi.ts";
 import { readCsv } from "../../src/formats/csv/read.ts";
 import { decodeHl7 } from "../../src/formats/hl7/charset.ts";
-import { createMapper, type MappedMessage } from "../../src/mapping/inbound/mapper.ts";
+import { createMapper } from "../../src/mapping/inbound/mapper.ts";
 import { compileProfile } from "../../src/mapping/profile/compile-profile.ts";
 import type { CsvProfile, Hl7Profile, Profile } from "../../src/mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../src/mapping/profile/schema.ts";

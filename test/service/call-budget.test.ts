@@ -156,7 +156,7 @@ async function takeOrders(
     const isSent = purpose === "submitting";
     await insist(() => calls.getSubject(1, never));
     if (isSent) await insist(() => calls.registerSubject(1, PERSON, never));
-    await insist(() => (isSent ? calls.createRequest(REQUEST, never) : calls.getSubject(1, never)));
+    await insist(() => (isSent ? calls.create("request", REQUEST, never) : calls.getSubject(1, never)));
   };
   const locate = async () => {
     while (byState.completed < orders) {

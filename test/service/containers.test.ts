@@ -13,7 +13,10 @@ const withoutSubject = ({ subjectCode: _subjectCode, ...rest }: Record<string, u
 
 async function find(client: ServiceClient, labels: readonly string[]) {
   const wanted = labels.map((label, n) => ({ position: n + 1, label }));
-  const which = whichContainers(wanted, await client.listSubjectContainers(phi("S-4"), never));
+  const which = whichContainers(
+    wanted,
+    await client.listSubjectContainers({ surface: "request", subjectCode: phi("S-4") }, never),
+  );
   return [...which.values()].map((each) => (each.kind === "one" ? each.shown.id : each.kind));
 }
 
@@ -47,7 +50,10 @@ describe("whose a container is", () => {
     withStub(async (stub, client) => {
       stub.rows["sample-containers"] = vials;
       stub.options = { honours: (name) => name === "page" };
-      const found = await client.listSubjectContainers(phi("S-5"), never);
+      const found = await client.listSubjectContainers(
+        { surface: "request", subjectCode: phi("S-5") },
+        never,
+      );
       expect(found.map((each) => each.id)).toEqual([3]);
     }));
 
@@ -55,9 +61,11 @@ describe("whose a container is", () => {
     withStub(async (stub, client) => {
       stub.rows["sample-containers"] = vials;
       stub.options = { entry: withoutSubject };
-      expect(await client.listSubjectContainers(phi("S-4"), never)).toHaveLength(2);
+      expect(
+        await client.listSubjectContainers({ surface: "request", subjectCode: phi("S-4") }, never),
+      ).toHaveLength(2);
       const first = stub.seen.length;
-      await client.listSubjectContainers(phi("S-4"), never);
+      await client.listSubjectContainers({ surface: "request", subjectCode: phi("S-4") }, never);
       expect(stub.count("GET /api/sample-containers?subjectCode=cryobridge-probe")).toBe(1);
       expect(stub.seen.length - first).toBeLessThanOrEqual(2);
     }));
@@ -76,7 +84,9 @@ describe("whose a container is", () => {
       stub.options = { entry: withoutSubject, honours: (name) => name === "page" };
       await failureOf(find(client, ["V-1"]));
       stub.options = { entry: withoutSubject };
-      expect(await client.listSubjectContainers(phi("S-4"), never)).toHaveLength(2);
+      expect(
+        await client.listSubjectContainers({ surface: "request", subjectCode: phi("S-4") }, never),
+      ).toHaveLength(2);
     }));
 });
 

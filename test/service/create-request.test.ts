@@ -53,8 +53,8 @@ async function withRawServer(
 describe("a request that is created", () => {
   it("sends the specification's body with the token at the end of each description", () =>
     withStub(async (stub, client) => {
-      const created = await client.createRequest(store, never);
-      expect(created).toEqual({ requestId: 1, status: "PENDING", procedureId: undefined });
+      const created = await client.create("request", store, never);
+      expect(created).toMatchObject({ id: 1, status: "PENDING", procedureId: undefined });
       expect(JSON.parse(stub.seen[0]!.body)).toEqual({
         type: "STORE",
         facilityId: 12,
@@ -70,7 +70,7 @@ describe("a request that is created", () => {
 
   it("sends the ids of a retrieval and no token", () =>
     withStub(async (stub, client) => {
-      await client.createRequest(retrieval, never);
+      await client.create("request", retrieval, never);
       expect(JSON.parse(stub.seen[0]!.body)).toEqual({
         type: "RETRIEVAL",
         facilityId: 12,
@@ -82,7 +82,7 @@ describe("a request that is created", () => {
   it("leaves descriptions alone where the site refused the token", () =>
     withStub(
       async (stub, client) => {
-        await client.createRequest(store, never);
+        await client.create("request", store, never);
         expect(stub.seen[0]!.body).not.toContain("[ref");
       },
       { correlation: "labels" },
@@ -91,7 +91,7 @@ describe("a request that is created", () => {
   it("leaves no description empty, since a service may insist on one", () =>
     withStub(
       async (stub, client) => {
-        await client.createRequest({ ...store, containers: [{ label: "V-7", description: " " }] }, never);
+        await client.create("request", { ...store, containers: [{ label: "V-7", description: " " }] }, never);
         expect(JSON.parse(stub.seen[0]!.body).sampleContainers).toEqual([
           { sampleContainerId: "V-7", description: "V-7" },
         ]);
@@ -110,7 +110,7 @@ describe("a request that is created", () => {
         send(response, 200, body);
         return true;
       };
-      expect(await client.createRequest(store, never)).toMatchObject({ requestId: 5, status: "PENDING" });
+      expect(await client.create("request", store, never)).toMatchObject({ id: 5, status: "PENDING" });
     }),
   );
 });
@@ -127,7 +127,7 @@ describe("a request whose answer is not definite", () => {
         send(response, 201, body);
         return true;
       };
-      const failure = await failureOf(client.createRequest(store, never));
+      const failure = await failureOf(client.create("request", store, never));
       expect(failure).toMatchObject({ code: "SERVICE_ANSWER_DIFFERS", class: "ambiguous" });
       expect(failure.message).toContain(field);
       expect(failure.message).not.toContain("SUBJ-");
@@ -156,7 +156,7 @@ describe("a request whose answer is not definite", () => {
         send(response, status, body, status === 307 ? { location: "/api/elsewhere" } : {});
         return true;
       };
-      const failure = await failureOf(client.createRequest(store, never));
+      const failure = await failureOf(client.create("request", store, never));
       expect(failure).toMatchObject({ code: "SERVICE_NO_ANSWER", class: "ambiguous" });
       expect(stub.seen).toHaveLength(1);
     }),
@@ -171,7 +171,7 @@ describe("a request whose answer is not definite", () => {
       async (baseUrl, requests) => {
         for (cutAt = 0; cutAt < answer.length; cutAt += 1) {
           await withClient({ baseUrl }, async (client) => {
-            const failure = await failureOf(client.createRequest(store, never));
+            const failure = await failureOf(client.create("request", store, never));
             expect(failure.code, `cut after ${cutAt} bytes`).toBe("SERVICE_NO_ANSWER");
           });
         }
@@ -205,7 +205,7 @@ describe("a request whose answer is not definite", () => {
   ])("is ambiguous and sent once when the service %s", (_name, onRequest) =>
     withRawServer(onRequest, (baseUrl, requests) =>
       withClient({ baseUrl, timeoutMs: 1_000, maxBodyBytes: 4_096 }, async (client) => {
-        expect((await failureOf(client.createRequest(store, never))).code).toBe("SERVICE_NO_ANSWER");
+        expect((await failureOf(client.create("request", store, never))).code).toBe("SERVICE_NO_ANSWER");
         expect(requests()).toBe(1);
       }),
     ),
@@ -217,7 +217,9 @@ describe("a request whose answer is not definite", () => {
       () => stop.abort(new Error("shutdown")),
       (baseUrl) =>
         withClient({ baseUrl }, async (client) => {
-          expect((await failureOf(client.createRequest(store, stop.signal))).code).toBe("SERVICE_NO_ANSWER");
+          expect((await failureOf(client.create("request", store, stop.signal))).code).toBe(
+            "SERVICE_NO_ANSWER",
+          );
         }),
     );
   });
@@ -230,8 +232,8 @@ describe("a request whose answer is not definite", () => {
       },
       (baseUrl, requests) =>
         withClient({ baseUrl }, async (client) => {
-          await client.createRequest(store, never);
-          expect((await failureOf(client.createRequest(store, never))).class).toBe("ambiguous");
+          await client.create("request", store, never);
+          expect((await failureOf(client.create("request", store, never))).class).toBe("ambiguous");
           expect(requests()).toBe(2);
         }),
     ));
@@ -247,7 +249,7 @@ describe("a request that was certainly not created", () => {
       },
     );
     await withClient({ baseUrl: free }, async (client) => {
-      const failure = await failureOf(client.createRequest(store, never));
+      const failure = await failureOf(client.create("request", store, never));
       expect(failure).toMatchObject({ code: "SERVICE_UNREACHABLE", class: "transient" });
       expect(failure.message).toContain(`${new URL(free).host}: nothing listens at that address`);
     });
@@ -266,7 +268,7 @@ describe("a request that was certainly not created", () => {
         send(response, status, { code: "VALIDATION_ERROR", message: "not the subject's" });
         return true;
       };
-      const failure = await failureOf(client.createRequest(store, never));
+      const failure = await failureOf(client.create("request", store, never));
       expect(failure.code).toBe(code);
       expect(failure.message).toMatch(/status \d+: VALIDATION_ERROR$/);
       expect(stub.seen).toHaveLength(1);
@@ -281,7 +283,7 @@ describe("a request that was certainly not created", () => {
           send(response, status, { error: { code: "VALIDATION_ERROR", message: "7 is of SUBJ-OTHER" } });
           return true;
         };
-        const failure = await failureOf(client.createRequest(retrieval, never));
+        const failure = await failureOf(client.create("request", retrieval, never));
         expect(failure).toMatchObject({ code: "CONTAINER_OF_OTHER_SUBJECT", class: "permanent" });
         expect(failure.message).toMatch(
           /a container doesn't belong to the order's subject, status \d+: VALIDATION_ERROR/,
@@ -300,11 +302,11 @@ describe("a request that was certainly not created", () => {
           send(response, status, { code: "TANK_BUSY" });
           return true;
         };
-        expect((await failureOf(client.createRequest(store, never))).code).toBe("SERVICE_BUSY");
+        expect((await failureOf(client.create("request", store, never))).code).toBe("SERVICE_BUSY");
         status = 500;
-        expect((await failureOf(client.createRequest(store, never))).code).toBe("SERVICE_REFUSED");
+        expect((await failureOf(client.create("request", store, never))).code).toBe("SERVICE_REFUSED");
         status = 422;
-        expect((await failureOf(client.createRequest(store, never))).code).toBe("SERVICE_NO_ANSWER");
+        expect((await failureOf(client.create("request", store, never))).code).toBe("SERVICE_NO_ANSWER");
         expect(stub.seen).toHaveLength(3);
       },
       {
@@ -323,7 +325,7 @@ describe("a request that was certainly not created", () => {
           send(response, 503, {});
           return true;
         };
-        expect(await failureOf(client.createRequest(store, never))).toMatchObject({
+        expect(await failureOf(client.create("request", store, never))).toMatchObject({
           code: "SERVICE_BUSY",
           isAnswered: true,
         });
@@ -336,13 +338,13 @@ describe("a request that was certainly not created", () => {
       const beforeSend = () => {
         throw new RangeError("lease lost");
       };
-      await expect(client.createRequest(store, never, { beforeSend })).rejects.toThrow("lease lost");
+      await expect(client.create("request", store, never, { beforeSend })).rejects.toThrow("lease lost");
       expect(stub.seen).toHaveLength(0);
     }));
 
   it("isn't sent when it was stopped before", () =>
     withStub(async (stub, client) => {
-      const failure = await failureOf(client.createRequest(store, AbortSignal.abort()));
+      const failure = await failureOf(client.create("request", store, AbortSignal.abort()));
       expect(failure.code).toBe("SERVICE_STOPPED");
       expect(stub.seen).toHaveLength(0);
     }));
@@ -362,7 +364,7 @@ it("keeps the subject's values out of messages and logs, whatever the service qu
       const sensitive = [subject.firstName];
       for (const call of [
         client.registerSubject(12, subject, never),
-        client.createRequest(store, never, { sensitive }),
+        client.create("request", store, never, { sensitive }),
       ]) {
         expect((await failureOf(call)).message).not.toMatch(/CANARY|1980|Roe|Jane/);
       }

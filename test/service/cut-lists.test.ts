@@ -87,9 +87,9 @@ describe("a list that may be cut never means that something isn't there", () => 
         first.resolve(() => stub.answer(request, response, body));
         return true;
       };
-      const listed = client.listSubjectContainers(phi("S-1"), never);
+      const listed = client.listSubjectContainers({ surface: "request", subjectCode: phi("S-1") }, never);
       const answer = await first.promise;
-      await client.listSubjectContainers(phi("S-2"), never);
+      await client.listSubjectContainers({ surface: "request", subjectCode: phi("S-2") }, never);
       answer();
       expect(await listed).toHaveLength(60);
     }));
@@ -102,7 +102,9 @@ describe("a page that is not found", () => {
       stub.options = { cap: 25 };
       let lost = 0;
       loseCalls(stub, (parameters) => parameters.get("page") === "2" && ++lost === 1);
-      expect(await client.listSubjectContainers(phi("S-1"), never)).toHaveLength(60);
+      expect(
+        await client.listSubjectContainers({ surface: "request", subjectCode: phi("S-1") }, never),
+      ).toHaveLength(60);
     }));
 
   it("ends no list whose first page isn't found any more either", () =>
@@ -114,7 +116,9 @@ describe("a page that is not found", () => {
         isAway ||= parameters.get("page") === "2";
         return isAway;
       });
-      const failure = await failureOf(client.listSubjectContainers(phi("S-1"), never));
+      const failure = await failureOf(
+        client.listSubjectContainers({ surface: "request", subjectCode: phi("S-1") }, never),
+      );
       expect(failure).toMatchObject({ code: "SERVICE_UNAVAILABLE", class: "transient" });
     }));
 
@@ -123,6 +127,8 @@ describe("a page that is not found", () => {
       stub.rows["sample-containers"] = containers(50);
       stub.options = { cap: 25 };
       loseCalls(stub, (parameters) => Number(parameters.get("page")) > 2);
-      expect(await client.listSubjectContainers(phi("S-1"), never)).toHaveLength(50);
+      expect(
+        await client.listSubjectContainers({ surface: "request", subjectCode: phi("S-1") }, never),
+      ).toHaveLength(50);
     }));
 });

@@ -46,7 +46,7 @@ function answered(
       send(response, answer.status ?? 201, answer.body);
       return true;
     };
-    const made = client.external.createProcedure(request, never);
+    const made = client.create("external", request, never);
     await judge(made, () => stub.seen.map(({ method, url, body }) => `${method} ${url} ${body}`));
   });
 }
@@ -79,7 +79,7 @@ describe("a procedure that is created on the external surface", () => {
   it("gives the procedure's id and code, and the id of each container", () =>
     answered(store, { body: created() }, async (made) => {
       expect(await made).toMatchObject({
-        procedureId: 5,
+        id: 5,
         code: "PR-5",
         status: "PENDING",
         containers: [
@@ -97,7 +97,7 @@ describe("a procedure that is created on the external surface", () => {
     ["nothing but an id", { id: 5 }],
   ])("is taken as created from %s", (_words, body) =>
     answered(store, { body }, async (made) => {
-      expect(await made).toMatchObject({ procedureId: 5, status: "PENDING" });
+      expect(await made).toMatchObject({ id: 5, status: "PENDING" });
     }),
   );
 });
@@ -152,7 +152,7 @@ describe("the credential of the external surface", () => {
   it("goes with its calls and no others, where the site has two", () =>
     withStub(
       async (stub, client) => {
-        await client.external.createProcedure(store, never).catch(() => undefined);
+        await client.create("external", store, never).catch(() => undefined);
         await client.getRequest(1, never).catch(() => undefined);
         expect(stub.seen.map(({ url, headers }) => [url, headers.authorization])).toEqual([
           ["/api/v1/external/procedures", "Bearer external-token"],
@@ -164,7 +164,7 @@ describe("the credential of the external surface", () => {
 
   it("is the usual one, where the site has one", () =>
     withStub(async (stub, client) => {
-      await client.external.createProcedure(store, never).catch(() => undefined);
+      await client.create("external", store, never).catch(() => undefined);
       expect(stub.seen[0]?.headers.authorization).toBe("Bearer secret-api-token");
     }));
 
@@ -178,9 +178,9 @@ describe("the credential of the external surface", () => {
           send(response, isRefused ? 401 : 201, isRefused ? {} : created());
           return true;
         };
-        const refused = await failureOf(client.external.createProcedure(store, never));
+        const refused = await failureOf(client.create("external", store, never));
         expect(refused).toMatchObject({ code: "SERVICE_TOKEN_REFUSED", isAnswered: true });
-        expect(await client.external.createProcedure(store, never)).toMatchObject({ procedureId: 5 });
+        expect(await client.create("external", store, never)).toMatchObject({ id: 5 });
         expect(stub.seen.map(({ headers }) => headers.authorization)).toEqual([
           "Bearer first",
           "Bearer second",

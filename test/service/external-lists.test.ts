@@ -17,7 +17,9 @@ const containers = (count: number): Row[] =>
   }));
 
 const idsOf = async (client: ServiceClient) =>
-  (await client.external.listSubjectContainers(SUBJECT, never)).map(({ id }) => id);
+  (await client.listSubjectContainers({ surface: "external", subjectCode: SUBJECT }, never)).map(
+    ({ id }) => id,
+  );
 
 /** Ways in which a service may read `page` and `perPage`, which the surface's description doesn't mention. */
 const STYLES: Readonly<Record<string, (stub: StubService) => void>> = {
@@ -109,7 +111,10 @@ describe("a list of the external surface", () => {
 
   it("carries only what the specification names, and the paging that is common to most lists", () =>
     withExternal({ procedures: [procedure(1)] }, async (stub, client) => {
-      await client.external.readProcedures({ facilityId: 12, type: "STORE", ids: [1, 2, 3] }, never);
+      await client.readProcedures(
+        { surface: "external", facilityId: 12, type: "STORE", ids: [1, 2, 3] },
+        never,
+      );
       expect(stub.seen[0]?.url).toBe(
         "/api/v1/external/procedures?facilityId=12&type=STORE&page=1&perPage=100",
       );
@@ -122,7 +127,10 @@ describe("the containers of a subject on the external surface", () => {
       { containers: [...containers(2), { id: 9, name: "V-1", subject: { code: "S-5" } }] },
       async (stub, client) => {
         stub.options = { honours: () => false };
-        const found = await client.external.listSubjectContainers(SUBJECT, never);
+        const found = await client.listSubjectContainers(
+          { surface: "external", subjectCode: SUBJECT },
+          never,
+        );
         expect(found.map(({ id, labels }) => [id, labels])).toEqual([
           [1, ["V-1"]],
           [2, ["V-2"]],
@@ -139,7 +147,7 @@ describe("the containers of a subject on the external surface", () => {
 
 describe("the procedures of the external surface", () => {
   const read = (client: ServiceClient, ids: readonly number[]) =>
-    client.external.readProcedures({ facilityId: 12, type: "STORE", ids }, never);
+    client.readProcedures({ surface: "external", facilityId: 12, type: "STORE", ids }, never);
 
   it("are read from one list, but a completed one by its id, which alone tells the locations", () =>
     withExternal(
@@ -221,7 +229,7 @@ describe("the procedures of the external surface", () => {
         ],
       },
       async (_stub, client) => {
-        const { containers: told } = await client.external.getProcedure(1, never);
+        const { containers: told } = await client.getProcedure("external", 1, never);
         expect(told?.map(({ location }) => location)).toEqual([undefined, undefined]);
       },
     ));

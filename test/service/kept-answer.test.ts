@@ -234,7 +234,7 @@ describe("an answer that goes along with a failure", () => {
   it("is kept of a refusal and of an answer that leaves it open, and of nothing that passes by itself", () =>
     withStub(async (stub, client) => {
       stub.intercept = refusing({ code: "CONFLICT", message: "SUBJ-CANARY: 2 straws of Jane" });
-      const refusal = await failureOf(client.createRequest(store, never));
+      const refusal = await failureOf(client.create("request", store, never));
       expect(refusal.answer).toMatchObject({
         method: "POST",
         route: "/api/procedure-requests",
@@ -246,11 +246,11 @@ describe("an answer that goes along with a failure", () => {
       expect(refusal.answer?.body?.reveal()).not.toMatch(/CANARY|straws|Jane/);
 
       stub.intercept = refusing("<html><title>Gateway Time-out</title></html>", 504);
-      expect((await failureOf(client.createRequest(store, never))).answer?.body?.reveal()).toBe(
+      expect((await failureOf(client.create("request", store, never))).answer?.body?.reveal()).toBe(
         "Gateway Time-out",
       );
       stub.intercept = refusing({ id: 5, type: "STORE", subjectCode: "SUBJ-OTHER" }, 201);
-      const differs = await failureOf(client.createRequest(store, never));
+      const differs = await failureOf(client.create("request", store, never));
       expect(differs.code).toBe("SERVICE_ANSWER_DIFFERS");
       expect(JSON.parse(differs.answer?.body?.reveal() ?? "")).toEqual({
         id: 5,
@@ -258,7 +258,7 @@ describe("an answer that goes along with a failure", () => {
         subjectCode: "[masked]",
       });
       stub.intercept = refusing({ code: "BUSY_NOW" }, 429);
-      expect((await failureOf(client.createRequest(store, never))).answer).toBeUndefined();
+      expect((await failureOf(client.create("request", store, never))).answer).toBeUndefined();
     }));
 
   it("gets into no log, no inspection and no JSON", () => {

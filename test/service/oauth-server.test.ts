@@ -98,7 +98,7 @@ describe.each<TokenKind>(["opaque", "jwt"])(
       { id: "lab:1 & co/%41+", secret: "s3cr:t &=+/%41~!*'()-_.\\\"", method: "post" },
     ])("proves the client $id by client_secret_$method", (registered) =>
       withOAuth({ tokens, registered }, async ({ client, claims }) => {
-        await client.getProcedure(1, never);
+        await client.getProcedure("request", 1, never);
         expect(claims).toEqual([expect.objectContaining({ client_id: registered.id })]);
       }),
     );
@@ -107,7 +107,7 @@ describe.each<TokenKind>(["opaque", "jwt"])(
       withOAuth(
         { tokens, auth: { scope: "storage:read", resource: RESOURCE, audience: "urn:storage" } },
         async ({ server, client, claims }) => {
-          await client.getProcedure(1, never);
+          await client.getProcedure("request", 1, never);
           expect(server.tokenRequests.map(({ form }) => form)).toEqual([
             {
               grant_type: "client_credentials",
@@ -128,7 +128,7 @@ describe.each<TokenKind>(["opaque", "jwt"])(
         server.front = (pass) => pass(change);
         const used = new Set<string>();
         await eventually(async () => {
-          await client.getProcedure(1, never);
+          await client.getProcedure("request", 1, never);
           used.add(bearerOf(stub, -1));
           return used.size >= 2;
         });
@@ -138,7 +138,7 @@ describe.each<TokenKind>(["opaque", "jwt"])(
 
     it("renews once when a token was revoked, and repeats a read by itself and no call that creates something", () =>
       withOAuth({ tokens }, async ({ server, stub, client }) => {
-        await client.getProcedure(1, never);
+        await client.getProcedure("request", 1, never);
         await server.revoke(bearerOf(stub, -1));
         stub.seen.length = 0;
         const request = {
@@ -147,22 +147,24 @@ describe.each<TokenKind>(["opaque", "jwt"])(
           subjectCode: phi("S-1"),
           containerIds: [1],
         } as const;
-        expect((await failureOf(client.createRequest(request, never))).code).toBe("SERVICE_TOKEN_REFUSED");
+        expect((await failureOf(client.create("request", request, never))).code).toBe(
+          "SERVICE_TOKEN_REFUSED",
+        );
         expect(server.tokenRequests).toHaveLength(2);
         expect(stub.count("POST /api/procedure-requests")).toBe(1);
-        await client.createRequest(request, never);
+        await client.create("request", request, never);
         expect(server.tokenRequests).toHaveLength(2);
         await server.revoke(bearerOf(stub, -1));
-        await client.getProcedure(1, never);
+        await client.getProcedure("request", 1, never);
         expect(server.tokenRequests).toHaveLength(3);
         expect(stub.rows["procedure-requests"]).toHaveLength(1);
       }));
 
     it("takes one new token for 50 workers whose token was revoked", () =>
       withOAuth({ tokens }, async ({ server, stub, client }) => {
-        await client.getProcedure(1, never);
+        await client.getProcedure("request", 1, never);
         await server.revoke(bearerOf(stub, -1));
-        await Promise.all(Array.from({ length: 50 }, (_, id) => client.getProcedure(id, never)));
+        await Promise.all(Array.from({ length: 50 }, (_, id) => client.getProcedure("request", id, never)));
         expect(server.tokenRequests).toHaveLength(2);
       }));
   },
@@ -176,7 +178,7 @@ describe("what the authorization server refuses", () => {
     ["an unknown resource", { resource: "https://other.example.org" }, "invalid_target"],
   ])("is told with its code, holds calls back and sends none: %s", (_words, auth, code) =>
     withOAuth({ auth, registered: { ...LAB, scope: "storage:read" } }, async ({ stub, client }) => {
-      const failure = await failureOf(client.getProcedure(1, never));
+      const failure = await failureOf(client.getProcedure("request", 1, never));
       expect(failure).toMatchObject({ code: "SERVICE_CREDENTIALS_REFUSED", class: "permanent" });
       expect(failure.message).toContain(code);
       expect(failure.message).not.toMatch(/wrong|lab-secret/);
@@ -196,17 +198,17 @@ describe("what the authorization server refuses", () => {
       async ({ server, client }) => {
         // An hour of refusals: the pauses have grown to five minutes.
         for (let minute = 0; minute < 60; minute += 1) {
-          await client.getProcedure(1, never).catch(() => {});
+          await client.getProcedure("request", 1, never).catch(() => {});
           await clock.advance(60_000);
         }
-        await client.getProcedure(1, never).catch(() => {});
+        await client.getProcedure("request", 1, never).catch(() => {});
         const refused = server.tokenRequests.length;
         expect(refused).toBeLessThan(25);
         expect(client.breaker.state).toBe("open");
         secret = `${LAB.secret}\n`;
         await clock.advance(5_000);
         expect(client.breaker.state).toBe("half-open");
-        await client.getProcedure(1, never);
+        await client.getProcedure("request", 1, never);
         expect(client.breaker.state).toBe("closed");
         expect(server.tokenRequests).toHaveLength(refused + 1);
       },
@@ -216,12 +218,12 @@ describe("what the authorization server refuses", () => {
   it("may be a secret that was rotated there first: the old token serves on, then the new secret does", () => {
     let secret = LAB.secret;
     return withOAuth({ auth: { clientSecret: async () => secret } }, async ({ server, stub, client }) => {
-      await client.getProcedure(1, never);
+      await client.getProcedure("request", 1, never);
       server.register({ ...LAB, secret: "rotated" });
-      await client.getProcedure(2, never);
+      await client.getProcedure("request", 2, never);
       await server.revoke(bearerOf(stub, -1));
       secret = "rotated";
-      await client.getProcedure(3, never);
+      await client.getProcedure("request", 3, never);
       expect(server.tokenRequests).toHaveLength(2);
     });
   });
@@ -259,7 +261,7 @@ describe("a token endpoint in trouble", () => {
   ])("is transient, and nothing reaches the service, when it %s", (_words, front, words) =>
     withOAuth({ settings: { timeoutMs: 1_500, maxBodyBytes: 50_000 } }, async ({ server, stub, client }) => {
       server.front = front;
-      const failure = await failureOf(client.getProcedure(1, never));
+      const failure = await failureOf(client.getProcedure("request", 1, never));
       expect(failure).toMatchObject({ code: "SERVICE_TOKEN_UNAVAILABLE", class: "transient" });
       expect(failure.message).toMatch(words);
       expect(stub.seen).toHaveLength(0);
@@ -284,10 +286,10 @@ describe("a token endpoint in trouble", () => {
   it("does not stop work while the token that is there is still good", () => {
     const clock = new FakeClock();
     return withOAuth({ lifeSeconds: 600, deps: { clock } }, async ({ server, client }) => {
-      await client.getProcedure(1, never);
+      await client.getProcedure("request", 1, never);
       server.front = html(500);
       await clock.advance(560_000);
-      for (let id = 0; id < 10; id += 1) await client.getProcedure(id, never);
+      for (let id = 0; id < 10; id += 1) await client.getProcedure("request", id, never);
       await eventually(() => server.tokenRequests.length === 2);
       expect(client.breaker.state).toBe("closed");
     });
@@ -328,9 +330,9 @@ it.each([
   let offsetMs = 0;
   const clock = { ...systemClock, now: () => Date.now() + offsetMs };
   return withOAuth({ deps: { clock } }, async ({ server, client }) => {
-    await client.getProcedure(1, never);
+    await client.getProcedure("request", 1, never);
     offsetMs = jumpMs;
-    await client.getProcedure(2, never);
+    await client.getProcedure("request", 2, never);
     expect(server.tokenRequests).toHaveLength(1);
   });
 });

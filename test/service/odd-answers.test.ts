@@ -52,7 +52,7 @@ describe("a header that a gateway adds a second time", () => {
   it("leaves a 429 to a call that changes the service what it is, with the longer pause", () =>
     withStub(async (stub, client) => {
       answerWith(stub, 429, twice, "{}");
-      const failure = await failureOf(client.createRequest(retrieval, never));
+      const failure = await failureOf(client.create("request", retrieval, never));
       expect(failure).toMatchObject({ code: "SERVICE_BUSY", retryAfterMs: 120_000 });
     }));
 
@@ -61,9 +61,11 @@ describe("a header that a gateway adds a second time", () => {
       async (stub, client) => {
         answerWith(stub, 503, { ...twice, "retry-after": [] }, "{}");
         for (let call = 0; call < 5; call += 1) {
-          expect((await failureOf(client.createRequest(retrieval, never))).code).toBe("SERVICE_NO_ANSWER");
+          expect((await failureOf(client.create("request", retrieval, never))).code).toBe(
+            "SERVICE_NO_ANSWER",
+          );
         }
-        expect((await failureOf(client.createRequest(retrieval, never))).code).toBe("SERVICE_PAUSED");
+        expect((await failureOf(client.create("request", retrieval, never))).code).toBe("SERVICE_PAUSED");
       },
       {},
       { clock: new FakeClock() },
@@ -114,7 +116,7 @@ describe("Retry-After", () => {
   ])("of %j is a pause of %j ms", (value, pauseMs) =>
     withStub(async (stub, client) => {
       answerWith(stub, 429, { "retry-after": value, date: DATE }, "{}");
-      expect((await failureOf(client.createRequest(retrieval, never))).retryAfterMs).toBe(pauseMs);
+      expect((await failureOf(client.create("request", retrieval, never))).retryAfterMs).toBe(pauseMs);
     }),
   );
 });
@@ -156,7 +158,7 @@ describe("an answer that is no HTTP", () => {
       await withClient(
         { baseUrl },
         async (client) => {
-          const failure = await failureOf(client.createRequest(retrieval, never));
+          const failure = await failureOf(client.create("request", retrieval, never));
           expect(failure.code).toBe("SERVICE_NO_ANSWER");
           expect(failure.message).toContain(words);
           expect(failure.message).not.toContain("ller");
@@ -276,7 +278,8 @@ describe("a token that is larger than a gateway lets headers be (431)", () => {
   it.each(["GET", "POST"])("refuses the credentials and no order, for a %s", (method) =>
     withStub(async (stub, client) => {
       answerWith(stub, 431, {}, "{}");
-      const call = method === "GET" ? client.getRequest(5, never) : client.createRequest(retrieval, never);
+      const call =
+        method === "GET" ? client.getRequest(5, never) : client.create("request", retrieval, never);
       expect((await failureOf(call)).code).toBe("SERVICE_CREDENTIALS_REFUSED");
     }),
   );
@@ -358,7 +361,7 @@ describe("an id above 2^53", () => {
   it("says so, also where a call was answered with it", () =>
     withStub(async (stub, client) => {
       answerWith(stub, 201, {}, '{"id":9007199254740993,"status":"PENDING"}');
-      const created = await failureOf(client.createRequest(retrieval, never));
+      const created = await failureOf(client.create("request", retrieval, never));
       expect(created).toMatchObject({ code: "SERVICE_NO_ANSWER" });
       expect(created.message).toContain("above 2^53");
       answerWith(stub, 200, {}, '[{"id":9007199254740993,"code":"S-1"}]');
@@ -375,7 +378,10 @@ describe("an id above 2^53", () => {
     withStub(async (stub, client) => {
       const entry = '{"id":7,"sampleContainerId":90071992547409931,"subject":{"code":90071992547409933}}';
       answerWith(stub, 200, {}, `[${entry}]`);
-      const [container] = await client.listSubjectContainers(phi("90071992547409933"), never);
+      const [container] = await client.listSubjectContainers(
+        { surface: "request", subjectCode: phi("90071992547409933") },
+        never,
+      );
       expect(container?.labels).toEqual(["90071992547409931"]);
       expect(container?.subjectCode?.reveal()).toBe("90071992547409933");
     }));

@@ -44,7 +44,7 @@ describe("with a proxy", () => {
       await withClient(
         { baseUrl: stub.baseUrl, auth, proxy: { url, except: everything } },
         async (client) => {
-          expect((await client.createRequest(request, never)).requestId).toBe(1);
+          expect((await client.create("request", request, never)).id).toBe(1);
         },
       );
       const target = stub.baseUrl.slice("http://".length);
@@ -66,12 +66,16 @@ describe("with a proxy", () => {
         const proxy = { url, except: everything };
         const certificates = new PeerCertificates(systemClock);
         const ca = localhostPair.cert;
-        await withClient({ baseUrl, ca, proxy }, (client) => client.createRequest(request, never).then(), {
-          certificates,
-        });
+        await withClient(
+          { baseUrl, ca, proxy },
+          (client) => client.create("request", request, never).then(),
+          {
+            certificates,
+          },
+        );
         expect(certificates.list()).toEqual([expect.objectContaining({ peer: "localhost" })]);
         await withClient({ baseUrl, proxy }, async (client) => {
-          const failure = await failureOf(client.createRequest(request, never));
+          const failure = await failureOf(client.create("request", request, never));
           expect(failure.code).toBe("SERVICE_UNREACHABLE");
           expect(failure.message).toContain("self-signed");
         });
@@ -88,10 +92,10 @@ describe("with a proxy", () => {
       const given = { baseUrl: stub.baseUrl, proxy: { url, except: everything } };
       try {
         await withClient({ ...given, ca: localhostPair.cert }, async (client) => {
-          expect((await client.createRequest(request, never)).requestId).toBe(1);
+          expect((await client.create("request", request, never)).id).toBe(1);
         });
         await withClient(given, async (client) => {
-          const failure = await failureOf(client.createRequest(request, never));
+          const failure = await failureOf(client.create("request", request, never));
           expect(failure.code).toBe("SERVICE_UNREACHABLE");
           expect(failure.message).toContain(
             `the proxy ${url.host} can't be reached: its certificate is self-signed`,
@@ -115,13 +119,13 @@ describe("with a proxy", () => {
       proxy.does = does;
       const way = { url: proxy.url, except: everything };
       await withClient({ baseUrl: stub.baseUrl, proxy: way, timeoutMs: 300 }, async (client) => {
-        const failure = await failureOf(client.createRequest(request, never));
+        const failure = await failureOf(client.create("request", request, never));
         expect(failure.code).toBe("SERVICE_UNREACHABLE");
         expect(failure.message).toContain(words);
         if (does !== "nothing") expect(failure.message).toContain(`the proxy ${proxy.url.host}`);
         // What went wrong once is over when the proxy is well again.
         proxy.does = "connect";
-        expect((await client.createRequest(request, never)).requestId).toBe(1);
+        expect((await client.create("request", request, never)).id).toBe(1);
       });
       expect(stub.count("POST")).toBe(1);
     }),
@@ -132,7 +136,7 @@ describe("with a proxy", () => {
     const url = new URL("http://127.0.0.1:1");
     try {
       await withClient({ baseUrl: stub.baseUrl, proxy: { url, except: everything } }, async (client) => {
-        const failure = await failureOf(client.createRequest(request, never));
+        const failure = await failureOf(client.create("request", request, never));
         expect(failure.code).toBe("SERVICE_UNREACHABLE");
         expect(failure.message).toContain(
           "the proxy 127.0.0.1:1 can't be reached: nothing listens at that address",
@@ -140,7 +144,7 @@ describe("with a proxy", () => {
       });
       const proxy = { url, except: readExceptions([]) };
       await withClient({ baseUrl: stub.baseUrl, proxy }, async (client) => {
-        expect((await client.createRequest(request, never)).requestId).toBe(1);
+        expect((await client.create("request", request, never)).id).toBe(1);
       });
     } finally {
       await stub.stop();

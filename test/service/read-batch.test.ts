@@ -271,7 +271,10 @@ describe("reading the state of many procedures", () => {
           storageId: 6,
         },
       ];
-      const { found } = await client.readProcedures(12, [1, 2, 3, 4], never);
+      const { found } = await client.readProcedures(
+        { surface: "request", facilityId: 12, ids: [1, 2, 3, 4] },
+        never,
+      );
       expect(found.get(1)).toMatchObject({ type: "STORE", status: "IN_PROGRESS" });
       expect(found.get(2)).toMatchObject({ type: "REGISTER_STORAGE", status: "ON_HOLD" });
       expect(found.get(3)?.status).toBe("FAILED");

@@ -43,7 +43,7 @@ it.each([
     });
     return listening(server, (port) =>
       withClient({ baseUrl: `https://127.0.0.1:${port}`, ca }, async (client) => {
-        const failure = await failureOf(client.createRequest(request, never));
+        const failure = await failureOf(client.create("request", request, never));
         expect(failure.code).toBe("SERVICE_UNREACHABLE");
         expect(failure.message).toContain(words);
         expect(failure.hint).toContain(setting);
@@ -78,7 +78,7 @@ it("notes when the certificate of the service ends", () => {
     withClient(
       { baseUrl: `https://localhost:${port}`, ca: localhostPair.cert },
       async (client) => {
-        await client.createRequest(request, never);
+        await client.create("request", request, never);
         expect(certificates.list()).toEqual([
           expect.objectContaining({ peer: "localhost", endsAt: new Date("2126-10-28T16:34:03Z") }),
         ]);
@@ -96,7 +96,7 @@ it("speaks HTTP/1.1 to a service that would take HTTP/2", () => {
   });
   return listening(server, (port) =>
     withClient({ baseUrl: `https://localhost:${port}`, ca: localhostPair.cert }, async (client) => {
-      await client.createRequest(request, never);
+      await client.create("request", request, never);
       expect(versions).toEqual(["1.1"]);
     }),
   );
@@ -121,13 +121,13 @@ it("never writes a request whose caller was told 'not sent' while the connection
     return listening(gate, (gatePort) =>
       withClient({ baseUrl: `https://127.0.0.1:${gatePort}`, ca: localhostPair.cert }, async (client) => {
         const stop = new AbortController();
-        const call = failureOf(client.createRequest(request, stop.signal));
+        const call = failureOf(client.create("request", request, stop.signal));
         while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
         stop.abort();
         expect((await call).code).toBe("SERVICE_STOPPED");
         isOpen = true;
         for (const socket of waiting) forward(socket);
-        await client.createRequest({ ...request, containerIds: [2] }, never);
+        await client.create("request", { ...request, containerIds: [2] }, never);
         expect(bodies).toEqual([expect.stringContaining("[2]")]);
       }),
     );

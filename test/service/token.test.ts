@@ -253,9 +253,9 @@ describe("a 401 from the service", () => {
       stub.rows.procedures = Array.from({ length: 60 }, (_, id) => ({ id, status: "PENDING" }));
       let revoked = "";
       issueTokens(stub, { expires_in: 3_600 }, (token) => token !== revoked);
-      await client.getProcedure(1, never);
+      await client.getProcedure("request", 1, never);
       revoked = "t1";
-      await Promise.all(Array.from({ length: 50 }, (_, id) => client.getProcedure(id, never)));
+      await Promise.all(Array.from({ length: 50 }, (_, id) => client.getProcedure("request", id, never)));
       expect(tokenCalls(stub)).toBe(2);
     }, clock);
   });
@@ -274,13 +274,13 @@ describe("a 401 from the service", () => {
         subjectCode: (await import("../../src/core/phi.ts")).phi("S"),
         containerIds: [1],
       } as const;
-      expect(await failureOf(client.createRequest(request, never))).toMatchObject({
+      expect(await failureOf(client.create("request", request, never))).toMatchObject({
         code: "SERVICE_TOKEN_REFUSED",
         class: "transient",
         isAnswered: true,
       });
       expect(stub.count("POST /api/procedure-requests")).toBe(1);
-      await client.createRequest(request, never);
+      await client.create("request", request, never);
       expect(stub.count("POST /api/procedure-requests")).toBe(2);
       expect(stub.rows["procedure-requests"]).toHaveLength(1);
     }));
@@ -305,9 +305,9 @@ describe("a 401 from the service", () => {
         containerIds: [1],
       } as const;
       await client.getInventory(1, never).catch(() => {});
-      expect((await failureOf(client.createRequest(request, never))).code).toBe("SERVICE_TOKEN_REFUSED");
+      expect((await failureOf(client.create("request", request, never))).code).toBe("SERVICE_TOKEN_REFUSED");
       await client.getInventory(1, never).catch(() => {});
-      expect(await failureOf(client.createRequest(request, never))).toMatchObject({
+      expect(await failureOf(client.create("request", request, never))).toMatchObject({
         code: "SERVICE_CREDENTIALS_REFUSED",
         isAnswered: true,
       });
@@ -317,7 +317,7 @@ describe("a 401 from the service", () => {
     const clock = new FakeClock();
     return withOAuth(async (stub, client) => {
       issueTokens(stub, { expires_in: 3_600 }, () => false);
-      const call = failureOf(client.getProcedure(1, never));
+      const call = failureOf(client.getProcedure("request", 1, never));
       while (clock.asleep === 0) await new Promise((resolve) => setImmediate(resolve));
       expect(tokenCalls(stub)).toBe(1);
       await clock.advance(2_000);
@@ -341,12 +341,12 @@ describe("a 401 from the service", () => {
         calls = tokenCalls(stub);
         return clock.monotonic() - issuedAt < 10_000;
       });
-      await client.getProcedure(1, never);
+      await client.getProcedure("request", 1, never);
       await clock.advance(10_000);
-      await client.getProcedure(1, never);
+      await client.getProcedure("request", 1, never);
       const refused = stub.count("GET /api/procedures/1");
       await clock.advance(7_000);
-      await client.getProcedure(1, never);
+      await client.getProcedure("request", 1, never);
       while (tokenCalls(stub) < 3) await new Promise((resolve) => setImmediate(resolve));
       expect(stub.count("GET /api/procedures/1")).toBe(refused + 1);
     }, clock);
@@ -459,7 +459,9 @@ it("reads a static API token again after a 401", async () => {
     async (stub, client) => {
       stub.rows.procedures = [{ id: 1 }];
       issueTokens(stub, {}, (given) => given === "new-token");
-      expect((await failureOf(client.getProcedure(1, never))).code).toBe("SERVICE_CREDENTIALS_REFUSED");
+      expect((await failureOf(client.getProcedure("request", 1, never))).code).toBe(
+        "SERVICE_CREDENTIALS_REFUSED",
+      );
       token = "new-token\n";
     },
     { auth: { apiToken: async () => token } },
@@ -473,7 +475,7 @@ it("reads a static API token again after a 401", async () => {
         token = "new-token";
         return given === "new-token";
       });
-      await client.getProcedure(1, never);
+      await client.getProcedure("request", 1, never);
       expect(stub.seen).toHaveLength(2);
     },
     { auth: { apiToken: async () => token } },
@@ -490,17 +492,17 @@ it("looks at the file of a refused API token again within seconds, and lets a ca
       stub.rows.procedures = [{ id: 1 }];
       issueTokens(stub, {}, (given) => given === "new-token");
       for (let minute = 0; minute < 30; minute += 1) {
-        await client.getProcedure(1, never).catch(() => {});
+        await client.getProcedure("request", 1, never).catch(() => {});
         await clock.advance(60_000);
       }
-      await client.getProcedure(1, never).catch(() => {});
+      await client.getProcedure("request", 1, never).catch(() => {});
       expect(client.breaker).toMatchObject({
         state: "open",
         opening: { cause: { code: "SERVICE_CREDENTIALS_REFUSED" } },
       });
       token = "new-token";
       await clock.advance(5_000);
-      await client.getProcedure(1, never);
+      await client.getProcedure("request", 1, never);
       expect(client.breaker.state).toBe("closed");
     },
     { auth: { apiToken: async () => token } },
@@ -522,9 +524,9 @@ describe("an answer that a site's rule calls `credentials`", () => {
           return true;
         };
         stub.rows.procedures = [{ id: 1 }];
-        await client.getProcedure(1, never);
+        await client.getProcedure("request", 1, never);
         isExpired = true;
-        await client.getProcedure(1, never);
+        await client.getProcedure("request", 1, never);
         expect(tokenCalls(stub)).toBe(2);
         expect(stub.count("GET /api/procedures/1")).toBe(3);
       },
@@ -537,7 +539,7 @@ describe("an answer that a site's rule calls `credentials`", () => {
     withOAuth(
       async (stub, client) => {
         issueTokens(stub, { expires_in: 3_600 }, () => false);
-        expect((await failureOf(client.getProcedure(1, never))).code).toBe("SERVICE_REFUSED");
+        expect((await failureOf(client.getProcedure("request", 1, never))).code).toBe("SERVICE_REFUSED");
         expect(tokenCalls(stub)).toBe(1);
       },
       new FakeClock(),

@@ -176,7 +176,7 @@ describe("a read that fails for now", () => {
       failFirst(stub, [503, 503]);
       const containers = [{ label: "V-1", description: "" }];
       const request = { type: "STORE", facilityId: 12, subjectCode: phi("S-1"), containers } as const;
-      await failureOf(client.createRequest(request, never));
+      await failureOf(client.create("request", request, never));
       expect(stub.count("POST")).toBe(1);
     }));
 });
@@ -263,7 +263,7 @@ it("holds calls back while the service is down and probes until it is back", () 
 it("counts requests by route, never by address", () =>
   withStub(async (stub, client) => {
     stub.rows.procedures = [{ id: 7 }];
-    await client.getProcedure(7, never);
+    await client.getProcedure("request", 7, never);
     await client.findSubject(12, phi("SUBJ-CANARY"), never);
     expect(Object.fromEntries(client.requestCounts)).toEqual({
       "GET /api/procedures/{id}": 1,
@@ -276,9 +276,9 @@ it("counts the requests of the last minute", () => {
   return withStub(
     async (stub, client) => {
       stub.rows.procedures = [{ id: 7 }];
-      await client.getProcedure(7, never);
+      await client.getProcedure("request", 7, never);
       await clock.advance(30_000);
-      await client.getProcedure(7, never);
+      await client.getProcedure("request", 7, never);
       expect(client.lastMinute.calls).toBe(2);
       await clock.advance(30_000);
       expect(client.lastMinute.calls).toBe(1);
@@ -297,6 +297,6 @@ it("tells how far the service's clock is off", () =>
       response.setHeader("date", new Date(Date.now() + 600_000).toUTCString());
       return false;
     };
-    await client.getProcedure(7, never);
+    await client.getProcedure("request", 7, never);
     expect(Math.round(client.clockSkewMs! / 10_000)).toBe(60);
   }));

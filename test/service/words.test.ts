@@ -15,10 +15,16 @@ describe("a site's own words", () => {
           { id: 1, type: "FREEZE", status: "done", facilityId: 12 },
           { id: 2, type: "thaw", status: "ON_HOLD", facilityId: 12 },
         ];
-        const { found } = await client.readProcedures(12, [1, 2], never);
+        const { found } = await client.readProcedures(
+          { surface: "request", facilityId: 12, ids: [1, 2] },
+          never,
+        );
         expect(found.get(1)).toMatchObject({ type: "STORE", status: "COMPLETED" });
         expect(found.get(2)).toMatchObject({ type: "THAW", status: "ON_HOLD" });
-        expect(await client.getProcedure(1, never)).toMatchObject({ type: "STORE", status: "COMPLETED" });
+        expect(await client.getProcedure("request", 1, never)).toMatchObject({
+          type: "STORE",
+          status: "COMPLETED",
+        });
       },
       { words: WORDS },
     ));
@@ -39,7 +45,10 @@ describe("a site's own words", () => {
           subjectCode: phi("S-1"),
           containers: [{ label: "V1", description: "" }],
         } as const;
-        expect(await client.createRequest(request, never)).toMatchObject({ requestId: 7, status: "PENDING" });
+        expect(await client.create("request", request, never)).toMatchObject({
+          id: 7,
+          status: "PENDING",
+        });
       },
       { words: WORDS },
     ));

@@ -1,7 +1,6 @@
 import type pg from "pg";
 import type { Config } from "../../config/config.ts";
 import { Failure } from "../../core/failures.ts";
-import { toRecord } from "../../jobs/intake/intake.ts";
 import { parseId } from "../../ledger/ids.ts";
 import { commitMessages } from "../../ledger/messages/commit.ts";
 import { discardMessage } from "../../ledger/messages/release.ts";
@@ -57,7 +56,7 @@ export async function createReplay({
         fileId: null,
         connector: name,
         replayOf: numberOf(messageId),
-        records: [toRecord(mapper, incoming)],
+        records: [{ ...mapper.map(incoming), message: incoming }],
       });
       if (!made) throw new TypeError(`the ledger gave no verdict for ${messageId}`);
       const { verdict, orders, problems } = made;

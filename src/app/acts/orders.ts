@@ -254,7 +254,7 @@ async function isProcedureOf(
   service: ServiceClient,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const procedure = await service.external.getProcedure(procedureId, signal).catch((error: unknown) => {
+  const procedure = await service.getProcedure("external", procedureId, signal).catch((error: unknown) => {
     if (error instanceof Failure && error.code === "SERVICE_NOT_FOUND") return undefined;
     throw error;
   });

@@ -1,4 +1,4 @@
-import { Failure, type Problem } from "../../core/failures.ts";
+import { Failure, type Problem, problemOf } from "../../core/failures.ts";
 import type { FileDialect, IncomingMessage } from "../../core/intake.ts";
 import {
   type CsvDialect,
@@ -79,8 +79,7 @@ async function examine(bytes: Buffer, settings: Settings): Promise<FileContent> 
     };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const { code, message, hint, place = "file" } = error;
-    const problems = [{ code, place, message, hint }];
+    const problems = [problemOf(error, error.place ?? "file")];
     return {
       problems: text ? await withHeadings(problems, { bytes, text }, settings) : problems,
       batches: noBatches,

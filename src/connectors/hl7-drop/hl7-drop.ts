@@ -1,4 +1,4 @@
-import { Failure } from "../../core/failures.ts";
+import { Failure, problemOf } from "../../core/failures.ts";
 import type { IncomingMessage } from "../../core/intake.ts";
 import { phi } from "../../core/phi.ts";
 import { type CharsetOptions, decodeIncoming } from "../../formats/hl7/charset.ts";
@@ -78,14 +78,7 @@ export function toMessage(part: Hl7FilePart, charset: CharsetOptions): IncomingM
     return { ordinal, place, raw: phi(raw), content: { kind: "hl7", text: phi(text), encoding } };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const problems = [
-      {
-        code: error.code,
-        place: `${place}, ${placeInFile(part, error)}`,
-        message: error.message,
-        hint: error.hint,
-      },
-    ];
+    const problems = [problemOf(error, `${place}, ${placeInFile(part, error)}`)];
     return { ordinal, place, raw: phi(raw), content: { kind: "unreadable", problems } };
   }
 }

@@ -10,6 +10,7 @@ import {
   type OrderCall,
 } from "../../ledger/orders/calls.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
+import { unlessRefused } from "../../service/http/context.ts";
 import { parseRequestBody } from "../../service/new-request.ts";
 import { hasSameLabels, type Made } from "../../service/reconcile/made.ts";
 import { byLabel, whichContainers } from "../which-container.ts";
@@ -132,16 +133,12 @@ async function findIds(
   { service }: Pick<FindDeps, "service">,
   signal: AbortSignal,
 ): Promise<readonly number[] | undefined> {
-  const calls = surface === "external" ? service.external : service;
-  try {
-    const listed = await calls.listSubjectContainers(order.subject.code, signal);
-    const which = [...whichContainers(byLabel(order.containers), listed).values()];
-    const ids = which.flatMap((each) => (each.kind === "one" ? [each.shown.id] : []));
-    return ids.length === which.length ? ids : undefined;
-  } catch (error) {
-    if (error instanceof Failure && error.class === "permanent") return undefined;
-    throw error;
-  }
+  const asked = { surface, subjectCode: order.subject.code };
+  const listed = await unlessRefused(() => service.listSubjectContainers(asked, signal));
+  if (listed === undefined) return undefined;
+  const which = [...whichContainers(byLabel(order.containers), listed).values()];
+  const ids = which.flatMap((each) => (each.kind === "one" ? [each.shown.id] : []));
+  return ids.length === which.length ? ids : undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { OrderContainer } from "../../core/order.ts";
-import { findMarks } from "../../service/new-request.ts";
+import { findMarks, isSameSet } from "../../service/new-request.ts";
 import { hasSameLabels, type Made } from "../../service/reconcile/made.ts";
 
 /**
@@ -103,8 +103,4 @@ function likeRetrieval(
   }
   if (isCalled) return "none";
   return containerIds.some((id) => wanted.includes(id)) ? "possible" : "none";
-}
-
-function isSameSet(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && new Set(a).size === new Set(b).size && a.every((each) => b.includes(each));
 }

@@ -1,35 +1,23 @@
-import { backoffMs } from "../../core/backoff.ts";
-import { asFailure } from "../../core/failures.ts";
 import type { ControlRefusal } from "../../core/order-control.ts";
 import { cancelCallsOf, type OrderCall } from "../../ledger/orders/calls.ts";
 import { changeCancelCall, recordCancelled, recordUncancelled } from "../../ledger/orders/cancellations.ts";
 import { idOf, type LedgerOrder, linkOf } from "../../ledger/orders/row.ts";
-import type { CancelLook } from "../../service/cancel.ts";
 import { targetOf } from "./cancel.ts";
 import { planCheck, type ReconcileTimes } from "./decide.ts";
 import type { LookDeps } from "./deps.ts";
 
-/** A look that failed is repeated at least this often. */
-const LONGEST_PAUSE_MS = 15_000;
-
-/** Looks what a call to cancel did, perhaps one of an earlier process. */
+/** Looks what a call to cancel did, perhaps one of an earlier process. @throws the SERVICE_ failures of reads */
 export async function lookForCancel(
   order: LedgerOrder,
   call: OrderCall,
-  { pool, service, settings, random }: LookDeps,
+  { pool, service, settings }: LookDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const link = linkOf(order);
   // Linked to another one since: calls about the former one don't count.
   if (link === undefined || idOf(link) !== call.serviceId)
     return changeCancelCall(pool, call.id, { end: "nothing", callInMs: 0 });
-  let found: CancelLook | "gone";
-  try {
-    found = await service.lookForCancel(targetOf(order, link), signal);
-  } catch (error) {
-    const pause = backoffMs(call.checks + 1, settings.backoff, random(), asFailure(error).retryAfterMs);
-    return changeCancelCall(pool, call.id, { lookInMs: Math.min(pause, LONGEST_PAUSE_MS) });
-  }
+  const found = await service.lookForCancel(targetOf(order, link), signal);
   if (found !== "gone" && found.isCancelled) return recordCancelled(pool, order.id, link, found.status);
   const isGone = found === "gone";
   // One look proves little: only those that agree in a row are counted.

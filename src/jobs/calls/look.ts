@@ -276,6 +276,10 @@ async function afterFailedLook(
     code === "UNCLASSIFIED"
       ? failedChecks >= MOST_UNCLASSIFIED
       : failure.class === "permanent" && code !== "SERVICE_CREDENTIALS_REFUSED";
+  const pause = backoffMs(failedChecks, deps.settings.backoff, deps.random(), failure.retryAfterMs);
+  const lookInMs = Math.max(Math.min(pause, LONGEST_PAUSE_MS), failure.retryAfterMs ?? 0);
+  // The order goes on as it is, whatever is found out about cancelling it.
+  if (call.kind === "cancel") return postponeLook(deps.pool, call.id, { ms: lookInMs, hasFailed: true });
   const isParked = order.state === "parked";
   if (call.outcome !== undefined || (isParked && !isForGood)) {
     deps.logger.warn(name, "what a call of the order made could not be looked for; it is put off");
@@ -301,8 +305,6 @@ async function afterFailedLook(
     if (call.isPresumed) await tellCompared(deps);
     return;
   }
-  const pause = backoffMs(failedChecks, deps.settings.backoff, deps.random(), failure.retryAfterMs);
-  const lookInMs = Math.max(Math.min(pause, LONGEST_PAUSE_MS), failure.retryAfterMs ?? 0);
   const change = { failure: reason, answer, call: { failedChecks, lookInMs } };
   await recordLook(deps.pool, order, { ...change, event: { kind: "check_failed", detail: reason } });
 }

@@ -11,38 +11,20 @@ import { listFileMessages, type StoredMessage } from "../../ledger/messages/view
 import {
   composeAnswer,
   composePlainAnswer,
-  type MessageAnswer,
+  messageAnswer,
   refusalCode,
 } from "../../mapping/outbound/answer-hl7.ts";
 import { type BatchedAnswer, composeBatchResponse } from "../../mapping/outbound/batch-hl7.ts";
 import { safeName } from "../../mapping/outbound/file-name.ts";
 import { readOriginal } from "../../mapping/outbound/original.ts";
-import { inLabWords, inOneLanguage } from "../../mapping/outbound/reasons.ts";
-import { encodeAnswer, withSiteFields } from "../../mapping/outbound/site-fields.ts";
+import { writeAnswer } from "../../mapping/outbound/site-fields.ts";
 import { formatHl7Timestamp } from "../../mapping/outbound/timestamp.ts";
-import type { BatchResponse, Hl7Profile } from "../../mapping/profile/profile.ts";
-
-/** The answer to a message by what became of it. */
-export const ANSWER_BY_VERDICT = {
-  accepted: "acknowledged",
-  duplicate: "acknowledged",
-  ignored: "acknowledged",
-  refused: "refused",
-  waiting: "waiting",
-} as const satisfies Record<Verdict, MessageAnswer["kind"]>;
+import type { Hl7Profile } from "../../mapping/profile/profile.ts";
+import type { IntakeRules } from "./rules.ts";
 
 /** MSH-10 of an answer to a message that is composed once, whenever that is. */
 export function answerControlId(prefix: "CA" | "CL", instanceCode: string, messageId: number): string {
   return `${prefix}${instanceCode}${encodeCrockfordNumber(messageId).padStart(8, "0")}`;
-}
-
-/** Which connectors answer the batches of files as a whole, and what that takes. */
-export interface BatchFileDeps {
-  readonly instanceCode: string;
-  readonly settingsByConnector: ReadonlyMap<
-    string,
-    { readonly profile: Hl7Profile; readonly response: Exclude<BatchResponse, "none"> }
-  >;
 }
 
 /** Composed at a time; between them others get their turn. */
@@ -56,18 +38,18 @@ export async function composeFileResponse(
   fileId: string,
   end: FileEnd,
   outline: BatchOutline,
-  deps: BatchFileDeps,
+  { instanceCode, byConnector }: IntakeRules,
 ): Promise<Closing["answer"]> {
   const id = requireFileId(fileId);
   const file = await findOpenFile(pool, id);
-  const settings = file && deps.settingsByConnector.get(file.connector);
+  const settings = file && byConnector.get(file.connector)?.batches;
   if (!file || !settings) return undefined;
   const { profile, response } = settings;
   const answers: BatchedAnswer[] = [];
   let last: StoredMessage | undefined;
   for (;;) {
     const page = await listFileMessages(pool, id, last?.ordinal ?? 0, PAGE);
-    answers.push(...page.map((message) => answerMessage(message, file, profile, deps.instanceCode)));
+    answers.push(...page.map((message) => answerMessage(message, file, profile, instanceCode)));
     last = page.at(-1) ?? last;
     if (page.length < PAGE) break;
   }
@@ -75,20 +57,20 @@ export async function composeFileResponse(
   // A rest that was not taken has no answers of its own, and a response without any says that all went well.
   const isCut = answers.length === 0 || answers.length < expected;
   if (isCut && end.problems.length > 0)
-    answers.push(refuseFile(file, { problems: reasonsOf(end) }, profile, id, deps));
+    answers.push(refuseFile(file, { problems: reasonsOf(end) }, profile, id, instanceCode));
   const { timeZone } = profile.results;
   const bytes = composeBatchResponse({
     outline,
     answers,
     response,
     time: formatHl7Timestamp(last?.receivedAt ?? file.receivedAt, timeZone),
-    instanceCode: deps.instanceCode,
+    instanceCode,
     seed: [fileId],
     settings: profile.results,
   });
   return {
     connector: file.connector,
-    fileName: batchFileName(file.fileName, deps.instanceCode, id, profile.results.suffix),
+    fileName: batchFileName(file.fileName, instanceCode, id, profile.results.suffix),
     bytes,
   };
 }
@@ -140,22 +122,14 @@ export function answerInBatch(
   { verdict, problems, isReadable, controlId, answered }: BatchedMessage,
   profile: Hl7Profile,
 ): BatchedAnswer {
-  const common = { outcomeId: "", controlId, occurredAt: answered.receivedAt, message: answered };
-  const kind = ANSWER_BY_VERDICT[verdict];
-  const fact: MessageAnswer =
-    kind === "acknowledged"
-      ? { ...common, kind, orders: [], isDuplicate: verdict === "duplicate" }
-      : { ...common, kind, problems };
-  const own = inOneLanguage(fact, profile);
-  const answer = inLabWords(fact, own.results);
-  const original = readOriginal(answer.message, own.results);
+  const about = { outcomeId: "", controlId, occurredAt: answered.receivedAt, message: answered };
+  const original = readOriginal(answered, profile.results);
   const isWhole = original.isAnswerable && isReadable;
-  const bytes = encodeAnswer(original, (from) => {
-    const text = isWhole
-      ? composeAnswer(answer, from, own)
-      : composePlainAnswer(answer, from, own, kind === "refused" ? refusalCode(problems) : "AA");
-    return withSiteFields(text, answer, from, own);
-  });
+  const code = verdict === "refused" ? refusalCode(problems) : "AA";
+  const fact = messageAnswer({ verdict, problems }, about);
+  const bytes = writeAnswer(fact, original, profile, (answer, from, own) =>
+    isWhole ? composeAnswer(answer, from, own) : composePlainAnswer(answer, from, own, code),
+  );
   return { verdict, messages: [bytes] };
 }
 
@@ -189,23 +163,19 @@ export function refuseFile(
   { problems }: Pick<FileEnd, "problems">,
   profile: Hl7Profile,
   fileId: number,
-  { instanceCode }: Pick<BatchFileDeps, "instanceCode">,
+  instanceCode: string,
 ): BatchedAnswer {
-  const fact: MessageAnswer = {
-    outcomeId: "",
+  const message = { messageId: "", connector, fileName, receivedAt };
+  const about = {
+    ...{ outcomeId: "", occurredAt: receivedAt, message },
     // Messages are numbered by themselves, so a file needs a prefix of its own.
     controlId: `CF${instanceCode}${encodeCrockfordNumber(fileId).padStart(8, "0")}`,
-    occurredAt: receivedAt,
-    message: { messageId: "", connector, fileName, receivedAt },
-    kind: "refused",
-    problems: problems.slice(0, MOST_PROBLEMS),
   };
-  const own = inOneLanguage(fact, profile);
-  const answer = inLabWords(fact, own.results);
-  const original = readOriginal(answer.message, own.results);
-  const bytes = encodeAnswer(original, (from) => {
-    const text = composePlainAnswer(answer, from, own, "AR");
-    return withSiteFields(text, answer, from, own);
-  });
-  return { verdict: "refused", messages: [bytes] };
+  const verdict = "refused";
+  const fact = messageAnswer({ verdict, problems: problems.slice(0, MOST_PROBLEMS) }, about);
+  const original = readOriginal(message, profile.results);
+  const bytes = writeAnswer(fact, original, profile, (answer, from, own) =>
+    composePlainAnswer(answer, from, own, "AR"),
+  );
+  return { verdict, messages: [bytes] };
 }

@@ -16,10 +16,9 @@ import { commitMessages } from "../../ledger/messages/commit.ts";
 import { closeFile, openFile, requireFileId, settleFile } from "../../ledger/messages/files.ts";
 import type { MessageRecord } from "../../ledger/messages/record.ts";
 import { resendAnswers } from "../../ledger/results/resend.ts";
-import type { MessageName } from "../../mapping/inbound/mapped-message.ts";
-import type { Mapper } from "../../mapping/inbound/mapper.ts";
-import { type BatchFileDeps, batchFileName, composeFileResponse } from "./batch-response.ts";
-import { answerBatchFrame, type ConnectionReplies, replyTo } from "./replies.ts";
+import { batchFileName, composeFileResponse } from "./batch-response.ts";
+import { answerBatchFrame, replyTo } from "./replies.ts";
+import type { ConnectorRules, IntakeRules } from "./rules.ts";
 
 /** What the intake is given. */
 export interface IntakeDeps {
@@ -40,19 +39,6 @@ export interface IntakeDeps {
   readonly onTaken?: ((taken: TakenMessages) => void) | undefined;
 }
 
-/** How messages are read and answered. */
-export interface IntakeRules {
-  readonly mapperByConnector: ReadonlyMap<string, Mapper>;
-  /** How batches of files are answered; by single answers when absent. */
-  readonly batches?: BatchFileDeps | undefined;
-  /** Connectors whose repeated files get their answers again. */
-  readonly answersRepeats?:
-    | { readonly connectors: ReadonlySet<string>; readonly instanceCode: string }
-    | undefined;
-  /** How messages that come over connections are answered, by connector. */
-  readonly repliesByConnector?: ReadonlyMap<string, ConnectionReplies> | undefined;
-}
-
 type Close = NonNullable<Parameters<Intake["settleFile"]>[1]>;
 
 /** Messages that came together and are in the ledger. */
@@ -70,12 +56,11 @@ const GROUP = { items: 250, bytes: 4 * 1024 * 1024 };
 export function createIntake(deps: IntakeDeps): Intake {
   const { pool, clock, rules } = deps;
   const toFileRecord = (connector: string) => {
-    const { batches, mapperByConnector } = rules();
-    const mapper = mapperOf(mapperByConnector, connector);
-    const answersBatches = batches?.settingsByConnector.has(connector) === true;
+    const { mapper, batches } = requireRules(rules(), connector);
     return (message: IncomingMessage): MessageRecord => ({
-      ...toRecord(mapper, message),
-      isAnsweredInBatch: answersBatches && message.isInBatch === true,
+      ...mapper.map(message),
+      message,
+      isAnsweredInBatch: batches !== undefined && message.isInBatch === true,
     });
   };
   const noteCommit = (connector: string, verdicts: readonly MessageVerdict[]) => {
@@ -83,10 +68,9 @@ export function createIntake(deps: IntakeDeps): Intake {
     deps.onCommitted(connector, verdicts);
   };
   const acceptFromPeerByConnector = new Map(
-    [...(rules().repliesByConnector ?? new Map()).keys()].map((connector) => [
-      connector,
-      connectionIntake(connector, { pool, clock, noteCommit }),
-    ]),
+    [...rules().byConnector].flatMap(([name, { replies }]) =>
+      replies ? [[name, connectionIntake(name, { pool, clock, noteCommit })] as const] : [],
+    ),
   );
   /** By which rules a frame's messages were read, so that they are answered by the same. */
   const rulesByAccepted = new WeakMap<readonly Accepted[], IntakeRules>();
@@ -94,7 +78,7 @@ export function createIntake(deps: IntakeDeps): Intake {
     const acceptFromPeer = acceptFromPeerByConnector.get(connector);
     if (!acceptFromPeer) throw new RangeError(`no connector ${connector} takes messages over connections`);
     const current = rules();
-    const accepted = await acceptFromPeer(peer, messages, current);
+    const accepted = await acceptFromPeer(peer, messages, requireRules(current, connector));
     rulesByAccepted.set(accepted, current);
     // It was not committed when those that wait were looked through.
     if (rules() !== current && accepted.some(({ verdict }) => verdict === "waiting")) deps.onStale?.();
@@ -110,10 +94,8 @@ export function createIntake(deps: IntakeDeps): Intake {
     noteCommit(connector, accepted);
     return accepted;
   };
-  const responseTo = async (fileId: string, { end, batch }: Close) => {
-    const { batches } = rules();
-    return batch && batches && composeFileResponse(pool, fileId, end, batch, batches);
-  };
+  const responseTo = async (fileId: string, { end, batch }: Close) =>
+    batch && composeFileResponse(pool, fileId, end, batch, rules());
   return {
     openFile: async (file) => {
       const opening = await openFile(pool, file);
@@ -152,18 +134,17 @@ export function createIntake(deps: IntakeDeps): Intake {
       ),
     hold: deps.hold,
     answerBatch: (connector, outline, frame, accepted) => {
-      const { repliesByConnector } = rulesByAccepted.get(accepted) ?? rules();
-      const replies = repliesByConnector?.get(connector);
+      const { replies } = requireRules(rulesByAccepted.get(accepted) ?? rules(), connector);
       return replies && answerBatchFrame(replies, outline, frame, accepted);
     },
   };
 }
 
 /** @throws RangeError for a connector that there is not */
-function mapperOf(mapperByConnector: IntakeRules["mapperByConnector"], connector: string): Mapper {
-  const mapper = mapperByConnector.get(connector);
-  if (!mapper) throw new RangeError(`no connector ${connector}`);
-  return mapper;
+function requireRules({ byConnector }: IntakeRules, connector: string): ConnectorRules {
+  const rules = byConnector.get(connector);
+  if (!rules) throw new RangeError(`no connector ${connector}`);
+  return rules;
 }
 
 /** Has the answers to a file sent again, where the site wants that, now that its bytes came once more. */
@@ -171,11 +152,11 @@ async function answerRepeat(
   fileId: string,
   { connector }: IncomingFile,
   { pool, logger }: IntakeDeps,
-  { answersRepeats, batches }: IntakeRules,
+  { instanceCode, byConnector }: IntakeRules,
 ): Promise<void> {
-  if (!answersRepeats?.connectors.has(connector)) return;
-  const { instanceCode } = answersRepeats;
-  const suffix = batches?.settingsByConnector.get(connector)?.profile.results.suffix;
+  const { answersRepeats, batches } = byConnector.get(connector) ?? {};
+  if (!answersRepeats) return;
+  const suffix = batches?.profile.results.suffix;
   const answers = await resendAnswers(pool, requireFileId(fileId), connector, (name, id) =>
     batchFileName(name, instanceCode, id, suffix),
   );
@@ -192,12 +173,16 @@ function connectionIntake(
   }: Pick<IntakeDeps, "pool" | "clock"> & {
     readonly noteCommit: (connector: string, verdicts: readonly MessageVerdict[]) => void;
   },
-): (peer: Peer, messages: readonly IncomingMessage[], rules: IntakeRules) => Promise<Accepted[]> {
+): (peer: Peer, messages: readonly IncomingMessage[], rules: ConnectorRules) => Promise<Accepted[]> {
   const commit = groupCommit(
     async (pieces: readonly (readonly MessageRecord[])[]) => {
-      const accepted = await commitPieces(pool, connector, pieces);
-      noteCommit(connector, accepted.flat());
-      return accepted;
+      const accepted = await commitMessages(pool, { fileId: null, connector, records: pieces.flat() });
+      noteCommit(connector, accepted);
+      let from = 0;
+      return pieces.map(({ length }) => {
+        from += length;
+        return accepted.slice(from - length, from);
+      });
     },
     GROUP,
     // A database that is away is nobody's fault; anything else must not stop the messages beside it.
@@ -205,13 +190,12 @@ function connectionIntake(
   );
   /** The peers of whom a frame is being mapped; resolves once that is over. */
   const mappingByPeer = new WeakMap<Peer, Promise<void>>();
-  return async (peer, messages, { mapperByConnector, repliesByConnector }) => {
+  return async (peer, messages, { mapper, replies }) => {
     const receivedAt = new Date(clock.now());
-    const mapper = mapperOf(mapperByConnector, connector);
-    const replies = repliesByConnector?.get(connector);
     if (!replies) throw new RangeError(`no connector ${connector} takes messages over connections`);
     const map = (message: IncomingMessage): MessageRecord => ({
-      ...toRecord(mapper, message),
+      ...mapper.map(message),
+      message,
       replyTo: replyTo({ connector, message, peer, receivedAt }, replies),
     });
     const commits: Promise<readonly Accepted[]>[] = [];
@@ -234,69 +218,6 @@ function connectionIntake(
     }
     return (await Promise.all(commits)).flat();
   };
-}
-
-async function commitPieces(
-  pool: pg.Pool,
-  connector: string,
-  pieces: readonly (readonly MessageRecord[])[],
-): Promise<Accepted[][]> {
-  // Messages of a commit are distinguished by their ordinals.
-  let ordinal = 0;
-  const numbered = pieces.map((records) =>
-    records.map((record) => {
-      ordinal += 1;
-      return { ...record, message: { ...record.message, ordinal } };
-    }),
-  );
-  const accepted = await commitMessages(pool, { fileId: null, connector, records: numbered.flat() });
-  const byOrdinal = new Map(accepted.map((each) => [each.ordinal, each]));
-  return numbered.map((records) => records.flatMap(({ message }) => byOrdinal.get(message.ordinal) ?? []));
-}
-
-/** What mapping makes of a message, in the shape in which the ledger keeps it. */
-export function toRecord(mapper: Mapper, message: IncomingMessage): MessageRecord {
-  const mapped = mapper.map(message);
-  const header = mapped.header;
-  return {
-    message,
-    messageControlId: header?.messageControlId,
-    sender: header && senderOf(header),
-    messageType: header && messageTypeOf(header),
-    placerOrderNumber: mapped.placerOrderNumber,
-    asRead: mapped.asRead,
-    verdict: mapped.verdict,
-    problems: mapped.problems,
-    orders: mapped.orders,
-    controlRequests: mapped.controlRequests,
-    subjectCodes: mapped.subjectCodes,
-    orderNumbers: mapped.orderNumbers,
-    echoedNumbers: mapped.echoedNumbers,
-    names: mapped.names,
-  };
-}
-
-function senderOf({ sendingApplication = "", sendingFacility = "" }: MessageName): string | undefined {
-  const sender = `${sendingApplication}^${sendingFacility}`;
-  return sender === "^" ? undefined : sender;
-}
-
-function messageTypeOf({ messageCode = "", triggerEvent = "" }: MessageName): string {
-  return messageCode === "" || triggerEvent === ""
-    ? messageCode + triggerEvent
-    : `${messageCode}^${triggerEvent}`;
-}
-
-/**
- * The record of a message that was answered as taken: its sender has to hear the end of it, also when the profile
- * leaves its type alone now.
- */
-export function asAnswered(record: MessageRecord): MessageRecord {
-  if (record.verdict !== "ignored") return record;
-  const { place } = record.message;
-  const message = "messages of this type are not processed here any more";
-  const problem = { code: "MAPPING_MESSAGE_TYPE_UNSUPPORTED", place, message } as const;
-  return { ...record, verdict: "refused", problems: [problem] };
 }
 
 /** Says what became of messages, without a word of what is in them. */

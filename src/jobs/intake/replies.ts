@@ -5,19 +5,11 @@ import { decodeHl7, readHeaderLine } from "../../formats/hl7/charset.ts";
 import { splitHl7File } from "../../formats/hl7/file.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import { formatId } from "../../ledger/ids.ts";
-import type { MessageAnswer } from "../../mapping/outbound/answer-hl7.ts";
+import { messageAnswer } from "../../mapping/outbound/answer-hl7.ts";
 import { composeBatchResponse } from "../../mapping/outbound/batch-hl7.ts";
-import { createReplier, type ReplySettings } from "../../mapping/outbound/reply-hl7.ts";
-import type { Hl7Profile } from "../../mapping/profile/profile.ts";
-import { ANSWER_BY_VERDICT, answerControlId } from "./batch-response.ts";
-
-/** How a connector's messages are answered over the connections that they come by. */
-export interface ConnectionReplies extends ReplySettings {
-  readonly profile: Hl7Profile;
-  readonly reusedControlId: ReplyTo["reusedControlId"];
-  /** Part of each answer's control id; see `findInstanceCode`. */
-  readonly instanceCode: string;
-}
+import { createReplier } from "../../mapping/outbound/reply-hl7.ts";
+import { answerControlId } from "./batch-response.ts";
+import type { ConnectionReplies } from "./rules.ts";
 
 /** A message with where and when it came. */
 interface Incoming {
@@ -39,26 +31,24 @@ export function replyTo(
   const openReplier = () => createReplier(answered, replies.profile, replies);
   const controlId = (prefix: "CA" | "CL", messageId: number) =>
     answerControlId(prefix, replies.instanceCode, messageId);
-  const answerOf = ({ verdict, problems, messageId }: Decided): MessageAnswer => {
-    const common = {
-      outcomeId: "",
-      controlId: controlId("CA", messageId),
-      occurredAt: receivedAt,
-      message: { ...answered, messageId: formatId("m", messageId) },
-    };
-    const kind = ANSWER_BY_VERDICT[verdict];
-    return kind === "acknowledged"
-      ? { ...common, kind, orders: [], isDuplicate: verdict === "duplicate" }
-      : { ...common, kind, problems };
-  };
+  const answerOf = ({ verdict, problems }: Pick<Decided, "verdict" | "problems">, messageId: number) =>
+    messageAnswer(
+      { verdict, problems },
+      {
+        ...{ outcomeId: "", controlId: controlId("CA", messageId), occurredAt: receivedAt },
+        message: { ...answered, messageId: formatId("m", messageId) },
+      },
+    );
   return {
     peer: peer.address,
     reusedControlId: replies.reusedControlId,
     compose: (decided) => {
-      const composed = openReplier().compose(answerOf(decided), controlId("CL", decided.messageId));
+      const { messageId } = decided;
+      const composed = openReplier().compose(answerOf(decided, messageId), controlId("CL", messageId));
       return composed.length <= 1 ? composed[0] : Buffer.concat(composed);
     },
-    isWhole: ({ verdict, problems }) => openReplier().isWhole({ kind: ANSWER_BY_VERDICT[verdict], problems }),
+    // The same whatever number it has.
+    isWhole: (decided) => openReplier().isWhole(answerOf(decided, 0)),
   };
 }
 

@@ -1,11 +1,10 @@
-import type { Phi } from "../../core/phi.ts";
 import type { Surface } from "../../core/surface.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
-import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import type { NewRequest } from "../../service/new-request.ts";
+import { type LedgerOrder, toLink } from "../../ledger/orders/row.ts";
+import type { NewRequest, Created as ServiceCreated } from "../../service/new-request.ts";
 import type { NamedContainer } from "../../service/shapes.ts";
 import { byLabel, whichContainers } from "../which-container.ts";
-import type { SubmitDeps, SubmitSettings } from "./deps.ts";
+import type { SubmitSettings } from "./deps.ts";
 
 /** What the service made of an order, as the ledger is to know it. */
 export type Created = Pick<
@@ -13,38 +12,16 @@ export type Created = Pick<
   "request" | "procedureId" | "procedureCode" | "remoteStatus" | "containers"
 >;
 
-/** The one call that must not be made twice. */
-export interface Creation {
-  readonly surface: Surface;
-  readonly order: Pick<LedgerOrder, "containers">;
-  readonly request: NewRequest;
-  /** Runs right before the first byte leaves; when it throws, nothing is sent. */
-  readonly beforeSend: () => void;
-  readonly sensitive: readonly Phi[];
-}
-
-/**
- * Has the service create the procedure request, or on the external surface the procedure, of an order.
- *
- * @throws Failure by what is known of the effect: see `createRequest` and `createProcedure` in `src/service`.
- */
-export async function create(
-  { surface, order, request, beforeSend, sensitive }: Creation,
-  { service }: Pick<SubmitDeps, "service">,
-  signal: AbortSignal,
-): Promise<Created> {
-  const options = { beforeSend, sensitive };
-  if (surface === "request") {
-    const { requestId, procedureId, status } = await service.createRequest(request, signal, options);
-    return { request: { surface, requestId }, procedureId, remoteStatus: status };
-  }
-  const made = await service.external.createProcedure(request, signal, options);
-  return {
-    request: { surface, procedureId: made.procedureId },
-    procedureCode: made.code,
-    remoteStatus: made.status,
-    containers: identify(order.containers, made.containers),
-  };
+/** What the answer to the call that created something says of the order. */
+export function createdOf(
+  surface: Surface,
+  order: Pick<LedgerOrder, "containers" | "operation">,
+  { id, procedureId, code, status, containers = [] }: ServiceCreated,
+): Created {
+  const common = { request: toLink(surface, id), remoteStatus: status };
+  if (surface === "request") return { ...common, procedureId };
+  const named = order.operation === "STORE" ? containers : [];
+  return { ...common, procedureCode: code, containers: identify(order.containers, named) };
 }
 
 /** The ids that a STORE answer gives the order's containers, by their labels. */

@@ -1,13 +1,9 @@
 import { Failure, type FailureCode } from "../../core/failures.ts";
 import type { Operation } from "../../core/order.ts";
+import { numberConflict } from "../../ledger/messages/known-orders.ts";
 import type { LabelHolder } from "../../ledger/orders/label-subjects.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import {
-  type Matches,
-  type NumberHolder,
-  recordSharedNumber,
-  type SameContainer,
-} from "../../ledger/orders/same-containers.ts";
+import { type Matches, recordSharedNumber, type SameContainer } from "../../ledger/orders/same-containers.ts";
 import type { ServiceContainer, ServiceSubject } from "../../service/shapes.ts";
 import { ofSubject } from "../which-container.ts";
 import type { SubmitDeps, SubmitSettings } from "./deps.ts";
@@ -30,7 +26,8 @@ export async function guardOrder(
   { pool, settings }: Pick<SubmitDeps, "pool" | "settings">,
 ): Promise<"pass" | "wait"> {
   if (matches.numberHolder !== undefined && !matches.overrides.has("number")) {
-    throw numberTaken(matches.numberHolder);
+    const { code, text } = numberConflict(matches.numberHolder.authorities);
+    throw new Failure(code, text);
   }
   const isGuarded = settings.sameContainer === "park" && !matches.overrides.has("containers");
   const decision = isGuarded ? decideDuplicate(order, matches.sameContainers) : undefined;
@@ -64,20 +61,6 @@ export function labelTaken(holder: LabelHolder): Failure {
     holder.state === "completed"
       ? `label ${label} is that of another subject's container, which was stored by ${otherName} and has not been retrieved since`
       : `label ${label} is in ${otherName} of another subject too, which ${stoodInWords(holder)}`,
-  );
-}
-
-function numberTaken({ authorities }: NumberHolder): Failure {
-  if (authorities === undefined) {
-    return new Failure(
-      "ORDER_NUMBER_REUSED",
-      "another order with this number exists and asks for something else",
-    );
-  }
-  const [its, own] = authorities;
-  return new Failure(
-    "ORDER_NUMBER_OTHER_AUTHORITY",
-    `another order with this number exists, of assigning authority ${its}, and this one is of ${own}`,
   );
 }
 
@@ -116,8 +99,8 @@ export async function guardStored(
   if (order.operation !== "STORE" || subject?.isNew) return;
   if (matches.overrides.has("containers") || deps.settings.sameContainer === "allow") return;
   const { surface } = deps.settings.wayOf(order.facilityId);
-  const calls = surface === "external" ? deps.service.external : deps.service;
-  const listed = await unlessUnlookable(() => calls.listSubjectContainers(order.subject.code, signal), []);
+  const asked = { surface, subjectCode: order.subject.code };
+  const listed = await unlessUnlookable(() => deps.service.listSubjectContainers(asked, signal), []);
   const takenOut = new Set(
     matches.sameContainers.flatMap(({ operation, state, containerId }) =>
       operation === "RETRIEVAL" && state === "completed" && containerId !== undefined ? [containerId] : [],

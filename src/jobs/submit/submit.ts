@@ -17,7 +17,7 @@ import { sensitiveOf } from "../../service/request-surface/subjects.ts";
 import { nameFinds } from "../calls/decide.ts";
 import { findMade, nameUnclaimed, surfaceOf } from "../calls/find.ts";
 import { byLabel, whichContainers } from "../which-container.ts";
-import { create, toNewRequest } from "./create.ts";
+import { createdOf, toNewRequest } from "./create.ts";
 import type { SubmitDeps } from "./deps.ts";
 import { recordSubmitFailure } from "./failure.ts";
 import { guardOrder, guardStored, labelTaken, needsFreeLabels, type SubjectAtService } from "./guard.ts";
@@ -333,8 +333,8 @@ async function resolveContainers(
   // Also when the service lists them already: the earlier order's end, with its locations, comes first.
   if (await isEarlierStoreThere(deps.pool, order.id, labels, 0)) return { waitsFor: STILL_MOVED };
   const { surface } = deps.settings.wayOf(order.facilityId);
-  const calls = surface === "external" ? deps.service.external : deps.service;
-  const listed = await calls.listSubjectContainers(order.subject.code, signal);
+  const asked = { surface, subjectCode: order.subject.code };
+  const listed = await deps.service.listSubjectContainers(asked, signal);
   const which = whichContainers(byLabel(order.containers), listed, { subjectId: subject?.id });
   const labelsOf = (...kinds: string[]) =>
     order.containers.flatMap(({ position, label }) =>
@@ -403,19 +403,20 @@ async function createRequest(
   );
   const beforeSend = () => requireLease(step, deps);
   const sensitive = sensitiveOf(order.subject);
-  const created = await create({ surface, order, request, beforeSend, sensitive }, deps, signal);
+  const created = await deps.service.create(surface, request, signal, { beforeSend, sensitive });
+  const made = createdOf(surface, order, created);
   await deps.writer.change({
     orderId: order.id,
     fence: order.fence,
     to: "submitted",
     failure: null,
-    ...created,
+    ...made,
     subjectId: prepared.subject?.id,
     call: { end: "made" },
     attempts: 0,
     nextInMs: deps.settings.firstPollMs,
     isReleased: true,
-    event: { kind: "submitted", detail: { ...created.request } },
+    event: { kind: "submitted", detail: { ...made.request } },
     isReported: true,
   });
 }

@@ -15,7 +15,6 @@ export interface LocateDeps extends LookDeps {
       | "findInInventory"
       | "inventoryTrust"
       | "judgeInventory"
-      | "external"
     >;
   /** How many orders are looked at at once. */
   readonly concurrency: number;

@@ -18,7 +18,7 @@ export interface News {
   readonly reads: readonly BatchRead<unknown>[];
 }
 
-type Reader = Pick<ServiceCalls, "readRequests" | "readProcedures" | "external">;
+type Reader = Pick<ServiceCalls, "readRequests" | "readProcedures">;
 
 /**
  * Reads the state of a facility's orders, each on the surface that it went to: the two number their procedures each in
@@ -33,10 +33,23 @@ export async function readNews(
 ): Promise<News> {
   const external = due.filter((order) => order.surface === "external");
   const others = due.filter((order) => order.surface !== "external");
-  const requests = await readRequests(facilityId, others, service, signal);
-  const procedures = await readProcedures(facilityId, others, requests, service, signal);
-  const stores = await readExternal(facilityId, external, "STORE", service, signal);
-  const retrievals = await readExternal(facilityId, external, "RETRIEVAL", service, signal);
+  const known = others.flatMap((order) => order.procedureId ?? []);
+  const pending = others.filter((order) => order.procedureId === undefined);
+  const requests = await service.readRequests(
+    facilityId,
+    pending.flatMap((order) => order.requestId ?? []),
+    signal,
+  );
+  const fresh = [...requests.found.values()].flatMap((request) => request.procedureId ?? []);
+  const ids = [...new Set([...known, ...fresh])];
+  const procedures = await service.readProcedures({ surface: "request", facilityId, ids }, signal);
+  const readExternal = (type: "STORE" | "RETRIEVAL") => {
+    const own = external.filter((order) => order.operation === type);
+    const ids = own.flatMap((order) => order.procedureId ?? []);
+    return service.readProcedures({ surface: "external", facilityId, type, ids }, signal);
+  };
+  const stores = await readExternal("STORE");
+  const retrievals = await readExternal("RETRIEVAL");
   return {
     reads: [requests, procedures, stores, retrievals],
     of: (order) => {
@@ -62,47 +75,4 @@ function toNews(
 
 function isMissing(id: number | undefined, read: BatchRead<unknown>): boolean {
   return id !== undefined && (read.missing.includes(id) || read.refused.has(id));
-}
-
-const NOTHING: BatchRead<never> = {
-  found: new Map<number, never>(),
-  missing: [],
-  refused: new Map(),
-  unread: [],
-};
-
-async function readRequests(
-  facilityId: number,
-  due: readonly LedgerOrder[],
-  service: Reader,
-  signal: AbortSignal,
-): Promise<BatchRead<RequestStatus>> {
-  const ids = due
-    .filter((order) => order.procedureId === undefined)
-    .flatMap((order) => order.requestId ?? []);
-  return ids.length === 0 ? NOTHING : service.readRequests(facilityId, ids, signal);
-}
-
-async function readProcedures(
-  facilityId: number,
-  due: readonly LedgerOrder[],
-  requests: BatchRead<RequestStatus>,
-  service: Reader,
-  signal: AbortSignal,
-): Promise<BatchRead<ProcedureStatus>> {
-  const known = due.flatMap((order) => order.procedureId ?? []);
-  const fresh = [...requests.found.values()].flatMap((request) => request.procedureId ?? []);
-  const ids = [...new Set([...known, ...fresh])];
-  return ids.length === 0 ? NOTHING : service.readProcedures(facilityId, ids, signal);
-}
-
-async function readExternal(
-  facilityId: number,
-  due: readonly LedgerOrder[],
-  type: "STORE" | "RETRIEVAL",
-  service: Reader,
-  signal: AbortSignal,
-): Promise<BatchRead<ProcedureStatus>> {
-  const ids = due.filter((order) => order.operation === type).flatMap((order) => order.procedureId ?? []);
-  return ids.length === 0 ? NOTHING : service.external.readProcedures({ facilityId, type, ids }, signal);
 }

@@ -4,7 +4,7 @@ import type { ServiceCalls } from "../../service/client.ts";
 import type { ServiceContainer, ServiceSubject } from "../../service/shapes.ts";
 import type { Completed } from "./news.ts";
 
-type Calls = Pick<ServiceCalls, "findSubject" | "listSubjectContainers" | "readContainers" | "external">;
+type Calls = Pick<ServiceCalls, "findSubject" | "listSubjectContainers" | "readContainers">;
 
 /** Pages by ids that orders share may cost as many calls as half of them would cost by themselves. */
 const ORDERS_A_PAGE = 2;
@@ -39,9 +39,10 @@ export class RoundReads {
    * @param ids the containers that are looked for, of which the list may end with the last; all when undefined
    */
   listContainers(surface: Surface, code: Phi, ids?: readonly number[]): Promise<readonly ServiceContainer[]> {
-    const calls = surface === "external" ? this.#service.external : this.#service;
-    if (!this.#isShared(code)) return calls.listSubjectContainers(code, this.#signal, ids);
-    return this.#once(`containers ${surface}`, code, () => calls.listSubjectContainers(code, this.#signal));
+    const isShared = this.#isShared(code);
+    const asked = { surface, subjectCode: code, ids: isShared ? undefined : ids };
+    const list = () => this.#service.listSubjectContainers(asked, this.#signal);
+    return this.#once(`containers ${surface}`, code, list);
   }
 
   /** The subject that has the code in a facility. */

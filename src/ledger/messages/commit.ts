@@ -86,6 +86,7 @@ export type Insert = (
 ) => Promise<Accepted[]>;
 
 async function commitWithin(client: pg.PoolClient, batch: MessageBatch, insert: Insert): Promise<Accepted[]> {
+  if (batch.fileId === null) return insert(client, batch, batch.records);
   const known = await findCommitted(client, batch);
   const fresh = batch.records.filter((record) => !known.has(record.message.ordinal));
   const verdicts = fresh.length > 0 ? await insert(client, batch, fresh) : [];
@@ -155,7 +156,6 @@ async function findCommitted(
   client: pg.PoolClient,
   batch: MessageBatch,
 ): Promise<Map<number, MessageVerdict>> {
-  if (batch.fileId === null) return new Map();
   const ordinals = batch.records.map((record) => record.message.ordinal);
   type Row = Omit<MessageVerdict, "orders"> & { readonly sourceId: number };
   const rows = await list<Row>(client, FIND_COMMITTED, [batch.fileId, ordinals]);
@@ -218,7 +218,7 @@ function lockKey(connector: string, messageControlId: string): bigint {
  * A message with a value that the database can't hold, as it is kept: refused, with its bytes, which may be anything. Each
  * text of it that could be the one is left out; which it was, the database doesn't say.
  */
-function withoutUnstorable({ message, waitedAs, replyTo }: MessageRecord): MessageRecord {
+function withoutUnstorable({ message, waitedAs, replyTo, isAnsweredInBatch }: MessageRecord): MessageRecord {
   const problem: Problem = {
     code: "LEDGER_VALUE_UNSTORABLE",
     place: message.place,
@@ -228,8 +228,7 @@ function withoutUnstorable({ message, waitedAs, replyTo }: MessageRecord): Messa
   const { content } = message;
   return {
     message: content.kind === "csv" ? { ...message, content: { kind: "csv", rows: phi([]) } } : message,
-    waitedAs,
-    replyTo,
+    ...{ waitedAs, replyTo, isAnsweredInBatch },
     verdict: "refused",
     problems: [problem],
     orders: [],

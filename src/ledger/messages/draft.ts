@@ -8,18 +8,14 @@ import { isTerminal } from "../../core/order-state.ts";
 import { prepared, type Queryable, together } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { digestOrder, placeOfNumber } from "../orders/row.ts";
-import { draftReplies, type EarlierMessages, findEarlierMessages, markReusedControlIds } from "./earlier.ts";
 import {
-  businessKey,
-  conflictWith,
-  corrects,
-  EarlierConflicts,
-  findKnownOrders,
-  findKnownOrdersLocked,
-  type KnownOrder,
-  listContradicting,
-  NUMBER_TAKEN,
-} from "./known-orders.ts";
+  draftReplies,
+  findEarlierMessages,
+  findRepeats,
+  findReusedControlIds,
+  reusedControlId,
+} from "./earlier.ts";
+import { decideOrder, KnownOrders, NUMBER_TAKEN, type OrderDecision } from "./known-orders.ts";
 import type { BatchSource, MessageDraft, MessageRecord, NumberConflict } from "./record.ts";
 import { keysOf, type WaitingBefore, WaitingKeys } from "./waiting.ts";
 
@@ -30,9 +26,8 @@ select 'message' as kind, nextval(pg_get_serial_sequence('messages', 'id')) as i
 select 'order', nextval(pg_get_serial_sequence('orders', 'id')) from generate_series(1, $2)`;
 
 /**
- * Decides what becomes of each message: new, or a repeat of one that is in the ledger or came earlier in the list, or
- * waiting for an earlier one of the same subject; and of each of its orders: new, a repeat, a correction of a parked one, or
- * in conflict with an earlier one. Changes nothing but takes ids, and locks the orders that may be corrected.
+ * Decides what becomes of each message, by what is in the ledger and by those before it in the list: see {@link decideMessage}.
+ * Changes nothing but takes ids, and locks the orders that may be corrected.
  */
 export async function draftMessages(
   client: pg.PoolClient,
@@ -41,40 +36,47 @@ export async function draftMessages(
 ): Promise<MessageDraft[]> {
   const hashed = records.map((record) => ({ record, sha256: digestOf(record) }));
   // Asked all at once, and answered in this order: who waits is locked before ids are taken.
-  const [waitingKeys, ids, earlier, found] = await together(client, () => [
+  const [waiting, ids, earlier, known] = await together(client, () => [
     WaitingKeys.find(client, batch.connector, records),
     takeIds(client, {
       messages: records.filter(({ waitedAs }) => waitedAs === undefined).length,
       orders: records.reduce((sum, record) => sum + record.orders.length, 0),
     }),
     findEarlierMessages(client, batch.connector, hashed),
-    findKnownOrders(client, batch.connector, records),
+    KnownOrders.find(client, batch.connector, records),
   ]);
-  const known = await findKnownOrdersLocked(client, batch.connector, records, found);
-  const fresh = ids.messages;
-  const drafts = hashed.map(
-    ({ record, sha256 }): MessageDraft => ({
-      record,
-      messageId: record.waitedAs ?? (fresh.shift() as number),
-      sha256,
-      duplicateOf: undefined,
-      reuses: undefined,
-      reply: undefined,
-      verdict: record.verdict,
-      problems: record.problems,
-      orders: [],
-      repeatedOrderIds: [],
-      corrections: [],
-    }),
-  );
-  if (batch.replayOf === undefined) markRepeatedMessages(drafts, earlier);
-  markReusedControlIds(drafts, earlier);
-  const conflicts = await EarlierConflicts.find(
-    client,
-    batch.connector,
-    listContradicting(batch.connector, records, known),
-  );
-  decideOrders(batch.connector, drafts, { orderIds: ids.orders, waitingKeys, known, conflicts });
+  const messages = hashed.map(({ record, sha256 }) => ({
+    ...{ record, sha256, earlier: earlier.get(record) },
+    messageId: record.waitedAs ?? (ids.messages.shift() as number),
+  }));
+  const repeats = batch.replayOf === undefined ? findRepeats(messages) : new Map<number, number>();
+  const reuses = findReusedControlIds(messages, repeats);
+  const soFar: SoFar = { waiting, known, asked: new Set() };
+  const drafts = messages.map(({ record, messageId, sha256 }): MessageDraft => {
+    const firstId = repeats.get(messageId);
+    // The message that it repeats has no orders yet, so there is nothing to answer with: it waits by itself.
+    const duplicateOf = firstId !== undefined && waiting.has(firstId) ? undefined : firstId;
+    const reused = reuses.get(messageId);
+    for (const { placerOrderNumber } of record.controlRequests ?? []) soFar.asked.add(placerOrderNumber);
+    const decision = decideMessage({ record, messageId, duplicateOf, reused }, soFar);
+    const { verdict, orders } = decision;
+    const problems = withTakenNumbers(record, decision, known);
+    const draft: MessageDraft = {
+      ...{ record, messageId, sha256, duplicateOf, verdict, problems },
+      ...{ reuses: reused, reply: undefined },
+      orders: orders.flatMap(({ order, digest, what }) => {
+        if (what.kind !== "new" && what.kind !== "conflict") return [];
+        const conflict = what.kind === "conflict" ? what.refusal : undefined;
+        return [{ order, orderId: ids.orders.shift() as number, digest, conflict }];
+      }),
+      repeatedOrderIds: orders.flatMap(({ what }) => (what.kind === "repeat" ? [what.orderId] : [])),
+      corrections: orders.flatMap(({ order, digest, what }) =>
+        what.kind === "correction" ? [{ orderId: what.first.orderId, order, digest }] : [],
+      ),
+    };
+    takeNote(draft, soFar);
+    return draft;
+  });
   await draftReplies(client, drafts);
   return drafts;
 }
@@ -97,124 +99,96 @@ async function takeIds(
   return { messages: ids("message"), orders: ids("order") };
 }
 
-/** Marks messages that came before with the same control id and the same bytes, in the ledger or earlier in this batch. */
-function markRepeatedMessages(
-  drafts: readonly MessageDraft[],
-  earlier: ReadonlyMap<MessageRecord, EarlierMessages>,
-): void {
-  const seen = new Map<string, number>();
-  for (const draft of drafts) {
-    const { messageControlId } = draft.record;
-    if (messageControlId === undefined || draft.verdict !== "accepted") continue;
-    const key = `${messageControlId}\n${draft.sha256.toString("hex")}`;
-    const firstId = earlier.get(draft.record)?.sameId ?? seen.get(key);
-    if (firstId === undefined) {
-      seen.set(key, draft.messageId);
-    } else {
-      draft.duplicateOf = firstId;
-      draft.verdict = "duplicate";
-    }
-  }
+/** What the messages of a batch up to here, and the ledger, have. */
+interface SoFar {
+  readonly waiting: WaitingKeys;
+  readonly known: KnownOrders;
+  /**
+   * Numbers that requests are about. These are carried out after all orders of the batch: what one of them wants of an order is not
+   * undone by a correction.
+   */
+  readonly asked: Set<string | undefined>;
 }
 
-function decideOrders(
-  connector: string,
-  drafts: readonly MessageDraft[],
+/** The messages behind see what becomes of this one. */
+function takeNote({ record, messageId, verdict, problems, orders, corrections }: MessageDraft, soFar: SoFar) {
+  const { known, waiting } = soFar;
+  for (const { order, digest, orderId, conflict } of orders)
+    conflict ? known.addAlike(order, digest, orderId) : known.add(order, digest, orderId);
+  for (const { order, digest, orderId } of corrections) known.add(order, digest, orderId);
+  const { messageControlId } = record;
+  if (verdict === "waiting") waiting.add({ messageId, messageControlId, problems }, keysOf(record));
+  else if (record.waitedAs !== undefined) waiting.remove(messageId);
+}
+
+/** What becomes of a message. */
+interface MessageDecision extends Pick<MessageDraft, "verdict" | "problems"> {
+  /** What becomes of its orders; none where nothing of them is kept. */
+  readonly orders: readonly {
+    readonly order: Order;
+    readonly digest: string;
+    readonly what: OrderDecision;
+  }[];
+}
+
+/**
+ * Decides what becomes of a message: the first row that fits. A message is taken whole or not at all. Its orders are decided by
+ * {@link decideOrder}.
+ *
+ * | message | then |
+ * |---|---|
+ * | had its control id and its bytes before | duplicate |
+ * | is refused by its mapping | refused |
+ * | has a control id that its sender used for something else, where the site refuses that | refused |
+ * | is ignored by its mapping, or waits for a code | as its mapping says |
+ * | is about what a message before it waits with, unless all that it does is to repeat orders, and to stop or ask about orders that are here | waits |
+ * | brings an order whose number another order has, and nothing else | refused; the order is kept for a person |
+ * | the same, among others | refused, and nothing is kept |
+ * | brings orders, all of which came before | duplicate |
+ * | any other | accepted |
+ */
+function decideMessage(
   {
-    orderIds,
-    waitingKeys,
-    known,
-    conflicts,
+    record,
+    messageId,
+    duplicateOf,
+    reused,
   }: {
-    readonly orderIds: readonly number[];
-    readonly waitingKeys: WaitingKeys;
-    readonly known: Map<string, KnownOrder>;
-    readonly conflicts: EarlierConflicts;
+    readonly record: MessageRecord;
+    readonly messageId: number;
+    readonly duplicateOf: number | undefined;
+    readonly reused: number | undefined;
   },
-): void {
-  const waiting = new Set<number>();
-  // Requests are carried out after all orders of the batch: what one of them wants of an order is not undone by a correction.
-  const controlledKeys = new Set<string | null>();
-  let taken = 0;
-  for (const draft of drafts) {
-    if (draft.duplicateOf !== undefined && waiting.has(draft.duplicateOf)) waitAlone(draft);
-    for (const request of draft.record.controlRequests ?? [])
-      controlledKeys.add(businessKey(connector, request));
-    if (draft.verdict === "accepted") {
-      const correctedKeys = new Set<string>();
-      const decided = draft.record.orders.map((order) => {
-        const key = businessKey(connector, order);
-        const first = key === null ? undefined : known.get(key);
-        const digest = digestOrder(order);
-        const conflict = first && conflictWith(first, order, digest);
-        const same = conflict && conflicts.get(order, digest);
-        if (same) return { order, key, digest, first: same, refusal: conflict };
-        const mayCorrect = key !== null && !controlledKeys.has(key) && !correctedKeys.has(key);
-        if (mayCorrect && first && corrects(first, order, digest)) {
-          correctedKeys.add(key);
-          return { order, key, digest, first, corrected: first };
-        }
-        return { order, key, digest, first, conflict, refusal: conflict };
-      });
-      const { controlRequests = [] } = draft.record;
-      const repeatsAll = decided.every(({ first, conflict, corrected }) => first && !conflict && !corrected);
-      const mayPass =
-        repeatsAll && controlRequests.every((request) => needsNoOther(connector, request, known));
-      const before = mayPass ? undefined : waitingKeys.findBefore(draft.messageId, keysOf(draft.record));
-      const refusals = decided.flatMap(({ order, refusal }) =>
-        refusal === undefined ? [] : [toProblem(draft, order, refusal)],
-      );
-      const isRefused = before === undefined && refusals.length > 0;
-      if (before !== undefined) waitFor(draft, before);
-      // A message is taken whole or not at all. Where it asks for nothing else, its order is kept for a person to decide.
-      const isAlone = decided.length === 1 && controlRequests.length === 0;
-      const isKept = before === undefined && (!isRefused || isAlone);
-      if (isRefused)
-        refuse(draft, isAlone ? refusals : refusals.map((each) => ({ ...each, hint: NOTHING_KEPT })));
-      for (const { order, key, digest, first, conflict, corrected } of isKept ? decided : []) {
-        if (corrected && key !== null) {
-          draft.corrections.push({ orderId: corrected.orderId, order });
-          known.set(key, { ...corrected, digest, state: "received", isParkedUnsent: false });
-          continue;
-        }
-        if (first && !conflict) {
-          draft.repeatedOrderIds.push(first.orderId);
-          continue;
-        }
-        const orderId = orderIds[taken++] as number;
-        draft.orders.push({
-          order,
-          orderId,
-          businessKey: first ? null : key,
-          digest,
-          conflict,
-        });
-        if (conflict) conflicts.add(order, digest, orderId);
-        if (key !== null && !first) {
-          known.set(key, toKnown(order, orderId, digest));
-        }
-      }
-      if (isKept && !isRefused && decided.length > 0 && repeatsAll) draft.verdict = "duplicate";
-    }
-    if (draft.verdict === "refused" || draft.verdict === "waiting") noteTakenNumbers(connector, draft, known);
-    if (draft.verdict === "waiting") {
-      waiting.add(draft.messageId);
-      const { messageId, problems, record } = draft;
-      const { messageControlId } = record;
-      waitingKeys.add({ messageId, messageControlId, problems }, keysOf(record));
-    } else if (draft.record.waitedAs !== undefined) {
-      waitingKeys.remove(draft.messageId);
-    }
+  { waiting, known, asked }: SoFar,
+): MessageDecision {
+  const { verdict, problems, controlRequests = [], message, replyTo } = record;
+  if (duplicateOf !== undefined) return { verdict: "duplicate", problems, orders: [] };
+  if (reused !== undefined && verdict !== "refused" && replyTo?.reusedControlId === "refuse")
+    return { verdict: "refused", problems: [reusedControlId(record, reused)], orders: [] };
+  if (verdict !== "accepted") return { verdict, problems, orders: [] };
+  const corrected = new Set<string | undefined>();
+  const orders = record.orders.map((order) => {
+    const { placerOrderNumber: number } = order;
+    const digest = digestOrder(order);
+    const what = decideOrder(order, digest, known, !asked.has(number) && !corrected.has(number));
+    if (what.kind === "correction") corrected.add(number);
+    return { order, digest, what };
+  });
+  const repeatsAll = orders.every(({ what }) => what.kind === "repeat");
+  const mayPass = repeatsAll && controlRequests.every((request) => needsNoOther(request, known));
+  const before = mayPass ? undefined : waiting.findBefore(messageId, keysOf(record));
+  if (before !== undefined) return { verdict: "waiting", problems: waitFor(record, before), orders: [] };
+  const refusals = orders.flatMap(({ order, what }) =>
+    "refusal" in what && what.refusal ? [toProblem(message.place, order, what.refusal)] : [],
+  );
+  if (refusals.length === 0) {
+    const isRepeat = orders.length > 0 && repeatsAll;
+    return { verdict: isRepeat ? "duplicate" : "accepted", problems, orders };
   }
-}
-
-function toKnown(order: Order, orderId: number, digest: string): KnownOrder {
-  const { operation, facilityId, subject, placerAuthority: authority } = order;
-  const subjectCode = subject.code.reveal();
-  return {
-    ...{ orderId, digest, state: "received", authority, operation, facilityId, subjectCode },
-    isParkedUnsent: false,
-  };
+  if (orders.length === 1 && controlRequests.length === 0)
+    return { verdict: "refused", problems: refusals, orders };
+  const hinted = refusals.map((each) => ({ ...each, hint: NOTHING_KEPT }));
+  return { verdict: "refused", problems: hinted, orders: [] };
 }
 
 /**
@@ -223,24 +197,13 @@ function toKnown(order: Order, orderId: number, digest: string): KnownOrder {
  * a change that waits: the order is not to leave without that. Where the order of a number has ended, the one that
  * waits may be meant.
  */
-function needsNoOther(
-  connector: string,
-  request: ControlRequest,
-  known: ReadonlyMap<string, KnownOrder>,
-): boolean {
+function needsNoOther(request: ControlRequest, known: KnownOrders): boolean {
   if (request.content !== undefined || request.control === "release") return false;
-  const key = businessKey(connector, request);
   // A number of ours is that of an order which has left.
-  if (key === null) return request.fillerNumber !== undefined;
-  const order = known.get(key);
+  if (request.placerOrderNumber === undefined) return request.fillerNumber !== undefined;
+  const order = known.first(request);
   if (order === undefined || isTerminal(order.state)) return false;
   return !areOfTwoAuthorities(order.authority, request.placerAuthority);
-}
-
-/** The message that it repeats has no orders yet, so there is nothing to answer with: it waits by itself. */
-function waitAlone(draft: MessageDraft): void {
-  draft.duplicateOf = undefined;
-  draft.verdict = draft.record.verdict;
 }
 
 const EARLIER_IS = "The earlier message is";
@@ -249,46 +212,40 @@ const EARLIER_IS = "The earlier message is";
  * A later message of a subject must not overtake one that waits: the one may take out what the other puts in. It has the codes
  * that the earlier one waits for, and what to do about them.
  */
-function waitFor(draft: MessageDraft, { messageId, messageControlId, problems }: WaitingBefore): void {
-  const { place } = draft.record.message;
+function waitFor(
+  { message: { place }, orders, controlRequests = [] }: MessageRecord,
+  { messageId, messageControlId, problems }: WaitingBefore,
+): readonly Problem[] {
   // The lab knows its message by MSH-10 alone; the id here is for operators.
   const name = messageControlId === undefined ? "an earlier message" : `message ${messageControlId}`;
   const first = `${name}, which came first and is about the same subject or order,`;
   const id = formatId("m", messageId);
   const named = `${EARLIER_IS} ${id}: \`cryobridge messages show ${id}\`.`;
   const codes = problems.filter(({ unknownCode }) => unknownCode !== undefined);
-  const { orders, controlRequests = [] } = draft.record;
   const isCancellation =
     orders.length === 0 &&
     controlRequests.length > 0 &&
     controlRequests.every(({ control }) => isCancelling(control));
   // What waits becomes an order and is cancelled in one transaction.
   const meanwhile = isCancellation ? "; nothing of the order is sent before it can be cancelled" : "";
-  draft.verdict = "waiting";
-  draft.problems =
-    codes.length === 0
-      ? [{ code: "MAPPING_EARLIER_WAITS", place, message: `${first} waits${meanwhile}`, hint: named }]
-      : codes.map(({ unknownCode, table, hint = "" }) => ({
-          ...{ code: "MAPPING_EARLIER_WAITS", place, unknownCode },
-          ...(table === undefined ? {} : { table }),
-          message: `${first} waits for code "${unknownCode}", which is not known yet${meanwhile}`,
-          // The earlier one may wait for one before it, which its hint names; to discard is the one with the code.
-          hint: `${hint.split(EARLIER_IS)[0]?.trim().replace("discard ID", `discard ${id}`)} ${named}`.trim(),
-        }));
+  if (codes.length === 0)
+    return [{ code: "MAPPING_EARLIER_WAITS", place, message: `${first} waits${meanwhile}`, hint: named }];
+  return codes.map(({ unknownCode, table, hint = "" }) => ({
+    ...{ code: "MAPPING_EARLIER_WAITS", place, unknownCode },
+    ...(table === undefined ? {} : { table }),
+    message: `${first} waits for code "${unknownCode}", which is not known yet${meanwhile}`,
+    // The earlier one may wait for one before it, which its hint names; to discard is the one with the code.
+    hint: `${hint.split(EARLIER_IS)[0]?.trim().replace("discard ID", `discard ${id}`)} ${named}`.trim(),
+  }));
 }
 
 function toProblem(
-  { record }: MessageDraft,
+  messagePlace: string,
   { sources, placerOrderNumber: number }: Order,
   { code, text }: NumberConflict,
 ): Problem {
-  const place = placeOfNumber(record.message.place, sources.placerOrderNumber);
+  const place = placeOfNumber(messagePlace, sources.placerOrderNumber);
   return { code, place, message: text, ...(number === undefined ? {} : { orderNumbers: [number] }) };
-}
-
-function refuse(draft: MessageDraft, problems: readonly Problem[]): void {
-  draft.verdict = "refused";
-  draft.problems = problems;
 }
 
 const UNSUPPORTED = "MAPPING_ORDER_CONTROL_UNSUPPORTED";
@@ -298,41 +255,30 @@ const NOTHING_KEPT =
   "No order of the message was kept. Have the lab correct it, give the order a number of its own unless the earlier one is meant (`cryobridge orders show NUMBER`), and send it again.";
 
 /**
- * A message that is refused for its mistakes, or waits, may bring an order whose number another order has. Then that is
+ * The problems of a message that is refused for its mistakes, or waits: where it brings an order whose number another order has, that is
  * said too, and its answer names no order: it would read as a status of the other one.
  */
-function noteTakenNumbers(
-  connector: string,
-  draft: MessageDraft,
-  known: ReadonlyMap<string, KnownOrder>,
-): void {
-  if (isNumberTaken(draft.problems)) return;
-  const { echoedNumbers = [], placerOrderNumber, orders, message } = draft.record;
-  const named = [
-    ...echoedNumbers,
-    placerOrderNumber,
-    ...orders.map((order) => order.placerOrderNumber),
-  ].filter((number) => number !== undefined);
-  const orderNumbers = [...new Set(named)].filter((number) =>
-    known.has(businessKey(connector, { placerOrderNumber: number }) ?? ""),
-  );
-  if (orderNumbers.length === 0) return;
+function withTakenNumbers(
+  { echoedNumbers = [], placerOrderNumber, orders, message }: MessageRecord,
+  { verdict, problems }: MessageDecision,
+  known: KnownOrders,
+): readonly Problem[] {
+  if ((verdict !== "refused" && verdict !== "waiting") || isNumberTaken(problems)) return problems;
+  const named = [...echoedNumbers, placerOrderNumber, ...orders.map((order) => order.placerOrderNumber)];
+  const orderNumbers = [...new Set(named)]
+    .filter((number) => number !== undefined)
+    .filter((number) => known.first({ placerOrderNumber: number }) !== undefined);
+  if (orderNumbers.length === 0) return problems;
   // What asks for something else of an earlier order has its number rightly.
-  if (draft.problems.some(({ code }) => code === UNSUPPORTED)) {
-    draft.problems = draft.problems.map((problem) =>
-      problem.code === UNSUPPORTED ? { ...problem, sharesNumber: true } : problem,
-    );
-    return;
-  }
+  if (problems.some(({ code }) => code === UNSUPPORTED))
+    return problems.map((each) => (each.code === UNSUPPORTED ? { ...each, sharesNumber: true } : each));
+  const isWaiting = verdict === "waiting";
   const problem: Problem = {
-    code: "ORDER_NUMBER_REUSED",
-    place: message.place,
-    message:
-      draft.verdict === "waiting"
-        ? `${NUMBER_TAKEN}; a second one is refused in the end, unless it asks for the same`
-        : NUMBER_TAKEN,
-    orderNumbers,
-    ...(draft.verdict === "waiting" ? {} : { hint: NOTHING_KEPT }),
+    ...{ code: "ORDER_NUMBER_REUSED", place: message.place, orderNumbers },
+    message: isWaiting
+      ? `${NUMBER_TAKEN}; a second one is refused in the end, unless it asks for the same`
+      : NUMBER_TAKEN,
+    ...(isWaiting ? {} : { hint: NOTHING_KEPT }),
   };
-  draft.problems = [...draft.problems, problem];
+  return [...problems, problem];
 }

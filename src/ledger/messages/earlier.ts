@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { Problem } from "../../core/failures.ts";
 import { prepared } from "../database.ts";
 import { formatId } from "../ids.ts";
 import type { MessageDraft, MessageRecord } from "./record.ts";
@@ -79,37 +80,62 @@ export async function findEarlierMessages(
 /** $1 bigint[]. Index: the primary key. */
 const FIND_REPLIES = "select m.id, m.reply from messages m where m.id = any ($1)";
 
-/**
- * Finds messages of a connection whose control id their sender used for something else before, in the ledger or earlier
- * in the list, and refuses them where the site says so. Senders do reuse control ids, so it is never passed over in silence.
- */
-export function markReusedControlIds(
-  drafts: readonly MessageDraft[],
-  earlier: ReadonlyMap<MessageRecord, EarlierMessages>,
-): void {
-  const lastByKey = new Map<string, MessageDraft>();
-  for (const draft of drafts) {
-    const { messageControlId: controlId, sender, replyTo } = draft.record;
-    if (replyTo === undefined || controlId === undefined || draft.duplicateOf !== undefined) continue;
-    const key = `${controlId}\n${sender ?? ""}`;
-    const before = lastByKey.get(key);
-    const isOther = before !== undefined && !before.sha256.equals(draft.sha256);
-    draft.reuses = isOther ? before.messageId : earlier.get(draft.record)?.otherId;
-    if (draft.reuses !== undefined && replyTo.reusedControlId === "refuse") refuse(draft, draft.reuses);
-    if (draft.verdict !== "refused") lastByKey.set(key, draft);
-  }
+/** A message with its number, and what the ledger has under its control id. */
+interface NumberedMessage {
+  readonly record: MessageRecord;
+  readonly messageId: number;
+  readonly sha256: Buffer;
+  readonly earlier: EarlierMessages | undefined;
 }
 
-function refuse(draft: MessageDraft, messageId: number): void {
-  if (draft.verdict === "refused") return;
-  draft.verdict = "refused";
-  draft.problems = [
-    {
-      code: "HL7_CONTROL_ID_REUSED",
-      place: `${draft.record.message.place}, MSH-10`,
-      message: `message ${formatId("m", messageId)} had this control id and other content`,
-    },
-  ];
+/** The first message, in the ledger or earlier in the list, that had a message's control id and bytes; by the message's id. */
+export function findRepeats(messages: readonly NumberedMessage[]): ReadonlyMap<number, number> {
+  const seen = new Map<string, number>();
+  const repeats = new Map<number, number>();
+  for (const { record, messageId, sha256, earlier } of messages) {
+    if (record.messageControlId === undefined || record.verdict !== "accepted") continue;
+    const key = `${record.messageControlId}\n${sha256.toString("hex")}`;
+    const firstId = earlier?.sameId ?? seen.get(key);
+    if (firstId === undefined) seen.set(key, messageId);
+    else repeats.set(messageId, firstId);
+  }
+  return repeats;
+}
+
+/**
+ * For messages of a connection whose control id their sender used for something else before, in the ledger or earlier in the list, the
+ * message that had it; by the message's id. Senders do reuse control ids, so it is never passed over in silence.
+ *
+ * @param repeats those that are no other message
+ */
+export function findReusedControlIds(
+  messages: readonly NumberedMessage[],
+  repeats: ReadonlyMap<number, number>,
+): ReadonlyMap<number, number> {
+  const lastByKey = new Map<string, NumberedMessage>();
+  const reuses = new Map<number, number>();
+  for (const message of messages) {
+    const { record, messageId, sha256, earlier } = message;
+    const { messageControlId: controlId, sender, replyTo, verdict } = record;
+    if (replyTo === undefined || controlId === undefined || repeats.has(messageId)) continue;
+    const key = `${controlId}\n${sender ?? ""}`;
+    const before = lastByKey.get(key);
+    const isOther = before !== undefined && !before.sha256.equals(sha256);
+    const reused = isOther ? before.messageId : earlier?.otherId;
+    if (reused !== undefined) reuses.set(messageId, reused);
+    const isRefused = verdict === "refused" || (reused !== undefined && replyTo.reusedControlId === "refuse");
+    if (!isRefused) lastByKey.set(key, message);
+  }
+  return reuses;
+}
+
+/** Why a message is refused whose control id another one had. */
+export function reusedControlId({ message }: MessageRecord, messageId: number): Problem {
+  return {
+    code: "HL7_CONTROL_ID_REUSED",
+    place: `${message.place}, MSH-10`,
+    message: `message ${formatId("m", messageId)} had this control id and other content`,
+  };
 }
 
 /** Composes what is answered to messages of a connection; one that came before is answered as it was then. */

@@ -4,6 +4,7 @@ import { prepared, together } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { recordEvents } from "../orders/events.ts";
 import { containerRows, contentOf, INSERT_CONTAINERS } from "../orders/row.ts";
+import { businessKey } from "./known-orders.ts";
 import type { BatchSource, MessageDraft } from "./record.ts";
 import { forgetWaitingKeys, keysOf, recordWaitingKeys } from "./waiting.ts";
 
@@ -154,14 +155,15 @@ async function insertOrders(
   drafts: readonly MessageDraft[],
 ): Promise<void> {
   const orders = drafts.flatMap((draft) =>
-    draft.orders.map(({ order, orderId, businessKey: key, digest, conflict }, index) => {
+    draft.orders.map(({ order, orderId, digest, conflict }, index) => {
       return {
         ...contentOf(order, digest),
         id: orderId,
         message_id: draft.messageId,
         position: index + 1,
         connector,
-        business_key: key,
+        // The number is the first order's.
+        business_key: conflict ? null : businessKey(connector, order),
         placer_order_number: order.placerOrderNumber,
         shares_number: conflict !== undefined,
         state: conflict ? "parked" : "received",

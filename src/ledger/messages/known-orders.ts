@@ -6,7 +6,7 @@ import {
 } from "../../core/assigning-authority.ts";
 import { isSubjectNews, type Operation, type Order } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
-import { list, prepared, type WithNulls, withoutNulls } from "../database.ts";
+import { prepared, type WithNulls, withoutNulls } from "../database.ts";
 import { digestOrder } from "../orders/row.ts";
 import type { MessageRecord, NumberConflict } from "./record.ts";
 
@@ -22,21 +22,31 @@ const IS_PARKED_UNSENT = `(o.state = 'parked'
              and (k.outcome is null or (k.kind = 'request' and not k.is_presumed))))`;
 
 /**
- * Orders that carry these business keys, each looked up by itself; $1 text[]. Index: orders (business_key).
+ * The orders that have these numbers, each looked up by itself; and beside one of other content, the orders that were parked for having
+ * its number, whatever became of them, and ask for just what is asked for now: a number that a sender gives to everything may
+ * have any number of others. $1 connector, $2 numbers, $3 hex digests, null where nothing is asked for.
+ * Indexes: orders (business_key), orders_placer.
  */
-export const FIND_BY_KEY = `
-select o.business_key as key, o.id as "orderId", encode(o.content_digest, 'hex') as digest, o.state,
-       o.placer_authority as authority, o.operation, o.facility_id as "facilityId", o.subject_code as "subjectCode",
-       o."isParkedUnsent"
-  from unnest($1::text[]) as x(business_key)
+export const FIND_BY_NUMBER = `
+select x.number, x.digest as asked, first.*, alike.orders as alike
+  from unnest($2::text[], $3::text[]) as x(number, digest)
  cross join lateral (
-       select o.id, o.business_key, o.content_digest, o.state, o.placer_authority, o.operation, o.facility_id,
-              o.subject_code, ${IS_PARKED_UNSENT} as "isParkedUnsent"
+       select o.id as "orderId", encode(o.content_digest, 'hex') as digest, o.state, o.placer_authority as authority,
+              o.operation, o.facility_id as "facilityId", o.subject_code as "subjectCode",
+              ${IS_PARKED_UNSENT} as "isParkedUnsent"
          from orders o
-        where o.business_key = x.business_key
-        limit 1) o`;
+        where o.business_key = $1 || E'\\n' || x.number
+        limit 1) first
+  left join lateral (
+       select jsonb_agg(jsonb_build_object('orderId', o.id, 'authority', o.placer_authority) order by o.id desc) as orders
+         from orders o
+        where x.digest is not null
+          and o.placer_order_number = x.number
+          and o.content_digest = decode(x.digest, 'hex')
+          and o.connector = $1
+          and o.business_key is null) alike on true`;
 
-/** An order that the ledger has, by its business key. */
+/** An order that the ledger has, by its number. */
 export interface KnownOrder {
   readonly orderId: number;
   readonly digest: string;
@@ -49,44 +59,163 @@ export interface KnownOrder {
   readonly isParkedUnsent: boolean;
 }
 
-/** The orders that have the numbers of what these messages bring or ask about, by their business keys. */
-export async function findKnownOrders(
-  client: pg.PoolClient,
-  connector: string,
-  records: readonly MessageRecord[],
-): Promise<Map<string, KnownOrder>> {
-  const keys = new Set(
-    records.flatMap(({ orders, controlRequests = [], echoedNumbers = [], placerOrderNumber }) => [
-      ...[...orders, ...controlRequests].map((each) => businessKey(connector, each)),
-      ...[...echoedNumbers, placerOrderNumber].map((number) =>
-        businessKey(connector, { placerOrderNumber: number }),
-      ),
-    ]),
-  );
-  keys.delete(null);
-  if (keys.size === 0) return new Map();
-  const { rows } = await prepared<WithNulls<KnownOrder> & { readonly key: string }>(
-    client,
-    "orders_by_key",
-    FIND_BY_KEY,
-    [[...keys]],
-  );
-  return new Map(rows.map(({ key, ...row }) => [key, withoutNulls(row)]));
+/** An order that was parked for having the number of another one. */
+interface Alike {
+  readonly orderId: number;
+  readonly authority?: AssigningAuthority | null | undefined;
 }
 
+/**
+ * In ascending order; whoever writes down that something was sent about orders need not wait. $1 bigint[]. Index: the primary
+ * key.
+ */
+const LOCK_ORDERS = "select 1 from orders o where o.id = any ($1) order by o.id for no key update";
+
 /** What distinguishes an order from all others of its sender; null for one without a number. */
-export function businessKey(
-  connector: string,
-  { placerOrderNumber }: Pick<Order, "placerOrderNumber">,
-): string | null {
+export function businessKey(connector: string, { placerOrderNumber }: Numbered): string | null {
   return placerOrderNumber === undefined ? null : `${connector}\n${placerOrderNumber}`;
+}
+
+type Numbered = Pick<Order, "placerOrderNumber">;
+
+/** The orders that have the numbers of what some messages bring or ask about, as a batch goes along. */
+export class KnownOrders {
+  readonly #firstByNumber = new Map<string, KnownOrder>();
+  /** By number and content, the latest first. */
+  readonly #alike = new Map<string, readonly Alike[]>();
+
+  private constructor() {}
+
+  /**
+   * What these messages are compared with. Orders that seem to be corrected stand still until the transaction ends: else a person could
+   * have one sent as it was at this moment.
+   */
+  static async find(
+    client: pg.PoolClient,
+    connector: string,
+    records: readonly MessageRecord[],
+  ): Promise<KnownOrders> {
+    const found = await KnownOrders.#read(client, connector, records);
+    const corrected = records.flatMap(({ verdict, orders }) =>
+      orders.flatMap((order) => {
+        const first = found.first(order);
+        return verdict === "accepted" && first && corrects(first, order, digestOrder(order))
+          ? [first.orderId]
+          : [];
+      }),
+    );
+    if (corrected.length === 0) return found;
+    await client.query(LOCK_ORDERS, [corrected]);
+    return KnownOrders.#read(client, connector, records);
+  }
+
+  static async #read(
+    client: pg.PoolClient,
+    connector: string,
+    records: readonly MessageRecord[],
+  ): Promise<KnownOrders> {
+    const known = new KnownOrders();
+    const asked = new Map<string, readonly [number: string, digest: string | null]>();
+    const ask = (number: string | undefined, digest: string | null) => {
+      if (number !== undefined) asked.set(contentKey(number, digest ?? ""), [number, digest]);
+    };
+    for (const { orders, controlRequests = [], echoedNumbers = [], placerOrderNumber } of records) {
+      for (const order of orders) ask(order.placerOrderNumber, digestOrder(order));
+      for (const request of controlRequests) ask(request.placerOrderNumber, null);
+      for (const number of [...echoedNumbers, placerOrderNumber]) ask(number, null);
+    }
+    if (asked.size === 0) return known;
+    type Row = WithNulls<KnownOrder> & { number: string; asked: string | null; alike: Alike[] | null };
+    const values = [connector, [...asked.values()].map(([number]) => number)];
+    const digests = [...asked.values()].map(([, digest]) => digest);
+    const { rows } = await prepared<Row>(client, "orders_by_number", FIND_BY_NUMBER, [...values, digests]);
+    for (const { number, asked: digest, alike, ...first } of rows) {
+      known.#firstByNumber.set(number, withoutNulls(first));
+      if (alike !== null) known.#alike.set(contentKey(number, digest ?? ""), alike);
+    }
+    return known;
+  }
+
+  /** The order that had the number first. */
+  first({ placerOrderNumber }: Numbered): KnownOrder | undefined {
+    return placerOrderNumber === undefined ? undefined : this.#firstByNumber.get(placerOrderNumber);
+  }
+
+  /**
+   * The latest order that was parked for having this number and says the same, and isn't known to be of another authority. A list that
+   * comes again each night with the same contradiction in it repeats that one, and is no new contradiction each time.
+   */
+  alike({ placerOrderNumber = "", placerAuthority }: Order, digest: string): number | undefined {
+    return this.#alike
+      .get(contentKey(placerOrderNumber, digest))
+      ?.find(({ authority }) => !areOfTwoAuthorities(authority ?? undefined, placerAuthority))?.orderId;
+  }
+
+  /** Takes note of an order that is made, or that an order comes to be by a correction. */
+  add(order: Order, digest: string, orderId: number): void {
+    const { operation, facilityId, subject, placerOrderNumber } = order;
+    if (placerOrderNumber === undefined) return;
+    const subjectCode = subject.code.reveal();
+    const authority = this.first(order)?.authority ?? order.placerAuthority;
+    const common = { orderId, digest, authority, operation, facilityId, subjectCode };
+    this.#firstByNumber.set(placerOrderNumber, { ...common, state: "received", isParkedUnsent: false });
+  }
+
+  /** Takes note of an order that is parked for its number. */
+  addAlike({ placerOrderNumber = "", placerAuthority }: Order, digest: string, orderId: number): void {
+    const content = contentKey(placerOrderNumber, digest);
+    const others = this.#alike.get(content) ?? [];
+    this.#alike.set(content, [{ orderId, authority: placerAuthority }, ...others]);
+  }
+}
+
+function contentKey(number: string, digest: string): string {
+  return `${digest} ${number}`;
+}
+
+/** What becomes of an order that a message brings. */
+export type OrderDecision =
+  | { readonly kind: "new" }
+  /** It is there; `refusal` where it was parked for the number. */
+  | { readonly kind: "repeat"; readonly orderId: number; readonly refusal?: NumberConflict | undefined }
+  | { readonly kind: "correction"; readonly first: KnownOrder }
+  | { readonly kind: "conflict"; readonly refusal: NumberConflict };
+
+/**
+ * Decides what becomes of an order: the first row that fits.
+ *
+ * | the order that has its number | then |
+ * |---|---|
+ * | none | new |
+ * | of no other authority, says the same | repeat |
+ * | any other, and an order that was parked for this says the same | repeat of the parked one, and refused as that one |
+ * | is parked, and nothing of it was sent ({@link corrects}) | correction, unless more is said of it |
+ * | any other | conflict |
+ *
+ * @param isAlone no other order of the message corrects that one, and no request of the batch up to here is about it
+ */
+export function decideOrder(
+  order: Order,
+  digest: string,
+  known: KnownOrders,
+  isAlone: boolean,
+): OrderDecision {
+  const first = known.first(order);
+  if (first === undefined) return { kind: "new" };
+  const refusal = conflictWith(first, order, digest);
+  if (refusal === undefined) return { kind: "repeat", orderId: first.orderId };
+  const alike = known.alike(order, digest);
+  if (alike !== undefined) return { kind: "repeat", orderId: alike, refusal };
+  return isAlone && corrects(first, order, digest)
+    ? { kind: "correction", first }
+    : { kind: "conflict", refusal };
 }
 
 /**
  * Whether an order is what the lab corrects a parked one with, which it sends again under the same number: of the same
  * operation for the same subject, and nothing of the first was sent. The code of a subject is its own within a facility only.
  */
-export function corrects(first: KnownOrder, order: Order, digest: string): boolean {
+function corrects(first: KnownOrder, order: Order, digest: string): boolean {
   return (
     first.isParkedUnsent &&
     first.digest !== digest &&
@@ -99,134 +228,23 @@ export function corrects(first: KnownOrder, order: Order, digest: string): boole
 }
 
 /**
- * In ascending order; whoever writes down that something was sent about orders need not wait. $1 bigint[]. Index: the primary
- * key.
- */
-const LOCK_ORDERS = "select 1 from orders o where o.id = any ($1) order by o.id for no key update";
-
-/**
- * The orders of {@link findKnownOrders}, of which those that seem to be corrected stand still until the transaction ends: else
- * a person could have one sent as it was at this moment.
- */
-export async function findKnownOrdersLocked(
-  client: pg.PoolClient,
-  connector: string,
-  records: readonly MessageRecord[],
-  known: Map<string, KnownOrder>,
-): Promise<Map<string, KnownOrder>> {
-  const corrected = records.flatMap(({ verdict, orders }) =>
-    orders.flatMap((order) => {
-      const first = known.get(businessKey(connector, order) ?? "");
-      return verdict === "accepted" && first && corrects(first, order, digestOrder(order))
-        ? [first.orderId]
-        : [];
-    }),
-  );
-  if (corrected.length === 0) return known;
-  await client.query(LOCK_ORDERS, [corrected]);
-  return findKnownOrders(client, connector, records);
-}
-
-/**
  * Why an order is no repeat of the one that has its number; undefined when it is one. A number of another authority is
  * another number, even where all else is the same; but a site may have renamed its system, so it is for a person to say.
  */
-export function conflictWith(first: KnownOrder, order: Order, digest: string): NumberConflict | undefined {
+function conflictWith(first: KnownOrder, order: Order, digest: string): NumberConflict | undefined {
   const authorities = formatTwoAuthorities(first.authority, order.placerAuthority);
-  if (authorities) {
-    const [its, own] = authorities;
-    const text = `${NUMBER_TAKEN}, of assigning authority ${its}, and this one is of ${own}`;
-    return { code: "ORDER_NUMBER_OTHER_AUTHORITY", text };
-  }
-  if (first.digest === digest) return undefined;
-  return { code: "ORDER_NUMBER_REUSED", text: `${NUMBER_TAKEN} and asks for something else` };
+  if (authorities === undefined && first.digest === digest) return undefined;
+  return numberConflict(authorities);
 }
 
 /** That a number is another order's, in words for the lab. */
 export const NUMBER_TAKEN = "another order with this number exists";
 
-/** The orders that say something else than those which have their numbers already. */
-export function listContradicting(
-  connector: string,
-  records: readonly MessageRecord[],
-  known: ReadonlyMap<string, KnownOrder>,
-): { readonly number: string; readonly digest: string }[] {
-  if (known.size === 0) return [];
-  const orders = records.flatMap((record) => (record.verdict === "accepted" ? record.orders : []));
-  return orders.flatMap((order) => {
-    const first = known.get(businessKey(connector, order) ?? "");
-    const { placerOrderNumber: number } = order;
-    if (first === undefined || number === undefined) return [];
-    const digest = digestOrder(order);
-    return conflictWith(first, order, digest) ? [{ number, digest }] : [];
-  });
-}
-
-/**
- * Orders that were parked for having the number of another one, whatever became of them, and say the same as those that
- * come now: a number that a sender gives to everything may have any number of others. $1 connector, $2 and $3 order numbers
- * and digests, both arrays of one value an order. Index: orders (placer_order_number).
- */
-const FIND_CONFLICTS = `
-select o.id as "orderId", o.placer_order_number as number, encode(o.content_digest, 'hex') as digest,
-       o.placer_authority as authority
-  from (select distinct number, digest from unnest($2::text[], $3::text[]) as x(number, digest)) x
-  join orders o on o.placer_order_number = x.number
-               and o.content_digest = decode(x.digest, 'hex')
-               and o.connector = $1
-               and o.business_key is null
- order by o.id desc`;
-
-interface Conflict {
-  readonly orderId: number;
-  readonly authority: AssigningAuthority | undefined;
-}
-
-/**
- * The orders that share their number with an earlier one of other content. A list that comes again each night with the same
- * contradiction in it repeats them, and is no new contradiction each time.
- */
-export class EarlierConflicts {
-  /** The latest first. */
-  readonly #conflictsByContent = new Map<string, Conflict[]>();
-
-  /** Those that have the number and content of one of these orders; nothing is asked for when there are none. */
-  static async find(
-    client: pg.PoolClient,
-    connector: string,
-    contradicting: readonly { readonly number: string; readonly digest: string }[],
-  ): Promise<EarlierConflicts> {
-    const conflicts = new EarlierConflicts();
-    if (contradicting.length === 0) return conflicts;
-    const values = [
-      connector,
-      contradicting.map(({ number }) => number),
-      contradicting.map(({ digest }) => digest),
-    ];
-    type Row = Conflict & { readonly number: string; readonly digest: string };
-    for (const { number, digest, ...conflict } of await list<Row>(client, FIND_CONFLICTS, values)) {
-      const content = contentKey(number, digest);
-      const same = conflicts.#conflictsByContent.get(content);
-      if (same === undefined) conflicts.#conflictsByContent.set(content, [conflict]);
-      else same.push(conflict);
-    }
-    return conflicts;
-  }
-
-  /** The latest order with this one's number and content that isn't known to be of another authority. */
-  get(order: Order, digest: string): Conflict | undefined {
-    const same = this.#conflictsByContent.get(contentKey(order.placerOrderNumber ?? "", digest)) ?? [];
-    return same.find(({ authority }) => !areOfTwoAuthorities(authority, order.placerAuthority));
-  }
-
-  /** Takes note of one that comes now. */
-  add(order: Order, digest: string, orderId: number): void {
-    const content = contentKey(order.placerOrderNumber ?? "", digest);
-    const same = this.#conflictsByContent.get(content) ?? [];
-    this.#conflictsByContent.set(content, [{ orderId, authority: order.placerAuthority }, ...same]);
-  }
-}
-
-function contentKey(number: string, digest: string): string {
-  return `${digest} ${number}`;
+/** What is said of an order whose number another one has. @param authorities theirs, where they are known to be two */
+export function numberConflict(authorities: readonly [its: string, own: string] | undefined): NumberConflict {
+  if (authorities === undefined)
+    return { code: "ORDER_NUMBER_REUSED", text: `${NUMBER_TAKEN} and asks for something else` };
+  const [its, own] = authorities;
+  const text = `${NUMBER_TAKEN}, of assigning authority ${its}, and this one is of ${own}`;
+  return { code: "ORDER_NUMBER_OTHER_AUTHORITY", text };
 }

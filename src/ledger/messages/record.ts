@@ -1,37 +1,13 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
-import type { IncomingMessage, MessageVerdict, Verdict } from "../../core/intake.ts";
+import type { IncomingMessage, Verdict } from "../../core/intake.ts";
+import type { MappedMessage } from "../../core/mapped-message.ts";
 import type { Order } from "../../core/order.ts";
-import type { ControlRequest } from "../../core/order-control.ts";
-import type { OrderAsRead } from "../../core/outcome.ts";
-import type { Phi } from "../../core/phi.ts";
 import type { ReplyTo } from "../../core/reply.ts";
 import { type OrderSnapshot, snapshotOrder } from "../orders/row.ts";
 
 /** A message and what mapping made of it. */
-export interface MessageRecord {
+export interface MessageRecord extends MappedMessage {
   readonly message: IncomingMessage;
-  readonly messageControlId?: string | undefined;
-  /** Who sent an HL7 message, as far as it says: MSH-3.1 and MSH-4.1 with ^ between. */
-  readonly sender?: string | undefined;
-  /** MSH-9, such as `OML^O33`; absent for CSV. */
-  readonly messageType?: string | undefined;
-  /** ORC-2 or the CSV's order number, as far as a refused message could be read. */
-  readonly placerOrderNumber?: string | undefined;
-  /** What the rows of a table say of their order. */
-  readonly asRead?: OrderAsRead | undefined;
-  readonly verdict: Exclude<Verdict, "duplicate">;
-  readonly problems: readonly Problem[];
-  readonly orders: readonly Order[];
-  /** What it asks of earlier orders. */
-  readonly controlRequests?: readonly ControlRequest[] | undefined;
-  /** Whom a waiting message is about. */
-  readonly subjectCodes?: readonly Phi[] | undefined;
-  /** Numbers of orders that the message names, beside those of its orders. */
-  readonly orderNumbers?: readonly string[] | undefined;
-  /** Numbers of new orders that the answer would carry, where the message is refused or waits. */
-  readonly echoedNumbers?: readonly string[] | undefined;
-  /** Numbers and labels of the orders that a refused or waiting message asks for, as far as they could be read. */
-  readonly names?: readonly string[] | undefined;
   /** Set for a message that came over a connection. */
   readonly replyTo?: ReplyTo | undefined;
   /** What is to be said of the message as a whole stands in the response to its batch. */
@@ -58,18 +34,22 @@ export interface MessageDraft {
   readonly record: MessageRecord;
   readonly messageId: number;
   readonly sha256: Buffer;
-  duplicateOf: number | undefined;
+  readonly duplicateOf: number | undefined;
   /** An earlier message with the same control id and other content. */
-  reuses: number | undefined;
+  readonly reuses: number | undefined;
   /** What is answered over the connection that it came by. */
   reply: Buffer | undefined;
-  verdict: MessageVerdict["verdict"];
-  problems: readonly Problem[];
-  readonly orders: OrderDraft[];
+  readonly verdict: Verdict;
+  readonly problems: readonly Problem[];
+  readonly orders: readonly OrderDraft[];
   /** Orders of an earlier time that this message names again. */
-  readonly repeatedOrderIds: number[];
+  readonly repeatedOrderIds: readonly number[];
   /** What parked orders are to ask for from now on. */
-  readonly corrections: { readonly orderId: number; readonly order: Order }[];
+  readonly corrections: readonly {
+    readonly orderId: number;
+    readonly order: Order;
+    readonly digest: string;
+  }[];
 }
 
 /** Why an order is parked: an earlier one has its number, and it is no repeat of that. */
@@ -82,7 +62,6 @@ export interface NumberConflict {
 interface OrderDraft {
   readonly order: Order;
   readonly orderId: number;
-  readonly businessKey: string | null;
   readonly digest: string;
   readonly conflict: NumberConflict | undefined;
 }

@@ -129,6 +129,11 @@ export class WaitingKeys {
     return waiting;
   }
 
+  /** Whether a message of the batch waits, or one that is about the same as these. */
+  has(messageId: number): boolean {
+    return this.#byId.has(messageId);
+  }
+
   /** The earliest message before this one that waits and is about one of these, and why it waits. */
   findBefore(messageId: number, keys: readonly string[]): WaitingBefore | undefined {
     const earlier = keys.flatMap((key) => this.#waiting.get(key) ?? []).filter((id) => id < messageId);
@@ -145,6 +150,7 @@ export class WaitingKeys {
   }
 
   remove(messageId: number): void {
+    this.#byId.delete(messageId);
     for (const [key, ids] of this.#waiting) {
       this.#waiting.set(
         key,

@@ -84,20 +84,14 @@ const BY_SENDER = "Have the sender write line breaks inside fields as `\\.br\\`,
 
 /** The fields that anything of an order is read from, such as `SAC-3`, and those by which a segment or repetition is chosen. */
 export function listValueFields(
-  { operation, facility, placerOrderNumber, subject, label, description }: OrderRules<FieldPath>,
+  rules: OrderRules<FieldPath>,
   each: readonly ContainerKind[],
 ): ReadonlySet<string> {
   const fieldsOf = (segment: string, which: PathSelector | undefined) =>
     which?.kind === "where" ? which.conditions.map(({ at }) => `${segment}-${at[0]}`) : [];
-  const values = [operation, facility, placerOrderNumber, label, description, ...Object.values(subject)];
-  const read = values.flatMap(({ sources }) =>
-    sources.flatMap((source) =>
-      source.kind === "place" ? [source.path, ...(source.joined?.paths ?? [])] : [],
-    ),
-  );
   return new Set([
     ...["ORC-1", "ORC-2", "ORC-3", "ORC-5", "OBR-2", "OBR-3", "OBR-25"],
-    ...read.flatMap(({ segment, field, whichSegment }) => [
+    ...pathsOf([...identifying(rules), rules.description]).flatMap(({ segment, field, whichSegment }) => [
       `${segment}-${field}`,
       ...fieldsOf(segment, whichSegment),
     ]),
@@ -110,22 +104,16 @@ export function listValueSegments(
   rules: OrderRules<FieldPath>,
   each: readonly ContainerKind[],
 ): ReadonlySet<string> {
-  const { operation, facility, placerOrderNumber, subject, label } = rules;
-  const values: ValueRule<FieldPath>[] = [
-    operation,
-    facility,
-    placerOrderNumber,
-    label,
-    ...Object.values(subject),
-  ];
-  const read = values.flatMap(({ sources }) =>
-    sources.flatMap((source) =>
-      source.kind === "place"
-        ? [source.path, ...(source.joined?.paths ?? [])].map(({ segment }) => segment)
-        : [],
-    ),
-  );
-  return new Set([...read, ...each.map(({ segment }) => segment), "ORC"]);
+  return new Set(["ORC", ...[...pathsOf(identifying(rules)), ...each].map(({ segment }) => segment)]);
+}
+
+function identifying({ operation, facility, placerOrderNumber, label, subject }: OrderRules<FieldPath>) {
+  return [operation, facility, placerOrderNumber, label, ...Object.values(subject)];
+}
+
+function pathsOf(rules: readonly ValueRule<FieldPath>[]): FieldPath[] {
+  const sources = rules.flatMap((rule) => rule.sources);
+  return sources.flatMap((each) => (each.kind === "place" ? [each.path, ...(each.joined?.paths ?? [])] : []));
 }
 
 /**

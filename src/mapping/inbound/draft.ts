@@ -144,6 +144,31 @@ export function finishDraft(
 /** Something while it is made. */
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
+/**
+ * The value that was read; undefined when it is not there or unfit, which is complained of.
+ *
+ * @param needed names the value where the order can't do without
+ */
+export function judge(
+  reading: Reading,
+  needed: string | undefined,
+  complain: (problem: Problem) => void,
+  kind: ValueKind = "code",
+): string | undefined {
+  const { place } = reading;
+  if (reading.status === "found") {
+    const unfit = findUnfit(reading.value, kind);
+    if (unfit === undefined) return reading.value;
+    complain({ code: unfit.code, place, message: unfit.trouble });
+  } else if (reading.status === "bad") {
+    complain({ code: reading.code, place, message: reading.trouble, ...missingOf(reading) });
+  } else if (needed !== undefined) {
+    const found = reading.status === "absent" ? "is empty" : 'says "" (delete)';
+    complain({ code: "MAPPING_VALUE_MISSING", place, message: `${found}; ${needed} is expected` });
+  }
+  return undefined;
+}
+
 class Judge {
   readonly problems: Problem[];
   readonly #placeOf: (place: string) => string;
@@ -159,30 +184,15 @@ class Judge {
     message: string,
     missing?: Pick<Problem, "unknownCode" | "table" | "hint">,
   ): undefined {
-    this.problems.push({ code, place: this.#placeOf(place), message, ...missing });
+    this.#add({ code, place, message, ...missing });
   }
 
-  /** The value; undefined when it is not there or unfit. `needed` names it where the order can't do without. */
-  value(reading: Reading, needed: string | undefined, kind: ValueKind = "code"): string | undefined {
-    switch (reading.status) {
-      case "found": {
-        const unfit = findUnfit(reading.value, kind);
-        if (unfit) return this.#complain(unfit.code, reading.place, unfit.trouble);
-        return reading.value;
-      }
-      case "bad":
-        return this.#complain(reading.code, reading.place, reading.trouble, missingOf(reading));
-      case "deleted":
-        if (needed === undefined) return undefined;
-        return this.#complain(
-          "MAPPING_VALUE_MISSING",
-          reading.place,
-          `says "" (delete); ${needed} is expected`,
-        );
-      case "absent":
-        if (needed === undefined) return undefined;
-        return this.#complain("MAPPING_VALUE_MISSING", reading.place, `is empty; ${needed} is expected`);
-    }
+  value(reading: Reading, needed: string | undefined, kind?: ValueKind): string | undefined {
+    return judge(reading, needed, (problem) => this.#add(problem), kind);
+  }
+
+  #add(problem: Problem): void {
+    this.problems.push({ ...problem, place: this.#placeOf(problem.place) });
   }
 
   /** What an update deletes would be compared as if it said nothing, and the lab would be answered that nothing differs. */

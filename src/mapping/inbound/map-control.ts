@@ -1,10 +1,11 @@
 import type { Problem } from "../../core/failures.ts";
+import type { MappedMessage } from "../../core/mapped-message.ts";
 import type { ControlRequest } from "../../core/order-control.ts";
 import type { OrderParts } from "../../formats/hl7/groups.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { controlOf, readControl } from "./control-hl7.ts";
 import type { Draft } from "./draft.ts";
-import { type MappedMessage, refuse, withoutRepeats } from "./mapped-message.ts";
+import { refuse, withoutRepeats } from "./mapped-message.ts";
 import { readOrders } from "./order-hl7.ts";
 
 /** What a message wants of earlier orders. */

@@ -1,5 +1,6 @@
-import { Failure, type Problem } from "../../core/failures.ts";
+import { Failure, type Problem, problemOf } from "../../core/failures.ts";
 import type { IncomingMessage } from "../../core/intake.ts";
+import type { MappedMessage, MessageName } from "../../core/mapped-message.ts";
 import { findEncoding } from "../../formats/encoding.ts";
 import { orderParts, requireWhole, secondPatient } from "../../formats/hl7/groups.ts";
 import { type HeaderCodes, Hl7Message } from "../../formats/hl7/message.ts";
@@ -11,13 +12,7 @@ import { checkEnd, checkLineEnds } from "./check-structure.ts";
 import { nameProfile } from "./code-hint.ts";
 import type { Draft } from "./draft.ts";
 import { mapControl, withControl } from "./map-control.ts";
-import {
-  finishAll,
-  type MappedMessage,
-  type MapperSettings,
-  type MessageName,
-  refuse,
-} from "./mapped-message.ts";
+import { finishAll, type MapperSettings, refuse } from "./mapped-message.ts";
 import { readMerges } from "./merge-hl7.ts";
 import { echoedNumbers } from "./number-place.ts";
 import { readOrders, readSubjectOrder } from "./order-hl7.ts";
@@ -33,26 +28,21 @@ export function mapHl7(
   profile: Hl7Profile,
   settings: MapperSettings,
 ): MappedMessage {
-  const mapped = mapAll(content, place, profile, settings);
-  const more = mapped.problems.length - MOST_PROBLEMS;
-  const first = mapped.problems[0];
-  if (more <= 0 || first === undefined) return mapped;
-  const rest = { code: first.code, place, message: `${more} more mistakes are not listed` };
-  return { ...mapped, problems: [...mapped.problems.slice(0, MOST_PROBLEMS), rest] };
-}
-
-function mapAll(
-  content: Extract<IncomingMessage["content"], { kind: "hl7" }>,
-  place: string,
-  profile: Hl7Profile,
-  settings: MapperSettings,
-): MappedMessage {
   const encoding = content.encoding === undefined ? undefined : findEncoding(content.encoding);
   const text = content.text.reveal();
   const message = Hl7Message.parse(text, { encoding });
   const mapped = mapMessage(message, text, place, profile, settings);
   if (mapped.verdict !== "refused" && mapped.verdict !== "waiting") return mapped;
-  return { ...mapped, echoedNumbers: echoedNumbers(message, profile) };
+  const [first, ...others] = mapped.problems;
+  const more = others.length + 1 - MOST_PROBLEMS;
+  const problems =
+    first === undefined || more <= 0
+      ? mapped.problems
+      : [
+          ...mapped.problems.slice(0, MOST_PROBLEMS),
+          { code: first.code, place, message: `${more} more mistakes are not listed` },
+        ];
+  return { ...mapped, problems, echoedNumbers: echoedNumbers(message, profile) };
 }
 
 function mapMessage(
@@ -62,27 +52,26 @@ function mapMessage(
   profile: Hl7Profile,
   settings: MapperSettings,
 ): MappedMessage {
-  const header = keepableHeader(message.codes);
-  const ignored: MappedMessage = { verdict: "ignored", header, orders: [], problems: [] };
+  const name = nameOfMessage(message.codes);
+  const ignored: MappedMessage = { verdict: "ignored", ...name, orders: [], problems: [] };
   if (isAcknowledgment(message.codes, profile.accept, () => message.first("MSA"))) return ignored;
   const cut = [
     ...checkLineEnds(message, place, profile, settings.mixedLineEnds),
     ...checkEnd(text, message.last, place, profile, settings),
   ];
-  if (cut.length > 0) return refuse(cut, header);
+  if (cut.length > 0) return refuse(cut, name);
   if (isMessageType(profile.ignore, message.codes)) {
     const problems = checkControlId(message.codes, place, profile);
-    return problems.length > 0 ? refuse(problems, header) : ignored;
+    return problems.length > 0 ? refuse(problems, name) : ignored;
   }
   const found = checkHeader(message.codes, place, profile, settings.processingId);
-  if (found.length > 0) return refuse(found, header);
+  if (found.length > 0) return refuse(found, name);
   try {
     requireWhole(message);
-    return { ...mapWhole(message, place, profile, settings), header };
+    return { ...mapWhole(message, place, profile, settings), ...name };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const where = error.place === undefined ? place : `${place}, ${error.place}`;
-    return refuse([{ code: error.code, place: where, message: error.message, hint: error.hint }], header);
+    return refuse([problemOf(error, error.place === undefined ? place : `${place}, ${error.place}`)], name);
   }
 }
 
@@ -268,14 +257,12 @@ function isVersionOf(version: string, known: string): boolean {
 }
 
 /** What names a message to its sender, without the codes that can't be kept. */
-function keepableHeader(codes: HeaderCodes): MessageName {
+function nameOfMessage(codes: HeaderCodes): MessageName {
+  const { messageControlId: id, messageCode, triggerEvent, sendingApplication, sendingFacility } = codes;
+  const sender = `${keptIfFit(sendingApplication) ?? ""}^${keptIfFit(sendingFacility) ?? ""}`;
   return {
-    messageControlId: isControlId(codes.messageControlId)
-      ? keptIfFit(codes.messageControlId, "code")
-      : undefined,
-    messageCode: keptIfFit(codes.messageCode, "code"),
-    triggerEvent: keptIfFit(codes.triggerEvent, "code"),
-    sendingApplication: keptIfFit(codes.sendingApplication, "code"),
-    sendingFacility: keptIfFit(codes.sendingFacility, "code"),
+    messageControlId: isControlId(id) ? keptIfFit(id) : undefined,
+    sender: sender === "^" ? undefined : sender,
+    messageType: [messageCode, triggerEvent].flatMap((code) => keptIfFit(code) || []).join("^"),
   };
 }

@@ -1,10 +1,7 @@
 import type { Problem } from "../../core/failures.ts";
-import type { Verdict } from "../../core/intake.ts";
+import type { MappedMessage, MessageName } from "../../core/mapped-message.ts";
 import type { Order } from "../../core/order.ts";
-import type { ControlRequest } from "../../core/order-control.ts";
-import type { OrderAsRead } from "../../core/outcome.ts";
-import { type Phi, phi } from "../../core/phi.ts";
-import type { HeaderCodes } from "../../formats/hl7/message.ts";
+import { phi } from "../../core/phi.ts";
 import { type MessageView, moduleFailure, runSiteModule, type SiteModule } from "../profile/module.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { Reading } from "../profile/value.ts";
@@ -29,54 +26,9 @@ export interface MapperSettings {
   readonly unknownCodes?: "wait" | "refuse" | undefined;
 }
 
-/** What names an HL7 message to its sender. */
-export type MessageName = Pick<
-  HeaderCodes,
-  "messageControlId" | "messageCode" | "triggerEvent" | "sendingApplication" | "sendingFacility"
->;
-
-/** What a message asks for. */
-export interface MappedMessage {
-  /**
-   * `ignored`: well-formed, and of a type that the profile says to leave alone, or an acknowledgement. `waiting`: nothing is wrong but
-   * facility or operation codes that no table knows.
-   */
-  readonly verdict: Exclude<Verdict, "duplicate">;
-  /** What MSH of an HL7 message says of it, as far as that could be read and can be kept. */
-  readonly header?: MessageName | undefined;
-  /** The order number of the rows, where they have one, even when they are refused. CSV only. */
-  readonly placerOrderNumber?: string | undefined;
-  /** What the rows say of their order, even when they are refused. CSV only. */
-  readonly asRead?: OrderAsRead | undefined;
-  /** Empty unless accepted. */
-  readonly orders: readonly Order[];
-  /** What it wants of earlier orders; absent unless it was accepted and there is something. */
-  readonly controlRequests?: readonly ControlRequest[] | undefined;
-  /** Empty unless refused or waiting; every mistake of the message, each with its place. */
-  readonly problems: readonly Problem[];
-  /**
-   * Whom a waiting message is about, and its order numbers: no later message about the same may overtake it. An accepted
-   * one names the earlier orders that it wants something of.
-   */
-  readonly subjectCodes?: readonly Phi[] | undefined;
-  readonly orderNumbers?: readonly string[] | undefined;
-  /**
-   * Numbers of new orders that the answer to a refused or waiting message would carry: it must not where they are those
-   * of other orders.
-   */
-  readonly echoedNumbers?: readonly string[] | undefined;
-  /** Numbers and labels of the orders that a refused or waiting message asks for, as far as they could be read. */
-  readonly names?: readonly string[] | undefined;
-}
-
 /** A message that is not taken, with the reasons in a form that can be shown. */
-export function refuse(problems: readonly Problem[], header?: MessageName): MappedMessage {
-  return {
-    verdict: "refused",
-    ...(header === undefined ? {} : { header }),
-    orders: [],
-    problems: problems.map(presentable),
-  };
+export function refuse(problems: readonly Problem[], name: MessageName = {}): MappedMessage {
+  return { verdict: "refused", ...name, orders: [], problems: problems.map(presentable) };
 }
 
 /**
@@ -156,7 +108,7 @@ function valuesOf(readings: readonly Reading[]): string[] {
 function namesOf(drafts: readonly Draft[]): string[] {
   const numbers = drafts.map(({ placerOrderNumber }) => placerOrderNumber);
   const labels = drafts.flatMap(({ containers }) => containers.map(({ label }) => label));
-  return valuesOf([...numbers, ...labels]).filter((name) => keptIfFit(name, "code") !== undefined);
+  return valuesOf([...numbers, ...labels]).filter((name) => keptIfFit(name) !== undefined);
 }
 
 /** A code that can be added to a table or the configuration, after which the message is right as it is. */

@@ -1,12 +1,11 @@
-import { asFailure } from "../../core/failures.ts";
+import { asFailure, problemOf } from "../../core/failures.ts";
 import type { IncomingMessage } from "../../core/intake.ts";
+import type { MappedMessage } from "../../core/mapped-message.ts";
 import type { Profile } from "../profile/profile.ts";
 import { mapHl7 } from "./map-hl7.ts";
-import { type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
+import { type MapperSettings, refuse } from "./mapped-message.ts";
 import { mapRows, readUnmade } from "./order-csv.ts";
 import { keptIfFit } from "./unfit.ts";
-
-export type { MappedMessage, MapperSettings, MessageName } from "./mapped-message.ts";
 
 /** Maps messages by one profile. */
 export interface Mapper {
@@ -29,27 +28,24 @@ export function createMapper(profile: Profile, settings: MapperSettings): Mapper
     map: (message) => {
       const { content, place } = message;
       if (content.kind === "unreadable") {
-        const number = keptIfFit(content.placerOrderNumber, "code");
-        const refused = refuse([...content.problems]);
         const rows = content.rows?.reveal();
         const isRead = rows !== undefined && profile.format === "csv";
-        const asRead = isRead ? { asRead: readUnmade(rows, profile) } : {};
-        return { ...refused, ...asRead, ...(number === undefined ? {} : { placerOrderNumber: number }) };
+        return {
+          ...refuse([...content.problems]),
+          asRead: isRead ? readUnmade(rows, profile) : undefined,
+          placerOrderNumber: keptIfFit(content.placerOrderNumber),
+        };
       }
       try {
-        if (content.kind === "csv") {
-          if (profile.format === "csv") return mapRows(content.rows.reveal(), profile, settings);
-          return refuse([
-            { code: "CONFIG_INVALID", place, message: `profile ${profile.name} is for HL7, not CSV` },
-          ]);
-        }
-        if (profile.format === "hl7") return mapHl7(content, place, profile, settings);
-        return refuse([
-          { code: "CONFIG_INVALID", place, message: `profile ${profile.name} is for CSV, not HL7` },
-        ]);
+        if (content.kind === "csv" && profile.format === "csv")
+          return mapRows(content.rows.reveal(), profile, settings);
+        if (content.kind === "hl7" && profile.format === "hl7")
+          return mapHl7(content, place, profile, settings);
+        const [own, other] = profile.format === "csv" ? ["CSV", "HL7"] : ["HL7", "CSV"];
+        const message = `profile ${profile.name} is for ${own}, not ${other}`;
+        return refuse([{ code: "CONFIG_INVALID", place, message }]);
       } catch (error) {
-        const failure = asFailure(error);
-        return refuse([{ code: failure.code, place, message: failure.message }]);
+        return refuse([problemOf(asFailure(error), place)]);
       }
     },
   };

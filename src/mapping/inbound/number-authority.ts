@@ -69,7 +69,7 @@ function findAuthority({ group, number }: NumberedGroup): FoundAuthority | undef
   const segment = name === "ORC" ? group.orc : group.obrs[0];
   const part = (component: number): string | undefined => {
     const value = segment?.get(Number(n), Number(repetition), component)?.trim();
-    return value === "" || value === '""' ? undefined : keptIfFit(value, "code");
+    return value === "" || value === '""' ? undefined : keptIfFit(value);
   };
   const [namespaceId, universalId] = [part(2), part(3)];
   if (namespaceId === undefined && universalId === undefined) return undefined;

@@ -91,9 +91,7 @@ export function numbersOfGroup(group: OrderGroup, profile: Hl7Profile): string[]
       return reading.status === "found" ? reading.value : undefined;
     }),
   ];
-  const numbers = places.flatMap(
-    (place) => keptIfFit(place?.replace(/[\p{Cf}\p{Cc}]/gu, "").trim(), "code") ?? [],
-  );
+  const numbers = places.flatMap((place) => keptIfFit(place?.replace(/[\p{Cf}\p{Cc}]/gu, "").trim()) ?? []);
   return [...new Set(numbers)].filter((number) => number !== "");
 }
 

@@ -1,5 +1,6 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { CsvRow } from "../../core/intake.ts";
+import type { MappedMessage } from "../../core/mapped-message.ts";
 import type { Order } from "../../core/order.ts";
 import type { Control, ControlRequest } from "../../core/order-control.ts";
 import { namingAllRows } from "../../core/order-rows.ts";
@@ -12,9 +13,9 @@ import type { Reading, ValueRule } from "../profile/value.ts";
 import { nameProfile } from "./code-hint.ts";
 import type { ReadControl } from "./control-hl7.ts";
 import { columnsOf, readCode, readContainers, readDate, readRow } from "./csv-codes.ts";
-import { type Draft, LABELS_PER_ORDER, listRequired } from "./draft.ts";
-import { finishAll, type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
-import { findUnfit, keptIfFit } from "./unfit.ts";
+import { type Draft, judge, LABELS_PER_ORDER, listRequired } from "./draft.ts";
+import { finishAll, type MapperSettings, refuse } from "./mapped-message.ts";
+import { keptIfFit } from "./unfit.ts";
 
 /** Rows of one order number: those of an order, or those that want something of one. */
 export function mapRows(
@@ -125,7 +126,7 @@ function readAs(
 
 /** A value as it was read, where one was found that can be kept. */
 function fitValue(reading: Reading): string | undefined {
-  return reading.status === "found" ? keptIfFit(reading.value, "code") : undefined;
+  return reading.status === "found" ? keptIfFit(reading.value) : undefined;
 }
 
 /** Reads the one order that a group of rows makes up; every row is a container, or several. */
@@ -217,19 +218,8 @@ function listControlRows(rows: readonly CsvRow[], { rules }: CsvProfile): Contro
  */
 function readControlRows(rows: readonly ControlRow[], { rules }: CsvProfile): ReadControl {
   const problems: Problem[] = [];
-  const value = (reading: Reading, needed: string | undefined): string | undefined => {
-    const complain = (code: FailureCode, message: string): undefined => {
-      problems.push({ code, place: reading.place, message });
-    };
-    if (reading.status === "bad") return complain(reading.code, reading.trouble);
-    if (reading.status !== "found") {
-      return needed === undefined
-        ? undefined
-        : complain("MAPPING_VALUE_MISSING", `is empty; ${needed} is expected`);
-    }
-    const unfit = findUnfit(reading.value, "code");
-    return unfit ? complain(unfit.code, unfit.trouble) : reading.value;
-  };
+  const value = (reading: Reading, needed: string | undefined) =>
+    judge(reading, needed, (problem) => problems.push(problem));
   const controlRequests: ControlRequest[] = [];
   const subjectByNumber = new Map<string, string>();
   for (const { row, control } of rows) {

@@ -37,7 +37,7 @@ export function orderPlaces(
     const head = group && headOf(group, each);
     if (head === undefined) return place;
     const name = nameOf(head);
-    const fit = keptIfFit(number, "code");
+    const fit = keptIfFit(number);
     if (segment === name) return fit === undefined ? place : `order ${fit}, ${place}`;
     return `${fit === undefined ? name : `order ${fit} (${name})`}, ${place}`;
   };

@@ -68,9 +68,9 @@ function isPlain(value: string, kind: ValueKind): boolean {
   return true;
 }
 
-/** The value when it is fit to be kept, for what is only shown and never asked about. */
-export function keptIfFit(value: string | undefined, kind: ValueKind): string | undefined {
-  return value === undefined || findUnfit(value, kind) ? undefined : value;
+/** The code when it is fit to be kept, for what is only shown and never asked about. */
+export function keptIfFit(value: string | undefined): string | undefined {
+  return value === undefined || findUnfit(value, "code") ? undefined : value;
 }
 
 /** A problem whose words can be kept and printed, whatever they quote: modules and profiles write them too. */

@@ -1,4 +1,5 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
+import type { Verdict } from "../../core/intake.ts";
 import { endedWithoutEffect, type OrderState } from "../../core/order-state.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import {
@@ -36,6 +37,15 @@ const ANSWER_FOLLOWS = "What is wanted of earlier orders is recorded; the answer
 
 /** An outcome that answers a message as a whole. */
 export type MessageAnswer = Extract<Outcome, { kind: "acknowledged" | "refused" | "waiting" }>;
+
+/** The answer to a message by what became of it. */
+export function messageAnswer(
+  { verdict, problems }: { readonly verdict: Verdict; readonly problems: readonly Problem[] },
+  about: Pick<Outcome, "outcomeId" | "controlId" | "occurredAt" | "message">,
+): MessageAnswer {
+  if (verdict === "refused" || verdict === "waiting") return { ...about, kind: verdict, problems };
+  return { ...about, kind: "acknowledged", orders: [], isDuplicate: verdict === "duplicate" };
+}
 
 /** Stands before the reasons of a message that waits: MSA-1 AA alone could be read as an order that was taken. */
 export const ON_HOLD = "On hold, nothing was done yet";

@@ -9,8 +9,7 @@ import {
 import type { Hl7Profile } from "../profile/profile.ts";
 import { composeAnswer, composePlainAnswer, type MessageAnswer, refusalCode } from "./answer-hl7.ts";
 import { isAnswer, type Original, readOriginal } from "./original.ts";
-import { inLabWords, inOneLanguage } from "./reasons.ts";
-import { encodeAnswer, withSiteFields } from "./site-fields.ts";
+import { writeAnswer } from "./site-fields.ts";
 
 /**
  * How answers on a connection look: `plain`, an ACK that every sender understands, or `order`, the application
@@ -27,7 +26,7 @@ export interface ReplySettings {
 /** Composes what is answered to one message over the connection that it came by (HL7 chapter 2.9). */
 interface Replier {
   /** Whether the connection carries all that the sender wants to hear of the message as a whole. */
-  isWhole(answer: Pick<MessageAnswer, "kind"> & { readonly problems?: MessageProblems }): boolean;
+  isWhole(answer: MessageAnswer): boolean;
   /**
    * What is sent over the connection: nothing, one message, or an accept and an application acknowledgement one after
    * the other.
@@ -36,8 +35,6 @@ interface Replier {
    */
   compose(answer: MessageAnswer, laterControlId: string): readonly Buffer[];
 }
-
-type MessageProblems = Extract<MessageAnswer, { kind: "refused" }>["problems"];
 
 /** Answers to a message, which is read again for each: many wait for their verdict, and one answer is all that most get. */
 export function createReplier(
@@ -51,15 +48,12 @@ export function createReplier(
     original: Original,
     more: { readonly wants?: AckWants | undefined; readonly isFollowed?: boolean },
   ): Buffer => {
-    const own = inOneLanguage(fact, profile);
-    const answer = inLabWords(fact, own.results);
     const isOrder = form === "order" && code.startsWith("A") && original.isAnswerable;
-    return encodeAnswer(original, (from) => {
-      const text = isOrder
+    return writeAnswer(fact, original, profile, (answer, from, own) =>
+      isOrder
         ? composeAnswer(answer, from, own, more.wants)
-        : composePlainAnswer(answer, from, own, code, more);
-      return withSiteFields(text, answer, from, own);
-    });
+        : composePlainAnswer(answer, from, own, code, more),
+    );
   };
   return {
     isWhole: (answer) =>
@@ -81,20 +75,13 @@ export function createReplier(
 /** Of an application acknowledgement over the sender's own connection, where nobody waits for an answer to it. */
 const NO_ANSWER: AckWants = { accept: "NE", application: "NE" };
 
-function plan(
-  answer: Pick<MessageAnswer, "kind"> & { readonly problems?: MessageProblems },
-  original: Original,
-  { accept }: Hl7Profile,
-): AckPlan {
+function plan(answer: MessageAnswer, original: Original, { accept }: Hl7Profile): AckPlan {
   if (isAnswer(original, accept)) return { immediate: undefined, deferred: undefined };
   return planAcks(original.header, outcomeOf(answer, original));
 }
 
 /** What can't even be read as HL7 is as good as a message for somebody else. */
-function outcomeOf(
-  { kind, problems = [] }: Pick<MessageAnswer, "kind"> & { readonly problems?: MessageProblems },
-  original: Original,
-): AckedOutcome {
-  if (kind !== "refused") return "taken";
-  return !original.isAnswerable || refusalCode(problems) === "AR" ? "foreign" : "content";
+function outcomeOf(answer: MessageAnswer, original: Original): AckedOutcome {
+  if (answer.kind !== "refused") return "taken";
+  return !original.isAnswerable || refusalCode(answer.problems) === "AR" ? "foreign" : "content";
 }

@@ -8,10 +8,11 @@ import type { FieldPath } from "../../formats/hl7/path.ts";
 import { findMergeSegments } from "../inbound/merge-hl7.ts";
 import { findInOrder, orderGroupsByNumber } from "../inbound/order-hl7.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
+import type { MessageAnswer } from "./answer-hl7.ts";
 import { controlEnd } from "./control-end.ts";
 import { type Fillings, overrideFields } from "./field-overrides.ts";
 import type { Original } from "./original.ts";
-import { problemInWords } from "./reasons.ts";
+import { inLabWords, inOneLanguage, problemInWords } from "./reasons.ts";
 import { fillerOrderNumber } from "./result-parts.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
@@ -115,6 +116,22 @@ export function encodeAnswer(original: Original, compose: (original: Original) =
     encode(original.writtenIn("as-received")) ??
     Buffer.from(compose(original.writtenIn("utf-8")), "utf8")
   );
+}
+
+/**
+ * The bytes of an answer to a message, with the lab's words and the site's fields in it; see {@link encodeAnswer}.
+ *
+ * @param compose its text, by the answer and the profile in one language
+ */
+export function writeAnswer(
+  fact: MessageAnswer,
+  original: Original,
+  profile: Hl7Profile,
+  compose: (answer: MessageAnswer, from: Original, own: Hl7Profile) => string,
+): Buffer {
+  const own = inOneLanguage(fact, profile);
+  const answer = inLabWords(fact, own.results);
+  return encodeAnswer(original, (from) => withSiteFields(compose(answer, from, own), answer, from, own));
 }
 
 function tryToEncode(text: string, encoding: Encoding): Buffer | undefined {

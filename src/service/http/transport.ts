@@ -84,6 +84,12 @@ interface Sending {
   readonly turn: (signal: AbortSignal) => Promise<Turn>;
 }
 
+/** What was seen of an exchange, and what it means. */
+interface Judged {
+  readonly seen: Seen;
+  readonly verdict: Verdict;
+}
+
 /** A call that was made, for metrics. */
 export interface ObservedCall {
   /** `GET /api/procedures/{id}`: no ids, no query. */
@@ -167,8 +173,7 @@ export class Transport {
       return taken;
     };
     for (let tries = 1; ; tries += 1) {
-      const { seen, token } = await this.#sendOnce(call, { ...sending, turn });
-      const verdict = this.#verdictOf(call, seen);
+      const { seen, verdict, token } = await this.#sendOnce(call, { ...sending, turn });
       const { longestPauseMs } = settings;
       const step = { tries, nowMs: clock.now(), random: random(), longestPauseMs };
       const pauseMs = call.method === "GET" ? readPauseMs(seen, verdict, step) : undefined;
@@ -176,7 +181,8 @@ export class Transport {
       const tookMs = clock.monotonic() - (startedAt ?? clock.monotonic());
       const isLate =
         tookMs - pausedMs >= settings.timeoutMs || tookMs >= Math.max(settings.timeoutMs, longestPauseMs);
-      if (pauseMs === undefined || isLate || !breaker.mayRepeat) return this.#judge(call, seen, token);
+      if (pauseMs === undefined || isLate || !breaker.mayRepeat)
+        return this.#judge(call, { seen, verdict }, token);
       logger.debug({ call: name(call), verdict, tries, pauseMs }, "a read is tried again");
       pausedMs += pauseMs;
       await clock.sleep(pauseMs, sending.signal);
@@ -184,25 +190,22 @@ export class Transport {
   }
 
   /** One exchange, or two where the first shows a read that its token has ended. */
-  async #sendOnce(
-    call: Call<unknown>,
-    sending: Sending,
-  ): Promise<{ readonly seen: Seen; readonly token: Phi }> {
+  async #sendOnce(call: Call<unknown>, sending: Sending): Promise<Judged & { readonly token: Phi }> {
     const { signal } = sending;
     const tokens = this.#tokensOf(call);
     let token = await tokens.get(signal);
-    let seen = await this.#exchange(call, token, sending);
-    if (this.#verdictOf(call, seen) === "SERVICE_CREDENTIALS_REFUSED" && !this.#isRenewedOften(tokens)) {
-      if (call.method !== "GET") return this.#refuseWrite(call, { seen, tokens, token }, signal);
+    let judged = await this.#exchange(call, token, sending);
+    if (judged.verdict === "SERVICE_CREDENTIALS_REFUSED" && !this.#isRenewedOften(tokens)) {
+      if (call.method !== "GET") return this.#refuseWrite(call, judged, { tokens, token }, signal);
       token = await this.#renew(tokens, token, signal);
-      seen = await this.#exchange(call, token, sending);
+      judged = await this.#exchange(call, token, sending);
     }
-    const verdict = this.#verdictOf(call, seen);
+    const { seen, verdict } = judged;
     if ("answer" in seen && seen.answer.status !== 401 && verdict !== "SERVICE_CREDENTIALS_REFUSED") {
       tokens.accepted(token);
     }
     if (verdict === "ok") this.#letInAt.set(tokens, this.#parts.clock.monotonic());
-    return { seen, token: phi(token) };
+    return { ...judged, token: phi(token) };
   }
 
   #tokensOf(call: Pick<Call<unknown>, "route" | "cancels">): TokenSource {
@@ -247,12 +250,12 @@ export class Transport {
   }
 
   /** Nobody calls for as long as the service asks; whatever a 503 says of this call, it says when the next ones are welcome. */
-  #hear(call: CallKind, turn: Turn, answer: Answer): void {
+  #hear(verdict: Verdict, turn: Turn, answer: Answer): void {
     const { clock, limiter } = this.#parts;
     limiter.heard(turn, answer);
     // It has seen to a 429 itself.
     if (answer.status === 429) return;
-    if (this.#verdictOf(call, { answer }) !== "SERVICE_BUSY" && answer.status !== 503) return;
+    if (verdict !== "SERVICE_BUSY" && answer.status !== 503) return;
     const retryAfterMs = parseRetryAfter(answer.headers, clock.now());
     if (retryAfterMs !== undefined) limiter.pauseAll(retryAfterMs);
   }
@@ -263,10 +266,11 @@ export class Transport {
    */
   async #refuseWrite(
     call: Call<unknown>,
-    refused: { readonly seen: Seen; readonly tokens: TokenSource; readonly token: string },
+    judged: Judged,
+    { tokens, token }: { readonly tokens: TokenSource; readonly token: string },
     signal: AbortSignal,
   ): Promise<never> {
-    const { seen, tokens, token } = refused;
+    const { seen } = judged;
     const isAgain = this.#renewedForWrite.get(tokens) === token;
     try {
       this.#renewedForWrite.set(tokens, await this.#renew(tokens, token, signal));
@@ -274,7 +278,7 @@ export class Transport {
       if (!(error instanceof Failure)) throw answered(new Failure("SERVICE_STOPPED", STOPPED_RENEWING));
       throw answered(error);
     }
-    if (isAgain) this.#judge(call, seen, phi(token));
+    if (isAgain) this.#judge(call, judged, phi(token));
     const status = "answer" in seen ? seen.answer.status : 401;
     throw new Failure("SERVICE_TOKEN_REFUSED", {
       message: `${name(call)}: status ${status} refused the access token; a new one was taken`,
@@ -283,8 +287,9 @@ export class Transport {
   }
 
   /** Waits for its turn last, when all else is there: what waited together must not leave together. */
-  async #exchange<T>(call: Call<T>, token: string, { signal, turn }: Sending): Promise<Seen> {
+  async #exchange<T>(call: Call<T>, token: string, { signal, turn }: Sending): Promise<Judged> {
     const { breaker, wire, settings, clock, logger } = this.#parts;
+    const judged = (seen: Seen): Judged => ({ seen, verdict: classify(call, seen, settings) });
     const taken = await turn(signal);
     breaker.refuseIfOpen();
     await call.beforeSend?.();
@@ -313,18 +318,15 @@ export class Transport {
     });
     if (result.kind === "broken") {
       logger.debug({ call: name(call), why: result.why, isSent: result.isSent, ms }, "call broke");
-      return { broken: result };
+      return judged({ broken: result });
     }
     const { dateMs } = result.headers;
     if (dateMs !== undefined) this.#clockSkewMs = dateMs - clock.now();
     logger.debug({ call: name(call), status: result.status, ms }, "call answered");
     const answer = parseAnswer(result.status, result.headers, result.body);
-    this.#hear(call, taken, answer);
-    return { answer };
-  }
-
-  #verdictOf(call: CallKind, seen: Seen): Verdict {
-    return classify(call, seen, this.#parts.settings);
+    const { seen, verdict } = judged({ answer });
+    this.#hear(verdict, taken, answer);
+    return { seen, verdict };
   }
 
   /**
@@ -349,9 +351,8 @@ export class Transport {
   }
 
   /** @param token what the call was made with: nothing that is kept of an answer may quote it */
-  #judge<T>(call: Call<T>, seen: Seen, token: Phi): T {
+  #judge<T>(call: Call<T>, { seen, verdict }: Judged, token: Phi): T {
     const { settings } = this.#parts;
-    const verdict = this.#verdictOf(call, seen);
     if (verdict === "ok" && "answer" in seen) return this.#read(call, seen.answer, token);
     const isElsewhere =
       verdict === "SERVICE_CREDENTIALS_REFUSED" && this.#isForThisCall(this.#tokensOf(call));

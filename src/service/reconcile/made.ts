@@ -1,6 +1,4 @@
-import type { Phi } from "../../core/phi.ts";
 import type { Surface } from "../../core/surface.ts";
-import { getExternalProcedure } from "../external-surface/procedures.ts";
 import { type ServiceContext, unlessRefused } from "../http/context.ts";
 import { untilStable } from "../lists/list.ts";
 import { findMarks } from "../new-request.ts";
@@ -8,15 +6,12 @@ import { listSubjectContainers } from "../request-surface/containers.ts";
 import { getProcedure, getRequest } from "../request-surface/requests.ts";
 import type { ServiceContainer, ServiceEntry } from "../shapes.ts";
 import { type Age, ageOf, createdAtMs, WRONG_CLOCK_MS } from "./age.ts";
-import { isOf, searchProcedures } from "./search-procedures.ts";
+import { isOf, type SubjectSearch, searchProcedures } from "./search-procedures.ts";
 import { type SearchedRequest, searchRequests } from "./search-requests.ts";
 
 /** What is looked for: what a call may have made. */
-export interface MadeSearch {
+export interface MadeSearch extends SubjectSearch {
   readonly surface: Surface;
-  readonly facilityId: number;
-  readonly subjectCode: Phi;
-  readonly type: "STORE" | "RETRIEVAL";
   /** What can't be it: what was there before the call, and what the order had before. */
   readonly knownIds: ReadonlySet<number>;
   /** When the call left at the earliest, by our clock. */
@@ -164,9 +159,10 @@ async function complete(
 ): Promise<Facts | undefined> {
   if (isEnough(search, shown)) return shown;
   const isExternal = search.surface === "external";
-  const read = isExternal ? getExternalProcedure : getRequest;
   const entry = await unlessRefused<ServiceEntry & { readonly procedureId?: number | undefined }>(() =>
-    read(context, listed.id, signal),
+    isExternal
+      ? getProcedure(context, "external", listed.id, signal)
+      : getRequest(context, listed.id, signal),
   );
   if (entry && !isOf(entry, search)) return undefined;
   let facts = entry ? join(shown, factsOf(entry)) : shown;
@@ -174,7 +170,7 @@ async function complete(
   const procedureId = entry?.procedureId ?? listed.procedureId;
   // The last source: an accepted request's procedure names containers, and the containers carry our descriptions.
   if (!isExternal && procedureId !== undefined) {
-    const procedure = await unlessRefused(() => getProcedure(context, procedureId, signal));
+    const procedure = await unlessRefused(() => getProcedure(context, "request", procedureId, signal));
     if (procedure?.containerIds?.length) facts = { ...facts, containerIds: procedure.containerIds };
   }
   const { containerIds } = facts;

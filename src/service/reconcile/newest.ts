@@ -1,12 +1,12 @@
 import { Failure } from "../../core/failures.ts";
 import type { Phi } from "../../core/phi.ts";
-import { LISTS } from "../../core/service-catalogue.ts";
+import { MADE_AT } from "../../core/service-catalogue.ts";
 import type { Surface } from "../../core/surface.ts";
-import { getExternalProcedure } from "../external-surface/procedures.ts";
 import type { ServiceContext } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
 import { walkPages } from "../lists/list.ts";
 import { findMarks } from "../new-request.ts";
+import { getProcedure } from "../request-surface/requests.ts";
 import { type ProcedureStatus, parseProcedure, parseRequest, type RequestStatus } from "../shapes.ts";
 import { CLOCK_MARGIN_MS, createdAtMs } from "./age.ts";
 
@@ -66,7 +66,7 @@ async function walk(
   signal: AbortSignal,
 ): Promise<(RequestStatus | ProcedureStatus)[]> {
   const { words } = context.settings;
-  const endpoint = (surface === "external" ? LISTS.externalProcedures : LISTS.requests).path;
+  const endpoint = MADE_AT[surface].path;
   const listing = { endpoint, query, sensitive: [], ends: "short", maxPages: MOST_PAGES } as const;
   const found: (RequestStatus | ProcedureStatus)[] = [];
   try {
@@ -101,7 +101,7 @@ async function readUnlessLost(
   signal: AbortSignal,
 ): Promise<ProcedureStatus | undefined> {
   try {
-    return await getExternalProcedure(context, id, signal);
+    return await getProcedure(context, "external", id, signal);
   } catch (error) {
     if (error instanceof Failure && error.code === "SERVICE_UNAVAILABLE") return undefined;
     throw error;

@@ -6,8 +6,8 @@ import { requireIds } from "../lists/list-query.ts";
 import { type ProcedureStatus, parseProcedure, type ServiceEntry } from "../shapes.ts";
 import { isOtherType } from "../values.ts";
 
-/** Whose procedures are looked for, and of which type. */
-interface Wanted {
+/** Whose requests or procedures are looked for, and of which type. */
+export interface SubjectSearch {
   readonly facilityId: number;
   readonly subjectCode: Phi;
   readonly type: "STORE" | "RETRIEVAL";
@@ -16,7 +16,7 @@ interface Wanted {
 /** One full walk: the entries of that facility, subject and type, and those that don't show one of them. */
 export async function searchProcedures(
   context: ServiceContext,
-  wanted: Wanted,
+  wanted: SubjectSearch,
   signal: AbortSignal,
 ): Promise<Map<number, ProcedureStatus>> {
   const { facilityId, type } = wanted;
@@ -34,12 +34,16 @@ export async function searchProcedures(
 }
 
 /** Whether what a request or a procedure shows leaves it possible that it is one of those. */
-export function isOf(
-  entry: Pick<ServiceEntry, "subjectCode" | "facilityId" | "type">,
-  wanted: Wanted,
-): boolean {
-  const { subjectCode, facilityId, type } = entry;
-  if (subjectCode !== undefined && subjectCode.reveal() !== wanted.subjectCode.reveal()) return false;
-  if (facilityId !== undefined && facilityId !== wanted.facilityId) return false;
-  return !isOtherType(type, wanted.type);
+export function isOf(entry: ServiceEntry, wanted: SubjectSearch): boolean {
+  return misfitOf(entry, wanted) === undefined;
+}
+
+/** The value by which an entry is none of those; undefined when it fits or doesn't show. */
+export function misfitOf(
+  { subjectCode, facilityId, type }: ServiceEntry,
+  wanted: SubjectSearch,
+): keyof SubjectSearch | undefined {
+  if (subjectCode !== undefined && subjectCode.reveal() !== wanted.subjectCode.reveal()) return "subjectCode";
+  if (facilityId !== undefined && facilityId !== wanted.facilityId) return "facilityId";
+  return isOtherType(type, wanted.type) ? "type" : undefined;
 }

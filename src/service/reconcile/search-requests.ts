@@ -1,17 +1,10 @@
-import type { Phi } from "../../core/phi.ts";
 import { LISTS } from "../../core/service-catalogue.ts";
 import type { ServiceContext } from "../http/context.ts";
 import { type Listing, readOnePage, untilStable, walkPages } from "../lists/list.ts";
 import { requireIds } from "../lists/list-query.ts";
 import { NO_STATUS, parseRequest, type RequestStatus } from "../shapes.ts";
-import { isOtherType, type RawObject, theirStatusWords } from "../values.ts";
-
-/** What the requests of one subject and type are searched by. */
-interface RequestSearch {
-  readonly facilityId: number;
-  readonly subjectCode: Phi;
-  readonly type: "STORE" | "RETRIEVAL";
-}
+import { type RawObject, theirStatusWords } from "../values.ts";
+import { misfitOf, type SubjectSearch } from "./search-procedures.ts";
 
 /** A request that a search found. */
 export interface SearchedRequest extends RequestStatus {
@@ -29,7 +22,7 @@ const STATUSES = ["PENDING", "ACCEPTED", "REJECTED", "CANCELLED"];
  */
 export function searchRequests(
   context: ServiceContext,
-  search: RequestSearch,
+  search: SubjectSearch,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<number, SearchedRequest>> {
   return untilStable(() => onePass(context, search, signal));
@@ -38,7 +31,7 @@ export function searchRequests(
 /** The ids of what {@link searchRequests} finds. */
 export async function searchRequestIds(
   context: ServiceContext,
-  search: RequestSearch,
+  search: SubjectSearch,
   signal: AbortSignal,
 ): Promise<number[]> {
   return [...(await searchRequests(context, search, signal)).keys()];
@@ -54,7 +47,7 @@ export async function searchRequestIds(
  */
 export async function snapshotRequestIds(
   context: ServiceContext,
-  search: RequestSearch,
+  search: SubjectSearch,
   signal: AbortSignal,
 ): Promise<number[]> {
   const listing = listingOf(search);
@@ -65,22 +58,22 @@ export async function snapshotRequestIds(
     return [...found.keys()];
   }
   const pass = async () => {
-    const found = new Map<number, SearchedRequest>();
-    await walkInto(context, listing, search, found, signal);
-    return found;
+    const walked = new Map<number, SearchedRequest>();
+    await walkInto(context, listing, search, walked, signal);
+    return walked;
   };
   return [...(await untilStable(pass)).keys()];
 }
 
 /** Not by type: its spelling isn't known, and one that a service compares exactly would leave out what is ours. */
-function listingOf({ facilityId, subjectCode }: RequestSearch): Listing {
+function listingOf({ facilityId, subjectCode }: SubjectSearch): Listing {
   const query = { facilityId, subjectCode: subjectCode.reveal() };
   return { endpoint: LISTS.requests.path, query, sensitive: [subjectCode], ends: "empty" };
 }
 
 async function onePass(
   context: ServiceContext,
-  search: RequestSearch,
+  search: SubjectSearch,
   signal: AbortSignal,
 ): Promise<Map<number, SearchedRequest>> {
   const listing = listingOf(search);
@@ -103,7 +96,7 @@ async function onePass(
 async function walkInto(
   context: ServiceContext,
   listing: Listing,
-  search: RequestSearch,
+  search: SubjectSearch,
   found: Map<number, SearchedRequest>,
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {
@@ -118,7 +111,7 @@ async function walkInto(
 function take(
   { capabilities, settings }: ServiceContext,
   page: readonly RawObject[],
-  search: RequestSearch,
+  search: SubjectSearch,
   found: Map<number, SearchedRequest>,
 ): ReadonlySet<string> {
   const { path } = LISTS.requests;
@@ -133,12 +126,4 @@ function take(
     else capabilities.sawFilter(path, misfit, "ignored");
   }
   return seen;
-}
-
-/** The filter that an entry shows to be ignored; undefined when the entry fits or doesn't show. */
-function misfitOf(entry: RequestStatus, search: RequestSearch): string | undefined {
-  if (entry.subjectCode && entry.subjectCode.reveal() !== search.subjectCode.reveal()) return "subjectCode";
-  if (entry.facilityId !== undefined && entry.facilityId !== search.facilityId) return "facilityId";
-  if (isOtherType(entry.type, search.type)) return "type";
-  return undefined;
 }

@@ -58,3 +58,14 @@ test("a parked order that can't be looked for holds up no other one after a rest
     expect(await lookNow(submitDeps(pool, { matches: [17] }))).toBe(1);
     expect(await findOrders(pool, "A-1")).toMatchObject([{ state: "submitted", requestId: 17 }]);
   }));
+
+test("a retrieval is no matter for a person while nothing but the credentials keep its containers from being listed", () =>
+  withLedger(async ({ pool }) => {
+    await commit(pool, [aRecord(1, [anOrder({ operation: "RETRIEVAL" })])]);
+    await presumeAll(pool);
+    const deps = submitDeps(pool, { candidates: [17] });
+    const listSubjectContainers = () => Promise.reject(new Failure("SERVICE_CREDENTIALS_REFUSED", "401"));
+    expect(await lookNow({ ...deps, service: { ...deps.service, listSubjectContainers } })).toBe(1);
+    expect(await findOrders(pool, "A-1")).toMatchObject([{ state: "submitting" }]);
+    expect(await findRestored(pool)).toMatchObject({ uncompared: 1, parked: 0 });
+  }));

@@ -48,6 +48,15 @@ describe("a row with the operation CANCEL", () => {
     ]);
   });
 
+  test("says what to do about a number that a spreadsheet took for a date, as a row of an order does", async () => {
+    const { problems } = await map([{ ...CANCEL, order_number: "01.02.2026" }]);
+    expect(problems).toMatchObject([
+      { code: "MAPPING_VALUE_INVALID", hint: expect.stringContaining("the format Text") },
+    ]);
+    const [ofOrder] = (await map([{ ...ROW, order_number: "01.02.2026" }])).problems;
+    expect(problems[0]?.hint).toBe(ofOrder?.hint);
+  });
+
   test("is one request with others of the same number", async () => {
     expect((await map([CANCEL, CANCEL])).controlRequests).toHaveLength(1);
   });

@@ -1,12 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { toMessage } from "../../../src/connectors/hl7-drop/hl7-drop.ts";
+import type { MappedMessage } from "../../../src/core/mapped-message.ts";
 import { splitHl7File } from "../../../src/formats/hl7/file.ts";
-import {
-  createMapper,
-  type MappedMessage,
-  type MapperSettings,
-} from "../../../src/mapping/inbound/mapper.ts";
+import type { MapperSettings } from "../../../src/mapping/inbound/mapped-message.ts";
+import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
 import type { Hl7Profile } from "../../../src/mapping/profile/profile.ts";
 import { facilityIdByCode, hl7Message, hl7Profile, hl7Text } from "../mapped.ts";
 
@@ -124,7 +122,7 @@ describe("text with line breaks of its own in a field", () => {
       place: "message 1, NTE",
       message: expect.stringMatching(/^line 5 of the message ends with .*text of this segment/),
     });
-    expect(mapped[0]?.header?.messageControlId).toBe("MSG-A-1");
+    expect(mapped[0]?.messageControlId).toBe("MSG-A-1");
   });
 
   test("refuses the file where it holds another message, with the line", () => {

@@ -298,18 +298,12 @@ describe("an HL7 message", () => {
       verdict: "refused",
       problems: [{ code: "HL7_NO_MSH", place: "message 1" }],
     });
-    expect(mapped.header).toBeUndefined();
+    expect(mapped.messageType).toBeUndefined();
   });
 
   test("gives its control id, type and sender even when it is refused", async () => {
-    const { header } = await map("SIU^S12", []);
-    expect(header).toEqual({
-      messageControlId: "MSG-1",
-      messageCode: "SIU",
-      triggerEvent: "S12",
-      sendingApplication: "LIMS",
-      sendingFacility: "NORTH",
-    });
+    const { messageControlId, messageType, sender } = await map("SIU^S12", []);
+    expect([messageControlId, messageType, sender]).toEqual(["MSG-1", "SIU^S12", "LIMS^NORTH"]);
   });
 
   test("is refused without any of the patient's values in the words", async () => {

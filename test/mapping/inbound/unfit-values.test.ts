@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { MappedMessage } from "../../../src/core/mapped-message.ts";
 import { Phi } from "../../../src/core/phi.ts";
-import type { MappedMessage } from "../../../src/mapping/inbound/mapper.ts";
 import type { ModuleOrder } from "../../../src/mapping/profile/module.ts";
 import { csvMessage, csvProfile, hl7Message, hl7Profile, hl7Text, mapOne } from "../mapped.ts";
 
@@ -102,12 +102,12 @@ describe("a value that no ledger can keep", () => {
 
   test("is not handed on with the header of a message that is refused or ignored", async () => {
     const spoilt = map({ controlId: "X\\X00\\" });
-    expect(spoilt.header).toMatchObject({ messageControlId: undefined, messageCode: "ORM" });
+    expect(spoilt).toMatchObject({ messageControlId: undefined, messageType: "ORM^O01" });
     const ignoring = await hl7Profile({ ignore: ["ADT^*"] });
     const text = hl7Text(`ADT^A\\X00\\`, []).replace("|MSG-1|", `|${"x".repeat(3000)}|`);
     const ignored = mapOne(ignoring, hl7Message(text));
     expect(ignored.verdict).toBe("ignored");
-    expect(ignored.header).toMatchObject({ messageControlId: undefined, triggerEvent: undefined });
+    expect(ignored).toMatchObject({ messageControlId: undefined, messageType: "ADT" });
   });
 
   test("is refused when a site's module sets it", async () => {
@@ -167,8 +167,8 @@ describe("whatever stands in a message", () => {
       fc.property(spoilt, fc.constantFrom("ORM^O01", "ADT^A04", "Z\\X00\\Z^😀"), (values, type) => {
         const text = textWith(values as Places).replace("ORM^O01", type);
         const mapped = mapOne(profile, hl7Message(text));
-        const kept = [mapped.orders, mapped.problems, mapped.header?.messageControlId];
-        const texts = textsIn([...kept, mapped.header?.messageCode, mapped.header?.triggerEvent]);
+        const { orders, problems, messageControlId, messageType } = mapped;
+        const texts = textsIn([orders, problems, messageControlId, messageType]);
         expect(texts.filter((each) => !each.isWellFormed() || each.includes("\0"))).toEqual([]);
       }),
       { numRuns: 300 },

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Problem } from "../../../src/core/failures.ts";
+import type { MessageAnswer } from "../../../src/mapping/outbound/answer-hl7.ts";
 import { createReplier } from "../../../src/mapping/outbound/reply-hl7.ts";
 import { hl7Profile, hl7Text, problemsOf } from "../mapped.ts";
 import { acknowledged, ORIGINAL, outcomeOrder, refused, segmentsOf, waiting } from "../outcomes.ts";
@@ -154,10 +155,10 @@ describe("an answer to a lab that reads ORU alone", () => {
   });
 
   test("goes out besides the acknowledgement of a connection", async () => {
-    const { message } = refused([DATE]);
+    const answer = refused([DATE]);
     const settings = { form: "plain", applicationAck: "connection" } as const;
     const isWhole = async (given: Awaited<ReturnType<typeof profile>>) =>
-      createReplier(message, given, settings).isWhole({ kind: "refused", problems: [DATE] });
+      createReplier(answer.message, given, settings).isWhole(answer as MessageAnswer);
     expect(await isWhole(await profile())).toBe(false);
     expect(await isWhole(await hl7Profile())).toBe(true);
   });

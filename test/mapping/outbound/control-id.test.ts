@@ -41,9 +41,9 @@ describe("a message without a control id", () => {
   test.each(["", " ", '""'])(
     "such as %j is taken by a profile with controlId: optional",
     async (controlId) => {
-      const { verdict, header } = await mapWith(controlId, { controlId: "optional" });
+      const { verdict, messageControlId } = await mapWith(controlId, { controlId: "optional" });
       expect(verdict).toBe("accepted");
-      expect(header?.messageControlId).toBeUndefined();
+      expect(messageControlId).toBeUndefined();
     },
   );
 });

@@ -1,6 +1,7 @@
 import type { ConnectorConfig } from "../../../config/config.ts";
 import { Failure, type Problem } from "../../../core/failures.ts";
 import type { BatchOutline, FileDialect, IncomingMessage } from "../../../core/intake.ts";
+import type { MappedMessage } from "../../../core/mapped-message.ts";
 import { movesContainers } from "../../../core/order.ts";
 import { type ControlRequest, decideControl, isCancelling } from "../../../core/order-control.ts";
 import type {
@@ -14,14 +15,12 @@ import { phi } from "../../../core/phi.ts";
 import type { Surface } from "../../../core/surface.ts";
 import { decodeHl7, readHeaderLine } from "../../../formats/hl7/charset.ts";
 import {
-  ANSWER_BY_VERDICT,
   answerControlId,
   answerInBatch,
   batchFileName,
   refuseFile,
 } from "../../../jobs/intake/batch-response.ts";
-import type { MappedMessage } from "../../../mapping/inbound/mapper.ts";
-import type { MessageAnswer } from "../../../mapping/outbound/answer-hl7.ts";
+import { messageAnswer } from "../../../mapping/outbound/answer-hl7.ts";
 import { type BatchedAnswer, composeBatchResponse } from "../../../mapping/outbound/batch-hl7.ts";
 import { csvFormOf } from "../../../mapping/outbound/csv-cells.ts";
 import { createReplier } from "../../../mapping/outbound/reply-hl7.ts";
@@ -138,12 +137,15 @@ export function createAnswers(
   const isAnsweredAtOnce = mllp !== undefined || response !== "none";
 
   /** The message as an answer refers to it; one whose characters can't be read has its header alone. */
-  function answered({ content, raw, place }: IncomingMessage, { header }: MappedMessage): OutcomeMessage {
+  function answered(
+    { content, raw, place }: IncomingMessage,
+    { messageControlId }: MappedMessage,
+  ): OutcomeMessage {
     const text = content.kind === "hl7" ? content.text.reveal() : readHeaderLine(raw.reveal());
     return {
       messageId: "m1",
       connector: "",
-      messageControlId: header?.messageControlId,
+      messageControlId,
       fileName: mllp ? undefined : fileName,
       place,
       dialect,
@@ -182,26 +184,23 @@ export function createAnswers(
   /** What would go back over the connection that a message comes by; empty where its sender wants nothing there. */
   function composeReplies(
     message: OutcomeMessage,
-    { verdict, problems }: MappedMessage,
+    mapped: MappedMessage,
     profile: Hl7Profile,
     { applicationAck, answers: form }: Extract<ConnectorConfig, { type: "mllp" }>,
   ): readonly Buffer[] {
-    const kind = ANSWER_BY_VERDICT[verdict];
-    const answer: MessageAnswer =
-      kind === "acknowledged"
-        ? { ...about(message), kind, orders: [], isDuplicate: false }
-        : { ...about(message), kind, problems };
-    return createReplier(message, profile, { form, applicationAck }).compose(answer, SAMPLE_LATER_CONTROL_ID);
+    const replier = createReplier(message, profile, { form, applicationAck });
+    return replier.compose(messageAnswer(mapped, about(message)), SAMPLE_LATER_CONTROL_ID);
   }
 
   /** What is sent about a message as a whole. */
   function composeOutcome(message: OutcomeMessage, mapped: MappedMessage): Answer | undefined {
-    const { verdict, problems, placerOrderNumber, asRead } = mapped;
-    const kind = ANSWER_BY_VERDICT[verdict];
-    if (kind !== "acknowledged")
-      return compose({ ...about(message), kind, problems, placerOrderNumber, asRead });
-    const orders = mapped.orders.map(toOutcomeOrder);
-    return compose({ ...about(message), kind, orders, isDuplicate: false });
+    const { placerOrderNumber, asRead, orders } = mapped;
+    const answer = messageAnswer(mapped, about(message));
+    return compose(
+      answer.kind === "acknowledged"
+        ? { ...answer, orders: orders.map(toOutcomeOrder) }
+        : { ...answer, placerOrderNumber, asRead },
+    );
   }
 
   function controlSamples(message: IncomingMessage, mapped: MappedMessage): ControlSample[] {
@@ -248,14 +247,14 @@ export function createAnswers(
     },
     secondAnswerTo: (message, mapped) => {
       if (!mllp || profile.format !== "hl7") return undefined;
-      const { verdict, problems } = mapped;
       // Requests about earlier orders are answered each for itself.
       if (isControlOnly(mapped)) return undefined;
       const original = answered(message, mapped);
       const { applicationAck, answers: form } = mllp;
       const replier = createReplier(original, profile, { form, applicationAck });
-      const isWhole = replier.isWhole({ kind: ANSWER_BY_VERDICT[verdict], problems });
-      return isWhole ? undefined : composeOutcome(original, mapped);
+      return replier.isWhole(messageAnswer(mapped, about(original)))
+        ? undefined
+        : composeOutcome(original, mapped);
     },
     controlAnswers: controlSamples,
     resultsOf: (message, mapped) => {
@@ -269,7 +268,7 @@ export function createAnswers(
       if (profile.format !== "hl7" || !outline || response === "none") return undefined;
       if (batched.length === 0 && problems.length > 0) {
         const file = { connector: connector.name, fileName, receivedAt: now };
-        batched.push(refuseFile(file, { problems }, profile, 1, { instanceCode: SAMPLE_INSTANCE }));
+        batched.push(refuseFile(file, { problems }, profile, 1, SAMPLE_INSTANCE));
       }
       if (mllp && batched.length > 0 && batched.every(({ messages }) => messages.length === 0))
         return undefined;

@@ -141,15 +141,15 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
       if (format.isWholeFile) tally.add([{ ...message, ...mapped, orders: [] }]);
       answers.add(message, mapped);
       if (messages.length >= limit) continue;
-      const { header, orders, controlRequests = [] } = mapped;
+      const { messageControlId, messageType, orders, controlRequests = [] } = mapped;
       const later = orParked(message.place, () => answers.resultsOf(message, mapped));
       const decided = orParked(message.place, () => answers.controlAnswers(message, mapped));
       const atOnce = orParked(message.place, () => answers.answerTo(message, mapped));
       const second = orParked(message.place, () => answers.secondAnswerTo(message, mapped));
       messages.push({
         place: message.place,
-        messageControlId: header?.messageControlId,
-        messageType: header && [header.messageCode, header.triggerEvent].filter(Boolean).join("^"),
+        messageControlId,
+        messageType,
         verdict: mapped.verdict,
         problems: mapped.problems,
         controlRequests,
