@@ -3,7 +3,7 @@ import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { commitMessages } from "../../src/ledger/messages/commit.ts";
 import { FIND_EARLIER } from "../../src/ledger/messages/earlier.ts";
-import { FIND_BY_KEY } from "../../src/ledger/messages/known-orders.ts";
+import { FIND_BY_NUMBER } from "../../src/ledger/messages/known-orders.ts";
 import { INSERT_CONTAINERS } from "../../src/ledger/orders/row.ts";
 import { anOrder, aRecord } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
@@ -17,9 +17,9 @@ async function fill(pool: pg.Pool, count: number, controlId: string): Promise<vo
     [count],
   );
   await pool.query(
-    `insert into orders (message_id, position, connector, business_key, operation, facility_code, facility_id,
-                         subject_code, subject, sources, content_digest)
-     select m.id, 1, 'lims', 'lims' || chr(10) || m.id, 'STORE', 'NORTH', 12, 'S', '{}', '{}', ''
+    `insert into orders (message_id, position, connector, placer_order_number, numbered_by, operation, facility_code,
+                         facility_id, subject_code, subject, sources, content_digest)
+     select m.id, 1, 'lims', m.id, 'lims', 'STORE', 'NORTH', 12, 'S', '{}', '{}', ''
        from messages m`,
   );
 }
@@ -58,9 +58,10 @@ describe("what a message is compared with, among very many", () => {
         ),
       ]);
       expect(plan).not.toMatch(/Seq Scan on messages/);
-      const byKey = await explain(pool, FIND_BY_KEY, [
+      const byKey = await explain(pool, FIND_BY_NUMBER, [
+        "'lims'",
         array(
-          hundred.map((n) => `'lims' || chr(10) || ${n}`),
+          hundred.map((n) => `'${n}'`),
           "text",
         ),
       ]);
@@ -113,7 +114,7 @@ test("many groups at once, with repeats among them, make one order of each numbe
       groups.map((records) => commitMessages(pool, { fileId: null, connector: "lims", records })),
     );
     const { rows } = await pool.query<{ orders: number; keys: number }>(
-      "select count(*)::integer as orders, count(distinct business_key)::integer as keys from orders",
+      "select count(*)::integer as orders, count(distinct placer_order_number)::integer as keys from orders",
     );
     expect(rows).toEqual([{ orders: 10, keys: 10 }]);
     expect(verdicts.flat().filter(({ verdict }) => verdict === "accepted")).toHaveLength(10);

@@ -10,7 +10,6 @@ import { formatId } from "../ids.ts";
 import { digestOrder, placeOfNumber } from "../orders/row.ts";
 import { draftReplies, type EarlierMessages, findEarlierMessages, markReusedControlIds } from "./earlier.ts";
 import {
-  businessKey,
   conflictWith,
   corrects,
   EarlierConflicts,
@@ -69,12 +68,8 @@ export async function draftMessages(
   );
   if (batch.replayOf === undefined) markRepeatedMessages(drafts, earlier);
   markReusedControlIds(drafts, earlier);
-  const conflicts = await EarlierConflicts.find(
-    client,
-    batch.connector,
-    listContradicting(batch.connector, records, known),
-  );
-  decideOrders(batch.connector, drafts, { orderIds: ids.orders, waitingKeys, known, conflicts });
+  const conflicts = await EarlierConflicts.find(client, batch.connector, listContradicting(records, known));
+  decideOrders(drafts, { orderIds: ids.orders, waitingKeys, known, conflicts });
   await draftReplies(client, drafts);
   return drafts;
 }
@@ -118,7 +113,6 @@ function markRepeatedMessages(
 }
 
 function decideOrders(
-  connector: string,
   drafts: readonly MessageDraft[],
   {
     orderIds,
@@ -134,32 +128,32 @@ function decideOrders(
 ): void {
   const waiting = new Set<number>();
   // Requests are carried out after all orders of the batch: what one of them wants of an order is not undone by a correction.
-  const controlledKeys = new Set<string | null>();
+  const controlledNumbers = new Set<string | undefined>();
   let taken = 0;
   for (const draft of drafts) {
     if (draft.duplicateOf !== undefined && waiting.has(draft.duplicateOf)) waitAlone(draft);
     for (const request of draft.record.controlRequests ?? [])
-      controlledKeys.add(businessKey(connector, request));
+      controlledNumbers.add(request.placerOrderNumber);
     if (draft.verdict === "accepted") {
-      const correctedKeys = new Set<string>();
+      const correctedNumbers = new Set<string>();
       const decided = draft.record.orders.map((order) => {
-        const key = businessKey(connector, order);
-        const first = key === null ? undefined : known.get(key);
+        const { placerOrderNumber: number } = order;
+        const first = number === undefined ? undefined : known.get(number);
         const digest = digestOrder(order);
         const conflict = first && conflictWith(first, order, digest);
         const same = conflict && conflicts.get(order, digest);
-        if (same) return { order, key, digest, first: same, refusal: conflict };
-        const mayCorrect = key !== null && !controlledKeys.has(key) && !correctedKeys.has(key);
+        if (same) return { order, digest, first: same, refusal: conflict };
+        const mayCorrect =
+          number !== undefined && !controlledNumbers.has(number) && !correctedNumbers.has(number);
         if (mayCorrect && first && corrects(first, order, digest)) {
-          correctedKeys.add(key);
-          return { order, key, digest, first, corrected: first };
+          correctedNumbers.add(number);
+          return { order, digest, first, corrected: first };
         }
-        return { order, key, digest, first, conflict, refusal: conflict };
+        return { order, digest, first, conflict, refusal: conflict };
       });
       const { controlRequests = [] } = draft.record;
       const repeatsAll = decided.every(({ first, conflict, corrected }) => first && !conflict && !corrected);
-      const mayPass =
-        repeatsAll && controlRequests.every((request) => needsNoOther(connector, request, known));
+      const mayPass = repeatsAll && controlRequests.every((request) => needsNoOther(request, known));
       const before = mayPass ? undefined : waitingKeys.findBefore(draft.messageId, keysOf(draft.record));
       const refusals = decided.flatMap(({ order, refusal }) =>
         refusal === undefined ? [] : [toProblem(draft, order, refusal)],
@@ -171,10 +165,11 @@ function decideOrders(
       const isKept = before === undefined && (!isRefused || isAlone);
       if (isRefused)
         refuse(draft, isAlone ? refusals : refusals.map((each) => ({ ...each, hint: NOTHING_KEPT })));
-      for (const { order, key, digest, first, conflict, corrected } of isKept ? decided : []) {
-        if (corrected && key !== null) {
+      for (const { order, digest, first, conflict, corrected } of isKept ? decided : []) {
+        const { placerOrderNumber: number } = order;
+        if (corrected && number !== undefined) {
           draft.corrections.push({ orderId: corrected.orderId, order });
-          known.set(key, { ...corrected, digest, state: "received", isParkedUnsent: false });
+          known.set(number, { ...corrected, digest, state: "received", isParkedUnsent: false });
           continue;
         }
         if (first && !conflict) {
@@ -185,18 +180,18 @@ function decideOrders(
         draft.orders.push({
           order,
           orderId,
-          businessKey: first ? null : key,
+          hasOwnNumber: first === undefined && number !== undefined,
           digest,
           conflict,
         });
         if (conflict) conflicts.add(order, digest, orderId);
-        if (key !== null && !first) {
-          known.set(key, toKnown(order, orderId, digest));
+        if (number !== undefined && !first) {
+          known.set(number, toKnown(order, orderId, digest));
         }
       }
       if (isKept && !isRefused && decided.length > 0 && repeatsAll) draft.verdict = "duplicate";
     }
-    if (draft.verdict === "refused" || draft.verdict === "waiting") noteTakenNumbers(connector, draft, known);
+    if (draft.verdict === "refused" || draft.verdict === "waiting") noteTakenNumbers(draft, known);
     if (draft.verdict === "waiting") {
       waiting.add(draft.messageId);
       const { messageId, problems, record } = draft;
@@ -223,16 +218,11 @@ function toKnown(order: Order, orderId: number, digest: string): KnownOrder {
  * a change that waits: the order is not to leave without that. Where the order of a number has ended, the one that
  * waits may be meant.
  */
-function needsNoOther(
-  connector: string,
-  request: ControlRequest,
-  known: ReadonlyMap<string, KnownOrder>,
-): boolean {
+function needsNoOther(request: ControlRequest, known: ReadonlyMap<string, KnownOrder>): boolean {
   if (request.content !== undefined || request.control === "release") return false;
-  const key = businessKey(connector, request);
   // A number of ours is that of an order which has left.
-  if (key === null) return request.fillerNumber !== undefined;
-  const order = known.get(key);
+  if (request.placerOrderNumber === undefined) return request.fillerNumber !== undefined;
+  const order = known.get(request.placerOrderNumber);
   if (order === undefined || isTerminal(order.state)) return false;
   return !areOfTwoAuthorities(order.authority, request.placerAuthority);
 }
@@ -301,11 +291,7 @@ const NOTHING_KEPT =
  * A message that is refused for its mistakes, or waits, may bring an order whose number another order has. Then that is
  * said too, and its answer names no order: it would read as a status of the other one.
  */
-function noteTakenNumbers(
-  connector: string,
-  draft: MessageDraft,
-  known: ReadonlyMap<string, KnownOrder>,
-): void {
+function noteTakenNumbers(draft: MessageDraft, known: ReadonlyMap<string, KnownOrder>): void {
   if (isNumberTaken(draft.problems)) return;
   const { echoedNumbers = [], placerOrderNumber, orders, message } = draft.record;
   const named = [
@@ -313,9 +299,7 @@ function noteTakenNumbers(
     placerOrderNumber,
     ...orders.map((order) => order.placerOrderNumber),
   ].filter((number) => number !== undefined);
-  const orderNumbers = [...new Set(named)].filter((number) =>
-    known.has(businessKey(connector, { placerOrderNumber: number }) ?? ""),
-  );
+  const orderNumbers = [...new Set(named)].filter((number) => known.has(number));
   if (orderNumbers.length === 0) return;
   // What asks for something else of an earlier order has its number rightly.
   if (draft.problems.some(({ code }) => code === UNSUPPORTED)) {

@@ -22,21 +22,23 @@ const IS_PARKED_UNSENT = `(o.state = 'parked'
              and (k.outcome is null or (k.kind = 'request' and not k.is_presumed))))`;
 
 /**
- * Orders that carry these business keys, each looked up by itself; $1 text[]. Index: orders (business_key).
+ * The orders that have these numbers of a connector, each looked up by itself; $1 connector, $2 text[] numbers. Index:
+ * orders_number.
  */
-export const FIND_BY_KEY = `
-select o.business_key as key, o.id as "orderId", encode(o.content_digest, 'hex') as digest, o.state,
+export const FIND_BY_NUMBER = `
+select x.number, o.id as "orderId", encode(o.content_digest, 'hex') as digest, o.state,
        o.placer_authority as authority, o.operation, o.facility_id as "facilityId", o.subject_code as "subjectCode",
        o."isParkedUnsent"
-  from unnest($1::text[]) as x(business_key)
+  from unnest($2::text[]) as x(number)
  cross join lateral (
-       select o.id, o.business_key, o.content_digest, o.state, o.placer_authority, o.operation, o.facility_id,
+       select o.id, o.content_digest, o.state, o.placer_authority, o.operation, o.facility_id,
               o.subject_code, ${IS_PARKED_UNSENT} as "isParkedUnsent"
          from orders o
-        where o.business_key = x.business_key
+        where o.placer_order_number = x.number
+          and o.numbered_by = $1
         limit 1) o`;
 
-/** An order that the ledger has, by its business key. */
+/** An order that the ledger has by its number. */
 export interface KnownOrder {
   readonly orderId: number;
   readonly digest: string;
@@ -49,37 +51,28 @@ export interface KnownOrder {
   readonly isParkedUnsent: boolean;
 }
 
-/** The orders that have the numbers of what these messages bring or ask about, by their business keys. */
+/** The orders of a connector that have the numbers of what these messages bring or ask about, by these. */
 export async function findKnownOrders(
   client: pg.PoolClient,
   connector: string,
   records: readonly MessageRecord[],
 ): Promise<Map<string, KnownOrder>> {
-  const keys = new Set(
+  const numbers = new Set(
     records.flatMap(({ orders, controlRequests = [], echoedNumbers = [], placerOrderNumber }) => [
-      ...[...orders, ...controlRequests].map((each) => businessKey(connector, each)),
-      ...[...echoedNumbers, placerOrderNumber].map((number) =>
-        businessKey(connector, { placerOrderNumber: number }),
-      ),
+      ...[...orders, ...controlRequests].map((each) => each.placerOrderNumber),
+      ...echoedNumbers,
+      placerOrderNumber,
     ]),
   );
-  keys.delete(null);
-  if (keys.size === 0) return new Map();
-  const { rows } = await prepared<WithNulls<KnownOrder> & { readonly key: string }>(
+  numbers.delete(undefined);
+  if (numbers.size === 0) return new Map();
+  const { rows } = await prepared<WithNulls<KnownOrder> & { readonly number: string }>(
     client,
-    "orders_by_key",
-    FIND_BY_KEY,
-    [[...keys]],
+    "orders_by_number",
+    FIND_BY_NUMBER,
+    [connector, [...numbers]],
   );
-  return new Map(rows.map(({ key, ...row }) => [key, withoutNulls(row)]));
-}
-
-/** What distinguishes an order from all others of its sender; null for one without a number. */
-export function businessKey(
-  connector: string,
-  { placerOrderNumber }: Pick<Order, "placerOrderNumber">,
-): string | null {
-  return placerOrderNumber === undefined ? null : `${connector}\n${placerOrderNumber}`;
+  return new Map(rows.map(({ number, ...row }) => [number, withoutNulls(row)]));
 }
 
 /**
@@ -116,7 +109,7 @@ export async function findKnownOrdersLocked(
 ): Promise<Map<string, KnownOrder>> {
   const corrected = records.flatMap(({ verdict, orders }) =>
     orders.flatMap((order) => {
-      const first = known.get(businessKey(connector, order) ?? "");
+      const first = known.get(order.placerOrderNumber ?? "");
       return verdict === "accepted" && first && corrects(first, order, digestOrder(order))
         ? [first.orderId]
         : [];
@@ -147,15 +140,14 @@ export const NUMBER_TAKEN = "another order with this number exists";
 
 /** The orders that say something else than those which have their numbers already. */
 export function listContradicting(
-  connector: string,
   records: readonly MessageRecord[],
   known: ReadonlyMap<string, KnownOrder>,
 ): { readonly number: string; readonly digest: string }[] {
   if (known.size === 0) return [];
   const orders = records.flatMap((record) => (record.verdict === "accepted" ? record.orders : []));
   return orders.flatMap((order) => {
-    const first = known.get(businessKey(connector, order) ?? "");
     const { placerOrderNumber: number } = order;
+    const first = number === undefined ? undefined : known.get(number);
     if (first === undefined || number === undefined) return [];
     const digest = digestOrder(order);
     return conflictWith(first, order, digest) ? [{ number, digest }] : [];
@@ -165,7 +157,7 @@ export function listContradicting(
 /**
  * Orders that were parked for having the number of another one, whatever became of them, and say the same as those that
  * come now: a number that a sender gives to everything may have any number of others. $1 connector, $2 and $3 order numbers
- * and digests, both arrays of one value an order. Index: orders (placer_order_number).
+ * and digests, both arrays of one value an order. Index: orders_number.
  */
 const FIND_CONFLICTS = `
 select o.id as "orderId", o.placer_order_number as number, encode(o.content_digest, 'hex') as digest,
@@ -174,7 +166,7 @@ select o.id as "orderId", o.placer_order_number as number, encode(o.content_dige
   join orders o on o.placer_order_number = x.number
                and o.content_digest = decode(x.digest, 'hex')
                and o.connector = $1
-               and o.business_key is null
+               and o.numbered_by is null
  order by o.id desc`;
 
 interface Conflict {

@@ -82,7 +82,8 @@ export interface NumberConflict {
 interface OrderDraft {
   readonly order: Order;
   readonly orderId: number;
-  readonly businessKey: string | null;
+  /** No earlier order of the connector has its number; false where it has none. */
+  readonly hasOwnNumber: boolean;
   readonly digest: string;
   readonly conflict: NumberConflict | undefined;
 }
