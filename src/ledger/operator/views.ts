@@ -191,7 +191,7 @@ export interface OrderEvent {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** $1 order id. Index: order_events_order. */
+/** $1 order id. Index: the primary key. */
 const EVENTS = `
 select e.at, e.kind, e.to_state as "toState", e.detail
   from order_events e

@@ -49,7 +49,7 @@ export interface Matches {
 
 /**
  * $1 order ids, $2 ms within which a registration counts as recent.
- * Indexes: the primary keys, orders_number, order_containers_lane, orders_subject, order_events_order.
+ * Indexes: the primary keys, orders_number, order_containers_lane, orders_subject.
  */
 export const FIND_MATCHES = `
 select o.id,
