@@ -296,7 +296,7 @@ create unique index orders_procedure on orders (procedure_id, coalesce(request_i
 create index orders_waiting on orders (id, next_at) where state = 'received';
 create index orders_lane on orders (lane, id) where state in ('received', 'submitting', 'parked');
 create index orders_tracked on orders (facility_id, next_at, id) where state in ('submitted', 'accepted', 'in_progress');
--- An order has an entry here for each of its changes, so it also finds what is in hand, and all that is open.
+-- Also finds what is in hand, and all that is open.
 create index orders_state on orders (state, changed_at);
 -- Ended orders are kept for good; those that still have personal data are found without the others.
 create index orders_with_subject on orders (changed_at)
