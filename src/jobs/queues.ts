@@ -217,13 +217,8 @@ export async function openQueues(
         for (const [key, ofQueue] of jobsByKey) {
           const queue = queuesOf[name].get(key);
           if (!queue) throw new RangeError(`connector ${key} has no queue`);
-          const bulk = ofQueue.map(({ jobId, data }) => ({
-            name,
-            data,
-            opts: { jobId },
-          }));
           awaited.set(queue.name, performance.now());
-          await explained(repaired(() => inTime(addAll(queue, bulk, backend.kind === "redis"))));
+          await explained(repaired(() => inTime(addAll(queue, ofQueue, backend.kind === "redis"))));
         }
         if (jobs.length > 0) {
           failedAt = Number.NEGATIVE_INFINITY;
@@ -394,22 +389,19 @@ function refusedWords(backend: QueueBackend, { why }: QueueRefusal): string {
 }
 
 /**
- * Adds jobs. A Redis that throws keys away may have kept a job and not its place in the queue: such a job would keep every
- * later one of its id from being added.
+ * Adds jobs, of which there are few: in PostgreSQL BullMQ makes and drops two tables for each bulk, however small. A Redis that
+ * throws keys away may have kept a job and not its place in the queue: such a job would keep every later one of its id from being
+ * added.
  */
-async function addAll(
-  queue: Queue,
-  bulk: Parameters<Queue["addBulk"]>[0],
-  mayForget: boolean,
-): Promise<void> {
-  await queue.addBulk(bulk);
+async function addAll(queue: Queue, jobs: readonly NewJob<QueueName>[], mayForget: boolean): Promise<void> {
+  const add = (some: typeof jobs) =>
+    Promise.all(some.map(({ jobId, data }) => queue.add(queue.name, data, { jobId })));
+  await add(jobs);
   if (!mayForget) return;
-  const idOf = ({ opts }: (typeof bulk)[number]) => opts?.jobId as string;
-  const states = await Promise.all(bulk.map((job) => queue.getJobState(idOf(job))));
-  const placeless = bulk.filter((_job, at) => states[at] === "unknown");
-  const removed = await Promise.all(placeless.map((job) => queue.remove(idOf(job))));
-  const again = placeless.filter((_job, at) => removed[at] === 1);
-  if (again.length > 0) await queue.addBulk(again);
+  const states = await Promise.all(jobs.map(({ jobId }) => queue.getJobState(jobId)));
+  const placeless = jobs.filter((_job, at) => states[at] === "unknown");
+  const removed = await Promise.all(placeless.map(({ jobId }) => queue.remove(jobId)));
+  await add(placeless.filter((_job, at) => removed[at] === 1));
 }
 
 function isSchemaGone(error: unknown): boolean {

@@ -37,7 +37,7 @@ export const NOTHING_DUE: DueWork = {
 
 /**
  * What there is to do; $1 text[] connectors. It is asked each second by each worker, so that nothing else has to be asked while there
- * is nothing: each part is a look for the first row of a partial index. Indexes: orders_waiting, orders_in_hand, orders_tracked,
+ * is nothing: each part is a look for the first row of a partial index. Indexes: orders_waiting, orders_state, orders_tracked,
  * outcomes_open, deliveries_pending, control_requests_open, calls_look.
  */
 export const FIND_DUE = `

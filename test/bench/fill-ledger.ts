@@ -25,11 +25,11 @@ const FILL = [
           'LIMS^NORTH', sha256(n::text::bytea), convert_to(repeat('MSH|^~\\&|LIMS|NORTH|', 30), 'UTF8'), 'hl7', 'accepted',
           now() - (1 - n::float8 / :all) * interval '80 days'
      from generate_series(1, :all) n`,
-  `insert into orders (id, message_id, position, connector, business_key, operation, facility_code, facility_id,
+  `insert into orders (id, message_id, position, connector, numbered_by, operation, facility_code, facility_id,
                        placer_order_number, subject_code, subject, sources, content_digest, mark, state, failure_code,
                        failure_text, surface, request_id, procedure_id, remote_status, next_at, poll_interval_ms, received_at,
                        submitted_at, changed_at)
-   select :last + n, :last + n, 1, 'hl7', 'FILL-' || n, 'STORE', 'NORTH', 12, 'FILL-' || n, 'FILL-' || n,
+   select :last + n, :last + n, 1, 'hl7', 'hl7', 'STORE', 'NORTH', 12, 'FILL-' || n, 'FILL-' || n,
           '{"firstName": "Ada", "lastName": "Example", "dateOfBirth": "1990-01-31"}', '{}', sha256(n::text::bytea), 'FILL-' || n,
           state,
           case when state = 'parked' then 'SUBMIT_UNCERTAIN' end, case when state = 'parked' then 'nothing proves it' end,

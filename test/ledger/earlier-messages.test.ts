@@ -17,9 +17,9 @@ async function fill(pool: pg.Pool, count: number, controlId: string): Promise<vo
     [count],
   );
   await pool.query(
-    `insert into orders (message_id, position, connector, business_key, operation, facility_code, facility_id,
-                         subject_code, subject, sources, content_digest)
-     select m.id, 1, 'lims', 'lims' || chr(10) || m.id, 'STORE', 'NORTH', 12, 'S', '{}', '{}', ''
+    `insert into orders (message_id, position, connector, placer_order_number, numbered_by, operation, facility_code,
+                         facility_id, subject_code, subject, sources, content_digest)
+     select m.id, 1, 'lims', m.id, 'lims', 'STORE', 'NORTH', 12, 'S', '{}', '{}', ''
        from messages m`,
   );
 }
@@ -118,7 +118,7 @@ test("many groups at once, with repeats among them, make one order of each numbe
       groups.map((records) => commitMessages(pool, { fileId: null, connector: "lims", records })),
     );
     const { rows } = await pool.query<{ orders: number; keys: number }>(
-      "select count(*)::integer as orders, count(distinct business_key)::integer as keys from orders",
+      "select count(*)::integer as orders, count(distinct placer_order_number)::integer as keys from orders",
     );
     expect(rows).toEqual([{ orders: 10, keys: 10 }]);
     expect(verdicts.flat().filter(({ verdict }) => verdict === "accepted")).toHaveLength(10);

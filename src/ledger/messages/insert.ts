@@ -4,7 +4,6 @@ import { prepared, together } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { recordEvents } from "../orders/events.ts";
 import { containerRows, contentOf, INSERT_CONTAINERS } from "../orders/row.ts";
-import { businessKey } from "./known-orders.ts";
 import type { BatchSource, MessageDraft } from "./record.ts";
 import { forgetWaitingKeys, keysOf, recordWaitingKeys } from "./waiting.ts";
 
@@ -34,23 +33,23 @@ update messages m
    and (m.verdict <> x.verdict or m.problems <> x.problems)`;
 
 /**
- * $1 JSON array of orders. A business key that appeared meanwhile makes the insert fail, and the batch is tried again. In
- * the sequence of their keys, so that two batches with the same numbers never wait for each other.
+ * $1 JSON array of orders. A number that was taken meanwhile makes the insert fail, and the batch is tried again. In
+ * the sequence of their numbers, so that two batches with the same numbers never wait for each other.
  */
 const INSERT_ORDERS = `
-insert into orders (id, message_id, position, connector, business_key, operation, facility_code, facility_id,
+insert into orders (id, message_id, position, connector, numbered_by, operation, facility_code, facility_id,
                     placer_order_number, shares_number, placer_authority, subject_code, prior_subject_code, subject, sources,
                     content_digest, state, failure_code, failure_text)
-select x.id, x.message_id, x.position, x.connector, x.business_key, x.operation, x.facility_code, x.facility_id,
+select x.id, x.message_id, x.position, x.connector, x.numbered_by, x.operation, x.facility_code, x.facility_id,
        x.placer_order_number, x.shares_number, x.placer_authority, x.subject_code, x.prior_subject_code, x.subject, x.sources,
        decode(x.digest, 'hex'), x.state, x.failure_code, x.failure_text
   from jsonb_to_recordset($1::jsonb)
-       as x(id bigint, message_id bigint, position integer, connector text, business_key text, operation text,
+       as x(id bigint, message_id bigint, position integer, connector text, numbered_by text, operation text,
             facility_code text, facility_id bigint, placer_order_number text, shares_number boolean,
             placer_authority jsonb,
             subject_code text, prior_subject_code text, subject jsonb, sources jsonb, digest text, state text,
             failure_code text, failure_text text)
- order by x.business_key`;
+ order by x.numbered_by, x.placer_order_number`;
 
 /** Writes the messages with their orders and timeline entries, as the drafts decide, and which of them wait for another. */
 export async function insertDrafts(
@@ -163,7 +162,7 @@ async function insertOrders(
         position: index + 1,
         connector,
         // The number is the first order's.
-        business_key: conflict ? null : businessKey(connector, order),
+        numbered_by: conflict || order.placerOrderNumber === undefined ? undefined : connector,
         placer_order_number: order.placerOrderNumber,
         shares_number: conflict !== undefined,
         state: conflict ? "parked" : "received",

@@ -18,8 +18,8 @@ select m.id
  limit $2`;
 
 /**
- * What messages made and nobody changed since; $1 bigint[] message ids. Indexes: orders (message_id, position),
- * order_events_order.
+ * What messages made and nobody changed since; $1 bigint[] message ids. Indexes: orders (message_id, position), the primary key of
+ * order_events.
  */
 const UNCHANGED_ORDERS = `
 select ${ORDER_COLUMNS}

@@ -25,7 +25,7 @@ const IS_PARKED_UNSENT = `(o.state = 'parked'
  * The orders that have these numbers, each looked up by itself; and beside one of other content, the orders that were parked for having
  * its number, whatever became of them, and ask for just what is asked for now: a number that a sender gives to everything may
  * have any number of others. $1 connector, $2 numbers, $3 hex digests, null where nothing is asked for.
- * Indexes: orders (business_key), orders_placer.
+ * Index: orders_number.
  */
 export const FIND_BY_NUMBER = `
 select x.number, x.digest as asked, first.*, alike.orders as alike
@@ -35,7 +35,8 @@ select x.number, x.digest as asked, first.*, alike.orders as alike
               o.operation, o.facility_id as "facilityId", o.subject_code as "subjectCode",
               ${IS_PARKED_UNSENT} as "isParkedUnsent"
          from orders o
-        where o.business_key = $1 || E'\\n' || x.number
+        where o.placer_order_number = x.number
+          and o.numbered_by = $1
         limit 1) first
   left join lateral (
        select jsonb_agg(jsonb_build_object('orderId', o.id, 'authority', o.placer_authority) order by o.id desc) as orders
@@ -44,7 +45,7 @@ select x.number, x.digest as asked, first.*, alike.orders as alike
           and o.placer_order_number = x.number
           and o.content_digest = decode(x.digest, 'hex')
           and o.connector = $1
-          and o.business_key is null) alike on true`;
+          and o.numbered_by is null) alike on true`;
 
 /** An order that the ledger has, by its number. */
 export interface KnownOrder {
@@ -70,11 +71,6 @@ interface Alike {
  * key.
  */
 const LOCK_ORDERS = "select 1 from orders o where o.id = any ($1) order by o.id for no key update";
-
-/** What distinguishes an order from all others of its sender; null for one without a number. */
-export function businessKey(connector: string, { placerOrderNumber }: Numbered): string | null {
-  return placerOrderNumber === undefined ? null : `${connector}\n${placerOrderNumber}`;
-}
 
 type Numbered = Pick<Order, "placerOrderNumber">;
 

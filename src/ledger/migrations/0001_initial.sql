@@ -228,13 +228,14 @@ create table orders (
   message_id          bigint not null references messages,
   position            integer not null,
   connector           text not null,
-  -- Sender and placer order number. Null for orders without a number and for those that contradict an earlier one.
-  business_key        text unique,
   -- UPDATE and MERGE are news about a subject, which has no containers.
   operation           text not null check (operation in ('STORE', 'RETRIEVAL', 'REGISTER', 'UPDATE', 'MERGE')),
   facility_code       text not null,
   facility_id         bigint not null,
   placer_order_number text,
+  -- The connector whose order of this number it is: the one that it came through. Null for orders without a number and for those
+  -- that contradict an earlier one.
+  numbered_by         text,
   -- Who assigned the number, as far as the message says: {namespaceId, universalId, universalIdType}. Null counts as the same
   -- as any.
   placer_authority    jsonb,
@@ -288,6 +289,8 @@ create table orders (
   submitted_at        timestamptz,
   changed_at          timestamptz not null default now(),
   unique (message_id, position),
+  -- A connector has each number once. Also finds a number whatever the connector.
+  constraint orders_number unique (placer_order_number, numbered_by),
   check (request_id is null or surface is not null),
   check (state <> 'parked' or failure_code is not null),
   constraint orders_merge_has_prior check ((operation = 'MERGE') = (prior_subject_code is not null)),
@@ -300,39 +303,31 @@ create table orders (
 -- An order is changed some ten times: room in its page keeps a change that touches no index out of the indexes.
 ) with (fillfactor = 70);
 create unique index orders_mark on orders (mark);
--- Two orders can't adopt one request; on the external surface, one procedure.
+-- Two orders can't adopt one request; on the external surface, which has none, one procedure.
 create unique index orders_request on orders (surface, request_id) where request_id is not null;
-create unique index orders_external_procedure on orders (procedure_id)
-  where surface = 'external' and procedure_id is not null;
--- A message may name an order by its procedure alone.
-create index orders_procedure on orders (procedure_id) where procedure_id is not null;
+create unique index orders_procedure on orders (procedure_id, coalesce(request_id, 0)) where procedure_id is not null;
 -- What workers take: what waits, oldest first; and whether an earlier order of the lane is still before its submission.
 create index orders_waiting on orders (id, next_at) where state = 'received';
 create index orders_lane on orders (lane, id) where state in ('received', 'submitting', 'parked');
-create index orders_in_hand on orders (owner) where state = 'submitting';
 create index orders_tracked on orders (facility_id, next_at, id) where state in ('submitted', 'accepted', 'in_progress');
-create index orders_missing on orders (missing_since) where missing_since is not null;
+-- Also finds what is in hand, and all that is open.
 create index orders_state on orders (state, changed_at);
 -- Ended orders are kept for good; those that still have personal data are found without the others.
 create index orders_with_subject on orders (changed_at)
   where state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
     and subject <> '{}';
--- What stands still, among however many that merely wait.
+-- What stands still or is missing at the service, among however many that merely wait.
 create index orders_still on orders (changed_at)
   where state in ('parked', 'received', 'submitting')
-    and (state = 'parked' or failure_code is not null or held_at is not null);
+        and (state = 'parked' or failure_code is not null or held_at is not null)
+     or missing_since is not null;
 create index orders_connector on orders (connector, id);
 -- All orders with one failure, whatever became of them: few among very many.
 create index orders_failure on orders (failure_code, id) where failure_code is not null;
--- Which connectors have open orders, however many have ended.
-create index orders_open on orders (connector)
-  where state in ('received', 'submitting', 'submitted', 'accepted', 'in_progress', 'parked');
 create index orders_received on orders (received_at);
-create index orders_placer on orders (placer_order_number);
 create index orders_subject on orders (subject_code);
--- Which identifiers were merged, and into which.
+-- Which identifiers were merged.
 create index orders_merged on orders (prior_subject_code) where operation = 'MERGE';
-create index orders_merged_into on orders (subject_code) where operation = 'MERGE';
 
 create table order_containers (
   order_id     bigint not null references orders on delete cascade,
@@ -345,7 +340,8 @@ create table order_containers (
   lane         text not null,
   primary key (order_id, position),
   unique (order_id, label)
-);
+-- A row more than doubles once its container and place are known: room for that in its page keeps it out of the indexes.
+) with (fillfactor = 40);
 create index order_containers_label on order_containers (label);
 create index order_containers_lane on order_containers (lane, label);
 
@@ -412,14 +408,15 @@ create table corrections (
 create index corrections_order on corrections (order_id, message_id);
 
 create table order_events (
-  id       bigint generated by default as identity primary key,
+  id       bigint generated by default as identity,
   order_id bigint not null references orders on delete cascade,
   at       timestamptz not null default now(),
   kind     text not null,
   to_state text,
-  detail   jsonb not null default '{}'
+  detail   jsonb not null default '{}',
+  -- Events are read by their order, and nothing has as many rows.
+  primary key (order_id, id)
 );
-create index order_events_order on order_events (order_id, id);
 -- Whether a subject was registered a moment ago, so that the service's list may not show it yet.
 create index order_events_registered on order_events (order_id) where kind = 'subject_registered';
 create trigger order_events_append_only before update on order_events for each row execute function refuse_change();

@@ -87,7 +87,7 @@ select d.connector, d.state, 'd' || min(d.id) as "deliveryId", d.failure_code as
 const FEW = 10;
 const FEW_IDS = `case when count(*) <= ${FEW} then array_agg('o' || o.id order by o.id) else '{}' end as "orderIds"`;
 
-/** $1 how many groups. Indexes: orders_still, orders_missing. */
+/** $1 how many groups. Index: orders_still. */
 export const STILL_ORDERS = `
 select case when o.state = 'parked' then 'parked'
             when o.held_at is not null then 'on_hold'

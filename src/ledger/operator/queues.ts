@@ -56,7 +56,7 @@ export interface QueueWork {
 
 /**
  * Orders before their submission. Orders in a lane behind another one count as waiting. Each part is counted in its index:
- * many may wait. Indexes: orders_waiting, orders_in_hand, orders_state, calls_order.
+ * many may wait. Indexes: orders_waiting, orders_state, calls_order.
  */
 const SUBMIT_WORK = `
 select (w.waiting + h.waiting)::integer as waiting,
@@ -116,7 +116,7 @@ export interface OrderInHand {
   readonly placerOrderNumber: string | undefined;
 }
 
-/** $1 how many. Index: orders_in_hand. */
+/** $1 how many. Index: orders_state. */
 const IN_HAND = `
 select o.owner as "workerId", 'o' || o.id as "orderId", o.placer_order_number as "placerOrderNumber"
   from orders o

@@ -52,7 +52,7 @@ export function listOrders(pool: pg.Pool, filter: OrderFilter): Promise<LedgerOr
 /** $1 id. Index: the primary key. */
 const ORDER_BY_ID = `select ${ORDER_COLUMNS} from orders o where o.id = $1`;
 
-/** $1 placer order number. Index: orders_placer. */
+/** $1 placer order number. Index: orders_number. */
 const ORDERS_BY_NUMBER = `
 select ${ORDER_COLUMNS}
   from orders o
@@ -67,7 +67,7 @@ export async function findOrders(pool: pg.Pool, word: string): Promise<LedgerOrd
   return byId.length > 0 ? byId : listOrderRows(pool, ORDERS_BY_NUMBER, [word]);
 }
 
-/** $1 id. Indexes: orders_request, orders_external_procedure. */
+/** $1 id. Indexes: orders_request, orders_procedure. */
 const ORDER_BY_LINK: Readonly<Record<Surface, string>> = {
   request: `select ${ORDER_COLUMNS} from orders o where o.surface = 'request' and o.request_id = $1`,
   external: `select ${ORDER_COLUMNS} from orders o where o.surface = 'external' and o.procedure_id = $1`,
@@ -81,7 +81,7 @@ export async function findLinkedOrder(pool: pg.Pool, link: ServiceLink): Promise
 
 /**
  * By order number, container label, control id, the beginning of a file's name, or our number, the newest of each; $1 the word,
- * $2 the pattern of file names, $3 text[] of connectors, $4 limit, $5 a request's id, $6 a procedure's. Indexes: orders_placer,
+ * $2 the pattern of file names, $3 text[] of connectors, $4 limit, $5 a request's id, $6 a procedure's. Indexes: orders_number,
  * order_containers_label, messages_control_id, files_name, messages (file_id, ordinal), orders (message_id, position),
  * orders_request, orders_procedure.
  */
@@ -141,7 +141,7 @@ export async function searchOrders(
 /**
  * Orders that wait before their submission: for a person, for what their lost calls did, for the next try, for the lab or for
  * their turn, in this order; $1 how many. However many wait for their turn, the first by their ids are read. Indexes:
- * orders_still, orders_in_hand, orders_waiting.
+ * orders_still, orders_state, orders_waiting.
  */
 const WAITING_ORDERS = `
 with waiting as (
@@ -191,7 +191,7 @@ export interface OrderEvent {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** $1 order id. Index: order_events_order. */
+/** $1 order id. Index: the primary key. */
 const EVENTS = `
 select e.at, e.kind, e.to_state as "toState", e.detail
   from order_events e

@@ -208,7 +208,7 @@ export async function overrideOrder(
 
 /**
  * Whether the service may have an order that it is not known to have: also where it was parked since something there may be
- * its own. $1 id. Indexes: the primary key, calls_order, order_events_order.
+ * its own. $1 id. Indexes: the primary keys, calls_order.
  */
 const MAY_BE_THERE = `
 select exists (

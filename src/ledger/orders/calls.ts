@@ -518,7 +518,7 @@ select request_id as claimed, id, placer_order_number
    and request_id = any ($1)
    and id <> $2`;
 
-/** Other orders that hold these procedures of the external surface; $1 procedure ids, $2 order id. Index: orders_external_procedure. */
+/** Other orders that hold these procedures of the external surface; $1 procedure ids, $2 order id. Index: orders_procedure. */
 const CLAIMED_PROCEDURES = `
 select procedure_id as claimed, id, placer_order_number
   from orders

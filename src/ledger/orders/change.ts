@@ -325,7 +325,7 @@ async function updateOrders(
       .rows;
   } catch (error) {
     const constraint = error instanceof Error && "constraint" in error ? error.constraint : undefined;
-    if (constraint !== "orders_request" && constraint !== "orders_external_procedure") throw error;
+    if (constraint !== "orders_request" && constraint !== "orders_procedure") throw error;
     const what = constraint === "orders_request" ? "request" : "procedure";
     throw new Failure("REQUEST_CLAIMED", {
       message: `the service's ${what} belongs to another order already`,

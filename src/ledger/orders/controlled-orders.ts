@@ -21,7 +21,7 @@ import { findMerges, type SubjectMerges } from "./subjects.ts";
  * through the same connector, with the same message or before. A sender's number may be that of several orders, first one
  * first. Procedures are numbered by each surface in its own way, and the number that we gave is one of the external surface.
  * $1 connector, $2 JSON array of {n, number, kind, id, messageId}.
- * Indexes: orders_placer, orders_request, orders_procedure.
+ * Indexes: orders_number, orders_request, orders_procedure.
  */
 const FIND_NAMED = `
 select x.n, o.id

@@ -16,7 +16,7 @@ interface NewEvent {
 /**
  * $1 JSON array of {@link NewEvent}. Gives back what log lines and metrics name an order by, and how long it was in the state that
  * the entry before says; a new order has none. The entry before may be of a transaction that began later than this one. Indexes: the
- * primary keys, order_events_order.
+ * primary keys.
  */
 const INSERT_EVENTS = `
 with noted as (

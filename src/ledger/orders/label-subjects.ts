@@ -30,7 +30,7 @@ const isRetrievedSince = (container: string, order: string) => `exists (
  * The first order of another subject that has a label of this one; $1 order id. Of two open orders the one with the lower
  * id comes first, unless the service has, or may have, the other one already. An order that the service doesn't have holds
  * no label of which this order's subject has a container in storage, nor one for which it is parked itself: it is checked
- * again before it goes. Identifiers that the lab has merged are those of one subject. Indexes: the primary keys, order_containers (label; lane and label), orders_merged, orders_merged_into.
+ * again before it goes. Identifiers that the lab has merged are those of one subject. Indexes: the primary keys, order_containers (label; lane and label), orders_merged, orders_subject.
  */
 export const FIND_LABEL_HOLDER = `
 with recursive mine as (

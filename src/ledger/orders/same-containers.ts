@@ -49,7 +49,7 @@ export interface Matches {
 
 /**
  * $1 order ids, $2 ms within which a registration counts as recent.
- * Indexes: the primary keys, orders (business_key), order_containers_lane, orders_subject, order_events_order.
+ * Indexes: the primary keys, orders_number, order_containers_lane, orders_subject.
  */
 export const FIND_MATCHES = `
 select o.id,
@@ -84,8 +84,9 @@ select o.id,
   left join lateral (
        select h.id, h.placer_authority
          from orders h
-        where o.business_key is null
-          and h.business_key = o.connector || E'\\n' || o.placer_order_number
+        where o.numbered_by is null
+          and h.placer_order_number = o.placer_order_number
+          and h.numbered_by = o.connector
           and h.id <> o.id
           and h.state not in ('rejected', 'cancelled', 'failed', 'discarded')) holder on true
  where o.id = any ($1)`;

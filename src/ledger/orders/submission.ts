@@ -11,7 +11,7 @@ const TOO_OFTEN = "ORDER_TRIED_TOO_OFTEN";
  * What workers that ended left in hand, and what the ledger has for this one's that it doesn't work on: it could not be given back, or the
  * claim was not answered; $1 this worker, $2 the fences of what it works on. Also what nobody has in hand and nobody looks for: there is no way
  * to that, and it would lie for ever. Locked by a statement of its own, so that the next one sees the calls that were written down
- * meanwhile. Indexes: orders_in_hand, the workers' primary key, calls_order.
+ * meanwhile. Indexes: orders_state, the workers' primary key, calls_order.
  */
 const LOCK_ABANDONED = `
 select o.id

@@ -77,7 +77,7 @@ select min(o.id + 0) as first, max(o.id + 0) as last
 /**
  * The first time that each order came to a state counts, also where it was done again later; what a device runs was
  * accepted before. It was sent when the lab had the first result after its completion. $1 from, $2 to, $3 and $4 the first and last id of the period's orders, since timelines are read by
- * ranges of ids. Indexes: orders_received, order_events_order.
+ * ranges of ids. Indexes: orders_received, the primary key of order_events.
  */
 export const STAGE_TIMES = `
 with reached as (

@@ -59,7 +59,8 @@ update ledger
          case when restore_lifted_at is null then forgotten_since end,
          $4,
          greatest(created_at,
-                  (select e.at from order_events e order by e.id desc limit 1),
+                  (select t.occurred_at from outcomes t order by t.id desc limit 1),
+                  (select k.at from calls k order by k.id desc limit 1),
                   (select m.received_at from messages m order by m.id desc limit 1))),
        restore_lifted_at = null,
        -- A mark of ours that no order has then proves that the ledger went back once more.

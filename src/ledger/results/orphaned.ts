@@ -18,22 +18,20 @@ export interface Orphaned {
 const IS_OPEN = "o.state in ('received', 'submitting', 'submitted', 'accepted', 'in_progress', 'parked')";
 
 /**
- * Goes from one connector's open orders to the next one's, and counts those of connectors that aren't configured: a long
- * ledger costs no more than a short one. $1 text[] connectors that are configured. Indexes: orders_open, outcomes_open,
- * deliveries_pending, deliveries_parked, messages_unaccepted.
+ * Goes from one connector's orders to the next one's, and counts the open ones of connectors that aren't configured: a long
+ * ledger costs no more than a short one. $1 text[] connectors that are configured. Indexes: orders_connector, orders_state,
+ * outcomes_open, deliveries_pending, deliveries_parked, messages_unaccepted.
  */
 const ORPHANED = `
 with recursive known(name) as (
   (select o.connector
      from orders o
-    where ${IS_OPEN}
     order by o.connector
     limit 1)
    union all
   select (select o.connector
             from orders o
-           where ${IS_OPEN}
-             and o.connector > k.name
+           where o.connector > k.name
            order by o.connector
            limit 1)
     from known k
@@ -58,8 +56,8 @@ found(connector, results, orders, messages, since) as (
            from orders o
           where o.connector = k.name
             and ${IS_OPEN}) x
-   where k.name is not null
-     and k.name <> all ($1)
+   where k.name <> all ($1)
+     and x.orders > 0
    union all
   select m.connector, 0, 0, count(*), min(m.received_at)
     from messages m
@@ -82,7 +80,7 @@ type ConnectorKind = "hl7-drop" | "csv-drop" | "mllp";
 
 /**
  * Of what kind the connector was whose results wait, or whose orders are in work; $1 connector. Indexes: outcomes_open,
- * deliveries_pending, deliveries_parked, outcomes_delivery, orders_open.
+ * deliveries_pending, deliveries_parked, outcomes_delivery, orders_state.
  */
 const KINDS = `
 with waiting as (
