@@ -130,7 +130,6 @@ export class DropFolder implements Connector {
     await prepareFolders(directories, this.#folderMode);
     await Promise.all([this.#out, ...this.#inFolders].map((folder) => folder.assertSame()));
     await removeStaleTemporaries(directories.out, this.#deps.clock);
-    await makeFolder(this.#work, WORK_MODE);
     this.#watch();
     this.#running = this.#run();
   }
@@ -190,6 +189,7 @@ export class DropFolder implements Connector {
     const { clock } = this.#deps;
     if (this.#pause.leftMs > 0) return this.#pause.leftMs;
     await Promise.all(this.#inFolders.map((folder) => folder.assertSame()));
+    await this.#ensureWork();
     await this.#takeOver();
     await this.#list.run();
     if (this.#pause.leftMs > 0) return this.#pause.leftMs;
@@ -212,6 +212,13 @@ export class DropFolder implements Connector {
     this.#looks.begin(this.#stop.signal);
     this.#pause.end();
     return this.#list.untilNext(Math.min(intervalMs, soonestMs ?? intervalMs));
+  }
+
+  /** Also once more where somebody made the folder around it anew. */
+  async #ensureWork(): Promise<void> {
+    if (await exists(this.#work)) return;
+    await makeFolder(this.#work, WORK_MODE);
+    await this.#ops.syncFolder(this.#settings.directories.work);
   }
 
   /**

@@ -287,7 +287,7 @@ describe("a file that may not be read", () => {
 test("a folder that somebody made anew in the same place is the same to intake and results", () =>
   withDropWorld(async (world) => {
     const connector = await world.start(world.hl7());
-    for (const key of ["in", "out"] as const) {
+    for (const key of ["in", "out", "work"] as const) {
       await rename(world.directories[key], `${world.directories[key]}-before`);
       await mkdir(world.directories[key]);
     }
