@@ -20,16 +20,20 @@ export interface Known {
 
 /** What a worker goes on with. */
 export interface TakenOver {
-  /**
-   * By age: what workers that are gone had, and those that lie in the work folder that nobody knows, as after a ledger was put back,
-   * or that belonged to a connector of another name.
-   */
+  /** By age: what workers that are gone had, and those that lie in the work folder that nobody knows, as after a ledger was put back. */
   readonly files: readonly InHand[];
   /**
-   * Whether a worker that died a moment ago, but does not count as gone yet, has some of those that lie: what was dropped later
-   * must not overtake them.
+   * Whether a worker that died or was cut off a moment ago, but does not count as gone yet, has some of those that lie: what was
+   * dropped later must not overtake them.
    */
   readonly isAwaiting: boolean;
+  /** The connector that has claimed one of those that lie, where it is not this one: its name was changed since. */
+  readonly otherConnector: string | undefined;
+}
+
+/** A file is not in this worker's hands any more, or was decided about before: nothing may be done with it by what is known of it. */
+export class NotInHand extends Error {
+  override readonly name = "NotInHand";
 }
 
 /** A dropped file that was archived, as it was when it was read. */
@@ -61,11 +65,8 @@ export interface DroppedFiles {
   forget(ids: readonly string[]): Promise<void>;
   /** Gives this worker what nobody has in hand any more, and all else of the connector's that it has without knowing. */
   takeOver(connector: string, known: Known): Promise<TakenOver>;
-  /**
-   * Which of these are still this worker's, and what was decided about them: asked right before their files are moved, and before
-   * one is decided once more, since a commit whose answer was lost has decided it.
-   */
-  stillOurs(ids: readonly string[]): Promise<ReadonlyMap<string, Fate | undefined>>;
+  /** Which of these are still this worker's: asked right before their files are moved. */
+  stillOurs(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Notes that all was done that was decided. Archived files are checked again, a minute and an hour from now. */
   finish(
     files: readonly { readonly id: string; readonly archived?: ArchivedFile | undefined }[],

@@ -185,7 +185,13 @@ export type MessageSource = { readonly connector: string } & (
 
 /** What connectors are given: the only way into Cryobridge. */
 export interface Intake {
-  openFile(file: IncomingFile): Promise<FileOpening>;
+  /**
+   * Before anything of a file is accepted.
+   *
+   * @param claimId of a file that was dropped
+   * @throws NotInHand when the file is no longer this worker's, or was decided before
+   */
+  openFile(file: IncomingFile, claimId?: string): Promise<FileOpening>;
   /**
    * Maps messages and commits them with their orders, in order, and gives for each its verdict and what to answer: the same
    * bytes for the same message. When it resolves all of that is on disk: only then may a file be moved, or a message be
@@ -205,8 +211,9 @@ export interface Intake {
   closeFile(fileId: string, end: FileEnd, batch?: BatchOutline): Promise<void>;
   /**
    * Keeps what is to become of a dropped file, under the first of the names that no other file in hand of the connector has, and
-   * records its end in the same commit, where it has one to record. Undefined when the file is no longer this worker's, or was
-   * decided before: then nothing is kept.
+   * records its end in the same commit, where it has one to record.
+   *
+   * @throws NotInHand when the file is no longer this worker's, or was decided before: then nothing is kept
    */
   settleFile(
     file: {
@@ -217,7 +224,7 @@ export interface Intake {
       readonly names: readonly [string, string];
     },
     close?: { readonly end: FileEnd; readonly batch?: BatchOutline | undefined },
-  ): Promise<Fate | undefined>;
+  ): Promise<Fate>;
   /**
    * Keeps how messages are read and answered as it is until the returned function is called, so that a file is taken by one
    * configuration from its first byte to its closing; absent where that never changes.

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
-import type {
-  ArchivedFile,
-  ArchiveLook,
-  DroppedFiles,
-  InHand,
-  Known,
-  TakenOver,
+import {
+  type ArchivedFile,
+  type ArchiveLook,
+  type DroppedFiles,
+  type InHand,
+  type Known,
+  NotInHand,
+  type TakenOver,
 } from "../../src/core/dropped-files.ts";
 import { Failure } from "../../src/core/failures.ts";
 import type {
@@ -24,6 +25,7 @@ type Entry =
   | { readonly type: "file"; readonly id: string; readonly key: string; readonly name: string }
   | { readonly type: "batch"; readonly fileId: string; readonly messages: readonly JournalMessage[] }
   | { readonly type: "close"; readonly fileId: string; readonly status: "taken" | "refused" | "changed" }
+  | { readonly type: "duplicate"; readonly name: string }
   /** The row of a dropped file, as it is from then on. */
   | { readonly type: "row"; readonly id: string; readonly row: Row | undefined };
 
@@ -102,7 +104,7 @@ export class JournalIntake implements Intake, DroppedFiles {
 
   async forget(ids: readonly string[]): Promise<void> {
     this.#failIfToldTo();
-    for (const [id] of await this.stillOurs(ids)) this.#keep(id, undefined);
+    for (const id of await this.stillOurs(ids)) this.#keep(id, undefined);
   }
 
   async takeOver(connector: string, { lying, inHand }: Known): Promise<TakenOver> {
@@ -116,22 +118,21 @@ export class JournalIntake implements Intake, DroppedFiles {
     return {
       files: rows.filter(({ id, worker }) => worker === this.worker && !inHand.includes(id)),
       isAwaiting: lying.some(isOfDying),
+      otherConnector: undefined,
     };
   }
 
-  async stillOurs(ids: readonly string[]): Promise<ReadonlyMap<string, Fate | undefined>> {
+  async stillOurs(ids: readonly string[]): Promise<ReadonlySet<string>> {
     this.#failIfToldTo();
-    const rows = ids.flatMap((id) => this.rows.get(id) ?? []);
-    return new Map(rows.flatMap(({ id, worker, fate }) => (worker === this.worker ? [[id, fate]] : [])));
+    return new Set(ids.filter((id) => this.rows.get(id)?.worker === this.worker));
   }
 
   async settleFile(
     { id, fileId, fate, names: [name, other] }: Parameters<Intake["settleFile"]>[0],
     close?: Parameters<Intake["settleFile"]>[1],
-  ): Promise<Fate | undefined> {
+  ): Promise<Fate> {
     this.#failIfToldTo();
-    const row = this.rows.get(id);
-    if (row?.worker !== this.worker || row.fate) return undefined;
+    const row = this.#undecided(id);
     const isTaken = [...this.rows.values()].some((each) => each.fate?.keptAs === name);
     const settled = { ...fate, keptAs: isTaken ? other : name };
     // One line, as it is one commit.
@@ -171,12 +172,20 @@ export class JournalIntake implements Intake, DroppedFiles {
     this.#commit({ type: "row", id, row });
   }
 
-  async openFile(file: IncomingFile): Promise<FileOpening> {
+  #undecided(id: string): Row {
+    const row = this.rows.get(id);
+    if (row?.worker !== this.worker || row.fate) throw new NotInHand();
+    return row;
+  }
+
+  async openFile(file: IncomingFile, claimId: string): Promise<FileOpening> {
     this.#failIfToldTo();
+    this.#undecided(claimId);
     const key = `${file.connector} ${file.sha256}`;
     const known = this.#files.findLast((entry) => entry.key === key && this.statusOf(entry.id) !== "refused");
     if (known && this.#endOf(known.id) === "taken") {
       const { id, name } = known;
+      this.#commit({ type: "duplicate", name: file.fileName });
       return { status: "duplicate", fileId: id, firstFileName: name, firstReceivedAt: new Date(0) };
     }
     if (known) {
@@ -242,6 +251,11 @@ export class JournalIntake implements Intake, DroppedFiles {
 
   answerBatch(): undefined {
     return undefined;
+  }
+
+  /** Files whose bytes were there before. */
+  get duplicates(): string[] {
+    return this.#journal.entries.flatMap((entry) => (entry.type === "duplicate" ? [entry.name] : []));
   }
 
   /** Every file: its name, how it ended, and its messages. */

@@ -1,14 +1,16 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
+import { NotInHand } from "../../src/core/dropped-files.ts";
 import { droppedFilesOf } from "../../src/ledger/messages/dropped-files.ts";
 import { openFile, settleFile } from "../../src/ledger/messages/files.ts";
 import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
 import { endWorker } from "../../src/ledger/workers/roster.ts";
+import { eventually } from "../support/eventually.ts";
 import { withLedger } from "../support/with-ledger.ts";
 import { standIn } from "../support/worker.ts";
 
 const FATE = { folder: "archive", day: "2026-03-27" } as const;
-const NOTHING = { lying: [], inHand: [] };
+const NONE = { files: [], otherConnector: undefined };
 
 type Worker = Awaited<ReturnType<typeof workerOf>>;
 
@@ -18,7 +20,8 @@ async function workerOf(pool: pg.Pool) {
   const dropped = droppedFilesOf(pool, "CODE", worker);
   const settle = async (id: string, name: string, bytes = "00") => {
     const sha256 = bytes.repeat(32);
-    const { fileId } = await openFile(pool, { connector: "lims", fileName: name, sha256, sizeBytes: 1 });
+    const file = { connector: "lims", fileName: name, sha256, sizeBytes: 1 };
+    const { fileId } = await openFile(pool, file, { id, worker: worker.id });
     const names = [name, `${name}.${id}`] as const;
     return settleFile(pool, worker.id, { id, fileId, fate: FATE, names }, undefined);
   };
@@ -54,8 +57,12 @@ test("a file that was decided is not decided again, and its worker is given what
     const { dropped, settle } = await hire();
     await dropped.claim("lims", [{ id: "A", name: "a.csv" }]);
     expect(await settle("A", "a.csv")).toEqual({ ...FATE, keptAs: "a.csv" });
-    expect(await settle("A", "other.csv", "01")).toBeUndefined();
-    expect(await dropped.stillOurs(["A", "B"])).toEqual(new Map([["A", { ...FATE, keptAs: "a.csv" }]]));
+    await expect(settle("A", "other.csv", "01")).rejects.toThrow(NotInHand);
+    expect(await dropped.stillOurs(["A", "B"])).toEqual(new Set(["A"]));
+    const known = { lying: [], inHand: [] };
+    expect(await dropped.takeOver("lims", known)).toMatchObject({
+      files: [{ id: "A", fate: { ...FATE, keptAs: "a.csv" } }],
+    });
   }));
 
 test("of two files in hand that would get one name, one gets its other name", () =>
@@ -80,19 +87,19 @@ test("what a worker that is gone had is taken over with what was decided, once, 
     const [one, other] = await Promise.all([hire(), hire()]);
     const lying = [{ id: "B", name: "b.csv" }];
     const look = () => one.dropped.takeOver("lims", { lying, inHand: [] });
-    expect(await look()).toEqual({ files: [], isAwaiting: false });
+    expect(await look()).toEqual({ ...NONE, isAwaiting: false });
     await dead.die();
-    expect(await look()).toEqual({ files: [], isAwaiting: true });
+    expect(await look()).toEqual({ ...NONE, isAwaiting: true });
     await endWorker(pool, dead.id);
     expect(await look()).toEqual({
       files: [
         { id: "A", name: "a.csv", fate: { ...FATE, keptAs: "a.csv" } },
         { id: "B", name: "b.csv", fate: undefined },
       ],
-      isAwaiting: false,
+      ...{ isAwaiting: false, otherConnector: undefined },
     });
     expect(await other.dropped.takeOver("lims", { lying, inHand: [] })).toEqual({
-      files: [],
+      ...NONE,
       isAwaiting: false,
     });
     expect(await one.dropped.takeOver("lims", { lying: [], inHand: ["A", "B"] })).toMatchObject({
@@ -103,16 +110,57 @@ test("what a worker that is gone had is taken over with what was decided, once, 
     });
   }));
 
-test("a file that lies in the folder of a connector that has another name now is taken over by that one", () =>
+test("a file of a connector that has another name now is left to that name, which is told", () =>
   withWorkers(async ({ pool, hire }) => {
     const former = await hire();
     await former.dropped.claim("old-name", [{ id: "A", name: "a.csv" }]);
     await former.die();
     await endWorker(pool, former.id);
     const { dropped } = await hire();
-    expect(await dropped.takeOver("lims", NOTHING)).toMatchObject({ files: [] });
     const lying = [{ id: "A", name: "a.csv" }];
-    expect(await dropped.takeOver("lims", { lying, inHand: [] })).toMatchObject({ files: [{ id: "A" }] });
+    expect(await dropped.takeOver("lims", { lying, inHand: [] })).toEqual({
+      ...{ files: [], isAwaiting: false },
+      otherConnector: "old-name",
+    });
+  }));
+
+test("of two that take over at the same moment one gets a file", () =>
+  withWorkers(async ({ pool, hire }) => {
+    const former = await hire();
+    await former.dropped.claim("lims", [{ id: "A", name: "a.csv" }]);
+    await former.die();
+    await endWorker(pool, former.id);
+    const [one, other] = await Promise.all([hire(), hire()]);
+    const client = await pool.connect();
+    try {
+      await client.query("begin");
+      await client.query("update dropped_files set worker = $1 where id = 'A'", [one.id]);
+      const waiting = other.dropped.takeOver("lims", { lying: [], inHand: [] });
+      await eventually(async () => {
+        const { rowCount } = await pool.query("select 1 from pg_locks where not granted");
+        return rowCount === 1;
+      });
+      await client.query("commit");
+      expect(await waiting).toMatchObject({ files: [] });
+    } finally {
+      client.release();
+    }
+    expect(await one.dropped.stillOurs(["A"])).toEqual(new Set(["A"]));
+  }));
+
+test("a worker that is dead is not waited for when the clock says that it was heard of long ago, or will be", () =>
+  withWorkers(async ({ pool, hire }) => {
+    const [dead, one] = await Promise.all([hire(), hire()]);
+    await dead.dropped.claim("lims", [{ id: "A", name: "a.csv" }]);
+    await dead.die();
+    for (const away of ["1 hour", "-1 hour"]) {
+      await pool.query("update workers set heartbeat_at = now() + $2::interval where id = $1", [
+        dead.id,
+        away,
+      ]);
+      const known = { lying: [{ id: "A", name: "a.csv" }], inHand: [] };
+      expect(await one.dropped.takeOver("lims", known)).toMatchObject({ files: [], isAwaiting: false });
+    }
   }));
 
 test("a worker that counts as gone claims nothing, and takes nothing over", () =>

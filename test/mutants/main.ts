@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { MUTANTS, type Mutant } from "./mutants.ts";
 
@@ -11,8 +13,9 @@ const NEAREST: readonly (readonly [from: string, tests: readonly string[]])[] = 
   ["src/service/", ["test/service"]],
   ["src/", ["test/jobs", "test/ledger"]],
 ];
-/** A fault may have a test wait for ever, ms. */
-const LONGEST_MS = 60_000;
+/** A fault may have a test wait for ever, ms; or go round for ever, so that no time limit of its own ends it. */
+const LONGEST_TEST_MS = 60_000;
+const LONGEST_MS = 3_600_000;
 /** Not copied: large, or of no use to the tests. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["node_modules", ".git", "dist"]);
 
@@ -40,9 +43,13 @@ async function main(): Promise<number> {
   const chosen = MUTANTS.filter(({ name, file }) => name.includes(only) || file.includes(only));
   const copy = await mkdtemp(join(tmpdir(), "mutants-"));
   const survivors: Mutant[] = [];
+  if (chosen.length === 0) throw new Error(`no fault has ${only} in its name or file`);
   try {
     await cp(root, copy, { recursive: true, filter: (path) => !LEFT_OUT.has(path.slice(root.length + 1)) });
     await symlink(join(root, "node_modules"), join(copy, "node_modules"));
+    const nearest = [...new Set(chosen.flatMap(({ file }) => nearestTo(file)))];
+    const sound = await askTests(copy, nearest);
+    if (sound !== "survived") throw new Error(`without a fault: ${sound.caughtBy}`);
     for (const [nth, mutant] of chosen.entries()) {
       const startedAt = performance.now();
       const verdict = await judge(mutant, copy, all);
@@ -69,33 +76,42 @@ async function judge(mutant: Mutant, copy: string, all: boolean): Promise<Verdic
     sound.replace(mutant.from, () => mutant.to),
   );
   try {
-    const nearest = NEAREST.find(([from]) => mutant.file.startsWith(from))?.[1] ?? [];
-    const verdict = await askTests(copy, nearest);
+    const verdict = await askTests(copy, nearestTo(mutant.file));
     return verdict === "survived" && all ? await askTests(copy, []) : verdict;
   } finally {
     await writeFile(path, sound);
   }
 }
 
-/** Runs tests until one fails. */
+function nearestTo(file: string): readonly string[] {
+  return NEAREST.find(([from]) => file.startsWith(from))?.[1] ?? [];
+}
+
+/** Runs tests until one fails, or they take too long. */
 async function askTests(copy: string, tests: readonly string[]): Promise<Verdict> {
   const report = join(copy, "report.json");
   await rm(report, { force: true });
+  const limits = ["--bail=1", `--testTimeout=${LONGEST_TEST_MS}`];
   const words = [
-    "vitest",
     "run",
     ...tests,
-    "--bail=1",
-    `--testTimeout=${LONGEST_MS}`,
+    ...limits,
+    "--exclude=test/mutants/**",
     "--reporter=json",
     `--outputFile=${report}`,
   ];
-  const child = spawn("npx", words, { cwd: copy, stdio: "ignore" });
-  await new Promise<void>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("exit", () => resolve());
+  const child = spawn(join(copy, "node_modules/.bin/vitest"), words, {
+    cwd: copy,
+    stdio: "ignore",
+    detached: true,
   });
-  const { testResults } = JSON.parse(await readFile(report, "utf8")) as Report;
+  const ended = once(child, "exit").then(() => true);
+  const isOver = await Promise.race([ended, setTimeout(LONGEST_MS, false, { ref: false })]);
+  if (!isOver && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  const text = await readFile(report, "utf8").catch(() => undefined);
+  if (text === undefined)
+    return { caughtBy: isOver ? "tests that could not be run" : "tests that went on for ever" };
+  const { testResults } = JSON.parse(text) as Report;
   for (const { name, message, assertionResults } of testResults) {
     const failed = assertionResults.find(({ status }) => status === "failed");
     const file = name.slice(copy.length + 1);

@@ -21,14 +21,22 @@ export class ArchiveLooks {
   readonly #dropped: DroppedFiles;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #assertFolders: () => Promise<void>;
   #nextAtMs = 0;
   #underWay: Promise<void> | undefined;
 
-  constructor(connector: string, deps: Pick<DropFolderDeps, "dropped" | "clock" | "logger">) {
+  constructor(
+    connector: string,
+    deps: Pick<DropFolderDeps, "dropped" | "clock" | "logger"> & {
+      /** Throws where a folder is not the one that it was: then that a file is gone says nothing. */
+      readonly assertFolders: () => Promise<void>;
+    },
+  ) {
     this.#connector = connector;
     this.#dropped = deps.dropped;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
+    this.#assertFolders = deps.assertFolders;
   }
 
   /** Begins what is due, at most every 15 s and once at a time. What couldn't be looked at stays due. */
@@ -61,6 +69,7 @@ export class ArchiveLooks {
       const look = await lookAt(file);
       if (look !== undefined) found.push({ file, look });
     }
+    if (found.some(({ look }) => look === "gone")) await this.#assertFolders();
     if (found.length > 0) await this.#dropped.record(found);
     // After a list of those that are due there may be more.
     const isAllLookedAt = due.length > 0 && found.length === due.length;

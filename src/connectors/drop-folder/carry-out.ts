@@ -91,6 +91,7 @@ export class CarryOut {
     const { ops, clock } = this.#deps;
     const own = nameWithReference(claim.name, claim.id);
     const isThere = await exists(claim.path);
+    if (!isThere) await this.#deps.assertFolders();
     const isTaken = await exists(join(folder, isThere ? keptAs : own));
     const name = isTaken ? own : keptAs;
     if (!isThere) return name;

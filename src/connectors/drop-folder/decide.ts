@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { Failure, type Problem } from "../../core/failures.ts";
 import type { BatchOutline, Fate, FileEnd, FileReport, IncomingFile, Intake } from "../../core/intake.ts";
 import type { Claim } from "./claim.ts";
-import { errnoOf, type FileOps, fingerprintOf, readWhole } from "./file-ops.ts";
+import { errnoOf, type FileOps, fingerprint, fingerprintOf, readWhole } from "./file-ops.ts";
 import { narrow } from "./layout.ts";
 import { Tally } from "./report.ts";
 import type { FileContent, FileFormat, Step } from "./settings.ts";
@@ -35,7 +35,7 @@ export interface Decision {
 /**
  * Reads a claimed file, offers its messages to the ledger, and says what is to become of it. When it resolves, all
  * that was taken is committed. `expected` is the fingerprint the file had when it was found to be whole.
- * Throws FILE_CHANGED when it is still being written, transient Failures of the ledger, and errors of the file system.
+ * Throws FILE_CHANGED when it is still being written, NotInHand, transient Failures of the ledger, and errors of the file system.
  */
 export async function decideFile(claim: Claim, expected: string, deps: DecideDeps): Promise<Decision> {
   await narrow(claim.path);
@@ -48,6 +48,7 @@ export async function decideFile(claim: Claim, expected: string, deps: DecideDep
         throw new Failure("FILE_CHANGED", `file ${claim.id} changed while it was read`);
       }
     };
+    if (fingerprint(opened.stat) !== expected) await assertUnchanged();
     const digest = createHash("sha256");
     const bytes = await readWhole(handle, Number(opened.stat.size), (piece) => digest.update(piece));
     const sha256 = digest.digest("hex");
@@ -61,7 +62,7 @@ export async function decideFile(claim: Claim, expected: string, deps: DecideDep
       sizeBytes: bytes.length,
       dialect: content.dialect ?? deps.format.dialect,
     };
-    const decision = await offer({ sha256, file, content, assertUnchanged }, deps);
+    const decision = await offer({ claim, sha256, file, content, assertUnchanged }, deps);
     if (decision.fate.folder !== "archive") return decision;
     const { ino, size, mtimeNs } = opened.stat;
     const asRead = { inode: String(ino), sizeBytes: Number(size), modifiedNs: String(mtimeNs) };
@@ -73,6 +74,7 @@ export async function decideFile(claim: Claim, expected: string, deps: DecideDep
 
 /** A file that was read. */
 interface ReadFile {
+  readonly claim: Claim;
   /** Of its bytes, hex. */
   readonly sha256: string;
   /**
@@ -86,10 +88,10 @@ interface ReadFile {
 }
 
 async function offer(
-  { sha256, file, content, assertUnchanged }: ReadFile,
+  { claim, sha256, file, content, assertUnchanged }: ReadFile,
   deps: DecideDeps,
 ): Promise<Decision> {
-  const opening = await deps.intake.openFile(file);
+  const opening = await deps.intake.openFile(file, claim.id);
   await deps.step("opened");
   const { batch } = content;
   const about = (tally: Tally) => ({ sha256, batch, tally });
@@ -201,7 +203,7 @@ async function refuseUnread(claim: Claim, problem: Problem, deps: DecideDeps): P
   const { dialect } = deps.format;
   const sha256 = hash("sha256", `not read ${claim.id}`);
   const file = { connector, fileName: claim.name, sha256, sizeBytes: 0, dialect };
-  const { fileId } = await deps.intake.openFile(file);
+  const { fileId } = await deps.intake.openFile(file, claim.id);
   const tally = new Tally();
   tally.addProblem(problem);
   return closing("refused", fileId, { tally });

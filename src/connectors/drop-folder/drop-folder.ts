@@ -122,7 +122,7 @@ export class DropFolder implements Connector {
         step,
       }),
     });
-    this.#looks = new ArchiveLooks(connector, this.#deps);
+    this.#looks = new ArchiveLooks(connector, { ...this.#deps, assertFolders });
   }
 
   get trouble(): string | undefined {
@@ -259,16 +259,17 @@ export class DropFolder implements Connector {
     const unknown = claims.filter(({ id }) => !this.#list.has(id));
     const isDue = clock.monotonic() >= this.#takeOverAtMs;
     if (unknown.length === 0 && !isDue) return false;
-    // Another worker may have moved one on since the folder was read.
-    const isLying = await Promise.all(unknown.map(({ path }) => exists(path)));
-    const lying = unknown.filter((_, i) => isLying[i]);
-    const { files, isAwaiting } = await dropped.takeOver(connector, { lying, inHand: this.#list.ids });
+    const known = { lying: unknown, inHand: this.#list.ids };
+    const { files, isAwaiting, otherConnector } = await dropped.takeOver(connector, known);
     for (const file of files) this.#list.add(this.#claimOf(file), { fate: file.fate });
     const taken = files.map(({ name }) => name);
     if (marker) await removeOrphanMarkers(directories.in, taken, marker);
     if (!isDue) return isAwaiting;
     this.#takeOverAtMs = clock.monotonic() + TAKE_OVER_EVERY_MS;
-    this.#strangers = await this.#findStrangers();
+    this.#strangers =
+      otherConnector === undefined
+        ? await this.#findStrangers()
+        : `${this.#work} holds files that connector ${otherConnector} took: give this one that name again until they are done`;
     return isAwaiting;
   }
 
@@ -279,13 +280,11 @@ export class DropFolder implements Connector {
     for (const entry of await readdir(work, { withFileTypes: true })) {
       const path = join(work, entry.name);
       if (path === this.#work || !entry.isDirectory()) continue;
-      const code = await readdir(path).then(
-        (names) => (names.length === 0 ? "ENOENT" : undefined),
-        (error) => errnoOf(error) ?? "unknown",
-      );
-      if (code === "ENOENT") continue;
-      if (code !== undefined)
-        return `${path} can't be looked into (${code}): another ledger's daemon may have left files there`;
+      const lying = await readdir(path).catch((error: unknown) => errnoOf(error) ?? "unknown");
+      if (lying === "ENOENT") continue;
+      if (typeof lying === "string")
+        return `${path} can't be looked into (${lying}): another ledger's daemon may have left files there`;
+      if (!lying.some((name) => parseClaim(path, name))) continue;
       const named = `each under its own name, which stands behind the __${marker ? ", with its marker" : ""}`;
       return `${path} holds files that another ledger's daemon took: if that one is gone for good, move them to ${dropped}, ${named}`;
     }

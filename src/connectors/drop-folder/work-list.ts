@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { type Backoff, longestBackoffMs } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
-import type { DroppedFiles } from "../../core/dropped-files.ts";
+import { type DroppedFiles, NotInHand } from "../../core/dropped-files.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Fate } from "../../core/intake.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -140,16 +140,10 @@ export class WorkList {
     return (await this.#deps.intake.hold?.()) ?? (() => {});
   }
 
-  /** One try at deciding about a file. False while it has yet to come to rest, and when it is no longer this worker's. */
+  /** One try at deciding about a file. False while it has yet to come to rest. */
   async #settle(item: Item): Promise<boolean> {
-    const { intake, carryOut, dropped, logger, step } = this.#deps;
+    const { intake, carryOut, logger, step } = this.#deps;
     const { claim } = item;
-    if (item.attempts > 0) {
-      const ours = await dropped.stillOurs([claim.id]);
-      if (!ours.has(claim.id)) return this.#lost(claim);
-      item.fate = ours.get(claim.id);
-      if (item.fate) return true;
-    }
     if (!(await this.#isResting(item))) return false;
     const isLastTry = item.attempts >= MOST_TRIES;
     const { fileId, fate, close } = await decideFile(claim, item.expected ?? "", {
@@ -159,7 +153,6 @@ export class WorkList {
     const undecided = { ...fate, day: localDay(claim.receivedAt) };
     const names = await carryOut.namesFor(claim, undecided);
     item.fate = await intake.settleFile({ id: claim.id, fileId, fate: undecided, names }, close);
-    if (item.fate === undefined) return this.#lost(claim);
     const { report, folder } = fate;
     const words = { claim: claim.id, folder, result: report?.result ?? "taken" };
     logger.info({ ...words, counts: report?.counts }, "file read");
@@ -176,7 +169,7 @@ export class WorkList {
         items.map(async (item) => {
           const { claim, fate } = item;
           if (!fate) return;
-          if (!ours.has(claim.id)) return void this.#lost(claim);
+          if (!ours.has(claim.id)) return this.#lost(claim);
           try {
             await carryOut.carryOut(claim, fate);
           } catch (error) {
@@ -192,11 +185,10 @@ export class WorkList {
     }
   }
 
-  /** What is still this worker's nevertheless is found again by its row. */
-  #lost({ id }: Claim): false {
-    this.#deps.logger.warn({ workId: id }, "another worker has taken a file over");
+  /** Another worker has it, or it was decided and the answer to that was lost: what is this worker's is found again by its row. */
+  #lost({ id }: Claim): void {
+    this.#deps.logger.warn({ workId: id }, "a file is not in this worker's hands as it was");
     this.#items.delete(id);
-    return false;
   }
 
   /** A file that was found in the work folder, or changed there, has to rest there: its writer may still hold it. */
@@ -215,15 +207,17 @@ export class WorkList {
     return true;
   }
 
-  async #forgetIfGone({ id, path }: Claim): Promise<void> {
+  /** Whether a file was gone, and is forgotten. */
+  async #forgetIfGone({ id, path }: Claim): Promise<boolean> {
     await this.#deps.assertFolders();
-    if (await exists(path)) return;
+    if (await exists(path)) return false;
     this.#deps.logger.warn(
       { workId: id },
       "a file is not in the work folder: its claim was cut off, or a person took it",
     );
     await this.#deps.dropped.forget([id]);
     this.#items.delete(id);
+    return true;
   }
 
   async #afterError(item: Item, error: unknown): Promise<void> {
@@ -231,9 +225,14 @@ export class WorkList {
     const claim = item.claim.id;
     if (signal.aborted) return;
     item.attempts += 1;
-    if (item.fate === undefined && errnoOf(error) === "ENOENT") {
-      await this.#forgetIfGone(item.claim).catch((reason: unknown) => pause.begin(reason));
-    } else if (error instanceof Failure && error.code === "FILE_CHANGED") {
+    if (error instanceof NotInHand) return this.#lost(item.claim);
+    try {
+      const mayBeGone = item.fate === undefined && errnoOf(error) === "ENOENT";
+      if (mayBeGone && (await this.#forgetIfGone(item.claim))) return;
+    } catch (reason) {
+      return pause.begin(reason);
+    }
+    if (error instanceof Failure && error.code === "FILE_CHANGED") {
       logger.info(
         { workId: claim, code: error.code },
         "a file is still being written; waiting for it to rest",

@@ -97,8 +97,9 @@ export function createIntake(deps: IntakeDeps): Intake {
   const responseTo = async (fileId: string, { end, batch }: Close) =>
     batch && composeFileResponse(pool, fileId, end, batch, rules());
   return {
-    openFile: async (file) => {
-      const opening = await openFile(pool, file);
+    openFile: async (file, claimId) => {
+      const claim = claimId === undefined ? undefined : { id: claimId, worker: deps.worker.id };
+      const opening = await openFile(pool, file, claim);
       if (opening.status === "duplicate") await answerRepeat(opening.fileId, file, deps, rules());
       return opening;
     },

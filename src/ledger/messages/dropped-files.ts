@@ -1,5 +1,11 @@
 import type pg from "pg";
-import type { ArchivedFile, ArchiveLook, DroppedFiles, InHand } from "../../core/dropped-files.ts";
+import {
+  type ArchivedFile,
+  type ArchiveLook,
+  type DroppedFiles,
+  type InHand,
+  NotInHand,
+} from "../../core/dropped-files.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Fate } from "../../core/intake.ts";
 import { inTransaction, list, run } from "../database.ts";
@@ -23,17 +29,17 @@ on conflict (id) do nothing
 returning id`;
 
 /**
- * Gives the worker $2 what nobody of the connector $1, or of the ids $3, has any more, and what it has besides the ids $4. Of two that
- * try at once one gets a file: the other waits, and then sees whose it is. Indexes: dropped_files_in_hand, the primary key.
+ * Gives the worker $2 what workers that are gone had of the connector $1, and what it has itself beside the ids $3. Of two that try at
+ * once one gets a file: the other waits, and then sees whose it is, since the question is asked anew of a row that has changed, which that of a join
+ * would not be. Index: dropped_files_in_hand.
  */
 const TAKE_OVER = `
 with taken as (
   update dropped_files d
-     set worker = $2,
-         connector = $1
-   where (d.connector = $1 or d.id = any ($3))
+     set worker = $2
+   where d.connector = $1
      and d.worker is not null
-     and not exists (select 1 from workers w where w.id = d.worker and w.ended_at is null)
+     and not coalesce((select w.ended_at is null from workers w where w.id = d.worker), false)
      and ${WE_LIVE}
   returning d.id, d.file_name as name, d.fate)
 select id, name, fate
@@ -43,23 +49,32 @@ select d.id, d.file_name as name, d.fate
   from dropped_files d
  where d.connector = $1
    and d.worker = $2
-   and d.id <> all ($4)
+   and d.id <> all ($3)
    and ${WE_LIVE}
  order by id`;
 
-/** Whether one of the files $1 belongs to a worker that is dead, but that the others have not found to be gone yet. Index: the primary key. */
-const IS_AWAITING = `
-select exists (
-  select 1
-    from dropped_files d
-    join workers w
-      on w.id = d.worker
-   where d.id = any ($1)
-     and w.ended_at is null
-     and not ${HAS_LOCK}) as "isAwaiting"`;
+/** How long a worker whose silence may be its death has been silent at least, and for how long it is waited for. */
+const SILENT_FOR = "interval '2 seconds'";
+const AWAITED_FOR = "interval '20 seconds'";
+
+/**
+ * Of the files $2 that lie in the folder of connector $1 and are not this worker's: whether a worker has one of them that is dead or
+ * cut off, but that the others have not found to be gone yet; and which other connector has one. Not for longer than it takes to find
+ * that out, whatever the clocks do. Index: the primary key.
+ */
+const OF_OTHERS = `
+select coalesce(bool_or(w.ended_at is null
+                        and (not ${HAS_LOCK} or w.heartbeat_at < now() - ${SILENT_FOR})
+                        and w.heartbeat_at between now() - ${AWAITED_FOR} and now() + ${AWAITED_FOR}), false) as "isAwaiting",
+       min(d.connector) filter (where d.connector <> $1) as "otherConnector"
+  from dropped_files d
+  left join workers w
+    on w.id = d.worker
+ where d.id = any ($2)
+   and d.worker is not null`;
 
 /** $1 ids, $2 worker. Index: the primary key. */
-const STILL_OURS = "select id, fate from dropped_files where id = any ($1) and worker = $2";
+const STILL_OURS = "select id from dropped_files where id = any ($1) and worker = $2";
 
 /** $1 ids, $2 worker. Index: the primary key. */
 const FORGET = "delete from dropped_files where id = any ($1) and worker = $2";
@@ -145,18 +160,22 @@ export function droppedFilesOf(pool: pg.Pool, ledger: string, worker: { readonly
     forget: async (ids) => void (await run(pool, FORGET, [ids, worker.id])),
     takeOver: async (connector, { lying, inHand }) => {
       await claim(connector, lying);
-      const ids = lying.map(({ id }) => id);
-      const rows = await run<Decided>(pool, TAKE_OVER, [connector, worker.id, ids, inHand]);
+      const rows = await run<Decided>(pool, TAKE_OVER, [connector, worker.id, inHand]);
       const files = rows.map(({ fate, ...file }) => ({ ...file, fate: fate ?? undefined }));
       const taken = new Set(files.map(({ id }) => id));
-      const others = ids.filter((id) => !taken.has(id));
-      if (others.length === 0) return { files, isAwaiting: false };
-      const [row] = await run<{ isAwaiting: boolean }>(pool, IS_AWAITING, [others]);
-      return { files, isAwaiting: row?.isAwaiting === true };
+      const others = lying.flatMap(({ id }) => (taken.has(id) ? [] : [id]));
+      if (others.length === 0) return { files, isAwaiting: false, otherConnector: undefined };
+      type Row = { readonly isAwaiting: boolean; readonly otherConnector: string | null };
+      const [row] = await run<Row>(pool, OF_OTHERS, [connector, others]);
+      return {
+        files,
+        isAwaiting: row?.isAwaiting === true,
+        otherConnector: row?.otherConnector ?? undefined,
+      };
     },
     stillOurs: async (ids) => {
-      const rows = await run<Omit<Decided, "name">>(pool, STILL_OURS, [ids, worker.id]);
-      return new Map(rows.map(({ id, fate }) => [id, fate ?? undefined]));
+      const rows = await run<{ id: string }>(pool, STILL_OURS, [ids, worker.id]);
+      return new Set(rows.map(({ id }) => id));
     },
     finish: async (files) => {
       const archived = files.flatMap((file) => file.archived ?? []);
@@ -178,6 +197,27 @@ export function droppedFilesOf(pool: pg.Pool, ledger: string, worker: { readonly
   };
 }
 
+/** $1 id, $2 worker. Whoever takes the file over waits for the transaction. Index: the primary key. */
+const LOCK_UNDECIDED = `
+select 1
+  from dropped_files
+ where id = $1
+   and worker = $2
+   and fate is null
+   for share`;
+
+/**
+ * Until the transaction ends a dropped file is the worker's, and nothing is decided about it.
+ *
+ * @throws NotInHand where it is not so now
+ */
+export async function lockUndecided(
+  client: pg.ClientBase,
+  { id, worker }: { readonly id: string; readonly worker: number },
+): Promise<void> {
+  if ((await client.query(LOCK_UNDECIDED, [id, worker])).rowCount !== 1) throw new NotInHand();
+}
+
 /** $1 id, $2 worker, $3 fate, $4 the name it gets, $5 file. Nothing is returned when it is no longer this worker's, or was decided. Index: the primary key. */
 const DECIDE = `
 update dropped_files
@@ -190,15 +230,16 @@ update dropped_files
 returning id`;
 
 /**
- * Keeps what is to become of a dropped file. False when it is no longer the worker's, or was decided before. Throws where another file in
- * hand gets that name.
+ * Keeps what is to become of a dropped file. Throws where another file in hand gets that name.
+ *
+ * @throws NotInHand when it is no longer the worker's, or was decided before
  */
 export async function decideDropped(
   client: pg.ClientBase,
   { id, worker, fileId, fate }: { id: string; worker: number; fileId: number; fate: Fate },
-): Promise<boolean> {
+): Promise<void> {
   const { rowCount } = await client.query(DECIDE, [id, worker, JSON.stringify(fate), fate.keptAs, fileId]);
-  return rowCount === 1;
+  if (rowCount !== 1) throw new NotInHand();
 }
 
 async function recordLooks(pool: pg.Pool, found: Parameters<DroppedFiles["record"]>[0]): Promise<void> {

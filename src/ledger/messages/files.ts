@@ -5,7 +5,7 @@ import { inTransaction, list } from "../database.ts";
 import { isInsertRace } from "../database-failures.ts";
 import { formatId, parseId } from "../ids.ts";
 import { INSERT_DELIVERY } from "../results/outcomes.ts";
-import { decideDropped } from "./dropped-files.ts";
+import { decideDropped, lockUndecided } from "./dropped-files.ts";
 
 /** The file with these bytes that this connector has taken or is taking; $1 connector, $2 sha256. Index: files_once. */
 const FIND_FILE = `
@@ -78,11 +78,18 @@ interface FileRow {
 /**
  * Records that a connector is about to take a file, or finds what is known of the same bytes.
  *
+ * @param claim of a dropped file
  * @throws Failure LEDGER_UNAVAILABLE
+ * @throws NotInHand where another worker has the file by now, or it was decided before
  */
-export async function openFile(pool: pg.Pool, file: IncomingFile): Promise<FileOpening> {
+export async function openFile(
+  pool: pg.Pool,
+  file: IncomingFile,
+  claim?: { readonly id: string; readonly worker: number },
+): Promise<FileOpening> {
   const sha256 = Buffer.from(file.sha256, "hex");
   return inTransaction(pool, async (client): Promise<FileOpening> => {
+    if (claim) await lockUndecided(client, claim);
     const values = [file.connector, file.fileName, sha256, file.sizeBytes];
     const [inserted] = (await client.query<{ id: number }>(INSERT_FILE, [...values, file.dialect ?? null]))
       .rows;
@@ -144,18 +151,19 @@ async function close(client: pg.ClientBase, fileId: number, { end, answer }: Clo
  * Keeps what is to become of a dropped file of the worker's, and records its end in the same transaction; see Intake.settleFile.
  *
  * @throws Failure LEDGER_UNAVAILABLE
+ * @throws NotInHand
  */
 export async function settleFile(
   pool: pg.Pool,
   worker: number,
   { id, fileId, fate, names }: Parameters<Intake["settleFile"]>[0],
   closing: Closing | undefined,
-): Promise<Fate | undefined> {
+): Promise<Fate> {
   const settleAs = (keptAs: string) =>
     inTransaction(pool, async (client) => {
       const settled = { ...fate, keptAs };
       const file = requireFileId(fileId);
-      if (!(await decideDropped(client, { id, worker, fileId: file, fate: settled }))) return undefined;
+      await decideDropped(client, { id, worker, fileId: file, fate: settled });
       if (closing) await close(client, file, closing);
       return settled;
     });

@@ -75,7 +75,7 @@ create table dropped_files (
   -- Whose it is, until all that was decided is done. Others take over what a worker that has ended had.
   worker      integer,
   file_id     bigint references files on delete cascade,
-  -- What was decided: {folder, keptAs, report, asRead}. It is not decided again.
+  -- What was decided: {folder, day, keptAs, report, asRead}. It is not decided again.
   fate        jsonb,
   -- Of two files that are in hand at the same moment one gets a name in archive or error.
   kept_as     text,

@@ -326,7 +326,7 @@ test("a large CSV file takes no more memory than some times its size", () =>
       closeFile: async () => undefined,
       settleFile: async () => {
         isClosed = true;
-        return undefined;
+        return { folder: "archive" as const, day: "2026-03-27", keptAs: "large.csv" };
       },
       answerBatch: () => undefined,
     };

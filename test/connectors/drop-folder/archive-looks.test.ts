@@ -1,11 +1,13 @@
-import { appendFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { appendFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Step } from "../../../src/connectors/drop-folder/settings.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import type { DroppedFiles } from "../../../src/core/dropped-files.ts";
 import { eventually } from "../../support/eventually.ts";
-import { withDropWorld } from "../drop-world.ts";
+import { machineHas } from "../../support/needs.ts";
+import { dropDirectories, makeWorld, withDropWorld } from "../drop-world.ts";
 import { ledgerAway } from "../journal-intake.ts";
 
 const MESSAGE = "MSH|^~\\&|LIMS|NORTH|||20260101||ORM^O01|A-1|P|2.5\rPID|1\r";
@@ -47,6 +49,33 @@ test("what is compared is the file as it was read: a write between reading and a
     await connector.stop();
     expect(world.intake.looks).toEqual([{ sizeBytes: 2 * MESSAGE.length }]);
   }));
+
+test.runIf(machineHas("root", "linux"))(
+  "a share that is away when the archive is looked at forgets no file",
+  () =>
+    withDropWorld(async (world) => {
+      const shared = join(world.folder, "shared");
+      await mkdir(shared);
+      execFileSync("mount", ["-t", "tmpfs", "tmpfs", shared]);
+      const clock = { ...systemClock, monotonic: () => systemClock.monotonic() * 100 };
+      let isAway = false;
+      const listDue = async (connector: string) => {
+        const due = await world.intake.listDue(connector);
+        if (due.length === 0 || isAway) return due;
+        isAway = true;
+        execFileSync("umount", ["--lazy", shared]);
+        return due;
+      };
+      const dropped = without(world.intake, "listDue", listDue);
+      const connector = world.hl7({ directories: dropDirectories(shared) }, { dropped, clock });
+      await connector.start();
+      await makeWorld(shared, []).drop("one.hl7", MESSAGE);
+      await eventually(() => connector.trouble?.includes("can't be reached"));
+      await connector.stop();
+      expect(isAway).toBe(true);
+      expect(world.intake.looks).toEqual([]);
+    }),
+);
 
 test.each(["hangs", "fails"])(
   "a look at the archive that %s keeps no file from being taken, nor the connector from stopping",

@@ -14,10 +14,16 @@ function daemonBeside(world: DropWorld, steps?: (step: Step) => void | Promise<v
   return { intake, connector: world.hl7({}, { intake, steps }) };
 }
 
+interface HangingDaemon {
+  readonly intake: DropWorld["intake"];
+  /** Lets it go on; resolves once it has done all that it still does. */
+  wake(): Promise<void>;
+}
+
 /** A daemon that has claimed a file, and hangs at that step. */
 async function withHanging(
   step: Step,
-  run: (world: DropWorld, other: { intake: DropWorld["intake"]; wake: () => void }) => Promise<void>,
+  run: (world: DropWorld, other: HangingDaemon) => Promise<void>,
 ): Promise<void> {
   await withDropWorld(async (world) => {
     let wake = () => {};
@@ -33,7 +39,11 @@ async function withHanging(
     await world.drop("a.hl7", hl7Message("A") + hl7Message("B", "REFUSE"));
     await eventually(() => isHanging);
     try {
-      await run(world, { intake, wake: () => wake() });
+      const wakeUp = async () => {
+        wake();
+        await connector.stop();
+      };
+      await run(world, { intake, wake: wakeUp });
     } finally {
       wake();
     }
@@ -73,13 +83,14 @@ describe("a file that another daemon has claimed", () => {
         await world.start(world.hl7());
         // What was not moved yet the hanging one moves when it wakes up.
         if (step !== "noted") await world.settled();
-        other.wake();
+        await other.wake();
         await world.settled();
         const [file] = world.intake.summary();
         expect(world.intake.summary()).toHaveLength(1);
         expect(file).toMatchObject({ status: "taken", messages: [{ raw: hl7Message("A") }, {}] });
         expect((await world.list("archive")).map((name) => name.slice(11))).toEqual(["a.hl7"]);
         expect(await world.list("error")).toEqual(["a.hl7.error.json", "a.hl7.error.txt"]);
+        expect(world.intake.duplicates).toEqual([]);
         expect([...world.intake.rows.values()].every(({ archived }) => archived)).toBe(true);
       }),
   );
@@ -96,6 +107,20 @@ test("what was dropped later does not overtake a file of a daemon that was kille
     await world.settled();
     expect(world.intake.summary().map(({ name }) => name)).toEqual(["a.hl7", "b.hl7"]);
   }));
+
+test.each<Step>(["noted", "read"])(
+  "a file that was taken over from a daemon that hangs at the step %s is no duplicate to that one when it wakes up",
+  (step) =>
+    withHanging(step, async (world, other) => {
+      other.intake.end();
+      await world.start(world.hl7());
+      if (step === "read") await world.settled();
+      await other.wake();
+      await world.settled();
+      expect(world.intake.summary()).toHaveLength(1);
+      expect(world.intake.duplicates).toEqual([]);
+    }),
+);
 
 test("a file in the work folder that the ledger knows nothing of, as after it was put back, is taken", () =>
   withDropWorld(async (world) => {

@@ -3,7 +3,8 @@ import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openForReading } from "../../../src/connectors/drop-folder/file-ops.ts";
+import { ClaimIds } from "../../../src/connectors/drop-folder/claim.ts";
+import { openForReading, systemFileOps } from "../../../src/connectors/drop-folder/file-ops.ts";
 import type { Step } from "../../../src/connectors/drop-folder/settings.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -63,6 +64,21 @@ describe("a file about which was decided", () => {
       await world.settled();
       expect(world.intake.summary()).toMatchObject([{ name: "a.hl7", status: "taken" }]);
       expect(await world.list("error")).toEqual(["a.hl7.error.json", "a.hl7.error.txt"]);
+      expect(world.intake.duplicates).toEqual([]);
+    }));
+
+  test("goes to the day's folder that was decided, whatever day the machine that goes on with it has", () =>
+    withDropWorld(async (world) => {
+      const id = new ClaimIds().next(0);
+      const folder = join(world.directories.work, world.intake.ledger);
+      await mkdir(folder, { recursive: true });
+      await writeFile(join(folder, `${id}__a.hl7`), hl7Message("A"));
+      await world.intake.claim("lims", [{ id, name: "a.hl7" }]);
+      const fate = { folder: "archive", day: "2020-02-29" } as const;
+      await world.intake.settleFile({ id, fileId: "1", fate, names: ["a.hl7", "b.hl7"] });
+      await world.start(world.hl7());
+      await world.settled();
+      expect(await world.list("archive")).toEqual(["2020-02-29/a.hl7"]);
     }));
 
   test("keeps its report when something is missing while that is put in its place", () =>
@@ -81,6 +97,23 @@ describe("a file about which was decided", () => {
 });
 
 describe("an error that nobody expected", () => {
+  test.each(["ENOENT", "EACCES"])(
+    "at the opening of a file that is there (%s) is reported, and it is tried again after a while",
+    (code) =>
+      withDropWorld(async (world) => {
+        let tries = 0;
+        const openForReading = async (path: string | Buffer) => {
+          if (!String(path).startsWith(world.directories.work)) return systemFileOps.openForReading(path);
+          tries += 1;
+          throw systemError(code);
+        };
+        const connector = await world.start(world.hl7({}, { fileOps: { openForReading } }));
+        await world.drop("a.hl7", hl7Message("A"));
+        await eventually(() => connector.warning?.includes("can't be taken"));
+        expect(tries).toBe(1);
+      }),
+  );
+
   test("holds up its own file only, which stays where it is and is reported", () =>
     withDropWorld(async (world) => {
       const { intake } = world;
@@ -271,14 +304,15 @@ describe.runIf(machineHas("root", "linux"))("a share that is mounted on a folder
       const connector = world.hl7({ directories: dropDirectories(shared) }, { steps });
       try {
         await connector.start();
-        await outer.drop("a.hl7", hl7Message("A") + hl7Message("B", "REFUSE"));
+        await outer.drop("a.hl7", hl7Message("A"));
         await eventually(() => connector.trouble?.includes("is its share mounted?"));
         expect([...world.intake.rows.values()]).toMatchObject([{ name: "a.hl7", worker: 1 }]);
         mount.bind(shared);
         await eventually(() => [...world.intake.rows.values()].every(({ archived }) => archived));
         expect(world.intake.summary()).toMatchObject([{ name: "a.hl7", status: "taken" }]);
         expect((await outer.list("archive")).map((name) => name.slice(11))).toEqual(["a.hl7"]);
-        expect(await outer.list("error")).toEqual(["a.hl7.error.json", "a.hl7.error.txt"]);
+        expect(await outer.list("error")).toEqual([]);
+        expect(world.intake.duplicates).toEqual([]);
       } finally {
         await connector.stop();
         unmount(shared);
