@@ -20,7 +20,7 @@ import { type Pace, readPace } from "../ledger/operator/pace.ts";
 const WITHIN_MS = 2_000;
 
 /** The machine whose limits are looked at. */
-export interface Machine {
+interface Machine {
   /** Its name. */
   readonly host: string;
   readonly clock: Clock;

@@ -35,7 +35,7 @@ const SECONDS_A_BATCH = 2;
 const FEEDER_SILENT_MS = 120_000;
 
 /** What the role `worker` runs: it hands out, submits, follows and sends. */
-export interface RunningWorker {
+interface RunningWorker {
   readonly queues: JobQueues;
   readonly service: ServiceClient;
   readonly feeder: Feeder;

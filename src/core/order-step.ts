@@ -5,7 +5,7 @@ import type { OrderState } from "./order-state.ts";
  * What takes time in an order's life, as metrics and traces name it: the state that it was in, but `submitting` from the
  * moment when a worker takes the order.
  */
-export const STAGES = [
+const STAGES = [
   "received",
   "submitting",
   "submitted",
@@ -14,7 +14,7 @@ export const STAGES = [
   "parked",
   "failed",
 ] as const satisfies readonly OrderState[];
-export type Stage = (typeof STAGES)[number];
+type Stage = (typeof STAGES)[number];
 
 /** What metrics, traces and logs may say of an order: nothing of it is about a patient. */
 export interface OrderName {

@@ -44,7 +44,7 @@ interface Failing {
 }
 
 /** Why something failed, waits or is parked. */
-export const REASON = {
+const REASON = {
   key: "reason",
   title: "reason",
   isFlexible: true,

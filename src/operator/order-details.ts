@@ -33,7 +33,7 @@ import { localTime } from "./times.ts";
 import { type Failed, hintFor, type SiteStanding, type Surroundings, whyWaiting } from "./why-waiting.ts";
 
 /** All that is known of an order beside the order itself. */
-export interface OrderDetails {
+interface OrderDetails {
   /** The message that it came in; undefined once retention has pruned it. */
   readonly message: StoredMessage | undefined;
   /** Why it waits, and what to do about it; undefined when it doesn't. */

@@ -210,7 +210,7 @@ function isMetadataAddress(host: string): boolean {
 }
 
 /** The service's call that cancels a request or procedure; the specification leaves it open, so it is the site's word. */
-export interface CancelCall {
+interface CancelCall {
   readonly method: Exclude<Method, "GET">;
   /** With `{id}` where the request's id, or on the external surface the procedure's, stands. */
   readonly path: string;

@@ -11,7 +11,7 @@ import { within } from "../core/within.ts";
 import { CountingExporter, MOST_WAITING } from "./exporting.ts";
 
 /** Where traces go, and which. */
-export interface TracingSettings {
+interface TracingSettings {
   /** Where spans are posted to by OTLP over HTTP, with its path: `http://collector:4318/v1/traces`. */
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;

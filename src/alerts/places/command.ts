@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { type AlertPlace, whyAborted } from "./place.ts";
 
-export interface CommandSettings {
+interface CommandSettings {
   readonly name: string;
   /** The program and its arguments. */
   readonly command: readonly string[];

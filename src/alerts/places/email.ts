@@ -4,7 +4,7 @@ import { tlsTroubleOf } from "../../core/tls-trouble.ts";
 import { formatMinute } from "../../core/utc-minute.ts";
 import { type AlertPlace, type Hidden, headline, PLACE_TIMEOUT_MS, whyAborted } from "./place.ts";
 
-export interface EmailSettings {
+interface EmailSettings {
   readonly name: string;
   readonly host: string;
   readonly port: number;

@@ -3,7 +3,7 @@ import { basicCredentials } from "../../core/basic-credentials.ts";
 import type { Clock } from "../../core/clock.ts";
 import { type AlertPlace, type Hidden, whyAborted } from "./place.ts";
 
-export interface WebhookSettings {
+interface WebhookSettings {
   readonly name: string;
   /** May hold a credential, so it is never shown. */
   readonly url: Hidden;
@@ -14,7 +14,7 @@ export interface WebhookSettings {
  * What proves that a body comes from here and when it was sent: `t=SECONDS,v1=HEX`, the HMAC-SHA256 over the seconds, a dot and the
  * body.
  */
-export function signatureOf(secret: string, seconds: number, body: string): string {
+function signatureOf(secret: string, seconds: number, body: string): string {
   const digest = createHmac("sha256", secret).update(`${seconds}.${body}`).digest("hex");
   return `t=${seconds},v1=${digest}`;
 }

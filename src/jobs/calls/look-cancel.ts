@@ -54,7 +54,7 @@ const MOST_CALLS_WITHOUT_EFFECT = 3;
 const REFUSED_FOR_MS = 60_000;
 
 /** What a look found that did not find the order cancelled. */
-export type Found =
+type Found =
   /** The service's word for how the order stands. */
   | { readonly kind: "shown"; readonly status: string }
   /** The service itself says that there is no such request: for how long every look has been answered so, ms. */

@@ -22,7 +22,7 @@ export interface ConnectorRules {
 }
 
 /** How batches of files are answered. */
-export interface BatchRules {
+interface BatchRules {
   readonly profile: Hl7Profile;
   readonly response: Exclude<BatchResponse, "none">;
 }

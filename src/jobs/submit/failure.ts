@@ -86,7 +86,7 @@ function wasTaken(answer: KeptAnswer | undefined): boolean {
 }
 
 /** What follows a failed step of an order. */
-export type RetryDecision =
+type RetryDecision =
   /** Nothing happened: once more, later. */
   | { readonly kind: "again"; readonly nextInMs: number }
   /** A call may have had an effect: reconcile. */

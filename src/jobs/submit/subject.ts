@@ -6,7 +6,7 @@ import type { Phi } from "../../core/phi.ts";
 export type SubjectField = "firstName" | "lastName" | "dateOfBirth";
 
 /** What the service knows of a subject. */
-export interface KnownSubject {
+interface KnownSubject {
   readonly id: number;
   readonly firstName?: Phi | undefined;
   readonly lastName?: Phi | undefined;

@@ -35,7 +35,7 @@ export type BackupHead = z.infer<typeof head>;
 export type BackupTable = z.infer<typeof table>;
 
 /** One part of a backup after its head: a table, or a row of the latest table as JSON text. */
-export type BackupPart =
+type BackupPart =
   | { readonly kind: "table"; readonly table: BackupTable }
   | { readonly kind: "row"; readonly json: string };
 

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { list } from "../database.ts";
 
 /** The last backup of a ledger, by its audit. */
-export interface LatestBackup {
+interface LatestBackup {
   /** When it was written, or put in, since then there was one; undefined where none ever was. */
   readonly at: Date | undefined;
   /** How old it is, or the ledger where there is none, ms. By the database's clock alone. */

@@ -5,7 +5,7 @@ import { Failure } from "../../core/failures.ts";
 import { makeFolders } from "../../core/make-folders.ts";
 
 /** The account that PostgreSQL's programs run under. */
-export interface Account {
+interface Account {
   readonly uid: number;
   readonly gid: number;
 }

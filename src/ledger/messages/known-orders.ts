@@ -48,7 +48,7 @@ select x.number, x.digest as asked, first.*, alike.orders as alike
           and o.numbered_by is null) alike on true`;
 
 /** An order that the ledger has, by its number. */
-export interface KnownOrder {
+interface KnownOrder {
   readonly orderId: number;
   readonly digest: string;
   readonly state: OrderState;

@@ -87,7 +87,7 @@ export async function recordCancelCall(
 }
 
 /** What became of an open call to cancel an order, or how it is looked for. */
-export interface CancelChange {
+interface CancelChange {
   /** It is over; undefined: it stays open. */
   readonly end?: CallOutcome | undefined;
   readonly answer?: "refused" | "taken" | undefined;

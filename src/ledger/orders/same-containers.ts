@@ -30,7 +30,7 @@ export interface SameContainer {
 export type Override = "number" | "containers" | "label" | "restored";
 
 /** An order that had another one's number first. */
-export interface NumberHolder {
+interface NumberHolder {
   /** The authorities that assigned the number to it and to the other one, where they are known to be two. */
   readonly authorities: readonly [its: string, own: string] | undefined;
 }

@@ -223,7 +223,7 @@ function refusedControl(group: OrderGroup, profile: Hl7Profile): string | undefi
 }
 
 /** What an answer says in ERR and MSA-3. */
-export function reasonsOf(
+function reasonsOf(
   outcome: MessageAnswer,
   reasons: ResultSettings["reasons"],
 ): { errors: AckError[]; text: string } {

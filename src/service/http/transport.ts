@@ -21,7 +21,7 @@ import { reasonOf, SERVICE_TLS, type Wire } from "./wire.ts";
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
 /** One call of the service. */
-export interface Call<T> {
+interface Call<T> {
   readonly method: CallKind["method"];
   /**
    * The path as the specification writes it, such as `/api/procedures/{id}`, which also names the call in counters; where

@@ -16,7 +16,7 @@ const MOST_PAGES = 20;
 const MOST_PROCEDURES = 100;
 
 /** What the service made lately: a request, or a procedure on the external surface. */
-export interface Newest {
+interface Newest {
   readonly id: number;
   readonly type: "STORE" | "RETRIEVAL" | undefined;
   readonly subjectCode: Phi | undefined;

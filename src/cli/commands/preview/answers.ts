@@ -51,7 +51,7 @@ export type Answer =
     };
 
 /** How rows become lines. */
-export interface CsvText {
+interface CsvText {
   /** All headings, whether they are written or not. */
   readonly headings: readonly string[];
   readonly hasHeader: boolean;
@@ -68,7 +68,7 @@ const SAMPLE_RESULT_CONTROL_ID = "CBPREVIEW0000002";
 const SAMPLE_INSTANCE = "SAMPLE";
 
 /** What the lab would be sent about the messages of a file. */
-export interface Answers {
+interface Answers {
   /** Each message, in their order, for the answer to batches as a whole. */
   add(message: IncomingMessage, mapped: MappedMessage): void;
   /**

@@ -32,7 +32,7 @@ interface PreviewOrder {
 }
 
 /** A message of the file and what would become of it. */
-export interface PreviewMessage {
+interface PreviewMessage {
   readonly place: string;
   readonly messageControlId: string | undefined;
   readonly messageType: string | undefined;
