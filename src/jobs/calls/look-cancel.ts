@@ -16,7 +16,7 @@ export async function lookForCancel(
   const link = linkOf(order);
   // Linked to another one since: calls about the former one don't count.
   if (link === undefined || idOf(link) !== call.serviceId)
-    return changeCancelCall(pool, call.id, { end: "nothing", callInMs: 0 });
+    return changeCancelCall(pool, order.id, call.id, { end: "nothing", callInMs: 0 });
   const found = await service.lookForCancel(targetOf(order, link), signal);
   if (found !== "gone" && found.isCancelled) return recordCancelled(pool, order.id, link, found.status);
   const isGone = found === "gone";
@@ -37,9 +37,9 @@ export async function lookForCancel(
   );
   switch (next.kind) {
     case "checkAgain":
-      return changeCancelCall(pool, call.id, { checks, isGone, lookInMs: next.nextInMs });
+      return changeCancelCall(pool, order.id, call.id, { checks, isGone, lookInMs: next.nextInMs });
     case "callAgain":
-      return changeCancelCall(pool, call.id, { end: "nothing", checks, isGone, callInMs: 0 });
+      return changeCancelCall(pool, order.id, call.id, { end: "nothing", checks, isGone, callInMs: 0 });
     case "cancelled":
       return recordCancelled(pool, order.id, link, undefined);
     case "unable":

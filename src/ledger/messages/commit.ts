@@ -57,24 +57,14 @@ export async function withInsert<T>(
   pool: pg.Pool,
   work: (client: pg.PoolClient, insert: Insert) => Promise<T>,
 ): Promise<T> {
+  let insert = insertTogether;
   for (let tries = 1; ; tries += 1) {
     try {
-      return await insertAnyhow(pool, work);
+      return await inTransaction(pool, (client) => work(client, insert));
     } catch (error) {
-      if (!isInsertRace(error) || tries >= MAX_TRIES) throw error;
+      if (isUnstorable(error) && insert === insertTogether) insert = insertOneByOne;
+      else if (!isInsertRace(error) || tries >= MAX_TRIES) throw error;
     }
-  }
-}
-
-async function insertAnyhow<T>(
-  pool: pg.Pool,
-  work: (client: pg.PoolClient, insert: Insert) => Promise<T>,
-): Promise<T> {
-  try {
-    return await inTransaction(pool, (client) => work(client, insertTogether));
-  } catch (error) {
-    if (!isUnstorable(error)) throw error;
-    return inTransaction(pool, (client) => work(client, insertOneByOne));
   }
 }
 

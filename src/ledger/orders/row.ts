@@ -112,6 +112,10 @@ export function linkOf(
   return { surface: "external", procedureId: order.procedureId };
 }
 
+/** {@link linkOf} in SQL: whether the service is known to have made anything of order `o`. */
+export const IS_AT_SERVICE = `
+(o.request_id is not null or (o.surface = 'external' and o.procedure_id is not null))`;
+
 const wrap = (value: string | undefined) => (value === undefined ? undefined : phi(value));
 
 /** A subject's values, which are not to be shown from here on. */
