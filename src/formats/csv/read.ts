@@ -50,7 +50,7 @@ export async function openCsv(
   { maxRowBytes = 1_048_576, maxColumns = 1_000 }: CsvLimits = {},
 ): Promise<CsvFile> {
   const { encoding, hasByteOrderMark, isGuess } = text;
-  const file: RowsOfFile = { bytes: text.bytes, positionByColumn: new Map() };
+  const file: RowsOfFile = { bytes: text.bytes, columns: [] };
   const opening = findOpening(text.bytes, dialect, maxRowBytes);
   const { delimiter } = opening;
   const records = parseRecords(file, opening, { delimiter, quote: dialect.quote, maxRowBytes });
@@ -67,7 +67,7 @@ export async function openCsv(
   const doubtful = isGuess && isHeader ? misguessIn(cells, `line ${line}`) : undefined;
   if (doubtful) throw failureOf(doubtful);
   const columns = typeof dialect.header === "object" ? dialect.header : found;
-  file.positionByColumn = new Map(columns.map((name, position) => [name, position]));
+  file.columns = columns;
   const shape = { ...dialect, delimiter, width, columns };
   async function* rows() {
     for (let next: IteratorResult<CsvRecord> = isHeader ? await records.next() : first; !next.done; ) {
