@@ -7,7 +7,7 @@ import type { IncomingMessage, Intake } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import { phi } from "../core/phi.ts";
 import { createIntake, type IntakeDeps } from "../jobs/intake/intake.ts";
-import type { ConnectorRules, IntakeRules } from "../jobs/intake/rules.ts";
+import type { ConnectorRules, IntakeRules } from "../jobs/intake/replies.ts";
 import type { MessageRecord } from "../ledger/messages/record.ts";
 import { type OnReleased, type ReleaseFilter, releaseMessages } from "../ledger/messages/release.ts";
 import type { StoredMessage } from "../ledger/messages/views.ts";

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { isLoopbackHost } from "../core/address-list.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
-import { isLoopbackHost } from "../core/loopback.ts";
 import type { ConsoleUser } from "./deps.ts";
 import { peerKey } from "./peer.ts";
 import { cookieOf, isEqual, SESSION_COOKIE, type Session, Sessions } from "./session.ts";

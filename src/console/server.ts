@@ -1,8 +1,7 @@
 import type { AddressInfo } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { type AddressList, readAddressList } from "../core/address-list.ts";
+import { type AddressList, bareHost, readAddressList } from "../core/address-list.ts";
 import { asFailure, Failure } from "../core/failures.ts";
-import { bareHost } from "../core/loopback.ts";
 import { askOnceAtATime } from "./ask.ts";
 import { addAssets } from "./assets.ts";
 import { limitConnections } from "./connections.ts";

@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { AtService } from "../core/failures.ts";
 import { DONE } from "../core/order-control.ts";
 import { isTerminal } from "../core/order-state.ts";
-import { traceOf } from "../core/order-trace.ts";
+import { traceOf } from "../core/order-step.ts";
 import type { ContainerLocation } from "../core/outcome.ts";
 import { formatId } from "../ledger/ids.ts";
 import { findMessage, type MessageView, type StoredMessage } from "../ledger/messages/views.ts";

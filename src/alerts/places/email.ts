@@ -1,7 +1,7 @@
 import { createTransport } from "nodemailer";
 import type { AlertNews } from "../../core/alert.ts";
+import { formatMinute } from "../../core/duration.ts";
 import { tlsTroubleOf } from "../../core/tls-trouble.ts";
-import { formatMinute } from "../../core/utc-minute.ts";
 import { type AlertPlace, type Hidden, headline, PLACE_TIMEOUT_MS, whyAborted } from "./place.ts";
 
 interface EmailSettings {

@@ -6,11 +6,12 @@ import { readSource } from "../../config/source.ts";
 import { validate } from "../../config/validate.ts";
 import { Failure } from "../../core/failures.ts";
 import { openApiDocument } from "../../simulator/description.ts";
-import { EDITIONS, type Edition } from "../../simulator/edition.ts";
 import { Refusal } from "../../simulator/http/refusal.ts";
 import {
   combineScripts,
   DEFAULT_ORGANIZATION,
+  EDITIONS,
+  type Edition,
   resolveOptions,
   type SimulatorOptions,
   type SimulatorScript,

@@ -1,8 +1,7 @@
 import { Failure, type FailureCode, type Problem } from "../../core/failures.ts";
 import { findMisguess } from "../misguess.ts";
-import { isBlank } from "./blanks.ts";
 import { announcedDelimiter, type CsvDialect, detectDelimiter, isLineLike } from "./dialect.ts";
-import { headerProblem, readHeader } from "./headings.ts";
+import { headerProblem, isBlank, readHeader } from "./headings.ts";
 import { type Opening, parseRecords } from "./records.ts";
 import type { CsvRecord, RowsOfFile } from "./row.ts";
 import { type CsvText, decodeCsv, namingEncodings } from "./text.ts";

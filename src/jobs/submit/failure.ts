@@ -1,6 +1,5 @@
 import { type Backoff, backoffMs } from "../../core/backoff.ts";
-import { asFailure, type Failure } from "../../core/failures.ts";
-import type { KeptAnswer } from "../../core/kept-answer.ts";
+import { asFailure, type Failure, type KeptAnswer } from "../../core/failures.ts";
 import { formatId } from "../../ledger/ids.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";

@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { constants, createGunzip, createGzip, gunzipSync } from "node:zlib";
 import { z } from "zod";
 import { Failure } from "../../core/failures.ts";
-import { syncFolder } from "../../core/sync-folder.ts";
+import { syncFolder } from "../../core/make-folders.ts";
 
 /*
  * A backup is a gzip file of lines. The first one has its head, a line with `#{"table":…}` stands before the rows of each table,

@@ -17,7 +17,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
-import { syncFolder } from "../../core/sync-folder.ts";
+import { syncFolder } from "../../core/make-folders.ts";
 import { type Home, isCode, runAs, unusable } from "./home.ts";
 
 /** The server's superuser; Cryobridge itself works as {@link OWNER}. */

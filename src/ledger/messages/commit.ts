@@ -9,9 +9,8 @@ import { acceptControlRequests } from "../orders/accept-control.ts";
 import type { OrderSnapshot } from "../orders/row.ts";
 import { noteUnheardRefusals } from "../results/tasks.ts";
 import { earlierOrders, insertAnswers, ordersByMessage } from "./answer.ts";
-import { correctOrders } from "./correct.ts";
 import { draftMessages } from "./draft.ts";
-import { insertDrafts } from "./insert.ts";
+import { correctOrders, insertDrafts } from "./insert.ts";
 import {
   type BatchSource,
   draftSnapshot,

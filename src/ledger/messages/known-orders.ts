@@ -3,8 +3,10 @@ import {
   type AssigningAuthority,
   areOfTwoAuthorities,
   formatTwoAuthorities,
-} from "../../core/assigning-authority.ts";
-import { isSubjectNews, type Operation, type Order } from "../../core/order.ts";
+  isSubjectNews,
+  type Operation,
+  type Order,
+} from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { prepared, type WithNulls, withoutNulls } from "../database.ts";
 import { digestOrder } from "../orders/row.ts";

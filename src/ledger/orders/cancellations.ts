@@ -1,6 +1,5 @@
 import type pg from "pg";
-import type { FailureCode } from "../../core/failures.ts";
-import type { KeptAnswer } from "../../core/kept-answer.ts";
+import type { FailureCode, KeptAnswer } from "../../core/failures.ts";
 import { type ControlRefusal, decideControl } from "../../core/order-control.ts";
 import { TRACKED_STATES } from "../../core/order-state.ts";
 import type { Surface } from "../../core/surface.ts";

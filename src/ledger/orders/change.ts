@@ -1,6 +1,11 @@
 import type pg from "pg";
-import { Failure, type FailureCode, isNumberTaken, type Problem } from "../../core/failures.ts";
-import type { KeptAnswer } from "../../core/kept-answer.ts";
+import {
+  Failure,
+  type FailureCode,
+  isNumberTaken,
+  type KeptAnswer,
+  type Problem,
+} from "../../core/failures.ts";
 import {
   endedWithoutEffect,
   isTerminal,

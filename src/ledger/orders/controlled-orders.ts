@@ -1,9 +1,5 @@
 import type pg from "pg";
-import {
-  type AssigningAuthority,
-  areOfTwoAuthorities,
-  formatTwoAuthorities,
-} from "../../core/assigning-authority.ts";
+import { type AssigningAuthority, areOfTwoAuthorities, formatTwoAuthorities } from "../../core/order.ts";
 import {
   type ControlFacts,
   type ControlRefusal,

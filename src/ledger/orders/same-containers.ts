@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { type AssigningAuthority, formatTwoAuthorities } from "../../core/assigning-authority.ts";
+import { type AssigningAuthority, formatTwoAuthorities } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { list, run } from "../database.ts";
 import { nameOrder } from "../ids.ts";

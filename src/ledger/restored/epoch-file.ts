@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { Failure } from "../../core/failures.ts";
-import { syncFolder } from "../../core/sync-folder.ts";
+import { syncFolder } from "../../core/make-folders.ts";
 
 /** What stands in the file beside the data: how far which ledger had come when calls last left. */
 export interface EpochRecord {

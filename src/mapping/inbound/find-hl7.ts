@@ -22,7 +22,7 @@ import {
   splitFound,
   type ValueRule,
 } from "../profile/value.ts";
-import { hintOfIdentifiers } from "./identifier-hint.ts";
+import { hintOfIdentifiers } from "./code-hint.ts";
 
 /**
  * What a group's own values may be read from, for each of its OBRs: that, ORC and what stands beside it, without the

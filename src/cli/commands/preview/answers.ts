@@ -14,12 +14,7 @@ import type {
 import { phi } from "../../../core/phi.ts";
 import type { Surface } from "../../../core/surface.ts";
 import { decodeHl7, readHeaderLine } from "../../../formats/hl7/charset.ts";
-import {
-  answerControlId,
-  answerInBatch,
-  batchFileName,
-  refuseFile,
-} from "../../../jobs/intake/batch-response.ts";
+import { answerControlId, answerInBatch, batchFileName, refuseFile } from "../../../jobs/intake/replies.ts";
 import { messageAnswer } from "../../../mapping/outbound/answer-hl7.ts";
 import { type BatchedAnswer, composeBatchResponse } from "../../../mapping/outbound/batch-hl7.ts";
 import { csvFormOf } from "../../../mapping/outbound/csv-cells.ts";
