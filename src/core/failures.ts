@@ -211,3 +211,9 @@ export interface KeptAnswer {
   /** The masked body, at most some KB; absent when there was none, or none that could be read. */
   readonly body?: Phi | undefined;
 }
+
+/** The system's or a driver's code of an error, such as `ENOENT` or an SQLSTATE; undefined where it has none. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error) || error.code === undefined) return undefined;
+  return String(error.code);
+}

@@ -5,7 +5,7 @@ import path from "node:path";
 import { pipeline } from "node:stream/promises";
 import { constants, createGunzip, createGzip, gunzipSync } from "node:zlib";
 import { z } from "zod";
-import { Failure } from "../../core/failures.ts";
+import { codeOf, Failure } from "../../core/failures.ts";
 import { syncFolder } from "../../core/make-folders.ts";
 
 /*
@@ -212,5 +212,5 @@ function isOfFile(error: unknown): error is NodeJS.ErrnoException {
 }
 
 function isOfGzip(error: unknown): boolean {
-  return error instanceof Error && "code" in error && /^Z_/.test(String(error.code));
+  return /^Z_/.test(codeOf(error) ?? "");
 }

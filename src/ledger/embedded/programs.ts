@@ -251,9 +251,6 @@ export function reasonIn(output: string): string {
 async function writeDurably(path: string, text: string): Promise<void> {
   const partial = `${path}.partial`;
   await rm(partial, { force: true });
-  const file = await open(partial, "wx", 0o600);
-  await file.writeFile(text);
-  await file.sync();
-  await file.close();
+  await writeFile(partial, text, { flag: "wx", mode: 0o600, flush: true });
   await rename(partial, path);
 }

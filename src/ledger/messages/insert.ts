@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { CsvRow } from "../../core/intake.ts";
 import { prepared, together } from "../database.ts";
 import { formatId } from "../ids.ts";
-import { changeOrdersWithin } from "../orders/change.ts";
+import { changeOrdersWithin, GOES_ON } from "../orders/change.ts";
 import { recordEvents } from "../orders/events.ts";
 import { containerRows, contentOf, INSERT_CONTAINERS, replaceContent } from "../orders/row.ts";
 import type { BatchSource, MessageDraft } from "./record.ts";
@@ -228,9 +228,7 @@ export async function correctOrders(client: pg.PoolClient, drafts: readonly Mess
       orderId,
       from: ["parked"],
       to: "received",
-      failure: null,
-      attempts: 0,
-      nextInMs: 0,
+      ...GOES_ON,
       isTakenBack: true,
       event: { kind: "corrected", detail: { messageId: formatId("m", messageId) } },
     })),
