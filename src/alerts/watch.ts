@@ -4,7 +4,7 @@ import { type AlertMoment, type AlertRules, decideAlerts } from "./decide.ts";
 import type { AlertPlace } from "./places/place.ts";
 import { type SendDeps, sendDueAlerts } from "./send.ts";
 
-interface AlertDeps extends Omit<SendDeps, "places"> {
+export interface AlertDeps extends Omit<SendDeps, "places"> {
   /** Asked anew each round, since a reload changes them; as are the places. */
   readonly rules: () => AlertRules;
   readonly places: () => readonly AlertPlace[];
@@ -16,7 +16,7 @@ interface AlertDeps extends Omit<SendDeps, "places"> {
 }
 
 /** Looks at alerts, round after round; only one daemon at a time should. */
-interface AlertRounds {
+export interface AlertRounds {
   /** Judges what holds and sends what is due. @throws Failure LEDGER_… */
   round(signal: AbortSignal): Promise<void>;
   /** This daemon does not look, since it doesn't lead or has no place to send to: what was gone has to be seen gone anew. */

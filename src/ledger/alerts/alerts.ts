@@ -148,7 +148,7 @@ export function changeAlerts(
 }
 
 /** All that are not over, also those that have not held long enough yet. */
-function listOpenAlerts(pool: Queryable): Promise<Alert[]> {
+export function listOpenAlerts(pool: Queryable): Promise<Alert[]> {
   return list<Alert>(pool, OPEN_ALERTS);
 }
 
