@@ -10,6 +10,28 @@ export interface InHand {
   readonly fate?: Fate | undefined;
 }
 
+/** What a worker knows of a connector's claimed files. */
+export interface Known {
+  /** Those that lie in the work folder, but that it does not have in hand. */
+  readonly lying: readonly InHand[];
+  /** The ids of those that it has in hand. */
+  readonly inHand: readonly string[];
+}
+
+/** What a worker goes on with. */
+export interface TakenOver {
+  /**
+   * By age: what workers that are gone had, and those that lie in the work folder that nobody knows, as after a ledger was put back,
+   * or that belonged to a connector of another name.
+   */
+  readonly files: readonly InHand[];
+  /**
+   * Whether a worker that died a moment ago, but does not count as gone yet, has some of those that lie: what was dropped later
+   * must not overtake them.
+   */
+  readonly isAwaiting: boolean;
+}
+
 /** A dropped file that was archived, as it was when it was read. */
 export interface ArchivedFile {
   /** The claim's id. */
@@ -37,19 +59,19 @@ export interface DroppedFiles {
   claim(connector: string, files: readonly InHand[]): Promise<void>;
   /** Forgets files that could not be claimed after all, or are gone. */
   forget(ids: readonly string[]): Promise<void>;
+  /** Gives this worker what nobody has in hand any more, and all else of the connector's that it has without knowing. */
+  takeOver(connector: string, known: Known): Promise<TakenOver>;
   /**
-   * All that this worker has in hand of a connector, by age: its own, what workers that are gone had, and of those that lie in the
-   * work folder what nobody knows, as after a ledger was put back.
+   * Which of these are still this worker's, and what was decided about them: asked right before their files are moved, and before
+   * one is decided once more, since a commit whose answer was lost has decided it.
    */
-  takeOver(connector: string, lying: readonly InHand[]): Promise<InHand[]>;
-  /** Which of these are still this worker's: asked right before their files are moved. */
-  stillOurs(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  stillOurs(ids: readonly string[]): Promise<ReadonlyMap<string, Fate | undefined>>;
   /** Notes that all was done that was decided. Archived files are checked again, a minute and an hour from now. */
   finish(
     files: readonly { readonly id: string; readonly archived?: ArchivedFile | undefined }[],
   ): Promise<void>;
   /** The archived files of a connector that are to be checked now, the longest due first. */
   listDue(connector: string): Promise<ArchivedFile[]>;
-  /** Keeps what a check found: a changed file becomes a task for a person, and is not checked again. */
-  record(file: ArchivedFile, look: ArchiveLook): Promise<void>;
+  /** Keeps what checks found: a changed file becomes a task for a person, and is not checked again. */
+  record(found: readonly { readonly file: ArchivedFile; readonly look: ArchiveLook }[]): Promise<void>;
 }

@@ -148,6 +148,8 @@ export interface FileReport {
 /** What is to become of a dropped file. It is kept in the ledger before anything of it is done, and is not decided again. */
 export interface Fate {
   readonly folder: "archive" | "error";
+  /** The folder of its day within the archive, such as `2026-03-27`: another machine may count days by another time zone. */
+  readonly day: string;
   /** The name that the file and its reports get there. */
   readonly keptAs: string;
   readonly report?: FileReport | undefined;
@@ -203,8 +205,8 @@ export interface Intake {
   closeFile(fileId: string, end: FileEnd, batch?: BatchOutline): Promise<void>;
   /**
    * Keeps what is to become of a dropped file, under the first of the names that no other file in hand of the connector has, and
-   * records its end in the same commit, where it has one to record. Undefined when the file is no longer this worker's: then
-   * nothing is kept, and nothing may be done with it.
+   * records its end in the same commit, where it has one to record. Undefined when the file is no longer this worker's, or was
+   * decided before: then nothing is kept.
    */
   settleFile(
     file: {

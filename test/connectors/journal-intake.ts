@@ -1,6 +1,13 @@
 import { createHash } from "node:crypto";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
-import type { ArchivedFile, ArchiveLook, DroppedFiles, InHand } from "../../src/core/dropped-files.ts";
+import type {
+  ArchivedFile,
+  ArchiveLook,
+  DroppedFiles,
+  InHand,
+  Known,
+  TakenOver,
+} from "../../src/core/dropped-files.ts";
 import { Failure } from "../../src/core/failures.ts";
 import type {
   Fate,
@@ -32,6 +39,8 @@ interface Journal {
   readonly entries: Entry[];
   readonly rows: Map<string, Row>;
   readonly living: Set<number>;
+  /** Dead, but not known to be. */
+  readonly dying: Set<number>;
 }
 
 /** A message as the journal keeps it. */
@@ -55,6 +64,8 @@ export class JournalIntake implements Intake, DroppedFiles {
   readonly worker: number;
   /** Set to let the next calls fail. */
   failure: Error | undefined;
+  /** Set to lose the answer to the next commit that settles a file. */
+  losesAnswer = false;
   readonly looks: ArchiveLook[] = [];
 
   constructor(from: string | Journal) {
@@ -73,6 +84,13 @@ export class JournalIntake implements Intake, DroppedFiles {
   /** The others take it for gone. */
   end(): void {
     this.#journal.living.delete(this.worker);
+    this.#journal.dying.delete(this.worker);
+  }
+
+  /** It is killed: the others take it for gone only after a while. */
+  die(): void {
+    this.#journal.living.delete(this.worker);
+    this.#journal.dying.add(this.worker);
   }
 
   async claim(_connector: string, files: readonly InHand[]): Promise<void> {
@@ -84,21 +102,27 @@ export class JournalIntake implements Intake, DroppedFiles {
 
   async forget(ids: readonly string[]): Promise<void> {
     this.#failIfToldTo();
-    for (const id of await this.stillOurs(ids)) this.#keep(id, undefined);
+    for (const [id] of await this.stillOurs(ids)) this.#keep(id, undefined);
   }
 
-  async takeOver(connector: string, lying: readonly InHand[]): Promise<InHand[]> {
+  async takeOver(connector: string, { lying, inHand }: Known): Promise<TakenOver> {
     await this.claim(connector, lying);
-    const { living } = this.#journal;
+    const { living, dying } = this.#journal;
     for (const row of this.rows.values())
-      if (row.worker !== undefined && !living.has(row.worker))
+      if (row.worker !== undefined && !living.has(row.worker) && !dying.has(row.worker))
         this.#keep(row.id, { ...row, worker: this.worker });
-    return [...this.rows.values()].filter(({ worker }) => worker === this.worker);
+    const rows = [...this.rows.values()];
+    const isOfDying = ({ id }: InHand) => dying.has(this.rows.get(id)?.worker ?? 0);
+    return {
+      files: rows.filter(({ id, worker }) => worker === this.worker && !inHand.includes(id)),
+      isAwaiting: lying.some(isOfDying),
+    };
   }
 
-  async stillOurs(ids: readonly string[]): Promise<ReadonlySet<string>> {
+  async stillOurs(ids: readonly string[]): Promise<ReadonlyMap<string, Fate | undefined>> {
     this.#failIfToldTo();
-    return new Set(ids.filter((id) => this.rows.get(id)?.worker === this.worker));
+    const rows = ids.flatMap((id) => this.rows.get(id) ?? []);
+    return new Map(rows.flatMap(({ id, worker, fate }) => (worker === this.worker ? [[id, fate]] : [])));
   }
 
   async settleFile(
@@ -107,12 +131,16 @@ export class JournalIntake implements Intake, DroppedFiles {
   ): Promise<Fate | undefined> {
     this.#failIfToldTo();
     const row = this.rows.get(id);
-    if (row?.worker !== this.worker) return undefined;
+    if (row?.worker !== this.worker || row.fate) return undefined;
     const isTaken = [...this.rows.values()].some((each) => each.fate?.keptAs === name);
     const settled = { ...fate, keptAs: isTaken ? other : name };
     // One line, as it is one commit.
     const closed = close && [closeEntry(fileId, close.end)];
     this.#commit({ type: "row", id, row: { ...row, fate: settled } }, ...(closed ?? []));
+    if (this.losesAnswer) {
+      this.losesAnswer = false;
+      throw ledgerAway();
+    }
     return settled;
   }
 
@@ -127,9 +155,11 @@ export class JournalIntake implements Intake, DroppedFiles {
     return [...this.rows.values()].flatMap(({ archived }) => archived ?? []);
   }
 
-  async record({ id }: ArchivedFile, look: ArchiveLook): Promise<void> {
-    this.#keep(id, undefined);
-    this.looks.push(look);
+  async record(found: Parameters<DroppedFiles["record"]>[0]): Promise<void> {
+    for (const { file, look } of found) {
+      this.#keep(file.id, undefined);
+      this.looks.push(look);
+    }
   }
 
   /** The rows of dropped files, by their ids. */
@@ -266,7 +296,7 @@ function readJournal(path: string): Journal {
   const entries = readEntries(path);
   const rows = new Map<string, Row>();
   for (const entry of entries) applyRow(rows, entry);
-  return { path, entries, rows, living: new Set() };
+  return { path, entries, rows, living: new Set(), dying: new Set() };
 }
 
 /** Whether any dropped file is in hand by what a journal says. */

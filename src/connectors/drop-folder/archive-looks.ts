@@ -55,15 +55,16 @@ export class ArchiveLooks {
 
   async #look(signal: AbortSignal): Promise<void> {
     const due = await this.#dropped.listDue(this.#connector);
-    let isAnyLeft = false;
+    const found: { readonly file: ArchivedFile; readonly look: ArchiveLook }[] = [];
     for (const file of due) {
       if (signal.aborted) return;
       const look = await lookAt(file);
-      if (look === undefined) isAnyLeft = true;
-      else await this.#dropped.record(file, look);
+      if (look !== undefined) found.push({ file, look });
     }
+    if (found.length > 0) await this.#dropped.record(found);
     // After a list of those that are due there may be more.
-    this.#nextAtMs = this.#clock.monotonic() + (due.length === 0 || isAnyLeft ? ASK_EVERY_MS : 0);
+    const isAllLookedAt = due.length > 0 && found.length === due.length;
+    this.#nextAtMs = this.#clock.monotonic() + (isAllLookedAt ? 0 : ASK_EVERY_MS);
   }
 }
 

@@ -17,6 +17,8 @@ interface CarryOutDeps {
   readonly directories: DropDirectories;
   readonly folderMode: number;
   readonly dropped: Pick<DroppedFiles, "finish">;
+  /** Throws where a folder is not the one that it was: then nothing that was done there counts. */
+  readonly assertFolders: () => Promise<void>;
   readonly clock: Clock;
   readonly ops: FileOps;
   readonly step: (step: Step) => Promise<void>;
@@ -33,12 +35,11 @@ export class CarryOut {
   }
 
   /** The names that a file may get where it is going: its own while it is free there, and one that no other file has. */
-  async namesFor(claim: Claim, { folder, report }: Omit<Fate, "keptAs">): Promise<readonly [string, string]> {
-    const { error } = this.#deps.directories;
+  async namesFor(claim: Claim, fate: Omit<Fate, "keptAs">): Promise<readonly [string, string]> {
     const own = nameWithReference(claim.name, claim.id);
-    const paths = [join(this.#targetOf(claim, folder), claim.name)];
-    const reported = join(error, `${claim.name}.${kindOf(report)}`);
-    if (report) paths.push(`${reported}.txt`, `${reported}.json`);
+    const paths = [join(this.#targetOf(fate), claim.name)];
+    const reported = join(this.#deps.directories.error, `${claim.name}.${kindOf(fate.report)}`);
+    if (fate.report) paths.push(`${reported}.txt`, `${reported}.json`);
     for (const path of paths) if (await exists(path)) return [own, own];
     return [claim.name, own];
   }
@@ -46,7 +47,7 @@ export class CarryOut {
   /** Moves the file and publishes the reports. May be repeated from any point. */
   async carryOut(claim: Claim, fate: Fate): Promise<void> {
     const { directories, folderMode, step } = this.#deps;
-    const folder = this.#targetOf(claim, fate.folder);
+    const folder = this.#targetOf(fate);
     if (!this.#foldersToSync.has(folder)) await makeFolder(folder, folderMode);
     const name = await this.#move(claim, folder, fate.keptAs);
     this.#foldersToSync.add(folder);
@@ -67,16 +68,19 @@ export class CarryOut {
 
   /** Makes the moves durable, and then notes that they are done; once for many files. Gives the ids of their claims. */
   async flush(): Promise<readonly string[]> {
-    const done = [...this.#done.keys()];
-    if (done.length === 0) return done;
-    for (const folder of this.#foldersToSync)
-      if (await exists(folder)) await this.#deps.ops.syncFolder(folder);
-    await this.#deps.step("moves-durable");
-    await this.#deps.dropped.finish([...this.#done].map(([id, file]) => ({ id, archived: file })));
+    const { assertFolders, dropped, ops, step } = this.#deps;
+    const done = [...this.#done].map(([id, file]) => ({ id, archived: file }));
+    const folders = [...this.#foldersToSync];
+    // What can't be made durable now is carried out once more.
     this.#done.clear();
     this.#foldersToSync.clear();
-    await this.#deps.step("finished");
-    return done;
+    if (done.length === 0) return [];
+    for (const folder of folders) if (await exists(folder)) await ops.syncFolder(folder);
+    await assertFolders();
+    await step("moves-durable");
+    await dropped.finish(done);
+    await step("finished");
+    return done.map(({ id }) => id);
   }
 
   /**
@@ -110,9 +114,9 @@ export class CarryOut {
     this.#foldersToSync.add(directories.error);
   }
 
-  #targetOf(claim: Claim, folder: Fate["folder"]): string {
+  #targetOf({ folder, day }: Omit<Fate, "keptAs">): string {
     const { archive, error } = this.#deps.directories;
-    return folder === "archive" ? join(archive, localDay(claim.receivedAt)) : error;
+    return folder === "archive" ? join(archive, day) : error;
   }
 }
 
@@ -126,10 +130,4 @@ async function archived(
 ): Promise<ArchivedFile | undefined> {
   const found = await lstat(path, { bigint: true }).catch(() => undefined);
   return String(found?.ino) === inode ? { id, path, sizeBytes, modifiedNs } : undefined;
-}
-
-/** The day by the machine's own time zone, as the lab's people count days. */
-function localDay(time: Date): string {
-  const two = (part: number) => String(part).padStart(2, "0");
-  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
 }

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { Failure, type Problem } from "../../core/failures.ts";
 import type { BatchOutline, Fate, FileEnd, FileReport, IncomingFile, Intake } from "../../core/intake.ts";
 import type { Claim } from "./claim.ts";
-import { errnoOf, type FileOps, fingerprint, fingerprintOf, readWhole } from "./file-ops.ts";
+import { errnoOf, type FileOps, fingerprintOf, readWhole } from "./file-ops.ts";
 import { narrow } from "./layout.ts";
 import { Tally } from "./report.ts";
 import type { FileContent, FileFormat, Step } from "./settings.ts";
@@ -28,7 +28,7 @@ export interface DecideDeps {
 /** What was found out about a file: what is to become of it, and how it ends in the ledger; a duplicate has no end of its own. */
 export interface Decision {
   readonly fileId: string;
-  readonly fate: Omit<Fate, "keptAs">;
+  readonly fate: Omit<Fate, "keptAs" | "day">;
   readonly close?: { readonly end: FileEnd; readonly batch?: BatchOutline | undefined } | undefined;
 }
 
@@ -48,10 +48,8 @@ export async function decideFile(claim: Claim, expected: string, deps: DecideDep
         throw new Failure("FILE_CHANGED", `file ${claim.id} changed while it was read`);
       }
     };
-    if (fingerprint(opened.stat) !== expected) await assertUnchanged();
     const digest = createHash("sha256");
     const bytes = await readWhole(handle, Number(opened.stat.size), (piece) => digest.update(piece));
-    await assertUnchanged();
     const sha256 = digest.digest("hex");
     const content = await deps.format.examine(bytes);
     await assertUnchanged();
@@ -106,7 +104,8 @@ async function offer(
   try {
     const refusal = await wholeRefusal(content, committedThrough, deps);
     if (refusal) return closing("refused", fileId, about(refusal));
-    await acceptAll(content, { fileId, committedThrough, assertUnchanged }, taken, deps);
+    await assertUnchanged();
+    await acceptAll(content, { fileId, committedThrough }, taken, deps);
     await assertUnchanged();
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
@@ -156,13 +155,11 @@ async function inspectAll(content: FileContent, tally: Tally, deps: DecideDeps):
 interface OpenedInLedger {
   readonly fileId: string;
   readonly committedThrough: number;
-  /** Throws FILE_CHANGED. */
-  readonly assertUnchanged: () => Promise<void>;
 }
 
 async function acceptAll(
   content: FileContent,
-  { fileId, committedThrough, assertUnchanged }: OpenedInLedger,
+  { fileId, committedThrough }: OpenedInLedger,
   tally: Tally,
   deps: DecideDeps,
 ): Promise<void> {
@@ -176,8 +173,6 @@ async function acceptAll(
       await nextTurn();
     }
     if (fresh.length > 0) {
-      // What was found out by the first look must hold for what is taken now.
-      await assertUnchanged();
       tally.add(await deps.intake.accept({ connector: deps.connector, fileId }, fresh));
       await deps.step("accepted");
     }

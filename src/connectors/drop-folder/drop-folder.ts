@@ -2,6 +2,7 @@ import { type FSWatcher, watch } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { InHand } from "../../core/dropped-files.ts";
+import { Failure } from "../../core/failures.ts";
 import type { UntakenFiles } from "../../core/untaken-files.ts";
 import type { CheckLine, Connector, OutgoingFile } from "../connector.ts";
 import { ArchiveLooks } from "./archive-looks.ts";
@@ -30,6 +31,8 @@ const ALERT_AFTER_MS = 600_000;
 const CLAIMS_AT_ONCE = 64;
 /** How often it is asked what workers that are gone left, where no file shows it, ms. */
 const TAKE_OVER_EVERY_MS = 15_000;
+/** How often it is looked whether a worker that died counts as gone, ms. */
+const AWAIT_MS = 500;
 /** Events come in bursts; a look at once after each of them would only burn time. */
 const WAKE_GAP_MS = 100;
 
@@ -87,6 +90,7 @@ export class DropFolder implements Connector {
     const step = this.#step;
     const ops = this.#ops;
     const connector = settings.name;
+    const assertFolders = () => this.#assertFolders();
     this.#work = join(directories.work, dropped.ledger);
     this.#scan = new FolderScan(directories.in, { stableForMs, marker, files: settings.files });
     this.#untaken = new Untaken(this.#scan, clock, {
@@ -106,7 +110,17 @@ export class DropFolder implements Connector {
       stableForMs,
       signal: this.#stop.signal,
       pause: this.#pause,
-      carryOut: new CarryOut({ connector, directories, folderMode, dropped, clock, ops, step }),
+      assertFolders,
+      carryOut: new CarryOut({
+        connector,
+        directories,
+        folderMode,
+        dropped,
+        assertFolders,
+        clock,
+        ops,
+        step,
+      }),
     });
     this.#looks = new ArchiveLooks(connector, this.#deps);
   }
@@ -188,12 +202,12 @@ export class DropFolder implements Connector {
   async #round(): Promise<number> {
     const { clock } = this.#deps;
     if (this.#pause.leftMs > 0) return this.#pause.leftMs;
-    await Promise.all(this.#inFolders.map((folder) => folder.assertSame()));
     await this.#ensureWork();
-    await this.#takeOver();
+    const isAwaiting = await this.#takeOver();
     await this.#list.run();
     if (this.#pause.leftMs > 0) return this.#pause.leftMs;
     const intervalMs = this.#settings.scanIntervalMs ?? DEFAULT_MS;
+    if (isAwaiting) return this.#list.untilNext(Math.min(intervalMs, AWAIT_MS));
     if (this.#list.isBusy) return this.#list.untilNext(intervalMs);
     const startedMs = clock.monotonic();
     const { candidates, soonestMs } = await this.#scan.look(startedMs);
@@ -214,8 +228,20 @@ export class DropFolder implements Connector {
     return this.#list.untilNext(Math.min(intervalMs, soonestMs ?? intervalMs));
   }
 
+  /** Throws FILE_SYSTEM_ERROR where what is missing there says nothing: a share that went away leaves an empty folder. */
+  async #assertFolders(): Promise<void> {
+    await this.#assertSame();
+    if (!(await exists(this.#work)))
+      throw new Failure("FILE_SYSTEM_ERROR", `${this.#work} is not there any more`);
+  }
+
+  async #assertSame(): Promise<void> {
+    await Promise.all(this.#inFolders.map((folder) => folder.assertSame()));
+  }
+
   /** Also once more where somebody made the folder around it anew. */
   async #ensureWork(): Promise<void> {
+    await this.#assertSame();
     if (await exists(this.#work)) return;
     await makeFolder(this.#work, WORK_MODE);
     await this.#ops.syncFolder(this.#settings.directories.work);
@@ -223,32 +249,45 @@ export class DropFolder implements Connector {
 
   /**
    * Goes on with what earlier runs, or workers that are gone, left. Asked at once when a file lies in the work folder that is not in
-   * hand, and else now and then: a file may have been moved on already, and yet not be done with.
+   * hand, and else now and then: a file may have been moved on already, and yet not be done with. Gives whether such files have to be
+   * waited for.
    */
-  async #takeOver(): Promise<void> {
+  async #takeOver(): Promise<boolean> {
     const { clock, dropped } = this.#deps;
     const { name: connector, directories, marker } = this.#settings;
-    const lying = (await readdir(this.#work)).flatMap((name) => parseClaim(this.#work, name) ?? []);
-    const unknown = lying.filter(({ id }) => !this.#list.has(id));
+    const claims = (await readdir(this.#work)).flatMap((name) => parseClaim(this.#work, name) ?? []);
+    const unknown = claims.filter(({ id }) => !this.#list.has(id));
     const isDue = clock.monotonic() >= this.#takeOverAtMs;
-    if (unknown.length === 0 && !isDue) return;
-    const all = await dropped.takeOver(connector, unknown);
-    const found = all.filter(({ id }) => !this.#list.has(id));
-    for (const file of found) this.#list.add(this.#claimOf(file), { fate: file.fate });
-    const names = found.map(({ name }) => name);
-    if (marker) await removeOrphanMarkers(directories.in, names, marker);
-    if (!isDue) return;
-    this.#strangers = await this.#findStrangers();
+    if (unknown.length === 0 && !isDue) return false;
+    // Another worker may have moved one on since the folder was read.
+    const isLying = await Promise.all(unknown.map(({ path }) => exists(path)));
+    const lying = unknown.filter((_, i) => isLying[i]);
+    const { files, isAwaiting } = await dropped.takeOver(connector, { lying, inHand: this.#list.ids });
+    for (const file of files) this.#list.add(this.#claimOf(file), { fate: file.fate });
+    const taken = files.map(({ name }) => name);
+    if (marker) await removeOrphanMarkers(directories.in, taken, marker);
+    if (!isDue) return isAwaiting;
     this.#takeOverAtMs = clock.monotonic() + TAKE_OVER_EVERY_MS;
+    this.#strangers = await this.#findStrangers();
+    return isAwaiting;
   }
 
   /** What another ledger's daemons have claimed and left is not ours: they may still be at work on it. */
   async #findStrangers(): Promise<string | undefined> {
     const { work, in: dropped } = this.#settings.directories;
+    const { marker } = this.#settings;
     for (const entry of await readdir(work, { withFileTypes: true })) {
       const path = join(work, entry.name);
-      if (path === this.#work || !entry.isDirectory() || (await readdir(path)).length === 0) continue;
-      return `${path} holds files that another ledger's daemon took: if that one is gone for good, move them to ${dropped}`;
+      if (path === this.#work || !entry.isDirectory()) continue;
+      const code = await readdir(path).then(
+        (names) => (names.length === 0 ? "ENOENT" : undefined),
+        (error) => errnoOf(error) ?? "unknown",
+      );
+      if (code === "ENOENT") continue;
+      if (code !== undefined)
+        return `${path} can't be looked into (${code}): another ledger's daemon may have left files there`;
+      const named = `each under its own name, which stands behind the __${marker ? ", with its marker" : ""}`;
+      return `${path} holds files that another ledger's daemon took: if that one is gone for good, move them to ${dropped}, ${named}`;
     }
     return undefined;
   }

@@ -44,6 +44,8 @@ interface WorkListDeps extends Omit<DecideDeps, "isLastTry"> {
   readonly carryOut: CarryOut;
   readonly pause: Pause;
   readonly stableForMs: number;
+  /** Throws where a folder is not the one that it was: then that a file is not there says nothing. */
+  readonly assertFolders: () => Promise<void>;
 }
 
 /** The claimed files: worked on in the order in which they were claimed, each until it lies where it belongs. */
@@ -82,7 +84,12 @@ export class WorkList {
     return Math.max(0, soonestMs);
   }
 
-  /** The claims that are in hand, by their ids. */
+  /** The ids of the claims that are in hand. */
+  get ids(): readonly string[] {
+    return [...this.#items.keys()];
+  }
+
+  /** Whether a claim is in hand, by its id. */
   has(claimId: string): boolean {
     return this.#items.has(claimId);
   }
@@ -135,20 +142,24 @@ export class WorkList {
 
   /** One try at deciding about a file. False while it has yet to come to rest, and when it is no longer this worker's. */
   async #settle(item: Item): Promise<boolean> {
-    const { intake, carryOut, logger, step } = this.#deps;
+    const { intake, carryOut, dropped, logger, step } = this.#deps;
     const { claim } = item;
+    if (item.attempts > 0) {
+      const ours = await dropped.stillOurs([claim.id]);
+      if (!ours.has(claim.id)) return this.#lost(claim);
+      item.fate = ours.get(claim.id);
+      if (item.fate) return true;
+    }
     if (!(await this.#isResting(item))) return false;
     const isLastTry = item.attempts >= MOST_TRIES;
     const { fileId, fate, close } = await decideFile(claim, item.expected ?? "", {
       ...this.#deps,
       isLastTry,
     });
-    const names = await carryOut.namesFor(claim, fate);
-    item.fate = await intake.settleFile({ id: claim.id, fileId, fate, names }, close);
-    if (item.fate === undefined) {
-      this.#lost(claim);
-      return false;
-    }
+    const undecided = { ...fate, day: localDay(claim.receivedAt) };
+    const names = await carryOut.namesFor(claim, undecided);
+    item.fate = await intake.settleFile({ id: claim.id, fileId, fate: undecided, names }, close);
+    if (item.fate === undefined) return this.#lost(claim);
     const { report, folder } = fate;
     const words = { claim: claim.id, folder, result: report?.result ?? "taken" };
     logger.info({ ...words, counts: report?.counts }, "file read");
@@ -165,7 +176,7 @@ export class WorkList {
         items.map(async (item) => {
           const { claim, fate } = item;
           if (!fate) return;
-          if (!ours.has(claim.id)) return this.#lost(claim);
+          if (!ours.has(claim.id)) return void this.#lost(claim);
           try {
             await carryOut.carryOut(claim, fate);
           } catch (error) {
@@ -181,9 +192,11 @@ export class WorkList {
     }
   }
 
-  #lost({ id }: Claim): void {
+  /** What is still this worker's nevertheless is found again by its row. */
+  #lost({ id }: Claim): false {
     this.#deps.logger.warn({ workId: id }, "another worker has taken a file over");
     this.#items.delete(id);
+    return false;
   }
 
   /** A file that was found in the work folder, or changed there, has to rest there: its writer may still hold it. */
@@ -202,18 +215,24 @@ export class WorkList {
     return true;
   }
 
+  async #forgetIfGone({ id, path }: Claim): Promise<void> {
+    await this.#deps.assertFolders();
+    if (await exists(path)) return;
+    this.#deps.logger.warn(
+      { workId: id },
+      "a file is not in the work folder: its claim was cut off, or a person took it",
+    );
+    await this.#deps.dropped.forget([id]);
+    this.#items.delete(id);
+  }
+
   async #afterError(item: Item, error: unknown): Promise<void> {
-    const { clock, dropped, logger, pause, signal } = this.#deps;
+    const { clock, logger, pause, signal } = this.#deps;
     const claim = item.claim.id;
     if (signal.aborted) return;
     item.attempts += 1;
-    if (errnoOf(error) === "ENOENT" && !(await exists(item.claim.path).catch(() => true))) {
-      logger.warn(
-        { workId: claim },
-        "a file is not in the work folder: its claim was cut off, or a person took it",
-      );
-      this.#items.delete(claim);
-      await dropped.forget([claim]).catch((reason: unknown) => pause.begin(reason));
+    if (item.fate === undefined && errnoOf(error) === "ENOENT") {
+      await this.#forgetIfGone(item.claim).catch((reason: unknown) => pause.begin(reason));
     } else if (error instanceof Failure && error.code === "FILE_CHANGED") {
       logger.info(
         { workId: claim, code: error.code },
@@ -233,6 +252,12 @@ export class WorkList {
       );
     }
   }
+}
+
+/** The day by the machine's own time zone, as the lab's people count days. */
+function localDay(time: Date): string {
+  const two = (part: number) => String(part).padStart(2, "0");
+  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
 }
 
 function problemsOf(items: readonly Item[]): number {

@@ -3,6 +3,7 @@ import type { ArchivedFile, ArchiveLook, DroppedFiles, InHand } from "../../core
 import { Failure } from "../../core/failures.ts";
 import type { Fate } from "../../core/intake.ts";
 import { inTransaction, list, run } from "../database.ts";
+import { HAS_LOCK } from "../workers/roster.ts";
 
 /** A writer that goes on is mostly seen at once; one that writes in turns, within the hour. */
 const FIRST_LOOK = "1 minute";
@@ -22,21 +23,43 @@ on conflict (id) do nothing
 returning id`;
 
 /**
- * What the worker $2 has of the connector $1, with what nobody has any more. Of two that try at once one gets a file: the other
- * waits, and then sees whose it is. Index: dropped_files_in_hand.
+ * Gives the worker $2 what nobody of the connector $1, or of the ids $3, has any more, and what it has besides the ids $4. Of two that
+ * try at once one gets a file: the other waits, and then sees whose it is. Indexes: dropped_files_in_hand, the primary key.
  */
 const TAKE_OVER = `
-update dropped_files d
-   set worker = $2
+with taken as (
+  update dropped_files d
+     set worker = $2,
+         connector = $1
+   where (d.connector = $1 or d.id = any ($3))
+     and d.worker is not null
+     and not exists (select 1 from workers w where w.id = d.worker and w.ended_at is null)
+     and ${WE_LIVE}
+  returning d.id, d.file_name as name, d.fate)
+select id, name, fate
+  from taken
+union all
+select d.id, d.file_name as name, d.fate
+  from dropped_files d
  where d.connector = $1
-   and d.worker is not null
-   and (d.worker = $2
-        or not exists (select 1 from workers w where w.id = d.worker and w.ended_at is null))
+   and d.worker = $2
+   and d.id <> all ($4)
    and ${WE_LIVE}
-returning d.id, d.file_name as name, d.fate`;
+ order by id`;
+
+/** Whether one of the files $1 belongs to a worker that is dead, but that the others have not found to be gone yet. Index: the primary key. */
+const IS_AWAITING = `
+select exists (
+  select 1
+    from dropped_files d
+    join workers w
+      on w.id = d.worker
+   where d.id = any ($1)
+     and w.ended_at is null
+     and not ${HAS_LOCK}) as "isAwaiting"`;
 
 /** $1 ids, $2 worker. Index: the primary key. */
-const STILL_OURS = "select id from dropped_files where id = any ($1) and worker = $2";
+const STILL_OURS = "select id, fate from dropped_files where id = any ($1) and worker = $2";
 
 /** $1 ids, $2 worker. Index: the primary key. */
 const FORGET = "delete from dropped_files where id = any ($1) and worker = $2";
@@ -66,30 +89,40 @@ select id, path, size_bytes as "sizeBytes", modified as "modifiedNs"
  limit $2`;
 
 /**
- * What was checked for the first time is due once more. Of two daemons that share a folder, and check at the same moment,
- * one counts; $1 id. Index: the primary key.
+ * What was checked for the first time is due once more, and else never again. Of two daemons that share a folder, and check at the same
+ * moment, one counts; $1 ids of those that are the same, $2 of those that are gone. Index: the primary key.
  */
 const PUT_OFF = `
-update dropped_files
-   set due_at = archived_at + interval '${LAST_LOOK}'
- where id = $1
-   and due_at <= now()
-   and now() < archived_at + interval '${LAST_LOOK}'`;
-
-/** $1 id. Index: the primary key. */
-const END_LOOKS = "delete from dropped_files where id = $1 and due_at <= now()";
-
-/** The row stays: the task says from it where the file lies. $1 id, $2 text. Indexes: the primary key, tasks_file. */
-const OPEN_TASK = `
-with changed as (
+with put_off as (
   update dropped_files
+     set due_at = archived_at + interval '${LAST_LOOK}'
+   where id = any ($1)
+     and due_at <= now()
+     and now() < archived_at + interval '${LAST_LOOK}'
+  returning id)
+delete from dropped_files
+ where id = any ($1::text[] || $2::text[])
+   and due_at <= now()
+   and id not in (select id from put_off)`;
+
+/** The rows stay: the tasks say from them where the files lie. $1 ids, $2 texts. Indexes: the primary key, tasks_file. */
+const OPEN_TASKS = `
+with changed as (
+  update dropped_files d
      set due_at = null
-   where id = $1
-  returning file_id)
+    from unnest($1::text[], $2::text[]) as c (id, text)
+   where d.id = c.id
+  returning d.file_id, c.text)
 insert into tasks (file_id, kind, text)
-select c.file_id, 'late_write', $2
+select distinct on (c.file_id) c.file_id, 'late_write', c.text
   from changed c
 on conflict (file_id) where file_id is not null do nothing`;
+
+interface Decided {
+  readonly id: string;
+  readonly name: string;
+  readonly fate: Fate | null;
+}
 
 /**
  * The rows of dropped files, for one worker.
@@ -110,19 +143,20 @@ export function droppedFilesOf(pool: pg.Pool, ledger: string, worker: { readonly
         throw new Failure("LEDGER_UNAVAILABLE", "this worker has to enter the ledger anew first");
     },
     forget: async (ids) => void (await run(pool, FORGET, [ids, worker.id])),
-    takeOver: async (connector, lying) => {
+    takeOver: async (connector, { lying, inHand }) => {
       await claim(connector, lying);
-      const rows = await run<InHand & { readonly fate: Fate | null }>(pool, TAKE_OVER, [
-        connector,
-        worker.id,
-      ]);
-      return rows
-        .map(({ fate, ...file }) => ({ ...file, fate: fate ?? undefined }))
-        .sort((a, b) => (a.id < b.id ? -1 : 1));
+      const ids = lying.map(({ id }) => id);
+      const rows = await run<Decided>(pool, TAKE_OVER, [connector, worker.id, ids, inHand]);
+      const files = rows.map(({ fate, ...file }) => ({ ...file, fate: fate ?? undefined }));
+      const taken = new Set(files.map(({ id }) => id));
+      const others = ids.filter((id) => !taken.has(id));
+      if (others.length === 0) return { files, isAwaiting: false };
+      const [row] = await run<{ isAwaiting: boolean }>(pool, IS_AWAITING, [others]);
+      return { files, isAwaiting: row?.isAwaiting === true };
     },
     stillOurs: async (ids) => {
-      const rows = await run<{ id: string }>(pool, STILL_OURS, [ids, worker.id]);
-      return new Set(rows.map(({ id }) => id));
+      const rows = await run<Omit<Decided, "name">>(pool, STILL_OURS, [ids, worker.id]);
+      return new Map(rows.map(({ id, fate }) => [id, fate ?? undefined]));
     },
     finish: async (files) => {
       const archived = files.flatMap((file) => file.archived ?? []);
@@ -140,11 +174,11 @@ export function droppedFilesOf(pool: pg.Pool, ledger: string, worker: { readonly
       });
     },
     listDue: (connector) => list<ArchivedFile>(pool, DUE, [connector, DUE_AT_ONCE]),
-    record: (file, look) => recordArchiveLook(pool, file, look),
+    record: (found) => recordLooks(pool, found),
   };
 }
 
-/** $1 id, $2 worker, $3 fate, $4 the name it gets, $5 file. Nothing is returned when it is no longer this worker's. Index: the primary key. */
+/** $1 id, $2 worker, $3 fate, $4 the name it gets, $5 file. Nothing is returned when it is no longer this worker's, or was decided. Index: the primary key. */
 const DECIDE = `
 update dropped_files
    set fate = $3,
@@ -152,9 +186,13 @@ update dropped_files
        file_id = $5
  where id = $1
    and worker = $2
+   and fate is null
 returning id`;
 
-/** Keeps what is to become of a dropped file. False when it is no longer the worker's. Throws where another file in hand gets that name. */
+/**
+ * Keeps what is to become of a dropped file. False when it is no longer the worker's, or was decided before. Throws where another file in
+ * hand gets that name.
+ */
 export async function decideDropped(
   client: pg.ClientBase,
   { id, worker, fileId, fate }: { id: string; worker: number; fileId: number; fate: Fate },
@@ -163,11 +201,15 @@ export async function decideDropped(
   return rowCount === 1;
 }
 
-async function recordArchiveLook(pool: pg.Pool, file: ArchivedFile, look: ArchiveLook): Promise<void> {
+async function recordLooks(pool: pg.Pool, found: Parameters<DroppedFiles["record"]>[0]): Promise<void> {
+  const idsOf = (what: ArchiveLook) => found.flatMap(({ file, look }) => (look === what ? [file.id] : []));
+  const changed = found.flatMap(({ file, look }) =>
+    typeof look === "string" ? [] : [{ id: file.id, text: wordsOf(file.sizeBytes, look.sizeBytes) }],
+  );
   await inTransaction(pool, async (client) => {
-    if (look === "same" && (await client.query(PUT_OFF, [file.id])).rowCount === 1) return;
-    if (typeof look === "string") await client.query(END_LOOKS, [file.id]);
-    else await client.query(OPEN_TASK, [file.id, wordsOf(file.sizeBytes, look.sizeBytes)]);
+    await client.query(PUT_OFF, [idsOf("same"), idsOf("gone")]);
+    if (changed.length === 0) return;
+    await client.query(OPEN_TASKS, [changed.map(({ id }) => id), changed.map(({ text }) => text)]);
   });
 }
 

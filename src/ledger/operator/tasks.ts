@@ -56,7 +56,13 @@ select 'k' || k.id as "taskId", 'o' || k.order_id as "orderId", 'm' || k.message
   from tasks k
   left join orders o on o.id = k.order_id
   left join files f on f.id = k.file_id
-  left join dropped_files a on a.file_id = k.file_id and a.path is not null`;
+  left join lateral (
+    select d.path
+      from dropped_files d
+     where d.file_id = k.file_id
+       and d.path is not null
+     order by d.due_at nulls first
+     limit 1) a on true`;
 
 /** Oldest first; $1 limit, $2 after this task. Index: tasks_open. */
 const OPEN_TASKS = `${TASKS}

@@ -47,7 +47,7 @@ export async function registerWorker(pool: pg.Pool, worker: NewWorker, sessions?
 }
 
 /** Whether a session holds the lock of worker w. */
-const HAS_LOCK = `
+export const HAS_LOCK = `
 exists (
   select 1
     from pg_locks l

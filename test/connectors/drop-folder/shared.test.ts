@@ -1,11 +1,12 @@
 import { mkdir, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { ClaimIds } from "../../../src/connectors/drop-folder/claim.ts";
 import { writeDurably } from "../../../src/connectors/drop-folder/file-ops.ts";
 import type { Step } from "../../../src/connectors/drop-folder/settings.ts";
 import { eventually } from "../../support/eventually.ts";
-import { type DropWorld, hl7Message, withDropWorld } from "../drop-world.ts";
+import { type DropWorld, hl7Message, QUICK, withDropWorld } from "../drop-world.ts";
 
 /** A daemon beside the world's own. */
 function daemonBeside(world: DropWorld, steps?: (step: Step) => void | Promise<void>) {
@@ -84,6 +85,18 @@ describe("a file that another daemon has claimed", () => {
   );
 });
 
+test("what was dropped later does not overtake a file of a daemon that was killed a moment ago", () =>
+  withHanging("claimed", async (world, other) => {
+    other.intake.die();
+    await world.start(world.hl7());
+    await world.drop("b.hl7", hl7Message("C"));
+    await setTimeout(10 * QUICK.stableForMs);
+    expect(world.intake.summary()).toEqual([]);
+    other.intake.end();
+    await world.settled();
+    expect(world.intake.summary().map(({ name }) => name)).toEqual(["a.hl7", "b.hl7"]);
+  }));
+
 test("a file in the work folder that the ledger knows nothing of, as after it was put back, is taken", () =>
   withDropWorld(async (world) => {
     const folder = join(world.directories.work, world.intake.ledger);
@@ -103,6 +116,7 @@ test("what another ledger's daemon claimed is left to it, and told", () =>
     const connector = await world.start(world.hl7());
     await eventually(() => connector.warning?.includes("if that one is gone for good, move them to"));
     expect(await readdir(folder)).toEqual([name]);
+    expect(connector.warning).toContain("each under its own name, which stands behind the __");
     await rename(join(folder, name), join(world.directories.in, "a.hl7"));
     await world.settled();
     expect(world.intake.summary()).toMatchObject([{ name: "a.hl7", status: "taken" }]);

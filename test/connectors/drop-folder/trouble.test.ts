@@ -54,6 +54,32 @@ describe("while the ledger is away", () => {
     }));
 });
 
+describe("a file about which was decided", () => {
+  test("is done with as it was decided, also where the answer to that commit was lost", () =>
+    withDropWorld(async (world) => {
+      world.intake.losesAnswer = true;
+      await world.start(world.hl7());
+      await world.drop("a.hl7", hl7Message("A") + hl7Message("B", "REFUSE"));
+      await world.settled();
+      expect(world.intake.summary()).toMatchObject([{ name: "a.hl7", status: "taken" }]);
+      expect(await world.list("error")).toEqual(["a.hl7.error.json", "a.hl7.error.txt"]);
+    }));
+
+  test("keeps its report when something is missing while that is put in its place", () =>
+    withDropWorld(async (world) => {
+      let isMissing = true;
+      const steps = (step: Step) => {
+        if (step !== "data-moved" || !isMissing) return;
+        isMissing = false;
+        throw systemError("ENOENT");
+      };
+      await world.start(world.hl7({}, { steps }));
+      await world.drop("a.hl7", hl7Message("A", "REFUSE"));
+      await world.settled();
+      expect(await world.list("error")).toEqual(["a.hl7", "a.hl7.error.json", "a.hl7.error.txt"]);
+    }));
+});
+
 describe("an error that nobody expected", () => {
   test("holds up its own file only, which stays where it is and is reported", () =>
     withDropWorld(async (world) => {
@@ -225,6 +251,40 @@ describe.runIf(machineHas("root", "linux"))("a share that is mounted on a folder
         unmount(shared);
       }
     }));
+
+  test.each<[Step, string]>([
+    ["claims-durable", "decided"],
+    ["settled", "moved"],
+  ])("and goes away (at the step %s) before a claimed file is %s does not make it forgotten", (step) =>
+    withDropWorld(async (world) => {
+      const shared = join(world.folder, "shared");
+      await mkdir(shared);
+      mount.bind(shared);
+      let isAway = false;
+      const steps = async (met: Step) => {
+        if (met !== step || isAway) return;
+        isAway = true;
+        unmount(shared);
+        for (const folder of Object.values(dropDirectories(shared))) await mkdir(folder, { recursive: true });
+      };
+      const outer = makeWorld(shared, []);
+      const connector = world.hl7({ directories: dropDirectories(shared) }, { steps });
+      try {
+        await connector.start();
+        await outer.drop("a.hl7", hl7Message("A") + hl7Message("B", "REFUSE"));
+        await eventually(() => connector.trouble?.includes("is its share mounted?"));
+        expect([...world.intake.rows.values()]).toMatchObject([{ name: "a.hl7", worker: 1 }]);
+        mount.bind(shared);
+        await eventually(() => [...world.intake.rows.values()].every(({ archived }) => archived));
+        expect(world.intake.summary()).toMatchObject([{ name: "a.hl7", status: "taken" }]);
+        expect((await outer.list("archive")).map((name) => name.slice(11))).toEqual(["a.hl7"]);
+        expect(await outer.list("error")).toEqual(["a.hl7.error.json", "a.hl7.error.txt"]);
+      } finally {
+        await connector.stop();
+        unmount(shared);
+      }
+    }),
+  );
 });
 
 describe("a file that may not be read", () => {

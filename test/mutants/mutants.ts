@@ -1,0 +1,463 @@
+/** A fault that somebody could make in what decides, and that tests have to catch. */
+export interface Mutant {
+  /** What it does, in words. */
+  readonly name: string;
+  /** From the project's folder. */
+  readonly file: string;
+  /** What stands in the file exactly once, and what stands there instead. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Faults in one file: what each does, what stands there, and what stands there instead. */
+function faults(
+  file: string,
+  ...each: readonly (readonly [name: string, from: string, to: string])[]
+): Mutant[] {
+  return each.map(([name, from, to]) => ({ name, file, from, to }));
+}
+
+/** Hand-made faults, by the file that decides. */
+export const MUTANTS: readonly Mutant[] = [
+  ...faults(
+    "src/ledger/orders/claiming.ts",
+    [
+      "a lane lets two orders go: what is in hand holds back nothing",
+      `             where e.lane = o.lane
+               and e.state = 'submitting'`,
+      `             where e.lane = o.lane
+               and e.state = 'discarded'`,
+    ],
+    [
+      "a later order of a lane overtakes an earlier one that waits",
+      `               and e.id < o.id
+               and e.state in ('received', 'submitting', 'parked')
+               and e.state = any ($3)
+               and (e.held_at is null or 'parked' = any ($3))
+             order by e.id
+             limit 1), true)
+     and coalesce(`,
+      `               and e.id < o.id
+               and e.state in ('submitting', 'parked')
+               and e.state = any ($3)
+               and (e.held_at is null or 'parked' = any ($3))
+             order by e.id
+             limit 1), true)
+     and coalesce(`,
+    ],
+    ["an order is taken before it is due", "     and o.next_at <= now()\n", ""],
+    [
+      "an order that the lab has on hold is taken",
+      "     and o.held_at is null\n     and o.next_at",
+      "     and o.next_at",
+    ],
+    [
+      "after a restore the service is not looked at before an order is taken",
+      "service is looked at first.\n     and not ",
+      "service is looked at first.\n     and null is distinct from ",
+    ],
+    [
+      "the fence stays the same when an order is taken again",
+      "       fence = nextval('fences'),\n",
+      "       fence = coalesce(o.fence, nextval('fences')),\n",
+    ],
+    ["two workers look for what is due at the same moment", "    await client.query(LOCK_CLAIM);\n", ""],
+  ),
+  ...faults(
+    "src/ledger/orders/submission.ts",
+    [
+      "what a worker that died left in hand is sent again without a look",
+      `when a."isCalled" then o.state else 'received' end,`,
+      `else 'received' end,`,
+    ],
+    [
+      "what a worker that died left in hand keeps its fence",
+      "       owner = null,\n       fence = nextval('fences'),",
+      "       owner = null,",
+    ],
+    [
+      "the call that a dead worker was about to make is not looked for",
+      `       look_at = case when o.state = 'submitting' then now() end`,
+      `       look_at = null`,
+    ],
+    [
+      "an order that ends its worker each time goes round for ever",
+      "const MOST_INTERRUPTIONS = 20;",
+      "const MOST_INTERRUPTIONS = 20_000_000;",
+    ],
+  ),
+  ...faults(
+    "src/ledger/orders/calls.ts",
+    [
+      "a call is written down though the worker's fence is over",
+      "   where o.fence = x.fence\n     and o.state = 'submitting'",
+      "   where o.state = 'submitting'",
+    ],
+    [
+      "the second call forgets what was there before the first one",
+      '       coalesce(f.known_ids, m."knownIds")',
+      '       m."knownIds"',
+    ],
+    [
+      "the second call forgets when the first one left",
+      "m.owner, coalesce(f.since, now()),",
+      "m.owner, now(),",
+    ],
+    [
+      "a person's retry does not count as having seen the calls",
+      "   set is_approved = true,\n       failed_checks = 0,",
+      "   set failed_checks = 0,",
+    ],
+    [
+      "calls for something else are not looked for before the first call for what is asked now",
+      "  if (callsForNow(order).length > 0) return [];\n  return order.calls.filter(",
+      "  if (callsForNow(order).length >= 0) return [];\n  return order.calls.filter(",
+    ],
+    [
+      "what the service made of an order before it was done again counts for the next call",
+      'call.kind === "request" && call.surface === surface && call.mark !== mark ? (call.serviceId ?? []) : [],',
+      'call.kind === "request" && call.surface === surface && call.mark === surface ? (call.serviceId ?? []) : [],',
+    ],
+  ),
+  ...faults(
+    "src/ledger/orders/change.ts",
+    [
+      "a change is recorded though another worker has the order",
+      "   and (x.fence is null or o.fence = x.fence)\n",
+      "",
+    ],
+    [
+      "a change is recorded whatever state the order has come to",
+      `   and (x."from" is null or o.state = any (x."from"))\n`,
+      "",
+    ],
+    [
+      "news of a request are recorded for the one that a retry led to",
+      "   and (x.about is null\n",
+      "   and (true\n",
+    ],
+    [
+      "the lab is not told of orders that ended",
+      "  if (reported.length > 0) await insertOrderOutcomes(client, reported);",
+      "  if (reported.length > 1) await insertOrderOutcomes(client, reported);",
+    ],
+    [
+      "a cancellation that came while a call was under way is forgotten",
+      "  if (toCancel.size > 0) await applyChanges(client, [...toCancel].map(cancelledHere));\n",
+      "",
+    ],
+  ),
+  ...faults("src/ledger/orders/looks.ts", [
+    "what a look found is recorded though the order has moved on",
+    "if (now === undefined || !isDeepStrictEqual(standing(now), standing(seen))) return false;",
+    "if (now === undefined) return false;",
+  ]),
+  ...faults(
+    "src/jobs/submit/submit.ts",
+    [
+      "a call leaves before it is written down",
+      `  const created = await deps.service.create(surface, request, signal, { beforeSend, sensitive });
+  const made`,
+      `  const created = await deps.service.create(surface, request, signal, { beforeSend, sensitive }).catch(async (error) => {
+    await deps.writer.change({ orderId: order.id, fence: order.fence, call: { end: "not_sent" } });
+    throw error;
+  });
+  const made`,
+    ],
+    [
+      "a worker that others took for dead sends",
+      "  if (worker.id !== workerId || !worker.isSure) throw leaseLost();",
+      "  if (worker.id !== workerId && !worker.isSure) throw leaseLost();",
+    ],
+    [
+      "the result of writing a call down is not looked at",
+      `  if (result.kind === "not ours") throw leaseLost();\n`,
+      "",
+    ],
+    [
+      "a request without a mark is made without a snapshot",
+      `surface === "request" && request.ref === undefined;`,
+      `surface === "external" && request.ref === undefined;`,
+    ],
+    [
+      "calls that a restored ledger may have forgotten are not looked for",
+      "  if (mayBeForgotten(step)) return presume(order, deps);\n",
+      "",
+    ],
+    [
+      "former calls of a changed order are not looked for",
+      "  if (!(await guardFormer(order, deps, signal))) return;\n",
+      "",
+    ],
+    [
+      "the guard for what was asked for before is not asked",
+      `  if ((await guardOrder(order, matches, step.labelHolder, deps)) === "wait")\n    return putOff(order, STILL_MOVED, deps);\n`,
+      "",
+    ],
+    [
+      "a STORE of what the service has in storage already goes on",
+      "  await requireUnstored(order, { subject, matches }, deps, signal);\n",
+      "",
+    ],
+    [
+      "a subject with another name at the service is taken for the order's",
+      "  if (known) return { id: known.id, unshown: requireSameSubject(order.subject, known) };",
+      "  if (known) return { id: known.id };",
+    ],
+    [
+      "a subject that was registered a moment ago is registered again",
+      "  if (matches.isSubjectJustRegistered) {",
+      "  if (matches.isSubjectJustRegistered && matches.overrides.size > 9) {",
+    ],
+    [
+      "a retrieval takes one of several containers with its label",
+      `  const ambiguous = labelsOf("several", "shared");`,
+      `  const ambiguous = labelsOf("shared");`,
+    ],
+  ),
+  ...faults(
+    "src/jobs/submit/failure.ts",
+    [
+      "a call without an answer is made again at once",
+      `    if (mayHaveLeft && decision.kind !== "park") {`,
+      `    if (mayHaveLeft && decision.kind === "park") {`,
+    ],
+    [
+      "a call that a gateway refused is made again without a look",
+      `    if (isRefused && decision.kind === "again") {`,
+      `    if (isRefused && decision.kind !== "again") {`,
+    ],
+    [
+      "an outage parks orders",
+      `    case "transient":\n      return again;`,
+      `    case "transient":\n      return { kind: "park" };`,
+    ],
+  ),
+  ...faults(
+    "src/jobs/submit/guard.ts",
+    [
+      "the same container is stored a second time",
+      "  const double = same.find((each) => each.operation === operation && isOpen(each) && isFirst(each));",
+      "  const double = same.find((each) => each.operation === operation && isOpen(each) && isFirst(each) && each.otherId === 0);",
+    ],
+    [
+      "a label of another subject's container is no reason to stop",
+      "  if (labelHolder && needsFreeLabels(order, matches, settings)) throw labelTaken(labelHolder);\n",
+      "",
+    ],
+  ),
+  ...faults(
+    "src/jobs/calls/decide.ts",
+    ["nothing is believed after one empty look", "const FEWEST_CHECKS = 3;", "const FEWEST_CHECKS = 1;"],
+    [
+      "nothing is believed before the service can have let go of the call",
+      "  if (ageMs >= times.giveUpAfterMs) {",
+      "  if (ageMs >= (times.checksMs[0] ?? 0)) {",
+    ],
+    [
+      "the first of several that could be the order's is taken",
+      "if (only !== undefined && certain.length === 1) return",
+      "if (only !== undefined) return",
+    ],
+    [
+      "what another order has is taken",
+      "  if (taken.length > 0 && only === undefined) {",
+      "  if (taken.length > 1 && only === undefined) {",
+    ],
+    [
+      "what may be the call's counts as nothing",
+      "  if (evidence === undefined) return decideEmpty(call);",
+      "  if (evidence === undefined || finds.marked.length === 0) return decideEmpty(call);",
+    ],
+    [
+      "a retrieval that leaves no trace is sent again",
+      `call.times.retrievals === "park") {`,
+      `call.times.retrievals === "retry") {`,
+    ],
+    [
+      "an order that the service takes and never shows is sent again",
+      `  if (!call.isApproved && call.answer === "taken") {`,
+      `  if (call.isApproved && call.answer === "taken") {`,
+    ],
+    [
+      "a retrieval takes over a request while its neighbour's call is open",
+      "isOnlyNew && !call.hasLaneOpen) {",
+      "isOnlyNew) {",
+    ],
+  ),
+  ...faults(
+    "src/jobs/calls/likeness.ts",
+    [
+      "what carries another order's mark is taken for its own",
+      `  if (made.marks.some(isOthers)) return "none";\n`,
+      "",
+    ],
+    [
+      "what has some of the labels is taken for the call's",
+      "  const isSame = hasSameLabels(made, labels);",
+      "  const isSame = hasSameLabels(made, labels) || made.labels?.flat().some((label) => labels.includes(label)) === true;",
+    ],
+    [
+      "an older request of the same content is taken for the call's",
+      `    const isSure = isCalled ? made.age === "newer" && !made.isHidden : suspicion.wasInCopy;\n    return ref`,
+      `    const isSure = isCalled ? !made.isHidden : suspicion.wasInCopy;\n    return ref`,
+    ],
+    [
+      "an order that came after a restore adopts what was there",
+      "    const isSure = isCalled ? isNew(suspicion.hasSnapshot) && !isHidden : suspicion.wasInCopy;",
+      "    const isSure = isCalled ? isNew(suspicion.hasSnapshot) && !isHidden : true;",
+    ],
+  ),
+  ...faults(
+    "src/jobs/calls/look.ts",
+    [
+      "the look for the subject of a call adopts a namesake",
+      "    requireSameSubject(order.subject, known);\n",
+      "",
+    ],
+    [
+      "an order that a person has parked goes on by itself after a look",
+      `      if (order.state === "parked")\n        return {`,
+      `      if (order.state === "received")\n        return {`,
+    ],
+  ),
+  ...faults(
+    "src/jobs/calls/look-cancel.ts",
+    [
+      'a cancellation is believed at the first "no such request"',
+      `  if (look.answer === "taken") return { kind: "cancelled" };`,
+      `  if (look.answer !== "refused") return { kind: "cancelled" };`,
+    ],
+    [
+      "a refusal of the call to cancel counts as cancelled",
+      `  if (look.answer !== "refused" || look.unanswered > 0) return { kind: "cancelled" };`,
+      `  if (look.unanswered >= 0) return { kind: "cancelled" };`,
+    ],
+  ),
+  ...faults(
+    "src/jobs/which-container.ts",
+    [
+      "a container of another subject counts",
+      "  return shown.filter((each) => each.subjectId === undefined || each.subjectId === subjectId);",
+      "  return [...shown];",
+    ],
+    [
+      "an id that stands with another label now is believed",
+      '  if (known.some(({ labels }) => labels.length > 0 && !labels.includes(label)))\n    return { kind: "contradicted" };\n',
+      "",
+    ],
+  ),
+  ...faults(
+    "src/jobs/track/news.ts",
+    ["news go back from in progress to accepted", "  if (rank < from) {", "  if (rank < from - 9) {"],
+    [
+      "a request of another subject is followed",
+      "    (subjectCode !== undefined && subjectCode.reveal() !== order.subject.code.reveal())",
+      '    (subjectCode !== undefined && subjectCode.reveal() === "")',
+    ],
+    [
+      "a procedure of other containers is reported as done",
+      "  if (procedure && !isForSameContainers(order, procedure)) {",
+      '  if (procedure && !isForSameContainers(order, procedure) && order.operation === "STORE") {',
+    ],
+  ),
+  ...faults(
+    "src/ledger/results/deliveries.ts",
+    [
+      "a later result of an order overtakes the one before it",
+      "        and e.id < d.id\n",
+      "        and e.id < d.id - 1000000\n",
+    ],
+    [
+      "a result that the lab did not take counts as delivered",
+      "   where id = any ($1)\n     and state = 'pending'\n  returning id, connector, file_name, order_ids, is_answer, created_at),",
+      "   where id = any ($1)\n  returning id, connector, file_name, order_ids, is_answer, created_at),",
+    ],
+  ),
+  ...faults(
+    "src/jobs/deliver/deliver.ts",
+    [
+      "a result that could not be sent counts as delivered",
+      "          await recordFailure(connector, delivery, result.reason, target, deps);\n          continue;",
+      "          await recordFailure(connector, delivery, result.reason, target, deps);",
+    ],
+    [
+      "a worker that lost a connector's lock goes on sending",
+      "sent.map((delivery) => target.deliver({ ...delivery, mayLeave: deps.mayDeliver })),",
+      "sent.map((delivery) => target.deliver({ ...delivery, mayLeave: () => true })),",
+    ],
+  ),
+  ...faults(
+    "src/ledger/messages/known-orders.ts",
+    [
+      "an order with a known number and other content is a repeat",
+      "  if (authorities === undefined && first.digest === digest) return undefined;",
+      "  if (authorities === undefined) return undefined;",
+    ],
+    ["an order that was sent is corrected", "    first.isParkedUnsent &&\n", ""],
+    [
+      "an order of another subject corrects one of the same number",
+      "    first.subjectCode === order.subject.code.reveal() &&\n",
+      "",
+    ],
+  ),
+  ...faults("src/ledger/messages/earlier.ts", [
+    "a message that came twice becomes two orders",
+    "    const firstId = earlier?.sameId ?? seen.get(key);",
+    "    const firstId = seen.get(key);",
+  ]),
+  ...faults("src/ledger/messages/commit.ts", [
+    "messages of a file that are committed are committed again",
+    "  const fresh = batch.records.filter((record) => !known.has(record.message.ordinal));",
+    "  const fresh = batch.records;",
+  ]),
+  ...faults(
+    "src/ledger/messages/dropped-files.ts",
+    [
+      "a dropped file is decided a second time",
+      "   and worker = $2\n   and fate is null\nreturning id`;",
+      "   and worker = $2\nreturning id`;",
+    ],
+    [
+      "a worker that is gone takes files over",
+      "     and not exists (select 1 from workers w where w.id = d.worker and w.ended_at is null)\n",
+      "",
+    ],
+  ),
+  ...faults("src/connectors/drop-folder/work-list.ts", [
+    "a file is moved though another worker has taken it over",
+    "          if (!ours.has(claim.id)) return void this.#lost(claim);\n",
+    "",
+  ]),
+  ...faults("src/connectors/drop-folder/carry-out.ts", [
+    "a file counts as done before its folders are on disk",
+    "    for (const folder of folders) if (await exists(folder)) await ops.syncFolder(folder);\n",
+    "",
+  ]),
+  ...faults(
+    "src/connectors/mllp/connection.ts",
+    [
+      "a message is acknowledged though it could not be kept",
+      "    } catch {\n      taken.hasFailed = true;\n    }",
+      "    } catch {\n      taken.answer = encodeFrames([]);\n    }",
+    ],
+    [
+      "a message is acknowledged before the one before it is kept",
+      "    const ready = this.#inHand.splice(0, waiting === -1 ? this.#inHand.length : waiting);",
+      "    const ready = this.#inHand.splice(0, this.#inHand.length);",
+    ],
+  ),
+  ...faults(
+    "src/service/http/classify.ts",
+    [
+      "a call that broke off after it was sent counts as not sent",
+      `    when: broken(() => true),\n    read: "SERVICE_UNAVAILABLE",\n    write: "SERVICE_NO_ANSWER",`,
+      `    when: broken(() => true),\n    read: "SERVICE_UNAVAILABLE",\n    write: "SERVICE_UNREACHABLE",`,
+    ],
+    [
+      "a success without a readable body counts as nothing done",
+      `    when: answered((a) => isSuccess(a.status)),\n    read: "SERVICE_UNAVAILABLE",\n    write: "SERVICE_NO_ANSWER",`,
+      `    when: answered((a) => isSuccess(a.status)),\n    read: "SERVICE_UNAVAILABLE",\n    write: "SERVICE_BUSY",`,
+    ],
+  ),
+];
