@@ -1,9 +1,13 @@
 import { hostname } from "node:os";
-import { commandPlace } from "../alerts/places/command.ts";
 import { emailPlace } from "../alerts/places/email.ts";
-import { logPlace } from "../alerts/places/log.ts";
-import { type AlertPlace, PLACE_TIMEOUT_MS } from "../alerts/places/place.ts";
-import { type Post, webhookPlace } from "../alerts/places/webhook.ts";
+import {
+  type AlertPlace,
+  commandPlace,
+  logPlace,
+  PLACE_TIMEOUT_MS,
+  type Post,
+  webhookPlace,
+} from "../alerts/places/place.ts";
 import { sendTest } from "../alerts/send.ts";
 import type { AlertPlaceConfig } from "../config/alerts-schema.ts";
 import type { Config } from "../config/config.ts";

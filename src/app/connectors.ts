@@ -23,13 +23,7 @@ import type { CharsetOptions } from "../formats/hl7/charset.ts";
 import { noteTakenBack } from "../ledger/results/tasks.ts";
 import type { MapperSettings } from "../mapping/inbound/mapped-message.ts";
 import { createMapper, type Mapper } from "../mapping/inbound/mapper.ts";
-import {
-  type CsvProfile,
-  type Hl7Profile,
-  isReported,
-  type Profile,
-  type ResultAcks,
-} from "../mapping/profile/profile.ts";
+import { type CsvProfile, isReported, type Profile, type ResultAcks } from "../mapping/profile/profile.ts";
 import { ANSWERS } from "../mapping/profile/results-schema.ts";
 import type { Configuration } from "./configuration.ts";
 
@@ -126,8 +120,14 @@ function endsOf({
   return { unterminated, mixedLineEnds, isFramed: type === "mllp" };
 }
 
+/** A connector's settings and its profile. */
+interface LiveSettings {
+  readonly connector: ConnectorConfig;
+  readonly profile: Profile;
+}
+
 /** What of a connector may change while it runs: its settings `profile` and `encoding`, and what the profile says. */
-type Live = () => { readonly connector: ConnectorConfig; readonly profile: Profile };
+type Live = () => LiveSettings;
 
 /** The settings of a connector as they are at any moment. @throws Failure CONFIG_INVALID as {@link profileOf}, when it is taken over too */
 export function connectorOf(configuration: Configuration, name: string): Live {
@@ -148,27 +148,7 @@ export function createConnector(live: Live, deps: ConnectorDeps): Connector {
       return live().profile.results.marker;
     },
   };
-  return new DropFolder(liveFormat(live), settings, deps);
-}
-
-/** How files are read, by the settings of the moment at which each begins. */
-function liveFormat(live: Live): FileFormat {
-  const now = () => {
-    const { connector, profile } = live();
-    return fileFormatOf(connector, profile);
-  };
-  const { type, maxBytes } = now();
-  return {
-    ...{ type, maxBytes },
-    get isWholeFile() {
-      return now().isWholeFile;
-    },
-    get dialect() {
-      return now().dialect;
-    },
-    examine: (bytes) => now().examine(bytes),
-    check: () => now().check(),
-  };
+  return new DropFolder(fileFormatOf(live), settings, deps);
 }
 
 /** @throws Failure CONFIG_INVALID for a certificate that can't be read or an address that is none. */
@@ -181,8 +161,7 @@ function createMllpConnector(config: MllpConnectorConfig, live: Live, deps: Conn
         ...listen,
         mixedLineEnds: config.mixedLineEnds,
         get charset() {
-          const { connector, profile } = live();
-          return charsetOf(connector, profile.format === "hl7" ? profile : { encoding: undefined });
+          return charsetOf(live());
         },
         tls: listen.tls && {
           ...readTls(name, listen.tls),
@@ -242,32 +221,40 @@ function readTls(name: string, files: TlsFiles): { cert?: Buffer; key?: Buffer; 
   };
 }
 
-/** How a connector reads the files that are dropped for it, without its folders. */
-export function fileFormatOf(connector: ConnectorConfig, profile: Profile): FileFormat {
+/** How a connector reads the files that are dropped for it, each by the settings of the moment at which it begins. */
+export function fileFormatOf(live: Live): FileFormat {
+  const { connector } = live();
   const { maxBytes } = connector;
-  const mixedLineEnds = connector.type === "csv-drop" ? undefined : connector.mixedLineEnds;
-  return profile.format === "hl7"
-    ? hl7FileFormat({ maxBytes, mixedLineEnds, charset: charsetOf(connector, profile) })
-    : csvFileFormat({ maxBytes, reading: readingOf(connector, profile) });
+  if (connector.type === "csv-drop")
+    return csvFileFormat({
+      maxBytes,
+      get reading() {
+        return readingOf(live());
+      },
+    });
+  return hl7FileFormat({
+    maxBytes,
+    mixedLineEnds: connector.mixedLineEnds,
+    get charset() {
+      return charsetOf(live());
+    },
+  });
 }
 
 /** What a connector's HL7 messages are decoded in: its own setting goes before the profile's. */
-export function charsetOf(
-  { encoding }: Pick<ConnectorConfig, "encoding">,
-  profile: Pick<Hl7Profile, "encoding">,
-): CharsetOptions {
-  return { override: encoding?.name ?? profile.encoding, isForced: encoding?.isForced };
+export function charsetOf({ connector: { encoding }, profile }: LiveSettings): CharsetOptions {
+  const agreed = profile.format === "hl7" ? profile.encoding : undefined;
+  return { override: encoding?.name ?? agreed, isForced: encoding?.isForced };
 }
 
 /** How a connector's CSV files are taken apart. */
-function readingOf(
-  { encoding }: Pick<ConnectorConfig, "encoding">,
-  { reading }: CsvProfile,
-): CsvProfile["reading"] & { readonly isEncodingForced: boolean } {
+function readingOf({ connector: { encoding }, profile }: LiveSettings): CsvProfile["reading"] {
+  if (profile.format !== "csv") throw new TypeError(`profile ${profile.name} reads no CSV`);
+  const { reading } = profile;
   return {
     ...reading,
     encoding: encoding?.name ?? reading.encoding,
-    isEncodingForced: encoding?.isForced ?? false,
+    isEncodingForced: encoding?.isForced,
   };
 }
 

@@ -4,7 +4,7 @@ import type { Failure } from "../core/failures.ts";
 import type { MessageVerdict } from "../core/intake.ts";
 import type { LogTarget } from "../core/log-target.ts";
 import type { Logger } from "../core/logger.ts";
-import type { OrderTracer } from "../core/order-trace.ts";
+import type { OrderTracer } from "../core/order-step.ts";
 import type { PeerCertificates } from "../core/peer-certificates.ts";
 import type { TakenMessages } from "../jobs/intake/intake.ts";
 import type { FinishedJob } from "../jobs/queues.ts";
@@ -14,7 +14,6 @@ import type { ProfileDefinition } from "../mapping/profile/schema.ts";
 import type { ObservedCall } from "../service/http/transport.ts";
 import type { Configuration } from "./configuration.ts";
 import type { OpenLedger } from "./open-ledger.ts";
-import type { Role } from "./roles.ts";
 
 /** How a daemon is started. */
 export interface DaemonOptions {
@@ -71,3 +70,7 @@ export interface Context {
   /** Later parts are closed first. */
   readonly onClose: (close: () => Promise<unknown>) => void;
 }
+
+/** What a daemon does: take orders in, work them off, show itself. */
+export const ROLES = ["intake", "worker", "console"] as const;
+export type Role = (typeof ROLES)[number];

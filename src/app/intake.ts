@@ -1,13 +1,13 @@
 import type pg from "pg";
 import { type Config, type ConnectorConfig, isFolderConnector } from "../config/config.ts";
+import { toMessage } from "../connectors/hl7-drop/hl7-drop.ts";
 import type { Clock } from "../core/clock.ts";
-import { Failure, problemOf } from "../core/failures.ts";
+import { Failure } from "../core/failures.ts";
 import type { IncomingMessage, Intake } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import { phi } from "../core/phi.ts";
-import { decodeIncoming } from "../formats/hl7/charset.ts";
 import { createIntake, type IntakeDeps } from "../jobs/intake/intake.ts";
-import type { ConnectorRules, IntakeRules } from "../jobs/intake/rules.ts";
+import type { ConnectorRules, IntakeRules } from "../jobs/intake/replies.ts";
 import type { MessageRecord } from "../ledger/messages/record.ts";
 import { type OnReleased, type ReleaseFilter, releaseMessages } from "../ledger/messages/release.ts";
 import type { StoredMessage } from "../ledger/messages/views.ts";
@@ -127,10 +127,9 @@ export function toIncoming(
   if (raw === undefined) {
     throw new Failure("CLI_NOT_APPLICABLE", `the text of ${messageId} was pruned by retention`);
   }
-  const message = { ordinal, place, raw: phi(raw) };
   if (stored.csvRows) {
     const rows = stored.csvRows.map(([line, cells]) => ({ line, values: new Map(cells) }));
-    return { ...message, content: { kind: "csv", rows: phi(rows) } };
+    return { ordinal, place, raw: phi(raw), content: { kind: "csv", rows: phi(rows) } };
   }
   if (profile.format === "csv") {
     throw new Failure(
@@ -138,11 +137,5 @@ export function toIncoming(
       `the rows of ${messageId} could not be read as CSV; correct the file and drop it again`,
     );
   }
-  try {
-    const { text, encoding } = decodeIncoming(raw, charsetOf(connector, profile));
-    return { ...message, content: { kind: "hl7", text: phi(text), encoding } };
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    return { ...message, content: { kind: "unreadable", problems: [problemOf(error, place)] } };
-  }
+  return toMessage({ ordinal, raw }, charsetOf({ connector, profile }));
 }

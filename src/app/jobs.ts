@@ -4,7 +4,7 @@ import type { Connector } from "../connectors/connector.ts";
 import { BACKOFF } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
-import type { OrderTracer } from "../core/order-trace.ts";
+import type { OrderTracer } from "../core/order-step.ts";
 import { composeMessages, composeTables } from "../jobs/deliver/compose.ts";
 import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "../jobs/deliver/deliver.ts";
 import { LabBreaker } from "../jobs/deliver/lab-breaker.ts";
@@ -22,7 +22,7 @@ import type { ProfileDefinition } from "../mapping/profile/schema.ts";
 import type { ServiceClient } from "../service/client.ts";
 import type { Configuration } from "./configuration.ts";
 import { connectorOf } from "./connectors.ts";
-import type { UntakenValues } from "./untaken-values.ts";
+import type { UntakenValues } from "./own-troubles.ts";
 
 /** Batches of orders that a worker works on at the same time: while one ends, the next is under way. */
 export const BATCHES_AT_ONCE = 4;

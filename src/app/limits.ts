@@ -7,20 +7,19 @@ import { type Config, isFolderConnector } from "../config/config.ts";
 import type { ExceededLimit } from "../console/facts.ts";
 import { aboutOn } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
-import { formatDuration } from "../core/duration.ts";
+import { formatDuration, formatMinute } from "../core/duration.ts";
 import { MOST_PEM_BYTES, openGivenFile } from "../core/given-file.ts";
 import type { PeerCertificates } from "../core/peer-certificates.ts";
-import { formatMinute } from "../core/utc-minute.ts";
 import { msWithin } from "../core/weekly.ts";
 import { patiently } from "../core/within.ts";
-import { findLatestBackup } from "../ledger/backup/latest.ts";
+import { findLatestBackup } from "../ledger/backup/old.ts";
 import { type Pace, readPace } from "../ledger/operator/pace.ts";
 
 /** A disk that does not answer, such as one of a server that is away, must not keep everything else from being known. */
 const WITHIN_MS = 2_000;
 
 /** The machine whose limits are looked at. */
-export interface Machine {
+interface Machine {
   /** Its name. */
   readonly host: string;
   readonly clock: Clock;

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { Config } from "../config/config.ts";
 import type { Connector } from "../connectors/connector.ts";
 import { untakenOf } from "../console/attention.ts";
 import type { ExceededLimit, UntakenRow } from "../console/facts.ts";
@@ -6,9 +7,14 @@ import { untakenStatus } from "../console/status.ts";
 import { type Trouble, trouble } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { EVERY_MS } from "../core/every.ts";
+import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
+import { patiently } from "../core/within.ts";
+import { auditNoteFile, noteAuditEnd } from "../ledger/operator/audit-note.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
 import { recordTroubles } from "../ledger/workers/own-troubles.ts";
+import type { Profile } from "../mapping/profile/profile.ts";
+import { counted } from "../operator/text.ts";
 import { startLoop } from "./side-work.ts";
 
 interface OwnTroublesDeps {
@@ -56,4 +62,127 @@ export function untakenTroubles(connectors: readonly Connector[]): Trouble[] {
   return untakenOf({ untakenFiles }).flatMap(({ level, alerts }) =>
     alerts.map((each) => ({ ...each, level })),
   );
+}
+
+/** Longer than a disk takes that works: one of a server that is away must keep nobody from stopping. */
+const WITHIN_MS = 5_000;
+const UNNOTED = "the end of the audit is not noted, so that nobody would see it cut off";
+
+/** Watches whether the audit loses its end, and whether that could be seen. */
+interface AuditWatch {
+  troubles(): Trouble[];
+  stop(): Promise<void>;
+}
+
+/** Begins to note the audit's end in a file each minute, after it was compared with what was noted before. */
+export function watchAudit(
+  { epochFile }: Pick<Config, "epochFile">,
+  deps: { readonly pool: pg.Pool; readonly clock: Clock; readonly logger: Logger },
+): AuditWatch {
+  let found: Trouble | undefined;
+  const file = auditNoteFile(epochFile);
+  const note = patiently(() => noteEnd(deps.pool, file), WITHIN_MS, deps.clock);
+  const stop = startLoop(deps, EVERY_MS.auditEnd, "the end of the audit could not be noted", async () => {
+    const { value, isLate } = await note();
+    const text = isLate ? `${UNNOTED}: ${file} does not answer` : value;
+    if (text !== undefined && text !== found?.text) deps.logger.warn(text);
+    found = text === undefined ? undefined : trouble("daemonTrouble", "audit", text);
+    return false;
+  });
+  return { troubles: () => (found ? [found] : []), stop };
+}
+
+/** Gives what is wrong, for people; a ledger that is away is a trouble of its own. @throws Failure of the ledger */
+async function noteEnd(pool: pg.Pool, file: string): Promise<string | undefined> {
+  try {
+    const fault = await noteAuditEnd(pool, file);
+    return fault && `entry ${fault.number} of the audit does not fit: ${fault.why}`;
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== "LEDGER_FOLDER_UNUSABLE") throw error;
+    return `${UNNOTED}: ${error.message}`;
+  }
+}
+
+/** A loop that stands for longer is reported, ms: everything else has waited for as long. */
+const LONG_MS = 1_000;
+/** How long it is reported afterwards, ms: who asks can't be answered while it stands. */
+const REPORTED_FOR_MS = 60_000;
+
+/** Watches whether the event loop goes round. */
+interface EventLoopWatch {
+  /** That it stood lately, for people; empty when it didn't. */
+  troubles(): string[];
+  stop(): void;
+}
+
+/**
+ * Begins to watch the event loop: where something keeps it for more than a second, no message is answered, no health asked
+ * and no lease renewed meanwhile. One line of the log says so, and for a minute the readiness.
+ */
+export function watchEventLoop(clock: Clock, logger: Logger): EventLoopWatch {
+  let lookedAt = clock.monotonic();
+  let stood: { readonly ms: number; readonly until: number } | undefined;
+  const timer = setInterval(() => {
+    const now = clock.monotonic();
+    const ms = now - lookedAt - EVERY_MS.eventLoop;
+    lookedAt = now;
+    if (ms <= LONG_MS) return;
+    stood = { ms, until: now };
+    logger.warn({ ms: Math.round(ms) }, "the event loop stood still: nothing else was done meanwhile");
+  }, EVERY_MS.eventLoop);
+  timer.unref();
+  return {
+    troubles: () =>
+      stood === undefined || clock.monotonic() - stood.until > REPORTED_FOR_MS
+        ? []
+        : [
+            `the event loop stood still for ${(stood.ms / 1_000).toFixed(1)} s within the last minute: nothing was answered meanwhile; the log says when`,
+          ],
+    stop: () => clearInterval(timer),
+  };
+}
+
+/** For how long it is said after the last one, ms. */
+const SAID_FOR_MS = 86_400_000;
+
+interface Seen {
+  readonly connector: string;
+  readonly column: string;
+  /** By which they were composed: with another one they may be taken. */
+  readonly profile: Profile;
+  readonly values: number;
+  readonly lastAt: number;
+}
+
+/** Values of result columns that the columns' transforms don't take: the lab reads them as they came, in English mostly. */
+export class UntakenValues {
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #seen = new Map<string, Seen>();
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+  }
+
+  /** One more value of a column. */
+  note(connector: string, column: string, profile: Profile): void {
+    const key = JSON.stringify([connector, column]);
+    const before = this.#seen.get(key);
+    const values = before?.profile === profile ? before.values + 1 : 1;
+    this.#seen.set(key, { connector, column, profile, values, lastAt: this.#clock.monotonic() });
+  }
+
+  /**
+   * What of it is less than a day old.
+   *
+   * @param profileOf a connector's profile as it is now: what was composed by an earlier one is corrected, or seen again
+   */
+  troubles(profileOf: (connector: string) => Profile | undefined): Trouble[] {
+    const since = this.#clock.monotonic() - SAID_FOR_MS;
+    return [...this.#seen.values()]
+      .filter(({ connector, profile, lastAt }) => lastAt > since && profileOf(connector) === profile)
+      .map(({ connector, column, values }) => {
+        const text = `connector ${connector}: the lab read ${counted(values, "value")} of the column ${column} as they came, since the profile's transforms don't take them; \`cryobridge check\` names the words`;
+        return { ...trouble("daemonTrouble", `${connector} ${column}`, text), level: "look" };
+      });
+  }
 }

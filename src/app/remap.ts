@@ -1,12 +1,11 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
-import type { FailureCode } from "../core/failures.ts";
-import { Failure } from "../core/failures.ts";
+import { Failure, type FailureCode } from "../core/failures.ts";
 import type { Verdict } from "../core/intake.ts";
 import type { MappedMessage } from "../core/mapped-message.ts";
 import type { Order } from "../core/order.ts";
 import type { Phi } from "../core/phi.ts";
-import { type KeptMessage, listKeptMessages } from "../ledger/messages/kept.ts";
+import { type KeptMessage, listKeptMessages } from "../ledger/messages/views.ts";
 import { digestOrder } from "../ledger/orders/row.ts";
 import type { Mapper } from "../mapping/inbound/mapper.ts";
 import type { Profile } from "../mapping/profile/profile.ts";

@@ -58,7 +58,7 @@ async function enter(
   );
 }
 
-export interface RestoredDeps {
+interface RestoredDeps {
   readonly pool: pg.Pool;
   readonly service: ServiceCalls;
   readonly clock: Clock;
@@ -75,7 +75,7 @@ export interface RestoredDeps {
 const CHECK_AGAIN_MS = 5_000;
 
 /** Keeps a ledger that was restored from an older copy from sending an order twice. */
-export interface RestoredWatch extends SideWork {
+interface RestoredWatch extends SideWork {
   /**
    * Has the service's newest requests checked, before the first order that is submitted under the worker's number: what was
    * made there by a call that the ledger doesn't know of shows that it went back, though the file beside it went back as well. A

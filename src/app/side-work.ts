@@ -5,7 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import { EVERY_MS } from "../core/every.ts";
 import { asFailure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
-import type { OrderTracer } from "../core/order-trace.ts";
+import type { OrderTracer } from "../core/order-step.ts";
 import { SURFACES } from "../core/surface.ts";
 import { cancelDue } from "../jobs/calls/cancel.ts";
 import { lookDue } from "../jobs/calls/look.ts";

@@ -15,13 +15,11 @@ import { connectorOf } from "./connectors.ts";
 import { type Context, report } from "./context.ts";
 import { BATCHES_AT_ONCE, deliveryTargets, runJobs } from "./jobs.ts";
 import { openQueueBackend } from "./open-ledger.ts";
+import { UntakenValues, watchAudit } from "./own-troubles.ts";
 import { startRefills } from "./refills.ts";
 import { openEpoch, watchRestored } from "./restored.ts";
-import { openService, serviceTrouble, shapeTroubles } from "./service.ts";
-import { watchService } from "./service-watch.ts";
+import { openService, serviceTrouble, shapeTroubles, watchService } from "./service.ts";
 import { createSideWork } from "./side-work.ts";
-import { UntakenValues } from "./untaken-values.ts";
-import { watchAudit } from "./watch-audit.ts";
 
 /**
  * Orders of a batch for each call that a worker may have under way at once, and at most: more in hand share their commits, but each
@@ -35,7 +33,7 @@ const SECONDS_A_BATCH = 2;
 const FEEDER_SILENT_MS = 120_000;
 
 /** What the role `worker` runs: it hands out, submits, follows and sends. */
-export interface RunningWorker {
+interface RunningWorker {
   readonly queues: JobQueues;
   readonly service: ServiceClient;
   readonly feeder: Feeder;

@@ -131,7 +131,7 @@ export function requireReason(command: string, reason: string | undefined): stri
 }
 
 /** What became of one record. */
-export interface Done {
+interface Done {
   readonly id: string;
   readonly isDone: boolean;
   /** For people, such as `o17 (P-1001) will be tried again`. */

@@ -69,7 +69,7 @@ export function pageOption(kind: IdKind, flag: "--before" | "--after" = "--befor
 }
 
 /** A parser for commander that says which words are meant, for the completion of shells. */
-export interface WordParser<T> {
+interface WordParser<T> {
   (text: string): T;
   readonly words: readonly string[];
   /** Whether several may stand there, with commas between them. */

@@ -1,7 +1,7 @@
 import { consoleUsers } from "../app/console.ts";
 import type { Config } from "../config/config.ts";
 import type { Status } from "../console/status-document.ts";
-import { bareHost } from "../core/loopback.ts";
+import { bareHost } from "../core/address-list.ts";
 import { isDaemonThere } from "../ledger/embedded/lock.ts";
 
 type Whereabouts = Pick<Config, "dataDir" | "console">;

@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream";
 import type { Clock } from "../core/clock.ts";
-import { Failure } from "../core/failures.ts";
+import { codeOf, Failure } from "../core/failures.ts";
 import { readGivenFile } from "../core/given-file.ts";
 
 /** Where text goes. */
@@ -117,7 +117,7 @@ export async function readStandardInput(
     }
   } catch (error) {
     // It may be a folder, or be taken away.
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    const code = codeOf(error) ?? "unknown error";
     throw new Failure("CLI_FILE_UNREADABLE", `standard input can't be read (${code})`);
   }
   if (length > connectorBytes) {

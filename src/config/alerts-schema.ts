@@ -210,7 +210,7 @@ type FileAlerts = z.output<typeof alertsSchema>;
 export type AlertPlaceConfig = FileAlerts["to"][number] & { readonly name: string };
 
 /** Limits of what somebody should know. */
-export interface AlertLimits {
+interface AlertLimits {
   readonly oldMsByState: Readonly<Record<Stage, number>>;
   readonly failing: { readonly percent: number; readonly atLeast: number };
   readonly refused: { readonly percent: number; readonly atLeast: number };

@@ -174,7 +174,7 @@ export function wayOfFacility(
 }
 
 /** A validated file, with the profiles of all files in it. */
-export type WrittenSettings = Omit<FileConfig, "profiles"> & {
+type WrittenSettings = Omit<FileConfig, "profiles"> & {
   readonly profiles: Readonly<Record<string, unknown>>;
 };
 

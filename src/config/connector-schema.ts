@@ -113,7 +113,7 @@ const folder = z.strictObject({
 });
 
 /** A connector of type `mllp`, without its name. */
-export const mllpConnector = {
+const mllpConnector = {
   type: z.literal("mllp").describe("HL7 v2 messages over the network (MLLP)."),
   listen: listen.prefault({}).describe("Where senders connect."),
   results: z

@@ -17,7 +17,7 @@ const BUILTIN_PROFILE_NAMES = ["builtin/hl7-orders", "builtin/csv-orders"] as co
 const WHERE_TO_NAME_IT =
   "name the configuration with --config FILE or in CRYOBRIDGE_CONFIG, or copy config/cryobridge.yaml there and fill it in";
 
-export interface LoadOptions<P> {
+interface LoadOptions<P> {
   /** Usually `process.env`. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether a running daemon reads it again, whose environment stays as it was. */

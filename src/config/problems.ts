@@ -19,7 +19,7 @@ export interface ConfigProblem extends Problem, Position {
 }
 
 /** A configuration that can't be used: a CONFIG_INVALID {@link Failure} that carries every mistake found. */
-export type ConfigFailure = Failure & { readonly problems: readonly ConfigProblem[] };
+type ConfigFailure = Failure & { readonly problems: readonly ConfigProblem[] };
 
 /** One problem at one place. */
 export function problemAt(file: string, position: Position, path: Path, message: string): ConfigProblem {

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import type { z } from "zod";
+import { codeOf } from "../core/failures.ts";
 import { readGivenFile } from "../core/given-file.ts";
 import { type Environment, readText } from "./environment.ts";
 import { type ConfigProblem, type Path, problemAt } from "./problems.ts";
@@ -132,7 +133,7 @@ function profilesOfFolder(
   try {
     entries = readdirSync(folder).sort();
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    const code = codeOf(error) ?? "unknown error";
     if (given === undefined && code === "ENOENT") return [];
     const message = code === "ENOENT" ? "there is no such folder" : `the folder can't be read (${code})`;
     problems.push(

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "../core/loopback.ts";
+import { isLoopbackHost } from "../core/address-list.ts";
 import { areExceptions, readExceptions } from "../core/proxy-exceptions.ts";
 import type { Finding } from "./folder-rules.ts";
 import type { Path } from "./problems.ts";

@@ -1,5 +1,5 @@
+import { isLoopbackHost } from "../core/address-list.ts";
 import { parseDuration } from "../core/duration.ts";
-import { isLoopbackHost } from "../core/loopback.ts";
 import {
   findPath,
   type GivenPaths,

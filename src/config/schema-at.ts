@@ -91,7 +91,7 @@ function definition(schema: Schema): z.core.$ZodTypes["_zod"]["def"] {
 }
 
 /** A JSON Schema (draft 7, which editors' YAML support understands best). */
-export type JsonSchema = z.core.JSONSchema.JSONSchema;
+type JsonSchema = z.core.JSONSchema.JSONSchema;
 
 /** What may stand instead of a number, a word of a list or a patterned text: a reference to the environment. */
 const REFERENCE: JsonSchema = {

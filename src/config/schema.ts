@@ -5,7 +5,6 @@ import { address, connectorsSchema } from "./connector-schema.ts";
 import { facilitiesSchema, refillsSchema } from "./facility-schema.ts";
 import { duration, filePath, host, httpUrl, port, secret, secretUrl } from "./scalars.ts";
 import { serviceSchema } from "./service-schema.ts";
-import { tracingSchema } from "./tracing-schema.ts";
 
 const POSTGRES = ["postgres:", "postgresql:"] as const;
 const REDIS = ["redis:", "rediss:"] as const;
@@ -80,6 +79,24 @@ const consoleSection = z.strictObject({
     ),
 });
 
+/** Where traces of orders go. */
+const tracingSection = z.strictObject({
+  endpoint: httpUrl(
+    "Where OpenTelemetry spans are posted to by OTLP over HTTP, with the path: http://collector:4318/v1/traces.",
+  ),
+  headers: z
+    .record(z.string().regex(/^[\w-]+$/, "expected the name of a header"), secret("Its value."))
+    .default({})
+    .describe(`Headers of each request, such as authorization; write what is secret as \${NAME}.`),
+  sampleRatio: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(1)
+    .describe("Of how many orders traces are made: 0.1 for one in ten, whole ones."),
+  serviceName: z.string().min(1).max(100).default("cryobridge").describe("The service.name of the spans."),
+});
+
 const exceptions = z
   .union([z.array(z.string()), z.string().transform((text) => text.split(/[\s,]+/))])
   .transform((entries) => entries.filter((entry) => entry !== ""))
@@ -131,7 +148,7 @@ export const fileSchema = z.strictObject({
     .describe("Where the job queues are kept."),
   console: consoleSection.prefault({}).describe("The console: health, metrics and status over HTTP."),
   alerts: alertsSchema.prefault({}).describe("Who gets alerts of what is wrong, and when."),
-  tracing: tracingSchema
+  tracing: tracingSection
     .optional()
     .describe("Traces of orders for OpenTelemetry; none are made when not set."),
   retention: z

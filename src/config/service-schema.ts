@@ -14,7 +14,7 @@ import {
 import { duration, filePath, httpUrl, secret } from "./scalars.ts";
 
 /** A call that cancels an order at the service. */
-export interface CancelCall {
+interface CancelCall {
   readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
   /** With `{id}` where the request's id, or on the external surface the procedure's, stands. */
   readonly path: string;

@@ -4,7 +4,7 @@ import type { Config, ConnectorConfig } from "./config.ts";
 import { toFacilities } from "./facility-schema.ts";
 
 /** How a file that was changed differs from what a daemon works by. */
-export interface FileChanges {
+interface FileChanges {
   /** Settings that a daemon takes over while it runs. */
   readonly live: readonly string[];
   /** Settings that it takes over when it is started again. */

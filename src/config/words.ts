@@ -2,7 +2,7 @@ import { z } from "zod";
 import { childOf, knownKeys, schemasAt } from "./schema-at.ts";
 
 /** One sentence about a broken rule; `key` when it is about a key of the section rather than about its value. */
-export interface Verdict {
+interface Verdict {
   readonly key?: string | undefined;
   readonly message: string;
 }

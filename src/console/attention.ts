@@ -1,7 +1,7 @@
 import { type AlertKind, type Trouble, trouble } from "../core/alert.ts";
+import { formatMinute } from "../core/duration.ts";
 import { FAILURES, type FailureCode, LASTING } from "../core/failures.ts";
 import type { UntakenReason } from "../core/untaken-files.ts";
-import { formatMinute } from "../core/utc-minute.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import { alert, item } from "./attention-item.ts";
 import { configurationsOf, lostWorkersOf, workerTroublesOf } from "./attention-workers.ts";

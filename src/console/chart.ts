@@ -1,7 +1,7 @@
 import { type Html, html } from "./html.ts";
 
 /** Numbers over time as bars. */
-export interface Chart {
+interface Chart {
   /** Stands in the element's id: unique on its page. */
   readonly id: string;
   readonly title: string;

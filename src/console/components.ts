@@ -142,7 +142,7 @@ export function problemBox(title: string, problems: readonly Problem[]): Html {
 }
 
 /** A form of one button, and a reason where that is kept. */
-export interface ActForm {
+interface ActForm {
   readonly action: string;
   readonly label: string;
   /** What stands on the button of a form that was opened, where the label alone might be misread there. */

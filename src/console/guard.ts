@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { isLoopbackHost } from "../core/address-list.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
-import { isLoopbackHost } from "../core/loopback.ts";
 import type { ConsoleUser } from "./deps.ts";
 import { peerKey } from "./peer.ts";
 import { cookieOf, isEqual, SESSION_COOKIE, type Session, Sessions } from "./session.ts";
@@ -10,7 +10,7 @@ import { cookieOf, isEqual, SESSION_COOKIE, type Session, Sessions } from "./ses
 export type Refusal = "host" | "cross-site" | "token" | "too many";
 
 /** A request as the guard sees it. */
-export interface GuardedRequest {
+interface GuardedRequest {
   readonly method: string;
   /** Path without query. */
   readonly path: string;
@@ -22,14 +22,14 @@ export interface GuardedRequest {
 }
 
 /** What the guard holds requests against. */
-export interface GuardSettings {
+interface GuardSettings {
   readonly host: string;
   /** Nobody has to sign in when there are none; then everybody may look and nobody act. */
   readonly users: readonly ConsoleUser[];
 }
 
 /** What a request may do, or why it is turned away. */
-export type Admission =
+type Admission =
   | { readonly refusal: Refusal }
   | { readonly refusal?: undefined; readonly session: Session | undefined };
 
@@ -143,7 +143,7 @@ const MAX_IN_WINDOW = 10;
 const MAX_ADDRESSES = 1_000;
 
 /** Wrong tokens by address (of IPv6, by its /64): ten in a minute, then that address waits. */
-export class LoginAttempts {
+class LoginAttempts {
   readonly #clock: Clock;
   readonly #timesByAddress = new Map<string, number[]>();
 

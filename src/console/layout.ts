@@ -48,7 +48,7 @@ export interface Page {
 }
 
 /** What the frame shows around a page. */
-export interface Frame {
+interface Frame {
   readonly version: string;
   readonly user: ConsoleUser | undefined;
   readonly formToken: string;

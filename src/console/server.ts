@@ -1,8 +1,7 @@
 import type { AddressInfo } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import { type AddressList, readAddressList } from "../core/address-list.ts";
-import { asFailure, Failure } from "../core/failures.ts";
-import { bareHost } from "../core/loopback.ts";
+import { type AddressList, bareHost, readAddressList } from "../core/address-list.ts";
+import { asFailure, codeOf, Failure } from "../core/failures.ts";
 import { askOnceAtATime } from "./ask.ts";
 import { addAssets } from "./assets.ts";
 import { limitConnections } from "./connections.ts";
@@ -223,7 +222,7 @@ function clientErrorStatus(error: unknown): number | undefined {
 }
 
 function listenFailure(error: unknown, { host, port }: ConsoleSettings): Failure {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+  const code = codeOf(error) ?? "unknown error";
   const address = `${host}:${port}`;
   if (code === "EADDRINUSE") {
     return new Failure("CONSOLE_PORT_TAKEN", {

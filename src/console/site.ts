@@ -62,7 +62,7 @@ export interface Search extends Submission {
 export type Answer = Page | { readonly to: string; readonly notice?: Notice };
 
 /** A file that a browser saves. */
-export interface Download {
+interface Download {
   readonly name: string;
   readonly type: string;
   readonly text: string;

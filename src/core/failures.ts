@@ -4,7 +4,7 @@ import { LEDGER_FAILURES } from "./failures/ledger.ts";
 import { MAPPING_FAILURES } from "./failures/mapping.ts";
 import { ORDER_FAILURES } from "./failures/orders.ts";
 import { SERVICE_FAILURES } from "./failures/service.ts";
-import type { KeptAnswer } from "./kept-answer.ts";
+import type { Phi } from "./phi.ts";
 import type { Surface } from "./surface.ts";
 
 /**
@@ -192,3 +192,28 @@ export function hintOf({
 const OF_PROFILE = /\bprofile\b|\bencoding\b(?:`|:)/;
 const TAKEN_OVER = /`cryobridge reload`|restart the daemon/;
 const RELOAD = "A running daemon takes a changed setting over by `cryobridge reload`.";
+
+/**
+ * An answer of the service that a person may have to look at: what came back to a call that was refused, or that may
+ * or may not have had an effect. The patient's own values in its body are masked before it is made; what else it says may
+ * be about anybody, so it is shown to operators who ask for it, and never logged.
+ */
+export interface KeptAnswer {
+  readonly method: string;
+  /** The path as the specification writes it, such as `/api/procedures/{id}`. */
+  readonly route: string;
+  readonly status: number;
+  readonly shape: "json" | "html" | "empty" | "other";
+  /** The media type without its parameters, when the answer had one. */
+  readonly contentType?: string | undefined;
+  /** The service's own error code, such as `VALIDATION_ERROR`, where it is made of the words of errors alone. */
+  readonly errorCode?: string | undefined;
+  /** The masked body, at most some KB; absent when there was none, or none that could be read. */
+  readonly body?: Phi | undefined;
+}
+
+/** The system's or a driver's code of an error, such as `ENOENT` or an SQLSTATE; undefined where it has none. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error) || error.code === undefined) return undefined;
+  return String(error.code);
+}

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { Failure } from "./failures.ts";
+import { codeOf, Failure } from "./failures.ts";
 
 /** Certificates and keys; the bundle of all authorities of a system has a quarter of that. */
 export const MOST_PEM_BYTES = 1_000_000;
@@ -80,7 +80,7 @@ export async function openGivenFile(
 }
 
 function unreadable(error: unknown): UnreadableFile {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+  const code = codeOf(error) ?? "unknown error";
   const problem = REASONS[code] ?? `the file can't be read (${code})`;
   return { problem, isMissing: code === "ENOENT" };
 }

@@ -96,7 +96,7 @@ export interface IncomingMessage {
  * - `ignored`: well-formed, but of a type that the profile does not take.
  * - `waiting`: nothing is wrong but a code that no table knows yet, or an earlier message of the subject waits so.
  */
-export const VERDICTS = ["accepted", "duplicate", "refused", "ignored", "waiting"] as const;
+const VERDICTS = ["accepted", "duplicate", "refused", "ignored", "waiting"] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 /** What became of a message, once that is durable. */

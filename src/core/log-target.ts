@@ -12,7 +12,7 @@ const FULL_RETRY_MS = 10;
 const FAILED_RETRY_MS = 1_000;
 
 /** Lines that could not be written. */
-export interface MissingLines {
+interface MissingLines {
   readonly lines: number;
   readonly since: Date;
   /** The system's code, such as `ENOSPC`; `EAGAIN` where nobody reads, `EBUSY` where writing takes longer than logging. */

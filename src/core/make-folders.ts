@@ -1,5 +1,6 @@
-import { access, constants, mkdir, stat, statfs } from "node:fs/promises";
+import { access, constants, mkdir, open, stat, statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { codeOf } from "./failures.ts";
 
 /**
  * Makes a folder and those above it that are missing; gives the outermost that was made, undefined when all were there.
@@ -13,7 +14,7 @@ export async function makeFolders(path: string, mode?: number): Promise<string |
   } catch (error) {
     // Not by EEXIST: of a drive, or on a read-only disk, the system may say something else.
     if (await isFolder(path)) return undefined;
-    if (!(error instanceof Error) || !("code" in error) || error.code !== "ENOENT") throw error;
+    if (codeOf(error) !== "ENOENT") throw error;
   }
   const outermost = await makeFolders(dirname(resolve(path)), mode);
   await mkdir(path, { mode }).catch(async (error: unknown) => {
@@ -41,8 +42,7 @@ export async function findPlaceOf(
 ): Promise<{ readonly place: string; readonly isWritable: boolean }> {
   const isMissing = await access(path).then(
     () => false,
-    (error: unknown) =>
-      error instanceof Error && "code" in error && /^(ENOENT|ENOTDIR)$/.test(String(error.code)),
+    (error: unknown) => /^(ENOENT|ENOTDIR)$/.test(codeOf(error) ?? ""),
   );
   const above = dirname(resolve(path));
   if (isMissing && above !== path) return await findPlaceOf(above);
@@ -51,4 +51,20 @@ export async function findPlaceOf(
     () => false,
   );
   return { place: path, isWritable };
+}
+
+/**
+ * Has the names in a folder, made or changed, outlast a power cut. Windows opens no folders and has no such call: there it
+ * does nothing.
+ *
+ * @throws what the file system says
+ */
+export async function syncFolder(path: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const folder = await open(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0));
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }

@@ -1,6 +1,5 @@
-import type { AssigningAuthority } from "./assigning-authority.ts";
 import type { FailureCode } from "./failures.ts";
-import type { Order } from "./order.ts";
+import type { AssigningAuthority, Order } from "./order.ts";
 import { isTerminal, type OrderState } from "./order-state.ts";
 import type { Phi } from "./phi.ts";
 

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { Operation } from "./order.ts";
 import type { OrderState } from "./order-state.ts";
 
@@ -5,7 +6,7 @@ import type { OrderState } from "./order-state.ts";
  * What takes time in an order's life, as metrics and traces name it: the state that it was in, but `submitting` from the
  * moment when a worker takes the order.
  */
-export const STAGES = [
+const STAGES = [
   "received",
   "submitting",
   "submitted",
@@ -14,7 +15,7 @@ export const STAGES = [
   "parked",
   "failed",
 ] as const satisfies readonly OrderState[];
-export type Stage = (typeof STAGES)[number];
+type Stage = (typeof STAGES)[number];
 
 /** What metrics, traces and logs may say of an order: nothing of it is about a patient. */
 export interface OrderName {
@@ -55,4 +56,38 @@ export interface SentResult {
 /** Whether a state is one of the stages. */
 export function isStage(state: string): state is Stage {
   return (STAGES as readonly string[]).includes(state);
+}
+
+/** Follows the work for an order while it is done. */
+export interface OrderTracer {
+  /**
+   * Runs work for an order as a span of its trace: calls to the service that are made meanwhile belong to it.
+   *
+   * @param order with the number of the attempt, from 1
+   */
+  during<T>(
+    name: "submit" | "reconcile",
+    order: OrderName & { readonly attempt: number },
+    work: () => Promise<T>,
+  ): Promise<T>;
+}
+
+/** Follows nothing. */
+export const noTracer: OrderTracer = { during: (_name, _order, work) => work() };
+
+/** Where an order's trace is found. */
+export interface TraceIds {
+  /** 32 hexadecimal digits. */
+  readonly traceId: string;
+  /** 16 hexadecimal digits: the span of the whole order, by which all others hang. */
+  readonly rootSpanId: string;
+}
+
+/**
+ * An order's trace. It follows from the ledger's code and the order's number, so that each daemon of the ledger, and each start
+ * of one, adds to the same trace without anything being kept.
+ */
+export function traceOf(instanceCode: string, orderId: number): TraceIds {
+  const digits = hash("sha256", `${instanceCode}/o${orderId}`);
+  return { traceId: digits.slice(0, 32), rootSpanId: digits.slice(32, 48) };
 }

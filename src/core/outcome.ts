@@ -95,7 +95,7 @@ export interface OrderAsRead<Code = Phi> {
 }
 
 /** One of several rows of {@link OrderAsRead}. */
-export interface RowAsRead<Code = Phi> extends Omit<OrderAsRead<Code>, "rows"> {
+interface RowAsRead<Code = Phi> extends Omit<OrderAsRead<Code>, "rows"> {
   readonly line: number;
   readonly placerOrderNumber?: string | undefined;
 }

@@ -2,7 +2,7 @@ import { TLSSocket } from "node:tls";
 import type { Clock } from "./clock.ts";
 
 /** A certificate that another machine showed. */
-export interface PeerCertificate {
+interface PeerCertificate {
   /** Who showed it, for people. */
   readonly peer: string;
   readonly endsAt: Date;

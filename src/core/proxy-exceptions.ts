@@ -1,6 +1,5 @@
 import { isIP } from "node:net";
-import { type AddressList, readAddressList } from "./address-list.ts";
-import { bareHost, isLoopbackHost } from "./loopback.ts";
+import { type AddressList, bareHost, isLoopbackHost, readAddressList } from "./address-list.ts";
 
 /** Which hosts are reached without a proxy. */
 export interface ProxyExceptions {

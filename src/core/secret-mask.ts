@@ -51,7 +51,7 @@ function formsOf(secret: string): string[] {
 }
 
 /** As JSON for ASCII channels writes it: `p\u00e4ss`. */
-function asciiJson(text: string): string {
+export function asciiJson(text: string): string {
   return JSON.stringify(text)
     .slice(1, -1)
     .replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -1,3 +1,4 @@
+import { codeOf } from "./failures.ts";
 /** How the configuration names what a peer's certificate is judged by; in words that people can look up. */
 export interface TlsSettings {
   /** What names the authorities that are trusted, such as `` `service.ca` ``. */
@@ -48,7 +49,7 @@ const LONGEST_NAMES = 200;
 
 /** Why the certificate of a peer, or ours, was refused, by the error of Node.js; undefined for any other error. */
 export function tlsTroubleOf(error: Error, settings: TlsSettings): TlsTrouble | undefined {
-  const code = "code" in error ? String(error.code) : "";
+  const code = codeOf(error) ?? "";
   const known = BY_CODE[code];
   if (known) return { why: `${known[0]}${namesOf(error)}`, lead: known[1](settings) };
   if (WANTS_OURS.test(code)) {

@@ -25,7 +25,7 @@ export async function within<T>(
 }
 
 /** What {@link patiently} gives: what was last found, and whether the latest try has no answer yet. */
-export interface Found<T> {
+interface Found<T> {
   readonly value: T | undefined;
   readonly isLate: boolean;
 }

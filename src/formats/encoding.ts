@@ -41,9 +41,7 @@ export type Encoding =
   | "euc-kr";
 
 /** Text, or the 0-based offset of the first byte that the encoding does not have. */
-export type Decoded =
-  | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly offset: number };
+type Decoded = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly offset: number };
 
 /** Encodings whose characters may take several bytes and that only the runtime's own decoder checks strictly. */
 const MULTI_BYTE: readonly Encoding[] = ["gb18030", "big5", "shift_jis", "euc-jp", "euc-kr"];

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Queue, type QueueOptions, runMigrations, Worker, type WorkerOptions } from "bullmq";
 import type pg from "pg";
 import { EVERY_MS } from "../core/every.ts";
-import { Failure } from "../core/failures.ts";
+import { codeOf, Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { openPlace, type QueueBackend, type QueueRisk, serverWords } from "./queue-place.ts";
 import { type QueueRefusal, refusalOf } from "./queue-refusal.ts";
@@ -405,7 +405,7 @@ async function addAll(queue: Queue, jobs: readonly NewJob<QueueName>[], mayForge
 }
 
 function isSchemaGone(error: unknown): boolean {
-  return error instanceof Error && "code" in error && SCHEMA_GONE.has(String(error.code));
+  return SCHEMA_GONE.has(codeOf(error) ?? "");
 }
 
 async function migrate(pool: pg.Pool): Promise<void> {

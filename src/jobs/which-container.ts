@@ -1,5 +1,5 @@
 /** A container of an order, as it is looked for among what the service shows. */
-export interface WantedContainer {
+interface WantedContainer {
   readonly position: number;
   readonly label: string;
   /** The service's id that was seen with the label before. */

@@ -1,4 +1,4 @@
-import { Failure } from "../core/failures.ts";
+import { codeOf, Failure } from "../core/failures.ts";
 import { asSentence, type TlsSettings, type TlsTrouble, tlsTroubleOf } from "../core/tls-trouble.ts";
 
 /** SQLSTATEs and system codes of a database that is away or takes nothing for now. */
@@ -51,7 +51,7 @@ const DISK_FULL = "53100";
  */
 export function asLedgerFailure(error: unknown, place?: string): unknown {
   if (error instanceof Failure || !(error instanceof Error)) return error;
-  const code = codeOf(error);
+  const code = codeOf(error) ?? "";
   const isTransient =
     TRANSIENT_STATES.test(code) || TRANSIENT_CODES.has(code) || TRANSIENT_WORDS.test(error.message);
   if (!isTransient) return error;
@@ -63,7 +63,7 @@ export function asLedgerFailure(error: unknown, place?: string): unknown {
 
 /** SQLSTATE of a table, function or schema that isn't there. */
 export function isMissingObject(error: unknown): boolean {
-  return /^(42P01|42883|3F000)$/.test(codeOf(error));
+  return /^(42P01|42883|3F000)$/.test(codeOf(error) ?? "");
 }
 
 /** SQLSTATEs of a row whose key is there already, and of two transactions that waited for each other. */
@@ -85,15 +85,10 @@ export function isInsertRace(error: unknown): boolean {
  * or 54, program limit exceeded (a key too long for its index). The same value is refused every time.
  */
 export function isUnstorable(error: unknown): boolean {
-  return /^(22|54)/.test(codeOf(error));
+  return /^(22|54)/.test(codeOf(error) ?? "");
 }
 
 const driverError = (error: unknown) => (error instanceof Failure ? error.cause : error);
-
-/** The driver's or the system's code of an error, such as an SQLSTATE; "" where it has none. */
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
-}
 
 /** By SQLSTATE class or code, first fit: a server that answers and lets nobody in. */
 const REFUSED: readonly (readonly [RegExp, string])[] = [
@@ -108,7 +103,7 @@ const REFUSED: readonly (readonly [RegExp, string])[] = [
  * any other error. The driver's own text is left out, since it may quote what it choked on.
  */
 function refusedWords(error: Error): string | undefined {
-  const code = codeOf(error);
+  const code = codeOf(error) ?? "";
   const words = REFUSED.find(([pattern]) => pattern.test(code))?.[1];
   if (words !== undefined) return `${words} (SQLSTATE ${code})`;
   // The driver gives this one no code.

@@ -40,7 +40,7 @@ export interface LedgerObserver {
 const DEAF: LedgerObserver = { ordersMoved: () => {}, resultsSent: () => {} };
 
 /** What hears of a transaction once it is committed. */
-export interface Listener {
+interface Listener {
   readonly logger: Logger;
   readonly observer: LedgerObserver;
 }

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { Failure } from "../core/failures.ts";
+import { codeOf, Failure } from "../core/failures.ts";
 import { list, placeOf } from "./database.ts";
 import { asLedgerFailure } from "./database-failures.ts";
 
@@ -45,7 +45,7 @@ export async function assertOwnSessions(pool: pg.Pool, schema: string): Promise<
     if (!first.path.startsWith(schema)) throw unfit("it drops the options that Cryobridge connects with");
     isFit = true;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === PROTOCOL_VIOLATION)
+    if (codeOf(error) === PROTOCOL_VIOLATION)
       throw unfit("it refuses the options that Cryobridge connects with", error);
     throw asLedgerFailure(error, placeOf(pool));
   } finally {
@@ -63,7 +63,7 @@ async function sessionOf(client: pg.PoolClient): Promise<Session> {
   return rows[0] as Session;
 }
 
-function unfit(what: string, cause?: Error): Failure {
+function unfit(what: string, cause?: unknown): Failure {
   return new Failure("LEDGER_POOLER_UNFIT", {
     message: `a pooler, such as PgBouncer, stands before the database: ${what}`,
     cause,

@@ -1,14 +1,12 @@
-import { type AssigningAuthority, formatAuthority } from "../core/assigning-authority.ts";
 import { FAILURES, type FailureCode } from "../core/failures.ts";
-import type { OrderSubject } from "../core/order.ts";
+import { type AssigningAuthority, formatAuthority, type OrderSubject } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import { formatId } from "../ledger/ids.ts";
 import type { MessageView } from "../ledger/messages/views.ts";
 import type { Task } from "../ledger/operator/tasks.ts";
 import type { DeliveryDetails, DeliveryView } from "../ledger/operator/views.ts";
 import type { LedgerOrder } from "../ledger/orders/row.ts";
-import type { Paint } from "./column.ts";
-import { ageColumn, type Column, forPrograms, recordJson, type Viewer } from "./column.ts";
+import { ageColumn, type Column, forPrograms, type Paint, recordJson, type Viewer } from "./column.ts";
 import { readyHint } from "./ready-hint.ts";
 import { withHint } from "./text.ts";
 import { relativeTime, timeWithAge } from "./times.ts";
@@ -44,7 +42,7 @@ interface Failing {
 }
 
 /** Why something failed, waits or is parked. */
-export const REASON = {
+const REASON = {
   key: "reason",
   title: "reason",
   isFlexible: true,

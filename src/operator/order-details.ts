@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { AtService } from "../core/failures.ts";
 import { DONE } from "../core/order-control.ts";
 import { isTerminal } from "../core/order-state.ts";
-import { traceOf } from "../core/order-trace.ts";
+import { traceOf } from "../core/order-step.ts";
 import type { ContainerLocation } from "../core/outcome.ts";
 import { formatId } from "../ledger/ids.ts";
 import { findMessage, type MessageView, type StoredMessage } from "../ledger/messages/views.ts";
@@ -33,7 +33,7 @@ import { localTime } from "./times.ts";
 import { type Failed, hintFor, type SiteStanding, type Surroundings, whyWaiting } from "./why-waiting.ts";
 
 /** All that is known of an order beside the order itself. */
-export interface OrderDetails {
+interface OrderDetails {
   /** The message that it came in; undefined once retention has pruned it. */
   readonly message: StoredMessage | undefined;
   /** Why it waits, and what to do about it; undefined when it doesn't. */

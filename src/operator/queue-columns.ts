@@ -120,7 +120,7 @@ export const ORPHANED_COLUMNS: readonly Column<Orphaned>[] = [
 ];
 
 /** A job of BullMQ, and what it is about in words. */
-export interface NamedJob extends JobView {
+interface NamedJob extends JobView {
   readonly about: string;
 }
 

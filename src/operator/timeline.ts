@@ -90,7 +90,7 @@ export function describeEvent({ kind, detail }: Pick<OrderEvent, "kind" | "detai
 }
 
 /** A step of an order's timeline: an entry, or several that say the same one after the other. */
-export interface Step {
+interface Step {
   readonly at: Date;
   /** When the last of them was. */
   readonly until: Date;

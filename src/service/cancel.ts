@@ -24,7 +24,7 @@ export interface CancelTarget {
 }
 
 /** How a request or procedure that is to be cancelled stands. */
-export interface CancelLook {
+interface CancelLook {
   readonly isCancelled: boolean;
   /** The service's word, in upper case. */
   readonly status: string;

@@ -24,7 +24,7 @@ import { probeInventory } from "./probe/probe-inventory.ts";
 import { readProcedures, readRequests } from "./read-batch.ts";
 import { listMade } from "./reconcile/made.ts";
 import { listNewest } from "./reconcile/newest.ts";
-import { searchRequestIds, snapshotRequestIds } from "./reconcile/search-requests.ts";
+import { searchRequestIds, snapshotRequestIds } from "./reconcile/search.ts";
 import { getRefill, listTanks, readRefills } from "./refills.ts";
 import { getLocation, listSubjectContainers, readContainers } from "./request-surface/containers.ts";
 import { getProcedure, getRequest } from "./request-surface/requests.ts";

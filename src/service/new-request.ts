@@ -112,7 +112,7 @@ function describe({ description, label }: OrderContainer): string {
 }
 
 /** Options of the one call that must not be made twice. */
-export interface CreateOptions {
+interface CreateOptions {
   /** Runs right before the first byte leaves, after all waiting; when it throws, nothing is sent. */
   readonly beforeSend?: (() => void | Promise<void>) | undefined;
   /** Further values of the patient (names, birth date) to mask in what the service says. */
@@ -169,7 +169,7 @@ export function create(
 }
 
 /** What an answer shows of a request, or of a procedure of the external surface. */
-export type Shown = Pick<ServiceEntry, "type" | "facilityId" | "subjectCode" | "containers" | "containerIds">;
+type Shown = Pick<ServiceEntry, "type" | "facilityId" | "subjectCode" | "containers" | "containerIds">;
 
 /** Names of the fields in which an answer contradicts what was sent; a field that is missing contradicts nothing. */
 export function differences(request: NewRequest, shown: Shown): string[] {
@@ -186,7 +186,7 @@ export function differences(request: NewRequest, shown: Shown): string[] {
 }
 
 /** Whether exactly the labels that were sent are named; undefined when the entry names none or not all. */
-export function hasSameLabels(
+function hasSameLabels(
   request: Extract<NewRequest, { type: "STORE" }>,
   shown: Pick<ServiceEntry, "containers">,
 ): boolean | undefined {
@@ -200,7 +200,7 @@ export function hasSameLabels(
 }
 
 /** Whether exactly the containers that were asked for are named; undefined when none are. */
-export function hasSameContainerIds(
+function hasSameContainerIds(
   request: Extract<NewRequest, { type: "RETRIEVAL" }>,
   ids: readonly number[] | undefined,
 ): boolean | undefined {

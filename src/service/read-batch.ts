@@ -31,7 +31,7 @@ export function readRequests(
 }
 
 /** Procedures of one facility; the list of the external surface is asked by their type besides. */
-export interface ProcedureBatch {
+interface ProcedureBatch {
   readonly surface: Surface;
   readonly facilityId: number;
   readonly type?: "STORE" | "RETRIEVAL" | undefined;

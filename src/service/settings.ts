@@ -1,4 +1,4 @@
-import { isIP } from "node:net";
+import { bareHost, isLoopbackHost } from "../core/address-list.ts";
 import { Failure } from "../core/failures.ts";
 import type { GivenPaths } from "../core/service-catalogue.ts";
 import type { Surface } from "../core/surface.ts";
@@ -188,19 +188,15 @@ function checkAddress(name: string, text: string, allowInsecure: boolean): URL {
   }
   if (url.username !== "" || url.password !== "") throw invalid(name, "must not hold a user or password");
   if (url.hash !== "") throw invalid(name, "must not have a # part");
-  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const host = bareHost(url.hostname);
   if (isMetadataAddress(host)) throw invalid(name, "names a link-local or cloud metadata address");
-  if (url.protocol === "http:" && !isLoopback(host) && !allowInsecure) {
+  if (url.protocol === "http:" && !isLoopbackHost(host) && !allowInsecure) {
     throw invalid(
       name,
       "must begin with https:// for another machine (or service.allowInsecure must be true)",
     );
   }
   return url;
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
 
 function isMetadataAddress(host: string): boolean {
@@ -210,7 +206,7 @@ function isMetadataAddress(host: string): boolean {
 }
 
 /** The service's call that cancels a request or procedure; the specification leaves it open, so it is the site's word. */
-export interface CancelCall {
+interface CancelCall {
   readonly method: Exclude<Method, "GET">;
   /** With `{id}` where the request's id, or on the external surface the procedure's, stands. */
   readonly path: string;

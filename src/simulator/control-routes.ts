@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { isLoopbackHost } from "../core/loopback.ts";
+import { isLoopbackHost } from "../core/address-list.ts";
 import type { Control } from "./control.ts";
 import { faultSchema } from "./faults.ts";
 import { Refusal } from "./http/refusal.ts";

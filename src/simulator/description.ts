@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { findPath } from "../core/service-catalogue.ts";
-import { EDITION_PARTS, type Edition } from "./edition.ts";
+import { EDITION_PARTS, type Edition } from "./options.ts";
 
 type Section = Readonly<Record<string, unknown>>;
 

@@ -1,9 +1,45 @@
 import { z } from "zod";
 import { type Clock, systemClock } from "../core/clock.ts";
-import { type Behaviour, behaviourSchema, changed, DEFAULT_BEHAVIOUR } from "./behaviour.ts";
+import { type GivenPaths, PUBLIC_PATHS } from "../core/service-catalogue.ts";
+import {
+  type Behaviour,
+  type BehaviourChange,
+  behaviourSchema,
+  changed,
+  DEFAULT_BEHAVIOUR,
+} from "./behaviour.ts";
 import { milliseconds, share, spread } from "./chance.ts";
-import { EDITION_PARTS, EDITIONS, type Edition } from "./edition.ts";
 import { type FaultRule, faultSchema } from "./faults.ts";
+
+/** The specification as it is written, or the form in which such a service is described in public. */
+export const EDITIONS = ["specification", "public"] as const;
+export type Edition = (typeof EDITIONS)[number];
+
+/** What an edition decides where nothing else is said. */
+interface EditionParts {
+  /** Where it has what the specification has elsewhere, and what it does not have. */
+  readonly paths: GivenPaths;
+  readonly behaviour: BehaviourChange;
+  /** Ways of sending the client's credentials that are taken. */
+  readonly tokenMethods: ("basic" | "post")[];
+}
+
+export const EDITION_PARTS: Readonly<Record<Edition, EditionParts>> = {
+  specification: { paths: {}, behaviour: {}, tokenMethods: ["basic", "post"] },
+  public: {
+    paths: PUBLIC_PATHS,
+    behaviour: {
+      listEnvelope: "data",
+      externalEnvelope: "data",
+      listMeta: true,
+      subjects: "nested",
+      inventory: "pages",
+      errorBody: "nested",
+      callsPerMinute: 60,
+    },
+    tokenMethods: ["post"],
+  },
+};
 
 const path = z.string().startsWith("/").describe("a path that begins with /");
 

@@ -6,7 +6,7 @@ import type { Logger } from "../core/logger.ts";
 export const MOST_WAITING = 4_096;
 
 /** Spans that were lost. */
-export interface DroppedSpans {
+interface DroppedSpans {
   readonly spans: number;
   readonly since: Date;
 }

@@ -5,13 +5,19 @@ import { asFailure } from "../core/failures.ts";
 import type { MessageVerdict } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import { isTerminal } from "../core/order-state.ts";
-import type { OrderName, OrderStep, SentResult } from "../core/order-step.ts";
-import { type OrderTracer, type TraceIds, traceOf } from "../core/order-trace.ts";
+import {
+  type OrderName,
+  type OrderStep,
+  type OrderTracer,
+  type SentResult,
+  type TraceIds,
+  traceOf,
+} from "../core/order-step.ts";
 import { within } from "../core/within.ts";
 import { CountingExporter, MOST_WAITING } from "./exporting.ts";
 
 /** Where traces go, and which. */
-export interface TracingSettings {
+interface TracingSettings {
   /** Where spans are posted to by OTLP over HTTP, with its path: `http://collector:4318/v1/traces`. */
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;

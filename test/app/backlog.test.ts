@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { estimateBacklog } from "../../src/app/backlog.ts";
+import { estimateBacklog } from "../../src/app/call-use.ts";
 import { ORDER_STATES, type OrderState } from "../../src/core/order-state.ts";
 
 const NONE = Object.fromEntries(ORDER_STATES.map((state) => [state, 0])) as Record<OrderState, number>;

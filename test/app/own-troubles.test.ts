@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { daemonView } from "../../src/app/console.ts";
-import { ROLES, type Role } from "../../src/app/roles.ts";
+import { ROLES, type Role } from "../../src/app/context.ts";
 import { type Daemon, startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { readStatus } from "../../src/console/status.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { UntakenValues } from "../../src/app/untaken-values.ts";
+import { UntakenValues } from "../../src/app/own-troubles.ts";
 import { csvProfile } from "../mapping/mapped.ts";
 
 const DAY_MS = 86_400_000;

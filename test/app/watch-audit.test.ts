@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { daemonView } from "../../src/app/console.ts";
-import { watchAudit } from "../../src/app/watch-audit.ts";
+import { watchAudit } from "../../src/app/own-troubles.ts";
 import { readStatus } from "../../src/console/status.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { eventually } from "../support/eventually.ts";

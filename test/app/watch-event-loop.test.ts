@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { watchEventLoop } from "../../src/app/watch-event-loop.ts";
+import { watchEventLoop } from "../../src/app/own-troubles.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { eventually } from "../support/eventually.ts";
 

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { csvMessage, hl7Message, PATIENT, withLab } from "./with-lab.ts";
+import { phi } from "../../src/core/phi.ts";
+import { csvMessage, hl7Message, hl7Text, PATIENT, withLab } from "./with-lab.ts";
 
 describe("messages list", () => {
   it("shows what came in with its verdict, its orders and its first problem", async () => {
@@ -112,6 +113,25 @@ describe("messages replay", () => {
         stdout: "m1 nothing new: its orders exist already (o1)\n",
       });
       expect((await pool.query("select 1 from orders")).rowCount).toBe(1);
+    });
+  });
+
+  it("names the place within a message whose characters still don't fit", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      const raw = phi(
+        Buffer.concat([Buffer.from(hl7Text()), Buffer.from([0x4e, 0x54, 0x45, 0x7c, 0xff, 0x0d])]),
+      );
+      const problem = {
+        code: "HL7_CHARSET_BYTES",
+        place: "message 1, line 12",
+        message: "does not fit",
+      } as const;
+      await take("lims", [
+        { ordinal: 1, place: "message 1", raw, content: { kind: "unreadable", problems: [problem] } },
+      ]);
+      await cli(["messages", "replay", "m1"]);
+      const { rows } = await pool.query("select problems->0->>'place' as place from messages where id = 2");
+      expect(rows).toEqual([{ place: "message 1, line 8 of it" }]);
     });
   });
 

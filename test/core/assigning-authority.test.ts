@@ -1,10 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  type AssigningAuthority,
-  areOfTwoAuthorities,
-  formatAuthority,
-} from "../../src/core/assigning-authority.ts";
+import { type AssigningAuthority, areOfTwoAuthorities, formatAuthority } from "../../src/core/order.ts";
 
 const LAB: AssigningAuthority = { namespaceId: "LAB" };
 const OID = { universalId: "1.2.840.1", universalIdType: "ISO" } as const;

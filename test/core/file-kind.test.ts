@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { kindOf } from "../../src/core/file-kind.ts";
+import { kindOf } from "../../src/core/file-name.ts";
 
 test.each([
   ["rclone", "orders.csv.a1b2c3d4.partial"],

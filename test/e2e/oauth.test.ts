@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { ROLES } from "../../src/app/roles.ts";
+import { ROLES } from "../../src/app/context.ts";
 import { startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";

@@ -1,7 +1,7 @@
 import iconv from "iconv-lite";
 import { describe, expect, test } from "vitest";
 import type { Encoding } from "../../src/formats/encoding.ts";
-import { findUtf8 } from "../../src/formats/foreign-utf8.ts";
+import { findUtf8 } from "../../src/formats/misguess.ts";
 
 const OTHERS = [
   "windows-1252",

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ROLES } from "../../src/app/roles.ts";
+import { ROLES } from "../../src/app/context.ts";
 import { startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { findRestored } from "../../src/ledger/restored/restore.ts";

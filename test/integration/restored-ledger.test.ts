@@ -2,7 +2,7 @@ import { copyFile, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ledgerView } from "../../src/app/console.ts";
-import { ROLES } from "../../src/app/roles.ts";
+import { ROLES } from "../../src/app/context.ts";
 import { type Daemon, startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { describeRestored } from "../../src/console/attention.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createLogger } from "../../src/core/logger.ts";
-import { traceOf } from "../../src/core/order-trace.ts";
+import { traceOf } from "../../src/core/order-step.ts";
 import { findInstanceCode } from "../../src/ledger/migrate.ts";
 import { runCli } from "../cli/run-cli.ts";
 import { eventually } from "../support/eventually.ts";

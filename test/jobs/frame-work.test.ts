@@ -3,8 +3,7 @@ import { toMessage } from "../../src/connectors/hl7-drop/hl7-drop.ts";
 import type { Accepted, IncomingMessage } from "../../src/core/intake.ts";
 import { phi } from "../../src/core/phi.ts";
 import { splitHl7File } from "../../src/formats/hl7/file.ts";
-import { answerBatchFrame, replyTo } from "../../src/jobs/intake/replies.ts";
-import type { ConnectionReplies } from "../../src/jobs/intake/rules.ts";
+import { answerBatchFrame, type ConnectionReplies, replyTo } from "../../src/jobs/intake/replies.ts";
 import { createMapper, type Mapper } from "../../src/mapping/inbound/mapper.ts";
 import { facilityIdByCode, hl7Profile } from "../mapping/mapped.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
-import { noTracer } from "../../src/core/order-trace.ts";
+import { noTracer } from "../../src/core/order-step.ts";
 import type { Phi } from "../../src/core/phi.ts";
 import type { SubmitDeps } from "../../src/jobs/submit/deps.ts";
 import { InHand } from "../../src/jobs/submit/in-hand.ts";

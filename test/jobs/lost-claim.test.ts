@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { Failure } from "../../src/core/failures.ts";
-import { noTracer } from "../../src/core/order-trace.ts";
+import { noTracer } from "../../src/core/order-step.ts";
 import { phi } from "../../src/core/phi.ts";
 import { startFeeder } from "../../src/jobs/feeder.ts";
 import { openQueues } from "../../src/jobs/queues.ts";

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import type { KeptAnswer } from "../../src/core/kept-answer.ts";
+import type { KeptAnswer } from "../../src/core/failures.ts";
 import { phi } from "../../src/core/phi.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { listOrderAnswers, MOST_ANSWERS } from "../../src/ledger/orders/service-answers.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { isNumberTaken } from "../../src/core/failures.ts";
-import type { ReplyTo } from "../../src/core/reply.ts";
+import type { ReplyTo } from "../../src/core/mapped-message.ts";
 import { parseId } from "../../src/ledger/ids.ts";
 import { commitMessages } from "../../src/ledger/messages/commit.ts";
 import { closeFile, openFile } from "../../src/ledger/messages/files.ts";

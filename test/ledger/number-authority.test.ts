@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import type { AssigningAuthority } from "../../src/core/assigning-authority.ts";
+import type { AssigningAuthority } from "../../src/core/order.ts";
 import type { ControlRequest } from "../../src/core/order-control.ts";
 import { phi } from "../../src/core/phi.ts";
 import { releaseMessages } from "../../src/ledger/messages/release.ts";

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { estimateBacklog } from "../../src/app/backlog.ts";
-import { CallMeter } from "../../src/app/call-use.ts";
+import { CallMeter, estimateBacklog } from "../../src/app/call-use.ts";
 import { asFailure } from "../../src/core/failures.ts";
 import { ORDER_STATES, type OrderState } from "../../src/core/order-state.ts";
 import { phi } from "../../src/core/phi.ts";

@@ -211,4 +211,22 @@ describe("a lost retrieval on the external surface", () => {
         expect(stub.count("GET /api/v1/external/procedures/4")).toBe(0);
       },
     ));
+
+  it("may be one whose entry names no subject, and has a time that stands for none", () =>
+    withExternal(
+      {
+        procedures: [retrieved(5, [7, 8], { createdAt: "0001-01-01T00:00:00Z" })],
+      },
+      async (stub, client) => {
+        const lead = onExternal(stub);
+        stub.intercept = (request, response, body) => {
+          lead(request, response, body);
+          const { entry = (row: Row) => row } = stub.options;
+          stub.options = { ...stub.options, entry: (row) => ({ ...entry(row), subject: undefined }) };
+          return false;
+        };
+        const findings = await findLost(client, "external", retrieval(), never);
+        expect(findings).toMatchObject({ matches: [], candidates: [5] });
+      },
+    ));
 });

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { systemClock } from "../../src/core/clock.ts";
-import { noTracer } from "../../src/core/order-trace.ts";
+import { noTracer } from "../../src/core/order-step.ts";
 import type { SubmitDeps, SubmitSettings } from "../../src/jobs/submit/deps.ts";
 import { InHand } from "../../src/jobs/submit/in-hand.ts";
 import { submitDue } from "../../src/jobs/submit/submit.ts";

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { systemClock } from "../../src/core/clock.ts";
-import { noTracer } from "../../src/core/order-trace.ts";
+import { noTracer } from "../../src/core/order-step.ts";
 import type { LookDeps } from "../../src/jobs/calls/deps.ts";
 import { lookDue } from "../../src/jobs/calls/look.ts";
 import type { SubmitDeps, SubmitSettings } from "../../src/jobs/submit/deps.ts";

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
 import { stringify } from "yaml";
-import { ROLES } from "../../src/app/roles.ts";
+import { ROLES } from "../../src/app/context.ts";
 import { type Daemon, startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { Failure } from "../../src/core/failures.ts";

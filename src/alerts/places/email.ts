@@ -1,10 +1,10 @@
 import { createTransport } from "nodemailer";
 import type { AlertNews } from "../../core/alert.ts";
+import { formatMinute } from "../../core/duration.ts";
 import { tlsTroubleOf } from "../../core/tls-trouble.ts";
-import { formatMinute } from "../../core/utc-minute.ts";
 import { type AlertPlace, type Hidden, headline, PLACE_TIMEOUT_MS, whyAborted } from "./place.ts";
 
-export interface EmailSettings {
+interface EmailSettings {
   readonly name: string;
   readonly host: string;
   readonly port: number;

@@ -23,7 +23,7 @@ interface MessageSite {
 }
 
 /** Maps a stored message once more and commits what comes of it. */
-export type Replay = (pool: pg.Pool, act: Act) => Promise<Mapped>;
+type Replay = (pool: pg.Pool, act: Act) => Promise<Mapped>;
 
 /**
  * Makes stored messages ready to be mapped by the configuration as it is now.

@@ -6,7 +6,7 @@ import { type Command, Option } from "commander";
 import type pg from "pg";
 import { openAlerts } from "../../app/alerts.ts";
 import { openConsole } from "../../app/console.ts";
-import { ROLES } from "../../app/roles.ts";
+import { ROLES } from "../../app/context.ts";
 import { startDaemon } from "../../app.ts";
 import { type Config, isFolderConnector } from "../../config/config.ts";
 import { loadConfig } from "../../config/load.ts";

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { serviceSchema } from "../../config/service-schema.ts";
-import { Failure } from "../../core/failures.ts";
+import { codeOf, Failure } from "../../core/failures.ts";
 import { makeFolders } from "../../core/make-folders.ts";
 import { splitHl7File } from "../../formats/hl7/file.ts";
 import { clean } from "../../operator/text.ts";
@@ -107,7 +107,7 @@ async function writeOrFail(file: string, text: string): Promise<void> {
     await makeFolders(dirname(file));
     await writeFile(file, text);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    const code = codeOf(error) ?? "unknown error";
     const message = `${file} can't be written (${code}); name another folder with --dir, or run it as an account that may write there`;
     throw new Failure("CLI_USAGE", { message, cause: error });
   }

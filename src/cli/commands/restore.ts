@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import { ROLES } from "../../app/context.ts";
 import { openLedger } from "../../app/open-ledger.ts";
-import { ROLES } from "../../app/roles.ts";
 import type { Config } from "../../config/config.ts";
 import { Failure } from "../../core/failures.ts";
 import { readBackup } from "../../ledger/backup/file.ts";

@@ -4,13 +4,14 @@ import { environment, readText } from "../../config/environment.ts";
 import { type ConfigProblem, configFailure, problemAt } from "../../config/problems.ts";
 import { readSource } from "../../config/source.ts";
 import { validate } from "../../config/validate.ts";
-import { Failure } from "../../core/failures.ts";
+import { codeOf, Failure } from "../../core/failures.ts";
 import { openApiDocument } from "../../simulator/description.ts";
-import { EDITIONS, type Edition } from "../../simulator/edition.ts";
 import { Refusal } from "../../simulator/http/refusal.ts";
 import {
   combineScripts,
   DEFAULT_ORGANIZATION,
+  EDITIONS,
+  type Edition,
   resolveOptions,
   type SimulatorOptions,
   type SimulatorScript,
@@ -132,7 +133,7 @@ async function listen(simulator: Simulator, { port, host }: Pick<Given, "port" |
   try {
     return await simulator.listen(port, host);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
+    const code = codeOf(error);
     if (code === undefined) throw error;
     if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
       throw new Failure("CLI_USAGE", `--host ${host}: it is no address of this machine (${code})`);

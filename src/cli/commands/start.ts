@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { type Command, Option } from "commander";
 import { openAlerts } from "../../app/alerts.ts";
 import { openConsole } from "../../app/console.ts";
-import { ROLES, type Role } from "../../app/roles.ts";
+import { ROLES, type Role } from "../../app/context.ts";
 import { type Daemon, startDaemon } from "../../app.ts";
 import { isFolderConnector } from "../../config/config.ts";
 import { asFailure, type Failure } from "../../core/failures.ts";

@@ -4,7 +4,7 @@ export const CONNECTOR_TYPES = ["hl7-drop", "csv-drop", "mllp"] as const;
 export type ConnectorType = (typeof CONNECTOR_TYPES)[number];
 
 /** What a first configuration needs to know. */
-export interface Site {
+interface Site {
   readonly service: string;
   readonly facilities: ReadonlyMap<string, number>;
   readonly connector: string;

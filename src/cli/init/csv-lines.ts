@@ -1,5 +1,5 @@
 import { ColumnTotal } from "../../connectors/csv-drop/trailer.ts";
-import { trimBlanks } from "../../formats/csv/blanks.ts";
+import { trimBlanks } from "../../formats/csv/headings.ts";
 import { compileBoundedRegex } from "../../mapping/profile/bounded-regex.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { countMeanings, plainHeading } from "./headings.ts";

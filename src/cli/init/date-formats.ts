@@ -27,7 +27,7 @@ const FORMATS = [
 });
 
 /** How dates are written, or the formats between which the values don't decide. */
-export type DateGuess =
+type DateGuess =
   | { readonly kind: "known"; readonly formats: readonly string[] }
   | { readonly kind: "open"; readonly among: readonly string[] }
   | { readonly kind: "none" };

@@ -6,7 +6,7 @@ import { splitHl7File } from "../../formats/hl7/file.ts";
 import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
 
 /** The messages of a lab's sample. */
-export interface Hl7Sample {
+interface Hl7Sample {
   readonly messages: readonly Hl7Message[];
   /** For a profile: undefined where messages say it themselves, or are UTF-8. */
   readonly encoding: string | undefined;

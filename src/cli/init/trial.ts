@@ -7,7 +7,7 @@ import { compileProfile } from "../../mapping/profile/compile-profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 
 /** What a profile makes of the sample, as the daemon would. */
-export interface Trial {
+interface Trial {
   /** How many messages were accepted, or only name codes that no table has. */
   readonly fitting: number;
   /** All mistakes but such codes. */

@@ -67,7 +67,7 @@ export class Picture {
 }
 
 /** Lines for a window of this many rows; of what is too long, how much more there is. */
-export function fitTo(lines: readonly string[], rows: number): readonly string[] {
+function fitTo(lines: readonly string[], rows: number): readonly string[] {
   if (lines.length <= rows) return lines;
   return [...lines.slice(0, rows - 1), `… ${lines.length - rows + 1} more lines: a taller window shows them`];
 }

@@ -18,7 +18,7 @@ export function fields<Row>(columns: readonly Column<Row>[], row: Row, session: 
 }
 
 /** What a section with a title is set in. */
-export const INDENT = 2;
+const INDENT = 2;
 
 /** The room that the lines of a section with a title have. */
 export function insetWidth({ width }: Session): number | undefined {

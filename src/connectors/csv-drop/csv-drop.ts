@@ -1,5 +1,5 @@
 import { Failure, type Problem, problemOf } from "../../core/failures.ts";
-import type { FileDialect, IncomingMessage } from "../../core/intake.ts";
+import type { FileDialect } from "../../core/intake.ts";
 import {
   type CsvDialect,
   type CsvReading,
@@ -11,20 +11,17 @@ import type { CsvRecord } from "../../formats/csv/row.ts";
 import { type CsvText, decodeCsv } from "../../formats/csv/text.ts";
 import { OTHER_ENCODINGS } from "../../formats/misguess.ts";
 import type { CheckLine } from "../connector.ts";
-import { DEFAULT_MAX_BYTES, type FileContent, type FileFormat } from "../drop-folder/settings.ts";
+import { DEFAULT_MAX_BYTES, type FileContent, type FileFormat, inBatches } from "../drop-folder/settings.ts";
 import { OrdersOfFile } from "./orders.ts";
 import { columnProblems, noRowTest, StructureCheck } from "./structure.ts";
 import { TrailerCheck } from "./trailer.ts";
 
-/** One commit each: enough orders to share its cost, few enough to keep it short. */
-const BATCH_ORDERS = 500;
-const BATCH_BYTES = 4 * 1024 * 1024;
 /** More than files of the largest size have, unless their rows are so short that they would fill the memory. */
 const MOST_ROWS = 250_000;
 /** That many lines are named of a damaged file; it is not read any further. */
 const MOST_PROBLEMS = 100;
 
-/** The settings of a CSV drop folder beyond its folders. */
+/** The settings of a CSV drop folder beyond its folders; those that may change are read anew for each file. */
 interface CsvFileSettings {
   readonly reading: CsvReading;
   readonly maxBytes?: number | undefined;
@@ -40,14 +37,18 @@ interface Limits extends CsvLimits {
  * CSV files: decoded and parsed once, checked to their end, so that nothing is taken of a damaged file, and put together to
  * orders. Each order is a message, and so is what rows want of one. A file is kept in memory while it is read, hence the bound.
  */
-export function csvFileFormat({ maxBytes, reading, limits = {} }: CsvFileSettings): FileFormat {
+export function csvFileFormat(settings: CsvFileSettings): FileFormat {
   return {
     type: "csv-drop",
-    maxBytes: maxBytes ?? DEFAULT_MAX_BYTES,
-    isWholeFile: reading.wholeFile,
-    dialect: expectedDialect(reading),
-    examine: (bytes) => examine(bytes, { reading, limits }),
-    check: () => [checkDialect(reading)],
+    maxBytes: settings.maxBytes ?? DEFAULT_MAX_BYTES,
+    get isWholeFile() {
+      return settings.reading.wholeFile;
+    },
+    get dialect() {
+      return expectedDialect(settings.reading);
+    },
+    examine: (bytes) => examine(bytes, { reading: settings.reading, limits: settings.limits ?? {} }),
+    check: () => [checkDialect(settings.reading)],
   };
 }
 
@@ -75,14 +76,14 @@ async function examine(bytes: Buffer, settings: Settings): Promise<FileContent> 
     return {
       problems: await withHeadings(problems, { bytes, text }, settings),
       dialect: content.dialect,
-      batches: noBatches,
+      batches: () => inBatches([]),
     };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const problems = [problemOf(error, error.place ?? "file")];
     return {
       problems: text ? await withHeadings(problems, { bytes, text }, settings) : problems,
-      batches: noBatches,
+      batches: () => inBatches([]),
     };
   }
 }
@@ -125,20 +126,6 @@ function tooManyRows({ line }: CsvRecord, maxRows: number): Failure {
     message: `the file has more than ${maxRows} rows, which is what is taken at once`,
     hint: "Split the file: each part begins with the headings, all rows of an order stand in one part, and where the profile has a `trailer` it ends with one of its own.",
   });
-}
-
-async function* inBatches(messages: Iterable<IncomingMessage>): AsyncGenerator<readonly IncomingMessage[]> {
-  let batch: IncomingMessage[] = [];
-  let bytes = 0;
-  for (const message of messages) {
-    batch.push(message);
-    bytes += message.raw.reveal().length;
-    if (batch.length < BATCH_ORDERS && bytes < BATCH_BYTES) continue;
-    yield batch;
-    batch = [];
-    bytes = 0;
-  }
-  if (batch.length > 0) yield batch;
 }
 
 /** A file whose headings are looked for elsewhere. */
@@ -220,5 +207,3 @@ function checkDialect(dialect: CsvDialect): CheckLine {
     return { subject, isOk: false, detail: `${error.message}. ${error.hint}` };
   }
 }
-
-async function* noBatches(): AsyncGenerator<readonly IncomingMessage[]> {}

@@ -128,11 +128,13 @@ function toMessage(
   const text = header + kept.map(({ raw }) => withLineEnd(raw)).join("");
   const message = { ordinal, place, raw: phi(Buffer.from(text)) };
   const isTooLarge = kept.length < rows.length;
+  // Taken apart once: what is mapped is looked at again and again, row by row.
+  const plain = phi(kept.map(({ line, values }) => ({ line, values })));
   const problems = isTooLarge ? [tooLarge(rows, place)] : namingAllRows(found, rows);
-  if (problems.length === 0) return { ...message, content: { kind: "csv", rows: phi(rows) } };
+  if (problems.length === 0) return { ...message, content: { kind: "csv", rows: plain } };
   const number = orderNumber === "" ? {} : { placerOrderNumber: orderNumber };
   // Of an order that is too large not all rows are kept.
-  const known = isTooLarge ? {} : { rows: phi(rows) };
+  const known = isTooLarge ? {} : { rows: plain };
   return { ...message, content: { kind: "unreadable", problems, ...number, ...known } };
 }
 

@@ -1,6 +1,6 @@
 import type { Problem } from "../../core/failures.ts";
-import { trimBlanks } from "../../formats/csv/blanks.ts";
 import type { CsvReading, CsvTotal, CsvTrailer } from "../../formats/csv/dialect.ts";
+import { trimBlanks } from "../../formats/csv/headings.ts";
 import type { CsvRecord } from "../../formats/csv/row.ts";
 import { beginningOf, isLineOf } from "./structure.ts";
 

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises";
 import type { Clock } from "../../core/clock.ts";
-import { syncFolder } from "../../core/sync-folder.ts";
+import { syncFolder } from "../../core/make-folders.ts";
 
 /** The calls whose behaviour differs between systems and shares. */
 export interface FileOps {

@@ -1,9 +1,9 @@
 import type { Backoff } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
+import { formatMinute } from "../../core/duration.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { Outage } from "../../core/outage.ts";
-import { formatMinute } from "../../core/utc-minute.ts";
 import { errnoOf } from "./file-ops.ts";
 
 const PAUSES: Backoff = { firstMs: 500, maxMs: 30_000 };

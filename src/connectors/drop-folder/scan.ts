@@ -1,8 +1,7 @@
 import type { BigIntStats } from "node:fs";
 import { lstat, opendir, rm } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { kindOf } from "../../core/file-kind.ts";
-import { splitExtension } from "../../core/file-name.ts";
+import { kindOf, splitExtension } from "../../core/file-name.ts";
 import type { UntakenReason } from "../../core/untaken-files.ts";
 import { errnoOf, fingerprint } from "./file-ops.ts";
 

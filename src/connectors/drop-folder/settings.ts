@@ -93,6 +93,29 @@ export interface FileContent {
   batches(): AsyncIterable<readonly IncomingMessage[]>;
 }
 
+/** One commit each: enough messages to share its cost, few enough to keep it short. */
+const BATCH_MESSAGES = 500;
+const BATCH_BYTES = 4 * 1024 * 1024;
+
+/** The messages of a file in batches, each made when it is asked for. */
+export async function* inBatches(
+  messages: Iterable<IncomingMessage>,
+): AsyncGenerator<readonly IncomingMessage[]> {
+  let batch: IncomingMessage[] = [];
+  let bytes = 0;
+  for (const message of messages) {
+    const size = message.raw.reveal().length;
+    if (batch.length > 0 && (batch.length === BATCH_MESSAGES || bytes + size > BATCH_BYTES)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(message);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
+}
+
 /** What an HL7 drop folder does otherwise than a CSV one. */
 export interface FileFormat {
   readonly type: string;

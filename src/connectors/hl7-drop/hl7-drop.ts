@@ -3,15 +3,12 @@ import type { IncomingMessage } from "../../core/intake.ts";
 import { phi } from "../../core/phi.ts";
 import { type CharsetOptions, decodeIncoming } from "../../formats/hl7/charset.ts";
 import { type Hl7FilePart, splitHl7File } from "../../formats/hl7/file.ts";
-import { DEFAULT_MAX_BYTES, type FileContent, type FileFormat } from "../drop-folder/settings.ts";
+import { DEFAULT_MAX_BYTES, type FileContent, type FileFormat, inBatches } from "../drop-folder/settings.ts";
 
 /** More than files of that size have, unless they are made to fill the memory. */
 const LIMITS = { messages: 500_000, batches: 10_000 };
-/** One commit each: enough messages to share its cost, few enough to keep it short. */
-const BATCH_MESSAGES = 200;
-const BATCH_BYTES = 4 * 1024 * 1024;
 
-/** The settings of an HL7 drop folder beyond its folders. */
+/** The settings of an HL7 drop folder beyond its folders; those that may change are read anew for each file. */
 export interface Hl7FileSettings {
   readonly maxBytes?: number | undefined;
   /** Whether messages may stand apart by another line end than their segments do; refused unless set. */
@@ -26,59 +23,38 @@ export function hl7FileFormat(settings: Hl7FileSettings): FileFormat {
     type: "hl7-drop",
     maxBytes: settings.maxBytes ?? DEFAULT_MAX_BYTES,
     isWholeFile: false,
-    examine: (bytes) => examine(bytes, settings),
+    examine: (bytes) => Promise.resolve(examine(bytes, settings)),
     check: () => [],
   };
 }
 
-async function examine(
-  bytes: Buffer,
-  { charset = {}, mixedLineEnds = "refuse" }: Hl7FileSettings,
-): Promise<FileContent> {
+function examine(bytes: Buffer, { charset = {}, mixedLineEnds = "refuse" }: Hl7FileSettings): FileContent {
   const { parts, problems, outline } = splitHl7File(bytes, { ...LIMITS, mixedLineEnds });
-  const isInBatch = outline !== undefined;
-  return {
-    problems,
-    batch: outline,
-    batches: () => inBatches(parts, charset, isInBatch),
+  const messages = function* () {
+    for (const part of parts) yield { ...toMessage(part, charset), ...(outline && { isInBatch: true }) };
   };
+  return { problems, batch: outline, batches: () => inBatches(messages()) };
 }
 
-async function* inBatches(
-  parts: readonly Hl7FilePart[],
+/** A message as the intake takes it, of a file or frame or of the ledger; one whose characters don't fit is kept with the reason. */
+export function toMessage(
+  { ordinal, raw, line }: Pick<Hl7FilePart, "ordinal" | "raw"> & Partial<Pick<Hl7FilePart, "line">>,
   charset: CharsetOptions,
-  isInBatch: boolean,
-): AsyncGenerator<readonly IncomingMessage[]> {
-  let batch: IncomingMessage[] = [];
-  let bytes = 0;
-  for (const part of parts) {
-    if (batch.length > 0 && (batch.length === BATCH_MESSAGES || bytes + part.raw.length > BATCH_BYTES)) {
-      yield batch;
-      batch = [];
-      bytes = 0;
-    }
-    batch.push(isInBatch ? { ...toMessage(part, charset), isInBatch } : toMessage(part, charset));
-    bytes += part.raw.length;
-  }
-  if (batch.length > 0) yield batch;
-}
-
-/** A line of a message counts in its file. */
-function placeInFile({ line }: Hl7FilePart, { place }: Failure): string {
-  const within = /^line (\d+)$/.exec(place ?? "line 1")?.[1];
-  return within === undefined ? (place ?? "") : `line ${line + Number(within) - 1}`;
-}
-
-/** A part of a file as the intake takes it; one whose characters don't fit is kept with the reason. */
-export function toMessage(part: Hl7FilePart, charset: CharsetOptions): IncomingMessage {
-  const { ordinal, raw } = part;
+): IncomingMessage {
   const place = `message ${ordinal}`;
   try {
     const { text, encoding } = decodeIncoming(raw, charset);
     return { ordinal, place, raw: phi(raw), content: { kind: "hl7", text: phi(text), encoding } };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const problems = [problemOf(error, `${place}, ${placeInFile(part, error)}`)];
+    const problems = [problemOf(error, `${place}, ${placeOf(error, line)}`)];
     return { ordinal, place, raw: phi(raw), content: { kind: "unreadable", problems } };
   }
+}
+
+/** @param firstLine that of the file on which the message begins; where that is not known, lines count in the message */
+function placeOf({ place = "line 1" }: Failure, firstLine: number | undefined): string {
+  const within = /^line (\d+)$/.exec(place)?.[1];
+  if (within === undefined) return place;
+  return firstLine === undefined ? `${place} of it` : `line ${firstLine + Number(within) - 1}`;
 }

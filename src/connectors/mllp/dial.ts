@@ -6,7 +6,7 @@ import {
   type SecureContextOptions,
 } from "node:tls";
 import type { Clock } from "../../core/clock.ts";
-import { Failure } from "../../core/failures.ts";
+import { codeOf, Failure } from "../../core/failures.ts";
 import { type TlsSettings, tlsTroubleOf } from "../../core/tls-trouble.ts";
 
 /** Whom to connect to. */
@@ -101,7 +101,7 @@ const WORDS: Readonly<Record<string, string>> = {
  * @param isHandshake whether it stood already and TLS was being agreed on
  */
 export function describeError(error: Error, settings = OF_CONNECTOR, isHandshake = false): string {
-  const code = "code" in error ? String(error.code) : error.message;
+  const code = codeOf(error) ?? error.message;
   if (isHandshake && code === "ECONNRESET")
     return `${code}: it closed during the TLS handshake; look whether it speaks TLS`;
   const words = WORDS[code];

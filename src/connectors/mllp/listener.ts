@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type PeerCertificate, type TLSSocket } from "node:tls";
 import { type AddressList, readAddressList } from "../../core/address-list.ts";
 import type { Clock } from "../../core/clock.ts";
-import { Failure } from "../../core/failures.ts";
+import { codeOf, Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type ConnectionDeps, MllpConnection, type MllpCounts } from "./connection.ts";
 import { BackPressure, type ListenTls, type MllpListenSettings } from "./limits.ts";
@@ -136,7 +136,7 @@ export class MllpListener {
       server.once("error", (error) =>
         reject(
           new Failure("MLLP_NOT_LISTENING", {
-            message: `can't listen on ${host}:${port}: ${"code" in error ? error.code : error.message}`,
+            message: `can't listen on ${host}:${port}: ${codeOf(error) ?? error.message}`,
             cause: error,
           }),
         ),
@@ -277,7 +277,7 @@ const HANDSHAKE_REASONS: Readonly<Record<string, string>> = {
 };
 
 function handshakeReason(error: Error): string {
-  const code = "code" in error ? String(error.code) : "";
+  const code = codeOf(error) ?? "";
   return HANDSHAKE_REASONS[code] ?? error.message;
 }
 

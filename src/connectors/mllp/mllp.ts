@@ -1,5 +1,5 @@
 import { createServer, type Socket } from "node:net";
-import { asFailure } from "../../core/failures.ts";
+import { asFailure, codeOf } from "../../core/failures.ts";
 import type { Accepted, BatchOutline, IncomingMessage, Intake, Peer } from "../../core/intake.ts";
 import type { PeerCertificates } from "../../core/peer-certificates.ts";
 import { phi } from "../../core/phi.ts";
@@ -181,7 +181,7 @@ function checkPort({ host, port }: MllpListenSettings): Promise<CheckLine> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once("error", (error) => {
-      const code = "code" in error ? String(error.code) : error.message;
+      const code = codeOf(error) ?? error.message;
       resolve({
         subject,
         isOk: false,

@@ -1,7 +1,7 @@
 import { Failure } from "../../core/failures.ts";
 import type { RowIdentity } from "../../core/intake.ts";
 import { type Encoding, findEncoding } from "../encoding.ts";
-import { trimBlanks } from "./blanks.ts";
+import { trimBlanks } from "./headings.ts";
 
 /** How a CSV file is written. */
 export interface CsvDialect {

@@ -1,8 +1,7 @@
 import { Failure, type FailureCode, type Problem } from "../../core/failures.ts";
 import { findMisguess } from "../misguess.ts";
-import { isBlank } from "./blanks.ts";
 import { announcedDelimiter, type CsvDialect, detectDelimiter, isLineLike } from "./dialect.ts";
-import { headerProblem, readHeader } from "./headings.ts";
+import { headerProblem, isBlank, readHeader } from "./headings.ts";
 import { type Opening, parseRecords } from "./records.ts";
 import type { CsvRecord, RowsOfFile } from "./row.ts";
 import { type CsvText, decodeCsv, namingEncodings } from "./text.ts";
@@ -50,7 +49,7 @@ export async function openCsv(
   { maxRowBytes = 1_048_576, maxColumns = 1_000 }: CsvLimits = {},
 ): Promise<CsvFile> {
   const { encoding, hasByteOrderMark, isGuess } = text;
-  const file: RowsOfFile = { bytes: text.bytes, positionByColumn: new Map() };
+  const file: RowsOfFile = { bytes: text.bytes, columns: [] };
   const opening = findOpening(text.bytes, dialect, maxRowBytes);
   const { delimiter } = opening;
   const records = parseRecords(file, opening, { delimiter, quote: dialect.quote, maxRowBytes });
@@ -67,7 +66,7 @@ export async function openCsv(
   const doubtful = isGuess && isHeader ? misguessIn(cells, `line ${line}`) : undefined;
   if (doubtful) throw failureOf(doubtful);
   const columns = typeof dialect.header === "object" ? dialect.header : found;
-  file.positionByColumn = new Map(columns.map((name, position) => [name, position]));
+  file.columns = columns;
   const shape = { ...dialect, delimiter, width, columns };
   async function* rows() {
     for (let next: IteratorResult<CsvRecord> = isHeader ? await records.next() : first; !next.done; ) {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { CsvError, Parser } from "csv-parse";
 import { Failure } from "../../core/failures.ts";
-import { isBlank } from "./blanks.ts";
+import { isBlank } from "./headings.ts";
 import { CsvRecord, type RowsOfFile } from "./row.ts";
 import { countLineEnds } from "./text.ts";
 

@@ -5,10 +5,14 @@ import type { CsvRow } from "../../core/intake.ts";
 export interface RowsOfFile {
   /** The whole text in UTF-8. */
   readonly bytes: Buffer;
-  /** Where in a row each column stands, from 0; empty until the header is read. */
-  positionByColumn: ReadonlyMap<string, number>;
+  /** The names of the columns; empty until the header is read. */
+  columns: readonly string[];
   /** The row that was looked at last, taken apart. */
-  latest?: { readonly row: CsvRecord; readonly cells: readonly string[] };
+  latest?: {
+    readonly row: CsvRecord;
+    readonly cells: readonly string[];
+    values?: ReadonlyMap<string, string>;
+  };
 }
 
 /** Where a record stands: offsets into the bytes, and lines from 1. */
@@ -50,11 +54,21 @@ export class CsvRecord implements CsvRow {
 
   /** In the sequence of the columns; a short row may have fewer. */
   get cells(): readonly string[] {
+    return this.#takenApart().cells;
+  }
+
+  /** Cells by the names of their columns; one that a short row lacks is empty. */
+  get values(): ReadonlyMap<string, string> {
+    const apart = this.#takenApart();
+    apart.values ??= new Map(this.#file.columns.map((column, n) => [column, apart.cells[n] ?? ""]));
+    return apart.values;
+  }
+
+  #takenApart(): NonNullable<RowsOfFile["latest"]> {
     const { latest } = this.#file;
-    if (latest?.row === this) return latest.cells;
-    const cells = this.#cells.split(NUL);
-    this.#file.latest = { row: this, cells };
-    return cells;
+    if (latest?.row === this) return latest;
+    this.#file.latest = { row: this, cells: this.#cells.split(NUL) };
+    return this.#file.latest;
   }
 
   /** The text as it stands in the file, line end included. */
@@ -70,54 +84,5 @@ export class CsvRecord implements CsvRow {
   /** For people: `line 4` or `lines 4-6`. */
   get place(): string {
     return this.endLine > this.line ? `lines ${this.line}-${this.endLine}` : `line ${this.line}`;
-  }
-
-  get values(): ReadonlyMap<string, string> {
-    return new RowValues(this.#file.positionByColumn, this.cells);
-  }
-}
-
-/** Cells by the names of their columns. A cell that a short row lacks is empty. */
-class RowValues implements ReadonlyMap<string, string> {
-  readonly #positionByColumn: ReadonlyMap<string, number>;
-  readonly #cells: readonly string[];
-
-  constructor(positionByColumn: ReadonlyMap<string, number>, cells: readonly string[]) {
-    this.#positionByColumn = positionByColumn;
-    this.#cells = cells;
-  }
-
-  get size(): number {
-    return this.#positionByColumn.size;
-  }
-
-  has(column: string): boolean {
-    return this.#positionByColumn.has(column);
-  }
-
-  get(column: string): string | undefined {
-    const position = this.#positionByColumn.get(column);
-    return position === undefined ? undefined : (this.#cells[position] ?? "");
-  }
-
-  forEach(callback: (value: string, column: string, map: ReadonlyMap<string, string>) => void): void {
-    for (const [column, value] of this) callback(value, column, this);
-  }
-
-  keys() {
-    return this.#positionByColumn.keys();
-  }
-
-  values() {
-    return Array.from(this.#positionByColumn.values(), (position) => this.#cells[position] ?? "").values();
-  }
-
-  entries() {
-    const columns = Array.from(this.#positionByColumn);
-    return columns.map(([name, position]): [string, string] => [name, this.#cells[position] ?? ""]).values();
-  }
-
-  [Symbol.iterator]() {
-    return this.entries();
   }
 }

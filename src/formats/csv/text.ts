@@ -2,8 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Failure, type Problem } from "../../core/failures.ts";
 import { decodeBytes, type Encoding, findByteOrderMark, isWide } from "../encoding.ts";
-import { findUtf8 } from "../foreign-utf8.ts";
-import { OTHER_ENCODINGS } from "../misguess.ts";
+import { findUtf8, OTHER_ENCODINGS } from "../misguess.ts";
 import { type CsvDialect, requireDialect } from "./dialect.ts";
 
 /** The text of a CSV file. */

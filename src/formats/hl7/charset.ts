@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { Failure } from "../../core/failures.ts";
 import { decodeBytes, type Encoding, findByteOrderMark, findEncoding, isWide } from "../encoding.ts";
-import { findUtf8 } from "../foreign-utf8.ts";
+import { findUtf8 } from "../misguess.ts";
 
 export interface CharsetOptions {
   /** What the site says the sender really uses; goes before MSH-18. */

@@ -17,7 +17,7 @@ export type Field = Component | readonly Component[] | Repeated;
 export type SegmentSpec = readonly [name: string, ...fields: Field[]];
 
 /** A field that repeats. */
-export class Repeated {
+class Repeated {
   readonly fields: readonly (Component | readonly Component[])[];
 
   constructor(fields: readonly (Component | readonly Component[])[]) {

@@ -269,11 +269,6 @@ function hasMoreFields(raw: string, separator: string): boolean {
   return false;
 }
 
-/** What {@link orderParts} calls shared, also of a message that it throws for. */
-export function sharedSegments(message: Hl7Message): readonly Segment[] {
-  return message.segments.slice(0, beginOfOrders(message.segments));
-}
-
 function beginOfOrders(segments: readonly Segment[]): number {
   let begin = 0;
   for (const { name } of segments) {

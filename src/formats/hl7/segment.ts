@@ -36,7 +36,7 @@ export interface Segment {
 }
 
 /** Where a value stands in a segment; a level that is not given is all of it. */
-export interface ValuePlace {
+interface ValuePlace {
   readonly field: number;
   readonly repetition: number;
   readonly component?: number | undefined;

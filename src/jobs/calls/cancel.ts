@@ -93,7 +93,7 @@ async function cancel(
   );
   if ("shown" in result) {
     if (result.shown?.isCancelled) return recordCancelled(pool, order.id, link, result.shown.status);
-    return changeCancelCall(pool, callId, { answer: "taken", lookInMs: 0 });
+    return changeCancelCall(pool, order.id, callId, { answer: "taken", lookInMs: 0 });
   }
   const { code, message: text, answer: keptAnswer, isAnswered } = result.failed;
   const failure = { code, text };
@@ -101,10 +101,10 @@ async function cancel(
   const next = decideAfterCall(result.failed, { attempt, random: random() }, backoff);
   if (next.kind === "again") {
     const end = isAnswered ? "refused" : "not_sent";
-    return changeCancelCall(pool, callId, { end, failure, callInMs: next.nextInMs });
+    return changeCancelCall(pool, order.id, callId, { end, failure, callInMs: next.nextInMs });
   }
   const answer = next.isRefused ? "refused" : undefined;
-  await changeCancelCall(pool, callId, { answer, failure, lookInMs: 0, keptAnswer });
+  await changeCancelCall(pool, order.id, callId, { answer, failure, lookInMs: 0, keptAnswer });
 }
 
 /** What a cancel call that failed means. */

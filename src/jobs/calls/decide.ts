@@ -60,10 +60,7 @@ export type Decision =
 
 /** What each surface makes of an order. */
 export const WORD = { request: "request", external: "procedure" } as const satisfies Record<Surface, string>;
-export const WORDS = { request: "requests", external: "procedures" } as const satisfies Record<
-  Surface,
-  string
->;
+const WORDS = { request: "requests", external: "procedures" } as const satisfies Record<Surface, string>;
 
 /** `request 17`, or `procedures 17, 18`. */
 export function nameIds(surface: Surface, ids: readonly number[], and = ", "): string {

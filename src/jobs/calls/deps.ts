@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Backoff } from "../../core/backoff.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { OrderTracer } from "../../core/order-trace.ts";
+import type { OrderTracer } from "../../core/order-step.ts";
 import type { FacilityWay } from "../../core/surface.ts";
 import type { ServiceCalls } from "../../service/client.ts";
 import type { ReconcileTimes } from "./decide.ts";

@@ -16,7 +16,7 @@ export async function lookForCancel(
   const link = linkOf(order);
   // Linked to another one since: calls about the former one don't count.
   if (link === undefined || idOf(link) !== call.serviceId)
-    return changeCancelCall(pool, call.id, { end: "nothing", callInMs: 0 });
+    return changeCancelCall(pool, order.id, call.id, { end: "nothing", callInMs: 0 });
   const found = await service.lookForCancel(targetOf(order, link), signal);
   if (found !== "gone" && found.isCancelled) return recordCancelled(pool, order.id, link, found.status);
   const isGone = found === "gone";
@@ -37,9 +37,9 @@ export async function lookForCancel(
   );
   switch (next.kind) {
     case "checkAgain":
-      return changeCancelCall(pool, call.id, { checks, isGone, lookInMs: next.nextInMs });
+      return changeCancelCall(pool, order.id, call.id, { checks, isGone, lookInMs: next.nextInMs });
     case "callAgain":
-      return changeCancelCall(pool, call.id, { end: "nothing", checks, isGone, callInMs: 0 });
+      return changeCancelCall(pool, order.id, call.id, { end: "nothing", checks, isGone, callInMs: 0 });
     case "cancelled":
       return recordCancelled(pool, order.id, link, undefined);
     case "unable":
@@ -54,7 +54,7 @@ const MOST_CALLS_WITHOUT_EFFECT = 3;
 const REFUSED_FOR_MS = 60_000;
 
 /** What a look found that did not find the order cancelled. */
-export type Found =
+type Found =
   /** The service's word for how the order stands. */
   | { readonly kind: "shown"; readonly status: string }
   /** The service itself says that there is no such request: for how long every look has been answered so, ms. */

@@ -16,9 +16,14 @@ import { commitMessages } from "../../ledger/messages/commit.ts";
 import { closeFile, openFile, requireFileId, settleFile } from "../../ledger/messages/files.ts";
 import type { MessageRecord } from "../../ledger/messages/record.ts";
 import { resendAnswers } from "../../ledger/results/resend.ts";
-import { batchFileName, composeFileResponse } from "./batch-response.ts";
-import { answerBatchFrame, replyTo } from "./replies.ts";
-import type { ConnectorRules, IntakeRules } from "./rules.ts";
+import {
+  answerBatchFrame,
+  batchFileName,
+  type ConnectorRules,
+  composeFileResponse,
+  type IntakeRules,
+  replyTo,
+} from "./replies.ts";
 
 /** What the intake is given. */
 export interface IntakeDeps {

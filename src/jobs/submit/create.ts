@@ -7,10 +7,7 @@ import { byLabel, whichContainers } from "../which-container.ts";
 import type { SubmitSettings } from "./deps.ts";
 
 /** What the service made of an order, as the ledger is to know it. */
-export type Created = Pick<
-  OrderChange,
-  "request" | "procedureId" | "procedureCode" | "remoteStatus" | "containers"
->;
+type Created = Pick<OrderChange, "request" | "procedureId" | "procedureCode" | "remoteStatus" | "containers">;
 
 /** What the answer to the call that created something says of the order. */
 export function createdOf(

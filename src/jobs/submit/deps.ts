@@ -2,14 +2,16 @@ import type pg from "pg";
 import type { Backoff } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { OrderTracer } from "../../core/order-trace.ts";
+import type { OrderTracer } from "../../core/order-step.ts";
 import type { FacilityWay } from "../../core/surface.ts";
 import type { OrderWriter } from "../../ledger/order-writer.ts";
 import type { Membership } from "../../ledger/workers/membership.ts";
 import type { ServiceCalls } from "../../service/client.ts";
 import type { ReconcileTimes } from "../calls/decide.ts";
 import type { InHand } from "./in-hand.ts";
-import type { SubjectField } from "./subject.ts";
+
+/** A field of a subject that registering it may take, besides its code. */
+export type SubjectField = "firstName" | "lastName" | "dateOfBirth";
 
 export interface SubmitSettings {
   readonly backoff: Backoff;

@@ -1,6 +1,5 @@
 import { type Backoff, backoffMs } from "../../core/backoff.ts";
-import { asFailure, type Failure } from "../../core/failures.ts";
-import type { KeptAnswer } from "../../core/kept-answer.ts";
+import { asFailure, type Failure, type KeptAnswer } from "../../core/failures.ts";
 import { formatId } from "../../ledger/ids.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
@@ -86,7 +85,7 @@ function wasTaken(answer: KeptAnswer | undefined): boolean {
 }
 
 /** What follows a failed step of an order. */
-export type RetryDecision =
+type RetryDecision =
   /** Nothing happened: once more, later. */
   | { readonly kind: "again"; readonly nextInMs: number }
   /** A call may have had an effect: reconcile. */

@@ -1,12 +1,15 @@
-import { Failure } from "../../core/failures.ts";
+import { Failure, type FailureCode } from "../../core/failures.ts";
 import type { OrderSubject } from "../../core/order.ts";
 import type { Phi } from "../../core/phi.ts";
-
-/** A field of a subject that registering it may take, besides its code. */
-export type SubjectField = "firstName" | "lastName" | "dateOfBirth";
+import { formatId, nameOrder } from "../../ledger/ids.ts";
+import { changeOrders, type OrderChange } from "../../ledger/orders/change.ts";
+import type { LedgerOrder } from "../../ledger/orders/row.ts";
+import type { Matches } from "../../ledger/orders/same-containers.ts";
+import { findSubjectOrders, type SubjectOrder } from "../../ledger/orders/subjects.ts";
+import type { SubjectField, SubmitDeps } from "./deps.ts";
 
 /** What the service knows of a subject. */
-export interface KnownSubject {
+interface KnownSubject {
   readonly id: number;
   readonly firstName?: Phi | undefined;
   readonly lastName?: Phi | undefined;
@@ -70,4 +73,109 @@ export function requireRegistrable(subject: OrderSubject, required: readonly Sub
 
 function inWords(field: SubjectField): string {
   return { firstName: "first name", lastName: "last name", dateOfBirth: "date of birth" }[field];
+}
+
+/** The lab gets this many order numbers at most; the tasks name every order. */
+const MOST_NUMBERS = 10;
+
+/**
+ * Takes up the lab's news about a subject (ADT A08, A31: an update; A40: a merge). The service offers no call to change
+ * or merge subjects, so it is only looked at: where nothing would have to change there, the order is completed;
+ * otherwise the lab gets the answer that it can't be done, and a person gets a task.
+ *
+ * @throws Failure SUBJECT_NOT_LISTED_YET, and those of the look
+ */
+export async function takeNews(
+  order: LedgerOrder,
+  matches: Matches,
+  deps: SubmitDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const changes =
+    order.operation === "MERGE"
+      ? await merge(order, deps, signal)
+      : [await update(order, matches, deps, signal)];
+  await changeOrders(deps.pool, changes);
+}
+
+async function update(
+  order: LedgerOrder,
+  { isSubjectJustRegistered }: Matches,
+  deps: SubmitDeps,
+  signal: AbortSignal,
+): Promise<OrderChange> {
+  const unable = (text: string) => end(order, { code: "SUBJECT_UPDATE_NOT_OFFERED", kind: "update", text });
+  if (deps.settings.wayOf(order.facilityId).subjects === "none") {
+    return unable(
+      "the storage service is not asked about subjects here and offers no call to change them; nothing was changed there",
+    );
+  }
+  const known = await deps.service.findSubject(order.facilityId, order.subject.code, signal);
+  if (known === undefined) {
+    if (!isSubjectJustRegistered) {
+      return end(order, "the storage service doesn't know the subject, so there is nothing to update");
+    }
+    const text = "the subject was registered, but the service doesn't list it yet";
+    throw new Failure("SUBJECT_NOT_LISTED_YET", text);
+  }
+  const { differing, unshown } = compareSubjects(order.subject, known);
+  if (differing.length === 0) {
+    const but = unshown.length === 0 ? "" : `, as far as it shows them: not the ${unshown.join(", ")}`;
+    return end(order, `the storage service has the subject with the same data${but}`);
+  }
+  return unable(
+    `the storage service has the subject with another ${differing.join(", ")} and offers no call to change it; nothing was changed there`,
+  );
+}
+
+/** The order's own change, and a task for each order under the prior identifier that has not been sent. */
+async function merge(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal): Promise<OrderChange[]> {
+  const { priorSubjectCode: prior, facilityId } = order;
+  if (prior === undefined) throw new TypeError(`order o${order.id} merges nothing`);
+  const isLooked = deps.settings.wayOf(facilityId).subjects !== "none";
+  const known = isLooked ? await deps.service.findSubject(facilityId, prior, signal) : undefined;
+  const orders = await findSubjectOrders(deps.pool, facilityId, prior);
+  if (isLooked && known === undefined && orders.length === 0) {
+    return [end(order, "nothing is known under the prior identifier, here or at the storage service")];
+  }
+  const unsent = orders.filter(({ isUnsent }) => isUnsent);
+  const text = [
+    "the storage service offers no call to merge subjects: what is under the prior identifier stays under it",
+    ...(unsent.length === 0 ? [] : [`not sent yet, and going on under it: ${namesOf(unsent)}`]),
+  ].join("; ");
+  const detail = { mergedBy: formatId("o", order.id) };
+  const task = {
+    kind: "merge",
+    text: `the lab has merged this order's subject into another (order ${detail.mergedBy}); the order goes on under the prior identifier unless it is cancelled`,
+  } as const;
+  return [
+    end(order, { code: "SUBJECT_MERGE_NOT_OFFERED", kind: "merge", text }),
+    ...unsent.map(({ orderId }) => ({ orderId, task, event: { kind: "subject_merged", detail } })),
+  ];
+}
+
+/** Ends the order: in words why there is nothing to do, or why it can't be done. */
+function end(
+  { id: orderId, fence }: LedgerOrder,
+  why: string | { readonly code: FailureCode; readonly kind: "update" | "merge"; readonly text: string },
+): OrderChange {
+  const common = { orderId, fence, isReleased: true, isReported: true };
+  if (typeof why === "string") {
+    return { ...common, to: "completed", failure: null, event: { kind: "completed", detail: { text: why } } };
+  }
+  const { code, text, kind } = why;
+  const failure = { code, text };
+  return {
+    ...common,
+    to: "failed",
+    failure,
+    event: { kind: "failed", detail: failure },
+    task: { kind, text },
+  };
+}
+
+function namesOf(orders: readonly SubjectOrder[]): string {
+  const names = orders.slice(0, MOST_NUMBERS).map(({ placerOrderNumber }) => nameOrder(placerOrderNumber));
+  const more = orders.length - names.length;
+  return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }

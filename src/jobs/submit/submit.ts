@@ -21,8 +21,7 @@ import { createdOf, toNewRequest } from "./create.ts";
 import type { SubmitDeps } from "./deps.ts";
 import { recordSubmitFailure } from "./failure.ts";
 import { guardOrder, guardStored, labelTaken, needsFreeLabels, type SubjectAtService } from "./guard.ts";
-import { requireRegistrable, requireSameSubject } from "./subject.ts";
-import { takeNews } from "./subject-news.ts";
+import { requireRegistrable, requireSameSubject, takeNews } from "./subject.ts";
 
 /**
  * Takes what is due until nothing is left that can be taken.

@@ -10,7 +10,7 @@ import { whichContainers } from "../which-container.ts";
 import type { Completed } from "./news.ts";
 
 /** A container of an order as an inventory shows it. */
-export interface ShownPlace {
+interface ShownPlace {
   readonly containerId: number;
   readonly location: ContainerLocation;
 }

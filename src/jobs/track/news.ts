@@ -1,5 +1,4 @@
-import type { FailureCode } from "../../core/failures.ts";
-import type { KeptAnswer } from "../../core/kept-answer.ts";
+import type { FailureCode, KeptAnswer } from "../../core/failures.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import type { Phi } from "../../core/phi.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";

@@ -12,7 +12,7 @@ interface OrderNews {
 }
 
 /** What the service showed of a batch of orders. */
-export interface News {
+interface News {
   readonly of: (order: LedgerOrder) => OrderNews;
   /** What was read on the way, for reports. */
   readonly reads: readonly BatchRead<unknown>[];

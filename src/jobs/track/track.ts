@@ -3,7 +3,7 @@ import type { Clock } from "../../core/clock.ts";
 import { groupCommit } from "../../core/group-commit.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { FacilityWay } from "../../core/surface.ts";
-import { changeOrders, type OrderChange } from "../../ledger/orders/change.ts";
+import { changeOrders, type OrderChange, REQUEST_GONE } from "../../ledger/orders/change.ts";
 import { type LedgerOrder, linkOf } from "../../ledger/orders/row.ts";
 import { findDueTracked, postponeTracked, postponeUnread } from "../../ledger/orders/tracking.ts";
 import type { Membership } from "../../ledger/workers/membership.ts";
@@ -235,16 +235,9 @@ function missing(order: LedgerOrder, polling: Polling, nowMs: number): OrderChan
   const since = order.missingSince;
   const isTooLong = since !== undefined && nowMs - since.getTime() > MISSING_TOO_LONG_MS;
   const pollIntervalMs = nextPollMs(order.pollIntervalMs, false, polling);
-  const text = "the service doesn't know the request or procedure that it created, or doesn't let it be read";
   if (isTooLong) {
-    const failure = { code: "REQUEST_GONE", text } as const;
-    return {
-      ...sinceRead(order),
-      to: "parked",
-      failure,
-      event: { kind: "parked", detail: failure },
-      isReported: true,
-    };
+    const event = { kind: "parked", detail: REQUEST_GONE };
+    return { ...sinceRead(order), to: "parked", failure: REQUEST_GONE, event, isReported: true };
   }
   return {
     ...sinceRead(order),

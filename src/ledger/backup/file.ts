@@ -5,8 +5,8 @@ import path from "node:path";
 import { pipeline } from "node:stream/promises";
 import { constants, createGunzip, createGzip, gunzipSync } from "node:zlib";
 import { z } from "zod";
-import { Failure } from "../../core/failures.ts";
-import { syncFolder } from "../../core/sync-folder.ts";
+import { codeOf, Failure } from "../../core/failures.ts";
+import { syncFolder } from "../../core/make-folders.ts";
 
 /*
  * A backup is a gzip file of lines. The first one has its head, a line with `#{"table":…}` stands before the rows of each table,
@@ -35,7 +35,7 @@ export type BackupHead = z.infer<typeof head>;
 export type BackupTable = z.infer<typeof table>;
 
 /** One part of a backup after its head: a table, or a row of the latest table as JSON text. */
-export type BackupPart =
+type BackupPart =
   | { readonly kind: "table"; readonly table: BackupTable }
   | { readonly kind: "row"; readonly json: string };
 
@@ -212,5 +212,5 @@ function isOfFile(error: unknown): error is NodeJS.ErrnoException {
 }
 
 function isOfGzip(error: unknown): boolean {
-  return error instanceof Error && "code" in error && /^Z_/.test(String(error.code));
+  return /^Z_/.test(codeOf(error) ?? "");
 }

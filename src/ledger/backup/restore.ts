@@ -12,7 +12,7 @@ import { NOT_KEPT, named, quoted } from "./backup.ts";
 import { type BackupContent, type BackupHead, type BackupTable, readBackup } from "./file.ts";
 
 /** What a restore did. */
-export interface RestoredBackup extends BackupContent {
+interface RestoredBackup extends BackupContent {
   /** Orders that the daemon compares with the service before it submits anything. */
   readonly open: number;
 }

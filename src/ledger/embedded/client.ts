@@ -1,5 +1,5 @@
 import { Client } from "pg";
-import { Failure } from "../../core/failures.ts";
+import { codeOf, Failure } from "../../core/failures.ts";
 import { sessionOptions } from "../session-settings.ts";
 import { OWNER, SUPERUSER } from "./programs.ts";
 
@@ -92,7 +92,7 @@ async function connect(connection: EmbeddedConnection): Promise<LiveClient | str
     return { client, lost };
   } catch (error) {
     await client.end().catch(() => undefined);
-    return error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    return codeOf(error) ?? "unknown";
   }
 }
 
@@ -107,7 +107,7 @@ async function ignoreExisting(query: Promise<unknown>): Promise<void> {
   try {
     await query;
   } catch (error) {
-    if (error instanceof Error && "code" in error && EXISTS_ALREADY.has(String(error.code))) return;
+    if (EXISTS_ALREADY.has(codeOf(error) ?? "")) return;
     throw error;
   }
 }

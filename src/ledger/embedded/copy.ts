@@ -16,7 +16,7 @@ import { isDaemonThere } from "./lock.ts";
 import { isServing, readPostmaster } from "./server.ts";
 
 /** The database of a data folder, as far as it can be seen without starting it. */
-export interface StoredDatabase {
+interface StoredDatabase {
   /** The major version of the PostgreSQL that wrote it, such as `18`. */
   readonly major: string;
   readonly bytes: number;

@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
 import { chmod, lchown, lstat, mkdir, realpath } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { Failure } from "../../core/failures.ts";
+import { codeOf, Failure } from "../../core/failures.ts";
 import { makeFolders } from "../../core/make-folders.ts";
 
 /** The account that PostgreSQL's programs run under. */
-export interface Account {
+interface Account {
   readonly uid: number;
   readonly gid: number;
 }
@@ -111,7 +111,7 @@ export async function makePassage(path: string): Promise<void> {
 
 /** Whether an error carries one of these system codes, such as `ENOENT`. */
 export function isCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && "code" in error && codes.includes(String(error.code));
+  return codes.includes(codeOf(error) ?? "");
 }
 
 /** The failure for a folder that the system refuses to make, read or write; any other error as it is. */

@@ -17,7 +17,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
-import { syncFolder } from "../../core/sync-folder.ts";
+import { syncFolder } from "../../core/make-folders.ts";
 import { type Home, isCode, runAs, unusable } from "./home.ts";
 
 /** The server's superuser; Cryobridge itself works as {@link OWNER}. */
@@ -251,9 +251,6 @@ export function reasonIn(output: string): string {
 async function writeDurably(path: string, text: string): Promise<void> {
   const partial = `${path}.partial`;
   await rm(partial, { force: true });
-  const file = await open(partial, "wx", 0o600);
-  await file.writeFile(text);
-  await file.sync();
-  await file.close();
+  await writeFile(partial, text, { flag: "wx", mode: 0o600, flush: true });
   await rename(partial, path);
 }

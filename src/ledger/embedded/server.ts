@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { chmod, open, readdir, readFile, readlink, realpath, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { codeOf } from "../../core/failures.ts";
 import { CHILD_ENVIRONMENT, type Home, makePassage, runAs } from "./home.ts";
 import type { Programs } from "./programs.ts";
 
@@ -119,7 +120,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    return codeOf(error) === "EPERM";
   }
 }
 

@@ -9,9 +9,8 @@ import { acceptControlRequests } from "../orders/accept-control.ts";
 import type { OrderSnapshot } from "../orders/row.ts";
 import { noteUnheardRefusals } from "../results/tasks.ts";
 import { earlierOrders, insertAnswers, ordersByMessage } from "./answer.ts";
-import { correctOrders } from "./correct.ts";
 import { draftMessages } from "./draft.ts";
-import { insertDrafts } from "./insert.ts";
+import { correctOrders, insertDrafts } from "./insert.ts";
 import {
   type BatchSource,
   draftSnapshot,
@@ -57,24 +56,14 @@ export async function withInsert<T>(
   pool: pg.Pool,
   work: (client: pg.PoolClient, insert: Insert) => Promise<T>,
 ): Promise<T> {
+  let insert = insertTogether;
   for (let tries = 1; ; tries += 1) {
     try {
-      return await insertAnyhow(pool, work);
+      return await inTransaction(pool, (client) => work(client, insert));
     } catch (error) {
-      if (!isInsertRace(error) || tries >= MAX_TRIES) throw error;
+      if (isUnstorable(error) && insert === insertTogether) insert = insertOneByOne;
+      else if (!isInsertRace(error) || tries >= MAX_TRIES) throw error;
     }
-  }
-}
-
-async function insertAnyhow<T>(
-  pool: pg.Pool,
-  work: (client: pg.PoolClient, insert: Insert) => Promise<T>,
-): Promise<T> {
-  try {
-    return await inTransaction(pool, (client) => work(client, insertTogether));
-  } catch (error) {
-    if (!isUnstorable(error)) throw error;
-    return inTransaction(pool, (client) => work(client, insertOneByOne));
   }
 }
 

@@ -1,8 +1,7 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
-import { areOfTwoAuthorities } from "../../core/assigning-authority.ts";
 import { isNumberTaken, type Problem } from "../../core/failures.ts";
-import type { Order } from "../../core/order.ts";
+import { areOfTwoAuthorities, type Order } from "../../core/order.ts";
 import { type ControlRequest, isCancelling } from "../../core/order-control.ts";
 import { isTerminal } from "../../core/order-state.ts";
 import { prepared, type Queryable, together } from "../database.ts";

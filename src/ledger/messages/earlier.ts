@@ -38,7 +38,7 @@ select x.n::integer as n, same.id as same_id, other.id as other_id
     or other.id is not null`;
 
 /** What the ledger had under a message's control id before it. */
-export interface EarlierMessages {
+interface EarlierMessages {
   /** The first accepted message with the same bytes. */
   readonly sameId: number | undefined;
   /**

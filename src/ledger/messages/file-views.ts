@@ -83,7 +83,7 @@ const COUNTED_IN_LIST = 100;
 const COUNTED_OF_ONE = 10_000;
 
 /** Which files to list; all conditions hold together. */
-export interface FileFilter {
+interface FileFilter {
   readonly connector?: string | undefined;
   readonly status?: FileView["status"] | undefined;
   /** The beginning of the name. */

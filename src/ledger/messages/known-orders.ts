@@ -3,8 +3,10 @@ import {
   type AssigningAuthority,
   areOfTwoAuthorities,
   formatTwoAuthorities,
-} from "../../core/assigning-authority.ts";
-import { isSubjectNews, type Operation, type Order } from "../../core/order.ts";
+  isSubjectNews,
+  type Operation,
+  type Order,
+} from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { prepared, type WithNulls, withoutNulls } from "../database.ts";
 import { digestOrder } from "../orders/row.ts";
@@ -48,7 +50,7 @@ select x.number, x.digest as asked, first.*, alike.orders as alike
           and o.numbered_by is null) alike on true`;
 
 /** An order that the ledger has, by its number. */
-export interface KnownOrder {
+interface KnownOrder {
   readonly orderId: number;
   readonly digest: string;
   readonly state: OrderState;

@@ -1,8 +1,7 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { IncomingMessage, Verdict } from "../../core/intake.ts";
-import type { MappedMessage } from "../../core/mapped-message.ts";
+import type { MappedMessage, ReplyTo } from "../../core/mapped-message.ts";
 import type { Order } from "../../core/order.ts";
-import type { ReplyTo } from "../../core/reply.ts";
 import { type OrderSnapshot, snapshotOrder } from "../orders/row.ts";
 
 /** A message and what mapping made of it. */

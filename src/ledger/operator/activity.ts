@@ -16,7 +16,7 @@ export interface Activity {
 }
 
 /** The same of one connector, as sums. */
-export interface ConnectorActivity {
+interface ConnectorActivity {
   readonly received: number;
   readonly refused: number;
   readonly sent: number;

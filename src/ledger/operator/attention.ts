@@ -175,7 +175,7 @@ select o.state, count(*)::integer, null
  group by o.state`;
 
 /** How many orders are in a state; of a state in which orders end, those that came to it in the last 24 hours. */
-export interface OrderCount {
+interface OrderCount {
   readonly state: OrderState;
   readonly count: number;
   /** For how many seconds the one that moved longest ago has been there; undefined for ends. */

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { list } from "../database.ts";
 
 /** A facility that orders name. */
-export interface FacilityInUse {
+interface FacilityInUse {
   readonly facilityCode: string;
   readonly facilityId: number;
   /** Orders that have not ended. */

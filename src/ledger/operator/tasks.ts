@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { AssigningAuthority } from "../../core/assigning-authority.ts";
+import type { AssigningAuthority } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { inTransaction, list } from "../database.ts";
 import { formatId } from "../ids.ts";

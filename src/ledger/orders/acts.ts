@@ -8,7 +8,7 @@ import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
 import { approveCalls, callsForNow, lookNow, noteLinked, openCallOf } from "./calls.ts";
 import { beginCancelsAgain } from "./cancellations.ts";
-import { changeOrdersWithin, type OrderChange } from "./change.ts";
+import { changeOrdersWithin, GOES_ON, type OrderChange, REQUEST_GONE } from "./change.ts";
 import { idOf, type LedgerOrder, linkOf, readOrders, type ServiceLink } from "./row.ts";
 import type { Override } from "./same-containers.ts";
 
@@ -51,6 +51,11 @@ returning id`;
  * order, as it stands now, doesn't allow it.
  */
 export type ActResult = "done" | "still on hold" | "not applicable" | "reason wanted";
+
+/** Whether a person gave no reason. */
+export function isBlank(reason: string | undefined): boolean {
+  return (reason ?? "").trim() === "";
+}
 
 /**
  * Runs a person's act on an order as it stands at this moment, whatever the person saw before, with nobody else acting on it
@@ -96,13 +101,8 @@ export async function retryOrder(
   by: Act,
 ): Promise<ActResult> {
   return act(pool, id, by, "retry", async (order, client) => {
-    const common = {
-      orderId: id,
-      failure: null,
-      attempts: 0,
-      nextInMs: 0,
-      event: { kind: "retried", detail: { actor: by.actor } },
-    };
+    const event = { kind: "retried", detail: { actor: by.actor } };
+    const common = { orderId: id, ...GOES_ON, event };
     if (order.state === "failed") {
       await client.query(RESET_FAILED, [id]);
       await client.query(FORGET_CONTAINERS, [id]);
@@ -183,7 +183,7 @@ export async function overrideOrder(
     const { failure } = order;
     const override = overrideOf(order);
     if (!failure || override === undefined) return "not applicable";
-    if ((by.reason ?? "").trim() === "") return "reason wanted";
+    if (isBlank(by.reason)) return "reason wanted";
     const open = openCallOf(order);
     // What a restored ledger has found by now is what the person saw, and nothing else that it may have forgotten.
     const isSeen = override === "restored" && open?.isPresumed === true && open.lookAt === undefined;
@@ -198,9 +198,7 @@ export async function overrideOrder(
       orderId: id,
       from: ["parked"],
       ...onward,
-      failure: null,
-      attempts: 0,
-      nextInMs: 0,
+      ...GOES_ON,
       event: { kind: "overridden", detail: { actor: by.actor, reason: by.reason, code: failure.code } },
     };
   });
@@ -237,13 +235,13 @@ export async function discardOrder(
   by: Act,
 ): Promise<ActResult> {
   return act(pool, id, by, "discard", async (found, client) => {
-    if (found.missingSince !== undefined && (by.reason ?? "").trim() === "") return "reason wanted";
+    if (found.missingSince !== undefined && isBlank(by.reason)) return "reason wanted";
     const order = await parkForgotten(client, found);
     if (!mayMove(order.state, "discarded")) return "not applicable";
     const isKnown = linkOf(order) !== undefined && order.state !== "failed";
     const { rows } = await client.query<{ mayBeThere: boolean }>(MAY_BE_THERE, [id]);
     const mayBeThere = isKnown || rows[0]?.mayBeThere === true;
-    if (mayBeThere && (by.reason ?? "").trim() === "") return "reason wanted";
+    if (mayBeThere && isBlank(by.reason)) return "reason wanted";
     const text = mayBeThere
       ? order.failure?.code === "REQUEST_GONE"
         ? "discarded by an operator; the storage service does not know the request any more"
@@ -267,13 +265,9 @@ export async function discardOrder(
 async function parkForgotten(client: pg.PoolClient, order: LedgerOrder): Promise<LedgerOrder> {
   const { id: orderId, missingSince, state } = order;
   if (missingSince === undefined || state === "parked" || isTerminal(state)) return order;
-  const failure = {
-    code: "REQUEST_GONE",
-    text: "the service doesn't know the request or procedure that it created, or doesn't let it be read",
-  } as const;
-  const change: OrderChange = { orderId, to: "parked", failure, event: { kind: "parked", detail: failure } };
-  await changeOrdersWithin(client, [change]);
-  return { ...order, state: "parked", failure };
+  const event = { kind: "parked", detail: REQUEST_GONE };
+  await changeOrdersWithin(client, [{ orderId, to: "parked", failure: REQUEST_GONE, event }]);
+  return { ...order, state: "parked", failure: REQUEST_GONE };
 }
 
 /** A parked order forgets the request and procedure it was followed by; $1 id. */
@@ -312,11 +306,9 @@ export async function resolveOrder(
       orderId: id,
       from: ["parked"],
       to: "submitted",
-      failure: null,
+      ...GOES_ON,
       request: link,
       call: { end: "made" },
-      attempts: 0,
-      nextInMs: 0,
       event: { kind: "resolved", detail: { actor: by.actor, reason: by.reason, ...link } },
       isReported: true,
     };

@@ -149,6 +149,13 @@ exists (select 1
            and not k.is_presumed
            and k.outcome is null)`;
 
+/** Whether order `e`, which has not ended, is at the service or may be. */
+export const MAY_BE_AT_SERVICE = `
+(e.state in ('submitted', 'accepted', 'in_progress')
+ or e.request_id is not null
+ or e.procedure_id is not null
+ or ${HAS_OPEN_REQUEST})`;
+
 /** A call that is to register or create, and is about to leave. */
 export interface NewCall {
   readonly orderId: number;
@@ -227,6 +234,8 @@ export interface CallChange {
   readonly answer?: "refused" | "taken" | undefined;
   readonly checks?: number | undefined;
   readonly failedChecks?: number | undefined;
+  /** Of one to cancel: whether the last look was answered that there is no such request; undefined: there was none, or it failed. */
+  readonly isGone?: boolean | undefined;
   /** When the service is looked at for it next, or once more, ms from now; undefined: not before a person has the order go on. */
   readonly lookInMs?: number | undefined;
   /** What it made. */
@@ -235,13 +244,16 @@ export interface CallChange {
   readonly surface?: Surface | undefined;
 }
 
-/** $1 JSON array of {@link CallChange}s with their orders and failures. Index: calls_order. */
+/**
+ * $1 JSON array of {@link CallChange}s with their orders and failures, and with the call where it is one to cancel. Index: calls_order.
+ */
 const CHANGE_CALLS = `
 update calls k
    set outcome = x."end",
        ended_at = case when x."end" is not null then now() end,
        -- What a person links an order to is not what its subject's registration made.
-       service_id = case when k.kind = 'request' or x.surface is null then x."serviceId" end,
+       service_id = case when k.kind = 'cancel' then k.service_id
+                         when k.kind = 'request' or x.surface is null then x."serviceId" end,
        -- A presumed one went to where it was found.
        surface = case when k.kind = 'request' then coalesce(x.surface, k.surface) else k.surface end,
        answer = coalesce(x.answer, k.answer),
@@ -250,24 +262,35 @@ update calls k
        failure_text = coalesce(k.failure_text, x.failure->>'text'),
        checks = coalesce(x.checks, k.checks),
        failed_checks = coalesce(x."failedChecks", k.failed_checks),
+       gone_since = case when x."isGone" then coalesce(k.gone_since, now())
+                         when not x."isGone" then null
+                         else k.gone_since end,
        -- The worker was done with it by now.
        left_by = coalesce(k.left_by, now()),
        look_at = now() + x."lookInMs" * interval '1 millisecond'
-  from jsonb_to_recordset($1::jsonb) as x("orderId" bigint, "end" text, answer text, checks integer,
-                                          "failedChecks" integer, "lookInMs" double precision, "serviceId" bigint, surface text, failure jsonb)
+  from jsonb_to_recordset($1::jsonb) as x("orderId" bigint, "callId" bigint, "end" text, answer text, checks integer,
+                                          "failedChecks" integer, "isGone" boolean, "lookInMs" double precision,
+                                          "serviceId" bigint, surface text, failure jsonb)
  where k.order_id = x."orderId"
-   and k.kind <> 'cancel'
+   and case when x."callId" is null then k.kind <> 'cancel' else k.id = x."callId" end
    and k.outcome is null`;
 
-/** Changes the open calls of orders, within a transaction that has changed those. */
+/**
+ * Changes the open calls of orders, within a transaction that has changed those.
+ *
+ * @returns how many were open
+ */
 export async function changeCalls(
   client: Queryable,
   changes: readonly (CallChange & {
     readonly orderId: number;
+    /** One to cancel; else that to register or create. */
+    readonly callId?: number | undefined;
     readonly failure?: { readonly code: FailureCode; readonly text: string } | null | undefined;
   })[],
-): Promise<void> {
-  if (changes.length > 0) await client.query(CHANGE_CALLS, [JSON.stringify(changes)]);
+): Promise<number> {
+  if (changes.length === 0) return 0;
+  return (await client.query(CHANGE_CALLS, [JSON.stringify(changes)])).rowCount ?? 0;
 }
 
 /**

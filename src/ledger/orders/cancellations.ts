@@ -1,13 +1,12 @@
 import type pg from "pg";
-import type { FailureCode } from "../../core/failures.ts";
-import type { KeptAnswer } from "../../core/kept-answer.ts";
+import type { FailureCode, KeptAnswer } from "../../core/failures.ts";
 import { type ControlRefusal, decideControl } from "../../core/order-control.ts";
 import { TRACKED_STATES } from "../../core/order-state.ts";
 import type { Surface } from "../../core/surface.ts";
 import { inTransaction, run } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
-import { type CallOutcome, openCallOf } from "./calls.ts";
+import { type CallChange, changeCalls, openCallOf } from "./calls.ts";
 import { cancelledHere, changeOrders, changeOrdersWithin } from "./change.ts";
 import { insertRequests, refuseOpenRequests } from "./control-requests.ts";
 import { idOf, linkOf, readOrders, type ServiceLink } from "./row.ts";
@@ -86,44 +85,6 @@ export async function recordCancelCall(
   return (await run<{ id: number }>(pool, RECORD_CALL, values))[0]?.id;
 }
 
-/** What became of an open call to cancel an order, or how it is looked for. */
-export interface CancelChange {
-  /** It is over; undefined: it stays open. */
-  readonly end?: CallOutcome | undefined;
-  readonly answer?: "refused" | "taken" | undefined;
-  readonly failure?: { readonly code: FailureCode; readonly text: string } | undefined;
-  readonly checks?: number | undefined;
-  /** Whether the last look was answered that there is no such request; undefined: there was none, or it failed. */
-  readonly isGone?: boolean | undefined;
-  readonly lookInMs?: number | undefined;
-  /** When another call may be made, ms from now; undefined: none may. */
-  readonly callInMs?: number | undefined;
-  /** The service's answer to the call, kept with the order for a person to look at. */
-  readonly keptAnswer?: KeptAnswer | undefined;
-}
-
-/**
- * $1 call, $2 outcome, $3 what the answer said, $4 code and $5 text of a failure, $6 checks, $7 whether the last look found nothing,
- * $8 ms until the next look. Index: the primary key.
- */
-const CHANGE_CALL = `
-update calls
-   set outcome = $2,
-       ended_at = case when $2::text is not null then now() end,
-       answer = coalesce($3, answer),
-       failure_code = coalesce(failure_code, $4),
-       failure_text = coalesce(failure_text, $5),
-       checks = coalesce($6, checks),
-       gone_since = case when $7::boolean then coalesce(gone_since, now())
-                         when not $7::boolean then null
-                         else gone_since end,
-       left_by = coalesce(left_by, now()),
-       look_at = now() + $8 * interval '1 millisecond'
- where id = $1
-   and kind = 'cancel'
-   and outcome is null
-returning order_id as "orderId"`;
-
 /** $1 order id, $2 ms. Index: control_requests_open. */
 const CALL_AGAIN = `
 update control_requests
@@ -137,20 +98,22 @@ update control_requests
  */
 export async function changeCancelCall(
   pool: pg.Pool,
+  orderId: number,
   callId: number,
-  { end, answer, failure, checks, isGone, lookInMs, callInMs, keptAnswer }: CancelChange,
+  change: CallChange & {
+    readonly failure?: { readonly code: FailureCode; readonly text: string } | undefined;
+    /** When another call may be made, ms from now; undefined: none may. */
+    readonly callInMs?: number | undefined;
+    /** The service's answer to the call, kept with the order for a person to look at. */
+    readonly keptAnswer?: KeptAnswer | undefined;
+  },
 ): Promise<void> {
-  const values = [end, answer, failure?.code, failure?.text, checks, isGone, lookInMs];
+  const { callInMs, keptAnswer, ...call } = change;
   await inTransaction(pool, async (client) => {
-    const { rows } = await client.query<{ orderId: number }>(CHANGE_CALL, [
-      callId,
-      ...values.map((value) => value ?? null),
-    ]);
-    const orderId = rows[0]?.orderId;
-    if (orderId === undefined) return;
+    if ((await changeCalls(client, [{ orderId, callId, ...call }])) === 0) return;
     if (callInMs !== undefined) await client.query(CALL_AGAIN, [orderId, callInMs]);
-    if (keptAnswer && failure)
-      await insertOrderAnswer(client, { orderId, failureCode: failure.code, answer: keptAnswer });
+    if (keptAnswer && call.failure)
+      await insertOrderAnswer(client, { orderId, failureCode: call.failure.code, answer: keptAnswer });
   });
 }
 

@@ -1,6 +1,11 @@
 import type pg from "pg";
-import { Failure, type FailureCode, isNumberTaken, type Problem } from "../../core/failures.ts";
-import type { KeptAnswer } from "../../core/kept-answer.ts";
+import {
+  Failure,
+  type FailureCode,
+  isNumberTaken,
+  type KeptAnswer,
+  type Problem,
+} from "../../core/failures.ts";
 import {
   endedWithoutEffect,
   isTerminal,
@@ -246,6 +251,15 @@ export async function changeOrdersWithin(
   await answerRequests(client, decided);
   return changed;
 }
+
+/** What an order begins anew with that a person, or the lab, has go on. */
+export const GOES_ON = { failure: null, attempts: 0, nextInMs: 0 } as const;
+
+/** Why an order waits for a person of which the service shows nothing any more. */
+export const REQUEST_GONE = {
+  code: "REQUEST_GONE",
+  text: "the service doesn't know the request or procedure that it created, or doesn't let it be read",
+} as const;
 
 const CANCELLED = { code: "ORDER_CANCELLED", text: "cancelled as asked; nothing was sent" } as const;
 

@@ -16,7 +16,7 @@ import { openTasks } from "../operator/tasks.ts";
 import { recordOutcomes } from "../results/outcomes.ts";
 import { HAS_OPEN_CALL } from "./calls.ts";
 import { recordEvents } from "./events.ts";
-import { readOrders, snapshotOrder } from "./row.ts";
+import { IS_AT_SERVICE, readOrders, snapshotOrder } from "./row.ts";
 
 /** A request as it is written down, decided or, where it is to cancel, open. */
 export interface NewControlRequest extends Omit<ControlAnswer, "order"> {
@@ -44,7 +44,7 @@ select x."messageId", x.position, x.connector, x.control, x."orderId", x."placer
 /** Open requests about these orders, with how the orders stand; $1 bigint[]. Index: control_requests_open. */
 const OPEN_REQUESTS = `
 select c.id, c.order_id as "orderId", c.control, o.state, ${HAS_OPEN_CALL} as "isCalled",
-       (o.request_id is not null or (o.surface = 'external' and o.procedure_id is not null)) as "isAtService"
+       ${IS_AT_SERVICE} as "isAtService"
   from control_requests c
   join orders o on o.id = c.order_id
  where c.order_id = any ($1)

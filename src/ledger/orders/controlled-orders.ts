@@ -1,9 +1,5 @@
 import type pg from "pg";
-import {
-  type AssigningAuthority,
-  areOfTwoAuthorities,
-  formatTwoAuthorities,
-} from "../../core/assigning-authority.ts";
+import { type AssigningAuthority, areOfTwoAuthorities, formatTwoAuthorities } from "../../core/order.ts";
 import {
   type ControlFacts,
   type ControlRefusal,
@@ -14,6 +10,7 @@ import {
 import { phi } from "../../core/phi.ts";
 import { together } from "../database.ts";
 import { HAS_OPEN_CALL } from "./calls.ts";
+import { IS_AT_SERVICE } from "./row.ts";
 import { findMerges, type SubjectMerges } from "./subjects.ts";
 
 /**
@@ -70,7 +67,7 @@ const CONTROLLED_ORDERS = `
 select o.id, o.state, o.shares_number as "sharesNumber", o.facility_id, o.subject_code, o.request_id as "requestId",
        o.procedure_id as "procedureId", o.placer_authority as "placerAuthority", o.held_at is not null as "isHeld",
        ${HAS_OPEN_CALL} as "isCalled", encode(o.content_digest, 'hex') as digest,
-       (o.request_id is not null or (o.surface = 'external' and o.procedure_id is not null)) as "isAtService",
+       ${IS_AT_SERVICE} as "isAtService",
        (select max(c.message_id)
           from control_requests c
          where c.order_id = o.id

@@ -1,7 +1,8 @@
 import type pg from "pg";
 import type { Act } from "../operator/audit.ts";
-import { type ActResult, act } from "./acts.ts";
+import { type ActResult, act, isBlank } from "./acts.ts";
 import { approveCalls, type OrderCall, openCallOf } from "./calls.ts";
+import { GOES_ON } from "./change.ts";
 import type { LedgerOrder } from "./row.ts";
 
 /** Whether nobody works on an order; $1 id. */
@@ -35,15 +36,13 @@ export async function endReconciling(
       order.fence === seen.fence &&
       lost.id === openCallOf(seen)?.id;
     if (!isAsSeen || (await client.query(IS_IDLE, [order.id])).rowCount !== 1) return "not applicable";
-    if ((by.reason ?? "").trim() === "") return "reason wanted";
+    if (isBlank(by.reason)) return "reason wanted";
     await approveCalls(client, order.id, lost.mark !== order.mark);
     return {
       orderId: order.id,
       from: [order.state],
       to: "received",
-      failure: null,
-      attempts: 0,
-      nextInMs: 0,
+      ...GOES_ON,
       isTakenBack: true,
       call: { end: "nothing", lookInMs: lost.kind === "request" ? recheckMs : undefined },
       event: { kind: "not_at_service", detail: { actor: by.actor, reason: by.reason } },

@@ -3,7 +3,7 @@ import type { OrderState } from "../../core/order-state.ts";
 import { type Queryable, run } from "../database.ts";
 import { nameOrder } from "../ids.ts";
 import { LABEL_LOCK } from "../locks.ts";
-import { HAS_OPEN_REQUEST } from "./calls.ts";
+import { MAY_BE_AT_SERVICE } from "./calls.ts";
 
 /** An order of another subject of the same facility that has one of an order's labels, open or in storage. */
 export interface LabelHolder {
@@ -49,10 +49,7 @@ with recursive mine as (
                 when e.state = 'completed'
                 then e.operation = 'STORE'
                      and not ${isRetrievedSince("c", "e")}
-                when e.state in ('submitted', 'accepted', 'in_progress')
-                     or ${HAS_OPEN_REQUEST}
-                     or e.request_id is not null
-                     or e.procedure_id is not null
+                when ${MAY_BE_AT_SERVICE}
                 then e.state not in ('rejected', 'cancelled', 'failed', 'discarded')
                 else e.state in ('received', 'submitting', 'parked')
                      and e.id < m.id

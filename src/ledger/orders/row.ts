@@ -79,7 +79,7 @@ export const ORDER_COLUMNS = `
     where c.order_id = o.id) as containers, ${CALLS}`;
 
 /** A subject's values in clear, as the ledger keeps them. */
-export type SubjectRow = { readonly [Key in keyof OrderSubject]: string };
+type SubjectRow = { readonly [Key in keyof OrderSubject]: string };
 
 /** A row of {@link ORDER_COLUMNS}: an order with null for what it lacks, and the patient's values in clear. */
 export type OrderRow = WithNulls<Omit<LedgerOrder, "subject" | "priorSubjectCode" | "calls">> & {
@@ -112,10 +112,14 @@ export function linkOf(
   return { surface: "external", procedureId: order.procedureId };
 }
 
+/** {@link linkOf} in SQL: whether the service is known to have made anything of order `o`. */
+export const IS_AT_SERVICE = `
+(o.request_id is not null or (o.surface = 'external' and o.procedure_id is not null))`;
+
 const wrap = (value: string | undefined) => (value === undefined ? undefined : phi(value));
 
 /** A subject's values, which are not to be shown from here on. */
-export function toSubject({ code, firstName, lastName, dateOfBirth }: SubjectRow): OrderSubject {
+function toSubject({ code, firstName, lastName, dateOfBirth }: SubjectRow): OrderSubject {
   return {
     code: phi(code),
     firstName: wrap(firstName),

@@ -1,9 +1,9 @@
 import type pg from "pg";
-import { type AssigningAuthority, formatTwoAuthorities } from "../../core/assigning-authority.ts";
+import { type AssigningAuthority, formatTwoAuthorities } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { list, run } from "../database.ts";
 import { nameOrder } from "../ids.ts";
-import { HAS_OPEN_REQUEST } from "./calls.ts";
+import { MAY_BE_AT_SERVICE } from "./calls.ts";
 
 /** A container of an order, and another order of the same facility and subject that names it too. */
 export interface SameContainer {
@@ -30,7 +30,7 @@ export interface SameContainer {
 export type Override = "number" | "containers" | "label" | "restored";
 
 /** An order that had another one's number first. */
-export interface NumberHolder {
+interface NumberHolder {
   /** The authorities that assigned the number to it and to the other one, where they are known to be two. */
   readonly authorities: readonly [its: string, own: string] | undefined;
 }
@@ -61,8 +61,7 @@ select o.id,
        (select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                  'position', mine.position, 'label', mine.label, 'otherId', e.id, 'number', e.placer_order_number,
                  'operation', e.operation, 'state', e.state, 'containerId', c.container_id,
-                 'isAtService', e.state in ('submitted', 'accepted', 'in_progress') or e.request_id is not null
-                                or e.procedure_id is not null or ${HAS_OPEN_REQUEST}))
+                 'isAtService', ${MAY_BE_AT_SERVICE}))
                order by e.state <> 'completed', case when e.state = 'completed' then e.changed_at end, e.id), '[]')
           from order_containers mine
           join order_containers c on c.lane = mine.lane and c.label = mine.label and c.order_id <> mine.order_id

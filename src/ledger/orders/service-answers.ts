@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { KeptAnswer } from "../../core/kept-answer.ts";
+import type { KeptAnswer } from "../../core/failures.ts";
 import { type Phi, phi } from "../../core/phi.ts";
 import { list } from "../database.ts";
 

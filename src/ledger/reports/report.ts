@@ -9,7 +9,7 @@ export interface Period {
 
 /** How orders stand that came in within a period: `open` is every state before an end, but for `parked`. */
 export const ENDS = ["completed", "rejected", "cancelled", "failed", "discarded", "parked", "open"] as const;
-export type End = (typeof ENDS)[number];
+type End = (typeof ENDS)[number];
 
 /** Orders of one connector and operation, by how they stand. */
 export interface ReportedOrders extends Readonly<Record<End, number>> {
@@ -19,7 +19,7 @@ export interface ReportedOrders extends Readonly<Record<End, number>> {
 }
 
 /** The parts of an order's way that are timed. */
-export const STAGES = ["submit", "accept", "complete", "send", "whole"] as const;
+const STAGES = ["submit", "accept", "complete", "send", "whole"] as const;
 export type Stage = (typeof STAGES)[number];
 
 /** How long orders took for a stage, ms. Orders that have not passed it, or skipped its beginning, do not count. */

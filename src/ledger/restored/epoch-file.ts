@@ -2,8 +2,8 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
-import { Failure } from "../../core/failures.ts";
-import { syncFolder } from "../../core/sync-folder.ts";
+import { codeOf, Failure } from "../../core/failures.ts";
+import { syncFolder } from "../../core/make-folders.ts";
 
 /** What stands in the file beside the data: how far which ledger had come when calls last left. */
 export interface EpochRecord {
@@ -105,8 +105,4 @@ function unusable(file: string, what: string, cause: unknown): Failure {
     message: `the ledger's epoch file ${file} ${what}${code === undefined ? "" : ` (${code})`}`,
     cause,
   });
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error ? String(error.code) : undefined;
 }

@@ -34,7 +34,7 @@ export interface Epoch {
   look(): (seen: Pick<EpochRecord, "epoch" | "restores">) => void;
 }
 
-export interface EpochDeps {
+interface EpochDeps {
   readonly pool: pg.Pool;
   readonly file: string;
   /** As they are in the ledger now. */
@@ -129,7 +129,7 @@ export async function findLedgerEpoch(client: Queryable): Promise<EpochRecord> {
 }
 
 /** How it was noticed that the ledger went back. */
-export interface WentBack {
+interface WentBack {
   /** For people. */
   readonly text: string;
   /** Since when facts may be missing, where that is earlier than what the ledger knows last. */

@@ -78,7 +78,7 @@ export async function findLastCall(pool: pg.Pool): Promise<Date> {
 }
 
 /** Something at the service. */
-export interface MadeThere {
+interface MadeThere {
   readonly id: number;
   readonly subjectCode: Phi | undefined;
   readonly type: "STORE" | "RETRIEVAL" | undefined;
@@ -87,7 +87,7 @@ export interface MadeThere {
 }
 
 /** What the service has by a call that the ledger doesn't know of, and how that is seen, for people. */
-export interface WithoutCall {
+interface WithoutCall {
   readonly id: number;
   readonly why: string;
 }

@@ -1,7 +1,12 @@
-import type { AssigningAuthority } from "../../core/assigning-authority.ts";
 import { systemClock } from "../../core/clock.ts";
 import type { FailureCode, Problem } from "../../core/failures.ts";
-import { movesContainers, type Operation, type Order, type OrderSubject } from "../../core/order.ts";
+import {
+  type AssigningAuthority,
+  movesContainers,
+  type Operation,
+  type Order,
+  type OrderSubject,
+} from "../../core/order.ts";
 import { phi } from "../../core/phi.ts";
 import { isOperation, TABLE_OPERATIONS } from "../profile/message-type.ts";
 import { nearInCase, quote } from "../profile/transforms.ts";

@@ -22,7 +22,7 @@ import {
   splitFound,
   type ValueRule,
 } from "../profile/value.ts";
-import { hintOfIdentifiers } from "./identifier-hint.ts";
+import { hintOfIdentifiers } from "./code-hint.ts";
 
 /**
  * What a group's own values may be read from, for each of its OBRs: that, ORC and what stands beside it, without the
@@ -347,13 +347,9 @@ export function findLabels(split: Split | undefined): FinderOfSeveral<FieldPath,
 
 /** Where a field, or a component, has more filled parts than the first, and the path does not say which is meant. */
 function findMoreParts(path: FieldPath, segment: Segment | undefined): Misfit | undefined {
-  const { field, whichRepetition, component, subcomponent } = path;
+  const { field, component, subcomponent } = path;
   if (segment === undefined || subcomponent !== undefined) return undefined;
-  const count = segment.repetitions(field);
-  for (let n = 1; n <= count; n++) {
-    if (whichRepetition?.kind === "nth" && whichRepetition.n !== n) continue;
-    if (whichRepetition?.kind === "where" && !fitsRepetition(segment, field, n, whichRepetition.conditions))
-      continue;
+  for (const n of repetitionsMeant(path, segment)) {
     const more = segment.partsLeftOut(field, n, component);
     if (more === undefined) continue;
     const first = component === undefined && more === "subcomponents" ? ".1.1" : ".1";
@@ -367,14 +363,19 @@ function findMoreParts(path: FieldPath, segment: Segment | undefined): Misfit | 
   return undefined;
 }
 
+/** The numbers of the repetitions of a field that a path means; of all where it doesn't say. */
+function repetitionsMeant({ field, whichRepetition: which }: FieldPath, segment: Segment): readonly number[] {
+  const all = Array.from({ length: segment.repetitions(field) }, (_, index) => index + 1);
+  if (which === undefined) return all;
+  return all.filter((n) =>
+    which.kind === "nth" ? which.n === n : fitsRepetition(segment, field, n, which.conditions),
+  );
+}
+
 function splitRepetitions(path: FieldPath, segment: Segment, split: Split): readonly Found[] | Misfit {
-  const { field, whichRepetition, component, subcomponent } = path;
+  const { field, component, subcomponent } = path;
   const all: Found[] = [];
-  const count = segment.repetitions(field);
-  for (let n = 1; n <= count; n++) {
-    if (whichRepetition?.kind === "nth" && whichRepetition.n !== n) continue;
-    if (whichRepetition?.kind === "where" && !fitsRepetition(segment, field, n, whichRepetition.conditions))
-      continue;
+  for (const n of repetitionsMeant(path, segment)) {
     const value = segment.get(field, n, component, subcomponent) ?? "";
     const flaw = findFlaw(path, segment, n, split.between);
     if (flaw !== undefined) return flaw;
@@ -451,12 +452,9 @@ export function findSubjectCode(
   const found = findIn(path, isOnly, scope);
   if (found === undefined || "code" in found) return found;
   if (path.whichRepetition?.kind !== "where") return found;
-  const { conditions } = path.whichRepetition;
   const segment = firstOf(scope, path);
   if (segment === undefined) return found;
-  const count = segment.repetitions(path.field);
-  for (let n = 1; n <= count; n++) {
-    if (!fitsRepetition(segment, path.field, n, conditions)) continue;
+  for (const n of repetitionsMeant(path, segment)) {
     const other = segment.get(path.field, n, path.component, path.subcomponent);
     if (other === undefined || other.trim() === found.value.trim()) continue;
     return {

@@ -1,9 +1,5 @@
-import {
-  type AssigningAuthority,
-  areOfTwoAuthorities,
-  formatAuthority,
-} from "../../core/assigning-authority.ts";
 import type { Problem } from "../../core/failures.ts";
+import { type AssigningAuthority, areOfTwoAuthorities, formatAuthority } from "../../core/order.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import type { Reading } from "../profile/value.ts";
 import { keptIfFit } from "./unfit.ts";

@@ -130,7 +130,7 @@ function fitValue(reading: Reading): string | undefined {
 }
 
 /** Reads the one order that a group of rows makes up; every row is a container, or several. */
-export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft {
+function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft {
   const problems: Problem[] = [];
   const read = (rule: ValueRule<string>, readOne: ReadOne = readRow): Reading => {
     const readings = rows.map((row) => readOne(rule, row));

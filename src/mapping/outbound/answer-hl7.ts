@@ -17,9 +17,8 @@ import { numberFields, withNumber } from "../inbound/number-place.ts";
 import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
 import { controlCodes } from "../profile/message-type.ts";
 import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";
-import { reasonsByOrder, takenGroups } from "./order-reasons.ts";
 import { assemble, type Original, type OutSegment } from "./original.ts";
-import { labPhrase, problemInWords } from "./reasons.ts";
+import { labPhrase, problemInWords, reasonsByOrder, takenGroups } from "./reasons.ts";
 import { blank, statusCodes } from "./result-parts.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
@@ -223,7 +222,7 @@ function refusedControl(group: OrderGroup, profile: Hl7Profile): string | undefi
 }
 
 /** What an answer says in ERR and MSA-3. */
-export function reasonsOf(
+function reasonsOf(
   outcome: MessageAnswer,
   reasons: ResultSettings["reasons"],
 ): { errors: AckError[]; text: string } {

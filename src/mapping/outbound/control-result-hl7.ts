@@ -3,10 +3,9 @@ import type { ControlAnswer, Outcome } from "../../core/outcome.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { controlNumbers, findAnswered, orcOf } from "./control-answer-hl7.ts";
-import { decisionOf } from "./control-end.ts";
 import { Observations, observe } from "./observations.ts";
 import { assemble, type Original, type OutSegment } from "./original.ts";
-import { labPhrase } from "./reasons.ts";
+import { decisionOf, labPhrase } from "./reasons.ts";
 import {
   DEFAULT_VERSION,
   reportObr,

@@ -9,7 +9,7 @@ import { statusWord } from "./status-word.ts";
 import { formatDate } from "./timestamp.ts";
 
 /** Where a cell's value comes from: one column, or several with a text between. */
-export interface CsvSource {
+interface CsvSource {
   readonly columns: readonly ResultColumn[];
   readonly between: string;
   /** What stands before the value of each. */
@@ -85,7 +85,7 @@ function labCell(
 }
 
 /** A cell as it is written, and what it was made of; undefined for the column's constant. */
-export interface CsvCell {
+interface CsvCell {
   readonly value: string;
   readonly source: CsvSource | undefined;
   /** Whether a transform did not take it, so that it stands as it came. */
@@ -128,7 +128,7 @@ function transformed(value: string, transforms: readonly Transform[]): string | 
 }
 
 /** What of a file's form the profile and the input file decide together. */
-export interface CsvForm {
+interface CsvForm {
   readonly delimiter: string;
   readonly encoding: Encoding;
   readonly hasByteOrderMark: boolean;

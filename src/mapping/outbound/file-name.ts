@@ -1,5 +1,4 @@
-import { kindOf } from "../../core/file-kind.ts";
-import { safeFileName, splitExtension } from "../../core/file-name.ts";
+import { kindOf, safeFileName, splitExtension } from "../../core/file-name.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { dateFormatMistake, formatDate } from "./timestamp.ts";
 

@@ -115,7 +115,7 @@ function withSettings(
 }
 
 /** A field that stands in the new message as it stood in the old one, components and escapes included. */
-export class Raw {
+class Raw {
   readonly text: string;
 
   constructor(text: string) {

@@ -7,10 +7,17 @@ import { type Encoding, encodeText, isEncodable, spellOut } from "../../formats/
 import type { ControlOperation } from "../profile/message-type.ts";
 import { isReported, type Profile, type ResultSettings } from "../profile/profile.ts";
 import { CONTAINER_COLUMNS, RESULT_COLUMNS, type ResultColumn } from "../profile/results-schema.ts";
-import { controlEnd } from "./control-end.ts";
 import { type CsvColumn, cellOf, csvFormOf, mayHold } from "./csv-cells.ts";
 import { fileNameOf } from "./file-name.ts";
-import { inLabWords, inOneLanguage, labPhrase, labPlace, labWords, problemInWords } from "./reasons.ts";
+import {
+  controlEnd,
+  inLabWords,
+  inOneLanguage,
+  labPhrase,
+  labPlace,
+  labWords,
+  problemInWords,
+} from "./reasons.ts";
 
 /** A row by its headings, written as the lab has it. */
 export type CsvResultRow = Readonly<Record<string, string>>;

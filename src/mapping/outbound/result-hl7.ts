@@ -156,7 +156,7 @@ function wantsOf(original: Original): AckWants | undefined {
  * ORU^R01 or ORM^O01 about an order's change: PID, ORC and OBR with its numbers and codes, the reason in ORC-16 and
  * NTE, and OBX for the order and each container.
  */
-export function orderStatus(context: StatusContext): OutSegment[] {
+function orderStatus(context: StatusContext): OutSegment[] {
   const { outcome, original, profile, format, version, at, groups } = context;
   const { order } = outcome;
   const { timeZone, words, namespace } = profile.results;

@@ -9,10 +9,9 @@ import { findMergeSegments } from "../inbound/merge-hl7.ts";
 import { findInOrder, orderGroupsByNumber } from "../inbound/order-hl7.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import type { MessageAnswer } from "./answer-hl7.ts";
-import { controlEnd } from "./control-end.ts";
 import { type Fillings, overrideFields } from "./field-overrides.ts";
 import type { Original } from "./original.ts";
-import { inLabWords, inOneLanguage, problemInWords } from "./reasons.ts";
+import { controlEnd, inLabWords, inOneLanguage, problemInWords } from "./reasons.ts";
 import { fillerOrderNumber } from "./result-parts.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 

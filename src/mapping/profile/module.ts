@@ -34,10 +34,7 @@ export interface ModuleOrder {
  * or throw an Error, whose message then refuses the order and is shown to the lab, so it must not hold a patient's
  * values. It runs synchronously, once per order, before the order is judged.
  */
-export type OrderFunction = (
-  order: ModuleOrder,
-  message: MessageView,
-) => ModuleOrder | ModuleOrder[] | undefined;
+type OrderFunction = (order: ModuleOrder, message: MessageView) => ModuleOrder | ModuleOrder[] | undefined;
 
 /** A loaded module and the name that the profile gives it. */
 export interface SiteModule {

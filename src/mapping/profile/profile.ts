@@ -44,7 +44,7 @@ export type ResultFormat = "oru" | "orm" | "ssu";
 export type BatchResponse = "all" | "errors" | "none";
 
 /** The message that answers a request about an earlier order. */
-export type ControlAnswerForm = "response" | "result" | "none";
+type ControlAnswerForm = "response" | "result" | "none";
 
 /** How results ask to be acknowledged: MSH-15 and MSH-16, table 0155. */
 export interface ResultAcks {

@@ -6,7 +6,7 @@ import type { OtherWorkers, ServiceOutage } from "../../core/service-outage.ts";
 import { LONGEST_RETRY_MS } from "./answer.ts";
 
 /** `closed`: calls go through. `open`: none does. `half-open`: one does, to see whether the service is back. */
-export type BreakerState = "closed" | "open" | "half-open";
+type BreakerState = "closed" | "open" | "half-open";
 
 export interface BreakerChange {
   readonly state: BreakerState;

@@ -1,4 +1,4 @@
-import type { KeptAnswer } from "../../core/kept-answer.ts";
+import type { KeptAnswer } from "../../core/failures.ts";
 import { type Phi, phi } from "../../core/phi.ts";
 import { RECORDS_OF } from "../../core/service-catalogue.ts";
 import type { Surface } from "../../core/surface.ts";

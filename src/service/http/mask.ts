@@ -1,4 +1,5 @@
 import type { Phi } from "../../core/phi.ts";
+import { asciiJson } from "../../core/secret-mask.ts";
 
 /** Stands for what was taken out. */
 export const MASK = "[masked]";
@@ -123,18 +124,11 @@ function spellings(value: string): string[] {
       encoded,
       encoded.replaceAll("%20", "+"),
       JSON.stringify(trimmed).slice(1, -1),
-      escapedForJson(trimmed),
+      asciiJson(trimmed),
       trimmed.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"),
       ...(/^\d{4}-\d{2}-\d{2}$/.test(trimmed) ? [trimmed.replaceAll("-", "")] : []),
     ]),
   ];
-}
-
-/** As JSON for ASCII channels writes it: `J\u00fcrgen`. */
-function escapedForJson(text: string): string {
-  return JSON.stringify(text)
-    .slice(1, -1)
-    .replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 function literal(value: string): string {

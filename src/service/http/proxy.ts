@@ -2,8 +2,8 @@ import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Socket } from "node:net";
 import type { buildConnector } from "undici";
+import { bareHost } from "../../core/address-list.ts";
 import { basicCredentials } from "../../core/basic-credentials.ts";
-import { bareHost } from "../../core/loopback.ts";
 import type { ProxyExceptions } from "../../core/proxy-exceptions.ts";
 
 /** The HTTP proxy through which other machines are reached. */

@@ -233,7 +233,7 @@ const perMs = ({ calls, windowMs }: Quota): number => calls / windowMs;
  * requests that the network held up: what left in two windows never arrives in one. Each worker has whole calls in a window, so that all
  * of them together have no more than that.
  */
-export function spacingMs({ calls, windowMs }: Quota, callers: number): number {
+function spacingMs({ calls, windowMs }: Quota, callers: number): number {
   const share = calls / callers;
   return (windowMs + Math.min(1_200, windowMs * 0.05)) / (share >= 1 ? Math.floor(share) : share);
 }

@@ -4,7 +4,7 @@ import type { Answer } from "./answer.ts";
 import { holdsValue, isErrorCode } from "./mask.ts";
 
 /** The codes of an error body. May quote patients' values. */
-export interface Report {
+interface Report {
   /** Everything that stands where error codes stand, as it is written; for matching, not for showing. */
   readonly codes: readonly string[];
   /** Those of the codes that are surely codes and no record's. May still be made of somebody's name. */

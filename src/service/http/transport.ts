@@ -8,11 +8,10 @@ import { asSentence } from "../../core/tls-trouble.ts";
 import type { ResolvedSettings } from "../settings.ts";
 import { type Answer, parseAnswer, parseRetryAfter } from "./answer.ts";
 import type { CircuitBreaker } from "./breaker.ts";
-import { type CallKind, classify, type Seen, type Verdict } from "./classify.ts";
+import { type CallKind, classify, readPauseMs, type Seen, type Verdict } from "./classify.ts";
 import { keepAnswer, personalValues } from "./kept-answer.ts";
 import type { Limiter } from "./limiter.ts";
 import { describeRefusal, type KnownCodes } from "./refusal.ts";
-import { readPauseMs } from "./retry.ts";
 import type { Turn } from "./sent-calls.ts";
 import type { TokenSource } from "./token.ts";
 import { reasonOf, SERVICE_TLS, type Wire } from "./wire.ts";
@@ -21,7 +20,7 @@ import { reasonOf, SERVICE_TLS, type Wire } from "./wire.ts";
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
 /** One call of the service. */
-export interface Call<T> {
+interface Call<T> {
   readonly method: CallKind["method"];
   /**
    * The path as the specification writes it, such as `/api/procedures/{id}`, which also names the call in counters; where

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from "node:zlib";
 import { Agent, buildConnector, type Dispatcher, errors } from "undici";
+import { codeOf } from "../../core/failures.ts";
 import type { PeerCertificates } from "../../core/peer-certificates.ts";
 import { type TlsSettings, tlsTroubleOf } from "../../core/tls-trouble.ts";
 import { type AnswerHeaders, readHeaders } from "./headers.ts";
@@ -238,7 +239,7 @@ function unpack(body: Buffer, codings: readonly string[], maxBytes: number): Buf
       gunzip(body, options),
     );
   } catch (error) {
-    const isBomb = error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE";
+    const isBomb = codeOf(error) === "ERR_BUFFER_TOO_LARGE";
     return isBomb ? "too large" : body;
   }
 }
@@ -283,7 +284,7 @@ export function reasonOf(why: string, error: Error, settings: TlsSettings): Brok
   if (why === "too_large") return { why: "the answer is larger than allowed" };
   // Its message is the parser's own word, and has nothing of the answer.
   if (error instanceof errors.HTTPParserError) return { why: `the answer can't be read: ${error.message}` };
-  const code = "code" in error ? String(error.code) : error.name;
+  const code = codeOf(error) ?? error.name;
   if (!(error instanceof ProxyFailure))
     return tlsTroubleOf(error, settings) ?? { why: WORDS[code] ?? `the connection failed (${code})` };
   if (error.status !== undefined) return { why: error.message };

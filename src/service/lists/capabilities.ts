@@ -137,7 +137,7 @@ export function isAllowed(policy: FilterPolicy, endpoint: string, name: string):
 }
 
 /** `createdAt` of `createdAt_from`, and of `createdAt` itself. */
-export function fieldOf(filter: string): string {
+function fieldOf(filter: string): string {
   return filter.replace(/_(like|from|to)$/, "");
 }
 

@@ -1,5 +1,4 @@
-import { asFailure, Failure } from "../../core/failures.ts";
-import type { KeptAnswer } from "../../core/kept-answer.ts";
+import { asFailure, Failure, type KeptAnswer } from "../../core/failures.ts";
 import { findPath, LISTS, RECORDS, type ServiceList } from "../../core/service-catalogue.ts";
 import type { Surface } from "../../core/surface.ts";
 import { describeLists, type Unwrapped, unwrapList } from "../http/answer.ts";

@@ -5,9 +5,17 @@ import { findMarks } from "../new-request.ts";
 import { listSubjectContainers } from "../request-surface/containers.ts";
 import { getProcedure, getRequest } from "../request-surface/requests.ts";
 import type { ServiceContainer, ServiceEntry } from "../shapes.ts";
-import { type Age, ageOf, createdAtMs, WRONG_CLOCK_MS } from "./age.ts";
-import { isOf, type SubjectSearch, searchProcedures } from "./search-procedures.ts";
-import { type SearchedRequest, searchRequests } from "./search-requests.ts";
+import {
+  type Age,
+  ageOf,
+  createdAtMs,
+  isOf,
+  type SearchedRequest,
+  type SubjectSearch,
+  searchProcedures,
+  searchRequests,
+  WRONG_CLOCK_MS,
+} from "./search.ts";
 
 /** What is looked for: what a call may have made. */
 export interface MadeSearch extends SubjectSearch {

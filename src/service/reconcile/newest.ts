@@ -8,7 +8,7 @@ import { walkPages } from "../lists/list.ts";
 import { findMarks } from "../new-request.ts";
 import { getProcedure } from "../request-surface/requests.ts";
 import { type ProcedureStatus, parseProcedure, parseRequest, type RequestStatus } from "../shapes.ts";
-import { CLOCK_MARGIN_MS, createdAtMs } from "./age.ts";
+import { CLOCK_MARGIN_MS, createdAtMs } from "./search.ts";
 
 /** Enough to see what a ledger may have forgotten; the walk is a cross-check and reads no whole list. */
 const MOST_PAGES = 20;
@@ -16,7 +16,7 @@ const MOST_PAGES = 20;
 const MOST_PROCEDURES = 100;
 
 /** What the service made lately: a request, or a procedure on the external surface. */
-export interface Newest {
+interface Newest {
   readonly id: number;
   readonly type: "STORE" | "RETRIEVAL" | undefined;
   readonly subjectCode: Phi | undefined;

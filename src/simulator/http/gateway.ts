@@ -1,13 +1,12 @@
 import { STATUS_CODES } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../../core/clock.ts";
-import { changed } from "../behaviour.ts";
+import { type Behaviour, changed } from "../behaviour.ts";
 import { drawMs, type Random, type Spread } from "../chance.ts";
 import type { Fault, FaultBook } from "../faults.ts";
 import type { Settings } from "../options.ts";
 import type { TallyKeeper } from "../tally.ts";
 import type { Credentials } from "./authorization.ts";
-import type { CallLimit } from "./call-limit.ts";
 import { type Answer, type Call, isExternalPath, type Route } from "./exchange.ts";
 import { type EncodedBody, encodeRefusal, htmlPage, Refusal } from "./refusal.ts";
 
@@ -172,4 +171,28 @@ function send(answer: Answer, reply: FastifyReply): FastifyReply {
   reply.code(answer.status).headers(answer.headers ?? {});
   reply.header("content-type", answer.body.contentType);
   return reply.send(answer.body.text);
+}
+
+const WINDOW_MS = 60_000;
+
+/** How often each client may call, counted over the last minute. A refused call is not counted. */
+export class CallLimit {
+  readonly #clock: Clock;
+  readonly #takenAt = new Map<string, number[]>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Counts a call; gives how many seconds the client has to wait instead when it has called too often. */
+  take(clientId: string, perMinute: Behaviour["callsPerMinute"]): number | undefined {
+    if (perMinute === "unlimited") return undefined;
+    const nowMs = this.#clock.monotonic();
+    const takenAt = (this.#takenAt.get(clientId) ?? []).filter((at) => at > nowMs - WINDOW_MS);
+    this.#takenAt.set(clientId, takenAt);
+    const oldest = takenAt[takenAt.length - perMinute];
+    if (oldest !== undefined) return Math.ceil((oldest + WINDOW_MS - nowMs) / 1_000);
+    takenAt.push(nowMs);
+    return undefined;
+  }
 }

@@ -37,7 +37,7 @@ interface ListContext {
 }
 
 /** A page of rows. `total` counts all that match. */
-export interface Page<Row> {
+interface Page<Row> {
   readonly rows: Row[];
   readonly page: number;
   readonly perPage: number;

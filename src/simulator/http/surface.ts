@@ -18,7 +18,7 @@ export interface SurfaceParts {
 }
 
 /** Whether a call's token gives access to a facility: one of its own organization. */
-export function maySee(call: AuthorizedCall, facilityId: number, state: State): boolean {
+function maySee(call: AuthorizedCall, facilityId: number, state: State): boolean {
   return state.facility(facilityId)?.organizationId === call.caller.organizationId;
 }
 
@@ -75,7 +75,7 @@ export function createsOrder(
 }
 
 /** What came of an order; `at` is ISO 8601. */
-export interface Made {
+interface Made {
   readonly requestId: number | null;
   readonly procedureId: number | null;
   readonly at: string;

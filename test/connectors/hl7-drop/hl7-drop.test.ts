@@ -24,12 +24,12 @@ describe("an HL7 file", () => {
     expect((await examine("accept")).problems).toEqual([]);
   });
 
-  test("of many messages is committed two hundred at a time", async () => {
-    const content = Array.from({ length: 450 }, (_, i) => hl7Message(`C${i}`)).join("");
+  test("of many messages is committed five hundred at a time", async () => {
+    const content = Array.from({ length: 1050 }, (_, i) => hl7Message(`C${i}`)).join("");
     const batches = await batchesOf(content);
-    expect(batches.map((batch) => batch.length)).toEqual([200, 200, 50]);
+    expect(batches.map((batch) => batch.length)).toEqual([500, 500, 50]);
     expect(batches.flat().map((message) => message.ordinal)).toEqual(
-      Array.from({ length: 450 }, (_, i) => i + 1),
+      Array.from({ length: 1050 }, (_, i) => i + 1),
     );
   });
 

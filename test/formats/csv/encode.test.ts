@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isBlank } from "../../../src/formats/csv/blanks.ts";
 import { encodeCsv } from "../../../src/formats/csv/encode.ts";
+import { isBlank } from "../../../src/formats/csv/headings.ts";
 import { readCsv } from "../../../src/formats/csv/read.ts";
 import { DEFAULT_DIALECT } from "./source.ts";
 

@@ -4,7 +4,7 @@ import {
   type OrderGroup,
   type OrderSegment,
   orderGroups,
-  sharedSegments,
+  orderParts,
 } from "../../../src/formats/hl7/groups.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { failureOf } from "./failure-of.ts";
@@ -170,7 +170,9 @@ test("each segment is shared by all orders or belongs to one at least, in whatev
       let groups: OrderGroup[] = [];
       if (failureOf(() => (groups = orderGroups(message, each))) !== undefined) return;
       const owned = new Set(groups.flatMap((group) => group.segments));
-      expect(message.segments.filter((segment) => !owned.has(segment))).toEqual(sharedSegments(message));
+      expect(message.segments.filter((segment) => !owned.has(segment))).toEqual(
+        orderParts(message, each).shared,
+      );
       for (const group of groups) {
         const { obrs, specimens } = group;
         if (each === "OBR") expect(obrs.length).toBeLessThanOrEqual(1);

@@ -376,10 +376,10 @@ describe("a request to cancel an order that the service has", () => {
         return (due && (await recordCancelCall(pool, due, REQUEST_5, 0))) as number;
       };
       const first = await call();
-      await changeCancelCall(pool, first, { end: "nothing", callInMs: 0 });
+      await changeCancelCall(pool, orderId, first, { end: "nothing", callInMs: 0 });
       const second = await call();
-      await changeCancelCall(pool, second, { answer: "taken", lookInMs: 0 });
-      await changeCancelCall(pool, first, { end: "nothing", callInMs: 0 });
+      await changeCancelCall(pool, orderId, second, { answer: "taken", lookInMs: 0 });
+      await changeCancelCall(pool, orderId, first, { end: "nothing", callInMs: 0 });
       await recordUncancelled(pool, orderId, { code: "CANCEL_REFUSED", text: "status 409" }, first);
       expect(await findDueCancels(pool, 10)).toEqual([]);
       expect(cancelCallsOf(await only(pool), 5)).toMatchObject([

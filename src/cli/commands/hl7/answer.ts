@@ -18,7 +18,7 @@ export interface AnswerSettings {
 }
 
 /** A message of a frame. */
-export interface HeardMessage {
+interface HeardMessage {
   /** Its type, or why it can't be read. */
   readonly what: string;
   /** What it is acknowledged with; empty for nothing. */

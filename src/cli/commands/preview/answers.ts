@@ -14,12 +14,7 @@ import type {
 import { phi } from "../../../core/phi.ts";
 import type { Surface } from "../../../core/surface.ts";
 import { decodeHl7, readHeaderLine } from "../../../formats/hl7/charset.ts";
-import {
-  answerControlId,
-  answerInBatch,
-  batchFileName,
-  refuseFile,
-} from "../../../jobs/intake/batch-response.ts";
+import { answerControlId, answerInBatch, batchFileName, refuseFile } from "../../../jobs/intake/replies.ts";
 import { messageAnswer } from "../../../mapping/outbound/answer-hl7.ts";
 import { type BatchedAnswer, composeBatchResponse } from "../../../mapping/outbound/batch-hl7.ts";
 import { csvFormOf } from "../../../mapping/outbound/csv-cells.ts";
@@ -51,7 +46,7 @@ export type Answer =
     };
 
 /** How rows become lines. */
-export interface CsvText {
+interface CsvText {
   /** All headings, whether they are written or not. */
   readonly headings: readonly string[];
   readonly hasHeader: boolean;
@@ -68,7 +63,7 @@ const SAMPLE_RESULT_CONTROL_ID = "CBPREVIEW0000002";
 const SAMPLE_INSTANCE = "SAMPLE";
 
 /** What the lab would be sent about the messages of a file. */
-export interface Answers {
+interface Answers {
   /** Each message, in their order, for the answer to batches as a whole. */
   add(message: IncomingMessage, mapped: MappedMessage): void;
   /**

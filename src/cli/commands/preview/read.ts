@@ -32,7 +32,7 @@ interface PreviewOrder {
 }
 
 /** A message of the file and what would become of it. */
-export interface PreviewMessage {
+interface PreviewMessage {
   readonly place: string;
   readonly messageControlId: string | undefined;
   readonly messageType: string | undefined;
@@ -119,7 +119,7 @@ interface Source {
 
 async function previewOf(source: Source, limit: number, session: Session): Promise<Preview> {
   const { file, fileName, config, connector, profile, mapper, report } = source;
-  const format = fileFormatOf(connector, profile);
+  const format = fileFormatOf(() => ({ connector, profile }));
   // Nothing is called, so no certificate is needed.
   const service = serviceSettings({ ...config, service: { ...config.service, caFile: undefined } });
   const content = await format.examine(file);

@@ -1,6 +1,6 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join, parse, resolve } from "node:path";
-import { Failure } from "../../../core/failures.ts";
+import { codeOf, Failure } from "../../../core/failures.ts";
 import { hideHl7 } from "../../../operator/hl7-tree.ts";
 import { clean, counted, HIDDEN } from "../../../operator/text.ts";
 import { EXIT, type ExitStatus } from "../../exit-status.ts";
@@ -157,7 +157,7 @@ async function readExpected(file: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(file, "utf8"));
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     const why =
       error instanceof SyntaxError
         ? "is no JSON; --update writes it again once it is removed"

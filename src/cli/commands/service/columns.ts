@@ -8,7 +8,7 @@ import { isObject, linkedId, type RawObject, subjectCodeOf } from "../../../serv
 export type Shown = "subjects" | "requests" | "procedures" | "containers" | "storage" | "location";
 
 /** A column of what the service shows, for people alone: programs are given its records as they are. */
-export type ServiceColumn = Column<RawObject> & {
+type ServiceColumn = Column<RawObject> & {
   /** Fields of the specification that it covers; all others are "unknown". */
   readonly fields: readonly string[];
 };

@@ -19,7 +19,7 @@ import { columnsOf } from "./columns.ts";
 import { hideRecord, OWNERS } from "./hidden.ts";
 
 /** The options of a list command. */
-export interface ListOptions {
+interface ListOptions {
   readonly facility?: string;
   readonly status?: string;
   readonly type?: string;
@@ -96,7 +96,7 @@ export function listAct(list: ListKind): Act {
 }
 
 /** What the options ask of the service. @throws Failure CLI_USAGE for options that contradict each other. */
-export function toQuestion(list: ListKind, options: ListOptions, config: Config): ListQuestion {
+function toQuestion(list: ListKind, options: ListOptions, config: Config): ListQuestion {
   if (options.all === true && options.limit !== undefined)
     throw usage("--all and --limit say different amounts; choose one");
   const surface = surfaceOf(list, options, config);

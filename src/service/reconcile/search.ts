@@ -1,10 +1,18 @@
+import type { Phi } from "../../core/phi.ts";
 import { LISTS } from "../../core/service-catalogue.ts";
+import { hasZone, serviceTimeMs } from "../../core/service-time.ts";
 import type { ServiceContext } from "../http/context.ts";
 import { type Listing, readOnePage, untilStable, walkPages } from "../lists/list.ts";
 import { requireIds } from "../lists/list-query.ts";
-import { NO_STATUS, parseRequest, type RequestStatus } from "../shapes.ts";
-import { type RawObject, theirStatusWords } from "../values.ts";
-import { misfitOf, type SubjectSearch } from "./search-procedures.ts";
+import {
+  NO_STATUS,
+  type ProcedureStatus,
+  parseProcedure,
+  parseRequest,
+  type RequestStatus,
+  type ServiceEntry,
+} from "../shapes.ts";
+import { isOtherType, type RawObject, theirStatusWords } from "../values.ts";
 
 /** A request that a search found. */
 export interface SearchedRequest extends RequestStatus {
@@ -126,4 +134,77 @@ function take(
     else capabilities.sawFilter(path, misfit, "ignored");
   }
   return seen;
+}
+
+/** Whose requests or procedures are looked for, and of which type. */
+export interface SubjectSearch {
+  readonly facilityId: number;
+  readonly subjectCode: Phi;
+  readonly type: "STORE" | "RETRIEVAL";
+}
+
+/** One full walk: the entries of that facility, subject and type, and those that don't show one of them. */
+export async function searchProcedures(
+  context: ServiceContext,
+  wanted: SubjectSearch,
+  signal: AbortSignal,
+): Promise<Map<number, ProcedureStatus>> {
+  const { facilityId, type } = wanted;
+  const query = { facilityId, type };
+  const listing = { endpoint: LISTS.externalProcedures.path, query, sensitive: [], ends: "empty" } as const;
+  const found = new Map<number, ProcedureStatus>();
+  for await (const page of walkPages(context, listing, signal)) {
+    requireIds(listing.endpoint, page);
+    for (const raw of page) {
+      const entry = parseProcedure(raw, context.settings.words);
+      if (entry && isOf(entry, wanted)) found.set(entry.id, entry);
+    }
+  }
+  return found;
+}
+
+/** Whether what a request or a procedure shows leaves it possible that it is one of those. */
+export function isOf(entry: ServiceEntry, wanted: SubjectSearch): boolean {
+  return misfitOf(entry, wanted) === undefined;
+}
+
+/** The value by which an entry is none of those; undefined when it fits or doesn't show. */
+export function misfitOf(
+  { subjectCode, facilityId, type }: ServiceEntry,
+  wanted: SubjectSearch,
+): keyof SubjectSearch | undefined {
+  if (subjectCode !== undefined && subjectCode.reveal() !== wanted.subjectCode.reveal()) return "subjectCode";
+  if (facilityId !== undefined && facilityId !== wanted.facilityId) return "facilityId";
+  return isOtherType(type, wanted.type) ? "type" : undefined;
+}
+
+/**
+ * Whether something was created after ours was sent, as far as its `createdAt` shows. Several clocks have a say in that: the
+ * service's, that of the gateway which writes `Date`, the database's and ours. So it may speak for something that shows the
+ * right content. It never speaks against such a one; and against one that shows no content only when it is `older` by more than
+ * clocks and time zones are ever wrong.
+ */
+export type Age = "older" | "newer" | "unknown";
+
+/** Room for clocks that differ more than the `Date` header shows. */
+export const CLOCK_MARGIN_MS = 600_000;
+/** Further apart are no clocks that anybody works by, nor two time zones. */
+export const WRONG_CLOCK_MS = 86_400_000;
+
+/** A time as the service wrote it, ms by its own clock; undefined where it has no zone, is none, or stands for none. */
+export function createdAtMs(text: string | undefined): number | undefined {
+  return text !== undefined && hasZone(text) ? serviceTimeMs(text) : undefined;
+}
+
+/** By the service's clock as its `Date` headers show it, with a margin; a time without a zone proves nothing. */
+export function ageOf(
+  context: ServiceContext,
+  sentAfter: Date,
+  entry: { readonly createdAt?: string | undefined },
+): Age {
+  const createdAt = createdAtMs(entry.createdAt);
+  if (createdAt === undefined) return "unknown";
+  const sentAt = sentAfter.getTime() + (context.transport.clockSkewMs ?? 0);
+  if (createdAt >= sentAt - CLOCK_MARGIN_MS) return "newer";
+  return createdAt < sentAfter.getTime() - WRONG_CLOCK_MS ? "older" : "unknown";
 }
