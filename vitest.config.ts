@@ -1,6 +1,7 @@
 import { relative } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { Progress } from "./test/support/progress.ts";
 
 /** Folders whose files take the longest, the longest first. */
 const SLOW = ["cluster", "integration", "e2e", "contract", "jobs", "ledger", "bin", "connectors", "cli"];
@@ -32,6 +33,8 @@ export default defineConfig({
     isolate: false,
     experimental: { viteModuleRunner: false, nodeLoader: false },
     sequence: { sequencer: SlowFirst },
+    // For people a line that says how far it is; what .ci/run keeps names every file.
+    reporters: process.env.CI ? ["default"] : ["minimal", new Progress()],
     // Most tests wait for servers and files, so four files run at once even on two cores, which they keep busy. Each of the
     // concurrent tests of a file may run a whole site with some twenty connections to the run's server, which takes 500.
     maxWorkers: 4,

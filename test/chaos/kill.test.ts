@@ -5,7 +5,9 @@ import { type KillPlan, runWithKills } from "./run-with-kills.ts";
 import { readSettings } from "./settings.ts";
 
 const { seed: firstSeed, runs, orders, kills } = readSettings(process.env);
-const seeds = Array.from({ length: runs }, (_, run) => firstSeed + run);
+const CASES = (["request", "external"] as const).flatMap((surface) =>
+  Array.from({ length: runs }, (_, run) => [surface, firstSeed + run] as const),
+);
 const END_WITHIN_MS = 300_000;
 
 /** A service on a bad day: one call in six goes wrong, some after they were executed, some before, some late. */
@@ -30,17 +32,24 @@ async function runAndPrint(title: string, plan: Omit<KillPlan, "orders" | "kills
 }
 
 describe("a daemon that is killed again and again", () => {
-  test.each(seeds)("submits each order once and tells the lab of each (seed %i)", async (seed) => {
-    const { account, requests, uncertain } = await runAndPrint("kills", { seed });
-    expect(account).toEqual(ALL_WELL);
-    expect(requests).toBeGreaterThanOrEqual(orders - uncertain);
-    expect(requests).toBeLessThanOrEqual(orders);
-  });
+  test.each(CASES)(
+    "submits each order once and tells the lab of each (%s, seed %i)",
+    async (surface, seed) => {
+      const { account, requests, uncertain } = await runAndPrint("kills", { seed, surface });
+      expect(account).toEqual(ALL_WELL);
+      expect(requests).toBeGreaterThanOrEqual(orders - uncertain);
+      expect(requests).toBeLessThanOrEqual(orders);
+    },
+  );
 
-  test.each(seeds)("does so while the service loses and delays answers, too (seed %i)", async (seed) => {
-    const { account, requests, uncertain } = await runAndPrint("kills and faults", { seed, faults: BAD_DAY });
-    expect(account).toEqual(ALL_WELL);
-    expect(requests).toBeGreaterThanOrEqual(orders - uncertain);
-    expect(requests).toBeLessThanOrEqual(orders);
-  });
+  test.each(CASES)(
+    "does so while the service loses and delays answers, too (%s, seed %i)",
+    async (surface, seed) => {
+      const plan = { seed, surface, faults: BAD_DAY };
+      const { account, requests, uncertain } = await runAndPrint("kills and faults", plan);
+      expect(account).toEqual(ALL_WELL);
+      expect(requests).toBeGreaterThanOrEqual(orders - uncertain);
+      expect(requests).toBeLessThanOrEqual(orders);
+    },
+  );
 });

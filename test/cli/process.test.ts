@@ -57,8 +57,8 @@ async function withDaemon<T>(
 }
 
 describe("cryobridge start", () => {
-  it("says what it started and where, drains on SIGTERM and ends with status 0", async () => {
-    await withDaemon(async ({ child, log, folder }) => {
+  it("says what it started and where, is alone on its data folder, drains on SIGTERM and ends with status 0", () =>
+    withDaemon(async ({ child, log, folder }) => {
       await log.until("cryobridge is running");
       await log.until(join(folder, "csv", "in"));
       const lines = log
@@ -69,14 +69,16 @@ describe("cryobridge start", () => {
       const console = lines.find(({ msg }) => msg === "console");
       const health = await fetch(`${console.url}/healthz`);
       expect(health.status).toBe(200);
+      const second = await runCli(["start", "--config", join(folder, "c.yaml")], { env: ENV });
+      expect(second.status).toBe(1);
+      expect(second.stderr).toContain(`is in use by process ${child.pid}`);
       child.kill("SIGTERM");
       const [status] = await once(child, "close");
       expect(status).toBe(0);
       expect(log.text()).toContain('"msg":"stopped"');
-    });
-  });
+    }));
 
-  it("has more threads than files on servers that are away could take at once", () =>
+  it("has more threads than files on servers that are away could take at once, and takes two signals, as a supervisor sends them to a group of processes, for one request to stop", () =>
     withDaemon(async ({ child, log }) => {
       await log.until("cryobridge is running");
       const threads = await readdir(`/proc/${child.pid}/task`);
@@ -84,28 +86,11 @@ describe("cryobridge start", () => {
         threads.map((thread) => readFile(`/proc/${child.pid}/task/${thread}/comm`, "utf8")),
       );
       expect(names.filter((name) => name.startsWith("libuv-worker"))).toHaveLength(32);
-    }, BIN));
-
-  it("takes two signals at once, as a supervisor sends them to a group of processes, for one request to stop", async () => {
-    await withDaemon(async ({ child, log }) => {
-      await log.until("cryobridge is running");
       child.kill("SIGTERM");
       child.kill("SIGINT");
       expect((await once(child, "close"))[0]).toBe(0);
       expect(log.text()).toContain('"msg":"stopped"');
-    });
-  });
-
-  it("is refused with status 1 while another one runs on the same data folder", async () => {
-    await withDaemon(async ({ child, log, folder }) => {
-      await log.until("cryobridge is running");
-      const second = await runCli(["start", "--config", join(folder, "c.yaml")], { env: ENV });
-      expect(second.status).toBe(1);
-      expect(second.stderr).toContain(`is in use by process ${child.pid}`);
-      child.kill("SIGINT");
-      expect((await once(child, "exit"))[0]).toBe(0);
-    });
-  });
+    }, BIN));
 });
 
 describe("the process", () => {

@@ -4,8 +4,7 @@ import { listWorkers } from "../../src/ledger/workers/roster.ts";
 import { ALL_WELL } from "../support/account.ts";
 import { eventually } from "../support/eventually.ts";
 import { planLoad, seedRetrievals } from "../support/lab-load.ts";
-import { machineHas } from "../support/needs.ts";
-import { type Cluster, withCluster } from "./cluster.ts";
+import { withCluster } from "./cluster.ts";
 
 const END_WITHIN_MS = 120_000;
 /** The service takes its time, so that calls are under way when something happens. */
@@ -15,26 +14,20 @@ const SIMULATOR = {
   faults: [{ name: "slow", method: "POST", path: "/api/**", answerAfterMs: [50, 300] }],
 } as const;
 
-/** Drops a load and waits until the service has made some of it. */
-async function begin({ simulator, lab }: Cluster, seed: number) {
-  const load = planLoad(seed, 30);
-  seedRetrievals(simulator, load);
-  for (const { connector, name, content } of load.files) await lab.drop(connector, name, content);
-  await eventually(() => simulator.tally().journal.length >= 5, { what: "the first requests" });
-  return load.orders;
-}
-
 test("several daemons share the work, and what a killed and a paused one had in hand is done by others", () =>
   withCluster({ workers: 3, simulator: SIMULATOR }, async (cluster) => {
-    const { daemons, pool } = cluster;
+    const { daemons, pool, simulator, lab } = cluster;
     const [first, second] = daemons;
     expect((await listWorkers(pool, 0)).map(({ name }) => name).sort()).toEqual([
       ...["worker-1", "worker-2", "worker-3"],
     ]);
-    const planned = await begin(cluster, 1);
+    const load = planLoad(1, 20);
+    seedRetrievals(simulator, load);
+    for (const { connector, name, content } of load.files) await lab.drop(connector, name, content);
+    await eventually(() => simulator.tally().journal.length >= 5, { what: "the first requests" });
     await first?.kill();
     second?.pause();
-    expect(await cluster.waitForEnd(planned, END_WITHIN_MS)).toEqual(ALL_WELL);
+    expect(await cluster.waitForEnd(load.orders, END_WITHIN_MS)).toEqual(ALL_WELL);
     second?.resume();
     await first?.restart();
     await eventually(async () => (await listWorkers(pool, 0)).filter(({ isAlive }) => isAlive).length === 3, {
@@ -42,21 +35,5 @@ test("several daemons share the work, and what a killed and a paused one had in 
     });
     // Each has an epoch file of its own, and the first one made the ledger's first call.
     expect(await findRestored(pool)).toBeUndefined();
+    for (const daemon of daemons) expect([daemon.name, await daemon.stop()]).toEqual([daemon.name, 0]);
   }));
-
-test("a restart of the database loses and doubles nothing", () =>
-  withCluster({ workers: 2, simulator: SIMULATOR }, async (cluster) => {
-    const planned = await begin(cluster, 2);
-    await cluster.postgres.restart();
-    expect(await cluster.waitForEnd(planned, END_WITHIN_MS)).toEqual(ALL_WELL);
-  }));
-
-test.runIf(machineHas("redis-server"))("a queue in Redis that is emptied loses and doubles nothing", () =>
-  withCluster({ workers: 2, queue: "redis", simulator: SIMULATOR }, async (cluster) => {
-    const planned = await begin(cluster, 3);
-    await cluster.redis?.flush();
-    expect(await cluster.waitForEnd(planned, END_WITHIN_MS)).toEqual(ALL_WELL);
-    for (const daemon of cluster.daemons)
-      expect([daemon.name, await daemon.stop()]).toEqual([daemon.name, 0]);
-  }),
-);

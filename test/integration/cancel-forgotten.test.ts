@@ -67,6 +67,23 @@ describe.concurrent("a service that forgets what is cancelled", () => {
       expect(calls(daemon)).toBe(1);
     }));
 
+  test("has cancelled an order as soon as it is looked at, though the daemon was stopped after the call", () => {
+    const hanging: FaultRule = { method: "GET", path: "/api/procedure-requests/*", before: "hang" };
+    return withSite({ config: NEVER, simulator: forgetting(hanging) }, async (site) => {
+      const first = await site.start();
+      await orderedAndCancelled(site);
+      const isTaken = "select from calls where kind = 'cancel' and answer = 'taken'";
+      await eventually(async () => (await site.pool.query(isTaken)).rowCount === 1);
+      await first.stop();
+      expect((await site.orders())[0]?.state).toBe("submitted");
+      site.simulator.control.setFaults([]);
+      const second = await site.start();
+      expect(await answer(site)).toMatchObject({ 1: "CR" });
+      expect((await site.orders())[0]?.state).toBe("cancelled");
+      expect([calls(first), calls(second)]).toEqual([1, undefined]);
+    });
+  });
+
   test("has cancelled one on the external surface just so", () => {
     const path = "/api/v1/external/procedures/{id}";
     const { service } = NEVER as { service: object };

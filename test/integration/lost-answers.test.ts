@@ -47,28 +47,35 @@ function expectOneRequestEach(site: Site, orders: number): void {
   expect(journal).toHaveLength(orders);
 }
 
-describe.concurrent("an order whose creation got no clear answer", () => {
-  test.each(EXECUTED)("is found at the service and not sent again when %s", (_words, effect) =>
-    withSite({ config: IMPATIENT, simulator: { faults: [{ ...CREATE, ...effect }] } }, async (site) => {
-      await site.start();
-      await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-      const [order] = await site.waitForOrders(1);
-      expect(order?.state).toBe("completed");
-      expectOneRequestEach(site, 1);
-      expect(await timeline(site, "A-1")).toContain("adopted");
-    }),
-  );
+/** Gives a daemon an order for each of the effects, which its first calls meet, and waits until all are completed. */
+function withOrders(
+  call: FaultRule,
+  effects: readonly (readonly [string, FaultRule])[],
+  check: (site: Site, numbers: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const faults = effects.map(([name, effect], skip) => ({ ...call, name, skip, ...effect }));
+  return withSite({ config: IMPATIENT, simulator: { faults } }, async (site) => {
+    await site.start();
+    const numbers = effects.map((_, n) => `A-${n}`);
+    await site.drop("hl7", "all.hl7", numbers.map((number) => omlO33({ number })).join(""));
+    const orders = await site.waitForOrders(numbers.length);
+    expect(orders.map(({ state }) => state)).toEqual(numbers.map(() => "completed"));
+    expectOneRequestEach(site, numbers.length);
+    expect(site.simulator.tally().faults).toEqual(Object.fromEntries(effects.map(([name]) => [name, 1])));
+    await check(site, numbers);
+  });
+}
 
-  test.each(NOT_EXECUTED)("is sent again after reconcile.giveUpAfter when %s", (_words, effect) =>
-    withSite({ config: IMPATIENT, simulator: { faults: [{ ...CREATE, ...effect }] } }, async (site) => {
-      await site.start();
-      await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-      const [order] = await site.waitForOrders(1);
-      expect(order?.state).toBe("completed");
-      expectOneRequestEach(site, 1);
-      expect(await timeline(site, "A-1")).toContain("checked");
-    }),
-  );
+describe.concurrent("an order whose creation got no clear answer", () => {
+  test("is found at the service and not sent again, whatever became of the answer", () =>
+    withOrders(CREATE, EXECUTED, async (site, numbers) => {
+      for (const number of numbers) expect(await timeline(site, number)).toContain("adopted");
+    }));
+
+  test("is sent again after reconcile.giveUpAfter when nothing was done", () =>
+    withOrders(CREATE, NOT_EXECUTED, async (site, numbers) => {
+      for (const number of numbers) expect(await timeline(site, number)).toContain("checked");
+    }));
 
   test("is not sent again when the service said that it did it and lists nothing of it", () =>
     withSite(
@@ -119,16 +126,10 @@ describe.concurrent("an order whose creation got no clear answer", () => {
       },
     ));
 
-  test.each(EXECUTED)("registers its subject once when %s", (_words, effect) =>
-    withSite({ config: IMPATIENT, simulator: { faults: [{ ...REGISTER, ...effect }] } }, async (site) => {
-      await site.start();
-      await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-      const [order] = await site.waitForOrders(1);
-      expect(order?.state).toBe("completed");
-      expect(site.simulator.tally().subjectsCreated).toHaveLength(1);
-      expectOneRequestEach(site, 1);
-    }),
-  );
+  test("registers its subject once, whatever became of the answer", () =>
+    withOrders(REGISTER, EXECUTED, async (site, numbers) => {
+      expect(site.simulator.tally().subjectsCreated).toHaveLength(numbers.length);
+    }));
 
   test("is parked for a person when it is a retrieval that left no trace", () =>
     withSite({ config: IMPATIENT, simulator: { faults: [{ ...CREATE, before: "drop" }] } }, async (site) => {

@@ -1,12 +1,11 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { systemClock } from "../../src/core/clock.ts";
 import { ALL_WELL } from "../support/account.ts";
 import { eventually } from "../support/eventually.ts";
 import { planLoad, seedRetrievals } from "../support/lab-load.ts";
-import { withServerSite } from "../support/with-server-site.ts";
+import { type ServerSite, withServerSite } from "../support/with-server-site.ts";
 
-const ORDERS = 80;
+const ORDERS = 40;
 const END_WITHIN_MS = 120_000;
 const SIMULATOR = {
   staff: { reviewAfterMs: [50, 500] },
@@ -32,6 +31,10 @@ function dropQueues(pool: pg.Pool): Promise<boolean> {
   });
 }
 
+/** Waits until so many of the requests were made: the rest is under way, or to come. */
+const untilMade = ({ simulator }: ServerSite, count: number) =>
+  eventually(() => simulator.tally().journal.length >= count, { what: `${count} requests` });
+
 describe.concurrent("while orders are under way", () => {
   test("the queues may be emptied again and again: nothing is lost and nothing made twice", () =>
     withServerSite({ simulator: SIMULATOR, service: SERVICE }, async (site) => {
@@ -39,8 +42,8 @@ describe.concurrent("while orders are under way", () => {
       seedRetrievals(site.simulator, load);
       await site.start();
       for (const { connector, name, content } of load.files) await site.lab.drop(connector, name, content);
-      for (let times = 0; times < 4; times++) {
-        await systemClock.sleep(1_000);
+      for (const made of [2, 10, 20, 30]) {
+        await untilMade(site, made);
         await wipeQueues(site.pool);
       }
       expect(await site.waitForEnd(load.orders, END_WITHIN_MS)).toEqual(ALL_WELL);
@@ -52,8 +55,8 @@ describe.concurrent("while orders are under way", () => {
       seedRetrievals(site.simulator, load);
       await site.start();
       for (const { connector, name, content } of load.files) await site.lab.drop(connector, name, content);
-      for (let times = 0; times < 2; times++) {
-        await systemClock.sleep(2_000);
+      for (const made of [5, 20]) {
+        await untilMade(site, made);
         await dropQueues(site.pool);
       }
       expect(await site.waitForEnd(load.orders, END_WITHIN_MS)).toEqual(ALL_WELL);

@@ -18,7 +18,7 @@ import { agedBy } from "../support/calls.ts";
 import { loseWorker, ME } from "../support/hand-over.ts";
 import { aControl } from "../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
-import { lookNow, submitDeps } from "../support/submit.ts";
+import { lookNow, SUBMIT_SETTINGS, submitDeps } from "../support/submit.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 const never = new AbortController().signal;
@@ -129,6 +129,8 @@ function aSite(pool: pg.Pool, lists: { lag: boolean }) {
     },
   };
   const plain = submitDeps(pool, {});
+  // However long the steps take: what is looked for once more is looked for when the list lags no more.
+  const reconcile = { ...SUBMIT_SETTINGS.reconcile, recheckMs: 86_400_000 };
   const unlessAway =
     <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
     async (...args: A): Promise<R> => {
@@ -137,6 +139,7 @@ function aSite(pool: pg.Pool, lists: { lag: boolean }) {
     };
   const deps: SubmitDeps & LookDeps = {
     ...plain,
+    settings: { ...SUBMIT_SETTINGS, reconcile },
     service: service as ServiceClient,
     writer: { change: unlessAway(plain.writer.change), intend: unlessAway(plain.writer.intend) },
   };

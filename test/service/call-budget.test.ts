@@ -230,13 +230,17 @@ const SAYINGS: readonly (readonly [string, Says])[] = [
 ];
 
 const PHASES = [0, 1_000, 15_000, 31_000, 47_000, 58_500];
+/** Each way meets two of the moments, and each moment is met. */
+const SAID = SAYINGS.flatMap(([name, says], nth) =>
+  [nth, nth + 3].map((at) => [name, PHASES[at % PHASES.length] as number, says] as const),
+);
 
-describe("500 orders at a service that takes 60 calls a minute", () => {
-  const orders = 500;
+describe("300 orders at a service that takes 60 calls a minute", () => {
+  const orders = 300;
   const limit = { calls: 60, windowMs: MINUTE };
   const leastMs = (orders * CALLS_AN_ORDER * MINUTE) / 60;
 
-  it.each(PHASES)("never meet a refusal where that is set, %i ms into a minute", async (phaseMs) => {
+  it.each([0, 31_000])("never meet a refusal where that is set, %i ms into a minute", async (phaseMs) => {
     const { service, took } = await takeOrders(orders, { ...limit, phaseMs }, { maxRequestsPerMinute: 60 });
     expect(service.refusedAt).toEqual([]);
     expect(took).toBeLessThanOrEqual(leastMs * 1.15);
@@ -253,22 +257,23 @@ describe("500 orders at a service that takes 60 calls a minute", () => {
     expect(shares.filter((share) => Math.abs(share - 1) > 0.2)).toEqual([]);
   });
 
-  describe.each(SAYINGS)("by %s", (_name, says) => {
-    it.each(PHASES)("meet none after the first minute, %i ms into one", async (phaseMs) => {
-      const { service, took, client } = await takeOrders(orders, { ...limit, phaseMs }, { says });
-      expect(service.refusedAt.filter((at) => at > MINUTE)).toEqual([]);
-      expect(took).toBeLessThanOrEqual(leastMs * 1.15);
-      expect(client.limit.quota).toMatchObject({ source: "header", calls: 60, windowMs: MINUTE });
-    });
+  it.each(SAID)("meet none after the first minute by %s, %i ms into one", async (_name, phaseMs, says) => {
+    const { service, took, client } = await takeOrders(orders, { ...limit, phaseMs }, { says });
+    expect(service.refusedAt.filter((at) => at > MINUTE)).toEqual([]);
+    expect(took).toBeLessThanOrEqual(leastMs * 1.15);
+    expect(client.limit.quota).toMatchObject({ source: "header", calls: 60, windowMs: MINUTE });
   });
 
-  it.each(PHASES)("learn it from refusals with Retry-After, %i ms into a minute", async (phaseMs) => {
-    const says: Says = ({ count, leftMs }) => (count > 60 ? { "retry-after": seconds(leftMs) } : {});
-    const { service, took, client } = await takeOrders(orders, { ...limit, phaseMs }, { says });
-    expect(service.refusedAt.filter((at) => at > 2 * MINUTE)).toEqual([]);
-    expect(took).toBeLessThanOrEqual(leastMs * 1.15);
-    expect(client.limit.quota.source).toBe("learned");
-  });
+  it.each([1_000, 47_000])(
+    "learn it from refusals with Retry-After, %i ms into a minute",
+    async (phaseMs) => {
+      const says: Says = ({ count, leftMs }) => (count > 60 ? { "retry-after": seconds(leftMs) } : {});
+      const { service, took, client } = await takeOrders(orders, { ...limit, phaseMs }, { says });
+      expect(service.refusedAt.filter((at) => at > 2 * MINUTE)).toEqual([]);
+      expect(took).toBeLessThanOrEqual(leastMs * 1.15);
+      expect(client.limit.quota.source).toBe("learned");
+    },
+  );
 
   it("are taken by three workers, which learn it together", async () => {
     const { service, took } = await takeOrders(orders, { ...limit, phaseMs: 15_000 }, { workers: 3 });

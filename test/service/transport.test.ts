@@ -5,6 +5,16 @@ import { FakeClock, settle } from "./fake-clock.ts";
 import { type StubService, send } from "./stub-service.ts";
 import { failureOf, never, withClient, withStub } from "./with-client.ts";
 
+/** Has the clock go on until something is over; it stands while a call is under way, however long that takes. */
+async function whileTimePasses<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
+  let isOver = false;
+  const ended = work.finally(() => {
+    isOver = true;
+  });
+  while (!isOver) await (clock.asleep > 0 ? clock.advance(100) : settle());
+  return await ended;
+}
+
 describe("a read", () => {
   it.each([
     ["status 500", 500, { error: "boom" }, "status 500"],
@@ -106,16 +116,21 @@ describe("a read that fails for now", () => {
     ["an error 503", 503],
     ["a connection that was cut", "cut"],
     ["a 429 that names no time", 429],
-  ] as const)("is tried again after %s, up to four times", (_name, failure) =>
-    withStub(async (stub, client) => {
-      failFirst(stub, Array(4).fill(failure));
-      expect(await client.getRequest(1, never)).toMatchObject({ id: 1 });
-      expect(stub.seen).toHaveLength(5);
-      failFirst(stub, Array(5).fill(failure));
-      await failureOf(client.getRequest(1, never));
-      expect(stub.seen).toHaveLength(10);
-    }),
-  );
+  ] as const)("is tried again after %s, up to four times", (_name, failure) => {
+    const clock = new FakeClock();
+    return withStub(
+      async (stub, client) => {
+        failFirst(stub, Array(4).fill(failure));
+        expect(await whileTimePasses(clock, client.getRequest(1, never))).toMatchObject({ id: 1 });
+        expect(stub.seen).toHaveLength(5);
+        failFirst(stub, Array(5).fill(failure));
+        await whileTimePasses(clock, failureOf(client.getRequest(1, never)));
+        expect(stub.seen).toHaveLength(10);
+      },
+      {},
+      { clock },
+    );
+  });
 
   it("is no failure to the circuit breaker once another try went well", () =>
     withStub(async (stub, client) => {
@@ -193,16 +208,21 @@ describe("Retry-After", () => {
     ["an absurd number, as an hour", { "retry-after": "1000000000" }, 3_600_000],
     ["nonsense, as nothing", { "retry-after": "soon" }, undefined],
     ["nothing", {}, undefined],
-  ])("is read as %s", (_name, headers, expected) =>
-    withStub(async (stub, client) => {
-      stub.intercept = (_request, response) => {
-        send(response, 429, {}, headers);
-        return true;
-      };
-      const failure = await failureOf(client.getRequest(1, never));
-      expect(failure).toMatchObject({ code: "SERVICE_BUSY", retryAfterMs: expected });
-    }),
-  );
+  ])("is read as %s", (_name, headers, expected) => {
+    const clock = new FakeClock();
+    return withStub(
+      async (stub, client) => {
+        stub.intercept = (_request, response) => {
+          send(response, 429, {}, headers);
+          return true;
+        };
+        const failure = await whileTimePasses(clock, failureOf(client.getRequest(1, never)));
+        expect(failure).toMatchObject({ code: "SERVICE_BUSY", retryAfterMs: expected });
+      },
+      {},
+      { clock },
+    );
+  });
 
   it("holds all callers back, and lets them on when it is over", () => {
     const clock = new FakeClock();
@@ -237,14 +257,8 @@ it("holds calls back while the service is down and probes until it is back", () 
         if (isDown) send(response, 502, "");
         return isDown;
       };
-      const failedRead = async () => {
-        let isOver = false;
-        const failure = failureOf(client.getRequest(1, never)).finally(() => {
-          isOver = true;
-        });
-        while (!isOver) await clock.advance(100);
-        return (await failure).code;
-      };
+      const failedRead = async () =>
+        (await whileTimePasses(clock, failureOf(client.getRequest(1, never)))).code;
       for (let call = 0; call < 5; call += 1) expect(await failedRead()).toBe("SERVICE_UNAVAILABLE");
       expect((await failureOf(client.getRequest(1, never))).code).toBe("SERVICE_PAUSED");
       // Two reads are tried five times each; after that nobody believes that it passes.

@@ -8,7 +8,7 @@ import { eventually } from "./eventually.ts";
 const BIN = join(import.meta.dirname, "../../bin/cryobridge.mjs");
 /** Written once the daemon takes orders in. */
 const RUNNING = "cryobridge is running";
-const START_WITHIN_MS = 60_000;
+const START_WITHIN_MS = 120_000;
 
 /** A daemon in a process of its own. */
 export interface ChildDaemon {
