@@ -103,6 +103,7 @@ export async function runJobs(context: JobsContext, parts: JobParts): Promise<vo
     backoff,
     targetByConnector: parts.targets,
     parkAfter: config.delivery.parkAfter,
+    advanceEpoch: parts.epoch.advance,
   };
   const ending = new AbortController();
   context.onClose(async () => ending.abort());

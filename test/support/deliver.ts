@@ -33,6 +33,7 @@ export function deliverTo(
     backoff: { firstMs: 1, maxMs: 1 },
     targetByConnector: new Map([["lims", whole]]),
     parkAfter: 10,
+    advanceEpoch: async () => {},
     mayDeliver: () => true,
     ...more,
   };

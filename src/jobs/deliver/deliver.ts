@@ -48,6 +48,10 @@ export interface DeliverDeps {
   readonly targetByConnector: ReadonlyMap<string, DeliveryTarget>;
   /** With how many failures of its own a result is parked. */
   readonly parkAfter: number;
+  /**
+   * Has a copy of the ledger that lacks what was composed known for one, so that no control id is given to two results; see `Epoch.advance`.
+   */
+  readonly advanceEpoch: () => Promise<void>;
   /** False as soon as another worker may send what this connector has. */
   readonly mayDeliver: () => boolean;
 }
@@ -70,12 +74,24 @@ export async function deliverConnector(
   const target = deps.targetByConnector.get(connector);
   if (!target || !deps.mayDeliver()) return;
   await composeOpen(connector, target, deps, signal);
+  let isCounted = false;
   while (target.breaker.mayTry && deps.mayDeliver()) {
     signal.throwIfAborted();
     const due = await listDue(connector, target, deps);
     if (due.length === 0) return;
+    if (!isCounted) await countUnlessUnkept(deps);
+    isCounted = true;
     await sendBatch(connector, due, target, deps, signal);
     if (target.breaker.isOpen) return;
+  }
+}
+
+/** A file that can't be written holds up calls and no results; the calls say so. */
+async function countUnlessUnkept({ advanceEpoch }: DeliverDeps): Promise<void> {
+  try {
+    await advanceEpoch();
+  } catch (error) {
+    if (asFailure(error).code !== "LEDGER_EPOCH_UNUSABLE") throw error;
   }
 }
 

@@ -233,3 +233,38 @@ test("sets an outcome aside that no message can be made of, and composes it anew
 function spoil(open: OpenOutcome): OpenOutcome {
   return { ...open, outcome: { ...open.outcome, occurredAt: new Date(Number.NaN) } };
 }
+
+test("a copy of the ledger without what was composed is known for one before the first result leaves", () =>
+  withLedger(async (ledger) => {
+    await commitNumbered(ledger, ["PO-1", "PO-2"]);
+    const { target, got } = await aLab();
+    const counted: number[] = [];
+    const advanceEpoch = async () => {
+      const { rows } = await ledger.pool.query("select 1 from outcomes where not is_composed");
+      counted.push(rows.length + got.length);
+    };
+    await deliver(ledger, target, { advanceEpoch });
+    expect(got).not.toEqual([]);
+    expect(counted).toEqual([0]);
+    await deliver(ledger, target, { advanceEpoch });
+    expect(counted).toEqual([0]);
+  }));
+
+test.each([
+  ["goes out though the epoch file can't be written", "LEDGER_EPOCH_UNUSABLE"],
+  ["stays where it is when the ledger turns out to be an older copy", "LEDGER_WENT_BACK"],
+] as const)("a result %s", (_, code) =>
+  withLedger(async (ledger) => {
+    await commitNumbered(ledger, ["PO-1"]);
+    const { target, got } = await aLab();
+    const advanceEpoch = () => Promise.reject(new Failure(code, "as it was made"));
+    const delivering = deliver(ledger, target, { advanceEpoch });
+    if (code === "LEDGER_WENT_BACK") {
+      await expect(delivering).rejects.toMatchObject({ code });
+      expect(got).toEqual([]);
+    } else {
+      await delivering;
+      expect(got).not.toEqual([]);
+    }
+  }),
+);
