@@ -74,7 +74,7 @@ async function assertNobodyAtWork(queryable: Queryable): Promise<void> {
   if (working.length > 0)
     throw new Failure(
       "LEDGER_IN_USE",
-      `${working.join(", ")} work with the ledger, or did a few seconds ago`,
+      `a daemon works on the ledger, or did a few seconds ago: ${working.join(", ")}`,
     );
 }
 
