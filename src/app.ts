@@ -60,8 +60,8 @@ export interface Daemon {
   troubles(): Trouble[];
   /** Its number among the workers of the ledger right now. */
   readonly workerId: number;
-  /** Whether this daemon does now what one does for all. */
-  isLeader(): boolean;
+  /** Does something that one daemon at a time may do; see {@link Membership.exclusively}. */
+  readonly exclusively: Membership["exclusively"];
   /** Takes over a configuration that was changed; see {@link Reload.reload}. Does nothing where it can't be read again. */
   reload(): Promise<void>;
   /** Stops in the order in which work flows, and waits for what is in hand. */
@@ -181,7 +181,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
         return () => observers.delete(observer);
       },
       troubles,
-      isLeader: () => worker !== undefined && membership.isLeader,
+      exclusively: (name, work) => membership.exclusively(name, work),
       reload: async () => reloading.current?.reload(),
       stop,
     };

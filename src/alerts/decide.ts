@@ -14,7 +14,7 @@ export interface AlertMoment {
   readonly now: Date;
   /** Whether maintenance was declared for now. */
   readonly isMaintenance: boolean;
-  /** Whether this daemon has not looked since it leads: what was gone before may have been back meanwhile. */
+  /** Whether another daemon, or none, looked before: what was gone before may have been back meanwhile. */
   readonly isFirstLook: boolean;
 }
 

@@ -5,7 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import {
   type AlertMessage,
-  claimAlertMessage,
+  beginAlertMessage,
   giveUpOtherPlaces,
   recordAlertFailed,
   recordAlertSent,
@@ -22,10 +22,9 @@ export interface SendDeps {
   readonly logger: Logger;
 }
 
-/** Longer than any place may take, so that a message which somebody is sending is nobody else's. */
-const CLAIM_MS = 60_000;
-/** After a place did not take a message. */
+/** Until a message is tried again that a place did not take. */
 const RETRY: Backoff = { firstMs: 10_000, maxMs: 900_000 };
+const PAUSES_MS = Array.from({ length: 8 }, (_, n) => longestBackoffMs(n + 1, RETRY));
 /** What a place did not take for this long is old news. */
 const GIVE_UP_AFTER_MS = 86_400_000;
 
@@ -46,7 +45,7 @@ export async function sendDueAlerts(deps: SendDeps, signal: AbortSignal): Promis
 async function sendTo(place: AlertPlace, deps: SendDeps, signal: AbortSignal): Promise<void> {
   const endsAtMs = deps.clock.monotonic() + PLACE_TIMEOUT_MS;
   while (!signal.aborted && deps.clock.monotonic() < endsAtMs) {
-    const message = await claimAlertMessage(deps.pool, place.name, CLAIM_MS);
+    const message = await beginAlertMessage(deps.pool, place.name, PAUSES_MS);
     if (message === undefined || !(await sendOne(place, message, deps, signal))) return;
   }
 }
@@ -64,8 +63,7 @@ async function sendOne(
   } catch (error) {
     const why = error instanceof Error ? error.message : "it failed";
     const isTooOld = clock.now() - message.createdAt.getTime() > GIVE_UP_AFTER_MS;
-    const retryMs = longestBackoffMs(message.attempts, RETRY);
-    await recordAlertFailed(pool, message.id, why, isTooOld ? undefined : retryMs);
+    await recordAlertFailed(pool, message.id, why, isTooOld);
     const fields = { place: place.name, alert: formatId("a", message.alertId), event: message.event, why };
     logger.warn(fields, `an alert could not be sent; ${isTooOld ? "it is given up" : "it is tried again"}`);
     return isTooOld;

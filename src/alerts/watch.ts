@@ -15,41 +15,29 @@ export interface AlertDeps extends Omit<SendDeps, "places"> {
   readonly keptMs: number;
 }
 
-/** Looks at alerts, round after round; only one daemon at a time should. */
-export interface AlertRounds {
-  /** Judges what holds and sends what is due. @throws Failure LEDGER_… */
-  round(signal: AbortSignal): Promise<void>;
-  /** This daemon does not look, since it doesn't lead or has no place to send to: what was gone has to be seen gone anew. */
-  forgetGone(): void;
-}
-
-/** Prepares rounds. */
-export function alertRounds(deps: AlertDeps): AlertRounds {
+/**
+ * Prepares rounds, which judge what holds and send what is due; one daemon at a time makes them. What was gone before the first one has
+ * to be seen gone anew.
+ *
+ * @throws Failure LEDGER_…, by the rounds
+ */
+export function alertRounds(deps: AlertDeps): (signal: AbortSignal) => Promise<void> {
   let isFirstLook = true;
-  return {
-    round: async (signal) => {
-      const { pool, isMaintenance } = deps;
-      const [places, rules] = [deps.places(), deps.rules()];
-      const conditions = await deps.conditions();
-      if (conditions !== undefined) {
-        const names = places.map(({ name }) => name);
-        const momentAt = (now: Date): AlertMoment => ({
-          now,
-          isMaintenance: isMaintenance(now),
-          isFirstLook,
-        });
-        const judge = () =>
-          changeAlerts(pool, names, (open, now) => decideAlerts(open, conditions, rules, momentAt(now)));
-        const { begun } = await judge();
-        isFirstLook = false;
-        // What asks for no delay starts at once.
-        if (begun.length > 0) await judge();
-        await forgetAlerts(pool, deps.keptMs);
-      }
-      await sendDueAlerts({ ...deps, places }, signal);
-    },
-    forgetGone: () => {
-      isFirstLook = true;
-    },
+  return async (signal) => {
+    const { pool, isMaintenance } = deps;
+    const [places, rules] = [deps.places(), deps.rules()];
+    const conditions = await deps.conditions();
+    if (conditions !== undefined) {
+      const names = places.map(({ name }) => name);
+      const momentAt = (now: Date): AlertMoment => ({ now, isMaintenance: isMaintenance(now), isFirstLook });
+      const judge = () =>
+        changeAlerts(pool, names, (open, now) => decideAlerts(open, conditions, rules, momentAt(now)));
+      const { begun } = await judge();
+      isFirstLook = false;
+      // What asks for no delay starts at once.
+      if (begun.length > 0) await judge();
+      await forgetAlerts(pool, deps.keptMs);
+    }
+    await sendDueAlerts({ ...deps, places }, signal);
   };
 }

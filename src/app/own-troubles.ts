@@ -30,8 +30,8 @@ interface OwnTroublesDeps {
 }
 
 /**
- * Begins to note this daemon's own troubles, and what fills or ends on its machine, in the ledger: alerts are the leader's, and it
- * sees no other machine. Gives what ends that.
+ * Begins to note this daemon's own troubles, and what fills or ends on its machine, in the ledger: one daemon looks after
+ * alerts, and sees no other machine. Gives what ends that.
  */
 export function noteOwnTroubles(deps: OwnTroublesDeps): () => Promise<void> {
   const { pool, worker, machineLimits } = deps;

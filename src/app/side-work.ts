@@ -12,6 +12,7 @@ import { lookDue } from "../jobs/calls/look.ts";
 import type { DueWork } from "../ledger/due.ts";
 import { forgetOld } from "../ledger/prune.ts";
 import { forgetRefills } from "../ledger/refills.ts";
+import type { Membership } from "../ledger/workers/membership.ts";
 import type { ServiceClient } from "../service/client.ts";
 
 /** What is done beside the three jobs. */
@@ -23,8 +24,8 @@ interface SideWorkDeps {
   readonly tracer: OrderTracer;
   /** Whether calls may be made right now: this worker is the leader, and the service is not known to be away. */
   readonly mayCall: () => boolean;
-  /** Whether this worker is the leader. */
-  readonly mayPrune: () => boolean;
+  /** This one among the workers of the ledger. */
+  readonly worker: Pick<Membership, "exclusively">;
   /** Something was decided, so there may be something to send to the lab. */
   readonly onProgress: () => void;
 }
@@ -42,7 +43,7 @@ export interface SideWork {
 
 /** Has orders cancelled at the service, looks there for what calls made, and prunes what is kept no longer. */
 export function createSideWork(config: Config, deps: SideWorkDeps): SideWork {
-  const { pool, service, clock, logger, tracer, mayCall, mayPrune } = deps;
+  const { pool, service, clock, logger, tracer, mayCall, worker } = deps;
   const { cancel, reconcile, correlation, polling } = config.service;
   const cancelling = {
     ...{ pool, service: service.for("submitting"), logger, reconcile },
@@ -66,13 +67,13 @@ export function createSideWork(config: Config, deps: SideWorkDeps): SideWork {
   });
   const prune = oneAtATime(logger, "old records could not be pruned", async (signal) => {
     pruneAtMs = clock.monotonic() + EVERY_MS.prune;
-    await pruneLedger(pool, config.retention, logger, signal);
+    await worker.exclusively("prune", () => pruneLedger(pool, config.retention, logger, signal));
   });
   return {
     begin: (due) => {
       if (due.isCancelDue) cancels.begin();
       if (due.isLookDue) looks.begin();
-      if (mayPrune() && clock.monotonic() >= pruneAtMs) prune.begin();
+      if (clock.monotonic() >= pruneAtMs) prune.begin();
     },
     stop: async () => {
       await Promise.all([cancels.stop(), looks.stop(), prune.stop()]);

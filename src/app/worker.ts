@@ -86,7 +86,7 @@ export async function startWorker(
   for (const { message, hint } of await queues.findRisks()) logger.warn({ hint }, message);
 
   const isServiceReachable = () => membership.isSure && service.breaker.state !== "open";
-  /** For what one worker does for all. */
+  /** For what one worker has the service asked for all. */
   const mayCallForAll = () => membership.isLeader && isServiceReachable();
   const inHand = new InHand();
   const batchSize = () => {
@@ -100,16 +100,15 @@ export async function startWorker(
     feeder.nudge();
     membership.wakeLeader();
   };
-  const side = { ...context, pool: ledger.pool, service };
+  const side = { ...context, pool: ledger.pool, service, worker: membership };
   const restored = watchRestored(config, {
-    ...{ ...side, service: service.for("reconciling"), epoch, worker: membership },
+    ...{ ...side, service: service.for("reconciling"), epoch },
     mayCall: mayCallForAll,
     onProgress: nudge,
   });
   const sideWork = createSideWork(config, {
     ...side,
     mayCall: mayCallForAll,
-    mayPrune: () => membership.isLeader,
     onProgress: nudge,
   });
   onClose(() => restored.stop());

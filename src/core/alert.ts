@@ -90,7 +90,7 @@ export function alertKey({ kind, about }: AlertSubject): string {
 
 /**
  * What an alert about a part of one machine is about, such as `/data on lab-server`: the same whichever daemon of the machine
- * says so, and whichever daemon leads.
+ * says so, and whichever daemon sends it.
  */
 export function aboutOn(host: string, part: string): string {
   return `${part} on ${host}`;

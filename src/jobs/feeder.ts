@@ -82,7 +82,7 @@ export function startFeeder(deps: FeederDeps): Feeder {
       sweptAt = now;
       if (due.isOrderInHand) await giveBack(deps);
     }
-    if (now - clampedAt >= EVERY_MS.farOff && worker.isLeader) {
+    if (now - clampedAt >= EVERY_MS.farOff) {
       clampedAt = now;
       await clampLongPauses(deps);
     }

@@ -4,6 +4,7 @@ import type pg from "pg";
 import { EVERY_MS } from "../core/every.ts";
 import { codeOf, Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
+import { SURE_FOR_MS } from "../ledger/workers/alive.ts";
 import { openPlace, type QueueBackend, type QueueRisk, serverWords } from "./queue-place.ts";
 import { type QueueRefusal, refusalOf } from "./queue-refusal.ts";
 import { type CreateBackend, sparing } from "./stalled-looks.ts";
@@ -87,12 +88,6 @@ const OPEN_WITHIN_MS = 5_000;
 const FAILURE_LASTS_MS = 30_000;
 /** Jobs whose process died are run again however often that happens: the ledger's counts decide when to stop. */
 const STALLED_AS_OFTEN_AS_IT_TAKES = 1_000_000;
-/**
- * A job whose worker died, or whose end could not be noted because the server was away just then, is given out again once
- * its lock has run out and two looks for stalled jobs have seen it: after 6.5 s at most. Until then no job of the same id
- * is taken in.
- */
-const LOCK_MS = 4_000;
 /** How long a worker waits before it tries an unreachable server again; BullMQ's own 15 s would be added to each outage. */
 const RETRY_CONNECTION_MS = 1_000;
 /** Many connections have the same trouble; it is logged once in this time, ms. */
@@ -298,7 +293,10 @@ export async function openQueues(
             ...place.options,
             concurrency,
             maxStalledCount: STALLED_AS_OFTEN_AS_IT_TAKES,
-            lockDuration: LOCK_MS,
+            // A job whose worker died, or whose end could not be noted because the server was away just then, is given out again once
+            // its lock has run out and two looks for stalled jobs have seen it: after 6.5 s at most. Until then no job of the same id is
+            // taken in. Whose work it is, the ledger says.
+            lockDuration: SURE_FOR_MS,
             stalledInterval: EVERY_MS.stalledJobs,
             runRetryDelay: RETRY_CONNECTION_MS,
             removeOnComplete: { count: 0 },

@@ -6,9 +6,11 @@
 
 /** One daemon at a time makes the tables. */
 export const MIGRATION_LOCK = 7_264_001;
+/** Workers enter themselves holding it in common; a restore, which lets none in, alone. */
+export const ENTRY_LOCK = 7_264_009;
 /** Shows that a worker lives, which holds it as long; the second key is its id. */
 export const WORKER_LOCK = 7_264_002;
-/** What one worker at a time does, such as sending a connector's results; the second key is a hash of its name. */
+/** What one worker at a time does, such as leading, or sending a connector's results; the second key is a hash of its name. */
 export const WORK_LOCK = 7_264_003;
 /** One release of waiting messages at a time: two would lock the same messages in turn. */
 export const RELEASE_LOCK = 7_264_004;

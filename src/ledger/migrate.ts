@@ -5,6 +5,7 @@ import { encodeCrockford } from "../core/crockford.ts";
 import { Failure } from "../core/failures.ts";
 import { inTransaction, type Queryable, run } from "./database.ts";
 import { MIGRATION_LOCK } from "./locks.ts";
+import { IS_AT_WORK } from "./workers/alive.ts";
 
 const SCHEMA = "cryobridge";
 const FOLDER = new URL("./migrations/", import.meta.url);
@@ -99,9 +100,8 @@ async function lastUser(client: Queryable): Promise<string> {
   return last === undefined ? "" : `; release ${last.version} worked with it last`;
 }
 
-/** Daemons that live; a query of its own, since the newer release's own may not fit the older tables. */
-const AT_WORK =
-  "select name, version from workers where ended_at is null and heartbeat_at > now() - interval '15 s'";
+/** Daemons that live, or did a few seconds ago; by what the tables of every release have. */
+const AT_WORK = `select w.name, w.version from workers w where ${IS_AT_WORK}`;
 
 /** The daemons that work with the ledger, in words. */
 export async function listAtWork(client: Queryable): Promise<string[]> {

@@ -22,18 +22,18 @@ test("an alert whose kind is turned off ends, and nobody is told that it is over
       ["noTraffic", 0],
       ["tasksOpen", 0],
     ]);
-    const rounds = alertRounds({
+    const round = alertRounds({
       ...{ pool, places: () => [hook], sender: { host: "lab", version: "1" }, clock: systemClock },
       ...{ logger: silent, rules: () => ({ afterMsByKind, overAfterMs: 0 }), keptMs: 86_400_000 },
       conditions: async () => holding,
       isMaintenance: () => false,
     });
-    await rounds.round(never);
+    await round(never);
     expect(sent).toEqual(["noTraffic started", "tasksOpen started"]);
     afterMsByKind.delete("noTraffic");
     holding = [condition("noTraffic")];
-    await rounds.round(never);
-    await rounds.round(never);
+    await round(never);
+    await round(never);
     expect(sent.slice(2)).toEqual(["tasksOpen over"]);
     const { rows } = await pool.query("select over_at from alerts where kind = 'noTraffic'");
     expect(rows).toEqual([{ over_at: expect.any(Date) }]);

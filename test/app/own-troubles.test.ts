@@ -39,7 +39,6 @@ const statusOf = (daemon: Daemon) =>
 test("a machine's disk is the same alert whichever daemon leads or is asked, and another machine's is another", () =>
   withSite({}, async (site) => {
     const leader = await startOn("lab-1", site);
-    await eventually(() => leader.isLeader());
     const second = await startOn("lab-2", site);
     const attentionOf = async (daemon: Daemon) =>
       (await statusOf(daemon)).attention.filter(({ alerts: [first] }) => first?.kind === "diskFilling");

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
-import { claimAlertMessage, recordAlertSent } from "../../src/ledger/alerts/messages.ts";
+import { beginAlertMessage, recordAlertSent } from "../../src/ledger/alerts/messages.ts";
 import {
   COUNT_OPEN_DELIVERIES,
   countOpenDeliveries,
@@ -135,7 +135,7 @@ test("a place that does not take what it is sent of alerts is named with how muc
     expect((await readAttention(pool)).alertPlaces).toMatchObject([
       { place: "hook", count: 1, failure: "status 500" },
     ]);
-    const message = await claimAlertMessage(pool, "hook", 60_000);
+    const message = await beginAlertMessage(pool, "hook", [60_000]);
     await recordAlertSent(pool, message?.id ?? 0);
     expect((await readAttention(pool)).alertPlaces).toEqual([]);
   }));

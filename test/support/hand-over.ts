@@ -8,12 +8,6 @@ import { releaseAbandoned } from "../../src/ledger/orders/submission.ts";
 /** The worker of tests that need but one. */
 export const ME = 1;
 
-/** Makes a worker the leader for good, as one that no heartbeat of another one replaces. */
-export async function lead(pool: pg.Pool, leader = ME): Promise<number> {
-  await pool.query("update leader set worker_id = $1, until_at = 'infinity'", [leader]);
-  return leader;
-}
-
 /** Takes all orders that are due. */
 export async function takeDue(
   pool: pg.Pool,

@@ -120,7 +120,7 @@ select m.id, p.place, m.event
  order by m.id, p.place
     on conflict do nothing`;
 
-/** Only one leader at a time judges; a second one that comes meanwhile waits for the first one's changes. */
+/** A daemon may still judge though another one goes on, which waits for its changes then. */
 const LOCK_ALERTS = "lock table alerts in share row exclusive mode";
 
 /**

@@ -33,15 +33,15 @@ export interface AlertDelivery {
 }
 
 /**
- * The first message that is due for a place: $1 the place, $2 for how many ms nobody else may send it. A place hears in order what
- * begins and ends about one thing, so that the last it heard of that is how it is; what it does not take of one thing holds up no
- * other one. Indexes: alert_messages_due, the primary key of alerts.
+ * The first message that is due for a place: $1 the place, $2 the pauses after the first attempts, ms; the last for all that follow. A
+ * place hears in order what begins and ends about one thing, so that the last it heard of that is how it is; what it does not take of
+ * one thing holds up no other one. Indexes: alert_messages_due, the primary key of alerts.
  */
-const CLAIM = `
+const BEGIN = `
 with due as (
   update alert_messages m
      set attempts = m.attempts + 1,
-         next_at = now() + $2 * interval '1 millisecond'
+         next_at = now() + ($2::float8[])[least(m.attempts + 1, cardinality($2::float8[]))] * interval '1 millisecond'
    where m.id = (select f.id
                    from alert_messages f
                    join alerts a on a.id = f.alert_id
@@ -71,13 +71,16 @@ select d.id, d.alert_id as "alertId", d.event, d.attempts, d.created_at as "crea
   join alerts a on a.id = d.alert_id
  cross join ledger g`;
 
-/** Takes the next message for a place, so that nobody else sends it meanwhile; undefined when none is due. */
-export async function claimAlertMessage(
+/**
+ * Begins an attempt to send a place its next message; undefined when none is due. It is written down first: what is not recorded as
+ * sent, because the daemon died or the ledger takes nothing, is tried again after a pause and not at once.
+ */
+export async function beginAlertMessage(
   pool: pg.Pool,
   place: string,
-  forMs: number,
+  pausesMs: readonly number[],
 ): Promise<AlertMessage | undefined> {
-  return (await list<AlertMessage>(pool, CLAIM, [place, forMs]))[0];
+  return (await list<AlertMessage>(pool, BEGIN, [place, pausesMs]))[0];
 }
 
 const SENT = "update alert_messages set sent_at = now(), failure = null where id = $1";
@@ -87,22 +90,18 @@ export async function recordAlertSent(pool: pg.Pool, id: number): Promise<void> 
   await run(pool, SENT, [id]);
 }
 
-/** $1 id, $2 why, $3 ms until the next attempt; null to give up. */
-const FAILED = `
-update alert_messages
-   set failure = $2,
-       next_at = now() + coalesce($3::float8, 0) * interval '1 millisecond',
-       given_up_at = case when $3::float8 is null then now() end
- where id = $1`;
+/** $1 id, $2 why, $3 whether it is given up. */
+const FAILED =
+  "update alert_messages set failure = $2, given_up_at = case when $3 then now() end where id = $1";
 
-/** Writes down that a message did not get to its place, and when it is tried again; never, when `retryMs` is undefined. */
+/** Writes down that a message did not get to its place. */
 export async function recordAlertFailed(
   pool: pg.Pool,
   id: number,
   failure: string,
-  retryMs: number | undefined,
+  isGivenUp: boolean,
 ): Promise<void> {
-  await run(pool, FAILED, [id, failure, retryMs ?? null]);
+  await run(pool, FAILED, [id, failure, isGivenUp]);
 }
 
 /** $1 alert ids. Index: alert_messages_alert_id_place_event_key. */

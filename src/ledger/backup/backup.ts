@@ -4,7 +4,7 @@ import { inTransaction } from "../database.ts";
 import { type BackupContent, type BackupHead, type WrittenPart, writeBackup } from "./file.ts";
 
 /** Tables that say how things stand right now, and those of the schema itself; each start makes them anew. */
-export const NOT_KEPT = ["migrations", "workers", "leader", "service_pause"];
+export const NOT_KEPT = ["migrations", "workers", "service_pause"];
 
 /** The tables that are kept, each with its columns; $1 names of the others. What the database computes is no column of theirs. */
 const TABLES = `

@@ -2,7 +2,6 @@ import type pg from "pg";
 import { Failure } from "../../core/failures.ts";
 import { VERSION } from "../../core/version.ts";
 import { inTransaction, type Queryable, run } from "../database.ts";
-import { MIGRATION_LOCK } from "../locks.ts";
 import { listAtWork } from "../migrate.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
 import { decideWentBack, findLedgerEpoch, startEpoch } from "../restored/epoch.ts";
@@ -56,12 +55,27 @@ set local enable_mergejoin = on`;
 /**
  * Whether a backup may be put in, as far as that can be said before anybody is stopped for it.
  *
- * @throws Failure CLI_BACKUP_UNUSABLE, CLI_BACKUP_UNFIT, CLI_LEDGER_NOT_EMPTY
+ * @param options `mayStop`: daemons that work with the ledger are stopped then
+ * @throws Failure CLI_BACKUP_UNUSABLE, CLI_BACKUP_UNFIT, CLI_LEDGER_NOT_EMPTY, LEDGER_IN_USE
  */
-export async function assertRestorable(pool: pg.Pool, file: string, isReplacing: boolean): Promise<void> {
+export async function assertRestorable(
+  pool: pg.Pool,
+  file: string,
+  { isReplacing, mayStop }: { readonly isReplacing: boolean; readonly mayStop: boolean },
+): Promise<void> {
+  if (!mayStop) await assertNobodyAtWork(pool);
   const { head } = await readBackup(file);
   await assertMayReplace(pool, isReplacing);
   await assertFit(pool, head);
+}
+
+async function assertNobodyAtWork(queryable: Queryable): Promise<void> {
+  const working = await listAtWork(queryable);
+  if (working.length > 0)
+    throw new Failure(
+      "LEDGER_IN_USE",
+      `a daemon works on the ledger, or did a few seconds ago: ${working.join(", ")}`,
+    );
 }
 
 async function assertMayReplace(queryable: Queryable, isReplacing: boolean): Promise<void> {
@@ -73,7 +87,7 @@ async function assertMayReplace(queryable: Queryable, isReplacing: boolean): Pro
 /**
  * Has a ledger be what a backup holds, all of it or nothing. Then it goes on as an older copy: what it has open is compared
  * with the service before anything is submitted. It counts on from the highest numbers of the backup, of the ledger that is
- * replaced, and of the epoch file beside the data, which is not part of a backup.
+ * replaced, and of the epoch file beside the data, which is not part of a backup. No worker may enter meanwhile.
  *
  * @param pool whose statements may take long
  * @param options `isReplacing` has what the ledger holds removed
@@ -96,11 +110,7 @@ export async function restoreBackup(
   const kept = await readEpochFile(epochFile);
   // That it is an older copy is committed with it: a crash leaves no restored ledger that does not say so.
   const entered = await inTransaction(pool, async (client) => {
-    // A daemon that starts meanwhile waits for this.
-    await client.query("select pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
-    const working = await listAtWork(client);
-    if (working.length > 0)
-      throw new Failure("LEDGER_IN_USE", `${working.join(", ")} worked with the ledger a few seconds ago`);
+    await assertNobodyAtWork(client);
     await assertMayReplace(client, isReplacing);
     const replaced = await findLedgerEpoch(client);
     await loadBackup(client, file, head, (done) => onRows(done, content.rows));

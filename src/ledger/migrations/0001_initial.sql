@@ -159,7 +159,7 @@ create table waiting_keys (
 create index waiting_keys_message on waiting_keys (message_id);
 
 -- The daemons that work with this ledger, and those that did. Each holds an advisory lock of its own as long as it lives; see
--- src/ledger/workers.
+-- src/ledger/workers/alive.ts.
 create table workers (
   -- By chance, so that a ledger that was put back gives none again: orders in hand belong to it.
   id           integer primary key default 1 + floor(random() * 999999999)::integer,
@@ -175,8 +175,6 @@ create table workers (
   sessions     text,
   started_at   timestamptz not null default now(),
   heartbeat_at timestamptz not null default now(),
-  -- Whether it is ready to lead, and the service answers it.
-  can_lead     boolean not null default false,
   -- What keeps it from its work, as it says itself: [{kind, about, text}, ...].
   troubles     jsonb not null default '[]',
   -- When a person asked it to stop once it has done what it has in hand.
@@ -191,14 +189,6 @@ create table workers (
   check ((ended_at is null) = (ended_as is null))
 );
 create index workers_alive on workers (id) where ended_at is null;
-
--- One row: the worker that feeds the queues, and until when nobody else may.
-create table leader (
-  is_only_row boolean primary key default true check (is_only_row),
-  worker_id   integer,
-  until_at    timestamptz not null default '-infinity'
-);
-insert into leader default values;
 
 -- One row: what the workers know together of the service.
 create table service_pause (
@@ -732,7 +722,7 @@ create table alert_messages (
   place       text not null,
   event       text not null check (event in ('started', 'over')),
   attempts    integer not null default 0,
-  -- Who sends it moves this into the future first, so that no other daemon sends it too.
+  -- An attempt moves this into the future before anything leaves.
   next_at     timestamptz not null default now(),
   sent_at     timestamptz,
   given_up_at timestamptz,

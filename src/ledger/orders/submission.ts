@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { OrderState } from "../../core/order-state.ts";
 import { run } from "../database.ts";
+import { counts } from "../workers/alive.ts";
 import { type CallKind, HAS_OPEN_CALL } from "./calls.ts";
 import { insertOrderOutcomes } from "./change.ts";
 import { recordEvents } from "./events.ts";
@@ -26,12 +27,7 @@ select o.id
               and k.kind <> 'cancel'
               and k.outcome is null
               and k.look_at is not null)
-         else not exists (
-                select 1
-                  from workers w
-                 where w.id = o.owner
-                   and w.ended_at is null)
-              or (o.owner = $1 and o.fence <> all ($2))
+         else not ${counts("o.owner")} or (o.owner = $1 and o.fence <> all ($2))
        end
  order by o.id
    for update of o`;

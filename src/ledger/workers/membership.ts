@@ -5,9 +5,10 @@ import type { Logger } from "../../core/logger.ts";
 import type { ServiceNews } from "../../core/service-outage.ts";
 import { type DatabaseConnection, prepared } from "../database.ts";
 import { asLedgerFailure } from "../database-failures.ts";
-import { WORK_LOCK, WORKER_LOCK } from "../locks.ts";
+import { WORKER_LOCK } from "../locks.ts";
 import type { Epoch } from "../restored/epoch.ts";
 import { sessionOptions } from "../session-settings.ts";
+import { SURE_FOR_MS, workLock } from "./alive.ts";
 import {
   endWorker,
   HEARTBEAT,
@@ -15,7 +16,6 @@ import {
   type NewWorker,
   newsOf,
   registerWorker,
-  SURE_FOR_MS,
   takeOver,
 } from "./roster.ts";
 
@@ -36,14 +36,11 @@ export interface Membership {
   readonly isSure: boolean;
   /** Resolves once it is, or when the signal is aborted; gives whether it is. */
   untilSure(signal: AbortSignal): Promise<boolean>;
-  /** Whether this one feeds the queues and does what one worker does for all. Never true of two for long. */
+  /** Whether this one feeds the queues and calls the service for all. True of two for some seconds at most. */
   readonly isLeader: boolean;
   /** How many daemons submit from the ledger, this one included if it does; at least 1. */
   readonly workers: number;
-  /**
-   * From now on it may become the leader: it is ready to do what the leader does. While the service does not answer it, it leads
-   * only where no other one can.
-   */
+  /** From now on it may become the leader, and be it while the service answers it: it is ready to do what the leader does. */
   mayLead(isAnswered: () => boolean): void;
   /** From now on each heartbeat looks how far the ledger has come. */
   watch(epoch: Pick<Epoch, "look">): void;
@@ -79,8 +76,6 @@ export interface MembershipDeps {
 const TRY_AGAIN_MS = 500;
 /** How often one that waits until it is sure looks whether it is. */
 const LOOK_AGAIN_MS = 100;
-/** A connection that doesn't answer a heartbeat within this is given up. */
-const ANSWER_WITHIN_MS = 4_000;
 /** What wakes the leader is gathered this long. */
 const GATHER_WAKES_MS = 20;
 const CHANNEL = "cryobridge_due";
@@ -108,6 +103,9 @@ select pg_terminate_backend(a.pid)
   from pg_stat_activity a
  where a.pid = $1
    and a.backend_start = $2::timestamptz`;
+/** $1 what it is. */
+const TRY_WORK = `select pg_try_advisory_lock(${workLock("$1")}) as is_ours`;
+const END_WORK = `select pg_advisory_unlock(${workLock("$1")})`;
 
 const NEVER = { monotonic: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
 
@@ -171,7 +169,7 @@ class Member implements Membership {
   }
 
   get isLeader(): boolean {
-    return this.isSure && this.#silentMs() < (this.#said?.leadsForMs ?? 0);
+    return this.isSure && this.#said?.isLeader === true;
   }
 
   get workers(): number {
@@ -217,24 +215,17 @@ class Member implements Membership {
     const session = this.#session;
     if (!session || this.#locks.has(name)) return false;
     this.#locks.add(name);
-    const values = [WORK_LOCK, name];
     // A lock that was not answered may have been taken.
     let isOthers = false;
     try {
-      const { rows } = await session.client.query<{ is_ours: boolean }>(
-        "select pg_try_advisory_lock($1, hashtext($2)) as is_ours",
-        values,
-      );
+      const { rows } = await session.client.query<{ is_ours: boolean }>(TRY_WORK, [name]);
       isOthers = rows[0]?.is_ours !== true;
       if (isOthers) return false;
       await work(() => this.#session === session && this.isSure);
       return true;
     } finally {
       this.#locks.delete(name);
-      if (!isOthers && !session.isOver)
-        await session.client
-          .query("select pg_advisory_unlock($1, hashtext($2))", values)
-          .catch(() => undefined);
+      if (!isOthers && !session.isOver) await session.client.query(END_WORK, [name]).catch(() => undefined);
     }
   }
 
@@ -298,8 +289,9 @@ class Member implements Membership {
       ...connection,
       keepAlive: true,
       options: SESSION,
-      connectionTimeoutMillis: ANSWER_WITHIN_MS,
-      query_timeout: ANSWER_WITHIN_MS,
+      // A heartbeat that is answered later lets nobody act.
+      connectionTimeoutMillis: SURE_FOR_MS,
+      query_timeout: SURE_FOR_MS,
       // A heartbeat and the locks of several connectors may be asked for at the same time.
       pipeline: true,
     });
@@ -343,8 +335,8 @@ class Member implements Membership {
     const compare = this.#epoch?.look();
     const { rows } = await prepared<Heartbeat>(session.client, "heartbeat", HEARTBEAT, [
       this.#id,
-      this.#isAnswered !== undefined,
       this.#isAnswered?.() === true,
+      this.#said?.isLeader === true,
     ]);
     const [said] = rows;
     // The others took this worker for dead, and have what it had in hand.
@@ -353,11 +345,11 @@ class Member implements Membership {
       return this.#drop();
     }
     compare?.(said);
-    const wasLeader = (this.#said?.leadsForMs ?? 0) > 0;
+    const wasLeader = this.#said?.isLeader;
     this.#said = said;
     this.#sentAt = sentAt;
     for (const listener of this.#listeners) listener(newsOf(said));
-    if (said.leadsForMs > 0 && !wasLeader) {
+    if (said.isLeader && !wasLeader) {
       logger.info({ worker: this.#id }, "this worker is the leader: it hands out the work");
       onWake();
     }

@@ -3,19 +3,13 @@ import type { Trouble } from "../../core/alert.ts";
 import type { ServiceNews, ServiceOutage } from "../../core/service-outage.ts";
 import type { Quota } from "../../core/service-quota.ts";
 import { inTransaction, list, run, withSession } from "../database.ts";
-import { CALLER_LOCK, WORKER_LOCK } from "../locks.ts";
+import { CALLER_LOCK, ENTRY_LOCK, WORKER_LOCK } from "../locks.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
 import { releaseAbandoned } from "../orders/submission.ts";
+import { HAS_LOCK, holdersOf, IS_GONE, LEAD, LEADS, workLock } from "./alive.ts";
 import type { ConfigurationState } from "./configuration.ts";
 
-/** A worker whose lock is held but that was silent for longer than this is taken for dead: it is frozen, or cut off. */
-const LEASE_MS = 15_000;
-
-/**
- * For how long a heartbeat that was answered lets a worker act, ms since it was sent; and how long one whose lock is gone has
- * been silent before others take over, so that it has stopped by then. A restart of the database takes all locks at once.
- */
-export const SURE_FOR_MS = 4_000;
+export { HAS_LOCK } from "./alive.ts";
 
 /** How a worker introduces itself. */
 export interface NewWorker {
@@ -41,36 +35,24 @@ returning id`;
 export async function registerWorker(pool: pg.Pool, worker: NewWorker, sessions?: string): Promise<number> {
   const { name, host, pid, version, roles, connectors } = worker;
   const values = [name, host, pid, version, roles, connectors, sessions ?? null];
-  const [row] = await run<{ id: number }>(pool, REGISTER, values);
-  if (!row) throw new RangeError("the ledger gave the worker no number");
-  return row.id;
+  return inTransaction(pool, async (client) => {
+    await client.query("select pg_advisory_xact_lock_shared($1)", [ENTRY_LOCK]);
+    const [row] = (await client.query<{ id: number }>(REGISTER, values)).rows;
+    if (!row) throw new RangeError("the ledger gave the worker no number");
+    return row.id;
+  });
 }
 
-/** Whether a session holds the lock of worker w. */
-export const HAS_LOCK = `
-exists (
-  select 1
-    from pg_locks l
-   where l.locktype = 'advisory'
-     and l.classid = ${WORKER_LOCK}
-     and l.objid = w.id::oid
-     and l.granted
-     and l.database = (select d.oid from pg_database d where d.datname = current_database()))`;
-
-/** Who of the workers w that have not ended is gone. */
-const IS_GONE = `
-      (w.heartbeat_at < now() - ${LEASE_MS} * interval '1 millisecond'
-       or not ${HAS_LOCK})
-  and greatest(w.heartbeat_at, pg_postmaster_start_time()) < now() - ${SURE_FOR_MS} * interval '1 millisecond'`;
+/** Lets no worker enter, on whichever machine, during `work`: those that start meanwhile wait for its end. */
+export function lettingNobodyIn<T>(pool: pg.Pool, work: () => Promise<T>): Promise<T> {
+  return withSession(pool, async (client) => {
+    await run(client, "select pg_advisory_lock($1)", [ENTRY_LOCK]);
+    return work();
+  });
+}
 
 /** How many commands call the service a lot. */
-const CALLING_COMMANDS = `
-(select count(*)::integer
-   from pg_locks l
-  where l.locktype = 'advisory'
-    and l.classid = ${CALLER_LOCK}
-    and l.granted
-    and l.database = (select d.oid from pg_database d where d.datname = current_database()))`;
+const CALLING_COMMANDS = `(select count(*)::integer from (${holdersOf(CALLER_LOCK, "0")}) c)`;
 
 /** Of service_pause p: how long the service wants to be left alone, and how many calls it takes. */
 const LIMITS = `
@@ -82,52 +64,25 @@ const LIMITS = `
 
 /**
  * Shows that a worker lives, makes it the leader where there is none, and gives it what the others report. No row: it was taken for
- * dead. A hand-over, which holds the leader's row, is not waited for, however long it lasts: the worker would drop its session.
- * One that the service does not answer leads only while no other one can. $1 its id, $2 whether it may lead, $3 whether the service
- * answers it. Indexes: the primary key, workers_alive.
+ * dead. The lead is a lock of the worker's session, which the heartbeat runs on. $1 its id, $2 whether it would lead, $3 whether it
+ * does. Indexes: the primary key, workers_alive.
  */
 export const HEARTBEAT = `
 with me as (
   update workers
-     set heartbeat_at = now(),
-         can_lead = $2 and $3 and drain_at is null
+     set heartbeat_at = now()
    where id = $1
      and ended_at is null
   returning drain_at is not null as is_draining,
-            coalesce(extract(epoch from reload_at)::float8, 0) as reload),
-free as (
-  select l.is_only_row
-    from leader l
-   cross join me
-   where $2
-     and not me.is_draining
-     and (l.worker_id = $1 or l.until_at < now())
-     and ($3
-          or not exists (
-            select 1
-              from workers w
-             where w.ended_at is null
-               and w.can_lead
-               and w.id <> $1
-               and w.heartbeat_at > now() - ${SURE_FOR_MS} * interval '1 millisecond'))
-     for update of l skip locked),
-led as (
-  update leader l
-     set worker_id = $1,
-         until_at = now() + ${SURE_FOR_MS} * interval '1 millisecond'
-    from free
-   where l.is_only_row = free.is_only_row
-  returning l.worker_id)
+            coalesce(extract(epoch from reload_at)::float8, 0) as reload)
 select me.is_draining as "isDraining",
        me.reload as "reload",
        case
-         when exists (select 1 from led) then ${SURE_FOR_MS}
-         else coalesce((select extract(epoch from l.until_at - now())::float8 * 1000
-                          from leader l
-                         where l.worker_id = $1
-                           and l.until_at > now()
-                           and not me.is_draining), 0)
-       end as "leadsForMs",
+         when $2 and not me.is_draining and $3 then true
+         when $2 and not me.is_draining then pg_try_advisory_lock(${workLock(LEAD)})
+         when $3 then not pg_advisory_unlock(${workLock(LEAD)})
+         else false
+       end as "isLeader",
        (select count(*)::integer
           from workers w
          where w.ended_at is null
@@ -154,8 +109,7 @@ export interface Heartbeat extends Omit<ServiceOutage, "cause">, Pick<ServiceNew
   readonly isDraining: boolean;
   /** Which request to reload is the last; 0 before the first. */
   readonly reload: number;
-  /** For how long it leads, ms since the heartbeat was sent; 0 where it doesn't. */
-  readonly leadsForMs: number;
+  readonly isLeader: boolean;
   /** How many daemons with the role `worker` there are, this one included. */
   readonly workers: number;
   /** How many commands call the service beside them. */
@@ -175,7 +129,7 @@ export interface Heartbeat extends Omit<ServiceOutage, "cause">, Pick<ServiceNew
 
 /** What a heartbeat says of the service. */
 export function newsOf(
-  said: Omit<Heartbeat, "isDraining" | "reload" | "leadsForMs" | "gone" | "epoch" | "restores">,
+  said: Omit<Heartbeat, "isDraining" | "reload" | "isLeader" | "gone" | "epoch" | "restores">,
 ): ServiceNews {
   const { workers, commands, pauseMs, cause, text, since, failingMs, leftMs } = said;
   const outage = cause === null ? undefined : { cause, text, since, failingMs, leftMs };
@@ -234,13 +188,7 @@ select pg_terminate_backend(a.pid)
  where a.datname = current_database()
    and a.pid <> pg_backend_pid()
    and (a.application_name in (select w.sessions from workers w where w.id = any ($1))
-        or a.pid in (select l.pid
-                       from pg_locks l
-                      where l.locktype = 'advisory'
-                        and l.classid = ${WORKER_LOCK}
-                        and l.objid = any ($1::oid[])
-                        and l.granted
-                        and l.database = a.datid))`;
+        or a.pid in (${holdersOf(WORKER_LOCK, "any ($1::oid[])")}))`;
 
 /** Workers that were found to be gone, and how many orders they had in hand. */
 export interface TakenOver {
@@ -266,17 +214,10 @@ update workers
  where id = $1
    and ended_at is null`;
 
-/** The leader makes room at once; $1 its id. */
-const STEP_DOWN = `
-update leader
-   set until_at = now()
- where worker_id = $1`;
-
 /** Notes that a worker stopped by itself. What it still has in hand is free. */
 export async function endWorker(pool: pg.Pool, id: number): Promise<void> {
   await inTransaction(pool, async (client) => {
     await client.query(END, [id]);
-    await client.query(STEP_DOWN, [id]);
     await releaseAbandoned(client, id);
   });
 }
@@ -310,7 +251,7 @@ select w.id, w.name, w.host, w.pid, w.version, w.roles, w.connectors, w.started_
        coalesce(extract(epoch from w.reload_at)::float8, 0) as reload, w.configuration, w.troubles,
        greatest(0, extract(epoch from now() - w.heartbeat_at) * 1000)::bigint as "silentMs",
        w.ended_at is null and ${HAS_LOCK} as "isAlive",
-       exists (select 1 from leader l where l.worker_id = w.id and l.until_at > now()) as "isLeader",
+       w.ended_at is null and ${LEADS} as "isLeader",
        (select count(*)::integer from orders o where o.state = 'submitting' and o.owner = w.id) as "inHand"
   from workers w
  where w.ended_at is null

@@ -8,7 +8,7 @@ import { migrateLedger } from "../../../src/ledger/migrate.ts";
 import { findLedgerEpoch, startEpoch } from "../../../src/ledger/restored/epoch.ts";
 import { readEpochFile } from "../../../src/ledger/restored/epoch-file.ts";
 import { joinWorkers, type Membership } from "../../../src/ledger/workers/membership.ts";
-import { drainWorkers, listWorkers, takeOver } from "../../../src/ledger/workers/roster.ts";
+import { drainWorkers, lettingNobodyIn, listWorkers, takeOver } from "../../../src/ledger/workers/roster.ts";
 import { isAwaited, withCutWay } from "../../support/cut-way.ts";
 import { eventually } from "../../support/eventually.ts";
 import { claimNext } from "../../support/hand-over.ts";
@@ -49,7 +49,7 @@ async function withMember(
 /** Ends the session of a worker as the death of its process does, and keeps it from heartbeats. */
 const endSession = (pool: pg.Pool, id: number) =>
   pool.query(
-    "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and classid = $1 and objid = $2",
+    "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and classid = $1 and objid = $2 and granted",
     [WORKER_LOCK, id],
   );
 
@@ -160,10 +160,7 @@ test("what waits until a worker is sure goes on with it, or when it is asked to 
         // Another session takes the lock as soon as it is free, so that the worker can't have it back.
         const taken = other.query("select pg_advisory_lock($1, $2)", [WORKER_LOCK, a.id]);
         await isAwaited(ledger.pool);
-        await ledger.pool.query(
-          "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and classid = $1 and objid = $2 and granted",
-          [WORKER_LOCK, a.id],
-        );
+        await endSession(ledger.pool, a.id);
         await taken;
         await eventually(() => !a.isSure, WITHIN);
         const asked = new AbortController();
@@ -310,7 +307,7 @@ test("one whose lock is gone is waited for, since a restart of the database ends
     expect((await takeOver(pool, [gone])).workers).toEqual([{ id: gone, name: "dead" }]);
   }));
 
-test("a worker that the service doesn't answer leads only while no other one can", () =>
+test("a worker leads only while the service answers it", () =>
   withLedger((ledger) =>
     withMember(ledger, "a", async (a) => {
       await eventually(() => a.isLeader, WITHIN);
@@ -320,13 +317,53 @@ test("a worker that the service doesn't answer leads only while no other one can
         b.mayLead(() => answered.b);
         await eventually(() => b.isLeader && !a.isLeader, WITHIN);
         answered.b = false;
-        await systemClock.sleep(2_500);
-        expect([a.isLeader, b.isLeader]).toEqual([false, true]);
+        await eventually(() => !b.isLeader, WITHIN);
+        expect((await listWorkers(ledger.pool, 0)).some(({ isLeader }) => isLeader)).toBe(false);
         answered.a = true;
         await eventually(() => a.isLeader && !b.isLeader, WITHIN);
       });
     }),
   ));
+
+test("another one leads as soon as the leader's session is gone", () =>
+  withLedger((ledger) =>
+    withMember(ledger, "a", async (a) => {
+      await eventually(() => a.isLeader, WITHIN);
+      await withMember(ledger, "b", async (b) => {
+        const other = new pg.Client(ledger.connection);
+        await other.connect();
+        try {
+          // It can't come back, as one that was killed.
+          const taken = other.query("select pg_advisory_lock($1, $2)", [WORKER_LOCK, a.id]);
+          await isAwaited(ledger.pool);
+          await endSession(ledger.pool, a.id);
+          await taken;
+          await eventually(() => b.isLeader && !a.isLeader, WITHIN);
+          const leaders = (await listWorkers(ledger.pool, 0)).filter(({ isLeader }) => isLeader);
+          expect(leaders.map(({ name }) => name)).toEqual(["b"]);
+        } finally {
+          await other.end();
+        }
+      });
+    }),
+  ));
+
+test("a worker that starts while nobody is let in waits for the end of that", () =>
+  withLedger(async (ledger) => {
+    const { pool } = ledger;
+    const [closed, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const closing = lettingNobodyIn(pool, async () => {
+      closed.resolve();
+      await gate.promise;
+    });
+    await closed.promise;
+    const entering = withMember(ledger, "a", async (a) => expect(a.isSure).toBe(true));
+    await isAwaited(pool);
+    expect(await listWorkers(pool, 0)).toEqual([]);
+    gate.resolve();
+    await closing;
+    await entering;
+  }));
 
 test("what one worker at a time may do ends with its session", () =>
   withLedger((ledger) =>
