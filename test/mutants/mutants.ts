@@ -420,13 +420,13 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       "a worker that is gone takes files over",
-      "     and not exists (select 1 from workers w where w.id = d.worker and w.ended_at is null)\n",
-      "",
+      "     and d.worker is not null\n     and not ",
+      "     and d.worker is not null\n     and null is distinct from ",
     ],
   ),
   ...faults("src/connectors/drop-folder/work-list.ts", [
     "a file is moved though another worker has taken it over",
-    "          if (!ours.has(claim.id)) return void this.#lost(claim);\n",
+    "          if (!ours.has(claim.id)) return this.#lost(claim);\n",
     "",
   ]),
   ...faults("src/connectors/drop-folder/carry-out.ts", [

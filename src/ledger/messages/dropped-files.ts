@@ -9,7 +9,7 @@ import {
 import { Failure } from "../../core/failures.ts";
 import type { Fate } from "../../core/intake.ts";
 import { inTransaction, list, run } from "../database.ts";
-import { HAS_LOCK } from "../workers/roster.ts";
+import { counts, MAY_BE_DYING } from "../workers/alive.ts";
 
 /** A writer that goes on is mostly seen at once; one that writes in turns, within the hour. */
 const FIRST_LOOK = "1 minute";
@@ -17,7 +17,7 @@ const LAST_LOOK = "1 hour";
 const DUE_AT_ONCE = 100;
 
 /** Whether the worker $2 counts as alive: others have not taken over what it has. Index: the primary key. */
-const WE_LIVE = "exists (select 1 from workers w where w.id = $2 and w.ended_at is null)";
+const WE_LIVE = counts("$2");
 
 /** $1 connector, $2 worker, $3 ids, $4 names. Nothing is inserted for a worker that counts as gone. */
 const CLAIM = `
@@ -30,8 +30,7 @@ returning id`;
 
 /**
  * Gives the worker $2 what workers that are gone had of the connector $1, and what it has itself beside the ids $3. Of two that try at
- * once one gets a file: the other waits, and then sees whose it is, since the question is asked anew of a row that has changed, which that of a join
- * would not be. Index: dropped_files_in_hand.
+ * once one gets a file: the other waits, and then sees whose it is. Index: dropped_files_in_hand.
  */
 const TAKE_OVER = `
 with taken as (
@@ -39,7 +38,7 @@ with taken as (
      set worker = $2
    where d.connector = $1
      and d.worker is not null
-     and not coalesce((select w.ended_at is null from workers w where w.id = d.worker), false)
+     and not ${counts("d.worker")}
      and ${WE_LIVE}
   returning d.id, d.file_name as name, d.fate)
 select id, name, fate
@@ -53,19 +52,13 @@ select d.id, d.file_name as name, d.fate
    and ${WE_LIVE}
  order by id`;
 
-/** How long a worker whose silence may be its death has been silent at least, and for how long it is waited for. */
-const SILENT_FOR = "interval '2 seconds'";
-const AWAITED_FOR = "interval '20 seconds'";
-
 /**
  * Of the files $2 that lie in the folder of connector $1 and are not this worker's: whether a worker has one of them that is dead or
  * cut off, but that the others have not found to be gone yet; and which other connector has one. Not for longer than it takes to find
  * that out, whatever the clocks do. Index: the primary key.
  */
 const OF_OTHERS = `
-select coalesce(bool_or(w.ended_at is null
-                        and (not ${HAS_LOCK} or w.heartbeat_at < now() - ${SILENT_FOR})
-                        and w.heartbeat_at between now() - ${AWAITED_FOR} and now() + ${AWAITED_FOR}), false) as "isAwaiting",
+select coalesce(bool_or(w.ended_at is null and ${MAY_BE_DYING}), false) as "isAwaiting",
        min(d.connector) filter (where d.connector <> $1) as "otherConnector"
   from dropped_files d
   left join workers w

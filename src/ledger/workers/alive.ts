@@ -48,9 +48,15 @@ export const IS_GONE = `
       (${IS_SILENT} or not ${HAS_LOCK})
   and greatest(w.heartbeat_at, pg_postmaster_start_time()) < now() - ${SURE_FOR_MS} * interval '1 millisecond'`;
 
+/** Whether worker w, whose number counts, was heard of a moment ago, but may be dead or cut off now: for as long as it takes to tell. */
+export const MAY_BE_DYING = `
+      (not ${HAS_LOCK} or w.heartbeat_at < now() - interval '2 seconds')
+  and w.heartbeat_at between now() - ${LEASE_MS + SURE_FOR_MS} * interval '1 millisecond'
+                         and now() + ${LEASE_MS + SURE_FOR_MS} * interval '1 millisecond'`;
+
 /**
- * Whether a worker's number, given as an expression, counts: nobody has ended it, and what it has in hand is its own. Index: the
- * primary key.
+ * Whether a worker's number, given as an expression, counts: nobody has ended it, and what it has in hand is its own. Asked as a value
+ * and not as a join, so that an update which waited for a row asks it anew. Index: the primary key.
  */
 export const counts = (id: string): string =>
-  `exists (select 1 from workers w where w.id = ${id} and w.ended_at is null)`;
+  `coalesce((select w.ended_at is null from workers w where w.id = ${id}), false)`;

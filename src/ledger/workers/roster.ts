@@ -9,8 +9,6 @@ import { releaseAbandoned } from "../orders/submission.ts";
 import { HAS_LOCK, holdersOf, IS_GONE, LEAD, LEADS, workLock } from "./alive.ts";
 import type { ConfigurationState } from "./configuration.ts";
 
-export { HAS_LOCK } from "./alive.ts";
-
 /** How a worker introduces itself. */
 export interface NewWorker {
   /** What a person calls it. Several may have one name. */
