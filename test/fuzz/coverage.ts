@@ -25,7 +25,8 @@ export class Coverage {
     Object.assign(globalThis, { [COUNTS]: this.#counts });
     this.#hooks = registerHooks({
       load: (url, context, next) => {
-        const isOurs = url.startsWith("file:") && fileURLToPath(url).startsWith(sources) && url.endsWith(".ts");
+        const isOurs =
+          url.startsWith("file:") && fileURLToPath(url).startsWith(sources) && url.endsWith(".ts");
         if (!isOurs) return next(url, context);
         const script = stripTypeScriptTypes(readFileSync(fileURLToPath(url), "utf8"), { mode: "strip" });
         return { format: "module", shortCircuit: true, source: this.#instrument(script) };
@@ -77,7 +78,8 @@ export class Coverage {
       return `${COUNTS}[${this.#places - 1}]++`;
     };
     const statements = (at: number) => insertions.push({ at, text: `${count()};` });
-    const expression = (node: Node) => insertions.push({ at: node.start, text: `(${count()},` }, { at: node.end, text: ")" });
+    const expression = (node: Node) =>
+      insertions.push({ at: node.start, text: `(${count()},` }, { at: node.end, text: ")" });
     const statement = (node: Node) => {
       if (node.type === "BlockStatement") return;
       insertions.push({ at: node.start, text: `{${count()};` }, { at: node.end, text: "}" });
@@ -120,7 +122,9 @@ interface Insertion {
 function inOrder(insertions: readonly Insertion[]): Insertion[] {
   const isClosing = ({ text }: Insertion) => text === ")" || text === "}";
   const closing = insertions.filter(isClosing).reverse();
-  return [...closing, ...insertions.filter((each) => !isClosing(each))].sort((one, other) => one.at - other.at);
+  return [...closing, ...insertions.filter((each) => !isClosing(each))].sort(
+    (one, other) => one.at - other.at,
+  );
 }
 
 /** Visits a node and what is in it, outer ones first. */

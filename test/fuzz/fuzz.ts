@@ -24,7 +24,8 @@ export interface FuzzOptions {
   readonly coverage?: Coverage | undefined;
   /** One input of so many is grown, besides those that reach something new; none unless given. */
   readonly growOneIn?: number | undefined;
-  readonly onProgress?: ((done: number, corpus: number, findings: readonly Finding[]) => void) | undefined;
+  readonly onProgress?: ((done: number, corpus: number) => void) | undefined;
+  readonly onFinding?: ((finding: Finding) => void) | undefined;
 }
 
 /** That many inputs are run before some of them are run again, in another sequence. */
@@ -35,7 +36,7 @@ const MOST_FINDINGS = 20;
 
 /** Feeds a target with changed inputs, and keeps those that reach something new for further changes. */
 export async function fuzz(target: Target, options: FuzzOptions): Promise<Fuzzed> {
-  const { inputs, seed, coverage, growOneIn, onProgress } = options;
+  const { inputs, seed, coverage, growOneIn, onProgress, onFinding } = options;
   const random = new Random(seed);
   const corpus = [...target.seeds];
   const findings = new Map<string, Finding>();
@@ -44,7 +45,10 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<Fuzzed
     const words = wordsOf(error);
     if (findings.has(words)) return;
     findings.set(words, { words, input });
-    if (again !== undefined) findings.set(words, { words, input: await shrink(input, words, again) });
+    const finding =
+      again === undefined ? { words, input } : { words, input: await shrink(input, words, again) };
+    findings.set(words, finding);
+    onFinding?.(finding);
   };
 
   let round: { readonly input: Buffer; readonly outcome: string }[] = [];
@@ -64,7 +68,7 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<Fuzzed
       corpus.push(input);
       kept += 1;
     }
-    if (growOneIn !== undefined && (random.oneIn(growOneIn) || (isNew && random.oneIn(20)))) {
+    if (growOneIn !== undefined && (random.oneIn(growOneIn) || (isNew && random.oneIn(growOneIn / 100)))) {
       await expectLinear(target, input, random).catch((error) => note(error, input));
       coverage?.forget();
     }
@@ -77,7 +81,7 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<Fuzzed
       }
       round = [];
     }
-    if ((done + 1) % PROGRESS_EVERY === 0) onProgress?.(done + 1, kept, [...findings.values()]);
+    if ((done + 1) % PROGRESS_EVERY === 0) onProgress?.(done + 1, kept);
   }
   return { inputs, corpus: kept, findings: [...findings.values()] };
 }
@@ -100,7 +104,11 @@ function wordsOf(error: unknown): string {
 const MOST_ATTEMPTS = 500;
 
 /** Leaves out of an input whatever the same fault shows without. */
-async function shrink(input: Buffer, words: string, run: (input: Buffer) => Promise<unknown>): Promise<Buffer> {
+async function shrink(
+  input: Buffer,
+  words: string,
+  run: (input: Buffer) => Promise<unknown>,
+): Promise<Buffer> {
   const isSame = (each: Buffer) =>
     run(each).then(
       () => false,

@@ -3,9 +3,9 @@ import type { Random } from "./random.ts";
 import { Fault, type Target } from "./target.ts";
 
 /** From here on a time is no noise, ms. */
-const MEASURABLE_MS = 40;
+const MEASURABLE_MS = 25;
 /** Larger inputs are not made. */
-const LARGEST_BYTES = 262_144;
+const LARGEST_BYTES = 131_072;
 const TRIES = 3;
 
 /**
@@ -37,11 +37,17 @@ async function compare(target: Target, small: Buffer, large: Buffer, words: stri
     if (four < MEASURABLE_MS || four < 10 * one) return;
     tries.push(`${Math.round(one)} ms and ${Math.round(four)} ms`);
   }
-  throw new Fault(`${small.length} and ${large.length} bytes, with many times ${words}, take ${tries.join(", ")}`);
+  throw new Fault(
+    `${small.length} and ${large.length} bytes, with many times ${words}, take ${tries.join(", ")}`,
+  );
 }
 
 /** The input with one of its pieces so often that it is of a size. */
-function growing(input: Buffer, random: Random, { delimiters }: InputForm): { readonly grow: (bytes: number) => Buffer; readonly words: string } {
+function growing(
+  input: Buffer,
+  random: Random,
+  { delimiters }: InputForm,
+): { readonly grow: (bytes: number) => Buffer; readonly words: string } {
   const delimiter = Buffer.from(random.pick(delimiters));
   const at = random.below(input.length + 1);
   const begin = at === 0 ? -1 : input.lastIndexOf(delimiter, at - 1);

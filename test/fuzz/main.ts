@@ -17,7 +17,11 @@ An input that shows a fault is made smaller and printed as JSON; the command the
 `;
 
 async function main(): Promise<number> {
-  const options = { target: { type: "string" }, inputs: { type: "string" }, seed: { type: "string" } } as const;
+  const options = {
+    target: { type: "string" },
+    inputs: { type: "string" },
+    seed: { type: "string" },
+  } as const;
   const { values } = parseArgs({ options: { ...options, help: { type: "boolean" } } });
   const name = TARGETS.find((each) => each === values.target);
   const [inputs, seed] = [Number(values.inputs ?? 100_000), Number(values.seed ?? 1)];
@@ -30,7 +34,8 @@ async function main(): Promise<number> {
   const { makeTarget }: { makeTarget: () => Promise<Target> } = await import(`./targets/${name}.ts`);
   const target = await makeTarget();
   const startedAt = performance.now();
-  const say = (done: number, corpus: number, found: number) => {
+  let found = 0;
+  const say = (done: number, corpus: number) => {
     const seconds = (performance.now() - startedAt) / 1_000;
     const { reached, places } = coverage.summary;
     process.stdout.write(
@@ -42,14 +47,15 @@ async function main(): Promise<number> {
     seed,
     coverage,
     growOneIn: 5_000,
-    onProgress: (done, kept, found) => say(done, kept, found.length),
+    onProgress: say,
+    onFinding: ({ words, input }) => {
+      found += 1;
+      const text = input.toString("utf8");
+      const shown = Buffer.from(text).equals(input) ? text : { base64: input.toString("base64") };
+      process.stdout.write(`FAULT ${words}\n  ${JSON.stringify(shown)}\n`);
+    },
   });
-  say(inputs, corpus, findings.length);
-  for (const { words, input } of findings) {
-    const text = input.toString("utf8");
-    const shown = Buffer.from(text).equals(input) ? text : { base64: input.toString("base64") };
-    process.stdout.write(`FAULT ${words}\n  ${JSON.stringify(shown)}\n`);
-  }
+  say(inputs, corpus);
   return findings.length === 0 ? 0 : 1;
 }
 

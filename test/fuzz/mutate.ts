@@ -11,24 +11,41 @@ export interface InputForm {
   readonly brackets: readonly (readonly [open: string, close: string])[];
 }
 
+/** Pieces as they are written here: with a broken bar between them. */
+export function piecesIn(text: string): string[] {
+  return text.split("¦");
+}
+
 /** Longer inputs are cut: what grows with them is looked at by itself. */
 const LONGEST = 8_192;
 
 /** What breaks readers of any format. */
-const ODD_PIECES = [
-  ...["\0", "\x0b", "\x1c", "\x1c\r", "\x1a", "\x1b", "\r", "\n", "\r\n", "\t", " ", "\u00a0", "\u2028", "\ufeff"],
-  ...["__proto__", "constructor", "toString", "hasOwnProperty", "null", "undefined", "NaN", "[object Object]"],
-  ...["é", "e\u0301", "ß", "İ", "ﬀ", "😀", "\u200b", "\u202e", "\ufffd", "\uffff"],
-  ...['"', '""', "'", "\\", "\\\\", "$&", "${X}", "%s", "%00", "../", "{}", "[]", "<a>", "&amp;", "=1+1", "'=1"],
-];
+const ODD_PIECES = piecesIn(
+  "\0¦\x0b¦\x1c¦\x1c\r¦\x1a¦\x1b¦\r¦\n¦\r\n¦\t¦ ¦\u00a0¦\u2028¦\ufeff¦__proto__¦constructor¦toString¦" +
+    'hasOwnProperty¦null¦undefined¦NaN¦[object Object]¦é¦e\u0301¦ß¦İ¦ﬀ¦😀¦\u200b¦\u202e¦\ufffd¦\uffff¦"¦' +
+    "\"\"¦'¦\\¦\\\\¦$&¦\u0024{X}¦%s¦%00¦../¦{}¦[]¦<a>¦&amp;¦=1+1¦'=1",
+);
 /** Bytes that are no UTF-8: half a surrogate pair, a letter cut, one too long, Latin-1. */
-const ODD_BYTES = [[0xed, 0xa0, 0x80], [0xed, 0xb0, 0x80], [0xc3], [0xc0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe4], [0x80], [0xff]];
-const NUMBERS = [
-  ...["0", "-0", "-1", "1e308", "1e400", "0.1", "1.0", "007", "9007199254740991", "9007199254740993", "4294967296"],
-  ...["2147483648", "99999999999999999999", "1".repeat(400), "00000000", "20001301", "19800230", "18000101"],
+const ODD_BYTES = [
+  [0xed, 0xa0, 0x80],
+  [0xed, 0xb0, 0x80],
+  [0xc3],
+  [0xc0, 0x80],
+  [0xf4, 0x90, 0x80, 0x80],
+  [0xe4],
+  [0x80],
+  [0xff],
 ];
+const NUMBERS = piecesIn(
+  "0¦-0¦-1¦1e308¦1e400¦0.1¦1.0¦007¦9007199254740991¦9007199254740993¦4294967296¦2147483648¦" +
+    "99999999999999999999¦00000000¦20001301¦19800230¦18000101",
+).concat("1".repeat(400));
 const ENCODINGS = ["utf-16le", "utf-16be", "windows-1252", "iso-8859-1", "cp850", "shift_jis", "gb18030"];
-const MARKS = [[0xef, 0xbb, 0xbf], [0xff, 0xfe], [0xfe, 0xff]];
+const MARKS = [
+  [0xef, 0xbb, 0xbf],
+  [0xff, 0xfe],
+  [0xfe, 0xff],
+];
 
 type Mutation = (input: Buffer, random: Random, form: InputForm, other: Buffer) => Buffer;
 
@@ -58,7 +75,10 @@ function digits(input: Buffer, random: Random): readonly [number, number] | unde
 }
 
 function replaceAll(input: Buffer, from: string, to: string): Buffer {
-  return Buffer.from(input.toString("latin1").replaceAll(from, () => to), "latin1");
+  return Buffer.from(
+    input.toString("latin1").replaceAll(from, () => to),
+    "latin1",
+  );
 }
 
 const MUTATIONS: readonly Mutation[] = [
@@ -106,8 +126,10 @@ const MUTATIONS: readonly Mutation[] = [
   (input, random) => input.subarray(random.below(Math.min(20, input.length) + 1)),
   // Another delimiter in the place of one, throughout or once.
   (input, random, { delimiters }) => replaceAll(input, random.pick(delimiters), random.pick(delimiters)),
-  (input, random, { delimiters }) => replaceAll(input, random.pick(delimiters), random.pick([..."!#$%@;:,.\t|"])),
-  (input, random) => replaceAll(input, random.pick(["\r\n", "\r", "\n"]), random.pick(["\r\n", "\r", "\n", "\r\r"])),
+  (input, random, { delimiters }) =>
+    replaceAll(input, random.pick(delimiters), random.pick([..."!#$%@;:,.\t|"])),
+  (input, random) =>
+    replaceAll(input, random.pick(["\r\n", "\r", "\n"]), random.pick(["\r\n", "\r", "\n", "\r\r"])),
   (input, random) => {
     const found = digits(input, random);
     return found === undefined ? input : replaceSpan(input, ...found, textOf(random.pick(NUMBERS)));
@@ -126,10 +148,15 @@ const MUTATIONS: readonly Mutation[] = [
   (input, random, form) => {
     const quote = random.pick(['"', "'", "\\"]);
     const [from, to] = span(input, random, form);
-    return Buffer.concat([input.subarray(0, from), textOf(quote), input.subarray(from, to), textOf(quote), input.subarray(to)]);
+    return Buffer.concat([
+      input.subarray(0, from),
+      textOf(quote),
+      input.subarray(from, to),
+      textOf(quote),
+      input.subarray(to),
+    ]);
   },
-  (input, random) =>
-    random.oneIn(4) ? iconv.encode(input.toString("utf8"), random.pick(ENCODINGS)) : input,
+  (input, random) => (random.oneIn(4) ? iconv.encode(input.toString("utf8"), random.pick(ENCODINGS)) : input),
   (input, random) => (random.oneIn(4) ? Buffer.concat([Buffer.from(random.pick(MARKS)), input]) : input),
   (input, random) =>
     insert(input, random, Buffer.alloc(1 + random.below(random.oneIn(30) ? 2_000 : 40), random.below(256))),

@@ -29,7 +29,13 @@ export function expectFailure(error: unknown): string {
 }
 
 /** Errors that the engine throws at a programming mistake. */
-const MISTAKES: ReadonlySet<string> = new Set(["TypeError", "ReferenceError", "RangeError", "EvalError", "URIError"]);
+const MISTAKES: ReadonlySet<string> = new Set([
+  "TypeError",
+  "ReferenceError",
+  "RangeError",
+  "EvalError",
+  "URIError",
+]);
 
 export function expectKnown(code: string): void {
   if (!Object.hasOwn(FAILURES, code)) throw new Fault(`the failure ${code} is in no catalogue`);

@@ -41,7 +41,9 @@ export class Hl7Reader {
     const fields = (named[Number(segment) - 1] ?? "").split(this.#field);
     const text = fields[Number(field) - (name === "MSH" ? 1 : 0)] ?? "";
     const repeated = part(text, this.#repetition, Number(repetition));
-    return this.#unescape(part(part(repeated, this.#component, Number(component)), this.#subcomponent, Number(subcomponent)));
+    return this.#unescape(
+      part(part(repeated, this.#component, Number(component)), this.#subcomponent, Number(subcomponent)),
+    );
   }
 
   #unescape(text: string): string | undefined {
@@ -53,7 +55,13 @@ export class Hl7Reader {
       const name = parts[n] ?? "";
       // Without a partner it is a character like any other.
       if (n + 1 === parts.length) return value + mark + name;
-      const meant = { F: this.#field, S: this.#component, T: this.#subcomponent, R: this.#repetition, E: mark }[name];
+      const meant = {
+        F: this.#field,
+        S: this.#component,
+        T: this.#subcomponent,
+        R: this.#repetition,
+        E: mark,
+      }[name];
       if (meant === undefined || meant === "") return undefined;
       value += meant + parts[n + 1];
     }

@@ -7,7 +7,7 @@ import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
 import { compileProfile } from "../../../src/mapping/profile/compile-profile.ts";
 import type { CsvProfile } from "../../../src/mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
-import type { InputForm } from "../mutate.ts";
+import { type InputForm, piecesIn } from "../mutate.ts";
 import { CsvReader } from "../readers/csv-reader.ts";
 import { examples } from "../seeds.ts";
 import { expectKnown, expectThat, Fault, type Target } from "../target.ts";
@@ -15,11 +15,11 @@ import { expectSound, shown, valuesOf } from "./hl7.ts";
 
 const FORM: InputForm = {
   delimiters: ["\n", ",", ";", "\t", "|", '"'],
-  tokens: [
-    ...["order_number,operation,facility,subject_code,container_label\n", "A-1,STORE,NORTH,S-1,V-1\n", "sep=;\n", "order_number"],
-    ...["STORE", "RETRIEVE", "REGISTER", "CANCEL", "HOLD", "STATUS", "NORTH", "SOUTH", "S-1", "V-1", "V-1;V-2", "A-1"],
-    ...['"a ""b"""', '"x\ny"', '"', "'=1", "1.23E+05", "4711.0", "2026-01-02", "1980-02-30", "#REF!", "N/A", "\x1a", ",,,,", "\n\n"],
-  ],
+  tokens: piecesIn(
+    "order_number,operation,facility,subject_code,container_label\n¦A-1,STORE,NORTH,S-1,V-1\n¦sep=;\n¦" +
+      "order_number¦STORE¦RETRIEVE¦REGISTER¦CANCEL¦HOLD¦STATUS¦NORTH¦SOUTH¦S-1¦V-1¦V-1;V-2¦A-1¦" +
+      '"a ""b"""¦"x\ny"¦"¦\'=1¦1.23E+05¦4711.0¦2026-01-02¦1980-02-30¦#REF!¦N/A¦\x1a¦,,,,¦\n\n',
+  ),
   brackets: [['"', '"']],
 };
 
@@ -34,9 +34,15 @@ export async function makeTarget(): Promise<Target> {
       return { profile, take: takerOf(profile, false) };
     }),
   );
-  const plain = "order_number,operation,facility,subject_code,first_name,last_name,date_of_birth,container_label,container_description\n";
-  const rows = "A-1,STORE,NORTH,S-1,Anna,Beispiel,1980-01-01,V-1,serum\nA-1,STORE,NORTH,S-1,Anna,Beispiel,1980-01-01,V-2,serum\nA-2,CANCEL,,,,,,,\n";
-  const made = [plain + rows, `\ufeff${plain.replaceAll(",", ";")}${rows.replaceAll(",", ";")}`, plain + rows.replaceAll("serum", '"two\nlines"')];
+  const plain =
+    "order_number,operation,facility,subject_code,first_name,last_name,date_of_birth,container_label,container_description\n";
+  const rows =
+    "A-1,STORE,NORTH,S-1,Anna,Beispiel,1980-01-01,V-1,serum\nA-1,STORE,NORTH,S-1,Anna,Beispiel,1980-01-01,V-2,serum\nA-2,CANCEL,,,,,,,\n";
+  const made = [
+    plain + rows,
+    `\ufeff${plain.replaceAll(",", ";")}${rows.replaceAll(",", ";")}`,
+    plain + rows.replaceAll("serum", '"two\nlines"'),
+  ];
   return {
     name: "csv",
     form: FORM,
@@ -111,5 +117,10 @@ const PLACE = /^line (\d+), column (.+)$/;
 
 /** Blanks, and the apostrophe before what a spreadsheet would take for a formula, are no part of a value. */
 function tidied(text: string): string {
-  return text.trim().replace(/^'(?=[=+\-@\t\r\n＝＋－＠])/, "").trim().normalize("NFC").replace(/\s+/g, " ");
+  return text
+    .trim()
+    .replace(/^'(?=[=+\-@\t\r\n＝＋－＠])/, "")
+    .trim()
+    .normalize("NFC")
+    .replace(/\s+/g, " ");
 }

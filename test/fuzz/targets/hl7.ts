@@ -14,7 +14,7 @@ import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
 import { compileProfile } from "../../../src/mapping/profile/compile-profile.ts";
 import type { Hl7Profile } from "../../../src/mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
-import type { InputForm } from "../mutate.ts";
+import { type InputForm, piecesIn } from "../mutate.ts";
 import { hashOf } from "../random.ts";
 import { Hl7Reader } from "../readers/hl7-reader.ts";
 import { examples } from "../seeds.ts";
@@ -22,14 +22,14 @@ import { expectKnown, expectThat, Fault, type Target } from "../target.ts";
 
 export const HL7_FORM: InputForm = {
   delimiters: ["\r", "|", "~", "^", "&", "\\"],
-  tokens: [
-    ...["MSH|^~\\&|", "MSH|^~\\&#|", "PID|1||S-1^^^LAB^MR", "ORC|NW|A-1", "OBR|1|A-1||CRYO-STORE", "SPM|1|V-1", "SAC|||V-2"],
-    ...["OBX|1|ST|CONTAINER||V-3", "NTE|1||x", "DSC|x", "MRG|T-1^^^LAB^MR", "PV1|1||NORTH^^^NORTH", "BHS|^~\\&|", "BTS|1", "FHS|^~\\&|", "FTS|1"],
-    ...["\\F\\", "\\S\\", "\\T\\", "\\R\\", "\\E\\", "\\P\\", "\\X41\\", "\\X0D\\", "\\Xzz\\", "\\.br\\", "\\H\\", "\\C2842\\", "\\"],
-    ...["ORM^O01", "OML^O21", "OML^O33", "ADT^A04", "ADT^A08", "ADT^A40", "ACK", "CRYO-RETRIEVE", "SOUTH", "MR", "PI", "L"],
-    ...["CA", "HD", "RL", "XO", "RP", "SS", "UNICODE UTF-8", "8859/1", "2.3", "2.8", "P", "T", "D", '""', "19800101", "198001"],
-    ...["2.5.1||||||8859/1", "2.5.1|||AL|NE", "#", "\rMSH|^~\\&|"],
-  ],
+  tokens: piecesIn(
+    "MSH|^~\\&|¦MSH|^~\\&#|¦PID|1||S-1^^^LAB^MR¦ORC|NW|A-1¦OBR|1|A-1||CRYO-STORE¦SPM|1|V-1¦SAC|||V-2¦" +
+      "OBX|1|ST|CONTAINER||V-3¦NTE|1||x¦DSC|x¦MRG|T-1^^^LAB^MR¦PV1|1||NORTH^^^NORTH¦BHS|^~\\&|¦BTS|1¦" +
+      "FHS|^~\\&|¦FTS|1¦\\F\\¦\\S\\¦\\T\\¦\\R\\¦\\E\\¦\\P\\¦\\X41\\¦\\X0D\\¦\\Xzz\\¦\\.br\\¦\\H\\¦\\C2842\\¦" +
+      "\\¦ORM^O01¦OML^O21¦OML^O33¦ADT^A04¦ADT^A08¦ADT^A40¦ACK¦CRYO-RETRIEVE¦SOUTH¦MR¦PI¦L¦CA¦HD¦RL¦XO¦RP¦SS¦" +
+      'UNICODE UTF-8¦8859/1¦2.3¦2.8¦P¦T¦D¦""¦19800101¦198001¦2.5.1||||||8859/1¦2.5.1|||AL|NE¦#¦' +
+      "\rMSH|^~\\&|",
+  ),
   brackets: [["\\", "\\"]],
 };
 
@@ -71,7 +71,13 @@ async function profileOf(definition: ProfileDefinition): Promise<Hl7Profile> {
 function takerOf(profile: Hl7Profile, isPlain: boolean): (input: Buffer) => string {
   const mapper = createMapper(profile, { facilityIdByCode: FACILITIES });
   const replies: ConnectionReplies = {
-    ...{ profile, form: "order", applicationAck: "connection", reusedControlId: "take", instanceCode: "ABC123" },
+    ...{
+      profile,
+      form: "order",
+      applicationAck: "connection",
+      reusedControlId: "take",
+      instanceCode: "ABC123",
+    },
   };
   return (input) => {
     const { parts, problems, outline } = splitHl7File(input, LIMITS);
@@ -94,7 +100,10 @@ function takerOf(profile: Hl7Profile, isPlain: boolean): (input: Buffer) => stri
     const accepted: Accepted[] = outcomes.map((each) => each.accepted);
     const batch = isWhole && outline ? answerBatchFrame(replies, outline, input, accepted) : undefined;
     batch?.forEach(expectAnswer);
-    return JSON.stringify([problems, outcomes.map(({ mapped }) => shown(mapped)), accepted, batch]);
+    const said = [...accepted.map(({ reply }) => reply), ...(batch ?? [])].map((each) =>
+      each?.toString("latin1"),
+    );
+    return JSON.stringify([problems, outcomes.map(({ mapped }) => shown(mapped)), said]);
   };
 }
 

@@ -1,24 +1,35 @@
 import { readAcknowledgment } from "../../../src/connectors/mllp/acknowledgment.ts";
-import { encodeFrame, type FrameEvent, FrameReader, guessProtocol, Oddities } from "../../../src/formats/hl7/mllp.ts";
-import type { InputForm } from "../mutate.ts";
+import {
+  encodeFrame,
+  type FrameEvent,
+  FrameReader,
+  guessProtocol,
+  Oddities,
+} from "../../../src/formats/hl7/mllp.ts";
+import { type InputForm, piecesIn } from "../mutate.ts";
 import { hashOf, Random } from "../random.ts";
 import { examples } from "../seeds.ts";
 import { expectThat, type Target } from "../target.ts";
 
 const FORM: InputForm = {
   delimiters: ["\x0b", "\x1c\r", "\x1c", "\r", "\n", "|"],
-  tokens: [
-    ...["\x0b", "\x1c\r", "\x1c", "\x1c\n", "\x1c\x1c", "\x0b\x0b", "\x0b\x1c\r", "\r\n", "\x0bMSH|a\x1c\r", "xy", "\x0ba\x1c\x0bb"],
-    ...["MSH|^~\\&|L|||||", "MSA|AA|M1", "MSA|ae|M1|x|||207", "ERR|||207", "ERR|^^^207", "MSA|", "GET / HTTP/1.1\r\n", "SSH-2.0", "\x16\x03\x01"],
-  ],
+  tokens: piecesIn(
+    "\x0b¦\x1c\r¦\x1c¦\x1c\n¦\x1c\x1c¦\x0b\x0b¦\x0b\x1c\r¦\r\n¦\x0bMSH|a\x1c\r¦xy¦\x0ba\x1c\x0bb¦" +
+      "MSH|^~\\&|L|||||¦MSA|AA|M1¦MSA|ae|M1|x|||207¦ERR|||207¦ERR|^^^207¦MSA|¦GET / HTTP/1.1\r\n¦SSH-2.0¦" +
+      "\x16\x03\x01",
+  ),
   brackets: [["\x0b", "\x1c\r"]],
 };
 
 /** A stream of MLLP in pieces of any size, the frames in it, and the acknowledgements that they may be. */
 export async function makeTarget(): Promise<Target> {
-  const framed = examples(".hl7").map((bytes) => Buffer.from(`\x0b${bytes.toString("latin1")}\x1c\r`, "latin1"));
+  const framed = examples(".hl7").map((bytes) =>
+    Buffer.from(`\x0b${bytes.toString("latin1")}\x1c\r`, "latin1"),
+  );
   const ack = Buffer.from("\x0bMSH|^~\\&|L|N|||2026||ACK|1|P|2.5\rMSA|AA|M1\rERR|||207\r\x1c\r");
-  const answers = ["", "\x0ba\x1c\r\x0bb\x1c\r", "xy\x0ba\x1cb\x1c\x0bc", "\x0b\x1c\r\n\x0b"].map((text) => Buffer.from(text));
+  const answers = ["", "\x0ba\x1c\r\x0bb\x1c\r", "xy\x0ba\x1cb\x1c\x0bc", "\x0b\x1c\r\n\x0b"].map((text) =>
+    Buffer.from(text),
+  );
   return {
     name: "mllp",
     form: FORM,
@@ -33,7 +44,9 @@ export async function makeTarget(): Promise<Target> {
         expectThat(isSame(events, expected), "a stream that is read otherwise in other pieces");
       }
       for (const event of expected) if (event.kind === "frame") expectFrame(event.bytes);
-      return expected.map((event) => ("bytes" in event ? event.bytes.toString("latin1") : JSON.stringify(event))).join("\0");
+      return expected
+        .map((event) => ("bytes" in event ? event.bytes.toString("latin1") : JSON.stringify(event)))
+        .join("\0");
     },
   };
 }
@@ -129,7 +142,10 @@ function readSlowly(input: Buffer, limit: number): FrameEvent[] {
 function expectFrame(bytes: Buffer): void {
   if (!bytes.includes(0x0b) && !bytes.includes(0x1c)) {
     const [event] = read([encodeFrame(bytes)], bytes.length);
-    expectThat(event?.kind === "frame" && event.bytes.equals(bytes), "a frame that is another one once it was sent");
+    expectThat(
+      event?.kind === "frame" && event.bytes.equals(bytes),
+      "a frame that is another one once it was sent",
+    );
   }
   const acknowledgment = readAcknowledgment(bytes);
   if (acknowledgment === undefined) return;

@@ -3,33 +3,46 @@ import { readFileSync } from "node:fs";
 import { environment } from "../../../src/config/environment.ts";
 import { readSource } from "../../../src/config/source.ts";
 import { validate } from "../../../src/config/validate.ts";
+import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-drop.ts";
 import type { IncomingMessage } from "../../../src/core/intake.ts";
 import { phi } from "../../../src/core/phi.ts";
-import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-drop.ts";
 import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
 import { compileProfile } from "../../../src/mapping/profile/compile-profile.ts";
 import type { Profile } from "../../../src/mapping/profile/profile.ts";
 import { profileSchema } from "../../../src/mapping/profile/schema.ts";
-import type { InputForm } from "../mutate.ts";
+import { type InputForm, piecesIn } from "../mutate.ts";
 import { examples } from "../seeds.ts";
 import { expectKnown, expectThat, type Target } from "../target.ts";
 import { expectSound, shown } from "./hl7.ts";
 
 const FORM: InputForm = {
   delimiters: ["\n", ":", ",", " ", "-", "."],
-  tokens: [
-    ...["extends: builtin/hl7-orders\n", "extends: builtin/csv-orders\n", "format: csv\n", "module: ./m.ts\n", "dateFormats: [dd.MM.yyyy]\n"],
-    ...["operation: { from: OBR-4.1, table: { A: STORE } }\n", "facility: { value: NORTH }\n", "placerOrderNumber: { from: [ORC-2.1, OBR-2.1], agree: true }\n"],
-    ...["subject: { code: { from: 'PID-3[5=MR].1', as: [trim, { regex: { match: '(a+)+$', replace: 'x' } }] } }\n", "split: ';'", "every: true"],
-    ...["containers: { each: [SAC, 'OBX[3.1=C]'], label: { from: SAC-3, split: repetitions } }\n", "results: { send: [completed], format: orm }\n"],
-    ...["as: { pad: { length: 5 } }", "as: { prefix: L- }", "as: { date: yyyyMMdd }", "join: [a, b]\n", "trailer: { line: '(\\d+)', count: 1 }\n", "noRow: ['^#']\n"],
-    ...["&a", "*a", "<<: *a", "!!str", "!x", "? ", "|\n", ">\n", "~", "null", "true", "__proto__: 1", "constructor: 1", "${HOME}", "PID-3[1&5=MR].1", "[", "]", "{", "}"],
+  tokens: piecesIn(
+    "extends: builtin/hl7-orders\n¦extends: builtin/csv-orders\n¦format: csv\n¦module: ./m.ts\n¦" +
+      "dateFormats: [dd.MM.yyyy]\n¦operation: { from: OBR-4.1, table: { A: STORE } }\n¦" +
+      "facility: { value: NORTH }\n¦placerOrderNumber: { from: [ORC-2.1, OBR-2.1], agree: true }\n¦" +
+      "subject: { code: { from: 'PID-3[5=MR].1', as: [trim, { regex: { match: '(a+)+$', replace: 'x' } }] } }\n¦" +
+      "split: ';'¦every: true¦" +
+      "containers: { each: [SAC, 'OBX[3.1=C]'], label: { from: SAC-3, split: repetitions } }\n¦" +
+      "results: { send: [completed], format: orm }\n¦as: { pad: { length: 5 } }¦as: { prefix: L- }¦" +
+      "as: { date: yyyyMMdd }¦join: [a, b]\n¦trailer: { line: '(\\d+)', count: 1 }\n¦noRow: ['^#']\n¦&a¦*a¦" +
+      "<<: *a¦!!str¦!x¦? ¦|\n¦>\n¦~¦null¦true¦__proto__: 1¦constructor: 1¦\u0024{HOME}¦PID-3[1&5=MR].1¦[¦]¦{¦}",
+  ),
+  brackets: [
+    ["[", "]"],
+    ["{ a: ", " }"],
+    ["(", ")"],
+    ["- ", ""],
   ],
-  brackets: [["[", "]"], ["{ a: ", " }"], ["(", ")"], ["- ", ""]],
 };
 
-const HL7 = readFileSync(new URL("../../fixtures/hl7/clinic-oml-o21-two-orders.hl7", import.meta.url), "utf8");
-const CSV = Buffer.from("order_number,operation,facility,subject_code,container_label\nA-1,STORE,NORTH,S-1,V-1\n");
+const HL7 = readFileSync(
+  new URL("../../fixtures/hl7/clinic-oml-o21-two-orders.hl7", import.meta.url),
+  "utf8",
+);
+const CSV = Buffer.from(
+  "order_number,operation,facility,subject_code,container_label\nA-1,STORE,NORTH,S-1,V-1\n",
+);
 const FACILITIES = new Map([["NORTH", 12]]);
 
 /** A mapping profile as a file: read, held against its schema, compiled, and used for a message. */

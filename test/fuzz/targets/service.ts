@@ -4,27 +4,49 @@ import { Masked, phi } from "../../../src/core/phi.ts";
 import { createServiceClient, type ServiceClient } from "../../../src/service/client.ts";
 import { readHeaders } from "../../../src/service/http/headers.ts";
 import type { Wire, WireResult } from "../../../src/service/http/wire.ts";
-import type { InputForm } from "../mutate.ts";
+import { type InputForm, piecesIn } from "../mutate.ts";
 import { expectFailure, expectThat, type Target } from "../target.ts";
 
 const FORM: InputForm = {
   delimiters: ["\n", ",", ":", '"', "{", "}", "[", "]"],
-  tokens: [
-    ...['"id":5', '"id":"5"', '"id":9007199254740993', '"id":null', '"id":-1', '"id":1e3', '"id":5.5', '"code":"S-1"', '"facilityId":12', '"facility":{"id":12}'],
-    ...['"data":[', '"items":[', '"meta":{"page":1,"perPage":10,"total":1}', '"total":99', '"error":{"code":"CONFLICT","message":"x"}', '"errors":[]', '"success":false'],
-    ...['"status":"PENDING"', '"status":"done"', '"type":"storage"', '"sampleContainers":[{"id":7,"sampleContainerId":"V-1"}]', '"sampleContainerIds":[7]', '"location":{"canister":"C1","cane":3}'],
-    ...['"__proto__":{"id":1}', '"constructor":1', '"toString":null', '"\\u0000"', '"\\ud800"', '"\\u005f_proto__"', "null", "true", "[]", "{}", "1e400", "-0"],
-    ...["content-type: application/json; charset=utf-16\n", "content-type: text/html\n", "retry-after: 120, 120\n", "retry-after: -5\n", "date: Fri, 27 Nov 2026 10:00:00 GMT\n"],
-    ...["ratelimit: limit=10, remaining=0, reset=5\n", "ratelimit-policy: 10;w=60\n", "x-ratelimit-remaining: 0\n", "200\n", "201\n", "204\n", "400\n", "401\n", "404\n", "409\n", "422\n", "429\n", "500\n", "503\n"],
-    ...["\n====\n", "findSubject\n", "getRequest\n", "createRequest\n", "register\n", "containers\n", "getLocation\n", "refills\n", "requests\n", "procedures\n", "inventory\n", "tanks\n", "subjects\n", "token\n"],
+  tokens: piecesIn(
+    '"id":5¦"id":"5"¦"id":9007199254740993¦"id":null¦"id":-1¦"id":1e3¦"id":5.5¦' +
+      '"code":"S-1"¦"facilityId":12¦"facility":{"id":12}¦"data":[¦"items":[¦' +
+      '"meta":{"page":1,"perPage":10,"total":1}¦"total":99¦' +
+      '"error":{"code":"CONFLICT","message":"x"}¦"errors":[]¦"success":false¦' +
+      '"status":"PENDING"¦"status":"done"¦"type":"storage"¦' +
+      '"sampleContainers":[{"id":7,"sampleContainerId":"V-1"}]¦"sampleContainerIds":[7]¦' +
+      '"location":{"canister":"C1","cane":3}¦"__proto__":{"id":1}¦"constructor":1¦' +
+      '"toString":null¦"\\u0000"¦"\\ud800"¦"\\u005f_proto__"¦null¦true¦[]¦{}¦1e400¦-0¦' +
+      "content-type: application/json; charset=utf-16\n¦content-type: text/html\n¦retry-after: 120, 120\n¦" +
+      "retry-after: -5\n¦date: Fri, 27 Nov 2026 10:00:00 GMT\n¦ratelimit: limit=10, remaining=0, reset=5\n¦" +
+      "ratelimit-policy: 10;w=60\n¦x-ratelimit-remaining: 0\n¦200\n¦201\n¦204\n¦400\n¦401\n¦404\n¦409\n¦" +
+      "422\n¦429\n¦500\n¦503\n¦\n====\n¦findSubject\n¦getRequest\n¦createRequest\n¦register\n¦containers\n¦" +
+      "getLocation\n¦refills\n¦requests\n¦procedures\n¦inventory\n¦tanks\n¦subjects\n¦token\n",
+  ),
+  brackets: [
+    ["[", "]"],
+    ['{"data":', "}"],
+    ['{"a":', "}"],
+    ['"', '"'],
   ],
-  brackets: [["[", "]"], ['{"data":', "}"], ['{"a":', "}"], ['"', '"']],
 };
 
 const never = new AbortController().signal;
-const SUBJECT = { code: phi("S-1"), firstName: phi("Anna"), lastName: phi("Beispiel"), dateOfBirth: phi("1980-01-01") };
+const SUBJECT = {
+  code: phi("S-1"),
+  firstName: phi("Anna"),
+  lastName: phi("Beispiel"),
+  dateOfBirth: phi("1980-01-01"),
+};
 const RETRIEVAL = {
-  ...{ operation: "RETRIEVAL" as const, facilityId: 12, subjectId: 5, subjectCode: phi("S-1"), mark: "K7Q2M9" },
+  ...{
+    operation: "RETRIEVAL" as const,
+    facilityId: 12,
+    subjectId: 5,
+    subjectCode: phi("S-1"),
+    mark: "K7Q2M9",
+  },
   ...{ containers: [{ id: 7, label: "V-1", description: "" }], sensitive: [phi("S-1")] },
 };
 
@@ -40,16 +62,22 @@ const QUESTIONS: Readonly<Record<string, (client: ServiceClient) => Promise<unkn
   getExternal: (client) => client.getProcedure("external", 5, never),
   requests: (client) => client.readRequests(12, [5, 6, 9], never),
   procedures: (client) => client.readProcedures({ surface: "external", facilityId: 12, ids: [5, 6] }, never),
-  containers: (client) => client.listSubjectContainers({ surface: "request", subjectCode: phi("S-1") }, never),
+  containers: (client) =>
+    client.listSubjectContainers({ surface: "request", subjectCode: phi("S-1") }, never),
   someContainers: (client) => client.readContainers({ ids: new Set([7, 8]), mostPages: 5 }, never),
   getLocation: (client) => client.getLocation(7, never),
-  inventory: (client) => client.findInInventory({ storageId: 3, facilityId: 12, ids: new Set([7, 8]), singleCalls: 50 }, never),
+  inventory: (client) =>
+    client.findInInventory({ storageId: 3, facilityId: 12, ids: new Set([7, 8]), singleCalls: 50 }, never),
   wholeInventory: (client) => client.getInventory(3, never),
   refill: (client) => client.getRefill({ surface: "request", facilityId: 12, id: 5 }, never),
   tanks: (client) => client.listTanks(12, never),
   subjects: async (client) => {
     const pages: unknown[] = [];
-    for await (const page of client.readList({ list: "subjects", surface: "request", filters: { code_like: "S" } }, never)) pages.push(page);
+    for await (const page of client.readList(
+      { list: "subjects", surface: "request", filters: { code_like: "S" } },
+      never,
+    ))
+      pages.push(page);
     return pages;
   },
   record: (client) => client.readRecord("subject", "request", 5, never),
@@ -80,8 +108,8 @@ const EXAMPLES = [
   'refill\n200\n\n{"id":5,"status":"CREATED","storageId":3,"createdAt":"2026-11-27T10:00:00Z"}',
   'tanks\n200\n\n[{"id":3,"name":"Tank 1","facilityId":12}]',
   'subjects\n200\n\n[{"id":1,"code":"S-1"},{"id":2,"code":"T-1"}]\n====\n200\n\n[]',
-  'record\n200\ncontent-type: text/html\n\n<html>gateway</html>',
-  'getSubject\n503\nretry-after: Fri, 27 Nov 2026 10:00:40 GMT\ndate: Fri, 27 Nov 2026 10:00:00 GMT\n\n',
+  "record\n200\ncontent-type: text/html\n\n<html>gateway</html>",
+  "getSubject\n503\nretry-after: Fri, 27 Nov 2026 10:00:40 GMT\ndate: Fri, 27 Nov 2026 10:00:00 GMT\n\n",
   'token\n200\n\n{"access_token":"t1","token_type":"Bearer","expires_in":"3600","scope":"a"}',
   'token\n400\n\n{"error":"invalid_client","error_description":"Unknown client \\"c\\""}',
 ];
@@ -222,12 +250,14 @@ function expectWhole(question: string, result: unknown, given: readonly Answered
   const visit = (value: unknown, key: string): void => {
     if (OWN_KEYS.has(key)) return;
     if (typeof value === "string") {
-      const isKnown = texts.has(value) || (key === "dateOfBirth" && [...texts].some((text) => text.startsWith(`${value}T`)));
+      const isKnown =
+        texts.has(value) ||
+        (key === "dateOfBirth" && [...texts].some((text) => text.startsWith(`${value}T`)));
       expectThat(isKnown || /^SERVICE_/.test(value), `a text under ${key} that no answer holds`);
     } else if (typeof value === "number" && /^(?:id|.*Ids?|\d+)$/.test(key)) {
       expectThat(texts.has(String(value)) || ASKED.has(value), `a number under ${key} that no answer holds`);
     } else if (Array.isArray(value)) {
-      value.forEach((each) => visit(each, key));
+      for (const each of value) visit(each, key);
     } else if (typeof value === "object" && value !== null) {
       for (const [inner, each] of Object.entries(value)) visit(each, inner);
     }
@@ -247,7 +277,11 @@ function textsOf(body: Buffer): string[] {
       JSON.parse(text, (key: string, value: unknown, { source }: { readonly source?: string } = {}) => {
         read.push(key);
         if (typeof value === "string") read.push(keepable(value), value);
-        if (typeof value === "number") read.push(source ?? "", String(Number.isSafeInteger(value) || !/^-?\d+$/.test(source ?? "") ? value : source));
+        if (typeof value === "number")
+          read.push(
+            source ?? "",
+            String(Number.isSafeInteger(value) || !/^-?\d+$/.test(source ?? "") ? value : source),
+          );
         return value;
       });
     } catch {
@@ -259,6 +293,5 @@ function textsOf(body: Buffer): string[] {
 
 /** What no database takes is replaced. */
 function keepable(text: string): string {
-  return text.toWellFormed().replace(/[\0-\x08\x0b\x0c\x0e-\x1f]/g, "\ufffd");
+  return text.toWellFormed().replace(/[^\P{Cc}\t\n\r\x7f-\x9f]/gu, "\ufffd");
 }
-
