@@ -30,7 +30,7 @@ export interface FuzzOptions {
 
 /** That many inputs are run before some of them are run again, in another sequence. */
 const ROUND = 64;
-const PROGRESS_EVERY = 10_000;
+const PROGRESS_EVERY = 1_000;
 /** Faults of one kind are one. Beyond that many kinds something is wrong with the target. */
 const MOST_FINDINGS = 20;
 
@@ -53,9 +53,11 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<Fuzzed
 
   let round: { readonly input: Buffer; readonly outcome: string }[] = [];
   for (let done = 0; done < inputs && findings.size < MOST_FINDINGS; done += 1) {
-    const base = done < target.seeds.length ? target.seeds[done] : pickOf(corpus, random);
-    const other = pickOf(corpus, random);
-    const input = done < target.seeds.length ? other : mutate(base ?? other, other, random, target.form);
+    const base =
+      done < target.seeds.length ? target.seeds[done] : pickOf(corpus, target.seeds.length, random);
+    const other = pickOf(corpus, target.seeds.length, random);
+    const input =
+      done < target.seeds.length ? (base ?? other) : mutate(base ?? other, other, random, target.form);
     coverage?.forget();
     try {
       const outcome = await target.run(input);
@@ -86,11 +88,15 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<Fuzzed
   return { inputs, corpus: kept, findings: [...findings.values()] };
 }
 
-/** Mostly one of the latest, which reach what the others don't. */
-function pickOf(corpus: readonly Buffer[], random: Random): Buffer {
-  const latest = Math.max(1, Math.floor(corpus.length / 4));
-  const at = random.oneIn(2) ? corpus.length - 1 - random.below(latest) : random.below(corpus.length);
-  return corpus[at] ?? Buffer.alloc(0);
+/** A seed, which gets far; one of the latest, which reach what the others don't; or any. */
+function pickOf(corpus: readonly Buffer[], seeds: number, random: Random): Buffer {
+  const latest = Math.ceil(corpus.length / 4);
+  const [from, count] = random.pick([
+    [0, seeds],
+    [corpus.length - latest, latest],
+    [0, corpus.length],
+  ] as const);
+  return corpus[from + random.below(count)] ?? Buffer.alloc(0);
 }
 
 /** What is wrong, and for an error that nobody foresaw where it was thrown. */

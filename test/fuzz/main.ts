@@ -46,7 +46,7 @@ async function main(): Promise<number> {
     inputs,
     seed,
     coverage,
-    growOneIn: 5_000,
+    growOneIn: 1_000,
     onProgress: say,
     onFinding: ({ words, input }) => {
       found += 1;

@@ -81,31 +81,18 @@ function replaceAll(input: Buffer, from: string, to: string): Buffer {
   );
 }
 
-const MUTATIONS: readonly Mutation[] = [
-  (input, random) => {
-    if (input.length === 0) return input;
-    const changed = Buffer.from(input);
-    changed[random.below(input.length)] = random.below(256);
-    return changed;
-  },
+/** Of which most of a message stays what it is, so that much of what is made gets far. */
+const GENTLE: readonly Mutation[] = [
   (input, random, { tokens }) => insert(input, random, textOf(random.pick(tokens))),
   (input, random, { delimiters }) => insert(input, random, textOf(random.pick(delimiters))),
   (input, random) => insert(input, random, textOf(random.pick(ODD_PIECES))),
-  (input, random) => insert(input, random, Buffer.from(random.pick(ODD_BYTES))),
   (input, random, form) => replaceSpan(input, ...span(input, random, form), textOf(random.pick(form.tokens))),
   (input, random, form) => replaceSpan(input, ...span(input, random, form), textOf(random.pick(ODD_PIECES))),
   (input, random, form) => replaceSpan(input, ...span(input, random, form), Buffer.alloc(0)),
-  // One piece in the place of another, of this input or of another one.
   (input, random, form) =>
     replaceSpan(input, ...span(input, random, form), input.subarray(...span(input, random, form))),
   (input, random, form, other) =>
     replaceSpan(input, ...span(input, random, form), other.subarray(...span(other, random, form))),
-  (input, random, form, other) => {
-    const [, at] = span(input, random, form);
-    const [from] = span(other, random, form);
-    return Buffer.concat([input.subarray(0, at), other.subarray(from)]);
-  },
-  // Twice, or many times.
   (input, random, form) => {
     const [from, to] = span(input, random, form);
     const delimiter = textOf(random.pick(form.delimiters));
@@ -122,28 +109,9 @@ const MUTATIONS: readonly Mutation[] = [
     }
     return input;
   },
-  (input, random) => input.subarray(0, random.below(input.length + 1)),
-  (input, random) => input.subarray(random.below(Math.min(20, input.length) + 1)),
-  // Another delimiter in the place of one, throughout or once.
-  (input, random, { delimiters }) => replaceAll(input, random.pick(delimiters), random.pick(delimiters)),
-  (input, random, { delimiters }) =>
-    replaceAll(input, random.pick(delimiters), random.pick([..."!#$%@;:,.\t|"])),
-  (input, random) =>
-    replaceAll(input, random.pick(["\r\n", "\r", "\n"]), random.pick(["\r\n", "\r", "\n", "\r\r"])),
   (input, random) => {
     const found = digits(input, random);
     return found === undefined ? input : replaceSpan(input, ...found, textOf(random.pick(NUMBERS)));
-  },
-  (input, random, { brackets }) => {
-    if (brackets.length === 0) return input;
-    const [open, close] = random.pick(brackets);
-    const depth = random.oneIn(20) ? 1_000 : 1 + random.below(20);
-    const at = random.below(input.length + 1);
-    const inner = at + random.below(input.length - at + 1);
-    return Buffer.concat([
-      ...[input.subarray(0, at), textOf(open.repeat(depth)), input.subarray(at, inner)],
-      ...[textOf(random.oneIn(4) ? "" : close.repeat(depth)), input.subarray(inner)],
-    ]);
   },
   (input, random, form) => {
     const quote = random.pick(['"', "'", "\\"]);
@@ -156,6 +124,40 @@ const MUTATIONS: readonly Mutation[] = [
       input.subarray(to),
     ]);
   },
+];
+
+/** After which hardly anything is accepted. */
+const HARSH: readonly Mutation[] = [
+  (input, random) => {
+    if (input.length === 0) return input;
+    const changed = Buffer.from(input);
+    changed[random.below(input.length)] = random.below(256);
+    return changed;
+  },
+  (input, random) => insert(input, random, Buffer.from(random.pick(ODD_BYTES))),
+  (input, random, form, other) => {
+    const [, at] = span(input, random, form);
+    const [from] = span(other, random, form);
+    return Buffer.concat([input.subarray(0, at), other.subarray(from)]);
+  },
+  (input, random) => input.subarray(0, random.below(input.length + 1)),
+  (input, random) => input.subarray(random.below(Math.min(20, input.length) + 1)),
+  (input, random, { delimiters }) => replaceAll(input, random.pick(delimiters), random.pick(delimiters)),
+  (input, random, { delimiters }) =>
+    replaceAll(input, random.pick(delimiters), random.pick([..."!#$%@;:,.\t|"])),
+  (input, random) =>
+    replaceAll(input, random.pick(["\r\n", "\r", "\n"]), random.pick(["\r\n", "\r", "\n", "\r\r"])),
+  (input, random, { brackets }) => {
+    if (brackets.length === 0) return input;
+    const [open, close] = random.pick(brackets);
+    const depth = random.oneIn(20) ? 1_000 : 1 + random.below(20);
+    const at = random.below(input.length + 1);
+    const inner = at + random.below(input.length - at + 1);
+    return Buffer.concat([
+      ...[input.subarray(0, at), textOf(open.repeat(depth)), input.subarray(at, inner)],
+      ...[textOf(random.oneIn(4) ? "" : close.repeat(depth)), input.subarray(inner)],
+    ]);
+  },
   (input, random) => (random.oneIn(4) ? iconv.encode(input.toString("utf8"), random.pick(ENCODINGS)) : input),
   (input, random) => (random.oneIn(4) ? Buffer.concat([Buffer.from(random.pick(MARKS)), input]) : input),
   (input, random) =>
@@ -164,8 +166,9 @@ const MUTATIONS: readonly Mutation[] = [
 
 /** The input with one change or several. */
 export function mutate(input: Buffer, other: Buffer, random: Random, form: InputForm): Buffer {
+  const mutations = random.oneIn(3) ? HARSH : GENTLE;
   let changed = input;
-  do changed = random.pick(MUTATIONS)(changed, random, form, other);
-  while (!random.oneIn(3));
+  do changed = random.pick(mutations)(changed, random, form, other);
+  while (random.oneIn(2));
   return changed.length > LONGEST ? changed.subarray(0, LONGEST) : changed;
 }

@@ -17,7 +17,7 @@ const FORM: InputForm = {
   delimiters: ["\n", ",", ";", "\t", "|", '"'],
   tokens: piecesIn(
     "order_number,operation,facility,subject_code,container_label\n¦A-1,STORE,NORTH,S-1,V-1\n¦sep=;\n¦" +
-      "order_number¦STORE¦RETRIEVE¦REGISTER¦CANCEL¦HOLD¦STATUS¦NORTH¦SOUTH¦S-1¦V-1¦V-1;V-2¦A-1¦" +
+      'order_number¦STORE¦RETRIEVE¦van der Muster¦V 1¦"Anna\nMaria"¦REGISTER¦CANCEL¦HOLD¦STATUS¦NORTH¦SOUTH¦S-1¦V-1¦V-1;V-2¦A-1¦' +
       '"a ""b"""¦"x\ny"¦"¦\'=1¦1.23E+05¦4711.0¦2026-01-02¦1980-02-30¦#REF!¦N/A¦\x1a¦,,,,¦\n\n',
   ),
   brackets: [['"', '"']],

@@ -26,7 +26,7 @@ export const HL7_FORM: InputForm = {
     "MSH|^~\\&|¦MSH|^~\\&#|¦PID|1||S-1^^^LAB^MR¦ORC|NW|A-1¦OBR|1|A-1||CRYO-STORE¦SPM|1|V-1¦SAC|||V-2¦" +
       "OBX|1|ST|CONTAINER||V-3¦NTE|1||x¦DSC|x¦MRG|T-1^^^LAB^MR¦PV1|1||NORTH^^^NORTH¦BHS|^~\\&|¦BTS|1¦" +
       "FHS|^~\\&|¦FTS|1¦\\F\\¦\\S\\¦\\T\\¦\\R\\¦\\E\\¦\\P\\¦\\X41\\¦\\X0D\\¦\\Xzz\\¦\\.br\\¦\\H\\¦\\C2842\\¦" +
-      "\\¦ORM^O01¦OML^O21¦OML^O33¦ADT^A04¦ADT^A08¦ADT^A40¦ACK¦CRYO-RETRIEVE¦SOUTH¦MR¦PI¦L¦CA¦HD¦RL¦XO¦RP¦SS¦" +
+      "\\¦ORM^O01¦OML^O21¦OML^O33¦ADT^A04¦ADT^A08¦ADT^A40¦ACK¦CRYO-RETRIEVE¦van der Muster¦V 1¦SOUTH¦MR¦PI¦L¦CA¦HD¦RL¦XO¦RP¦SS¦" +
       'UNICODE UTF-8¦8859/1¦2.3¦2.8¦P¦T¦D¦""¦19800101¦198001¦2.5.1||||||8859/1¦2.5.1|||AL|NE¦#¦' +
       "\rMSH|^~\\&|",
   ),
@@ -51,7 +51,7 @@ export async function makeTarget(): Promise<Target> {
     form: HL7_FORM,
     seeds: examples(".hl7"),
     run: (input) => {
-      const chosen = hashOf(input) % (2 * takers.length);
+      const chosen = hashOf(input) % (4 * takers.length);
       return (takers[chosen] ?? takers[0])?.(input) ?? "";
     },
   };
