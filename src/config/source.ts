@@ -33,6 +33,8 @@ export interface Source {
 
 /** Aliases can repeat their anchors; a file that grows beyond this many values is a mistake or an attack. */
 const MAX_VALUES = 100_000;
+/** What follows from the first mistakes is of no use, and each is looked for in the whole file. */
+const MOST_EXPLAINED = 50;
 const FILE_START: Position = { line: 1, column: 1 };
 
 interface Place {
@@ -64,7 +66,7 @@ class SourceReader {
 
   read(text: string): Source {
     const document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, uniqueKeys: true });
-    for (const error of [...document.errors, ...document.warnings]) {
+    for (const error of [...document.errors, ...document.warnings].slice(0, MOST_EXPLAINED)) {
       const { offset, message } = explainYaml(error, document);
       this.#problem(offset, [], message);
     }

@@ -198,9 +198,9 @@ function parseRefill(
     status: short(procedure.status) ?? procedure.status,
     storageId: storage?.storageId ?? procedure.storageId,
     storageName: short(textValue.safeParse(raw.storageName).data ?? storage?.name),
-    createdAt: short(procedure.createdAt),
-    startedAt: short(procedure.startedAt),
-    completedAt: short(procedure.completedAt),
+    createdAt: unlessLong(procedure.createdAt),
+    startedAt: unlessLong(procedure.startedAt),
+    completedAt: unlessLong(procedure.completedAt),
     error: procedure.error === undefined ? undefined : REASON_GIVEN,
     facilityId: procedure.facilityId,
     typeWord: textValue.safeParse(raw.type).data,
@@ -233,6 +233,11 @@ function storageOf({
 }: RawObject): { storageId?: number | undefined; name?: string | undefined } | undefined {
   if (isObject(storage)) return { storageId: idOf(storage), name: textValue.safeParse(storage.name).data };
   return typeof storage === "string" ? { name: textValue.safeParse(storage).data } : undefined;
+}
+
+/** A time; what is longer is none. */
+function unlessLong(text: string | undefined): string | undefined {
+  return text === "" || (text ?? "").length > LONGEST_TEXT ? undefined : text;
 }
 
 function short(text: string | undefined): string | undefined {
