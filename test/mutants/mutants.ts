@@ -181,7 +181,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       "calls that a restored ledger may have forgotten are not looked for",
-      "  if (mayBeForgotten(step)) return presume(order, deps);\n",
+      "  if (matches.mayBeForgotten) return presume(order, deps);\n",
       "",
     ],
     [

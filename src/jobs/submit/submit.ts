@@ -1,5 +1,5 @@
 import { asFailure, Failure } from "../../core/failures.ts";
-import { isSubjectNews, movesContainers } from "../../core/order.ts";
+import { isSubjectNews } from "../../core/order.ts";
 import { callsForNow, formerCalls, type NewCall } from "../../ledger/orders/calls.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import { claimDue } from "../../ledger/orders/claiming.ts";
@@ -11,7 +11,6 @@ import {
   LIST_LAG_MS,
   type Matches,
 } from "../../ledger/orders/same-containers.ts";
-import { findRestored, type Restored } from "../../ledger/restored/restore.ts";
 import { requestBody } from "../../service/new-request.ts";
 import { sensitiveOf } from "../../service/request-surface/subjects.ts";
 import { nameFinds } from "../calls/decide.ts";
@@ -103,13 +102,11 @@ async function readSteps(
   const ids = orders.map(({ id }) => id);
   const matches = await findMatches(pool, ids);
   const labelHolders = await findLabelHolders(pool, settings.labelOfTwoSubjects === "park" ? ids : []);
-  const restored = orders.length > 0 ? await findRestored(pool) : undefined;
   return orders.map((order) => ({
     order,
     workerId,
     matches: matches.get(order.id),
     labelHolder: labelHolders.get(order.id),
-    restored,
   }));
 }
 
@@ -122,8 +119,6 @@ interface Step {
   readonly matches: Matches | undefined;
   /** Read together with it. */
   readonly labelHolder: LabelHolder | undefined;
-  /** Set while a restore of the ledger is seen to. */
-  readonly restored: Restored | undefined;
 }
 
 async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
@@ -131,7 +126,7 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
   if (matches === undefined) throw new TypeError(`order o${order.id} is not in the ledger`);
   await deps.requireNewestKnown();
   if (isSubjectNews(order.operation)) return takeNews(order, matches, deps, signal);
-  if (mayBeForgotten(step)) return presume(order, deps);
+  if (matches.mayBeForgotten) return presume(order, deps);
   if ((await guardOrder(order, matches, step.labelHolder, deps)) === "wait")
     return putOff(order, STILL_MOVED, deps);
   if (!(await guardFormer(order, deps, signal))) return;
@@ -156,18 +151,6 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
   if (!Array.isArray(containerIds)) return putOff(order, containerIds.waitsFor, deps);
   await requireUnstored(order, { subject, matches }, deps, signal);
   await createRequest(step, { containerIds, subject, noted, matches }, deps, signal);
-}
-
-/**
- * Whether a restored ledger may have forgotten a call for what the order asks for: none is known since the restore, and no look was made. The
- * lab may also have sent again what the ledger has forgotten as a whole.
- */
-function mayBeForgotten({ order, restored }: Step): boolean {
-  if (restored === undefined || !movesContainers(order.operation)) return false;
-  return !order.calls.some(
-    ({ kind, mark, at, outcome }) =>
-      kind === "request" && mark === order.mark && at >= restored.at && outcome !== "not_sent",
-  );
 }
 
 /** Has the service looked at first for a call that the ledger may have forgotten. */

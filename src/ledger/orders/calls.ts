@@ -521,6 +521,36 @@ const UNCOMPARED = `
 export const IS_UNCOMPARED = `exists (select 1 ${UNCOMPARED})`;
 export const COUNT_UNCOMPARED = `(select count(*)::integer ${UNCOMPARED})`;
 
+/** For so long after a restore the lab may send again what the ledger has forgotten, days. */
+export const WATCH_DAYS = 30;
+
+/** Whether the restore of ledger l is seen to: it was not lifted, and its time is not over. */
+export const IS_RESTORED = `(
+       l.restored_at is not null
+   and l.restore_lifted_at is null
+   and (l.restored_at > now() - interval '${WATCH_DAYS} days' or ${IS_UNCOMPARED}))`;
+
+/**
+ * Whether a restored ledger may have forgotten a call for what order `o` asks for: none is known since the restore, and no look was
+ * made. The lab may also have sent again what the ledger has forgotten as a whole. Index: calls_order.
+ */
+export const MAY_BE_FORGOTTEN = `
+exists (select 1
+          from ledger l
+         where ${IS_RESTORED}
+           and o.operation in ('STORE', 'RETRIEVAL')
+           and o.state in ('received', 'submitting')
+           and not exists (select 1
+                             from calls k
+                            where k.order_id = o.id
+                              and k.kind = 'request'
+                              and k.mark = o.mark
+                              and k.at >= l.restored_at
+                              and k.outcome is distinct from 'not_sent'))`;
+
+/** Whether a call to register or create may have left of which nobody knows what it did, also one that the ledger has forgotten. */
+export const MAY_BE_CALLED = `(${HAS_OPEN_CALL} or ${MAY_BE_FORGOTTEN})`;
+
 /** A call that is to be looked for. */
 export interface DueLook {
   readonly orderId: number;

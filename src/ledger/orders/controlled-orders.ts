@@ -9,7 +9,7 @@ import {
 } from "../../core/order-control.ts";
 import { phi } from "../../core/phi.ts";
 import { together } from "../database.ts";
-import { HAS_OPEN_CALL } from "./calls.ts";
+import { MAY_BE_CALLED } from "./calls.ts";
 import { IS_AT_SERVICE } from "./row.ts";
 import { findMerges, type SubjectMerges } from "./subjects.ts";
 
@@ -66,7 +66,7 @@ select 1
 const CONTROLLED_ORDERS = `
 select o.id, o.state, o.shares_number as "sharesNumber", o.facility_id, o.subject_code, o.request_id as "requestId",
        o.procedure_id as "procedureId", o.placer_authority as "placerAuthority", o.held_at is not null as "isHeld",
-       ${HAS_OPEN_CALL} as "isCalled", encode(o.content_digest, 'hex') as digest,
+       ${MAY_BE_CALLED} as "isCalled", encode(o.content_digest, 'hex') as digest,
        ${IS_AT_SERVICE} as "isAtService",
        (select max(c.message_id)
           from control_requests c

@@ -3,7 +3,7 @@ import { type AssigningAuthority, formatTwoAuthorities } from "../../core/order.
 import type { OrderState } from "../../core/order-state.ts";
 import { list, run } from "../database.ts";
 import { nameOrder } from "../ids.ts";
-import { MAY_BE_AT_SERVICE } from "./calls.ts";
+import { MAY_BE_AT_SERVICE, MAY_BE_FORGOTTEN } from "./calls.ts";
 
 /** A container of an order, and another order of the same facility and subject that names it too. */
 export interface SameContainer {
@@ -39,6 +39,8 @@ interface NumberHolder {
 export interface Matches {
   /** Whether the service confirmed a registration of the order's subject so recently that it may not list it yet. */
   readonly isSubjectJustRegistered: boolean;
+  /** Whether a restored ledger may have forgotten a call for what the order asks for. */
+  readonly mayBeForgotten: boolean;
   /** What a person decided to go past. */
   readonly overrides: ReadonlySet<Override>;
   /** An order that has, or may come to, its effect and had the order number first, with other content or of another authority. */
@@ -54,6 +56,7 @@ export interface Matches {
 export const FIND_MATCHES = `
 select o.id,
        o.overrides,
+       ${MAY_BE_FORGOTTEN} as "mayBeForgotten",
        holder.id as "holderId",
        holder.placer_authority as "holderAuthority",
        o.placer_order_number as number,
@@ -93,7 +96,7 @@ select o.id,
 /** A subject that was registered this recently may be missing from the service's list. */
 const REGISTERED_WITHIN_MS = 900_000;
 
-interface MatchesRow extends Pick<Matches, "isSubjectJustRegistered"> {
+interface MatchesRow extends Pick<Matches, "isSubjectJustRegistered" | "mayBeForgotten"> {
   readonly id: number;
   readonly overrides: readonly Override[];
   readonly holderId: number | undefined;
@@ -115,9 +118,19 @@ export async function findMatches(
 }
 
 function toMatches(row: MatchesRow): Matches {
-  const { isSubjectJustRegistered, overrides, holderId, holderAuthority, number, authority, same } = row;
+  const {
+    isSubjectJustRegistered,
+    mayBeForgotten,
+    overrides,
+    holderId,
+    holderAuthority,
+    number,
+    authority,
+    same,
+  } = row;
   return {
     isSubjectJustRegistered,
+    mayBeForgotten,
     overrides: new Set(overrides),
     numberHolder:
       holderId === undefined ? undefined : { authorities: formatTwoAuthorities(holderAuthority, authority) },

@@ -2,7 +2,14 @@ import type pg from "pg";
 import type { OrderState } from "../../core/order-state.ts";
 import { inTransaction, list, run } from "../database.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
-import { COUNT_UNCOMPARED, HAS_OPEN_CALL, IS_UNCOMPARED, presumeCalls } from "../orders/calls.ts";
+import {
+  COUNT_UNCOMPARED,
+  HAS_OPEN_CALL,
+  IS_RESTORED,
+  IS_UNCOMPARED,
+  presumeCalls,
+  WATCH_DAYS,
+} from "../orders/calls.ts";
 import { changeOrdersWithin } from "../orders/change.ts";
 
 /** A ledger that was found to be an older copy of itself. */
@@ -24,26 +31,19 @@ export interface Restored {
   readonly watchedUntil: Date;
 }
 
-/** For so long after a restore the lab may send again what the ledger has forgotten. */
-const WATCH_DAYS = 30;
 /** Numbers that were given since the copy was made can't be known; nobody gives that many meanwhile. */
 const GAP = 1_000_000;
 /** Of the numbers of result files for one input file. */
 const FILE_GAP = 1_000;
 
-/**
- * The restore that is still seen to; nothing once it was lifted or its time is over. $1 days. Index: calls_look.
- */
+/** The restore that is still seen to; nothing once it was lifted or its time is over. Index: calls_look. */
 const FIND_RESTORED = `
 select l.restored_at as at, l.restored_by as by, l.forgotten_since as "forgottenSince", l.restored_open as open,
        l.restored_adopted as adopted, l.restored_parked as parked, l.restored_free as free,
-       l.restored_at + $1 * interval '1 day' as "watchedUntil",
+       l.restored_at + interval '${WATCH_DAYS} days' as "watchedUntil",
        ${COUNT_UNCOMPARED} as uncompared
   from ledger l
- where l.restored_at is not null
-   and l.restore_lifted_at is null
-   and (l.restored_at > now() - $1 * interval '1 day'
-        or ${IS_UNCOMPARED})`;
+ where ${IS_RESTORED}`;
 
 /**
  * What the ledger knows last is as old as the copy. $1 epoch at least, $2 restores before, at least, $3 how it was noticed,
@@ -127,7 +127,7 @@ update orders
 
 /** The restore that is seen to right now; undefined when there is none. */
 export async function findRestored(pool: pg.Pool): Promise<Restored | undefined> {
-  return (await list<Restored>(pool, FIND_RESTORED, [WATCH_DAYS]))[0];
+  return (await list<Restored>(pool, FIND_RESTORED, []))[0];
 }
 
 /** Index: orders_state. */
