@@ -25,7 +25,10 @@ import type { SimulatedNetwork } from "./network.ts";
 import type { SimulatedQueues } from "./queues.ts";
 import { type Actor, SimulatedClock, type World } from "./world.ts";
 
-const silent = pino({ level: process.env.SIMULATION_LOG ?? "silent" }, { write: (line: string) => void process.stderr.write(line) });
+const silent = pino(
+  { level: process.env.SIMULATION_LOG ?? "silent" },
+  { write: (line: string) => void process.stderr.write(line) },
+);
 const RESTART_MS = 1_500;
 
 /** What daemons work with. */
@@ -83,7 +86,10 @@ export class Machine {
     this.#application = `cryobridge-${this.name}-${this.#runs}`;
     this.#site.world.later(actor, 0, () => {
       void this.#run(actor).catch((error: unknown) => {
-        this.#site.world.say(this.name, `can't start: ${error instanceof Error ? error.message : String(error)}`);
+        this.#site.world.say(
+          this.name,
+          `can't start: ${error instanceof Error ? error.message : String(error)}`,
+        );
         this.kill();
       });
     });
@@ -216,10 +222,12 @@ export class Machine {
  */
 export function replaceClients(sessionOf: (application: string) => HeartbeatClient): () => void {
   const { Client } = pg;
-  const opens = function (config?: { readonly application_name?: string }) {
-    const { application_name: application } = config ?? {};
-    return application?.startsWith("cryobridge-") ? sessionOf(application) : new Client(config as pg.ClientConfig);
-  };
+  const opens = new Proxy(Client, {
+    construct: (target, [config]: [({ readonly application_name?: string } & pg.ClientConfig)?]) => {
+      const application = config?.application_name;
+      return application?.startsWith("cryobridge-") ? sessionOf(application) : new target(config);
+    },
+  });
   (pg as { Client: unknown }).Client = opens;
   return () => {
     (pg as { Client: unknown }).Client = Client;

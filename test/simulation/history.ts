@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pino } from "pino";
 import { stringify } from "yaml";
 import {
   type ActSite,
@@ -21,12 +22,11 @@ import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import { linkOf } from "../../src/ledger/orders/row.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
-import { pino } from "pino";
 import { Machine, replaceClients, type Site } from "./daemon.ts";
 import { CONNECTOR, type LabOrder, SimulatedLab } from "./lab.ts";
 import type { LedgerUser, SimulatedLedger } from "./ledger.ts";
 import { SimulatedNetwork } from "./network.ts";
-import { isAlive, judgeService, judgeWords, ordersOf, type OrderEnd } from "./oracles.ts";
+import { isAlive, judgeService, judgeWords, type OrderEnd, ordersOf } from "./oracles.ts";
 import type { Plan } from "./plan.ts";
 import { SimulatedQueues } from "./queues.ts";
 import { type Request, SimulatedService } from "./service.ts";
@@ -80,7 +80,9 @@ export class Histories {
     const { random } = Math;
     Math.random = world.random;
     const users = new Map<string, LedgerUser>();
-    const restore = replaceClients((application) => this.#ledger.sessionOf(users.get(application) as LedgerUser));
+    const restore = replaceClients((application) =>
+      this.#ledger.sessionOf(users.get(application) as LedgerUser),
+    );
     await this.#ledger.begin(world, plan.chance);
     try {
       const folder = join(this.#folder, String(this.#histories));
@@ -97,13 +99,20 @@ export class Histories {
     const known = this.#settings.get(key);
     if (known) return known;
     const file = join(this.#folder, `${surface}-${service.hasCancel}.yaml`);
-    const path = surface === "request" ? "/api/procedure-requests/{id}/cancel" : "/api/v1/external/procedures/{id}/cancel";
+    const path =
+      surface === "request"
+        ? "/api/procedure-requests/{id}/cancel"
+        : "/api/v1/external/procedures/{id}/cancel";
     const given = {
       dataDir: join(this.#folder, "data"),
       service: {
         baseUrl: "https://service.example.org",
         surface,
-        auth: { tokenUrl: "https://service.example.org/oauth/token", clientId: "lab", clientSecret: "secret" },
+        auth: {
+          tokenUrl: "https://service.example.org/oauth/token",
+          clientId: "lab",
+          clientSecret: "secret",
+        },
         timeout: `${TIMEOUT_MS}ms`,
         maxRequestsPerSecond: 1_000,
         polling: { first: "3s", max: "10s", factor: 1.5 },
@@ -172,12 +181,17 @@ class History {
         if (world.now < this.#ledgerAwayUntil) return "refused";
         const nth = (steps.get(daemon) ?? 0) + 1;
         steps.set(daemon, nth);
-        const fate = plan.ledger.find((each) => `daemon ${each.daemon + 1}` === daemon && each.nth === nth)?.fate;
+        const fate = plan.ledger.find(
+          (each) => `daemon ${each.daemon + 1}` === daemon && each.nth === nth,
+        )?.fate;
         if (fate !== undefined) world.say(daemon, `a step of the ledger is ${fate}`);
         return fate ?? "done";
       },
     };
-    this.#machines = Array.from({ length: plan.daemons }, (_, index) => new Machine(site, `daemon ${index + 1}`));
+    this.#machines = Array.from(
+      { length: plan.daemons },
+      (_, index) => new Machine(site, `daemon ${index + 1}`),
+    );
     this.#lab = new SimulatedLab(world, this.#machines, (nth) =>
       this.#isQuiet ? undefined : plan.results.find((each) => each.nth === nth)?.fate,
     );
@@ -233,7 +247,11 @@ class History {
       ...{ orders: this.#orders, labelsOf: this.#labelsOf, service: this.#service, lab: this.#lab, ends },
       doneAgain: this.#doneAgain,
     };
-    const troubles = [...judgeService(judged), ...judgeWords(judged), ...(trouble === undefined ? [] : [trouble])];
+    const troubles = [
+      ...judgeService(judged),
+      ...judgeWords(judged),
+      ...(trouble === undefined ? [] : [trouble]),
+    ];
     for (const machine of this.#machines) {
       machine.isStopped = true;
       machine.kill();
@@ -275,7 +293,14 @@ class History {
     }
     for (const event of placeEvents) this.#at(outside, event.atMs, () => this.#disturbPlace(event, outside));
     for (const { what, order, atMs } of people)
-      this.#at(this.#person, atMs, () => void this.#act(what, order % this.#orders.length).catch((error: unknown) => this.#world.say("a person", `${what}: ${String(error)}`)));
+      this.#at(
+        this.#person,
+        atMs,
+        () =>
+          void this.#act(what, order % this.#orders.length).catch((error: unknown) =>
+            this.#world.say("a person", `${what}: ${String(error)}`),
+          ),
+      );
   }
 
   #change(order: LabOrder): void {
@@ -373,8 +398,11 @@ class History {
     const tries = (this.#tries.get(String(order.id)) ?? 0) + 1;
     this.#tries.set(String(order.id), tries);
     if (this.#network.quietAt > this.#world.now) return;
-    const there = this.#ofOrder(order).find((each) => isAlive(each));
-    if (there && linkOf(order) === undefined && tries <= MOST_RETRIES) return this.#do("resolve", order, there);
+    const own = this.#ofOrder(order);
+    const isForgotten = order.failure?.code === "SUBMIT_FORGOTTEN_REQUEST";
+    const there = own.find(isAlive) ?? (isForgotten ? own.at(-1) : undefined);
+    if (there && linkOf(order) === undefined && tries <= MOST_RETRIES)
+      return this.#do("resolve", order, there);
     if (tries <= MOST_RETRIES) {
       const { code = "" } = order.failure ?? {};
       if (/^ORDER_|FORGOTTEN/.test(code) && there === undefined) return this.#do("override", order);
@@ -386,7 +414,9 @@ class History {
   #ofOrder(order: LedgerOrder): Request[] {
     const number = order.placerOrderNumber;
     const judged = { orders: this.#orders, labelsOf: this.#labelsOf };
-    return this.#service.requests.filter((each) => ordersOf(judged, each).some((one) => one.number === number));
+    return this.#service.requests.filter((each) =>
+      ordersOf(judged, each).some((one) => one.number === number),
+    );
   }
 
   /** Waits for something that the program does while time goes by. */
@@ -421,13 +451,17 @@ class History {
     try {
       const orders = await listOrders(this.#site.pool, { limit: 100 });
       const order = orders.find(({ placerOrderNumber }) => placerOrderNumber === number);
-      if (order) await this.#perform(what, order, this.#ofOrder(order).find(isAlive));
+      if (order) await this.#perform(what, order);
     } finally {
       this.#isBusy = false;
     }
   }
 
-  async #perform(what: Plan["people"][number]["what"], order: LedgerOrder, there?: Request): Promise<void> {
+  async #perform(
+    what: Plan["people"][number]["what"],
+    order: LedgerOrder,
+    there = this.#ofOrder(order).find(isAlive),
+  ): Promise<void> {
     const act = { actor: "person", reason: "simulated" };
     const site = this.#site;
     const { placerOrderNumber: number = "" } = order;
@@ -444,7 +478,9 @@ class History {
       },
       resolve: async () => (there === undefined ? undefined : resolve(site, order, { id: there.id }, act)),
     }[what];
-    const isAgain = what === "retry" && order.state === "failed";
+    // What the service has of it has come to nothing, and the person wants it done nevertheless.
+    const isAgain =
+      (what === "retry" || what === "override") && this.#ofOrder(order).length > 0 && there === undefined;
     const acted = await run();
     if (acted === undefined) return;
     const [isDone, words] = acted;

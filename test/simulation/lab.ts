@@ -55,7 +55,11 @@ export class SimulatedLab {
   #results = 0;
   #waiting = 0;
 
-  constructor(world: World, machines: readonly Machine[], resultFate: (nth: number) => ResultFate | undefined) {
+  constructor(
+    world: World,
+    machines: readonly Machine[],
+    resultFate: (nth: number) => ResultFate | undefined,
+  ) {
     this.#world = world;
     this.#machines = machines;
     this.#resultFate = resultFate;
@@ -75,7 +79,12 @@ export class SimulatedLab {
   }
 
   cancel({ number, subject }: LabOrder): void {
-    this.#send({ name: `cancels ${number}`, text: ormCancel({ number, subject }), number, isAnswered: false });
+    this.#send({
+      name: `cancels ${number}`,
+      text: ormCancel({ number, subject }),
+      number,
+      isAnswered: false,
+    });
   }
 
   ask(control: "HD" | "RL", { number, subject }: LabOrder): void {
@@ -94,7 +103,8 @@ export class SimulatedLab {
   /** Sends everything once more, as after a loss on our side. */
   sendAllAgain(): void {
     const sent = this.#sent.splice(0);
-    for (const { name, text, number } of sent) this.#send({ name: `${name}, again`, text, number, isAnswered: false });
+    for (const { name, text, number } of sent)
+      this.#send({ name: `${name}, again`, text, number, isAnswered: false });
   }
 
   /** Sends an order's own message once more. */
@@ -176,12 +186,19 @@ export class SimulatedLab {
     const controlId = segments[0]?.[9] ?? "";
     const former = this.results.get(controlId);
     // An acknowledgement on the connection is told from others by the message that it names.
-    if (isResult && former !== undefined && former !== text) this.troubles.push(`result ${controlId} came with other bytes`);
+    if (isResult && former !== undefined && former !== text)
+      this.troubles.push(`result ${controlId} came with other bytes`);
     if (former === text) return;
     if (isResult) this.results.set(controlId, text);
     for (const orc of segments.filter(([name]) => name === "ORC")) {
       const [, control = "", number = "", filler = "", , status = ""] = orc;
-      const word = { controlId, control, number: number.split("^")[0] ?? "", filler: filler.split("^")[0] ?? "", status };
+      const word = {
+        controlId,
+        control,
+        number: number.split("^")[0] ?? "",
+        filler: filler.split("^")[0] ?? "",
+        status,
+      };
       this.words.push(word);
       this.#world.say("lab", `is told of ${word.number || word.filler}: ORC-1 ${control}, ORC-5 ${status}`);
     }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { EventEmitter } from "node:events";
 import { readFile } from "node:fs/promises";
-import pg from "pg";
+import type pg from "pg";
 import { pino } from "pino";
 import { type DatabaseConnection, openPool } from "../../src/ledger/database.ts";
 import { migrateLedger } from "../../src/ledger/migrate.ts";
@@ -61,7 +61,10 @@ export class SimulatedLedger {
 
   /** Makes the ledger's tables in an empty database. */
   static async open(connection: DatabaseConnection): Promise<SimulatedLedger> {
-    const plain = openPool({ connection, schema: "cryobridge", max: 1, applicationName: "simulation" }, silent);
+    const plain = openPool(
+      { connection, schema: "cryobridge", max: 1, applicationName: "simulation" },
+      silent,
+    );
     await plain.query("create schema cryobridge");
     await plain.query(`set search_path to cryobridge, public`);
     const sql = await readFile(new URL("sessions.sql", import.meta.url), "utf8");
@@ -74,7 +77,9 @@ export class SimulatedLedger {
     await plain.end();
     const pool = openPool({ connection, schema: SCHEMAS, max: 1, applicationName: "simulation" }, silent);
     const client = await pool.connect();
-    await client.query("set idle_in_transaction_session_timeout = 0; set statement_timeout = 0; set lock_timeout = 0; set client_min_messages = error");
+    await client.query(
+      "set idle_in_transaction_session_timeout = 0; set statement_timeout = 0; set lock_timeout = 0; set client_min_messages = error",
+    );
     const { rows } = await client.query<{ name: string }>(
       "select format('%I.%I', schemaname, sequencename) as name from pg_catalog.pg_sequences where schemaname = 'cryobridge' order by 1",
     );
@@ -125,7 +130,7 @@ export class SimulatedLedger {
 
   /** A statement of the simulation itself. */
   async ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
-    void this.#client.query(this.#prologue(0));
+    this.#client.query(this.#prologue(0)).catch(() => undefined);
     return (await this.#client.query<Row>(text, values)).rows;
   }
 
@@ -149,7 +154,9 @@ export class SimulatedLedger {
     this.#kept.add(nth);
     await this.#client.query(`savepoint ${name}`);
     const names = this.#sequences.split(",");
-    const read = names.map((each) => `select '${each}' as name, last_value, is_called from ${each}`).join(" union all ");
+    const read = names
+      .map((each) => `select '${each}' as name, last_value, is_called from ${each}`)
+      .join(" union all ");
     const { rows } = await this.#client.query<{ name: string; last_value: number; is_called: boolean }>(read);
     return {
       restore: async () => {
@@ -183,7 +190,10 @@ export class SimulatedLedger {
     if (this.#sessions.length === 0) return;
     const { rows } = await this.#client.query<{ pid: number }>("select pid from sim.sessions");
     const alive = new Set(rows.map(({ pid }) => pid));
-    const [ended, rest] = [this.#sessions.filter(({ pid }) => !alive.has(pid)), this.#sessions.filter(({ pid }) => alive.has(pid))];
+    const [ended, rest] = [
+      this.#sessions.filter(({ pid }) => !alive.has(pid)),
+      this.#sessions.filter(({ pid }) => alive.has(pid)),
+    ];
     this.#sessions = rest;
     for (const { client } of ended) client.lose();
   }
@@ -199,7 +209,12 @@ export class SimulatedLedger {
   }
 
   /** Schedules one step; a transaction's is over when its connection is given back. */
-  step<T>(user: LedgerUser, pid: number, text: string, work: (connection: Connection) => Promise<T>): Promise<T> {
+  step<T>(
+    user: LedgerUser,
+    pid: number,
+    text: string,
+    work: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
     const world = this.#world as World;
     return new Promise<T>((resolve, reject) => {
       world.later(user.actor, world.between(0, 3), async () => {
@@ -207,7 +222,7 @@ export class SimulatedLedger {
         try {
           if (connection.fate === "refused") throw broken();
           // Sent along with the first statement.
-          void this.#client.query(`${this.#prologue(pid)}; savepoint step`);
+          this.#client.query(`${this.#prologue(pid)}; savepoint step`).catch(() => undefined);
           const result = await work(connection);
           await connection.end();
           if (connection.fate === "answer lost") throw broken();
@@ -492,7 +507,10 @@ function withSearchPath(pool: pg.Pool): pg.Pool {
         off: client.off.bind(client),
         release: (how?: boolean) => client.release(how ?? true),
         query: (text: string, values?: unknown[]) =>
-          query(text.startsWith("set local search_path") ? `set local search_path to ${SCHEMAS},public` : text, values),
+          query(
+            text.startsWith("set local search_path") ? `set local search_path to ${SCHEMAS},public` : text,
+            values,
+          ),
       };
     },
   } as unknown as pg.Pool;

@@ -6,6 +6,8 @@ const { values } = parseArgs({
     seeds: { type: "string", default: "1000" },
     from: { type: "string", default: "1" },
     story: { type: "boolean", default: false },
+    "until-failure": { type: "boolean", default: false },
+    shrinks: { type: "string", default: "100" },
     processes: { type: "string" },
   },
 });
@@ -14,4 +16,6 @@ process.exitCode = await runSeeds({
   seeds: Number(values.seeds),
   processes: values.processes === undefined ? undefined : Number(values.processes),
   isTold: values.story,
+  isUntilFailure: values["until-failure"],
+  shrinks: Number(values.shrinks),
 });

@@ -80,7 +80,11 @@ export class SimulatedNetwork {
     };
   }
 
-  #exchange(actor: Actor, request: Parameters<Wire["exchange"]>[0], signal: AbortSignal): Promise<WireResult> {
+  #exchange(
+    actor: Actor,
+    request: Parameters<Wire["exchange"]>[0],
+    signal: AbortSignal,
+  ): Promise<WireResult> {
     const world = this.#world;
     const { timeoutMs, lateMs, fateOf } = this.#settings;
     const { method, url, headers, body } = request;
@@ -90,14 +94,18 @@ export class SimulatedNetwork {
     this.#calls += 1;
     const call = this.#calls;
     const fate = fateOf(kind, nth, actor.name);
-    if (fate !== undefined) this.fatesMet.set(`${kind}: ${fate}`, (this.fatesMet.get(`${kind}: ${fate}`) ?? 0) + 1);
+    if (fate !== undefined)
+      this.fatesMet.set(`${kind}: ${fate}`, (this.fatesMet.get(`${kind}: ${fate}`) ?? 0) + 1);
     if (fate !== undefined || kind !== "read")
       world.say(actor.name, `${method} ${url.pathname}${fate === undefined ? "" : ` [${fate}]`}`);
     const { authorization } = headers as { authorization?: string };
     const arrive = (isCopy: boolean): Reply =>
       this.#service.act({
         ...{ method, path: url.pathname, query: url.searchParams, call, isCopy },
-        body: typeof body === "string" && headers["content-type"] === "application/json" ? JSON.parse(body) : undefined,
+        body:
+          typeof body === "string" && headers["content-type"] === "application/json"
+            ? JSON.parse(body)
+            : undefined,
         token: authorization?.replace("Bearer ", ""),
       });
     return new Promise((resolve) => {
@@ -112,14 +120,26 @@ export class SimulatedNetwork {
       const onStop = broken("stopped", true, "ABORT_ERR");
       signal.addEventListener("abort", onStop, { once: true });
       cancel = world.later(actor, timeoutMs, broken("timeout", true, "TIMEOUT"));
-      const answer = (reply: Reply, extra: Record<string, string> = {}, text = JSON.stringify(reply.body)) => {
-        const raw = { "content-type": "application/json", date: new Date(this.#service.now).toUTCString(), ...extra };
+      const answer = (
+        reply: Reply,
+        extra: Record<string, string> = {},
+        text = JSON.stringify(reply.body),
+      ) => {
+        const raw = {
+          "content-type": "application/json",
+          date: new Date(this.#service.now).toUTCString(),
+          ...extra,
+        };
         world.later(actor, world.between(1, 30), () =>
           end({ kind: "answer", status: reply.status, headers: readHeaders(raw), body: Buffer.from(text) }),
         );
       };
       const page = (status: number, extra: Record<string, string> = {}) =>
-        answer({ status, body: undefined }, { "content-type": "text/html", ...extra }, "<html>gateway</html>");
+        answer(
+          { status, body: undefined },
+          { "content-type": "text/html", ...extra },
+          "<html>gateway</html>",
+        );
       const reset = () => world.later(actor, 1, broken("network", true, "ECONNRESET"));
       if (fate === "refused") {
         world.later(actor, 1, broken("network", false, "ECONNREFUSED"));

@@ -21,11 +21,16 @@ export interface Judged {
 }
 
 /** The orders that a request of the service may be of. */
-export function ordersOf({ orders, labelsOf }: Pick<Judged, "orders" | "labelsOf">, request: Request): LabOrder[] {
+export function ordersOf(
+  { orders, labelsOf }: Pick<Judged, "orders" | "labelsOf">,
+  request: Request,
+): LabOrder[] {
   const [container] = request.containers;
   return orders.filter(
     ({ number, operation }) =>
-      operation === request.type && container !== undefined && labelsOf.get(number)?.includes(container.label),
+      operation === request.type &&
+      container !== undefined &&
+      labelsOf.get(number)?.includes(container.label),
   );
 }
 
@@ -42,7 +47,8 @@ export function judgeService(judged: Judged): string[] {
   for (const request of service.requests) {
     const [order] = ordersOf(judged, request);
     if (order === undefined || request.containers.length !== 1) troubles.push(`invented: ${nameOf(request)}`);
-    else if (order.subject !== request.subjectCode) troubles.push(`for the wrong subject: ${nameOf(request)}`);
+    else if (order.subject !== request.subjectCode)
+      troubles.push(`for the wrong subject: ${nameOf(request)}`);
   }
   for (const order of orders) {
     const own = service.requests.filter(
@@ -89,14 +95,19 @@ export function judgeWords(judged: Judged): string[] {
     }
     const wanted = LAST_STATUS[end.state];
     if (wanted === undefined) {
-      troubles.push(`${number} does not end: it is ${end.state}${end.failure === null ? "" : ` (${end.failure})`}`);
+      troubles.push(
+        `${number} does not end: it is ${end.state}${end.failure === null ? "" : ` (${end.failure})`}`,
+      );
       continue;
     }
     const words = lab.words.filter((each) => each.number === number && each.status !== "");
     if (!words.some(({ status }) => wanted.includes(status)))
       troubles.push(`the lab was not told that ${number} is ${end.state}`);
-    if (end.state === "completed" && !isDone(judged, { number })) troubles.push(`${number} counts as done, and is not`);
-    const own = service.requests.filter((each) => ordersOf(judged, each).some((order) => order.number === number));
+    if (end.state === "completed" && !isDone(judged, { number }))
+      troubles.push(`${number} counts as done, and is not`);
+    const own = service.requests.filter((each) =>
+      ordersOf(judged, each).some((order) => order.number === number),
+    );
     if (end.state === "cancelled" && own.some((each) => isAlive(each) && !each.isCopy))
       troubles.push(`${number} counts as cancelled, and the service has it`);
     if (end.state === "rejected" && own.some((each) => isAlive(each) && !each.isCopy))
@@ -108,6 +119,7 @@ export function judgeWords(judged: Judged): string[] {
 function isDone(judged: Judged, { number }: Pick<Word, "number">): boolean {
   return judged.service.requests.some(
     (each) =>
-      each.procedure?.status === "COMPLETED" && ordersOf(judged, each).some((order) => order.number === number),
+      each.procedure?.status === "COMPLETED" &&
+      ordersOf(judged, each).some((order) => order.number === number),
   );
 }

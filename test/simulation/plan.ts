@@ -71,7 +71,10 @@ export const plans = fc.record({
     tokenLifeMs: fc.constantFrom(3_600_000, 10_000),
     staffMs: seconds(1, 30),
     deviceMs: seconds(1, 20),
-    reviews: fc.array(fc.constantFrom("accept", "accept", "accept", "reject", "cancel"), { minLength: 1, maxLength: 3 }),
+    reviews: fc.array(fc.constantFrom("accept", "accept", "accept", "reject", "cancel"), {
+      minLength: 1,
+      maxLength: 3,
+    }),
     ends: fc.array(fc.constantFrom("COMPLETED", "COMPLETED", "COMPLETED", "FAILED", "CANCELLED"), {
       minLength: 1,
       maxLength: 3,

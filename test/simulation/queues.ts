@@ -13,7 +13,14 @@ interface Job {
 interface Taker {
   readonly actor: Actor;
   readonly stopping: AbortController;
-  readonly works: Map<QueueName, { readonly most: number; running: number; readonly run: (data: never, signal: AbortSignal) => Promise<void> }>;
+  readonly works: Map<
+    QueueName,
+    {
+      readonly most: number;
+      running: number;
+      readonly run: (data: never, signal: AbortSignal) => Promise<void>;
+    }
+  >;
 }
 
 /** After so long a job whose worker says nothing any more is given out again, ms. */

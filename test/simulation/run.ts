@@ -6,13 +6,14 @@ import fc from "fast-check";
 import pg from "pg";
 import { pino } from "pino";
 import { systemClock } from "../../src/core/clock.ts";
-import { type EmbeddedConnection, startEmbeddedPostgres } from "../../src/ledger/embedded/embedded-postgres.ts";
+import {
+  type EmbeddedConnection,
+  startEmbeddedPostgres,
+} from "../../src/ledger/embedded/embedded-postgres.ts";
 import { Histories, type HistoryEnd } from "./history.ts";
 import { SimulatedLedger } from "./ledger.ts";
 import { type Plan, plans } from "./plan.ts";
 
-/** Histories that a failing one is shrunk by, at most. */
-const MOST_SHRINKS = Number(process.env.SHRINKS ?? 60);
 const SAY_EVERY_MS = 30_000;
 
 /** A seed whose history went wrong, and the shortest one of its kind. */
@@ -32,7 +33,13 @@ export interface Tally {
   readonly failing: Failing[];
 }
 
-export const newTally = (): Tally => ({ histories: 0, steps: 0, simulatedMs: 0, covered: new Map(), failing: [] });
+export const newTally = (): Tally => ({
+  histories: 0,
+  steps: 0,
+  simulatedMs: 0,
+  covered: new Map(),
+  failing: [],
+});
 
 /** The plan of a seed. */
 export function planOf(seed: number): Plan {
@@ -40,14 +47,19 @@ export function planOf(seed: number): Plan {
 }
 
 /** Runs the history of one seed; one that goes wrong is shrunk to a short one that goes wrong in the same way. */
-export async function runSeed(histories: Histories, seed: number, tally: Tally, isShrunk = true): Promise<HistoryEnd> {
+export async function runSeed(
+  histories: Histories,
+  seed: number,
+  tally: Tally,
+  shrinks: number,
+): Promise<HistoryEnd> {
   const plan = planOf(seed);
   const end = await histories.run(plan);
   tally.histories += 1;
   tally.steps += end.steps;
   tally.simulatedMs += end.simulatedMs;
   for (const [what, times] of end.covered) tally.covered.set(what, (tally.covered.get(what) ?? 0) + times);
-  if (end.troubles.length > 0) tally.failing.push(await shrink(histories, seed, end, isShrunk ? MOST_SHRINKS : 0));
+  if (end.troubles.length > 0) tally.failing.push(await shrink(histories, seed, end, shrinks));
   return end;
 }
 
@@ -81,6 +93,10 @@ interface RunOptions {
   readonly seeds: number;
   readonly processes?: number | undefined;
   readonly isTold: boolean;
+  /** Whether the first one that goes wrong ends the run. */
+  readonly isUntilFailure: boolean;
+  /** By how many histories a failing one is shrunk at most. */
+  readonly shrinks: number;
 }
 
 /** What a process of the run is given, and what it gives back now and then. */
@@ -89,14 +105,15 @@ interface Share {
   readonly from: number;
   readonly to: number;
   readonly step: number;
-  readonly isTold: boolean;
+  readonly options: RunOptions;
 }
 interface Report extends Omit<Tally, "covered"> {
   readonly covered: readonly (readonly [string, number])[];
 }
 
 /** Runs seeds in several processes on a server of their own, and prints what came of them. Gives the exit status. */
-export async function runSeeds({ from, seeds, processes, isTold }: RunOptions): Promise<number> {
+export async function runSeeds(options: RunOptions): Promise<number> {
+  const { from, seeds, processes } = options;
   const share = process.env.SIMULATION_SHARE;
   if (share !== undefined) return runShare(JSON.parse(share) as Share);
   const startedAt = performance.now();
@@ -117,7 +134,8 @@ export async function runSeeds({ from, seeds, processes, isTold }: RunOptions): 
         const database = `simulation_${index}`;
         await onServer(connection, `create database ${database} template template0`);
         const own: Share = {
-          ...{ connection: { ...connection, database }, from: from + index, to: from + seeds, step: count, isTold },
+          ...{ connection: { ...connection, database }, from: from + index, to: from + seeds, step: count },
+          options,
         };
         await new Promise<void>((resolve, reject) => {
           const child = fork(new URL("main.ts", import.meta.url), {
@@ -127,7 +145,9 @@ export async function runSeeds({ from, seeds, processes, isTold }: RunOptions): 
             add(total, report);
             for (const each of report.failing) process.stdout.write(`${tell(each)}\n`);
           });
-          child.on("exit", (code) => (code === 0 ? resolve() : reject(new Error(`a process ended with ${code}`))));
+          child.on("exit", (code) =>
+            code === 0 ? resolve() : reject(new Error(`a process ended with ${code}`)),
+          );
         });
       }),
     );
@@ -135,7 +155,8 @@ export async function runSeeds({ from, seeds, processes, isTold }: RunOptions): 
     clearInterval(saying);
     await stop();
   }
-  for (const [what, times] of [...total.covered].sort()) process.stdout.write(`${String(times).padStart(9)}  ${what}\n`);
+  for (const [what, times] of [...total.covered].sort())
+    process.stdout.write(`${String(times).padStart(9)}  ${what}\n`);
   say();
   process.stdout.write(
     `seeds ${from} to ${from + seeds - 1}: ${total.failing.length} went wrong${total.failing.length > 0 ? ` (${total.failing.map(({ seed }) => seed).join(", ")})` : ""}; ${(total.simulatedMs / 3_600_000).toFixed(1)} simulated hours, ${total.steps} steps\n`,
@@ -151,7 +172,7 @@ function add(total: Tally, report: Report): void {
   for (const [what, times] of report.covered) total.covered.set(what, (total.covered.get(what) ?? 0) + times);
 }
 
-async function runShare({ connection, from, to, step, isTold }: Share): Promise<number> {
+async function runShare({ connection, from, to, step, options }: Share): Promise<number> {
   const histories = new Histories(await SimulatedLedger.open(connection));
   let tally = newTally();
   let saidAt = performance.now();
@@ -161,9 +182,11 @@ async function runShare({ connection, from, to, step, isTold }: Share): Promise<
     saidAt = performance.now();
   };
   for (let seed = from; seed < to; seed += step) {
-    const { story } = await runSeed(histories, seed, tally);
-    if (isTold) process.stdout.write(`seed ${seed}\n${story.join("\n")}\n`);
+    const { story } = await runSeed(histories, seed, tally, options.shrinks);
+    if (options.isTold) process.stdout.write(`seed ${seed}\n${story.join("\n")}\n`);
+    const isOver = options.isUntilFailure && tally.failing.length > 0;
     if (tally.failing.length > 0 || performance.now() - saidAt > 5_000) say();
+    if (isOver) break;
   }
   say();
   await histories.close();

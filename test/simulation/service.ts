@@ -81,7 +81,10 @@ export interface Arrival {
 const FACILITY = { id: 12, name: "North" };
 const STORAGE = { id: 7, name: "Tank 7" };
 
-const refused = (status: number, code: string): Reply => ({ status, body: { error: { code, message: code } } });
+const refused = (status: number, code: string): Reply => ({
+  status,
+  body: { error: { code, message: code } },
+});
 
 export class SimulatedService {
   readonly requests: Request[] = [];
@@ -137,7 +140,8 @@ export class SimulatedService {
       };
     }
     if ((this.#tokens.get(token ?? "") ?? 0) <= this.#world.now) return refused(401, "UNAUTHORIZED");
-    const [, head = path, id, tail = ""] = /^(\/api(?:\/v1\/external)?\/[a-z-]+)(?:\/(\d+))?(\/[a-z]+)?$/.exec(path) ?? [];
+    const [, head = path, id, tail = ""] =
+      /^(\/api(?:\/v1\/external)?\/[a-z-]+)(?:\/(\d+))?(\/[a-z]+)?$/.exec(path) ?? [];
     const route = `${method} ${head}${id === undefined ? "" : "/{id}"}${tail}`;
     return this.#routes[route]?.(arrival, Number(id)) ?? refused(404, "NOT_FOUND");
   }
@@ -149,7 +153,8 @@ export class SimulatedService {
     "POST /api/procedure-requests": (arrival) => this.#create("request", arrival),
     "GET /api/procedure-requests": ({ query }) =>
       this.#list(this.#of("request"), (each) => this.#request(each), query),
-    "GET /api/procedure-requests/{id}": (_, id) => found(this.#of("request"), id, (each) => this.#request(each)),
+    "GET /api/procedure-requests/{id}": (_, id) =>
+      found(this.#of("request"), id, (each) => this.#request(each)),
     "POST /api/procedure-requests/{id}/cancel": (_, id) => this.#cancel(this.#of("request"), id),
     "GET /api/procedures": ({ query }) =>
       this.#list(this.#procedures(), (each) => this.#procedure(each), query),
@@ -186,7 +191,9 @@ export class SimulatedService {
   }
 
   #procedures(): (Request & { procedure: Procedure })[] {
-    return this.#of("request").filter((each): each is Request & { procedure: Procedure } => each.procedure !== undefined);
+    return this.#of("request").filter(
+      (each): each is Request & { procedure: Procedure } => each.procedure !== undefined,
+    );
   }
 
   #register(body: Record<string, unknown>): Reply {
@@ -215,20 +222,27 @@ export class SimulatedService {
     let containers: Container[];
     if (type === "STORE") {
       containers = (given.sampleContainers ?? []).map((each) => ({
-        ...{ id: this.#next(), label: each.sampleContainerId ?? each.name ?? "", description: each.description },
+        ...{
+          id: this.#next(),
+          label: each.sampleContainerId ?? each.name ?? "",
+          description: each.description,
+        },
         subjectCode,
       }));
     } else {
       const wanted = given.sampleContainerIds ?? [];
       containers = this.containers.filter(({ id }) => wanted.includes(id));
-      const isTheirs = containers.every((each) => each.subjectCode === subjectCode && each.storedAt !== undefined);
+      const isTheirs = containers.every(
+        (each) => each.subjectCode === subjectCode && each.storedAt !== undefined,
+      );
       if (containers.length !== wanted.length || !isTheirs) return refused(422, "VALIDATION_ERROR");
     }
     const request: Request = {
       ...{ id: this.#next(), surface, type, facilityId, subjectCode, containers, call, isCopy },
       ...{ createdAt: this.now, status: "PENDING" },
     };
-    if (surface === "external") request.procedure = { id: request.id, createdAt: this.now, status: "PENDING" };
+    if (surface === "external")
+      request.procedure = { id: request.id, createdAt: this.now, status: "PENDING" };
     this.requests.push(request);
     this.#world.say("service", `makes ${nameOf(request)}${isCopy ? ", a copy" : ""}`);
     this.#world.later(this.#staff, this.#traits.staffMs, () => this.#review(request));
@@ -281,18 +295,42 @@ export class SimulatedService {
       if (request.procedure) request.procedure.status = "CANCELLED";
       this.#world.say("service", `cancels ${nameOf(request)}`);
     } else if (request.status !== "CANCELLED") return refused(409, "NOT_PENDING");
-    return { status: 200, body: request.surface === "external" ? this.#external(request) : this.#request(request) };
+    return {
+      status: 200,
+      body: request.surface === "external" ? this.#external(request) : this.#request(request),
+    };
   }
 
   #subject({ createdAt, ...rest }: Subject) {
     return { ...rest, createdAt: iso(createdAt) };
   }
 
-  #request({ id, type, status, facilityId, subjectCode, containers, procedure, createdAt, acceptedAt }: Request) {
+  #request({
+    id,
+    type,
+    status,
+    facilityId,
+    subjectCode,
+    containers,
+    procedure,
+    createdAt,
+    acceptedAt,
+  }: Request) {
     return {
-      ...{ id, type, status, facilityId, subjectCode, procedureId: procedure?.id ?? null, createdAt: iso(createdAt) },
+      ...{
+        id,
+        type,
+        status,
+        facilityId,
+        subjectCode,
+        procedureId: procedure?.id ?? null,
+        createdAt: iso(createdAt),
+      },
       ...(type === "STORE" && {
-        sampleContainers: containers.map(({ label, description }) => ({ sampleContainerId: label, description })),
+        sampleContainers: containers.map(({ label, description }) => ({
+          sampleContainerId: label,
+          description,
+        })),
       }),
       ...(acceptedAt !== undefined && { acceptedAt: iso(acceptedAt), acceptedBy: "A. Staff" }),
     };
@@ -301,9 +339,21 @@ export class SimulatedService {
   #procedure(request: Request & { procedure?: Procedure }) {
     const { procedure } = request;
     return {
-      ...{ id: procedure?.id ?? 0, type: request.type === "STORE" ? "store" : "retrieval", status: procedure?.status },
-      ...{ facilityId: request.facilityId, storageId: STORAGE.id, requestId: request.id, performedBy: "A. Staff" },
-      ...{ sampleContainerIds: request.containers.map(({ id }) => id), error: procedure?.status === "FAILED" ? "E7" : null },
+      ...{
+        id: procedure?.id ?? 0,
+        type: request.type === "STORE" ? "store" : "retrieval",
+        status: procedure?.status,
+      },
+      ...{
+        facilityId: request.facilityId,
+        storageId: STORAGE.id,
+        requestId: request.id,
+        performedBy: "A. Staff",
+      },
+      ...{
+        sampleContainerIds: request.containers.map(({ id }) => id),
+        error: procedure?.status === "FAILED" ? "E7" : null,
+      },
       ...{ createdAt: iso(procedure?.createdAt), startedAt: iso(procedure?.startedAt) },
       completedAt: iso(procedure?.completedAt),
     };
@@ -345,7 +395,10 @@ export class SimulatedService {
     const perPage = Math.min(Number(query.get("perPage") ?? 10), mostPerPage);
     const page = Number(query.get("page") ?? 1);
     const data = rows.slice((page - 1) * perPage, page * perPage);
-    return { status: 200, body: envelope === "array" ? data : { data, meta: { page, perPage, total: rows.length } } };
+    return {
+      status: 200,
+      body: envelope === "array" ? data : { data, meta: { page, perPage, total: rows.length } },
+    };
   }
 }
 
@@ -356,7 +409,11 @@ function omit<T extends object>(from: T, key: keyof T): Omit<T, typeof key> {
   return rest;
 }
 
-function found<T extends { readonly id: number }>(all: readonly T[], id: number, show: (each: T) => unknown): Reply {
+function found<T extends { readonly id: number }>(
+  all: readonly T[],
+  id: number,
+  show: (each: T) => unknown,
+): Reply {
   const one = all.find((each) => each.id === id);
   return one ? { status: 200, body: show(one) } : refused(404, "NOT_FOUND");
 }
@@ -373,7 +430,8 @@ function isMatch(entry: object, key: string, value: string): boolean {
   if (facility) flat.facilityId = facility.id;
   const own = flat[field];
   if (own === undefined || own === null) return false;
-  const compare = typeof own === "number" ? own - Number(value) : String(own) < value ? -1 : String(own) === value ? 0 : 1;
+  const compare =
+    typeof own === "number" ? own - Number(value) : String(own) < value ? -1 : String(own) === value ? 0 : 1;
   if (how === "_from") return compare >= 0;
   if (how === "_to") return compare <= 0;
   return compare === 0;

@@ -112,7 +112,9 @@ export class World {
 
   /** The time by which the next step that says something is due; undefined where only idle ones are left. */
   get nextAt(): number | undefined {
-    const due = this.#steps.filter(({ isIdle, isCancelled, actor }) => !isIdle && !isCancelled && actor.state === "up");
+    const due = this.#steps.filter(
+      ({ isIdle, isCancelled, actor }) => !isIdle && !isCancelled && actor.state === "up",
+    );
     return due.length === 0 ? undefined : Math.min(...due.map(({ at }) => at));
   }
 
@@ -154,7 +156,8 @@ export class World {
       if (step.isCancelled || step.actor.state === "dead") continue;
       this.#steps[rest++] = step;
       if (step.actor.state !== "up" || step.at > until) continue;
-      if (first === undefined || step.at < first.at || (step.at === first.at && step.nth < first.nth)) first = step;
+      if (first === undefined || step.at < first.at || (step.at === first.at && step.nth < first.nth))
+        first = step;
     }
     this.#steps.length = rest;
     if (first) this.#steps.splice(this.#steps.indexOf(first), 1);
@@ -168,7 +171,11 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 async function settle(): Promise<void> {
   for (let quiet = 0; quiet < QUIET_TURNS; quiet += 1) {
     await turn();
-    if (process.getActiveResourcesInfo().some((each) => each.startsWith("FSReq") || each.startsWith("FileHandle")))
+    if (
+      process
+        .getActiveResourcesInfo()
+        .some((each) => each.startsWith("FSReq") || each.startsWith("FileHandle"))
+    )
       quiet = -1;
   }
 }
