@@ -30,7 +30,7 @@ import { isAlive, judgeService, judgeWords, type OrderEnd, ordersOf } from "./or
 import type { Plan } from "./plan.ts";
 import { SimulatedQueues } from "./queues.ts";
 import { type Request, SimulatedService } from "./service.ts";
-import { type Actor, BEGINNING, SimulatedClock, World } from "./world.ts";
+import { type Actor, BEGINNING, replaceTimers, SimulatedClock, World } from "./world.ts";
 
 /** Until when faults come, and how long it may take after that until all has ended, ms. */
 const FAULTS_MS = 50_000;
@@ -84,10 +84,12 @@ export class Histories {
       this.#ledger.sessionOf(users.get(application) as LedgerUser),
     );
     await this.#ledger.begin(world, plan.chance);
+    const restoreTimers = replaceTimers();
     try {
       const folder = join(this.#folder, String(this.#histories));
       return await new History(plan, world, this.#ledger, settings, users, folder).run();
     } finally {
+      restoreTimers();
       await this.#ledger.end();
       restore();
       Math.random = random;
@@ -239,6 +241,9 @@ class History {
     } catch (error) {
       trouble = error instanceof Error ? (error.stack ?? error.message) : String(error);
     }
+    if (trouble !== undefined)
+      for (const { what } of await this.#ledger.ask<{ what: string }>(OPEN_IN_WORDS))
+        world.say("still open", what);
     const ends = await this.#ledger.ask<OrderEnd & Record<string, unknown>>(
       "select placer_order_number as number, state, failure_code as failure from orders order by id",
     );
@@ -381,8 +386,7 @@ class History {
       if (open.orders === 0 && open.results === 0 && open.calls === 0) return undefined;
       await this.#seeTo();
     }
-    const open = await this.#ledger.ask<{ what: string }>(OPEN_IN_WORDS);
-    return `not all ends: ${open.map(({ what }) => what).join("; ")}`;
+    return "not all ends";
   }
 
   /** A person sees to what waits for one, and knows what the service has. */

@@ -75,7 +75,10 @@ export class SimulatedLedger {
     await plain.query("set sim.now = '2026-03-01T00:00:00Z'");
     await plain.query("update ledger set instance_code = 'S1MS1M', mark_prefix = 'S1MS'");
     await plain.end();
-    const pool = openPool({ connection, schema: SCHEMAS, max: 1, applicationName: "simulation" }, silent);
+    const pool = openPool(
+      { connection, schema: SCHEMAS, max: 1, applicationName: "simulation", mayTakeLong: true },
+      silent,
+    );
     const client = await pool.connect();
     await client.query(
       "set idle_in_transaction_session_timeout = 0; set statement_timeout = 0; set lock_timeout = 0; set client_min_messages = error",

@@ -1,4 +1,4 @@
-import { fork } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { appendFile, chmod, mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -128,6 +128,12 @@ export async function runSeeds(options: RunOptions): Promise<number> {
     );
   };
   const saying = setInterval(say, SAY_EVERY_MS);
+  const children: ChildProcess[] = [];
+  // Each ends after the history that it is at, so that a run that is cut short says what it did.
+  const onStop = () => {
+    for (const child of children) if (child.connected) child.send("stop");
+  };
+  process.once("SIGINT", onStop).once("SIGTERM", onStop);
   try {
     await Promise.all(
       Array.from({ length: count }, async (_, index) => {
@@ -141,6 +147,7 @@ export async function runSeeds(options: RunOptions): Promise<number> {
           const child = fork(new URL("main.ts", import.meta.url), {
             env: { ...process.env, SIMULATION_SHARE: JSON.stringify(own) },
           });
+          children.push(child);
           child.on("message", (report: Report) => {
             add(total, report);
             for (const each of report.failing) process.stdout.write(`${tell(each)}\n`);
@@ -159,7 +166,7 @@ export async function runSeeds(options: RunOptions): Promise<number> {
     process.stdout.write(`${String(times).padStart(9)}  ${what}\n`);
   say();
   process.stdout.write(
-    `seeds ${from} to ${from + seeds - 1}: ${total.failing.length} went wrong${total.failing.length > 0 ? ` (${total.failing.map(({ seed }) => seed).join(", ")})` : ""}; ${(total.simulatedMs / 3_600_000).toFixed(1)} simulated hours, ${total.steps} steps\n`,
+    `seeds from ${from}, ${total.histories} of ${seeds}: ${total.failing.length} went wrong${total.failing.length > 0 ? ` (${total.failing.map(({ seed }) => seed).join(", ")})` : ""}; ${(total.simulatedMs / 3_600_000).toFixed(1)} simulated hours, ${total.steps} steps\n`,
   );
   return total.failing.length === 0 ? 0 : 1;
 }
@@ -181,7 +188,14 @@ async function runShare({ connection, from, to, step, options }: Share): Promise
     tally = newTally();
     saidAt = performance.now();
   };
-  for (let seed = from; seed < to; seed += step) {
+  let isStopped = false;
+  process.once("message", () => {
+    isStopped = true;
+  });
+  // The terminal tells all processes of a run; the first one tells the others when to end.
+  process.on("SIGINT", () => undefined);
+  process.once("disconnect", () => process.exit(1));
+  for (let seed = from; seed < to && !isStopped; seed += step) {
     const { story } = await runSeed(histories, seed, tally, options.shrinks);
     if (options.isTold) process.stdout.write(`seed ${seed}\n${story.join("\n")}\n`);
     const isOver = options.isUntilFailure && tally.failing.length > 0;
@@ -190,6 +204,7 @@ async function runShare({ connection, from, to, step, options }: Share): Promise
   }
   say();
   await histories.close();
+  process.removeAllListeners("disconnect");
   process.disconnect?.();
   return 0;
 }

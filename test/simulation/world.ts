@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock } from "../../src/core/clock.ts";
 
 /** Whoever takes steps: a daemon's run, the network, the lab, the service, a person. */
@@ -28,7 +29,7 @@ const LEAST_LEAP_MS = 2_500;
 const BEFORE_MS = 500;
 const LOOK_FOR_LEAP_MS = 1_100;
 /** A daemon that keeps itself busy without time going by would never end. */
-const MOST_STEPS = 6_000;
+const MOST_STEPS = 20_000;
 
 /**
  * Time, and what happens in it, one step after the other: the next one is taken once nothing of the former is under way.
@@ -128,7 +129,7 @@ export class World {
       this.now = Math.max(this.now, next.at);
       this.steps += 1;
       if (this.steps > MOST_STEPS) throw new Error("the history does not end: a daemon keeps itself busy");
-      await next.run();
+      await atWork.run({ world: this, actor: next.actor }, () => next.run());
       await settle();
     }
     if (!isOver()) this.now = Math.max(this.now, until);
@@ -165,18 +166,39 @@ export class World {
   }
 }
 
+/** Whose step is under way, for what asks for no clock that it is given. */
+const atWork = new AsyncLocalStorage<{ readonly world: World; readonly actor: Actor }>();
+const CANCEL = Symbol("cancel");
+
+/** Has timers that are set within a step go by the simulated time, until the returned function is called. */
+export function replaceTimers(): () => void {
+  const { setTimeout: realSet, clearTimeout: realClear } = globalThis;
+  const set = (run: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) => {
+    const own = atWork.getStore();
+    if (own === undefined) return realSet(run, ms, ...given);
+    const cancel = own.world.later(own.actor, ms, () => run(...given), { isIdle: true });
+    const timer = { [CANCEL]: cancel, ref: () => timer, unref: () => timer, hasRef: () => false };
+    return timer;
+  };
+  const clear = (timer: unknown) => {
+    const own = timer as { readonly [CANCEL]?: () => void } | undefined;
+    if (own?.[CANCEL]) own[CANCEL]();
+    else realClear(timer as NodeJS.Timeout);
+  };
+  Object.assign(globalThis, { setTimeout: set, clearTimeout: clear });
+  return () => void Object.assign(globalThis, { setTimeout: realSet, clearTimeout: realClear });
+}
+
+/** What shows that a file is read, written or closed. */
+const FILE_WORK = new Set(["FSReqPromise", "FSReqCallback", "CloseReq", "FileHandleCloseReq"]);
+
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Waits until whatever a step set going has come to a stand: it waits for another step, or is over. */
 async function settle(): Promise<void> {
   for (let quiet = 0; quiet < QUIET_TURNS; quiet += 1) {
     await turn();
-    if (
-      process
-        .getActiveResourcesInfo()
-        .some((each) => each.startsWith("FSReq") || each.startsWith("FileHandle"))
-    )
-      quiet = -1;
+    if (process.getActiveResourcesInfo().some((each) => FILE_WORK.has(each))) quiet = -1;
   }
 }
 
