@@ -1,0 +1,515 @@
+import { createHash } from "node:crypto";
+import { EventEmitter } from "node:events";
+import { readFile } from "node:fs/promises";
+import type pg from "pg";
+import { pino } from "pino";
+import { type DatabaseConnection, openPool } from "../../src/ledger/database.ts";
+import { migrateLedger } from "../../src/ledger/migrate.ts";
+import type { Actor, World } from "./world.ts";
+
+const silent = pino({ level: "silent" });
+const SCHEMAS = "cryobridge,sim,pg_catalog";
+/** Rows of histories that were rolled back are cleared away after so many. */
+const VACUUM_EVERY = 100;
+
+/** How the ledger treats a step of a daemon. */
+export type LedgerFate =
+  | "done"
+  /** The connection breaks before anything is done. */
+  | "refused"
+  /** It breaks after all was committed, before the answer comes. */
+  | "answer lost";
+
+/** Who uses the ledger, and how it is treated. */
+export interface LedgerUser {
+  readonly actor: Actor;
+  /** The `application_name` of its sessions. */
+  readonly application: string;
+  /** Asked for each step. */
+  readonly fateOf: (text: string) => LedgerFate;
+}
+
+interface Session {
+  readonly pid: number;
+  readonly client: HeartbeatClient;
+}
+
+/**
+ * The ledger of a history: the real server with the real statements, on one connection and within one transaction that is
+ * rolled back in the end. What a daemon does at once, be it a statement or a transaction, is one step; a transaction is a
+ * savepoint.
+ */
+export class SimulatedLedger {
+  readonly #client: pg.PoolClient;
+  readonly #pool: pg.Pool;
+  readonly #names = new Map<string, string>();
+  readonly #sequences: string;
+  #histories = 0;
+  #world: World | undefined;
+  #sessions: Session[] = [];
+  #pids = 1_000;
+  #copies = 0;
+  readonly #kept = new Set<number>();
+  #started = 0;
+  #ahead = 0;
+
+  private constructor(pool: pg.Pool, client: pg.PoolClient, sequences: string) {
+    this.#pool = pool;
+    this.#client = client;
+    this.#sequences = sequences;
+  }
+
+  /** Makes the ledger's tables in an empty database. */
+  static async open(connection: DatabaseConnection): Promise<SimulatedLedger> {
+    const plain = openPool(
+      { connection, schema: "cryobridge", max: 1, applicationName: "simulation" },
+      silent,
+    );
+    await plain.query("create schema cryobridge");
+    await plain.query(`set search_path to cryobridge, public`);
+    const sql = await readFile(new URL("sessions.sql", import.meta.url), "utf8");
+    const [before = "", after = ""] = sql.split(/(?=-- Marks come from the seed)/);
+    await plain.query(before);
+    await migrateLedger(withSearchPath(plain));
+    await plain.query(after);
+    await plain.query("set sim.now = '2026-03-01T00:00:00Z'");
+    await plain.query("update ledger set instance_code = 'S1MS1M', mark_prefix = 'S1MS'");
+    await plain.end();
+    const pool = openPool(
+      { connection, schema: SCHEMAS, max: 1, applicationName: "simulation", mayTakeLong: true },
+      silent,
+    );
+    const client = await pool.connect();
+    await client.query(
+      "set idle_in_transaction_session_timeout = 0; set statement_timeout = 0; set lock_timeout = 0; set client_min_messages = error",
+    );
+    const { rows } = await client.query<{ name: string }>(
+      "select format('%I.%I', schemaname, sequencename) as name from pg_catalog.pg_sequences where schemaname = 'cryobridge' order by 1",
+    );
+    return new SimulatedLedger(pool, client, rows.map(({ name }) => name).join(","));
+  }
+
+  async close(): Promise<void> {
+    this.#client.release(true);
+    await this.#pool.end();
+  }
+
+  /** Begins a history: the tables are as they were made. */
+  async begin(world: World, seed: number): Promise<void> {
+    this.#world = world;
+    this.#sessions = [];
+    this.#pids = 1_000;
+    this.#copies = 0;
+    this.#kept.clear();
+    this.#started = world.now - 3_600_000;
+    this.#ahead = 0;
+    const resets = this.#sequences
+      .split(",")
+      .map((name) => `setval('${name}', 1, false)`)
+      .join(", ");
+    await this.#client.query(
+      `begin; set constraints all immediate; select ${resets}, setseed(${((seed % 1_000_000) / 1_000_000).toFixed(6)})`,
+    );
+    await this.#client.query(this.#prologue(0));
+    await this.#client.query("update ledger set created_at = now()");
+  }
+
+  /** Ends it, and leaves nothing of it. */
+  async end(): Promise<void> {
+    await this.#client.query("rollback");
+    this.#histories += 1;
+    if (this.#histories % VACUUM_EVERY === 0) await this.#client.query("vacuum");
+  }
+
+  /** How far the database's clock is ahead. */
+  setAhead(ms: number): void {
+    this.#ahead = ms;
+  }
+
+  #prologue(pid: number): string {
+    const at = new Date((this.#world?.now ?? 0) + this.#ahead).toISOString();
+    return `set local sim.now = '${at}'; set local sim.pid = ${pid}; set local sim.started = '${new Date(this.#started).toISOString()}'`;
+  }
+
+  /** A statement of the simulation itself. */
+  async ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    this.#client.query(this.#prologue(0)).catch(() => undefined);
+    return (await this.#client.query<Row>(text, values)).rows;
+  }
+
+  /** Until when nothing is due in the ledger, by the world's clock. */
+  async quietUntil(): Promise<number> {
+    const [row] = await this.ask<{ ms: number | null }>(QUIET_UNTIL);
+    return row?.ms == null ? Number.POSITIVE_INFINITY : row.ms - this.#ahead;
+  }
+
+  /** Lets time go by in which the daemons of these sessions have shown that they live. */
+  async leap(ms: number, applications: readonly string[]): Promise<void> {
+    await this.ask(LEAP_WORKERS, [ms, applications]);
+  }
+
+  /** Puts a copy of the ledger aside. */
+  async copy(): Promise<{ restore(): Promise<boolean> }> {
+    this.#copies += 1;
+    const nth = this.#copies;
+    const name = `copy_${nth}`;
+    this.#kept.add(nth);
+    await this.#client.query(`savepoint ${name}`);
+    const names = this.#sequences.split(",");
+    const read = names
+      .map((each) => `select '${each}' as name, last_value, is_called from ${each}`)
+      .join(" union all ");
+    const { rows } = await this.#client.query<{ name: string; last_value: number; is_called: boolean }>(read);
+    return {
+      restore: async () => {
+        // One that was taken since is gone with what it was taken of.
+        if (!this.#kept.has(nth)) return false;
+        for (const each of this.#kept) if (each > nth) this.#kept.delete(each);
+        await this.#client.query(`rollback to savepoint ${name}`);
+        const sets = rows.map((each) => `setval('${each.name}', ${each.last_value}, ${each.is_called})`);
+        await this.#client.query(`select ${sets.join(", ")}`);
+        await this.restart();
+        return true;
+      },
+    };
+  }
+
+  /** The server ends all sessions, and is another run from then on. */
+  async restart(): Promise<void> {
+    this.#started = (this.#world as World).now;
+    await this.#client.query("delete from sim.sessions");
+    await this.#breakEnded();
+  }
+
+  /** The sessions of a process that died end with it. */
+  async endSessionsOf(application: string): Promise<void> {
+    await this.#client.query("delete from sim.sessions where application_name = $1", [application]);
+    this.#sessions = this.#sessions.filter(({ client }) => client.application !== application);
+  }
+
+  /** Tells clients whose session the server has ended. */
+  async #breakEnded(): Promise<void> {
+    if (this.#sessions.length === 0) return;
+    const { rows } = await this.#client.query<{ pid: number }>("select pid from sim.sessions");
+    const alive = new Set(rows.map(({ pid }) => pid));
+    const [ended, rest] = [
+      this.#sessions.filter(({ pid }) => !alive.has(pid)),
+      this.#sessions.filter(({ pid }) => alive.has(pid)),
+    ];
+    this.#sessions = rest;
+    for (const { client } of ended) client.lose();
+  }
+
+  /** What the program is given as its pool. */
+  poolOf(user: LedgerUser): pg.Pool {
+    return new SimulatedPool(this, user) as unknown as pg.Pool;
+  }
+
+  /** What the program gets when it opens a session of its own. */
+  sessionOf(user: LedgerUser): HeartbeatClient {
+    return new HeartbeatClient(this, user);
+  }
+
+  /** Schedules one step; a transaction's is over when its connection is given back. */
+  step<T>(
+    user: LedgerUser,
+    pid: number,
+    text: string,
+    work: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    const world = this.#world as World;
+    return new Promise<T>((resolve, reject) => {
+      world.later(user.actor, world.between(0, 3), async () => {
+        const connection = new Connection(this.#client, this.#names, user.fateOf(text));
+        try {
+          if (connection.fate === "refused") throw broken();
+          // Sent along with the first statement.
+          this.#client.query(`${this.#prologue(pid)}; savepoint step`).catch(() => undefined);
+          const result = await work(connection);
+          await connection.end();
+          if (connection.fate === "answer lost") throw broken();
+          resolve(result);
+        } catch (error) {
+          await connection.rollback();
+          reject(error);
+        }
+        if (connection.hasEndedSessions) await this.#breakEnded();
+      });
+    });
+  }
+
+  /** Enters a session. */
+  async connect(user: LedgerUser, client: HeartbeatClient): Promise<number> {
+    this.#pids += 1;
+    const pid = this.#pids;
+    await this.step(user, pid, "connect", (connection) =>
+      connection.query("insert into sim.sessions values ($1, $2, now())", [pid, user.application]),
+    );
+    this.#sessions.push({ pid, client });
+    return pid;
+  }
+
+  async disconnect(client: HeartbeatClient): Promise<void> {
+    const own = this.#sessions.find((each) => each.client === client);
+    if (!own) return;
+    this.#sessions = this.#sessions.filter((each) => each !== own);
+    const world = this.#world as World;
+    world.later(SERVER, 0, async () => {
+      await this.#client.query("delete from sim.sessions where pid = $1", [own.pid]);
+    });
+  }
+
+  /** Wakes up all that listen. */
+  notify(): void {
+    const world = this.#world as World;
+    for (const { client } of this.#sessions)
+      world.later(client.actor, world.between(0, 3), () => void client.emit("notification", {}));
+  }
+
+  /** Has a daemon hear something of its session, which it does when it is awake. */
+  tell(client: HeartbeatClient, event: string): void {
+    (this.#world as World).later(client.actor, 0, () => void client.emit(event));
+  }
+}
+
+/**
+ * When the next thing is due, as ms since the epoch. What waits behind a parked order is not due; what is in a daemon's hands is.
+ */
+const QUIET_UNTIL = `
+select extract(epoch from min(d.at))::float8 * 1000 as ms
+  from (select o.next_at as at
+          from orders o
+         where o.state in ('received', 'submitted', 'accepted', 'in_progress')
+           and (o.state <> 'received' or o.held_at is null)
+           and (o.state <> 'received'
+                or not exists (select 1
+                                 from orders e
+                                where e.lane = o.lane
+                                  and e.id < o.id
+                                  and e.state = 'parked'))
+        union all
+        select now() from orders o where o.state = 'submitting' and o.owner is not null
+        union all
+        select k.look_at from calls k where k.look_at is not null
+        union all
+        select r.next_at from control_requests r where r.state = 'open'
+        union all
+        select d.next_at from deliveries d where d.state = 'pending'
+        union all
+        select now() from outcomes t where not t.is_composed) d`;
+
+/** $1 ms, $2 text[] names of sessions. */
+const LEAP_WORKERS = `
+update workers
+   set heartbeat_at = heartbeat_at + $1 * interval '1 millisecond'
+ where sessions = any ($2)
+   and ended_at is null`;
+
+const SERVER: Actor = { name: "database server", state: "up" };
+
+function broken(): Error {
+  return Object.assign(new Error("Connection terminated unexpectedly"), { code: "ECONNRESET" });
+}
+
+/** The one connection, lent for a step. */
+class Connection {
+  readonly fate: LedgerFate;
+  hasEndedSessions = false;
+  readonly #client: pg.PoolClient;
+  readonly #names: Map<string, string>;
+  #isOver = false;
+
+  constructor(client: pg.PoolClient, names: Map<string, string>, fate: LedgerFate) {
+    this.#client = client;
+    this.#names = names;
+    this.fate = fate;
+  }
+
+  get connection(): unknown {
+    return (this.#client as unknown as { connection: unknown }).connection;
+  }
+
+  /** Each statement is planned once, under a name of its own. */
+  query(given: string | pg.QueryConfig, values: unknown[] = []): Promise<pg.QueryResult> {
+    const text = typeof given === "string" ? given : given.text;
+    if (text.includes("pg_terminate_backend")) this.hasEndedSessions = true;
+    const list = typeof given === "string" ? values : (given.values ?? []);
+    if (list.length === 0 && text.includes(";")) return this.#client.query(text);
+    let name = this.#names.get(text);
+    if (name === undefined) {
+      name = createHash("sha256").update(text).digest("hex").slice(0, 40);
+      this.#names.set(text, name);
+    }
+    return this.#client.query({ name, text, values: list });
+  }
+
+  /** One statement that is all of the step, sent together with its end. */
+  async alone(given: string | pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
+    const asked = this.query(given, values);
+    const [result] = await Promise.allSettled([asked, this.#client.query("release savepoint step")]);
+    if (result.status === "rejected") throw result.reason;
+    this.#isOver = true;
+    return result.value;
+  }
+
+  /** Keeps what was done. */
+  async end(): Promise<void> {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    await this.#client.query("release savepoint step");
+  }
+
+  async rollback(): Promise<void> {
+    if (this.#isOver || this.fate === "refused") return;
+    this.#isOver = true;
+    await this.#client.query("rollback to savepoint step; release savepoint step");
+  }
+}
+
+/** Takes statements and transactions of the program. */
+class SimulatedPool {
+  readonly #ledger: SimulatedLedger;
+  readonly #user: LedgerUser;
+
+  constructor(ledger: SimulatedLedger, user: LedgerUser) {
+    this.#ledger = ledger;
+    this.#user = user;
+  }
+
+  query(given: string | pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
+    const text = typeof given === "string" ? given : given.text;
+    return this.#ledger.step(this.#user, 0, text, (connection) => connection.alone(given, values));
+  }
+
+  connect(): Promise<TransactionClient> {
+    return new Promise((resolve, reject) => {
+      this.#ledger
+        .step(this.#user, 0, "transaction", async (connection) => {
+          const client = new TransactionClient(connection);
+          resolve(client);
+          await client.released;
+        })
+        .catch(reject);
+    });
+  }
+
+  async end(): Promise<void> {}
+}
+
+/** A connection of the pool, for one transaction. */
+class TransactionClient extends EventEmitter {
+  readonly released: Promise<void>;
+  readonly #connection: Connection;
+  #release: () => void = () => undefined;
+
+  constructor(connection: Connection) {
+    super();
+    this.#connection = connection;
+    this.released = new Promise((resolve) => {
+      this.#release = resolve;
+    });
+  }
+
+  get connection(): unknown {
+    return this.#connection.connection;
+  }
+
+  async query(given: string | pg.QueryConfig, values?: unknown[]): Promise<unknown> {
+    if (given === "begin") return { rows: [] };
+    if (given === "rollback") {
+      await this.#connection.rollback();
+      return { rows: [] };
+    }
+    if (given === "commit") {
+      await this.#connection.end();
+      if (this.#connection.fate === "answer lost") throw broken();
+      return { rows: [] };
+    }
+    return this.#connection.query(given, values);
+  }
+
+  release(): void {
+    this.#release();
+  }
+}
+
+/** A session of a daemon's own, as `pg.Client` is one. */
+export class HeartbeatClient extends EventEmitter {
+  readonly #ledger: SimulatedLedger;
+  readonly #user: LedgerUser;
+  readonly connection = { stream: { destroy: () => void this.end() } };
+  #pid = 0;
+  #isOver = false;
+
+  constructor(ledger: SimulatedLedger, user: LedgerUser) {
+    super();
+    this.#ledger = ledger;
+    this.#user = user;
+  }
+
+  get actor(): Actor {
+    return this.#user.actor;
+  }
+
+  get application(): string {
+    return this.#user.application;
+  }
+
+  async connect(): Promise<void> {
+    this.#pid = await this.#ledger.connect(this.#user, this);
+  }
+
+  async query(given: string | pg.QueryConfig, values?: unknown[]): Promise<unknown> {
+    const text = typeof given === "string" ? given : given.text;
+    if (this.#isOver) throw broken();
+    if (text.startsWith("listen ")) return { rows: [] };
+    if (text.startsWith("select pg_notify")) {
+      this.#ledger.notify();
+      return { rows: [] };
+    }
+    const result = await this.#ledger
+      .step(this.#user, this.#pid, text, (connection) => connection.alone(given, values))
+      .catch((error: unknown) => {
+        // A connection that broke is over.
+        if (error instanceof Error && "code" in error && error.code === "ECONNRESET") this.lose();
+        throw error;
+      });
+    if (this.#isOver) throw broken();
+    return result;
+  }
+
+  /** The server has ended the session. */
+  lose(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    void this.#ledger.disconnect(this);
+    this.#ledger.tell(this, "end");
+  }
+
+  async end(): Promise<void> {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    await this.#ledger.disconnect(this);
+  }
+}
+
+/** Lets the migrations see the simulation's functions, so that what they make, such as defaults, calls those. */
+function withSearchPath(pool: pg.Pool): pg.Pool {
+  return {
+    connect: async () => {
+      const client = await pool.connect();
+      await client.query("set sim.now = '2026-03-01T00:00:00Z'");
+      const query = client.query.bind(client) as (text: string, values?: unknown[]) => Promise<unknown>;
+      return {
+        on: client.on.bind(client),
+        off: client.off.bind(client),
+        release: (how?: boolean) => client.release(how ?? true),
+        query: (text: string, values?: unknown[]) =>
+          query(
+            text.startsWith("set local search_path") ? `set local search_path to ${SCHEMAS},public` : text,
+            values,
+          ),
+      };
+    },
+  } as unknown as pg.Pool;
+}

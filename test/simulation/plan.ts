@@ -1,0 +1,93 @@
+import fc from "fast-check";
+import { RESULT_FATES } from "./lab.ts";
+import { CALL_FATES, CALL_KINDS } from "./network.ts";
+
+/** All that is chosen for a history; everything else follows from it. */
+const seconds = (least: number, most: number) =>
+  fc.integer({ min: least * 10, max: most * 10 }).map((tenths) => tenths * 100);
+
+const labAct = fc.record({
+  what: fc.constantFrom("cancel", "hold", "release", "change", "again"),
+  afterMs: seconds(0, 20),
+});
+
+const order = fc.record({
+  operation: fc.constantFrom("STORE", "RETRIEVAL"),
+  subject: fc.integer({ min: 0, max: 1 }),
+  atMs: seconds(0, 10),
+  acts: fc.array(labAct, { maxLength: 2 }),
+});
+
+const call = fc.record({
+  kind: fc.oneof(
+    { weight: 4, arbitrary: fc.constant("create" as const) },
+    { weight: 1, arbitrary: fc.constantFrom(...CALL_KINDS) },
+  ),
+  nth: fc.integer({ min: 1, max: 8 }),
+  fate: fc.constantFrom(...CALL_FATES),
+});
+
+const ledger = fc.record({
+  daemon: fc.integer({ min: 0, max: 1 }),
+  nth: fc.integer({ min: 1, max: 120 }),
+  fate: fc.constantFrom("refused", "answer lost"),
+});
+
+const result = fc.record({ nth: fc.integer({ min: 1, max: 6 }), fate: fc.constantFrom(...RESULT_FATES) });
+
+const daemonEvent = fc.record({
+  what: fc.constantFrom("kill", "freeze", "clock"),
+  daemon: fc.integer({ min: 0, max: 1 }),
+  atMs: seconds(0, 40),
+  forMs: seconds(1, 30),
+  byMs: fc.constantFrom(-3_600_000, -20_000, 20_000, 3_600_000),
+});
+
+const placeEvent = fc.record({
+  what: fc.constantFrom(
+    ...(["queue emptied", "job doubled", "ledger restarted", "ledger away", "ledger put back"] as const),
+    ...(["tokens end", "service clock", "ledger clock"] as const),
+  ),
+  atMs: seconds(0, 40),
+  forMs: seconds(1, 20),
+  byMs: fc.constantFrom(-3_600_000, -20_000, 20_000, 3_600_000),
+});
+
+const person = fc.record({
+  what: fc.constantFrom("retry", "discard", "release", "override", "resolve", "not at service", "cancel"),
+  order: fc.integer({ min: 0, max: 2 }),
+  atMs: seconds(0, 60),
+});
+
+export const plans = fc.record({
+  chance: fc.nat(),
+  surface: fc.constantFrom("request", "external"),
+  daemons: fc.integer({ min: 1, max: 2 }),
+  service: fc.record({
+    envelope: fc.constantFrom("array", "data"),
+    mostPerPage: fc.constantFrom(100, 2, 10),
+    newestFirst: fc.boolean(),
+    listLagMs: fc.constantFrom(0, 0, 2_000, 7_000),
+    tokenLifeMs: fc.constantFrom(3_600_000, 10_000),
+    staffMs: seconds(1, 30),
+    deviceMs: seconds(1, 20),
+    reviews: fc.array(fc.constantFrom("accept", "accept", "accept", "reject", "cancel"), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+    ends: fc.array(fc.constantFrom("COMPLETED", "COMPLETED", "COMPLETED", "FAILED", "CANCELLED"), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+    hasCancel: fc.boolean(),
+  }),
+  orders: fc.array(order, { minLength: 1, maxLength: 3 }),
+  calls: fc.array(call, { maxLength: 4 }),
+  ledger: fc.array(ledger, { maxLength: 2 }),
+  results: fc.array(result, { maxLength: 2 }),
+  daemonEvents: fc.array(daemonEvent, { maxLength: 3 }),
+  placeEvents: fc.array(placeEvent, { maxLength: 2 }),
+  people: fc.array(person, { maxLength: 2 }),
+});
+
+export type Plan = typeof plans extends fc.Arbitrary<infer T> ? T : never;

@@ -1,0 +1,444 @@
+import type { World } from "./world.ts";
+
+/** The service as its specification describes it, and nothing else: written apart from the program, to judge it by. */
+
+export interface Subject {
+  readonly id: number;
+  readonly facilityId: number;
+  readonly code: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly dateOfBirth: string;
+  readonly createdAt: number;
+}
+
+export interface Container {
+  readonly id: number;
+  readonly label: string;
+  readonly description: string;
+  readonly subjectCode: string;
+  storedAt?: number;
+}
+
+/** A procedure request; on the external surface there is none, and its procedure stands for itself. */
+export interface Request {
+  readonly id: number;
+  readonly surface: "request" | "external";
+  readonly type: "STORE" | "RETRIEVAL";
+  readonly facilityId: number;
+  readonly subjectCode: string;
+  readonly containers: readonly Container[];
+  readonly createdAt: number;
+  /** By which call it was made, and whether that is a copy that the network made of a call. */
+  readonly call: number;
+  readonly isCopy: boolean;
+  status: "PENDING" | "ACCEPTED" | "REJECTED" | "CANCELLED";
+  acceptedAt?: number;
+  procedure?: Procedure;
+}
+
+export interface Procedure {
+  readonly id: number;
+  readonly createdAt: number;
+  status: "PENDING" | "CREATED" | "IN_PROGRESS" | "COMPLETED" | "CANCELLED" | "FAILED";
+  startedAt?: number;
+  completedAt?: number;
+}
+
+/** How this service is where its specification leaves it open, and how its staff and devices are. */
+export interface ServiceTraits {
+  readonly envelope: "array" | "data";
+  readonly mostPerPage: number;
+  readonly newestFirst: boolean;
+  /** How long a list lags behind what was done, ms. */
+  readonly listLagMs: number;
+  readonly tokenLifeMs: number;
+  /** Ms until staff review a request, and until a device is done. */
+  readonly staffMs: number;
+  readonly deviceMs: number;
+  /** How the reviews of staff end in turn, and how the procedures do. */
+  readonly reviews: readonly ("accept" | "reject" | "cancel")[];
+  readonly ends: readonly ("COMPLETED" | "FAILED" | "CANCELLED")[];
+  readonly hasCancel: boolean;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** What the network brings. */
+export interface Arrival {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: unknown;
+  readonly token: string | undefined;
+  readonly call: number;
+  readonly isCopy: boolean;
+}
+
+const FACILITY = { id: 12, name: "North" };
+const STORAGE = { id: 7, name: "Tank 7" };
+
+const refused = (status: number, code: string): Reply => ({
+  status,
+  body: { error: { code, message: code } },
+});
+
+export class SimulatedService {
+  readonly requests: Request[] = [];
+  readonly subjects: Subject[] = [];
+  readonly containers: Container[] = [];
+  readonly #world: World;
+  readonly #traits: ServiceTraits;
+  readonly #staff = { name: "staff", state: "up" } as const;
+  readonly #tokens = new Map<string, number>();
+  #id = 100;
+  #reviews = 0;
+  #ends = 0;
+  /** How far its clock is ahead, ms. */
+  aheadMs = 0;
+
+  constructor(world: World, traits: ServiceTraits) {
+    this.#world = world;
+    this.#traits = traits;
+  }
+
+  #next(): number {
+    this.#id += 1;
+    return this.#id;
+  }
+
+  get now(): number {
+    return this.#world.now + this.aheadMs;
+  }
+
+  /** What others have stored before the history begins. */
+  addStored(subject: Omit<Subject, "id" | "createdAt">, label: string): void {
+    if (!this.subjects.some(({ code }) => code === subject.code))
+      this.subjects.push({ ...subject, id: this.#next(), createdAt: this.now - 86_400_000 });
+    this.containers.push({
+      ...{ id: this.#next(), label, description: "from before", subjectCode: subject.code },
+      storedAt: this.now - 86_400_000,
+    });
+  }
+
+  /** All tokens end. */
+  revokeTokens(): void {
+    this.#tokens.clear();
+  }
+
+  act(arrival: Arrival): Reply {
+    const { method, path, token } = arrival;
+    if (method === "POST" && path === "/oauth/token") {
+      const value = `token-${this.#next()}`;
+      this.#tokens.set(value, this.#world.now + this.#traits.tokenLifeMs);
+      return {
+        status: 200,
+        body: { access_token: value, token_type: "Bearer", expires_in: this.#traits.tokenLifeMs / 1_000 },
+      };
+    }
+    if ((this.#tokens.get(token ?? "") ?? 0) <= this.#world.now) return refused(401, "UNAUTHORIZED");
+    const [, head = path, id, tail = ""] =
+      /^(\/api(?:\/v1\/external)?\/[a-z-]+)(?:\/(\d+))?(\/[a-z]+)?$/.exec(path) ?? [];
+    const route = `${method} ${head}${id === undefined ? "" : "/{id}"}${tail}`;
+    return this.#routes[route]?.(arrival, Number(id)) ?? refused(404, "NOT_FOUND");
+  }
+
+  readonly #routes: Readonly<Record<string, (arrival: Arrival, id: number) => Reply | undefined>> = {
+    "POST /api/subjects": ({ body }) => this.#register(body as Record<string, unknown>),
+    "GET /api/subjects": ({ query }) => this.#list(this.subjects, (each) => this.#subject(each), query),
+    "GET /api/subjects/{id}": (_, id) => found(this.subjects, id, (each) => this.#subject(each)),
+    "POST /api/procedure-requests": (arrival) => this.#create("request", arrival),
+    "GET /api/procedure-requests": ({ query }) =>
+      this.#list(this.#of("request"), (each) => this.#request(each), query),
+    "GET /api/procedure-requests/{id}": (_, id) =>
+      found(this.#of("request"), id, (each) => this.#request(each)),
+    "POST /api/procedure-requests/{id}/cancel": (_, id) => this.#cancel(this.#of("request"), id),
+    "GET /api/procedures": ({ query }) =>
+      this.#list(this.#procedures(), (each) => this.#procedure(each), query),
+    "GET /api/procedures/{id}": (_, id) =>
+      found(
+        this.#procedures().map((request) => ({ id: request.procedure.id, request })),
+        id,
+        ({ request }) => this.#procedure(request),
+      ),
+    "GET /api/sample-containers": ({ query }) =>
+      this.#list(this.containers, (each) => this.#container(each), query),
+    "GET /api/sample-containers/{id}/location": (_, id) =>
+      found(
+        this.containers.filter(({ storedAt }) => storedAt !== undefined),
+        id,
+        (each) => ({
+          ...{ sampleContainerId: each.id, storageId: STORAGE.id, storageName: STORAGE.name },
+          ...{ position: `Canister 1, cane 2, slot ${each.id % 10}`, storedAt: iso(each.storedAt) },
+        }),
+      ),
+    "GET /api/storage": ({ query }) => this.#list([STORAGE], (each) => each, query),
+    "POST /api/v1/external/procedures": (arrival) => this.#create("external", arrival),
+    "GET /api/v1/external/procedures": ({ query }) =>
+      this.#list(this.#of("external"), (each) => omit(this.#external(each), "sampleContainers"), query),
+    "GET /api/v1/external/procedures/{id}": (_, id) =>
+      found(this.#of("external"), id, (each) => this.#external(each)),
+    "POST /api/v1/external/procedures/{id}/cancel": (_, id) => this.#cancel(this.#of("external"), id),
+    "GET /api/v1/external/sample-containers": ({ query }) =>
+      this.#list(this.containers, (each) => this.#container(each), query),
+  };
+
+  #of(surface: Request["surface"]): Request[] {
+    return this.requests.filter((each) => each.surface === surface);
+  }
+
+  #procedures(): (Request & { procedure: Procedure })[] {
+    return this.#of("request").filter(
+      (each): each is Request & { procedure: Procedure } => each.procedure !== undefined,
+    );
+  }
+
+  #register(body: Record<string, unknown>): Reply {
+    const code = String(body.code);
+    if (this.subjects.some((each) => each.code === code)) return refused(409, "DUPLICATE");
+    const subject: Subject = {
+      ...{ id: this.#next(), facilityId: Number(body.facilityId), code, createdAt: this.now },
+      ...{ firstName: String(body.firstName), lastName: String(body.lastName) },
+      dateOfBirth: String(body.dateOfBirth),
+    };
+    this.subjects.push(subject);
+    return { status: 201, body: this.#subject(subject) };
+  }
+
+  #create(surface: Request["surface"], { body, call, isCopy }: Arrival): Reply {
+    const given = body as {
+      type: Request["type"];
+      facilityId: number;
+      subjectCode: string;
+      sampleContainers?: { sampleContainerId?: string; name?: string; description: string }[];
+      sampleContainerIds?: number[];
+    };
+    const { type, facilityId, subjectCode } = given;
+    if (facilityId !== FACILITY.id) return refused(422, "VALIDATION_ERROR");
+    if (!this.subjects.some(({ code }) => code === subjectCode)) return refused(422, "VALIDATION_ERROR");
+    let containers: Container[];
+    if (type === "STORE") {
+      containers = (given.sampleContainers ?? []).map((each) => ({
+        ...{
+          id: this.#next(),
+          label: each.sampleContainerId ?? each.name ?? "",
+          description: each.description,
+        },
+        subjectCode,
+      }));
+    } else {
+      const wanted = given.sampleContainerIds ?? [];
+      containers = this.containers.filter(({ id }) => wanted.includes(id));
+      const isTheirs = containers.every(
+        (each) => each.subjectCode === subjectCode && each.storedAt !== undefined,
+      );
+      if (containers.length !== wanted.length || !isTheirs) return refused(422, "VALIDATION_ERROR");
+    }
+    const request: Request = {
+      ...{ id: this.#next(), surface, type, facilityId, subjectCode, containers, call, isCopy },
+      ...{ createdAt: this.now, status: "PENDING" },
+    };
+    if (surface === "external")
+      request.procedure = { id: request.id, createdAt: this.now, status: "PENDING" };
+    this.requests.push(request);
+    this.#world.say("service", `makes ${nameOf(request)}${isCopy ? ", a copy" : ""}`);
+    this.#world.later(this.#staff, this.#traits.staffMs, () => this.#review(request));
+    return { status: 201, body: surface === "external" ? this.#external(request) : this.#request(request) };
+  }
+
+  #review(request: Request): void {
+    if (request.status !== "PENDING") return;
+    const review = this.#traits.reviews[this.#reviews++ % this.#traits.reviews.length];
+    if (review === "accept") {
+      request.status = "ACCEPTED";
+      request.acceptedAt = this.now;
+      request.procedure ??= { id: this.#next(), createdAt: this.now, status: "CREATED" };
+      request.procedure.status = "CREATED";
+      if (request.type === "STORE") this.containers.push(...request.containers);
+      this.#world.later(this.#staff, this.#traits.deviceMs, () => this.#run(request));
+    } else {
+      request.status = review === "reject" ? "REJECTED" : "CANCELLED";
+      if (request.procedure) request.procedure.status = "CANCELLED";
+    }
+    this.#world.say("staff", `${review} ${nameOf(request)}`);
+  }
+
+  #run(request: Request): void {
+    const { procedure } = request;
+    if (procedure?.status !== "CREATED") return;
+    const end = this.#traits.ends[this.#ends++ % this.#traits.ends.length] ?? "COMPLETED";
+    procedure.status = end;
+    procedure.startedAt = this.now;
+    procedure.completedAt = this.now;
+    if (end === "COMPLETED") {
+      for (const each of request.containers) {
+        if (request.type === "STORE") each.storedAt = this.now;
+        else {
+          delete each.storedAt;
+          this.containers.splice(this.containers.indexOf(each), 1);
+        }
+      }
+    } else if (request.type === "STORE") {
+      for (const each of request.containers) this.containers.splice(this.containers.indexOf(each), 1);
+    }
+    this.#world.say("device", `${end} ${nameOf(request)}`);
+  }
+
+  #cancel(requests: readonly Request[], id: number): Reply {
+    const request = requests.find((each) => each.id === id);
+    if (!this.#traits.hasCancel || !request) return refused(404, "NOT_FOUND");
+    if (request.status === "PENDING") {
+      request.status = "CANCELLED";
+      if (request.procedure) request.procedure.status = "CANCELLED";
+      this.#world.say("service", `cancels ${nameOf(request)}`);
+    } else if (request.status !== "CANCELLED") return refused(409, "NOT_PENDING");
+    return {
+      status: 200,
+      body: request.surface === "external" ? this.#external(request) : this.#request(request),
+    };
+  }
+
+  #subject({ createdAt, ...rest }: Subject) {
+    return { ...rest, createdAt: iso(createdAt) };
+  }
+
+  #request({
+    id,
+    type,
+    status,
+    facilityId,
+    subjectCode,
+    containers,
+    procedure,
+    createdAt,
+    acceptedAt,
+  }: Request) {
+    return {
+      ...{
+        id,
+        type,
+        status,
+        facilityId,
+        subjectCode,
+        procedureId: procedure?.id ?? null,
+        createdAt: iso(createdAt),
+      },
+      ...(type === "STORE" && {
+        sampleContainers: containers.map(({ label, description }) => ({
+          sampleContainerId: label,
+          description,
+        })),
+      }),
+      ...(acceptedAt !== undefined && { acceptedAt: iso(acceptedAt), acceptedBy: "A. Staff" }),
+    };
+  }
+
+  #procedure(request: Request & { procedure?: Procedure }) {
+    const { procedure } = request;
+    return {
+      ...{
+        id: procedure?.id ?? 0,
+        type: request.type === "STORE" ? "store" : "retrieval",
+        status: procedure?.status,
+      },
+      ...{
+        facilityId: request.facilityId,
+        storageId: STORAGE.id,
+        requestId: request.id,
+        performedBy: "A. Staff",
+      },
+      ...{
+        sampleContainerIds: request.containers.map(({ id }) => id),
+        error: procedure?.status === "FAILED" ? "E7" : null,
+      },
+      ...{ createdAt: iso(procedure?.createdAt), startedAt: iso(procedure?.startedAt) },
+      completedAt: iso(procedure?.completedAt),
+    };
+  }
+
+  #external(request: Request) {
+    const { id, type, procedure, subjectCode, containers, createdAt } = request;
+    const isStored = type === "STORE" && procedure?.status === "COMPLETED";
+    return {
+      ...{ id, code: `PR-${id}`, type, status: procedure?.status, facility: FACILITY },
+      subject: { id: this.subjects.find(({ code }) => code === subjectCode)?.id ?? 0, code: subjectCode },
+      sampleContainers: containers.map((each) => ({
+        ...{ id: each.id, name: each.label, description: each.description },
+        ...(isStored && {
+          location: { storage: STORAGE, canister: "1", cane: "2" },
+          storedAt: iso(procedure?.completedAt),
+        }),
+      })),
+      createdAt: iso(createdAt),
+      ...(procedure?.completedAt !== undefined && { completedAt: iso(procedure.completedAt) }),
+    };
+  }
+
+  #container(each: Container) {
+    const subject = this.subjects.find(({ code }) => code === each.subjectCode);
+    return {
+      ...{ id: each.id, name: each.label, description: each.description },
+      subject: { id: subject?.id ?? 0, code: each.subjectCode },
+      ...(each.storedAt !== undefined && { storedAt: iso(each.storedAt) }),
+    };
+  }
+
+  #list<T extends object>(all: readonly T[], show: (each: T) => object, query: URLSearchParams): Reply {
+    const { listLagMs, mostPerPage, newestFirst, envelope } = this.#traits;
+    const made = (each: T) => ("createdAt" in each ? Number(each.createdAt) : 0);
+    const listed = all.filter((each) => made(each) + listLagMs <= this.now).map(show);
+    const rows = listed.filter((each) => [...query].every(([key, value]) => isMatch(each, key, value)));
+    if (newestFirst) rows.reverse();
+    const perPage = Math.min(Number(query.get("perPage") ?? 10), mostPerPage);
+    const page = Number(query.get("page") ?? 1);
+    const data = rows.slice((page - 1) * perPage, page * perPage);
+    return {
+      status: 200,
+      body: envelope === "array" ? data : { data, meta: { page, perPage, total: rows.length } },
+    };
+  }
+}
+
+const iso = (at: number | undefined) => (at === undefined ? undefined : new Date(at).toISOString());
+
+function omit<T extends object>(from: T, key: keyof T): Omit<T, typeof key> {
+  const { [key]: _, ...rest } = from;
+  return rest;
+}
+
+function found<T extends { readonly id: number }>(
+  all: readonly T[],
+  id: number,
+  show: (each: T) => unknown,
+): Reply {
+  const one = all.find((each) => each.id === id);
+  return one ? { status: 200, body: show(one) } : refused(404, "NOT_FOUND");
+}
+
+const PAGING = new Set(["page", "perPage"]);
+
+/** Filters as the specification has them: equal, at least, at most. A field that an entry doesn't have doesn't match. */
+function isMatch(entry: object, key: string, value: string): boolean {
+  if (PAGING.has(key)) return true;
+  const [, field = key, how] = /^(.*?)(_from|_to)?$/.exec(key) ?? [];
+  const flat: Record<string, unknown> = { ...entry };
+  const { subject, facility } = flat as { subject?: { code?: string }; facility?: { id?: number } };
+  if (subject) flat.subjectCode = subject.code;
+  if (facility) flat.facilityId = facility.id;
+  const own = flat[field];
+  if (own === undefined || own === null) return false;
+  const compare =
+    typeof own === "number" ? own - Number(value) : String(own) < value ? -1 : String(own) === value ? 0 : 1;
+  if (how === "_from") return compare >= 0;
+  if (how === "_to") return compare <= 0;
+  return compare === 0;
+}
+
+/** Such as `STORE request 105 of S-1 (V-1)`. */
+export function nameOf({ type, surface, id, subjectCode, containers }: Request): string {
+  const what = surface === "external" ? "procedure" : "request";
+  return `${type} ${what} ${id} of ${subjectCode} (${containers.map(({ label }) => label).join(", ")})`;
+}
