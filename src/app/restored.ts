@@ -5,6 +5,7 @@ import { EVERY_MS } from "../core/every.ts";
 import { asFailure, Failure, LASTING } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { WORD } from "../jobs/calls/decide.ts";
+import { checkNewSessions } from "../ledger/database.ts";
 import { decideWentBack, type Epoch, findLedgerEpoch, startEpoch } from "../ledger/restored/epoch.ts";
 import { readEpochFile } from "../ledger/restored/epoch-file.ts";
 import { enterRestored, type NoticedRestore } from "../ledger/restored/restore.ts";
@@ -43,6 +44,11 @@ export async function openEpoch(
   const counting = startEpoch({ ...deps, file: epochFile, now: await findLedgerEpoch(pool) });
   // A copy that was made while nothing worked is known by this start already.
   await counting.advance();
+  // Who puts a ledger back ends its sessions: nothing is written into an older copy before it is known for one.
+  checkNewSessions(pool, async (client) => {
+    const compare = counting.look();
+    compare(await findLedgerEpoch(client));
+  });
   return counting;
 }
 

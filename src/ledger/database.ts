@@ -98,12 +98,17 @@ const TYPES: pg.CustomTypesConfig = {
  */
 class PatientPool extends pg.Pool {
   readonly listener: Listener;
+  check: SessionCheck | undefined;
   readonly #pauseMs: number;
 
   constructor(config: pg.PoolConfig, pauseMs: number, listener: Listener) {
     super(config);
     this.listener = listener;
     this.#pauseMs = pauseMs;
+    this.options.verify = (client, done) => {
+      if (this.check === undefined) done();
+      else this.check(client).then(() => done(), done);
+    };
     if (pauseMs > 0) this.query = this.#patientQuery(super.query.bind(this)) as pg.Pool["query"];
   }
 
@@ -140,6 +145,14 @@ type ConnectDone = (
   client: pg.PoolClient | undefined,
   release: (release?: unknown) => void,
 ) => void;
+
+/** Asks something of a connection that is about to be lent for the first time. Where it throws, whoever asked for one gets that failure. */
+type SessionCheck = (client: Queryable) => Promise<void>;
+
+/** Has each connection that the pool opens from now on checked before anything is done on it. */
+export function checkNewSessions(pool: pg.Pool, check: SessionCheck): void {
+  (pool as PatientPool).check = check;
+}
 
 /**
  * A pool whose connections survive a restart of the server: an idle connection that breaks is logged and replaced.

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { openPool } from "../../src/ledger/database.ts";
+import { Failure } from "../../src/core/failures.ts";
+import { checkNewSessions, openPool } from "../../src/ledger/database.ts";
 import { withDatabase } from "../support/with-database.ts";
 import { silent } from "../support/with-ledger.ts";
 
@@ -20,4 +21,28 @@ test("a statement is waited for some two minutes, or by a pool whose statements 
     const pools = [false, true].map((mayTakeLong) => openPool({ ...settings, mayTakeLong }, silent));
     expect(pools.map(({ options }) => options.query_timeout)).toEqual([130_000, undefined]);
     for (const pool of pools) await pool.end();
+  }));
+
+test("each connection is checked before anything is done on it, and closed where the check fails", () =>
+  withDatabase(async ({ connection }) => {
+    const pool = openPool({ connection, schema: "cryobridge", max: 2, applicationName: "test" }, silent);
+    try {
+      await pool.query("select 1");
+      const checked: string[] = [];
+      checkNewSessions(pool, async (client) => {
+        const { rows } = await client.query<{ pid: string }>("select pg_backend_pid()::text as pid");
+        checked.push(rows[0]?.pid ?? "");
+        if (checked.length === 1) throw new Failure("LEDGER_WENT_BACK", "as it was made");
+      });
+      const first = await pool.connect();
+      expect(checked).toEqual([]);
+      await expect(pool.query("select 1")).rejects.toMatchObject({ code: "LEDGER_WENT_BACK" });
+      await pool.query("select 1");
+      await pool.query("select 1");
+      first.release();
+      expect(new Set(checked).size).toBe(2);
+      expect(checked).toHaveLength(2);
+    } finally {
+      await pool.end();
+    }
   }));

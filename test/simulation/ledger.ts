@@ -51,6 +51,8 @@ export class SimulatedLedger {
   #copies = 0;
   readonly #kept = new Set<number>();
   #started = 0;
+  /** How often the server has ended all sessions. */
+  run = 0;
   #ahead = 0;
 
   private constructor(pool: pg.Pool, client: pg.PoolClient, sequences: string) {
@@ -177,6 +179,7 @@ export class SimulatedLedger {
   /** The server ends all sessions, and is another run from then on. */
   async restart(): Promise<void> {
     this.#started = (this.#world as World).now;
+    this.run += 1;
     await this.#client.query("delete from sim.sessions");
     await this.#breakEnded();
   }
@@ -370,21 +373,36 @@ class Connection {
 class SimulatedPool {
   readonly #ledger: SimulatedLedger;
   readonly #user: LedgerUser;
+  /** What the program wants to be asked of each new session. */
+  check: ((client: Connection) => Promise<void>) | undefined;
+  #run: number;
 
   constructor(ledger: SimulatedLedger, user: LedgerUser) {
     this.#ledger = ledger;
     this.#user = user;
+    this.#run = ledger.run;
   }
 
   query(given: string | pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
     const text = typeof given === "string" ? given : given.text;
-    return this.#ledger.step(this.#user, 0, text, (connection) => connection.alone(given, values));
+    return this.#ledger.step(this.#user, 0, text, async (connection) => {
+      await this.#begin(connection);
+      return connection.alone(given, values);
+    });
+  }
+
+  /** Its sessions are new ones after the server has ended them. */
+  async #begin(connection: Connection): Promise<void> {
+    if (this.#run === this.#ledger.run) return;
+    await this.check?.(connection);
+    this.#run = this.#ledger.run;
   }
 
   connect(): Promise<TransactionClient> {
     return new Promise((resolve, reject) => {
       this.#ledger
         .step(this.#user, 0, "transaction", async (connection) => {
+          await this.#begin(connection);
           const client = new TransactionClient(connection);
           resolve(client);
           await client.released;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { dropDatabase, newName, runOnServer } from "../support/with-database.ts";
+import { FOUND } from "./found.ts";
 import { Histories } from "./history.ts";
 import { SimulatedLedger } from "./ledger.ts";
 import { newTally, planOf, runSeed, tell } from "./run.ts";
@@ -26,6 +27,10 @@ test("nothing is lost, doubled, invented or reported wrongly in simulated histor
   for (let seed = 1; seed <= SEEDS; seed += 1) await runSeed(histories, seed, tally, 0);
   expect(tally.failing.map(tell)).toEqual([]);
   expect(tally.histories).toBe(SEEDS);
+});
+
+test.each(FOUND)("does not happen again: $what", async ({ plan }) => {
+  expect((await histories.run(plan)).troubles).toEqual([]);
 });
 
 test("a seed gives the same history each time", async () => {

@@ -1,0 +1,36 @@
+import type { Plan } from "./plan.ts";
+
+/** Histories that went wrong once, shrunk; the plan is kept and not the seed, which draws another one once plans change. */
+export const FOUND: readonly { readonly what: string; readonly plan: Plan }[] = [
+  {
+    what: "what came in right after the ledger was put back got the control id of another result",
+    plan: {
+      ...{ chance: 511861079, surface: "request", daemons: 1 },
+      service: {
+        ...{ envelope: "array", mostPerPage: 100, newestFirst: false, listLagMs: 0, tokenLifeMs: 3_600_000 },
+        ...{ staffMs: 2_200, deviceMs: 1_000, reviews: ["accept"], ends: ["COMPLETED"], hasCancel: false },
+      },
+      orders: [
+        {
+          ...{ operation: "RETRIEVAL", subject: 0, atMs: 3_000 },
+          acts: [
+            { what: "hold", afterMs: 4_800 },
+            { what: "release", afterMs: 3_200 },
+          ],
+        },
+      ],
+      calls: [
+        { kind: "create", nth: 2, fate: "429 before" },
+        { kind: "create", nth: 3, fate: "silent after" },
+      ],
+      ledger: [{ daemon: 1, nth: 71, fate: "answer lost" }],
+      results: [
+        { nth: 3, fate: "answer lost" },
+        { nth: 5, fate: "answer lost" },
+      ],
+      daemonEvents: [{ what: "clock", daemon: 0, atMs: 200, forMs: 19_800, byMs: 20_000 }],
+      placeEvents: [{ what: "ledger put back", atMs: 7_500, forMs: 1_800, byMs: 20_000 }],
+      people: [],
+    },
+  },
+];
