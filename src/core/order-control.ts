@@ -44,6 +44,8 @@ export interface ControlFacts {
   readonly isAtService: boolean;
   /** A call that changes the service may be under way, and nobody knows yet what it did. */
   readonly isCalled: boolean;
+  /** The ledger is an older copy, and may have forgotten a call for what the order asks for now: that is looked for first. */
+  readonly mayBeForgotten?: boolean | undefined;
   /** The lab has put it on hold. */
   readonly isHeld?: boolean | undefined;
   /** It asks already for what a change or replacement wants it to ask for. */
@@ -120,6 +122,8 @@ export function decideControl(
     return unable(control, "NOT_OFFERED", NOT_OFFERED[control]);
   }
   if (act === "release" && !isHeld) return { kind: "done" };
+  if (act === "change" && order.mayBeForgotten === true)
+    return unable(control, "UNDER_WAY", UNDER_WAY.forgotten);
   return { kind: "act", act };
 }
 
@@ -138,6 +142,8 @@ const becoming = (control: ChangingControl) => `it could be ${DONE[control]}`;
 const UNDER_WAY = {
   submitting:
     "a call to the storage service is under way, so nothing was changed; send the request again once the order has been answered",
+  forgotten:
+    "the storage service is looked at for the order as it was first, so nothing was changed; send the request again once the order has been answered",
   parked:
     "an operator is finding out what the storage service has of the order, so nothing was changed; send the request again once the order has been answered",
 };

@@ -92,6 +92,8 @@ const TYPES: pg.CustomTypesConfig = {
   }) as pg.CustomTypesConfig["getTypeParser"],
 };
 
+const ignore = () => undefined;
+
 /**
  * A pool that gives a failed connection attempt, or a query whose tables or functions are missing, back only after a
  * pause, for a user that would try again at once and without end (BullMQ's worker loop, for every error but ECONNREFUSED).
@@ -106,8 +108,14 @@ class PatientPool extends pg.Pool {
     this.listener = listener;
     this.#pauseMs = pauseMs;
     this.options.verify = (client, done) => {
-      if (this.check === undefined) done();
-      else this.check(client).then(() => done(), done);
+      if (this.check === undefined) return done();
+      // The pool listens no more, and whoever gets the client not yet: one that breaks fails what is asked of it.
+      client.on("error", ignore);
+      const end = (error?: Error) => {
+        client.off("error", ignore);
+        done(error);
+      };
+      this.check(client).then(() => end(), end);
     };
     if (pauseMs > 0) this.query = this.#patientQuery(super.query.bind(this)) as pg.Pool["query"];
   }

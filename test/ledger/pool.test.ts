@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { Failure } from "../../src/core/failures.ts";
 import { checkNewSessions, openPool } from "../../src/ledger/database.ts";
@@ -46,3 +48,28 @@ test("each connection is checked before anything is done on it, and closed where
       await pool.end();
     }
   }));
+
+test("a connection that breaks while it is checked fails what asked for it, and nothing else", async () => {
+  const peers: Socket[] = [];
+  const server = createServer((peer) => {
+    peers.push(peer);
+    // Logged in, and ready; then whatever is asked has no answer but the end.
+    peer.once("data", () => {
+      peer.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49]));
+      peer.once("data", () => peer.destroy());
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const connection = { host: "127.0.0.1", port, user: "u", database: "d" };
+  const pool = openPool({ connection, schema: "cryobridge", max: 1, applicationName: "test" }, silent);
+  try {
+    checkNewSessions(pool, async (client) => void (await client.query("select 1")));
+    await expect(pool.query("select 1")).rejects.toThrow(/terminated|ECONNRESET/);
+  } finally {
+    await pool.end();
+    for (const peer of peers) peer.destroy();
+    server.close();
+  }
+});

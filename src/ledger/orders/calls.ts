@@ -548,9 +548,6 @@ exists (select 1
                               and k.at >= l.restored_at
                               and k.outcome is distinct from 'not_sent'))`;
 
-/** Whether a call to register or create may have left of which nobody knows what it did, also one that the ledger has forgotten. */
-export const MAY_BE_CALLED = `(${HAS_OPEN_CALL} or ${MAY_BE_FORGOTTEN})`;
-
 /** A call that is to be looked for. */
 export interface DueLook {
   readonly orderId: number;

@@ -14,7 +14,7 @@ import { formatId } from "../ids.ts";
 import { recordAudit } from "../operator/audit.ts";
 import { openTasks } from "../operator/tasks.ts";
 import { recordOutcomes } from "../results/outcomes.ts";
-import { MAY_BE_CALLED } from "./calls.ts";
+import { HAS_OPEN_CALL } from "./calls.ts";
 import { recordEvents } from "./events.ts";
 import { IS_AT_SERVICE, readOrders, snapshotOrder } from "./row.ts";
 
@@ -43,7 +43,7 @@ select x."messageId", x.position, x.connector, x.control, x."orderId", x."placer
 
 /** Open requests about these orders, with how the orders stand; $1 bigint[]. Index: control_requests_open. */
 const OPEN_REQUESTS = `
-select c.id, c.order_id as "orderId", c.control, o.state, ${MAY_BE_CALLED} as "isCalled",
+select c.id, c.order_id as "orderId", c.control, o.state, ${HAS_OPEN_CALL} as "isCalled",
        ${IS_AT_SERVICE} as "isAtService"
   from control_requests c
   join orders o on o.id = c.order_id

@@ -9,7 +9,7 @@ import {
 } from "../../core/order-control.ts";
 import { phi } from "../../core/phi.ts";
 import { together } from "../database.ts";
-import { MAY_BE_CALLED } from "./calls.ts";
+import { HAS_OPEN_CALL, MAY_BE_FORGOTTEN } from "./calls.ts";
 import { IS_AT_SERVICE } from "./row.ts";
 import { findMerges, type SubjectMerges } from "./subjects.ts";
 
@@ -66,7 +66,7 @@ select 1
 const CONTROLLED_ORDERS = `
 select o.id, o.state, o.shares_number as "sharesNumber", o.facility_id, o.subject_code, o.request_id as "requestId",
        o.procedure_id as "procedureId", o.placer_authority as "placerAuthority", o.held_at is not null as "isHeld",
-       ${MAY_BE_CALLED} as "isCalled", encode(o.content_digest, 'hex') as digest,
+       ${HAS_OPEN_CALL} as "isCalled", ${MAY_BE_FORGOTTEN} as "mayBeForgotten", encode(o.content_digest, 'hex') as digest,
        ${IS_AT_SERVICE} as "isAtService",
        (select max(c.message_id)
           from control_requests c
@@ -85,7 +85,8 @@ export interface PlacedRequest {
 }
 
 /** What of an order decides whether a request is about it, and what can be done. */
-export interface ControlledOrder extends Pick<ControlFacts, "state" | "isAtService" | "isCalled"> {
+export interface ControlledOrder
+  extends Pick<ControlFacts, "state" | "isAtService" | "isCalled" | "mayBeForgotten"> {
   readonly id: number;
   readonly isHeld: boolean;
   /** Of what it asks for. */

@@ -7,7 +7,7 @@ import { enterRestored, findRestored } from "../../../src/ledger/restored/restor
 import type { MadeSearch } from "../../../src/service/reconcile/made.ts";
 import { logSink } from "../../service/with-client.ts";
 import { presumeAll } from "../../support/calls.ts";
-import { aCancel, aControl, answers, reportedKinds } from "../../support/order-control.ts";
+import { aControl, answers } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { lookNow, shows, submitDeps } from "../../support/submit.ts";
 import { withLedger } from "../../support/with-ledger.ts";
@@ -72,35 +72,20 @@ test("a retrieval is no matter for a person while nothing but the credentials ke
     expect(await findRestored(pool)).toMatchObject({ uncompared: 1, parked: 0 });
   }));
 
-test("what the lab wants of an order that it sent again after a restore waits until the service was looked at for what the ledger has forgotten", () =>
+test("an order that the lab sent again after a restore is changed only once the service was looked at for it as it was", () =>
   withLedger(async ({ pool }) => {
     await enterRestored(pool, { text: "put back", epoch: 0, restores: 0, after: 0 });
     await commit(pool, [aRecord(1, [anOrder()])]);
     const content = anOrder({ containers: [{ label: "V-2", description: "" }] });
-    const named = { placerOrderNumber: "A-1" };
-    await commit(pool, [
-      aControl(2, "change", [{ ...named, content }]),
-      aControl(3, "hold", [named]),
-      aControl(4, "cancel", [named]),
-    ]);
-    expect(await answers(pool)).toEqual([["CONTROL_UNDER_WAY"], ["CONTROL_UNDER_WAY"]]);
-    expect(await findOrders(pool, "A-1")).toMatchObject([{ state: "received" }]);
+    const changes = (ordinal: number) => aControl(ordinal, "change", [{ placerOrderNumber: "A-1", content }]);
+    await commit(pool, [changes(2)]);
+    expect(await answers(pool)).toEqual([["CONTROL_UNDER_WAY"]]);
+    expect(await findOrders(pool, "A-1")).toMatchObject([{ containers: [{ label: "V-1" }] }]);
     const deps = submitDeps(pool, {});
     await submitDue(10, deps, new AbortController().signal);
-    expect(await findOrders(pool, "A-1")).toMatchObject([{ state: "submitting" }]);
     await lookNow(deps);
-    expect(await findOrders(pool, "A-1")).toMatchObject([{ state: "cancelled" }]);
-    expect(await answers(pool)).toEqual([["CONTROL_UNDER_WAY"], ["CONTROL_UNDER_WAY"], ["CR"]]);
-  }));
-
-test("a cancelled order of which a restored ledger had forgotten the call is found at the service, and not called cancelled", () =>
-  withLedger(async ({ pool }) => {
-    await enterRestored(pool, { text: "put back", epoch: 0, restores: 0, after: 0 });
-    await commit(pool, [aRecord(1, [anOrder()]), aCancel(2, [{ placerOrderNumber: "A-1" }])]);
-    const deps = submitDeps(pool, { matches: [17] });
-    await submitDue(10, deps, new AbortController().signal);
-    await lookNow(deps);
-    const [order] = await findOrders(pool, "A-1");
-    expect(order?.state).not.toBe("cancelled");
-    expect(await reportedKinds(pool)).not.toContain("changed cancelled");
+    expect(await findOrders(pool, "A-1")).toMatchObject([{ state: "received" }]);
+    await commit(pool, [changes(3)]);
+    expect(await answers(pool)).toEqual([["CONTROL_UNDER_WAY"], ["CR"]]);
+    expect(await findOrders(pool, "A-1")).toMatchObject([{ containers: [{ label: "V-2" }] }]);
   }));
