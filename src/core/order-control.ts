@@ -143,7 +143,7 @@ const UNDER_WAY = {
   submitting:
     "a call to the storage service is under way, so nothing was changed; send the request again once the order has been answered",
   forgotten:
-    "the storage service is looked at for the order as it was first, so nothing was changed; send the request again once the order has been answered",
+    "the storage service is being asked about the order as it was, so nothing was changed; send the request again once the order has been answered",
   parked:
     "an operator is finding out what the storage service has of the order, so nothing was changed; send the request again once the order has been answered",
 };

@@ -1,7 +1,8 @@
 import type pg from "pg";
 import { placeOf, prepared } from "./database.ts";
 import { asLedgerFailure } from "./database-failures.ts";
-import { IS_LOOK_DUE, IS_UNCOMPARED } from "./orders/calls.ts";
+import { IS_LOOK_DUE } from "./orders/due-looks.ts";
+import { IS_UNCOMPARED } from "./orders/forgotten-calls.ts";
 import { DUE_FACILITIES } from "./orders/tracking.ts";
 
 /** What a ledger has to do right now. What only waits for its lane or for its lab counts, too. */

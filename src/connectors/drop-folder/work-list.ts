@@ -187,7 +187,10 @@ export class WorkList {
 
   /** Another worker has it, or it was decided and the answer to that was lost: what is this worker's is found again by its row. */
   #lost({ id }: Claim): void {
-    this.#deps.logger.warn({ workId: id }, "a file is not in this worker's hands as it was");
+    this.#deps.logger.warn(
+      { workId: id },
+      "a file is another worker's by now, or was decided before; its row says which",
+    );
     this.#items.delete(id);
   }
 

@@ -377,33 +377,6 @@ export async function reopenCalls(
 }
 
 /**
- * The ledger is an older copy of itself: a call for each of these orders may have left between what the copy knows last and now; $1
- * order ids, all of whose calls have ended. Indexes: the primary key of orders, calls_order.
- */
-const PRESUME_CALLS = `
-insert into calls (order_id, kind, is_presumed, surface, mark, subject_id, since, known_ids, left_by, look_at)
-select o.id, 'request', true, f.surface, o.mark, f.subject_id, coalesce(f.since, l.forgotten_since),
-       coalesce(f.known_ids, '{}'), l.restored_at, now()
-  from orders o
- cross join ledger l
-  left join lateral (
-       select k.surface, k.subject_id, k.since, k.known_ids
-         from calls k
-        where k.order_id = o.id
-          and k.kind = 'request'
-          and k.mark = o.mark
-          and k.outcome <> 'not_sent'
-          and not k.is_presumed
-        order by k.id
-        limit 1) f on true
- where o.id = any ($1)`;
-
-/** Presumes a call of each of these orders, within a transaction that has changed them or marked the ledger as restored. */
-export async function presumeCalls(client: Queryable, orderIds: readonly number[]): Promise<void> {
-  if (orderIds.length > 0) await client.query(PRESUME_CALLS, [orderIds]);
-}
-
-/**
  * A person links an order to what is at the service, by whichever call; $1 order id, $2 surface, $3 what it is. Index: calls_order.
  */
 const NOTE_LINKED = `
@@ -444,122 +417,6 @@ export async function findBodies(pool: pg.Pool, orderId: number): Promise<Readon
   return new Map(rows.map(({ id, body }) => [id, body]));
 }
 
-/** The late looks of an order are done; $1 order id. Index: calls_order. */
-const END_LATE_LOOKS = `
-update calls
-   set look_at = null
- where order_id = $1
-   and outcome is not null
-   and look_at is not null`;
-
-/** No ended call of the order is looked for any more. */
-export async function endLateLooks(client: Queryable, orderId: number): Promise<void> {
-  await client.query(END_LATE_LOOKS, [orderId]);
-}
-
-/** $1 call, $2 ms from now, $3 whether a look has just failed. Index: the primary key. */
-const POSTPONE_LOOK = `
-update calls
-   set look_at = now() + $2 * interval '1 millisecond',
-       failed_checks = failed_checks + $3::boolean::integer
- where id = $1
-   and look_at is not null`;
-
-/** Puts the look for a call off. */
-export async function postponeLook(
-  pool: pg.Pool,
-  callId: number,
-  { ms, hasFailed }: { readonly ms: number; readonly hasFailed: boolean },
-): Promise<void> {
-  await run(pool, POSTPONE_LOOK, [callId, ms, hasFailed]);
-}
-
-/**
- * Calls that the service is looked at for now, the longest due first; $1 how many. One that is open only while nobody has its order or
- * another one of the lane in hand, and one of a lane at a time, the earliest first: two of them never take each other's
- * request for their own. One to cancel only while its order is followed. One that has ended only while its order isn't before another call: that one's look comes first.
- * Indexes: calls_look, orders_lane.
- */
-const DUE_LOOKS = `
-select k.order_id as "orderId", k.id as "callId"
-  from calls k
-  join orders o on o.id = k.order_id
- where k.look_at <= now()
-   and case
-         when k.kind = 'cancel' then o.state in ('submitted', 'accepted', 'in_progress')
-         when k.outcome is not null then o.state not in ('received', 'submitting')
-         else o.owner is null
-              and not exists (
-                select 1
-                  from orders e
-                 where e.lane = o.lane
-                   and e.id <> o.id
-                   and e.state = 'submitting'
-                   and (e.owner is not null or e.id < o.id))
-       end
- order by k.look_at, k.id
- limit $1`;
-
-/** Whether a call may be looked for now. */
-export const IS_LOOK_DUE = `
-exists (select 1
-          from calls k
-         where k.look_at <= now())`;
-
-/** Calls that a restored ledger presumes of orders of its copy; those of orders that came since are of later. Index: calls_look. */
-const UNCOMPARED = `
-  from ledger l
- cross join calls k
- where l.restored_at is not null
-   and l.restore_lifted_at is null
-   and k.at <= l.restored_at
-   and k.look_at is not null
-   and k.is_presumed
-   and k.outcome is null`;
-
-/** Whether a restored ledger has orders of its copy that are to be looked for at the service; and how many. */
-export const IS_UNCOMPARED = `exists (select 1 ${UNCOMPARED})`;
-export const COUNT_UNCOMPARED = `(select count(*)::integer ${UNCOMPARED})`;
-
-/** For so long after a restore the lab may send again what the ledger has forgotten, days. */
-export const WATCH_DAYS = 30;
-
-/** Whether the restore of ledger l is seen to: it was not lifted, and its time is not over. */
-export const IS_RESTORED = `(
-       l.restored_at is not null
-   and l.restore_lifted_at is null
-   and (l.restored_at > now() - interval '${WATCH_DAYS} days' or ${IS_UNCOMPARED}))`;
-
-/**
- * Whether a restored ledger may have forgotten a call for what order `o` asks for: none is known since the restore, and no look was
- * made. The lab may also have sent again what the ledger has forgotten as a whole. Index: calls_order.
- */
-export const MAY_BE_FORGOTTEN = `
-exists (select 1
-          from ledger l
-         where ${IS_RESTORED}
-           and o.operation in ('STORE', 'RETRIEVAL')
-           and o.state in ('received', 'submitting')
-           and not exists (select 1
-                             from calls k
-                            where k.order_id = o.id
-                              and k.kind = 'request'
-                              and k.mark = o.mark
-                              and k.at >= l.restored_at
-                              and k.outcome is distinct from 'not_sent'))`;
-
-/** A call that is to be looked for. */
-export interface DueLook {
-  readonly orderId: number;
-  readonly callId: number;
-}
-
-/** The calls that are to be looked for now, one of an order. */
-export async function findDueLooks(pool: pg.Pool, limit: number): Promise<DueLook[]> {
-  const rows = await run<DueLook>(pool, DUE_LOOKS, [limit]);
-  return [...new Map(rows.reverse().map((row) => [row.orderId, row])).values()].reverse();
-}
-
 /** Other orders that hold these requests; $1 request ids, $2 order id. Index: orders_request. */
 const CLAIMED_REQUESTS = `
 select request_id as claimed, id, placer_order_number
@@ -593,22 +450,6 @@ export async function findClaimed(
     orderId,
   ]);
   return new Map(rows.map((row) => [row.claimed, nameOrder(row.placer_order_number)]));
-}
-
-/** Whether another order of the lane has a call of which nobody knows what it made; $1 order id. Indexes: orders_lane, calls_order. */
-const LANE_HAS_OPEN = `
-select exists (
-  select 1
-    from orders o
-    join orders e on e.lane = o.lane and e.id <> o.id
-   where o.id = $1
-     and e.state in ('submitting', 'parked')
-     and ${HAS_OPEN_REQUEST}) as is_there`;
-
-/** Whether a request of this lane could be of the open call of another order as well. */
-export async function hasLaneOpenCall(pool: pg.Pool, orderId: number): Promise<boolean> {
-  const [row] = await run<{ is_there: boolean }>(pool, LANE_HAS_OPEN, [orderId]);
-  return row?.is_there === true;
 }
 
 /** What is at the service of orders of a subject by now, or was; $1 facility id, $2 surface, $3 subject code. Indexes: orders_subject, calls_order. */

@@ -17,16 +17,10 @@ import type { ContainerLocation } from "../../core/outcome.ts";
 import { inTransaction } from "../database.ts";
 import { closeSettledTasks, type NewTask, openTasks } from "../operator/tasks.ts";
 import { type NewOutcome, recordOutcomes } from "../results/outcomes.ts";
-import {
-  type CallChange,
-  changeCalls,
-  presumeCalls,
-  type Reopening,
-  reopenCalls,
-  stopLooks,
-} from "./calls.ts";
+import { type CallChange, changeCalls, type Reopening, reopenCalls, stopLooks } from "./calls.ts";
 import { answerRequests, decideOpenRequests } from "./control-requests.ts";
 import { recordEvents } from "./events.ts";
+import { presumeCalls } from "./forgotten-calls.ts";
 import {
   fromOrderRow,
   idOf,

@@ -3,7 +3,7 @@ import type { OrderState } from "../../core/order-state.ts";
 import { inTransaction, reportOnceCommitted, run } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { CLAIM_LOCK } from "../locks.ts";
-import { IS_UNCOMPARED } from "./calls.ts";
+import { IS_UNCOMPARED } from "./forgotten-calls.ts";
 import { fromOrderRow, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./row.ts";
 
 /** Workers take orders one after the other: who comes next sees what the one before has taken. */

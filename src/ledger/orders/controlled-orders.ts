@@ -9,7 +9,8 @@ import {
 } from "../../core/order-control.ts";
 import { phi } from "../../core/phi.ts";
 import { together } from "../database.ts";
-import { HAS_OPEN_CALL, MAY_BE_FORGOTTEN } from "./calls.ts";
+import { HAS_OPEN_CALL } from "./calls.ts";
+import { MAY_BE_FORGOTTEN } from "./forgotten-calls.ts";
 import { IS_AT_SERVICE } from "./row.ts";
 import { findMerges, type SubjectMerges } from "./subjects.ts";
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
 import { inTransaction } from "../database.ts";
-import { endLateLooks } from "./calls.ts";
 import { changeOrdersWithin, type OrderChange } from "./change.ts";
+import { endLateLooks } from "./due-looks.ts";
 import { type LedgerOrder, readOrders } from "./row.ts";
 
 /** $1 order id. Index: the primary key. */

@@ -3,7 +3,8 @@ import { type AssigningAuthority, formatTwoAuthorities } from "../../core/order.
 import type { OrderState } from "../../core/order-state.ts";
 import { list, run } from "../database.ts";
 import { nameOrder } from "../ids.ts";
-import { MAY_BE_AT_SERVICE, MAY_BE_FORGOTTEN } from "./calls.ts";
+import { MAY_BE_AT_SERVICE } from "./calls.ts";
+import { MAY_BE_FORGOTTEN } from "./forgotten-calls.ts";
 
 /** A container of an order, and another order of the same facility and subject that names it too. */
 export interface SameContainer {

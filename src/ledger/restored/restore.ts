@@ -2,15 +2,15 @@ import type pg from "pg";
 import type { OrderState } from "../../core/order-state.ts";
 import { inTransaction, list, run } from "../database.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
+import { HAS_OPEN_CALL } from "../orders/calls.ts";
+import { changeOrdersWithin } from "../orders/change.ts";
 import {
   COUNT_UNCOMPARED,
-  HAS_OPEN_CALL,
   IS_RESTORED,
   IS_UNCOMPARED,
   presumeCalls,
   WATCH_DAYS,
-} from "../orders/calls.ts";
-import { changeOrdersWithin } from "../orders/change.ts";
+} from "../orders/forgotten-calls.ts";
 
 /** A ledger that was found to be an older copy of itself. */
 export interface Restored {

@@ -14,6 +14,9 @@ export const SURE_FOR_MS = 4_000;
 /** A worker whose session is there but that was silent for longer than this is taken for dead: it is frozen, or cut off. */
 export const LEASE_MS = 15_000;
 
+/** A worker that was silent for this long may be dead or cut off, ms: heartbeats come each second. */
+const DYING_MS = 2_000;
+
 /** Sessions that hold an advisory lock of ours, by the expressions of its two keys. */
 export const holdersOf = (lock: number, key: string): string => `
 select l.pid
@@ -50,7 +53,7 @@ export const IS_GONE = `
 
 /** Whether worker w, whose number counts, was heard of a moment ago, but may be dead or cut off now: for as long as it takes to tell. */
 export const MAY_BE_DYING = `
-      (not ${HAS_LOCK} or w.heartbeat_at < now() - interval '2 seconds')
+      (not ${HAS_LOCK} or w.heartbeat_at < now() - ${DYING_MS} * interval '1 millisecond')
   and w.heartbeat_at between now() - ${LEASE_MS + SURE_FOR_MS} * interval '1 millisecond'
                          and now() + ${LEASE_MS + SURE_FOR_MS} * interval '1 millisecond'`;
 

@@ -4,7 +4,7 @@ import { phi } from "../../../src/core/phi.ts";
 import { closeTask, countOpenTasks, listOpenTasks } from "../../../src/ledger/operator/tasks.ts";
 import { findOrders, listEvents } from "../../../src/ledger/operator/views.ts";
 import { discardOrder, resolveOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
-import { cancelCallsOf, findDueLooks } from "../../../src/ledger/orders/calls.ts";
+import { cancelCallsOf } from "../../../src/ledger/orders/calls.ts";
 import {
   cancelOrder,
   changeCancelCall,
@@ -14,6 +14,7 @@ import {
   recordUncancelled,
 } from "../../../src/ledger/orders/cancellations.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
+import { findDueLooks } from "../../../src/ledger/orders/due-looks.ts";
 import { liftRestored } from "../../../src/ledger/restored/restore.ts";
 import { presumeAll } from "../../support/calls.ts";
 import { claimNext, recordCall, takeDue } from "../../support/hand-over.ts";
