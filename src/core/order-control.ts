@@ -44,7 +44,7 @@ export interface ControlFacts {
   readonly isAtService: boolean;
   /** A call that changes the service may be under way, and nobody knows yet what it did. */
   readonly isCalled: boolean;
-  /** The ledger is an older copy, and may have forgotten a call for what the order asks for now: that is looked for first. */
+  /** The ledger is an older copy, and may have forgotten a call for what the order asks for now. */
   readonly mayBeForgotten?: boolean | undefined;
   /** The lab has put it on hold. */
   readonly isHeld?: boolean | undefined;
@@ -60,13 +60,18 @@ type ControlDecision =
   /** Nothing was sent of the order: what is asked for is done here. */
   | { readonly kind: "act"; readonly act: ControlAct }
   /** A cancellation: a call may be under way, or a person looks into what it did. Decided once that is known. */
-  | { readonly kind: "wait" }
+  | ({ readonly kind: "wait" } & Forgotten)
   /** A cancellation of what the service has: its cancel call is made. */
   | { readonly kind: "call" }
   /** The order is as requested already; or its state was asked for. */
   | { readonly kind: "done" }
   /** The order goes on as it is, or has ended. */
-  | { readonly kind: "unable"; readonly refusal: ControlRefusal };
+  | ({ readonly kind: "unable"; readonly refusal: ControlRefusal } & Forgotten);
+
+/** Of an order that a call may have left of which a restored ledger doesn't know: the service is looked at for it at once. */
+interface Forgotten {
+  readonly isForgotten?: boolean | undefined;
+}
 
 /** A control that would change something. */
 type ChangingControl = Exclude<Control, "status">;
@@ -117,13 +122,16 @@ export function decideControl(
   const isUnclear = isAtService ? state === "parked" : isCalled;
   if (isUnclear && isCancelling(control)) return { kind: "wait" };
   if (isUnclear) return unable(control, "UNDER_WAY", UNDER_WAY[state === "parked" ? "parked" : "submitting"]);
+  // One that is released is looked for before it is sent.
+  const isForgotten = order.mayBeForgotten === true && act !== "release";
+  if (isForgotten && isCancelling(control)) return { kind: "wait", isForgotten };
+  if (isForgotten)
+    return { kind: "unable", refusal: { code: "CONTROL_UNDER_WAY", text: UNDER_WAY.forgotten }, isForgotten };
   if (isAtService) {
     if (isCancelling(control) && isCallOffered) return { kind: "call" };
     return unable(control, "NOT_OFFERED", NOT_OFFERED[control]);
   }
   if (act === "release" && !isHeld) return { kind: "done" };
-  if (act === "change" && order.mayBeForgotten === true)
-    return unable(control, "UNDER_WAY", UNDER_WAY.forgotten);
   return { kind: "act", act };
 }
 
@@ -143,7 +151,7 @@ const UNDER_WAY = {
   submitting:
     "a call to the storage service is under way, so nothing was changed; send the request again once the order has been answered",
   forgotten:
-    "the storage service is being asked about the order as it was, so nothing was changed; send the request again once the order has been answered",
+    "the storage service is being asked whether it has the order already, so nothing was changed; send the request again in a few minutes",
   parked:
     "an operator is finding out what the storage service has of the order, so nothing was changed; send the request again once the order has been answered",
 };

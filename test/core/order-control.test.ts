@@ -10,6 +10,7 @@ const facts = fc.record({
   state: fc.constantFrom(...ORDER_STATES),
   isAtService: fc.boolean(),
   isCalled: fc.boolean(),
+  mayBeForgotten: fc.boolean(),
 });
 
 describe("a request to cancel", () => {
@@ -73,7 +74,7 @@ describe("a request to cancel", () => {
       fc.property(facts, fc.boolean(), (order, isOffered) => {
         const { kind } = decideCancel(order, isOffered);
         if (kind !== "act") return;
-        expect(order).toMatchObject({ isAtService: false, isCalled: false });
+        expect(order).toMatchObject({ isAtService: false, isCalled: false, mayBeForgotten: false });
         expect(mayMove(order.state, "cancelled")).toBe(true);
       }),
     );
@@ -106,6 +107,7 @@ const anyFacts = fc.record({
   state: fc.constantFrom(...ORDER_STATES),
   isAtService: fc.boolean(),
   isCalled: fc.boolean(),
+  mayBeForgotten: fc.boolean(),
   isHeld: fc.boolean(),
   isSame: fc.boolean(),
 });
@@ -173,6 +175,7 @@ describe("any request", () => {
       fc.property(anyControl, anyFacts, fc.boolean(), (control, facts, isOffered) => {
         if (decideControl(control, facts, isOffered).kind !== "act") return;
         expect(facts).toMatchObject({ isAtService: false, isCalled: false });
+        expect(facts.mayBeForgotten && control !== "release").toBe(false);
         expect(isTerminal(facts.state)).toBe(false);
       }),
     );
@@ -183,7 +186,9 @@ describe("any request", () => {
       fc.property(anyControl, anyFacts, fc.boolean(), (control, facts, isOffered) => {
         if (decideControl(control, facts, isOffered).kind !== "wait") return;
         expect(isCancelling(control)).toBe(true);
-        expect(facts.isCalled || (facts.state === "parked" && facts.isAtService)).toBe(true);
+        expect(
+          facts.isCalled || facts.mayBeForgotten || (facts.state === "parked" && facts.isAtService),
+        ).toBe(true);
       }),
     );
   });

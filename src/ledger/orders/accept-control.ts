@@ -3,7 +3,7 @@ import type { Order } from "../../core/order.ts";
 import { type ControlAct, decideControl } from "../../core/order-control.ts";
 import { isReportedByReply, type MessageDraft } from "../messages/record.ts";
 import { recordOutcomes } from "../results/outcomes.ts";
-import { cancelledHere, changeOrdersWithin, type OrderChange } from "./change.ts";
+import { cancelledHere, changeOrdersWithin, LOOKED_FOR_FIRST, type OrderChange } from "./change.ts";
 import { answerRequests, insertRequests, type NewControlRequest } from "./control-requests.ts";
 import { type ControlledOrder, chooseOrders, type PlacedRequest } from "./controlled-orders.ts";
 import { recordEvents } from "./events.ts";
@@ -109,6 +109,8 @@ interface Effects {
   readonly before: ControlledOrder;
   now: ControlledOrder;
   readonly acts: ControlAct[];
+  /** The service is to be looked at for it first. */
+  isForgotten: boolean;
   readonly contents: Order[];
 }
 
@@ -136,7 +138,10 @@ async function carryOut(
   )) {
     const { control, placerOrderNumber, fillerNumber, content } = request;
     const effects =
-      order && (effectsById.get(order.id) ?? { before: order, now: order, acts: [], contents: [] });
+      order &&
+      (effectsById.get(order.id) ?? {
+        ...{ before: order, now: order, acts: [], contents: [], isForgotten: false },
+      });
     const digest = content && digestOrder(content);
     const facts = effects && { ...effects.now, isSame: digest === effects.now.digest };
     // Whether the cancel call is offered is the configuration's word; the job that makes it asks there.
@@ -145,6 +150,10 @@ async function carryOut(
       effects.acts.push(decision.act);
       if (decision.act === "change" && content) effects.contents.push(content);
       effects.now = after(effects.now, decision.act, digest);
+      effectsById.set(effects.before.id, effects);
+    } else if (effects && "isForgotten" in decision) {
+      effects.isForgotten = true;
+      effects.now = { ...effects.now, isCalled: true };
       effectsById.set(effects.before.id, effects);
     }
     decided.push({
@@ -186,8 +195,9 @@ function after(order: ControlledOrder, act: ControlAct, digest: string | undefin
 }
 
 /** A worker that has the order in hand loses it where it is held or changed, and can neither send nor park it any more. */
-function toChange({ before, now, acts }: Effects): OrderChange {
+function toChange({ before, now, acts, isForgotten }: Effects): OrderChange {
   const common = { orderId: before.id, from: [before.state], isHeld: now.isHeld };
+  if (isForgotten) return { ...common, ...LOOKED_FOR_FIRST };
   if (now.state === "cancelled") return { ...cancelledHere(before.id), ...common };
   if (acts.includes("change")) {
     return { ...common, to: "received", failure: null, attempts: 0, nextInMs: 0, isTakenBack: true };

@@ -9,6 +9,7 @@ import { type Act, recordAudit } from "../operator/audit.ts";
 import { approveCalls, callsForNow, lookNow, noteLinked, openCallOf } from "./calls.ts";
 import { beginCancelsAgain } from "./cancellations.ts";
 import { changeOrdersWithin, GOES_ON, type OrderChange, REQUEST_GONE } from "./change.ts";
+import { MAY_BE_FORGOTTEN } from "./forgotten-calls.ts";
 import { idOf, type LedgerOrder, linkOf, readOrders, type ServiceLink } from "./row.ts";
 import type { Override } from "./same-containers.ts";
 
@@ -206,7 +207,7 @@ export async function overrideOrder(
 
 /**
  * Whether the service may have an order that it is not known to have: also where it was parked since something there may be
- * its own. $1 id. Indexes: the primary keys, calls_order.
+ * its own, or where a restored ledger may have forgotten its call. $1 id. Indexes: the primary keys, calls_order.
  */
 const MAY_BE_THERE = `
 select exists (
@@ -215,6 +216,7 @@ select exists (
           where k.order_id = o.id
             and k.kind = 'request'
             and k.outcome is null)
+       or ${MAY_BE_FORGOTTEN}
        or coalesce(o.state = 'parked'
                    and (select e.detail ? 'atService'
                           from order_events e

@@ -7,8 +7,9 @@ import { inTransaction, run } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
 import { type CallChange, changeCalls, openCallOf } from "./calls.ts";
-import { cancelledHere, changeOrders, changeOrdersWithin } from "./change.ts";
+import { cancelledHere, changeOrders, changeOrdersWithin, LOOKED_FOR_FIRST } from "./change.ts";
 import { insertRequests, refuseOpenRequests } from "./control-requests.ts";
+import { mayBeForgotten } from "./forgotten-calls.ts";
 import { idOf, linkOf, readOrders, type ServiceLink } from "./row.ts";
 import { insertOrderAnswer } from "./service-answers.ts";
 
@@ -216,6 +217,7 @@ export async function cancelOrder(
       state: order.state,
       isCalled: openCallOf(order) !== undefined,
       isAtService: link !== undefined,
+      mayBeForgotten: await mayBeForgotten(client, orderId),
     };
     const decision = decideControl("cancel", facts, link !== undefined && offered.has(link.surface));
     if (decision.kind === "unable") {
@@ -232,6 +234,8 @@ export async function cancelOrder(
       { control: "cancel", connector, orderId, placerOrderNumber, reason, isOpen },
     ]);
     if (decision.kind === "act") await changeOrdersWithin(client, [cancelledHere(orderId)]);
+    if (decision.kind === "wait" && decision.isForgotten)
+      await changeOrdersWithin(client, [{ orderId, ...LOOKED_FOR_FIRST }]);
     const results = { act: "cancelled", call: "asked", wait: "waits" } as const;
     return { kind: results[decision.kind] };
   });

@@ -255,6 +255,15 @@ export const REQUEST_GONE = {
   text: "the service doesn't know the request or procedure that it created, or doesn't let it be read",
 } as const;
 
+/** The service is looked at for a call that a restored ledger may have forgotten, before anything is done to the order. */
+export const LOOKED_FOR_FIRST = {
+  from: ["received", "submitting"],
+  to: "submitting",
+  attempts: 0,
+  isPresumed: true,
+  isTakenBack: true,
+} as const;
+
 const CANCELLED = { code: "ORDER_CANCELLED", text: "cancelled as asked; nothing was sent" } as const;
 
 /** Cancels an order of which nothing was sent. */

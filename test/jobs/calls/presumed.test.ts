@@ -1,12 +1,15 @@
-import { expect, test } from "vitest";
+import type pg from "pg";
+import { describe, expect, test } from "vitest";
 import { Failure } from "../../../src/core/failures.ts";
-import { submitDue } from "../../../src/jobs/submit/submit.ts";
 import { findOrders } from "../../../src/ledger/operator/views.ts";
-import { retryOrder } from "../../../src/ledger/orders/acts.ts";
-import { enterRestored, findRestored } from "../../../src/ledger/restored/restore.ts";
+import { discardOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
+import { recordCalls } from "../../../src/ledger/orders/calls.ts";
+import { cancelOrder, findDueCancels } from "../../../src/ledger/orders/cancellations.ts";
+import { enterRestored, findRestored, liftRestored } from "../../../src/ledger/restored/restore.ts";
 import type { MadeSearch } from "../../../src/service/reconcile/made.ts";
 import { logSink } from "../../service/with-client.ts";
 import { presumeAll } from "../../support/calls.ts";
+import { claimNext } from "../../support/hand-over.ts";
 import { aControl, answers } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { lookNow, shows, submitDeps } from "../../support/submit.ts";
@@ -72,20 +75,88 @@ test("a retrieval is no matter for a person while nothing but the credentials ke
     expect(await findRestored(pool)).toMatchObject({ uncompared: 1, parked: 0 });
   }));
 
-test("an order that the lab sent again after a restore is changed only once the service was looked at for it as it was", () =>
-  withLedger(async ({ pool }) => {
-    await enterRestored(pool, { text: "put back", epoch: 0, restores: 0, after: 0 });
-    await commit(pool, [aRecord(1, [anOrder()])]);
-    const content = anOrder({ containers: [{ label: "V-2", description: "" }] });
-    const changes = (ordinal: number) => aControl(ordinal, "change", [{ placerOrderNumber: "A-1", content }]);
-    await commit(pool, [changes(2)]);
-    expect(await answers(pool)).toEqual([["CONTROL_UNDER_WAY"]]);
-    expect(await findOrders(pool, "A-1")).toMatchObject([{ containers: [{ label: "V-1" }] }]);
-    const deps = submitDeps(pool, {});
-    await submitDue(10, deps, new AbortController().signal);
-    await lookNow(deps);
-    expect(await findOrders(pool, "A-1")).toMatchObject([{ state: "received" }]);
-    await commit(pool, [changes(3)]);
-    expect(await answers(pool)).toEqual([["CONTROL_UNDER_WAY"], ["CR"]]);
-    expect(await findOrders(pool, "A-1")).toMatchObject([{ containers: [{ label: "V-2" }] }]);
-  }));
+const BY = { actor: "test", reason: "the patient moved" };
+const FOR_A1 = [{ placerOrderNumber: "A-1" }] as const;
+
+/** The lab has sent an order again that a restored ledger has forgotten. */
+const sentAgain = async (pool: pg.Pool, order: Parameters<typeof anOrder>[0] = {}) => {
+  await enterRestored(pool, { text: "put back", epoch: 0, restores: 0, after: 0 });
+  const [id] = await commit(pool, [aRecord(1, [anOrder(order)])]);
+  return { orderId: id as number };
+};
+
+describe("an order that the lab sent again after a restore", () => {
+  test("is changed or put on hold only once the service was looked at for it, which a request for that has done", () =>
+    withLedger(async ({ pool }) => {
+      await sentAgain(pool);
+      const content = anOrder({ containers: [{ label: "V-2", description: "" }] });
+      await commit(pool, [aControl(2, "change", [{ placerOrderNumber: "A-1", content }])]);
+      await commit(pool, [aControl(3, "hold", FOR_A1)]);
+      expect(await answers(pool)).toEqual([["CONTROL_UNDER_WAY"], ["CONTROL_UNDER_WAY"]]);
+      expect(await findOrders(pool, "A-1")).toMatchObject([{ containers: [{ label: "V-1" }] }]);
+      expect(await lookNow(submitDeps(pool, {}))).toBe(1);
+      expect(await findOrders(pool, "A-1")).toMatchObject([{ state: "received", heldAt: undefined }]);
+      await commit(pool, [aControl(4, "change", [{ placerOrderNumber: "A-1", content }])]);
+      expect((await answers(pool)).at(-1)).toEqual(["CR"]);
+      expect(await findOrders(pool, "A-1")).toMatchObject([{ containers: [{ label: "V-2" }] }]);
+    }));
+
+  test("is put on hold and released as any other once the look has shown that nothing is there", () =>
+    withLedger(async ({ pool }) => {
+      await sentAgain(pool);
+      await commit(pool, [aControl(2, "hold", FOR_A1)]);
+      await lookNow(submitDeps(pool, {}));
+      await commit(pool, [aControl(3, "hold", FOR_A1), aControl(4, "release", FOR_A1)]);
+      expect(await answers(pool)).toEqual([["CONTROL_UNDER_WAY"], ["CR"], ["CR"]]);
+      expect(await findOrders(pool, "A-1")).toMatchObject([{ state: "received", heldAt: undefined }]);
+    }));
+
+  test.each([
+    ["a lab", (pool: pg.Pool) => commit(pool, [aControl(2, "cancel", FOR_A1)])],
+    ["a person", (pool: pg.Pool, id: number) => cancelOrder(pool, id, BY, new Set())],
+  ])("is cancelled by %s only once the service was looked at for it", (_, cancel) =>
+    withLedger(async ({ pool }) => {
+      const { orderId } = await sentAgain(pool);
+      await cancel(pool, orderId);
+      expect(await findOrders(pool, "A-1")).toMatchObject([{ state: "submitting" }]);
+      expect(await lookNow(submitDeps(pool, {}))).toBe(1);
+      expect(await findOrders(pool, "A-1")).toMatchObject([{ state: "cancelled" }]);
+    }),
+  );
+
+  test("and cancelled is linked to what the service has of it, whose cancel call is then made", () =>
+    withLedger(async ({ pool }) => {
+      const { orderId } = await sentAgain(pool);
+      expect(await cancelOrder(pool, orderId, BY, new Set())).toEqual({ kind: "waits" });
+      await lookNow(submitDeps(pool, { matches: [17] }));
+      expect(await findOrders(pool, "A-1")).toMatchObject([{ state: "submitted", requestId: 17 }]);
+      expect(await findDueCancels(pool, 10)).toMatchObject([{ orderId }]);
+    }));
+
+  test("and cancelled while a worker has it in hand is called by that one no more", () =>
+    withLedger(async ({ pool }) => {
+      const { orderId } = await sentAgain(pool);
+      const { fence } = await claimNext(pool);
+      await commit(pool, [aControl(2, "cancel", FOR_A1)]);
+      const call = { orderId, fence, kind: "request", knownIds: [], body: {}, surface: "request" } as const;
+      expect(await recordCalls(pool, [call])).toEqual(new Map());
+    }));
+
+  test("and cancelled is decided when a person lifts the restore", () =>
+    withLedger(async ({ pool }) => {
+      await sentAgain(pool);
+      await commit(pool, [aControl(2, "cancel", FOR_A1)]);
+      await liftRestored(pool, BY);
+      expect(await findOrders(pool, "A-1")).toMatchObject([{ state: "cancelled" }]);
+      expect(await answers(pool)).toEqual([["CR"]]);
+    }));
+
+  test("is discarded with a reason, and the lab hears that it may be done", () =>
+    withLedger(async ({ pool }) => {
+      const { orderId: id } = await sentAgain(pool);
+      expect(await discardOrder(pool, { id }, { actor: "test" })).toBe("reason wanted");
+      expect(await discardOrder(pool, { id }, BY)).toBe("done");
+      const [order] = await findOrders(pool, "A-1");
+      expect(order?.failure?.text).toContain("may have the request and do it anyway");
+    }));
+});
