@@ -1,13 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { MUTANTS, type Mutant } from "./mutants.ts";
 
-/** The tests that are nearest to a file, by the beginning of its path; they are asked first. */
+/** The tests that are asked about a file, by the beginning of its path; first of all those of its own folder. */
 const NEAREST: readonly (readonly [from: string, tests: readonly string[]])[] = [
   ["src/connectors/", ["test/connectors"]],
   ["src/service/", ["test/service"]],
@@ -47,8 +48,8 @@ async function main(): Promise<number> {
   try {
     await cp(root, copy, { recursive: true, filter: (path) => !LEFT_OUT.has(path.slice(root.length + 1)) });
     await symlink(join(root, "node_modules"), join(copy, "node_modules"));
-    const nearest = [...new Set(chosen.flatMap(({ file }) => nearestTo(file)))];
-    const sound = await askTests(copy, nearest);
+    const asked = [...new Set(chosen.flatMap(({ file }) => testsOf(file).flat()))];
+    const sound = await askTests(copy, asked);
     if (sound !== "survived") throw new Error(`without a fault: ${sound.caughtBy}`);
     for (const [nth, mutant] of chosen.entries()) {
       const startedAt = performance.now();
@@ -76,15 +77,20 @@ async function judge(mutant: Mutant, copy: string, all: boolean): Promise<Verdic
     sound.replace(mutant.from, () => mutant.to),
   );
   try {
-    const verdict = await askTests(copy, nearestTo(mutant.file));
-    return verdict === "survived" && all ? await askTests(copy, []) : verdict;
+    let verdict: Verdict = "survived";
+    for (const tests of [...testsOf(mutant.file), ...(all ? [[]] : [])])
+      if (verdict === "survived") verdict = await askTests(copy, tests);
+    return verdict;
   } finally {
     await writeFile(path, sound);
   }
 }
 
-function nearestTo(file: string): readonly string[] {
-  return NEAREST.find(([from]) => file.startsWith(from))?.[1] ?? [];
+/** Tests to ask one group after the other. */
+function testsOf(file: string): (readonly string[])[] {
+  const own = join("test", relative("src", dirname(file)));
+  const nearest = NEAREST.find(([from]) => file.startsWith(from))?.[1] ?? [];
+  return existsSync(join(root, own)) && !nearest.includes(own) ? [[own], nearest] : [nearest];
 }
 
 /** Runs tests until one fails, or they take too long. */
