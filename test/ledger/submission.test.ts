@@ -252,6 +252,24 @@ describe("a claim", () => {
       expect((await only(pool)).state).toBe("received");
     }));
 
+  test("that was given back and is taken again stays as it is when whoever gave it back says so once more", () =>
+    withLedger(async ({ pool }) => {
+      const [orderId] = (await commitOrders(pool, ["S"])) as [number];
+      const { fence } = await claimNext(pool);
+      const giveBack = {
+        orderId,
+        fence,
+        to: "received",
+        attempts: 1,
+        nextInMs: 0,
+        isReleased: true,
+      } as const;
+      expect((await changeOrders(pool, [giveBack])).size).toBe(1);
+      const again = await claimNext(pool, 2);
+      expect((await changeOrders(pool, [giveBack])).size).toBe(0);
+      expect(await intend(pool, orderId, again.fence)).toBeDefined();
+    }));
+
   test("that its worker gave up is taken back at once", () =>
     withLedger(async ({ pool }) => {
       await commitOrders(pool, ["S"]);
