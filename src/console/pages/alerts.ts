@@ -127,8 +127,7 @@ ${quietUntil === undefined ? "" : html`<p class="why">${describeMaintenance(quie
     )}</div>
 ${section("What is wrong now", listTable(ALERT_COLUMNS, open, visit.viewer, { nothing: visit.query.has("before") ? "No other." : "No alert holds." }))}
 ${section("Silences", listTable(SILENCE_COLUMNS, silences, visit.viewer, { nothing: "Nothing is silenced.", ...(visit.mayAct ? { before } : {}) }))}
-${form}
-${section("Over lately", listTable(ALERT_COLUMNS, over, visit.viewer, { nothing: "None." }))}
+${section("Over lately", html`${form}${listTable(ALERT_COLUMNS, over, visit.viewer, { nothing: "None." })}`)}
 ${more}`,
   };
 }
