@@ -122,7 +122,7 @@ function strip(parts: readonly StatusPart[], nowMs: number): Html {
       const shown = page === undefined ? name : html`<a href="${page.to}">${name}</a>`;
       const when =
         since === null ? "" : html` <span class="note">${relativeTime(new Date(since), nowMs)}</span>`;
-      return html`<li class="${TONE_BY_PART[state]}"><span class="sign">${SIGN_BY_PART[state]}</span> ${shown}${state === "up" ? html`<span class="unseen"> ${words}</span>` : html` ${words}${when}`}</li>`;
+      return html`<li class="${TONE_BY_PART[state]}"><span class="sign">${SIGN_BY_PART[state]}</span> ${shown}${state === "up" ? html`<span class="unseen"> ${words}</span>` : html`: ${words}${when}`}</li>`;
     },
   )}</ul>`;
 }

@@ -88,7 +88,7 @@ it("each page says above all else what is down, and the overview has parked orde
     async ({ operator }) => {
       for (const path of ["/", "/orders", "/workers"]) {
         const page = wordsOf(await operator.open(path));
-        expect(page, path).toContain(`✗ storage service ${OUT}`);
+        expect(page, path).toContain(`✗ storage service: ${OUT}`);
       }
       const overview = await operator.open("/");
       expect(wordsOf(overview)).toMatch(
