@@ -54,14 +54,15 @@ export function serviceId(text: string): number {
 
 /**
  * `--before <id>` of a list that is shown by pages: what stands in it after this record; its value is the record's number.
+ *
+ * @param kind undefined for records that have plain numbers
  * @param flag where another word fits the list better
  */
-export function pageOption(kind: IdKind, flag: "--before" | "--after" = "--before"): Option {
-  const example = formatId(kind, 17);
-  return new Option(
-    `${flag} <id>`,
-    `the next page: what comes after this one in the list, such as ${example}`,
-  ).argParser((text) => {
+export function pageOption(kind: IdKind | undefined, flag: "--before" | "--after" = "--before"): Option {
+  const example = kind === undefined ? "17" : formatId(kind, 17);
+  const help = `the next page: what comes after this one in the list, such as ${example}`;
+  if (kind === undefined) return new Option(`${flag} <n>`, help).argParser(wholeNumber(1));
+  return new Option(`${flag} <id>`, help).argParser((text) => {
     const id = parseId(kind, text);
     if (id !== undefined) return id;
     throw new InvalidArgumentError(`Expected an id such as ${example}.`);

@@ -1,8 +1,9 @@
 import { ledgerView } from "../app/console.ts";
 import { loadWhereabouts } from "../config/load.ts";
 import { listSecrets } from "../config/secret.ts";
-import { haltedConnectors, readStatus } from "../console/status.ts";
-import type { Attention, Status } from "../console/status-document.ts";
+import { haltedConnectors, INTAKE } from "../console/standing.ts";
+import { readStatus } from "../console/status.ts";
+import type { Attention, Status, StatusPart } from "../console/status-document.ts";
 import { Failure } from "../core/failures.ts";
 import { VERSION } from "../core/version.ts";
 import { isWorkerThere } from "../ledger/workers/roster.ts";
@@ -83,6 +84,23 @@ export function takingLine({ status, isRunning, isAnswered }: SiteStatus, sessio
   const no = isUnknown ? "It is not known whether orders are taken." : none;
   return `${session.paint("red", "✗")} ${no}`;
 }
+
+/** How the parts beside the intake stand, in one line: `✗ storage service (status 503, since …)  ✓ labs`; none where nothing is known. */
+export function partsLines({ parts }: Status, session: Session): string[] {
+  const inWords = ({ name, state, words, since }: StatusPart) => {
+    const { sign, paint } = SIGN_BY_PART[state];
+    const when = since === null ? "" : `, since ${timeWithAge(new Date(since), session.clock.now())}`;
+    return `${session.paint(paint, sign)} ${clean(state === "up" ? name : `${name} (${words}${when})`)}`;
+  };
+  const others = parts.filter(({ name }) => name !== INTAKE);
+  return others.length === 0 ? [] : [others.map(inWords).join("  ")];
+}
+
+const SIGN_BY_PART = {
+  up: { sign: "✓", paint: "green" },
+  waits: { sign: "◦", paint: "yellow" },
+  down: { sign: "✗", paint: "red" },
+} as const;
 
 /**
  * What needs a person.

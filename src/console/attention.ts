@@ -7,7 +7,7 @@ import { alert, item } from "./attention-item.ts";
 import { configurationsOf, lostWorkersOf, workerTroublesOf } from "./attention-workers.ts";
 import type { Attention, Status, StatusStillOrders, StatusWaiting } from "./status-document.ts";
 
-type Facts = Omit<Status, "attention" | "version">;
+type Facts = Omit<Status, "attention" | "parts" | "version">;
 
 /**
  * Everything in a status document that somebody should know, what needs a person first; empty when all is well.
@@ -56,8 +56,16 @@ export function listAttention(
     ...refusalsOf(status),
   ];
   const order = ["act", "wait", "look"];
-  return found.sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
+  const rank = ({ level, alerts }: Attention) =>
+    order.indexOf(level) * 2 + (alerts.some(({ kind }) => OF_PARTS.has(kind)) ? 0 : 1);
+  return found.sort((one, other) => rank(one) - rank(other));
 }
+
+/** What is down, or kept from its work, has others wait: it is told before them. */
+const OF_PARTS: ReadonlySet<AlertKind> = new Set<AlertKind>([
+  ...(["ledgerRestored", "serviceUnreachable", "connectorDown", "daemonTrouble"] as const),
+  ...(["workerDead", "queuePaused", "diskFilling"] as const),
+]);
 
 /** A ledger that is away altogether is among the reasons already. */
 function unreadOf({ isReady, states }: Facts, unread: readonly string[]): Attention[] {
@@ -131,7 +139,7 @@ function named(orderIds: readonly string[]): string {
 }
 
 /** What a code means, in the words that follow a colon: `the subject has no such container (CONTAINER_UNKNOWN)`. */
-function meaningOf(code: string): string {
+export function meaningOf(code: string): string {
   const [sentence = ""] = FAILURES[code as FailureCode]?.meaning.split(/\.(?: |$)/) ?? [];
   if (sentence === "") return code;
   const isWord = /^[A-Z]?[a-z ]/.test(sentence);

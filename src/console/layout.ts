@@ -1,8 +1,10 @@
+import { relativeTime } from "../operator/times.ts";
 import { assetPath } from "./assets.ts";
 import type { ConsoleUser } from "./deps.ts";
 import { type Content, type Html, html } from "./html.ts";
-import { withCommands } from "./page-of-command.ts";
+import { pageOf, withCommands } from "./page-of-command.ts";
 import type { Notice } from "./session.ts";
+import type { StatusPart } from "./status-document.ts";
 
 /** Only the console's own files run, and only this server is asked. */
 export const CONTENT_SECURITY_POLICY = [
@@ -55,12 +57,14 @@ interface Frame {
   /** The page's own address, for its refresh. */
   readonly path: string;
   readonly notice: Notice | undefined;
+  /** How the parts stand of which everything else depends. */
+  readonly parts: readonly StatusPart[];
   readonly nowMs: number;
 }
 
 /** A page in the console's frame. */
 export function layOut({ title, section, body, isLive, refreshSeconds = 5 }: Page, frame: Frame): string {
-  const { version, user, formToken, path, notice, nowMs } = frame;
+  const { version, user, formToken, path, notice, parts, nowMs } = frame;
   const menu = Object.entries(SECTIONS).map(
     ([to, name]) =>
       html`<li><a href="${to}"${to === section ? html` aria-current="page"` : ""}>${name}</a></li>`,
@@ -85,6 +89,7 @@ export function layOut({ title, section, body, isLive, refreshSeconds = 5 }: Pag
 <p id="silent" class="banner bad" role="alert" hidden>The daemon does not answer. What stands below is old.</p>
 ${notice ? noticeBox(notice) : ""}
 <main id="page"${live}>
+${strip(parts, nowMs)}
 ${body}
 </main>
 <footer>${isLive ? html`<button type="button" id="pause" class="outline secondary small" hidden>Pause refreshing</button> ` : ""}Cryobridge ${version}. Times are of the server: ${zoneOf(new Date(nowMs))}. Patients are named only where you ask for it, and each look is recorded.</footer>`,
@@ -103,6 +108,23 @@ function zoneOf(now: Date): string {
   if (timeZone === "UTC") return timeZone;
   const two = (value: number) => String(Math.trunc(value)).padStart(2, "0");
   return `${timeZone}, UTC${minutes < 0 ? "-" : "+"}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`;
+}
+
+const TONE_BY_PART = { up: "good", waits: "wait", down: "bad" } as const;
+const SIGN_BY_PART = { up: "✓", waits: "◦", down: "✗" } as const;
+
+/** What is down is said on each page, and what it has to do with what is looked at is for the person. */
+function strip(parts: readonly StatusPart[], nowMs: number): Html {
+  if (parts.length === 0) return html``;
+  return html`<ul class="parts" aria-label="How the parts stand">${parts.map(
+    ({ name, state, words, since, command }) => {
+      const page = command === null ? undefined : pageOf(command);
+      const shown = page === undefined ? name : html`<a href="${page.to}">${name}</a>`;
+      const when =
+        since === null ? "" : html` <span class="note">${relativeTime(new Date(since), nowMs)}</span>`;
+      return html`<li class="${TONE_BY_PART[state]}"><span class="sign">${SIGN_BY_PART[state]}</span> ${shown}${state === "up" ? html`<span class="unseen"> ${words}</span>` : html`: ${words}${when}`}</li>`;
+    },
+  )}</ul>`;
 }
 
 function noticeBox({ isDone, lines }: Notice): Html {

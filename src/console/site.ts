@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Failure } from "../core/failures.ts";
+import { patiently } from "../core/within.ts";
 import { type Act, IN_CONSOLE } from "../ledger/operator/audit.ts";
 import type { Viewer } from "../operator/column.ts";
 import type { ConsoleDeps, ConsoleUser } from "./deps.ts";
@@ -7,6 +8,7 @@ import { html } from "./html.ts";
 import { KeptWords } from "./kept-words.ts";
 import { CONTENT_SECURITY_POLICY, layOut, type Page, type Section } from "./layout.ts";
 import { isEqual, type Notice, type Session } from "./session.ts";
+import { readStatus } from "./status.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -93,6 +95,9 @@ const MAX_FORM_BYTES = 32_768;
 /** What is done to a thousand records takes longer than a page may, ms. */
 const FORM_TIMEOUT_MS = 300_000;
 
+/** So long a page waits for how the parts stand, ms. */
+const PARTS_WITHIN_MS = 500;
+
 /** A page says so of itself when it refreshes. */
 export const REFRESH_HEADER = "cryobridge-refresh";
 
@@ -124,7 +129,9 @@ export function openSite(
       formToken: session?.formToken ?? "",
     };
   };
-  const send = (request: FastifyRequest, reply: FastifyReply, page: Page) => {
+  // A page doesn't wait for what stands above it: it has what was known before then.
+  const readParts = patiently(() => readStatus(deps, version), PARTS_WITHIN_MS, deps.clock);
+  const send = async (request: FastifyRequest, reply: FastifyReply, page: Page) => {
     const session = request.session;
     // A page that refreshes itself has shown its notice, and another one's is not for it.
     const notice = REFRESH_HEADER in request.headers ? undefined : session?.notice;
@@ -135,6 +142,7 @@ export function openSite(
       formToken: session?.formToken ?? "",
       path: request.url,
       notice,
+      parts: (await readParts().catch(() => undefined))?.value?.parts ?? [],
       nowMs: deps.clock.now(),
     };
     return sendHtml(reply.code(page.status ?? 200), layOut(page, frame));

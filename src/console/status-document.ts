@@ -20,7 +20,9 @@ export interface Status {
   readonly generatedAt: string;
   readonly isReady: boolean;
   readonly reasons: readonly string[];
-  /** All that somebody should know, in words, what needs a person first; empty when all is well. */
+  /** How the parts stand of which everything else depends: intake, the service, labs, queues, daemons; what is not known is left out. */
+  readonly parts: readonly StatusPart[];
+  /** All that somebody should know, in words, what needs a person first, and of that what is down; empty when all is well. */
   readonly attention: readonly Attention[];
   /** Orders that haven't ended, by state, in the order in which they pass them; null while the ledger is out of reach. */
   readonly states:
@@ -78,6 +80,19 @@ interface Hinted {
 export type StatusWaiting = Json<WaitingCode>;
 /** Orders that stand still for one reason. */
 export type StatusStillOrders = Json<StillOrders> & Hinted;
+
+/** A part of which everything else depends. */
+export interface StatusPart {
+  /** Such as `storage service`, or `lab of lims`. */
+  readonly name: string;
+  /** `waits`: somebody has paused it, or it may be down. */
+  readonly state: "up" | "waits" | "down";
+  /** What follows its name. */
+  readonly words: string;
+  readonly since: string | null;
+  /** The command that shows more, or where a person acts. */
+  readonly command: string | null;
+}
 
 /** A connector in the status document. */
 export type StatusConnector = Pick<

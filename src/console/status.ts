@@ -11,6 +11,7 @@ import { describeRestored, listAttention } from "./attention.ts";
 import type { AskedDeps } from "./deps.ts";
 import type { LedgerCounts } from "./facts.ts";
 import { describeOrphaned, hintForOrphaned } from "./orphaned.ts";
+import { partsOf } from "./standing.ts";
 import type { Json, Status, StatusRestored, StatusTank, StatusWorker } from "./status-document.ts";
 
 const TANKS = 50;
@@ -19,16 +20,6 @@ const WAITING = 50;
 /** How things stand, as one document. Answers within seconds even while the ledger does not. */
 export async function readStatus(deps: AskedDeps, version: string): Promise<Status> {
   return { version, ...statusOf(deps, await askAll(deps)) };
-}
-
-/** Through which connectors no orders are taken, where others still take some; undefined otherwise. */
-export function haltedConnectors({
-  states,
-  connectors,
-}: Pick<Status, "states" | "connectors">): string | undefined {
-  const halted = (connectors ?? []).filter(({ trouble }) => trouble !== null);
-  const isOfAll = states === null || halted.length === connectors?.length;
-  return isOfAll || halted.length === 0 ? undefined : halted.map(({ connector }) => connector).join(", ");
 }
 
 function statusOf(deps: AskedDeps, answers: Answers): Omit<Status, "version"> {
@@ -73,7 +64,8 @@ function statusOf(deps: AskedDeps, answers: Answers): Omit<Status, "version"> {
         .slice(0, TANKS)
         .map(toStatusTank) ?? null,
   };
-  return { ...facts, attention: listAttention(facts, answers.unread, readiness.subjectByReason) };
+  const attention = listAttention(facts, answers.unread, readiness.subjectByReason);
+  return { ...facts, attention, parts: partsOf({ ...facts, attention }) };
 }
 
 function countsStatus(

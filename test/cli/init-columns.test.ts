@@ -24,7 +24,7 @@ const ROW = "A-1|x|N|P-1|Ada|Example|1990-01-31|V-1|Serum";
 
 function tableOf(columns: readonly string[], rows: readonly (readonly string[])[] = []): CsvTable {
   const maps = rows.map((row) => new Map(columns.map((column, n) => [column, row[n] ?? ""])));
-  const reading = { delimiter: ";", quote: '"', encoding: undefined } as const;
+  const reading = { delimiter: ";", quote: '"', encoding: undefined, characters: undefined } as const;
   const none = { remarks: [], closing: undefined, lastLine: undefined, linesAbove: rows.length };
   return { columns, rows: maps, hasHeader: true, skipLines: 0, headingLine: 1, ...reading, ...none };
 }

@@ -73,6 +73,13 @@ describe("init with a sample that ends in a total", () => {
         code: Patientennummer # the patient's or donor's number
       containers:
         label: Röhrchen # one label for each container
+      # the columns of what goes back, under the lab's own headings; docs/guide/mapping-cookbook.md has more
+      results:
+        columns: [{order_number: Auftrag}, {operation: Vorgang}, {subject_code: Patientennummer}, {container_label: Röhrchen}, status, request_id, procedure_id, procedure_code, storage, canister, cane, position, stored_at, error, updated_at]
+        words:
+          operation:
+            STORE: Einlagern
+      # encoding: utf-8 # as the sample is; without this line it is found in each file
       "
     `);
   });

@@ -71,6 +71,41 @@ describe("init with a table", () => {
     expect(config).toBe("");
   });
 
+  it("asks whether a word means what it was taken for, and keeps how the lab writes words", async () => {
+    const head = "Order no;Operation;Site;Patient ID;Label\n";
+    const text = `${head}A-1;Einlagern;NORTH;1;V-1\n`;
+    const flags = [...SERVICE, "--facility", "NORTH=12", "--operation", "Auslagern=RETRIEVAL"];
+    const asked: string[] = [];
+    const answer = (question: string) => {
+      asked.push(question);
+      return /Einlagern/.test(question) ? "REGISTER" : "";
+    };
+    const { profile } = await init(text, flags, { answer });
+    expect(asked.find((each) => each.includes('"Einlagern"'))).toContain("[STORE]");
+    expect(profile).toContain("Einlagern: REGISTER");
+    expect(profile).toContain("Auslagern: RETRIEVAL");
+  });
+
+  it("writes results under the lab's own headings and words, and what the sample may want as comments", async () => {
+    const head = "Auftrag;Vorgang;Standort;Patient;Geburtsdatum;Röhrchen\n";
+    const text = `${head}(eindeutig);;;;yyyy-mm-dd;\nA-1;Einlagern;Nord;1;1980-11-04;V-1\n`;
+    const { profile } = await init(text, [...SERVICE, "--facility", "Nord=12"]);
+    expect(profile).toContain("{order_number: Auftrag}, {operation: Vorgang}, {subject_code: Patient}");
+    expect(profile).toContain("STORE: Einlagern");
+    expect(profile).toMatch(/^# noRow: \["BEGINNING/m);
+    expect(profile).toMatch(/^# encoding: utf-8/m);
+    expect(profile).not.toContain("eindeutig");
+  });
+
+  it("previews what is refused, though it comes last", async () => {
+    const rows = [1, 2, 3, 4, 5].map((n) => `A-${n};STORE;NORTH;${n};1980-11-04;V-${n}`);
+    const text = `Order no;Operation;Site;Patient ID;Date of birth;Label\n${rows.join("\n")}\nA-6;STORE;NORTH;6;1980-11-04;\n`;
+    const { stdout, status } = await init(text, [...SERVICE, "--facility", "NORTH=12"]);
+    expect(status).toBe(1);
+    expect(/^line \d: \w+$/m.exec(stdout)?.[0]).toBe("line 7: refused");
+    expect(stdout).toContain("… and 3 more messages");
+  });
+
   it("says where to name lines that are no orders, such as one of units", async () => {
     const text =
       "Order no;Operation;Site;Patient ID;Date of birth;Label\n(unique);;;;yyyy-mm-dd;\nA-1;STORE;NORTH;1;1980-11-04;V-1\n";
@@ -219,7 +254,9 @@ describe("init with HL7 messages", () => {
     const open = await init(text, LAB3);
     expect(open.status).toBe(2);
     expect(open.stderr).toContain("subject_code=PID-3[5=XX].1");
-    const answered = await init(text, LAB3, { answer: "PID-3[5=XX].1" });
+    const answered = await init(text, LAB3, {
+      answer: (question) => (/identif|number stand/.test(question) ? "PID-3[5=XX].1" : ""),
+    });
     expect(answered.status).toBe(0);
     expect(answered.profile).toContain("each: ZVL");
   });
@@ -234,12 +271,52 @@ describe("init with HL7 messages", () => {
     const open = await init(text, LAB3);
     expect(open.status).toBe(2);
     expect(open.stderr).toContain('--place "container=ZST-2.1" or --place "container=ZEM-2.1"');
-    const answered = await init(text, LAB3, { answer: "ZST-2.1" });
+    const answered = await init(text, LAB3, {
+      answer: (question) => (/label/.test(question) ? "ZST-2.1" : ""),
+    });
     expect(answered.stdout).toContain("container  A2");
     const sole = await init(text.replaceAll(/\rZEM[^\r]*/g, ""), LAB3);
     expect(sole.stdout).toContain(
       "container: ZST, label ZST-2.1; where it is another: --place container_label=PATH",
     );
+  });
+
+  it("finds the label in a later field or part of the lab's own segment", async () => {
+    const order = ["PID|1||4711||Muster^Anna||19800411|F", "ORC|NW|Z-1", "OBR|1|Z-1||CRYO-STORE"];
+    const late = await init(message(...order, "ZST|1|red||||||V-100", "ZST|2|blue||||||V-101"), LAB3);
+    expect(late.profile).toContain("label: ZST-8.1");
+    const part = await init(message(...order, "ZST|1|red^V-100", "ZST|2|blue^V-101"), LAB3);
+    expect(part.profile).toContain("label: ZST-2.2");
+  });
+
+  it("asks how the messages come, and over the network where the lab's system is", async () => {
+    const text = message(
+      "PID|1||4711||Muster^Anna||19800411|F",
+      "ORC|NW|Z-1",
+      "OBR|1|Z-1||CRYO-STORE",
+      "ZST|1|V-1",
+    );
+    const answer = (question: string) =>
+      /over the network/.test(question)
+        ? "mllp"
+        : /system connect/.test(question)
+          ? "0.0.0.0:2600"
+          : /take results/.test(question)
+            ? "lims.example.org:2576"
+            : "";
+    const asked = await init(text, LAB3, { answer });
+    const given = await init(text, [
+      ...LAB3,
+      ...["--type", "mllp", "--listen", "0.0.0.0:2600", "--results", "lims.example.org:2576"],
+    ]);
+    for (const { config } of [asked, given]) {
+      expect(config).toContain("type: mllp");
+      expect(config).toContain("listen: { host: 0.0.0.0, port: 2600 }");
+      expect(config).toContain("results: { host: lims.example.org, port: 2576 }");
+    }
+    const wrong = await init(text, [...LAB3, "--type", "mllp", "--listen", "2600"]);
+    expect(wrong.stderr).toContain("--listen 2600: expected HOST:PORT");
+    expect(wrong.status).toBe(2);
   });
 
   it("keeps what it wrote when the sample has a mistake, and ends as preview does", async () => {

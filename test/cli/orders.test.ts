@@ -80,7 +80,7 @@ describe("orders list", () => {
         },
       ]);
       const before = await cli(["orders", "list", "--since", "2099-01-01"]);
-      expect(before.stdout).toBe("No orders.\n");
+      expect(before.stdout).toBe("No order is like that.\n");
     });
   });
 

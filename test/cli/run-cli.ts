@@ -19,7 +19,7 @@ export interface CliWorld {
   /** What comes by standard input, in these pieces. */
   readonly stdin?: readonly Buffer[];
   /** What the person at the terminal answers; nobody is there without it. */
-  readonly answer?: string;
+  readonly answer?: string | ((question: string) => string);
   readonly onStop?: (listener: () => void) => () => void;
   readonly onStdout?: (text: string) => void;
   readonly onStderr?: (text: string) => void;
@@ -53,7 +53,10 @@ export async function runCli(argv: readonly string[], world: CliWorld = {}): Pro
     isErrorTTY: world.isErrorTTY,
     columns: world.columns,
     screen: world.screen,
-    ask: answer === undefined ? undefined : async () => answer,
+    ask:
+      answer === undefined
+        ? undefined
+        : async (question) => (typeof answer === "string" ? answer : answer(question)),
     onStop: world.onStop,
     clock: world.clock,
   });

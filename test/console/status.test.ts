@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { haltedConnectors } from "../../src/console/status.ts";
+import { haltedConnectors } from "../../src/console/standing.ts";
 import type { Status, StatusConnector } from "../../src/console/status-document.ts";
 import { countsOf, USERS, withConsole } from "./console-fixture.ts";
 

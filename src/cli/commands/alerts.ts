@@ -1,11 +1,11 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { testPlaces } from "../../app/alert-places.ts";
 import { maintenanceUntil } from "../../app/maintenance.ts";
 import { ALERT_KIND_NAMES, type AlertKind } from "../../core/alert.ts";
 import { Failure } from "../../core/failures.ts";
 import { createLogger } from "../../core/logger.ts";
 import { VERSION } from "../../core/version.ts";
-import { type Alert, acknowledgeAlert, findAlert, listRecentAlerts } from "../../ledger/alerts/alerts.ts";
+import { acknowledgeAlert, findAlert } from "../../ledger/alerts/alerts.ts";
 import {
   endSilence,
   findSilence,
@@ -15,40 +15,35 @@ import {
 } from "../../ledger/alerts/silences.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
 import {
-  ALERT_COLUMNS,
   describeAcknowledged,
   describeMaintenance,
   describeSilenced,
   describeUnsilenced,
   SILENCE_COLUMNS,
-  withMessages,
 } from "../../operator/alert-columns.ts";
+import { ALERT_LIST } from "../../operator/lists/alerts.ts";
 import { clean } from "../../operator/text.ts";
 import { actOnEach, getAllNamed, getNamed, printDone, requireReason } from "../acting.ts";
-import { duration, durationWithin, pageOption, textOr, wholeNumber } from "../arguments.ts";
+import { durationWithin, textOr, wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
-import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
 import { type OpenSite, readConfig, withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
+import { defineList } from "../output/listing.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
 const KINDS = ALERT_KIND_NAMES.join(", ");
 
 /** `cryobridge alerts …`. */
 export function define(alerts: Command, cli: Cli): void {
-  alerts
-    .command("list", { isDefault: true })
-    .description("List alerts that hold, and those that were over lately.")
-    .addOption(
-      new Option("--since <duration>", "of those that are over, the ones that ended within this time")
-        .argParser(duration)
-        .default(604_800_000, "7d"),
-    )
-    .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
-    .addOption(pageOption("a"))
-    .addOption(watchOption())
-    .addHelpText("after", "\nExample:\n  cryobridge alerts list --since 30d")
-    .action(toAction(cli, watched(listAlerts)));
+  defineList(alerts, cli, ALERT_LIST, {
+    ...{ isDefault: true, examples: ["cryobridge alerts list --since 30d"] },
+    check: (session, { config }) => {
+      if (config.alerts.to.length === 0)
+        session.note("Alerts are sent to nobody: the configuration has no place under alerts.to.");
+      const until = maintenanceUntil(config.alerts, new Date(session.clock.now()));
+      if (until) session.note(describeMaintenance(until));
+    },
+  });
   alerts
     .command("acknowledge")
     .description("Write down that you see to alerts; your name and reason are kept with them.")
@@ -89,33 +84,6 @@ export function define(alerts: Command, cli: Cli): void {
     .option("--to <name>", "this place alone")
     .addHelpText("after", "\nExample:\n  cryobridge alerts test --to email")
     .action(toAction(cli, test));
-}
-
-const ALERTS = {
-  key: "alerts",
-  columns: ALERT_COLUMNS,
-  nothing: "No alert holds, and none was over lately.",
-  nextPage: ({ id }: Alert) => `--before ${formatId("a", id)}`,
-};
-
-interface ListOptions extends Watching {
-  readonly since: number;
-  readonly limit: number;
-  readonly before?: number;
-}
-
-async function listAlerts(
-  session: Session,
-  site: KeptSite,
-  { since, limit, before }: ListOptions,
-): Promise<undefined> {
-  const { pool, config } = await site.open();
-  if (config.alerts.to.length === 0)
-    session.note("Alerts are sent to nobody: the configuration has no place under alerts.to.");
-  const until = maintenanceUntil(config.alerts, new Date(session.clock.now()));
-  if (until) session.note(describeMaintenance(until));
-  const rows = await withMessages(pool, await listRecentAlerts(pool, since, limit + 1, before));
-  printList(session, ALERTS, rows, limit);
 }
 
 interface Reasoned {

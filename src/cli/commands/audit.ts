@@ -1,33 +1,19 @@
 import type { Command } from "commander";
 import { Failure } from "../../core/failures.ts";
-import { type AuditEntry, listAudit } from "../../ledger/operator/audit.ts";
 import { type AuditChain, verifyAudit } from "../../ledger/operator/audit-chain.ts";
 import { auditNoteFile, findNoteFault } from "../../ledger/operator/audit-note.ts";
-import { AUDIT_COLUMNS } from "../../operator/audit-columns.ts";
-import { parseSince } from "../../operator/times.ts";
-import { wholeNumber } from "../arguments.ts";
+import { AUDIT_LIST } from "../../operator/lists/audit.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { withLedger } from "../open.ts";
-import { printList } from "../output/list.ts";
+import { defineList } from "../output/listing.ts";
 import { withProgress } from "../output/progress.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
 /** `cryobridge audit …`. */
 export function define(audit: Command, cli: Cli): void {
-  audit
-    .command("list", { isDefault: true })
-    .description("List what was done and seen, newest first.")
-    .option(
-      "--actor <name>",
-      "only what this person, connector or worker did, on the command line and in the console",
-    )
-    .option("--target <id>", "only what was done to this, such as o17 or m12")
-    .option("--action <word>", "only this act, as --json names it, such as show-phi")
-    .option("--since <time>", "only since: 2h, 3d, or 2026-11-21T08:00")
-    .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
-    .option("--before <n>", "the next page: only entries before the one of this number", wholeNumber(1))
-    .addHelpText("after", "\nExample:\n  cryobridge audit list --actor grau --since 7d")
-    .action(toAction(cli, listEntries));
+  defineList(audit, cli, AUDIT_LIST, {
+    ...{ isDefault: true, examples: ["cryobridge audit list --actor grau --since 7d"] },
+  });
   audit
     .command("verify")
     .description(
@@ -36,33 +22,6 @@ export function define(audit: Command, cli: Cli): void {
     .option("--expect <hash>", "a hash that was noted earlier: says whether its entry is still there")
     .addHelpText("after", "\nExample:\n  cryobridge audit verify")
     .action(toAction(cli, verify));
-}
-
-interface ListOptions {
-  readonly actor?: string;
-  readonly target?: string;
-  readonly action?: string;
-  readonly since?: string;
-  readonly limit: number;
-  readonly before?: number;
-}
-
-const ENTRIES = {
-  key: "entries",
-  columns: AUDIT_COLUMNS,
-  nothing: "Nobody did anything of that kind.",
-  nextPage: ({ id }: AuditEntry) => `--before ${id}`,
-};
-
-async function listEntries(
-  session: Session,
-  { since: from, limit, before: beforeId, ...filter }: ListOptions,
-): Promise<undefined> {
-  const since = parseSince(from, session);
-  const entries = await withLedger(session, ({ pool }) =>
-    listAudit(pool, { ...filter, since, beforeId, limit: limit + 1 }),
-  );
-  printList(session, ENTRIES, entries, limit);
 }
 
 /** Status 1 when an entry doesn't fit, or none has the expected hash. */

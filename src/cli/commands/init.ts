@@ -10,8 +10,15 @@ import { clean } from "../../operator/text.ts";
 import { collect, oneOf, wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { completeCodes } from "../init/codes.ts";
-import { CONNECTOR_TYPES, type ConnectorType, configText, VARIABLES } from "../init/config-text.ts";
-import { draftCsv } from "../init/csv-profile.ts";
+import {
+  CONNECTOR_TYPES,
+  type ConnectorType,
+  configText,
+  type Mllp,
+  parsePeer,
+  VARIABLES,
+} from "../init/config-text.ts";
+import { draftCsv, withResultWords } from "../init/csv-profile.ts";
 import { readTable } from "../init/csv-table.ts";
 import type { Draft, Given } from "../init/draft.ts";
 import { draftHl7 } from "../init/hl7-profile.ts";
@@ -46,6 +53,11 @@ export function define(command: Command, cli: Cli): void {
     .option("--dir <folder>", "folder of the configuration; that of --config unless given")
     .option("--data <folder>", "folder of the embedded database")
     .option("--folder <folder>", "folder into which the lab drops its files")
+    .option("--listen <host:port>", "with --type mllp: where the lab's system connects, such as 0.0.0.0:2575")
+    .option(
+      "--results <host:port>",
+      "with --type mllp: where the lab's system takes results; a folder unless given",
+    )
     .option("--port <n>", "port of the console", wholeNumber(0, 65_535), 8088)
     .option("-y, --yes", "ask nothing that has a usual answer")
     .option("--force", "overwrite files")
@@ -72,6 +84,7 @@ async function init(session: Session, options: InitOptions): Promise<ExitStatus 
   const profileFile = join(dirname(configFile), "profiles", `${name}.yaml`);
   requireFree([configFile, profileFile], options);
   const service = await askService(options, questions);
+  const mllp = type === "mllp" ? await askMllp(options, questions) : undefined;
   const draft = await draftOf(type, sample, given, questions);
   const { definition, facilities, operations } = await completeCodes(draft, sample, given, questions);
   questions.requireAnswers();
@@ -91,12 +104,16 @@ async function init(session: Session, options: InitOptions): Promise<ExitStatus 
   }
   const base = basename(dirname(resolve(configFile))) === "config" ? ".." : ".";
   const site = {
-    ...{ service, facilities, connector: name, type, profile: name, port: options.port },
+    ...{ service, facilities, connector: name, type, profile: name, port: options.port, mllp },
     dataDir: options.data === undefined ? `${base}/data` : resolve(options.data),
     folder: options.folder === undefined ? `${base}/drop/${name}` : resolve(options.folder),
   };
   const head = headOf(type, name, from);
-  await writeOrFail(profileFile, profileText(definition, { head, comments: draft.comments }));
+  const { comments, tail } = draft;
+  await writeOrFail(
+    profileFile,
+    profileText(withResultWords(definition, operations), { head, comments, tail }),
+  );
   await writeOrFail(configFile, configText(site));
   return finish(session, { configFile, profileFile, from, connector: name, findings });
 }
@@ -143,7 +160,31 @@ async function typeOf(
   if (type !== undefined && (type === "csv-drop") === isHl7) {
     throw new Failure("CLI_USAGE", `--type ${type}: the sample is ${isHl7 ? "HL7" : "no HL7"}`);
   }
-  return type ?? (isHl7 ? "hl7-drop" : "csv-drop");
+  if (type !== undefined || !isHl7) return type ?? "csv-drop";
+  const answer = await questions.ask({
+    text: "Does the lab send its messages as files (hl7-drop) or over the network (mllp)?",
+    flag: "--type hl7-drop or --type mllp",
+    usual: "hl7-drop",
+    trouble: (text) => (isType(text) && text !== "csv-drop" ? undefined : "expected hl7-drop or mllp"),
+  });
+  return answer === "mllp" ? answer : "hl7-drop";
+}
+
+/** Where the lab's system connects, and where it takes results; those go into a folder where it takes none. */
+async function askMllp({ listen, results }: InitOptions, questions: Questions): Promise<Mllp> {
+  const trouble = (text: string) =>
+    parsePeer(text) ? undefined : "expected HOST:PORT, such as 0.0.0.0:2575";
+  const there = await questions.ask({
+    ...{ text: "Where does the lab's system connect?", flag: "--listen HOST:PORT", trouble },
+    ...{ given: listen, usual: "127.0.0.1:2575" },
+  });
+  const back = await questions.ask({
+    text: "Where does it take results? HOST:PORT, or none for files in a folder:",
+    ...{ flag: "--results HOST:PORT", given: results, usual: "none" },
+    trouble: (text) => (text === "none" ? undefined : trouble(text)),
+  });
+  const usual = { host: "127.0.0.1", port: 2575 };
+  return { listen: parsePeer(there ?? "") ?? usual, results: parsePeer(back ?? "") };
 }
 
 function isType(text: string): text is ConnectorType {

@@ -1,45 +1,22 @@
-import { type Command, Option } from "commander";
-import {
-  findMessage,
-  listMessages,
-  type MessageView,
-  type StoredMessage,
-} from "../../ledger/messages/views.ts";
+import type { Command } from "commander";
+import { findMessage, type StoredMessage } from "../../ledger/messages/views.ts";
 import { messageText } from "../../operator/kept-text.ts";
+import { MESSAGE_LIST } from "../../operator/lists/messages.ts";
 import { knownOf, MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { PAINT_BY_VERDICT } from "../../operator/order-columns.ts";
 import { cleanLines, HIDDEN, problemLines } from "../../operator/text.ts";
-import { parseSince } from "../../operator/times.ts";
 import { getNamed } from "../acting.ts";
-import { pageOption, wholeNumber } from "../arguments.ts";
-import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
 import { recordShown, withLedger } from "../open.ts";
 import { fields, printDetails, type Section } from "../output/details.ts";
-import { printList } from "../output/list.ts";
+import { defineList } from "../output/listing.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { discardMessages, listWaiting, releaseMessages, replayMessages } from "./messages-act.ts";
 
 /** `cryobridge messages …`. */
 export function define(messages: Command, cli: Cli): void {
-  messages
-    .command("list")
-    .description("List messages, newest first.")
-    .option("--connector <name>", "only messages that came through this connector")
-    .addOption(
-      new Option("--verdict <verdict>", "only messages with this verdict").choices(
-        Object.keys(PAINT_BY_VERDICT),
-      ),
-    )
-    .option("--since <time>", "only messages that came in since: 2h, 3d, or 2026-11-21T08:00")
-    .option(
-      "--find <text>",
-      "only messages with this control id, or of files whose names begin like this; of what became no order, those with this order number or container label",
-    )
-    .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
-    .addOption(pageOption("m"))
-    .addOption(watchOption())
-    .addHelpText("after", "\nExample:\n  cryobridge messages list --verdict refused --since 1d")
-    .action(toAction(cli, watched(list)));
+  defineList(messages, cli, MESSAGE_LIST, {
+    examples: ["cryobridge messages list --verdict refused --since 1d"],
+  });
   messages
     .command("show")
     .description(
@@ -81,33 +58,6 @@ export function define(messages: Command, cli: Cli): void {
       '\nExample:\n  cryobridge messages discard m12 --reason "the clinic sends it again"',
     )
     .action(toAction(cli, discardMessages));
-}
-
-interface ListOptions extends Watching {
-  readonly connector?: string;
-  readonly verdict?: string;
-  readonly since?: string;
-  readonly find?: string;
-  readonly limit: number;
-  readonly before?: number;
-}
-
-const MESSAGES = {
-  key: "messages",
-  columns: MESSAGE_COLUMNS,
-  nothing: "No messages.",
-  nextPage: ({ messageId }: MessageView) => `--before ${messageId}`,
-};
-
-async function list(
-  session: Session,
-  site: KeptSite,
-  { connector, verdict, since: from, find: word, limit, before: beforeId }: ListOptions,
-): Promise<undefined> {
-  const since = parseSince(from, session);
-  const { pool } = await site.open();
-  const filter = { connector, verdict, since, word, beforeId, limit: limit + 1 };
-  printList(session, MESSAGES, await listMessages(pool, filter), limit);
 }
 
 async function show(session: Session, word: string): Promise<undefined> {

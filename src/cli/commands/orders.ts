@@ -1,42 +1,33 @@
 import type { Command } from "commander";
-import type { OrderState } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
-import { listOrders, searchOrders } from "../../ledger/operator/views.ts";
-import { type ListedOrder, ORDER_COLUMNS } from "../../operator/order-columns.ts";
-import { withStanding } from "../../operator/order-details.ts";
+import { ORDER_LIST } from "../../operator/lists/orders.ts";
 import { clean } from "../../operator/text.ts";
-import { parseSince } from "../../operator/times.ts";
-import { orderStates, pageOption, wholeNumber } from "../arguments.ts";
-import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
+import { orderStates, wholeNumber } from "../arguments.ts";
 import { inMessage } from "../named-orders.ts";
 import { recordShown } from "../open.ts";
-import { printList } from "../output/list.ts";
-import { type Cli, type Session, toAction } from "../session.ts";
+import { defineList } from "../output/listing.ts";
+import { type Cli, toAction } from "../session.ts";
 import { cancelOrders, changeOrders, releaseAfterRestore, resolveOrders } from "./orders-change.ts";
 import { showOrder } from "./orders-show.ts";
 
 /** `cryobridge orders …`. */
 export function define(orders: Command, cli: Cli): void {
-  orders
-    .command("list")
-    .description("List orders, newest first.")
-    .option("--state <states>", "only these states, such as parked,failed", orderStates)
-    .option("--connector <name>", "only orders that came through this connector")
-    .option("--failure <code>", "only orders with this failure, such as SUBJECT_UNKNOWN")
-    .option("--subject <code>", "only orders of this subject code")
-    .option(
-      "--find <text>",
-      "only orders with this id, order number, container label, control id or number of the service (also R1002, P2002), or of files whose names begin like this",
-    )
-    .option("--since <time>", "only orders that came in since: 2h, 3d, or 2026-11-21T08:00")
-    .option("--limit <n>", "at most this many", wholeNumber(1, MOST_LISTED), 50)
-    .addOption(pageOption("o"))
-    .addOption(watchOption())
-    .addHelpText(
-      "after",
-      "\nExample:\n  cryobridge orders list --state parked,failed --since 1d\n  cryobridge orders list --find V-1001",
-    )
-    .action(toAction(cli, watched(list)));
+  defineList(orders, cli, ORDER_LIST, {
+    examples: [
+      "cryobridge orders list --state parked,failed --since 1d",
+      "cryobridge orders list --find V-1001",
+    ],
+    beforeShown: (session, { pool }, shown) =>
+      recordShown(
+        session,
+        pool,
+        shown.map(({ id }) => formatId("o", id)),
+      ),
+    after: async (session, { pool }, { find }, found) => {
+      const words = find === undefined || found.length > 0 ? undefined : await inMessage(pool, find);
+      if (words) session.note(clean(`${find}: ${words.message}. ${words.hint}`));
+    },
+  });
   orders
     .command("show")
     .description(
@@ -133,49 +124,3 @@ const ACTS = [
     example: 'cryobridge orders release o17 --reason "the ward rang"',
   },
 ] as const;
-
-interface ListOptions extends Watching {
-  readonly state?: readonly OrderState[];
-  readonly connector?: string;
-  readonly failure?: string;
-  readonly subject?: string;
-  readonly find?: string;
-  readonly since?: string;
-  readonly limit: number;
-  readonly before?: number;
-}
-
-const MOST_LISTED = 10_000;
-
-const ORDERS = {
-  key: "orders",
-  columns: ORDER_COLUMNS,
-  nothing: "No orders.",
-  nextPage: ({ id }: ListedOrder) => `--before ${formatId("o", id)}`,
-};
-
-async function list(
-  session: Session,
-  site: KeptSite,
-  { state: states, connector, failure, subject, find, since, limit, before }: ListOptions,
-): Promise<undefined> {
-  const filter = {
-    states,
-    connector,
-    failureCode: failure,
-    subjectCode: subject,
-    since: parseSince(since, session),
-    beforeId: before,
-    limit: limit + 1,
-  };
-  const { pool, config } = await site.open();
-  const connectors = config.connectors.map(({ name }) => name);
-  const ids =
-    find === undefined ? undefined : await searchOrders(pool, find, { connectors, limit: MOST_LISTED + 1 });
-  const found = await listOrders(pool, { ...filter, ids });
-  const shown = found.slice(0, limit).map(({ id }) => formatId("o", id));
-  await recordShown(session, pool, shown);
-  printList(session, ORDERS, await withStanding(pool, found, session.clock.now()), limit);
-  const words = find === undefined || ids?.length !== 0 ? undefined : await inMessage(pool, find);
-  if (words) session.note(clean(`${find}: ${words.message}. ${words.hint}`));
-}

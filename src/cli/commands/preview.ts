@@ -26,7 +26,12 @@ export function define(command: Command, cli: Cli): void {
   command
     .argument("<file>", "an HL7 or CSV file; - for standard input")
     .requiredOption("--connector <name>", "read it as this connector would")
-    .option("--limit <n>", "show at most this many messages; all are counted", wholeNumber(1, 100_000), 20)
+    .option(
+      "--limit <n>",
+      "show at most this many messages, those with mistakes before others; all are counted",
+      wholeNumber(1, 100_000),
+      20,
+    )
     .addHelpText(
       "after",
       "\nExample:\n  cryobridge preview order.hl7 --connector lims\n\nStatus 1 when anything of the file would be refused. Whether it came before is not looked up.",

@@ -1,46 +1,35 @@
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { resendResult } from "../../app/acts/results.ts";
 import { Failure, type FailureCode } from "../../core/failures.ts";
 import { parseId } from "../../ledger/ids.ts";
 import {
-  DELIVERY_STATES,
   type DeliveryDetails,
-  type DeliveryFilter,
   type DeliveryView,
   findDeliveriesByName,
   findDelivery,
-  listDeliveries,
   listOrderDeliveries,
 } from "../../ledger/operator/views.ts";
 import { findBytes } from "../../ledger/results/resend.ts";
 import { resultText } from "../../operator/kept-text.ts";
-import { DELIVERY_COLUMNS, DELIVERY_DETAILS } from "../../operator/order-columns.ts";
+import { RESULT_LIST } from "../../operator/lists/results.ts";
+import { DELIVERY_DETAILS } from "../../operator/order-columns.ts";
 import { cleanLines, HIDDEN, problemLines } from "../../operator/text.ts";
-import { parseSince } from "../../operator/times.ts";
 import { type ActOptions, actOnEach, getNamed, notFound, printDone, requireId } from "../acting.ts";
-import { pageOption, wholeNumber } from "../arguments.ts";
 import type { ExitStatus } from "../exit-status.ts";
-import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
 import { getNamedOrder } from "../named-orders.ts";
 import { type OpenSite, recordShown, withLedger } from "../open.ts";
 import { fields, printDetails, type Section } from "../output/details.ts";
-import { printList } from "../output/list.ts";
+import { defineList } from "../output/listing.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
 /** `cryobridge results …`. */
 export function define(results: Command, cli: Cli): void {
-  results
-    .command("list")
-    .description("List what goes and went to the lab, newest first.")
-    .option("--order <id>", "only what is about this order: o17, its order number, or a label")
-    .option("--connector <name>", "only what goes through this connector")
-    .addOption(new Option("--state <state>", "only results in this state").choices(DELIVERY_STATES))
-    .option("--since <time>", "only what was made since: 2h, 3d, or 2026-11-21T08:00")
-    .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
-    .addOption(pageOption("d"))
-    .addOption(watchOption())
-    .addHelpText("after", "\nExample:\n  cryobridge results list --order LIMS-2024-0117")
-    .action(toAction(cli, watched(listResults)));
+  defineList(results, cli, RESULT_LIST, {
+    examples: ["cryobridge results list --order LIMS-2024-0117"],
+    check: async (_session, site, { order }) => {
+      if (order !== undefined) await getNamedOrder(site, order);
+    },
+  });
   results
     .command("show")
     .description("Show a result: its file, its state, the orders that it is about, and its text.")
@@ -56,32 +45,6 @@ export function define(results: Command, cli: Cli): void {
     .option("-y, --yes", "don't ask before sending more than one")
     .addHelpText("after", '\nExample:\n  cryobridge results resend d4 --reason "lost in the lab\'s import"')
     .action(toAction(cli, resend));
-}
-
-interface ListOptions extends Watching, Pick<DeliveryFilter, "connector" | "state" | "limit"> {
-  readonly order?: string;
-  readonly since?: string;
-  readonly before?: number;
-}
-
-const RESULTS = {
-  key: "results",
-  columns: DELIVERY_COLUMNS,
-  nothing: "No results.",
-  nextPage: ({ deliveryId }: DeliveryView) => `--before ${deliveryId}`,
-};
-
-async function listResults(
-  session: Session,
-  site: KeptSite,
-  { order: word, connector, state, since: from, limit, before: beforeId }: ListOptions,
-): Promise<undefined> {
-  const filter = { connector, state, since: parseSince(from, session), beforeId, limit: limit + 1 };
-  const open = await site.open();
-  const { pool } = open;
-  const order = word === undefined ? undefined : await getNamedOrder(open, word);
-  const results = await listDeliveries(pool, { ...filter, orderId: order?.id });
-  printList(session, RESULTS, results, limit);
 }
 
 /** The result of an id, or of a file's name. @throws Failure CLI_NOT_FOUND, CLI_USAGE where connectors share the name */

@@ -8,6 +8,7 @@ import {
   exitStatusOfSite,
   neededLines,
   otherLines,
+  partsLines,
   readSiteStatus,
   takingLine,
 } from "../site-status.ts";
@@ -29,6 +30,7 @@ async function showStatus(session: Session, site: KeptSite): Promise<ExitStatus 
   const { status, isRunning } = found;
   session.result({ isDaemonRunning: isRunning, ...status }, [
     takingLine(found, session),
+    ...partsLines(status, session),
     ...neededLines(status, session),
     ...otherLines(status, session),
     "",

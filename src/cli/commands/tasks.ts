@@ -1,25 +1,16 @@
 import type { Command } from "commander";
 import { formatId } from "../../ledger/ids.ts";
-import { closeTask, findTask, listOpenTasks, type Task } from "../../ledger/operator/tasks.ts";
-import { TASK_COLUMNS } from "../../operator/order-columns.ts";
+import { closeTask, findTask } from "../../ledger/operator/tasks.ts";
+import { TASK_LIST } from "../../operator/lists/tasks.ts";
 import { type ActOptions, actOnEach, getAllNamed, printDone } from "../acting.ts";
-import { pageOption, wholeNumber } from "../arguments.ts";
 import type { ExitStatus } from "../exit-status.ts";
-import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
 import { withLedger } from "../open.ts";
-import { printList } from "../output/list.ts";
+import { defineList } from "../output/listing.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
 /** `cryobridge tasks …`. */
 export function define(tasks: Command, cli: Cli): void {
-  tasks
-    .command("list", { isDefault: true })
-    .description("List what is to be done, oldest first.")
-    .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
-    .addOption(pageOption("k", "--after"))
-    .addOption(watchOption())
-    .addHelpText("after", "\nExample:\n  cryobridge tasks list")
-    .action(toAction(cli, watched(listTasks)));
+  defineList(tasks, cli, TASK_LIST, { isDefault: true, examples: ["cryobridge tasks list"] });
   tasks
     .command("done")
     .description("Write down that a task is done; your name is kept with it.")
@@ -30,22 +21,6 @@ export function define(tasks: Command, cli: Cli): void {
       '\nExample:\n  cryobridge tasks done k3 --reason "the facility rejected the request"',
     )
     .action(toAction(cli, closeTasks));
-}
-
-const TASKS = {
-  key: "tasks",
-  columns: TASK_COLUMNS,
-  nothing: "No task is open. What else needs a person: cryobridge status",
-  nextPage: ({ taskId }: Task) => `--after ${taskId}`,
-};
-
-async function listTasks(
-  session: Session,
-  site: KeptSite,
-  { limit, after }: Watching & { readonly limit: number; readonly after?: number },
-): Promise<undefined> {
-  const { pool } = await site.open();
-  printList(session, TASKS, await listOpenTasks(pool, limit + 1, after), limit);
 }
 
 /** Status 1 when one of them was done before. */

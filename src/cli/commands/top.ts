@@ -20,6 +20,7 @@ import {
   exitStatusOfSite,
   neededLines,
   otherLines,
+  partsLines,
   readSiteStatus,
   type SiteStatus,
   takingLine,
@@ -95,7 +96,11 @@ function sectionsOf(found: SiteStatus, detail: Detail | undefined, session: Sess
   return [
     {
       json: { isDaemonRunning: isRunning, ...others },
-      lines: [takingLine(found, session), ...neededLines(status, session, MOST_NEEDED)],
+      lines: [
+        takingLine(found, session),
+        ...partsLines(status, session),
+        ...neededLines(status, session, MOST_NEEDED),
+      ],
     },
     {
       json: {},

@@ -39,9 +39,8 @@ export async function completeCodes(
     if (operation !== undefined) operations.set(code, operation);
   }
   // Words that the sample happens to lack.
-  for (const [word, operation] of given.operations) {
-    if (![...operations.keys()].some((code) => code.toUpperCase() === word)) operations.set(word, operation);
-  }
+  for (const [word, operation] of given.operations)
+    if (givenFor(word, operations) === undefined) operations.set(word, operation);
   if (operations.size > 0)
     definition = { ...definition, operation: withTable(definition.operation, operations) };
   const names = atMost("facility", MOST_FACILITIES, trial?.unknownFacilities, codes?.facilities);
@@ -80,19 +79,24 @@ async function operationOfWord(
   { operations }: Given,
   questions: Questions,
 ): Promise<OperationName | undefined> {
-  const known = operations.get(code.toUpperCase());
+  const known = givenFor(code, operations);
   if (known !== undefined) return known;
   const text = textOfOperation?.(code);
   const guess = operationOfCode(code, text);
-  if (guess !== undefined) return guess;
   const isHl7 = definition.extends === "builtin/hl7-orders";
   const names = isHl7 ? OPERATION_NAMES.slice(0, 3) : OPERATION_NAMES;
   const answer = await questions.ask({
     text: `What does the operation ${JSON.stringify(code)}${text ? ` (${text})` : ""} mean? ${names.join(", ")}:`,
     flag: `--operation ${JSON.stringify(code)}=STORE, or =${names.slice(1).join(", =")}`,
+    usual: guess,
     trouble: (name) => (asName(name, names) ? undefined : `expected one of ${names.join(", ")}`),
   });
   return answer === undefined ? undefined : asName(answer, names);
+}
+
+/** The tables of a profile leave capitals and small letters alone, and so do these words. */
+function givenFor(word: string, operations: ReadonlyMap<string, OperationName>): OperationName | undefined {
+  return [...operations].find(([each]) => each.toUpperCase() === word.toUpperCase())?.[1];
 }
 
 function asName(text: string, names: readonly OperationName[]): OperationName | undefined {

@@ -15,6 +15,27 @@ interface Site {
   readonly folder: string;
   /** Of the console. */
   readonly port: number;
+  /** Only with the type mllp. */
+  readonly mllp?: Mllp | undefined;
+}
+
+interface Peer {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where the lab's system connects, and where it takes results; undefined for files in a folder. */
+export interface Mllp {
+  readonly listen: Peer;
+  readonly results: Peer | undefined;
+}
+
+/** `lims.example.org:2576`, `[::1]:2575`; undefined for what is none. */
+export function parsePeer(text: string): Peer | undefined {
+  const [, bracketed, name, digits] = /^(?:\[([\da-f:.]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(text.trim()) ?? [];
+  const port = Number(digits);
+  const host = bracketed ?? name;
+  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
 }
 
 /** Variables of the environment that the written file reads and that have no default, with what they are. */
@@ -55,20 +76,28 @@ console: { host: 127.0.0.1, port: ${port} }
 `;
 }
 
-function connectorLines({ connector, type, profile, folder }: Site): string {
+function connectorLines({ connector, type, profile, folder, mllp }: Site): string {
   const head = `  - name: ${scalar(connector)} # in the console, the log and the metrics
     type: ${type}`;
   const tail = `    profile: ${scalar(profile)} # how its messages become orders`;
-  if (type === "mllp") {
+  if (mllp) {
+    const { listen, results } = mllp;
+    const to = results
+      ? `${inline(results)} # the lab's system; or files: { directory: FOLDER }`
+      : `${inline({ directory: `${folder}/results` })} # or the lab's system: { host: lims.example.org, port: 2576 }`;
     return `${head} # HL7 v2 over the network
-    listen: { host: 127.0.0.1, port: 2575 } # where senders connect; 0.0.0.0 for all addresses of this machine
-    results: { directory: ${scalar(`${folder}/results`)} } # or the lab's system: { host: lims.example.org, port: 2576 }
+    listen: ${inline(listen)} # where senders connect; 0.0.0.0 for all addresses of this machine
+    results: ${to}
 ${tail}`;
   }
   return `${head} # ${type === "csv-drop" ? "CSV files" : "HL7 v2 files"} in a folder
     directory: ${scalar(folder)} # the lab drops into in/ and finds results in out/
     # marker: .ok # a file is taken once NAME.ok is there too; without this line once it is unchanged for 2 s
 ${tail}`;
+}
+
+function inline(value: object): string {
+  return stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trimEnd();
 }
 
 /** As YAML writes it on one line. */

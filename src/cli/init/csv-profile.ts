@@ -1,6 +1,7 @@
 import { Failure } from "../../core/failures.ts";
 import { delimiterName } from "../../formats/csv/dialect.ts";
 import { headingOf } from "../../formats/csv/headings.ts";
+import { csvResultColumns } from "../../mapping/profile/results-schema.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { counted } from "../../operator/text.ts";
 import { guessColumns, valuesOf } from "./csv-columns.ts";
@@ -9,6 +10,7 @@ import type { CsvTable } from "./csv-table.ts";
 import { guessDateFormats } from "./date-formats.ts";
 import { type Draft, type Given, onlyGiven, type Place } from "./draft.ts";
 import type { Meaning } from "./headings.ts";
+import type { OperationName } from "./operation-words.ts";
 import type { Questions } from "./questions.ts";
 
 /** What each order has to have, as a person is asked for it. */
@@ -160,14 +162,74 @@ function draftOf(
         separator === undefined ? at("container_label") : { from: at("container_label"), split: separator },
       description: optional("container_description"),
     }),
+    results: hasHeader ? { columns: csvResultColumns.map((column) => resultColumn(column, at)) } : undefined,
   }) as ProfileDefinition;
   return {
     definition,
+    tail: tailOf(table, byMeaning, last),
     comments: commentsOf(table, dates),
     findings: findingsOf(table, byMeaning, nameOf, dates, last),
     codes: { operations: codesIn("operation"), facilities: codesIn("facility") },
     lacksFacility: facility === undefined,
   };
+}
+
+/** A column of the results under the lab's own heading for it. */
+function resultColumn(
+  column: (typeof csvResultColumns)[number],
+  at: (meaning: Meaning) => string | undefined,
+): string | Record<string, string> {
+  const heading = OWN_RESULTS.has(column) ? at(column as Meaning) : undefined;
+  return heading === undefined || heading === column ? column : { [column]: heading };
+}
+
+/** What results repeat of an order. */
+const OWN_RESULTS: ReadonlySet<string> = new Set<Meaning>([
+  "order_number",
+  "operation",
+  "subject_code",
+  "container_label",
+]);
+
+/** The same profile, whose results have the lab's own word for each operation of which the sample shows just one. */
+export function withResultWords(
+  definition: ProfileDefinition,
+  operations: ReadonlyMap<string, OperationName>,
+): ProfileDefinition {
+  const { results } = definition;
+  const words = Object.groupBy(operations, ([, operation]) => operation);
+  const own = Object.entries(words).flatMap(([operation, [first, ...others]]) =>
+    first === undefined || others.length > 0 ? [] : [[operation, first[0]] as const],
+  );
+  if (results === undefined || own.length === 0) return definition;
+  return { ...definition, results: { ...results, words: { operation: Object.fromEntries(own) } } };
+}
+
+/** What the sample may want and nobody but a person knows, as comments. */
+function tailOf(
+  table: CsvTable,
+  byMeaning: ReadonlyMap<Meaning, string>,
+  trailer: ProfileDefinition["trailer"],
+): string[] {
+  const { rows, lastLine, characters } = table;
+  const isOther = (row: ReadonlyMap<string, string>) => !isOrderRow(row, byMeaning);
+  const isLast = trailer === undefined && lastLine?.values !== undefined && isOther(lastLine.values);
+  const others = rows.filter(isOther).length - (trailer !== undefined && rows.length > 0 ? 1 : 0);
+  return [
+    ...(others > 0
+      ? [
+          'noRow: ["BEGINNING.*"] # passes over lines that are no orders and begin like this; the sample has such',
+        ]
+      : []),
+    ...(isLast
+      ? [
+          'trailer: { line: "BEGINNING.*" } # where each file ends with such a line: one without it may be cut, and is refused whole',
+        ]
+      : []),
+    ...(characters === undefined
+      ? []
+      : [`encoding: ${characters} # as the sample is; without this line it is found in each file`]),
+  ];
 }
 
 /** What stands between labels of one cell, where some cells have several. */
@@ -195,6 +257,10 @@ function commentsOf({ hasHeader }: CsvTable, dates: readonly string[]): Readonly
     ["facility", "where; a name under `facilities` of the configuration"],
     ["subject.code", "the patient's or donor's number"],
     ["containers.label", "one label for each container"],
+    [
+      "results",
+      "the columns of what goes back, under the lab's own headings; docs/guide/mapping-cookbook.md has more",
+    ],
   ]);
 }
 
@@ -233,7 +299,8 @@ function findingsOf(
   dates: readonly string[],
   trailer: ProfileDefinition["trailer"],
 ): string[] {
-  const { hasHeader, headingLine, delimiter, quote, encoding, columns, rows, remarks, closing } = table;
+  const { hasHeader, headingLine, delimiter, quote, encoding, characters, columns, rows, remarks, closing } =
+    table;
   const used = new Set(byMeaning.values());
   const unused = columns.filter((column) => !used.has(column) && nameOf(column) !== trailer?.sum);
   const isLastTaken = trailer !== undefined && closing === undefined;
@@ -249,7 +316,11 @@ function findingsOf(
       `${orders.length} rows`,
       hasHeader ? `headings in line ${headingLine}` : "no headings",
       ...(quote === '"' ? [] : ["cells between apostrophes"]),
-      ...(encoding === undefined ? [] : [encoding]),
+      ...(encoding === undefined
+        ? characters === undefined
+          ? []
+          : [`${characters} in this sample`]
+        : [encoding]),
     ].join(", "),
     ...[...byMeaning].map(([meaning, column]) => `${meaning}: column ${hasHeader ? nameOf(column) : column}`),
     ...(dates.length > 0 ? [`dates: ${dates.join(", ")}`] : []),

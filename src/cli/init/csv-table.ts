@@ -1,4 +1,4 @@
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import { Failure } from "../../core/failures.ts";
 import { isLineLike } from "../../formats/csv/dialect.ts";
 import { type CsvFile, readCsv } from "../../formats/csv/read.ts";
@@ -21,6 +21,8 @@ export interface CsvTable {
   readonly quote: Quote;
   /** For a profile: undefined where `auto` finds it in each file. */
   readonly encoding: string | undefined;
+  /** What `auto` finds in the sample; undefined where it has nothing but ASCII, and with another encoding. */
+  readonly characters: "utf-8" | "windows-1252" | undefined;
   /** Patterns for the lines that are remarks. */
   readonly remarks: readonly string[];
   /** What stands below the headings, without remarks and a last line that is none of the rows. */
@@ -99,6 +101,11 @@ function encodingOf(bytes: Buffer): string | undefined {
   return undefined;
 }
 
+function charactersOf(bytes: Buffer, encoding: string | undefined): CsvTable["characters"] {
+  if (encoding !== undefined || isAscii(bytes)) return undefined;
+  return isUtf8(bytes) ? "utf-8" : "windows-1252";
+}
+
 /** Two cells side by side between apostrophes. */
 const IN_APOSTROPHES = /(?:^|[,;|\t])'[^'\r\n]*'[,;|\t]'[^'\r\n]*'/m;
 
@@ -138,7 +145,7 @@ async function readRows(bytes: Buffer, reading: Reading): Promise<CsvTable> {
   if (closing !== undefined) lines.pop();
   const rows = lines.flatMap(({ values }) => values ?? []);
   const found = { columns, delimiter, headingLine, rows, closing, lastLine, linesAbove: lines.length };
-  return { ...others, hasHeader, remarks, ...found };
+  return { ...others, characters: charactersOf(bytes, others.encoding), hasHeader, remarks, ...found };
 }
 
 function compiled(patterns: readonly string[]): RegExp[] {

@@ -20,7 +20,7 @@ export type Place = (typeof PLACES)[number];
 export interface Given {
   /** Column or HL7 path by what stands there. */
   readonly places: ReadonlyMap<Place, string>;
-  /** The operation by the lab's word, in capitals. */
+  /** The operation by the lab's word, as it was written. */
   readonly operations: ReadonlyMap<string, OperationName>;
   /** The one operation of all orders, where the lab sends none. */
   readonly everyOperation: OperationName | undefined;
@@ -34,6 +34,8 @@ export interface Draft {
   readonly definition: ProfileDefinition;
   /** Comments for people who edit it, by the path of the setting, such as `subject.code`. */
   readonly comments: ReadonlyMap<string, string>;
+  /** Settings that the sample may want, as comments at its end. */
+  readonly tail?: readonly string[];
   /** What was found in the sample, for people: headings and codes, never values of patients. */
   readonly findings: readonly string[];
   /** A text that goes with an operation code, such as OBR-4.2. */

@@ -62,19 +62,26 @@ function nteOptions(all: readonly Segment[]): Option[] {
 /** A segment of the sender's own for each container. */
 function siteOptions(segments: readonly Segment[]): Option[] {
   const names = new Set(segments.map(({ name }) => name).filter((name) => name.startsWith("Z")));
-  return [...names].flatMap((name) => fieldOptions(segments, name, [1, 2, 3, 4, 5, 6], 1));
+  return [...names].flatMap((name) => [
+    ...fieldOptions(segments, name, SITE_FIELDS, 1),
+    ...[2, 3, 4].flatMap((component) => fieldOptions(segments, name, SITE_FIELDS, 2, component)),
+  ]);
 }
+
+/** A sender's own segment is a few fields long. */
+const SITE_FIELDS = Array.from({ length: 15 }, (_, n) => n + 1);
 
 function fieldOptions(
   segments: readonly Segment[],
   name: string,
   fields: readonly number[],
   rank: number,
+  component = 1,
 ): Option[] {
   const own = segments.filter((segment) => segment.name === name);
   return fields.flatMap((field) => {
-    if (own.length === 0 || !own.every((segment) => isCode(segment.get(field)))) return [];
-    const place = `${name}-${field}.1`;
+    if (own.length === 0 || !own.every((segment) => isCode(segment.get(field, 1, component)))) return [];
+    const place = `${name}-${field}.${component}`;
     return [{ place, settings: { containers: { each: name, label: place } }, rank }];
   });
 }

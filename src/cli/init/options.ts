@@ -18,6 +18,8 @@ export interface InitOptions {
   readonly dir?: string;
   readonly data?: string;
   readonly folder?: string;
+  readonly listen?: string;
+  readonly results?: string;
   readonly port: number;
   readonly yes?: boolean;
   readonly force?: boolean;
@@ -33,7 +35,7 @@ export function readGiven(options: InitOptions): Given {
     if (name === undefined)
       throw usage(`--operation ${text}`, `WORD=OPERATION, with one of ${OPERATION_NAMES.join(", ")}`);
     if (key === undefined) everyOperation = name;
-    else operations.set(key.toUpperCase(), name);
+    else operations.set(key, name);
   }
   const facilities = new Map<string, number>();
   for (const text of options.facility ?? []) {

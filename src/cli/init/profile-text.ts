@@ -8,7 +8,16 @@ import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
  */
 export function profileText(
   definition: ProfileDefinition,
-  { head, comments }: { readonly head: readonly string[]; readonly comments: ReadonlyMap<string, string> },
+  {
+    head,
+    comments,
+    tail = [],
+  }: {
+    readonly head: readonly string[];
+    readonly comments: ReadonlyMap<string, string>;
+    /** What may be set besides, as comments at the end. */
+    readonly tail?: readonly string[] | undefined;
+  },
 ): string {
   const ordered = Object.entries(definition).sort(([one], [other]) => placeOf(one) - placeOf(other));
   const document = new Document(Object.fromEntries(ordered));
@@ -27,7 +36,8 @@ export function profileText(
     },
   });
   const text = document.toString({ lineWidth: 0, flowCollectionPadding: false });
-  return `${head.map((line) => `# ${line}`.trimEnd()).join("\n")}\n${text}`;
+  const commented = (lines: readonly string[]) => lines.map((line) => `${`# ${line}`.trimEnd()}\n`).join("");
+  return `${commented(head)}${text}${commented(tail)}`;
 }
 
 /** How the messages are read, then what an order is of. */

@@ -7,6 +7,8 @@ interface Question {
   readonly text: string;
   /** What to add to the command line instead, such as `--service URL`. */
   readonly flag: string;
+  /** What the command line says; then nobody is asked. */
+  readonly given?: string | undefined;
   /** What an empty answer means, and no answer at all. */
   readonly usual?: string | undefined;
   /** Says what is wrong with an answer. */
@@ -35,8 +37,16 @@ export class Questions {
     return this.#ask !== undefined;
   }
 
-  /** @returns undefined where nobody says, which {@link requireAnswers} then reports. */
-  async ask({ text, flag, usual, trouble }: Question): Promise<string | undefined> {
+  /**
+   * @returns undefined where nobody says, which {@link requireAnswers} then reports.
+   * @throws Failure CLI_USAGE for what the command line says wrongly
+   */
+  async ask({ text, flag, given, usual, trouble }: Question): Promise<string | undefined> {
+    if (given !== undefined) {
+      const wrong = trouble?.(given);
+      if (wrong === undefined) return given;
+      throw new Failure("CLI_USAGE", `${flag.split(" ", 1)[0]} ${given}: ${wrong}`);
+    }
     if (this.#ask === undefined) {
       if (usual === undefined) this.#missing.push({ text, flag });
       return usual;

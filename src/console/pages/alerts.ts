@@ -1,6 +1,6 @@
 import { ALERT_KIND_NAMES, type AlertKind } from "../../core/alert.ts";
 import { parseDuration } from "../../core/duration.ts";
-import { acknowledgeAlert, findAlert, listRecentAlerts } from "../../ledger/alerts/alerts.ts";
+import { acknowledgeAlert, findAlert } from "../../ledger/alerts/alerts.ts";
 import {
   endSilence,
   findSilence,
@@ -22,10 +22,12 @@ import {
   SILENCE_COLUMNS,
   withMessages,
 } from "../../operator/alert-columns.ts";
-import { actForm, age, badge, details, listTable, nextPage, options, section } from "../components.ts";
+import { ALERT_LIST } from "../../operator/lists/alerts.ts";
+import { actForm, age, badge, details, listTable, options, section } from "../components.ts";
 import type { ConsoleDeps, Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
+import { readListPage } from "../listing.ts";
 import { withCommands } from "../page-of-command.ts";
 import type { Answer, ReasonedSubmission, Site, Visit } from "../site.ts";
 import { readStatus } from "../status.ts";
@@ -33,11 +35,8 @@ import type { Attention } from "../status-document.ts";
 import { whereToAct } from "./overview.ts";
 
 const PATH = "/alerts";
-const LINES = 50;
 /** A person makes each of them, so nobody has more. */
 const SILENCES = 1_000;
-/** Of those that are over, the ones that ended within this time, ms. */
-const OVER_WITHIN_MS = 7 * 86_400_000;
 
 /** Alerts: the list, the page of one alert, seeing to it, silences, and trying the places. */
 export function addAlertPages(
@@ -58,6 +57,7 @@ export function addAlertPages(
       each.alerts.some((one) => one.kind === kind && one.about === about);
     return attention.find(isMeant)?.command ?? undefined;
   };
+  site.filter(PATH);
   site.page(PATH, (visit) => listPage(visit, records));
   site.page(`${PATH}/:id`, async (visit) => {
     const alert = await find(visit);
@@ -95,15 +95,12 @@ export function addAlertPages(
   });
 }
 
-async function listPage(visit: Visit, { pool, alertPlaces, maintenanceUntil }: Records): Promise<Page> {
-  const { query } = visit;
-  const beforeId = parseId("a", query.get("before") ?? "");
-  const [found, silences] = await Promise.all([
-    listRecentAlerts(pool, OVER_WITHIN_MS, LINES + 1, beforeId),
+async function listPage(visit: Visit, records: Records): Promise<Page> {
+  const { pool, alertPlaces, maintenanceUntil } = records;
+  const [{ rows: alerts, form, more }, silences] = await Promise.all([
+    readListPage(ALERT_LIST, PATH, visit, records),
     listSilences(pool, SILENCES),
   ]);
-  const alerts = await withMessages(pool, found.slice(0, LINES));
-  const last = alerts.at(-1);
   const urgency = Object.keys(LEVELS);
   const open = alerts
     .filter(({ overAt }) => overAt === undefined)
@@ -128,10 +125,10 @@ ${quietUntil === undefined ? "" : html`<p class="why">${describeMaintenance(quie
       },
       visit,
     )}</div>
-${section("What is wrong now", listTable(ALERT_COLUMNS, open, visit.viewer, { nothing: beforeId === undefined ? "No alert holds." : "No other." }))}
+${section("What is wrong now", listTable(ALERT_COLUMNS, open, visit.viewer, { nothing: visit.query.has("before") ? "No other." : "No alert holds." }))}
 ${section("Silences", listTable(SILENCE_COLUMNS, silences, visit.viewer, { nothing: "Nothing is silenced.", ...(visit.mayAct ? { before } : {}) }))}
-${section("Over within a week", listTable(ALERT_COLUMNS, over, visit.viewer, { nothing: "None." }))}
-${found.length > LINES && last ? nextPage(query, PATH, formatId("a", last.id)) : ""}`,
+${section("Over lately", html`${form}${listTable(ALERT_COLUMNS, over, visit.viewer, { nothing: "None." })}`)}
+${more}`,
   };
 }
 

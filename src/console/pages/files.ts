@@ -1,26 +1,17 @@
 import { parseId } from "../../ledger/ids.ts";
-import { FILE_STATUSES, type FileView, findFile, listFiles } from "../../ledger/messages/file-views.ts";
+import { type FileView, findFile } from "../../ledger/messages/file-views.ts";
 import { listFileMessageViews } from "../../ledger/messages/views.ts";
 import { listFileDeliveries } from "../../ledger/operator/views.ts";
 import { FILE_COLUMNS, FILE_STATUS_WORDS, paintOfFile } from "../../operator/file-columns.ts";
+import { FILE_LIST } from "../../operator/lists/files.ts";
 import { FILE_MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { DELIVERY_COLUMNS } from "../../operator/order-columns.ts";
 import { untakenOf } from "../attention.ts";
-import {
-  age,
-  badge,
-  details,
-  filterForm,
-  listTable,
-  nextPage,
-  options,
-  problemBox,
-  SEARCH_AGAIN,
-  section,
-} from "../components.ts";
+import { age, badge, details, listTable, problemBox, section } from "../components.ts";
 import type { ConsoleDeps, Records } from "../deps.ts";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
+import { readListPage } from "../listing.ts";
 import { type Site, type Visit, wholeNumber } from "../site.ts";
 import { untakenStatus } from "../status.ts";
 import { attentionList } from "./overview.ts";
@@ -42,26 +33,10 @@ export function addFilePages(site: Site, deps: ConsoleDeps, records: Records): v
   });
 }
 
-async function listPage(visit: Visit, deps: ConsoleDeps, { pool, connectors }: Records): Promise<Page> {
-  const { query, viewer, words } = visit;
-  const name = words.of(query);
-  const connector = query.get("connector") || undefined;
-  const status = FILE_STATUSES.find((each) => each === query.get("status"));
-  const beforeId = parseId("f", query.get("before") ?? "");
-  const filter = { name: name || undefined, connector, status, beforeId, limit: A_PAGE + 1 };
-  const found = name === undefined ? [] : await listFiles(pool, filter);
-  const files = found.slice(0, A_PAGE);
-  const last = files.at(-1);
+async function listPage(visit: Visit, deps: ConsoleDeps, records: Records): Promise<Page> {
+  const { viewer } = visit;
+  const { rows, nothing, form, more } = await readListPage(FILE_LIST, PATH, visit, records);
   const untaken = untakenOf({ untakenFiles: untakenStatus(deps) });
-  const nothing =
-    name === undefined ? SEARCH_AGAIN : name === "" ? "No files." : `No file's name begins with ${name}.`;
-  const inputs = html`
-  <label>Beginning of the name<input type="search" name="find" maxlength="200" value="${name}"></label>
-  <label>Status<select name="status">${options(
-    FILE_STATUSES.map((each) => [each, FILE_STATUS_WORDS[each]] as const),
-    status,
-  )}</select></label>
-  <label>Connector<select name="connector">${options(connectors, connector)}</select></label>`;
   return {
     title: "Files",
     section: PATH,
@@ -69,9 +44,9 @@ async function listPage(visit: Visit, deps: ConsoleDeps, { pool, connectors }: R
     body: html`
 <h1>Files</h1>
 ${untaken.length === 0 ? "" : section("In the drop folders, and not taken", attentionList(untaken, viewer.clock.now()))}
-${filterForm(PATH, inputs, visit)}
-${listTable(FILE_COLUMNS, files, viewer, { nothing })}
-${found.length > A_PAGE && last ? nextPage(query, PATH, last.fileId) : ""}`,
+${form}
+${listTable(FILE_COLUMNS, rows, viewer, { nothing })}
+${more}`,
   };
 }
 

@@ -1,15 +1,9 @@
 import { parseId } from "../../ledger/ids.ts";
-import {
-  listMessages,
-  listMessagesById,
-  listStoredMessages,
-  type MessageFilter,
-  type MessageView,
-} from "../../ledger/messages/views.ts";
+import { listMessagesById, listStoredMessages, type MessageView } from "../../ledger/messages/views.ts";
 import { listWaitingCodes } from "../../ledger/messages/waiting.ts";
 import type { Acted, Mapped, Replayed } from "../../operator/acts.ts";
+import { MESSAGE_LIST } from "../../operator/lists/messages.ts";
 import { MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
-import { PAINT_BY_VERDICT } from "../../operator/order-columns.ts";
 import { counted, countsInWords } from "../../operator/text.ts";
 import {
   type Choice,
@@ -20,16 +14,16 @@ import {
   notDone,
   readChoice,
 } from "../bulk.ts";
-import { filterForm, listTable, nextPage, options, SEARCH_AGAIN, section } from "../components.ts";
+import { listTable, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
+import { filterValues, placeOf, readListPage } from "../listing.ts";
 import type { Notice } from "../session.ts";
 import type { Answer, Site, Submission, Visit } from "../site.ts";
 import type { BeginWork, Work } from "../work.ts";
 import { waitingList } from "./waiting-codes.ts";
 
-const A_PAGE = 50;
 const PATH = "/messages";
 
 /** The list of messages, and what can be done with many of them. */
@@ -41,54 +35,14 @@ export function addMessageList(site: Site, records: Records, beginWork: BeginWor
   site.reasonedForm(`${PATH}/discard`, (submission) => act("discard", submission, records, beginWork));
 }
 
-const SINCE = {
-  "1h": ["an hour", 1],
-  "24h": ["a day", 24],
-  "7d": ["a week", 168],
-  "30d": ["30 days", 720],
-} as const;
-
-/** Undefined for a search that is not kept any more. */
-function filterOf(query: URLSearchParams, { words, viewer: { clock } }: Visit): MessageFilter | undefined {
-  const word = words.of(query);
-  if (word === undefined) return undefined;
-  const hours = SINCE[query.get("since") as keyof typeof SINCE]?.[1];
-  const verdict = query.get("verdict") ?? "";
-  return {
-    connector: query.get("connector") || undefined,
-    verdict: Object.hasOwn(PAINT_BY_VERDICT, verdict) ? verdict : undefined,
-    since: hours === undefined ? undefined : new Date(clock.now() - hours * 3_600_000),
-    word: word || undefined,
-    beforeId: parseId("m", query.get("before") ?? ""),
-  };
-}
-
-async function listPage(visit: Visit, { pool, connectors }: Records): Promise<Page> {
-  const { query, viewer, mayAct } = visit;
-  const filter = filterOf(query, visit);
-  const [found, waiting] = await Promise.all([
-    filter === undefined ? [] : listMessages(pool, { ...filter, limit: A_PAGE + 1 }),
-    listWaitingCodes(pool),
+async function listPage(visit: Visit, records: Records): Promise<Page> {
+  const { viewer, mayAct } = visit;
+  const [{ rows, nothing, form, more }, waiting] = await Promise.all([
+    readListPage(MESSAGE_LIST, PATH, visit, records),
+    listWaitingCodes(records.pool),
   ]);
-  const messages = found.slice(0, A_PAGE);
-  const last = messages.at(-1);
-  const { verdict, connector, word = "" } = filter ?? {};
   const before = { title: "choose", cell: ({ messageId }: MessageView) => chooseBox(messageId) };
-  const nothing =
-    filter === undefined
-      ? SEARCH_AGAIN
-      : word === ""
-        ? "No messages."
-        : `No message has the id, control id or file ${word}, or the number or container ${word} without an order of it.`;
-  const inputs = html`
-  <label>Control id, file, id or number<input type="search" name="find" maxlength="200" value="${word}"></label>
-  <label>Verdict<select name="verdict">${options(Object.keys(PAINT_BY_VERDICT), verdict)}</select></label>
-  <label>Connector<select name="connector">${options(connectors, connector)}</select></label>
-  <label>Within<select name="since">${options(
-    Object.entries(SINCE).map(([value, [name]]) => [value, name] as const),
-    query.get("since") ?? undefined,
-  )}</select></label>`;
-  const table = listTable(MESSAGE_COLUMNS, messages, viewer, { nothing, ...(mayAct ? { before } : {}) });
+  const table = listTable(MESSAGE_COLUMNS, rows, viewer, { nothing, ...(mayAct ? { before } : {}) });
   const acts = { path: PATH, acts: { replay: "Replay…", discard: "Discard…" } };
   return {
     title: "Messages",
@@ -96,10 +50,10 @@ async function listPage(visit: Visit, { pool, connectors }: Records): Promise<Pa
     isLive: true,
     body: html`
 <h1>Messages</h1>
-${waiting.length === 0 ? "" : section("Waiting for a code", waitingList(waiting, visit, connectors))}
-${filterForm(PATH, inputs, visit)}
-${mayAct && messages.length > 0 ? chooseForm(acts, table, visit) : table}
-${found.length > A_PAGE && last ? nextPage(query, PATH, last.messageId) : ""}`,
+${waiting.length === 0 ? "" : section("Waiting for a code", waitingList(waiting, visit, records.connectors))}
+${form}
+${mayAct && rows.length > 0 ? chooseForm(acts, table, visit) : table}
+${more}`,
   };
 }
 
@@ -123,11 +77,11 @@ const ACTS = {
 type ActName = keyof typeof ACTS;
 
 /** Says what would be done with the messages that were chosen. */
-async function choose(submission: Submission, { pool }: Records): Promise<Answer> {
+async function choose(submission: Submission, records: Records): Promise<Answer> {
   const choice = readChoice(submission, PATH);
   const { act: name, back } = choice;
   if (!isAct(name)) return notDone(choice, "Choose what to do with the messages.");
-  const chosen = await findChosen(choice, submission, pool);
+  const chosen = await findChosen(choice, submission, records);
   if (chosen.length === 0) return notDone(choice, "Choose messages first, by the boxes before them.");
   if (chosen.length > MOST_AT_ONCE)
     return notDone(
@@ -159,12 +113,12 @@ function isAct(name: string): name is ActName {
 async function findChosen(
   { ids, filter }: Choice,
   visit: Visit,
-  pool: Records["pool"],
-): Promise<MessageView[]> {
-  if (filter === undefined) return listMessagesById(pool, numbersOf(ids));
-  const meant = filterOf(filter, visit);
+  records: Records,
+): Promise<readonly MessageView[]> {
+  if (filter === undefined) return listMessagesById(records.pool, numbersOf(ids));
+  const meant = filterValues(MESSAGE_LIST, filter, visit);
   if (meant === undefined) return [];
-  return (await listMessages(pool, { ...meant, limit: MOST_AT_ONCE + 1 })).reverse();
+  return (await MESSAGE_LIST.read(placeOf(records, visit), meant, { limit: MOST_AT_ONCE + 1 })).toReversed();
 }
 
 function nameOf({ messageId, connector, fileName, place, messageControlId }: MessageView): string {

@@ -3,15 +3,16 @@ import { formatId, parseId } from "../../ledger/ids.ts";
 import { listOrders } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { Acts } from "../../operator/acts.ts";
+import { findListedOrders, ORDER_LIST } from "../../operator/lists/orders.ts";
 import { stateInWords } from "../../operator/order-columns.ts";
 import { counted } from "../../operator/text.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
 import { type Choice, confirmChoice, MOST_AT_ONCE, notDone, readChoice } from "../bulk.ts";
 import type { Records } from "../deps.ts";
+import { filterValues } from "../listing.ts";
 import type { Notice } from "../session.ts";
 import type { Answer, Site, Submission, Visit } from "../site.ts";
 import type { BeginWork, Work } from "../work.ts";
-import { findFiltered } from "./order-filter.ts";
 
 const PATH = "/orders";
 
@@ -99,15 +100,13 @@ function stateOf({ state, heldAt }: LedgerOrder): string {
 }
 
 /** In the order of receipt. */
-async function findChosen(
-  { ids, filter }: Choice,
-  { words }: Visit,
-  records: Records,
-): Promise<LedgerOrder[]> {
+async function findChosen({ ids, filter }: Choice, visit: Visit, records: Records): Promise<LedgerOrder[]> {
   const limit = MOST_AT_ONCE + 1;
   const numbers = ids.flatMap((id) => parseId("o", id) ?? []);
-  const found = filter
-    ? await findFiltered(filter, words, records, limit)
+  const meant = filter && filterValues(ORDER_LIST, filter, visit);
+  if (filter && meant === undefined) return [];
+  const found = meant
+    ? await findListedOrders(records, meant, { limit })
     : await listOrders(records.pool, { ids: numbers, limit });
   return found.reverse();
 }

@@ -5,12 +5,14 @@ import { stateInWords } from "../../operator/order-columns.ts";
 import { SERVICE_COLUMNS } from "../../operator/service-columns.ts";
 import { counted } from "../../operator/text.ts";
 import { relativeTime, roundToUnit } from "../../operator/times.ts";
+import { meaningOf } from "../attention.ts";
 import { age, badge, toneOf, whoActs } from "../components.ts";
 import type { ConsoleDeps } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import { pageOf, withCommands } from "../page-of-command.ts";
 import type { Site, Visit } from "../site.ts";
-import { haltedConnectors, readStatus } from "../status.ts";
+import { haltedConnectors } from "../standing.ts";
+import { readStatus } from "../status.ts";
 import type { Attention, Status } from "../status-document.ts";
 import { watchTraffic } from "../traffic.ts";
 import { connectorTable, trafficCharts } from "./traffic.ts";
@@ -28,13 +30,33 @@ export function addOverview(site: Site, deps: ConsoleDeps, { version }: { readon
       isLive: true,
       body: html`
 <div class="title"><h1>Overview</h1><span class="badge now ${status.isReady ? "good" : "bad"}">${takingWords(status)}</span></div>
-${attentionList(status.attention, viewer.clock.now())}${needed === 0 ? "" : whoActs(visit)}
+${attentionList(withoutParked(status), viewer.clock.now())}${parkedTable(status, viewer)}${needed === 0 ? "" : whoActs(visit)}
 <div class="board">${listTiles(status).map(tilesCard)}</div>
 <div class="cards">${serviceCard(deps, status, visit)}${workersCard(status, visit)}</div>
 ${traffic === undefined ? "" : connectorTable(status, traffic, visit)}
 ${traffic === undefined ? "" : trafficCharts(traffic)}`,
     };
   });
+}
+
+/** Parked orders are a table of their own, so that they hide nothing else. */
+function withoutParked({ attention, stillOrders }: Status): readonly Attention[] {
+  if (parkedOf(stillOrders).length === 0) return attention;
+  return attention.filter(({ alerts }) => !alerts.some(({ kind }) => kind === "ordersParked"));
+}
+
+const parkedOf = (still: Status["stillOrders"]) => (still ?? []).filter(({ kind }) => kind === "parked");
+
+/** Orders that wait for a person, a line for each reason. */
+function parkedTable({ stillOrders }: Status, viewer: Visit["viewer"]): Html {
+  const groups = parkedOf(stillOrders);
+  if (groups.length === 0) return html``;
+  const rows = groups.map(({ count, orderId, since, code, hint }) => {
+    const to =
+      count === 1 ? `/orders/${orderId}` : `/orders?state=parked${code === null ? "" : `&failure=${code}`}`;
+    return html`<tr><td data-head="orders" class="right"><a href="${to}">${count}</a></td><td data-head="reason">${meaningOf(code ?? "UNCLASSIFIED")}</td><td data-head="oldest" class="whole">${age(new Date(since), viewer)}</td><td data-head="what to do" class="note">${hint === null ? "" : withCommands(hint)}</td></tr>`;
+  });
+  return html`<section class="parked"><h2>Orders that wait for a person</h2><div class="table"><table><thead><tr><th scope="col" class="right">orders</th><th scope="col">reason</th><th scope="col">oldest</th><th scope="col">what to do</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
 }
 
 function takingWords(status: Status): string {

@@ -1,20 +1,11 @@
-import type pg from "pg";
 import { formatId, parseId } from "../../ledger/ids.ts";
 import { recordAudit } from "../../ledger/operator/audit.ts";
-import {
-  DELIVERY_STATES,
-  type DeliveryDetails,
-  type DeliveryFilter,
-  findDelivery,
-  findOrders,
-  listDeliveries,
-  listOrders,
-  searchOrders,
-} from "../../ledger/operator/views.ts";
+import { type DeliveryDetails, findDelivery } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { findBytes } from "../../ledger/results/resend.ts";
 import type { ResultAct } from "../../operator/acts.ts";
 import { resultText } from "../../operator/kept-text.ts";
+import { findMeantOrders, MOST_NAMED, RESULT_LIST } from "../../operator/lists/results.ts";
 import {
   DELIVERY_COLUMNS,
   DELIVERY_DETAILS,
@@ -23,28 +14,14 @@ import {
 } from "../../operator/order-columns.ts";
 import { cleanLines } from "../../operator/text.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
-import {
-  actForm,
-  age,
-  badge,
-  details,
-  filterForm,
-  hideLink,
-  listTable,
-  nextPage,
-  options,
-  SEARCH_AGAIN,
-  section,
-} from "../components.ts";
+import { actForm, age, badge, details, hideLink, listTable, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
+import { readListPage } from "../listing.ts";
 import { withCommands } from "../page-of-command.ts";
 import type { Site, Visit } from "../site.ts";
 
-const A_PAGE = 50;
-/** So many orders that a word means are named. */
-const NAMED = 20;
 const PATH = "/results";
 
 /** The results for the lab: the list, the page of one, and what can be done to it. */
@@ -80,45 +57,22 @@ export function addResultPages(site: Site, records: Records): void {
 
 const ACTS: readonly ResultAct[] = ["retry", "drop", "resend"];
 
-async function listPage(visit: Visit, { pool, connectors }: Records): Promise<Page> {
-  const { query, viewer, words } = visit;
-  const state = DELIVERY_STATES.find((each) => each === query.get("state"));
-  const connector = query.get("connector") || undefined;
-  const word = words.of(query);
-  const [order, ...others] = word ? await findNamed(pool, word, connectors) : [];
-  const filter: DeliveryFilter = {
-    ...{ state, connector, orderId: order?.id, limit: A_PAGE + 1 },
-    beforeId: parseId("d", query.get("before") ?? ""),
-  };
-  const found = word !== "" && order === undefined ? [] : await listDeliveries(pool, filter);
-  const results = found.slice(0, A_PAGE);
-  const last = results.at(-1);
-  const inputs = html`
-  <label>Order number, id or label<input type="search" name="find" maxlength="200" value="${word}"></label>
-  <label>State<select name="state">${options(DELIVERY_STATES, state)}</select></label>
-  <label>Connector<select name="connector">${options(connectors, connector)}</select></label>`;
+async function listPage(visit: Visit, records: Records): Promise<Page> {
+  const { rows, values, nothing, form, more } = await readListPage(RESULT_LIST, PATH, visit, records);
+  const word = values?.order;
+  const [order, ...others] = word === undefined ? [] : await findMeantOrders(records, word);
   return {
     title: "Results",
     section: PATH,
     isLive: true,
     body: html`
 <h1>Results for the lab</h1>
-${filterForm(PATH, inputs, visit)}
+${form}
 <p class="note">Delivered: the lab acknowledged it, or, where it gets files, the file lies in its folder <code>out</code>.</p>
 ${order ? aboutOrder(order, others) : ""}
-${listTable(DELIVERY_COLUMNS, results, viewer, { nothing: word === undefined ? SEARCH_AGAIN : "No results." })}
-${found.length > A_PAGE && last ? nextPage(query, PATH, last.deliveryId) : ""}`,
+${listTable(DELIVERY_COLUMNS, rows, visit.viewer, { nothing })}
+${more}`,
   };
-}
-
-/** The orders that a word means, the newest first, as the command line finds them. */
-async function findNamed(pool: pg.Pool, word: string, connectors: readonly string[]): Promise<LedgerOrder[]> {
-  const named = await findOrders(pool, word);
-  if (named.length > 0) return named;
-  return listOrders(pool, {
-    ids: await searchOrders(pool, word, { connectors, limit: NAMED }),
-    limit: NAMED,
-  });
 }
 
 /** Which order the results are about, and the others that the word means as well, whose pages have theirs. */
@@ -127,7 +81,7 @@ function aboutOrder(order: LedgerOrder, others: readonly LedgerOrder[]): Html {
     (each) => html`<a href="/orders/${formatId("o", each.id)}">${nameOf(each)}</a>`,
   );
   if (further.length === 0) return html`<p class="note">About order ${own}.</p>`;
-  const more = further.length + 1 < NAMED ? "" : " …";
+  const more = further.length + 1 < MOST_NAMED ? "" : " …";
   return html`<p class="note">Several orders have that. These are the results about ${own}; the others are${further.map((link) => html` ${link}`)}${more}</p>`;
 }
 

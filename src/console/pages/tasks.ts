@@ -1,22 +1,22 @@
 import { parseId } from "../../ledger/ids.ts";
-import { closeTask, findTask, listOpenTasks, type Task } from "../../ledger/operator/tasks.ts";
+import { closeTask, findTask, type Task } from "../../ledger/operator/tasks.ts";
+import { TASK_LIST } from "../../operator/lists/tasks.ts";
 import { TASK_COLUMNS } from "../../operator/order-columns.ts";
 import { HIDDEN } from "../../operator/text.ts";
-import { actForm, listTable, nextPage } from "../components.ts";
+import { actForm, listTable } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { html } from "../html.ts";
+import { readListPage } from "../listing.ts";
 import type { Site, Visit } from "../site.ts";
 
 const PATH = "/tasks";
-const LINES = 50;
 
 /** What a person has to do, and writing down that it is done. */
-export function addTaskPage(site: Site, { pool }: Records): void {
+export function addTaskPage(site: Site, records: Records): void {
+  const { pool } = records;
   site.page(PATH, async (visit) => {
-    const { query } = visit;
-    const found = await listOpenTasks(pool, LINES + 1, parseId("k", query.get("after") ?? ""));
-    const tasks = found.slice(0, LINES).map(withoutPath);
-    const last = tasks.at(-1);
+    const { rows, more } = await readListPage(TASK_LIST, PATH, visit, records);
+    const tasks = rows.map(withoutPath);
     const before = { title: "what to do", cell: (task: Task) => doneForm(task, visit) };
     return {
       title: "Tasks",
@@ -26,7 +26,7 @@ export function addTaskPage(site: Site, { pool }: Records): void {
 <h1>Tasks</h1>
 <p class="note">What a person has to see to, the oldest first.</p>
 ${listTable(TASK_COLUMNS, tasks, visit.viewer, { nothing: "No task is open.", ...(visit.mayAct ? { before } : {}) })}
-${found.length > LINES && last ? nextPage(query, PATH, last.taskId, "after") : ""}`,
+${more}`,
     };
   });
   site.reasonedForm(`${PATH}/:id/done`, async ({ params: { id = "" }, act }) => {

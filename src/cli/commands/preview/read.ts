@@ -58,7 +58,7 @@ export interface Preview {
   readonly profile: string;
   /** Why nothing of the file could be taken. */
   readonly problems: readonly Problem[];
-  /** The first messages, as many as were asked for. */
+  /** As many messages as were asked for; where there are more, those that are refused or wait stand first. */
   readonly messages: readonly PreviewMessage[];
   /** The one answer to the file: where batches are answered as a whole, or a table is refused whole. */
   readonly fileAnswer: Answer | undefined;
@@ -81,7 +81,7 @@ export interface PreviewOptions {
 }
 
 /**
- * What would become of a file, or of standard input (`-`), with its first `limit` messages.
+ * What would become of a file, or of standard input (`-`), with `limit` of its messages: of more, first those that are refused or wait.
  * @throws Failure CLI_USAGE for a connector that isn't configured, or too much of standard input, CLI_FILE_UNREADABLE, FILE_TOO_LARGE, CONFIG_INVALID
  */
 export async function readPreview(path: string, options: PreviewOptions, session: Session): Promise<Preview> {
@@ -140,7 +140,7 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
       counts[mapped.verdict] += 1;
       if (format.isWholeFile) tally.add([{ ...message, ...mapped, orders: [] }]);
       answers.add(message, mapped);
-      if (messages.length >= limit) continue;
+      if (messages.length >= limit && !makeRoom(messages, mapped.verdict)) continue;
       const { messageControlId, messageType, orders, controlRequests = [] } = mapped;
       const later = orParked(message.place, () => answers.resultsOf(message, mapped));
       const decided = orParked(message.place, () => answers.controlAnswers(message, mapped));
@@ -165,6 +165,9 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
       });
     }
   }
+  const all = counts.accepted + counts.refused + counts.ignored + counts.waiting;
+  if (all > messages.length)
+    messages.sort((one, other) => Number(isStuck(other.verdict)) - Number(isStuck(one.verdict)));
   const isRefusedWhole = content.problems.length > 0 || (format.isWholeFile && counts.refused > 0);
   if (isRefusedWhole && content.problems.length === 0) tally.refuseWhole();
   const refusal = orParked("file", () => (isRefusedWhole ? answers.refusal(tally.problems) : undefined));
@@ -182,6 +185,16 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
     counts,
     isWholeFile: format.isWholeFile,
   };
+}
+
+/** Whether nothing of a message becomes an order as it is. */
+const isStuck = (verdict: PreviewMessage["verdict"]) => verdict === "refused" || verdict === "waiting";
+
+/** A message that is refused or waits is shown in the place of the last one that is well. */
+function makeRoom(messages: PreviewMessage[], verdict: PreviewMessage["verdict"]): boolean {
+  const at = isStuck(verdict) ? messages.findLastIndex((each) => !isStuck(each.verdict)) : -1;
+  if (at !== -1) messages.splice(at, 1);
+  return at !== -1;
 }
 
 /** What was made for the lab, or why it would be parked: the character set of the results can't hold what it repeats. */

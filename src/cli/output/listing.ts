@@ -1,0 +1,93 @@
+import { type Command, Option } from "commander";
+import type { Filter, Filters, FilterValues, List, ListPlace } from "../../operator/listing.ts";
+import { clean } from "../../operator/text.ts";
+import { parseSince } from "../../operator/times.ts";
+import { pageOption, wholeNumber, wordsOf } from "../arguments.ts";
+import { type Watching, watched, watchOption } from "../live/watched.ts";
+import type { OpenSite } from "../open.ts";
+import { type Cli, type Session, toAction } from "../session.ts";
+import { printList } from "./list.ts";
+
+/** What is particular to the command of a list. */
+interface Particulars<Row, F extends Filters> {
+  /** Command lines that show its use. */
+  readonly examples: readonly string[];
+  /** Whether the command above it shows the list, too. */
+  readonly isDefault?: boolean;
+  /** Looks at what was asked for before the list is read. @throws Failure CLI_USAGE, CLI_NOT_FOUND */
+  readonly check?: (session: Session, site: OpenSite, values: FilterValues<F>) => Promise<void> | void;
+  /** What is done before entries are shown, such as writing that down. */
+  readonly beforeShown?: (session: Session, site: OpenSite, shown: readonly Row[]) => Promise<void>;
+  /** What is said after the list. */
+  readonly after?: (
+    session: Session,
+    site: OpenSite,
+    values: FilterValues<F>,
+    rows: readonly Row[],
+  ) => Promise<void>;
+}
+
+type Options = Watching & {
+  readonly limit: number;
+  readonly before?: number;
+  readonly after?: number;
+} & Readonly<Record<string, unknown>>;
+
+/** Adds the command that shows a list: `… list`. */
+export function defineList<Row, F extends Filters>(
+  parent: Command,
+  cli: Cli,
+  list: List<Row, F>,
+  { examples, isDefault = false, check, beforeShown, after }: Particulars<Row, F>,
+): void {
+  const { kind, flag = "before" } = list.page;
+  const command = parent.command("list", { isDefault }).description(list.help);
+  for (const [name, filter] of Object.entries(list.filters)) command.addOption(optionOf(name, filter));
+  command
+    .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
+    .addOption(pageOption(kind, `--${flag}`))
+    .addOption(watchOption())
+    .addHelpText("after", `\nExample:\n${examples.map((each) => `  ${each}`).join("\n")}`)
+    .action(
+      toAction(
+        cli,
+        watched<Options>(async (session, kept, { limit, [flag]: from, ...options }) => {
+          const values = valuesOf(list, options, session);
+          const site = await kept.open();
+          await check?.(session, site, values);
+          const rows = await list.read(placeOf(site, session), values, { limit: limit + 1, after: from });
+          await beforeShown?.(session, site, rows.slice(0, limit));
+          const form = { ...list, nothing: clean(list.nothing(values)) };
+          const nextPage = (last: Row) => `--${flag} ${list.page.of(last)}`;
+          printList(session, { ...form, nextPage }, rows, limit);
+          await after?.(session, site, values, rows);
+          return undefined;
+        }),
+      ),
+    );
+}
+
+function optionOf(name: string, filter: Filter): Option {
+  const option = new Option(`--${name} <${filter.value}>`, filter.help);
+  if (filter.kind === "choice") return option.choices([...filter.words]);
+  if (filter.kind === "choices") return option.argParser(wordsOf(filter.words));
+  return option;
+}
+
+/** What the options say; the other ones are as commander has checked them. @throws Failure CLI_USAGE for a time */
+function valuesOf<Row, F extends Filters>(
+  { filters }: List<Row, F>,
+  options: Readonly<Record<string, unknown>>,
+  session: Session,
+): FilterValues<F> {
+  const values = Object.entries(filters).map(([name, { kind }]) => [
+    name,
+    kind === "since" ? parseSince(options[name] as string | undefined, session) : options[name],
+  ]);
+  return Object.fromEntries(values) as FilterValues<F>;
+}
+
+function placeOf({ pool, config }: OpenSite, { clock }: Session): ListPlace {
+  const connectors = config.connectors.map(({ name }) => name);
+  return { pool, nowMs: clock.now(), connectors, facilityIdByCode: config.facilityIdByCode };
+}

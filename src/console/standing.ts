@@ -1,0 +1,96 @@
+import type { Status, StatusPart } from "./status-document.ts";
+
+/** Alerts of what is down, before those of what waits for it. */
+const OF_SERVICE = "serviceUnreachable";
+
+/** How the parts stand of which everything else depends, the same in each place: what is down comes first for whoever looks. */
+export function partsOf(status: Omit<Status, "version" | "parts">): StatusPart[] {
+  return [
+    intakeOf(status),
+    serviceOf(status),
+    ...labsOf(status),
+    ...queuesOf(status),
+    daemonsOf(status),
+  ].flatMap((part) => part ?? []);
+}
+
+type Facts = Parameters<typeof partsOf>[0];
+
+/** The part that takes what the lab sends. */
+export const INTAKE = "intake";
+
+const part = (
+  name: string,
+  state: StatusPart["state"],
+  words: string,
+  more: Partial<Pick<StatusPart, "since" | "command">> = {},
+): StatusPart => ({ name, state, words, since: null, command: null, ...more });
+
+function intakeOf(status: Facts): StatusPart {
+  if (status.isReady) return part(INTAKE, "up", "takes orders");
+  const halted = haltedConnectors(status);
+  const through = halted === undefined ? "" : ` through ${halted}`;
+  return part(INTAKE, "down", `takes no orders${through}`, { command: "cryobridge check" });
+}
+
+/** Through which connectors no orders are taken, where others still take some; undefined otherwise. */
+export function haltedConnectors({
+  states,
+  connectors,
+}: Pick<Status, "states" | "connectors">): string | undefined {
+  const halted = (connectors ?? []).filter(({ trouble }) => trouble !== null);
+  const isOfAll = states === null || halted.length === connectors?.length;
+  return isOfAll || halted.length === 0 ? undefined : halted.map(({ connector }) => connector).join(", ");
+}
+
+/** What this daemon sees of it; where it doesn't call it, what another one said. */
+function serviceOf({ service, attention }: Facts): StatusPart | undefined {
+  const name = "storage service";
+  if (service?.opening) {
+    const { since, text } = service.opening;
+    return part(name, service.breaker === "closed" ? "up" : "down", text, {
+      since,
+      command: "cryobridge check",
+    });
+  }
+  const found = attention.find(({ alerts }) => alerts.some(({ kind }) => kind === OF_SERVICE));
+  if (found) return part(name, "down", found.what, { since: found.since, command: "cryobridge check" });
+  if (service === null) return undefined;
+  if (service.isReachable === null) return part(name, "up", "not called yet");
+  return service.isReachable
+    ? part(name, "up", "answers")
+    : part(name, "waits", "did not answer the last call");
+}
+
+function labsOf({ connectors }: Facts): StatusPart[] {
+  if (connectors === null || connectors.length === 0) return [];
+  const away = connectors.filter(({ isLabAway }) => isLabAway);
+  if (away.length === 0) return [part("labs", "up", "take results")];
+  return away.map(({ connector }) =>
+    part(`lab of ${connector}`, "down", "takes no results, and is tried again", {
+      command: "cryobridge queue",
+    }),
+  );
+}
+
+function queuesOf({ pausedQueues }: Facts): StatusPart[] {
+  if (pausedQueues === null) return [];
+  if (pausedQueues.length === 0) return [part("queues", "up", "run")];
+  return pausedQueues.map(({ queue, actor, since }) =>
+    part(`queue ${queue}`, "waits", `paused by ${actor}`, {
+      since,
+      command: `cryobridge queue resume ${queue}`,
+    }),
+  );
+}
+
+function daemonsOf({ workers }: Facts): StatusPart | undefined {
+  if (workers === null) return undefined;
+  const working = workers.filter(({ state }) => state === "works" || state === "leads").length;
+  const lost = workers.filter(({ state }) => state === "lost" || state === "gone");
+  const command = "cryobridge workers";
+  if (working === 0) return part("daemons", "down", "none works", { command });
+  const words = working === 1 ? "1 works" : `${working} work`;
+  if (lost.length === 0) return part("daemons", "up", words);
+  return part("daemons", "waits", `${words}, ${lost.map(({ name }) => name).join(", ")} lost`, { command });
+}

@@ -1,0 +1,142 @@
+import type pg from "pg";
+import type { IdKind } from "../ledger/ids.ts";
+import type { Column } from "./column.ts";
+
+// A list that people look through is declared once: the command line and the console are two renderers of it.
+
+/** Where a list is read, and for whom. */
+export interface ListPlace {
+  readonly pool: pg.Pool;
+  readonly nowMs: number;
+  /** Names of the connectors that are configured. */
+  readonly connectors: readonly string[];
+  readonly facilityIdByCode: ReadonlyMap<string, number>;
+}
+
+/** How people ask for a filter. */
+interface Asked {
+  /** What it leaves in the list, for `--help`. */
+  readonly help: string;
+  /** What stands behind the option, such as `name`. */
+  readonly value: string;
+  /** What the console's form calls it; one without is not offered there. */
+  readonly label?: string;
+}
+
+interface Choice<Word extends string> extends Asked {
+  readonly kind: "choice" | "choices";
+  readonly words: readonly Word[];
+  /** A word as people read it. */
+  inWords?(word: Word): string;
+}
+
+interface Known extends Asked {
+  readonly kind: "known";
+  readonly choices: (place: ListPlace) => Promise<readonly string[]> | readonly string[];
+}
+
+interface Text extends Asked {
+  readonly kind: "code" | "search";
+}
+
+interface Since extends Asked {
+  readonly kind: "since";
+}
+
+/**
+ * What narrows a list. Its name is the option of the command line and the parameter of the console's address, but for a search,
+ * which is always `find` there.
+ */
+export type Filter = Choice<string> | Known | Text | Since;
+export type Filters = Readonly<Record<string, Filter>>;
+
+/** One word of several. */
+export const choice = <Word extends string>(
+  words: readonly Word[],
+  asked: Asked & Pick<Choice<NoInfer<Word>>, "inWords">,
+) => ({
+  ...asked,
+  kind: "choice" as const,
+  words,
+});
+
+/** Some words of several, with commas between them. */
+export const choices = <Word extends string>(
+  words: readonly Word[],
+  asked: Asked & Pick<Choice<NoInfer<Word>>, "inWords">,
+) => ({
+  ...asked,
+  kind: "choices" as const,
+  words,
+});
+
+/** One of what is known by name here. */
+export const known = (choices: Known["choices"], asked: Asked): Known => ({
+  ...asked,
+  kind: "known",
+  choices,
+});
+
+/** A code; the console's form has it only where a link brought it. */
+export const code = (asked: Asked): Text => ({ ...asked, kind: "code" });
+
+/** What somebody types. It may name a patient, so no address of the console has it. */
+export const search = (asked: Asked): Text => ({ ...asked, kind: "search" });
+
+/** What came through one connector; `what` is, such as `files that came`. */
+export const byConnector = (what: string): Known =>
+  known(({ connectors }) => connectors, {
+    ...{ value: "name", label: "Connector" },
+    help: `only ${what} through this connector`,
+  });
+
+/** What is younger than a time; `what` is, such as `files that came in `. */
+export const since = (what = ""): Since => ({
+  ...{ kind: "since", value: "time", label: "Within" },
+  help: `only ${what}since: 2h, 3d, or 2026-11-21T08:00`,
+});
+
+type ValueOf<F extends Filter> = F extends Since
+  ? Date
+  : F extends { readonly kind: "choices"; readonly words: readonly (infer Word)[] }
+    ? readonly Word[]
+    : F extends { readonly kind: "choice"; readonly words: readonly (infer Word)[] }
+      ? Word
+      : string;
+
+/** What a list is narrowed to. */
+export type FilterValues<F extends Filters> = { readonly [Name in keyof F]?: ValueOf<F[Name]> | undefined };
+
+/** Which part of a list is read. */
+export interface ListPart {
+  readonly limit: number;
+  /** The number of the record that the part comes after in the list; undefined for its beginning. */
+  readonly after?: number | undefined;
+}
+
+/** A list that people look through, page by page. */
+export interface List<Row, F extends Filters> {
+  /** The key of the list in JSON. */
+  readonly key: string;
+  /** What the command does, for `--help`. */
+  readonly help: string;
+  readonly filters: F;
+  readonly columns: readonly Column<Row>[];
+  /** What people read in place of an empty list. */
+  readonly nothing: (values: FilterValues<F>) => string;
+  readonly read: (place: ListPlace, values: FilterValues<F>, part: ListPart) => Promise<readonly Row[]>;
+  /** By what the next page is asked for. */
+  readonly page: {
+    /** What its records' ids begin with; absent for plain numbers. */
+    readonly kind?: IdKind;
+    /** Of a list whose oldest entries stand first it is what comes `after`. */
+    readonly flag?: "before" | "after";
+    /** A record's id, as people see it. */
+    readonly of: (row: Row) => string;
+  };
+}
+
+/** Declares a list, with its filters' own types. */
+export function list<Row, F extends Filters>(declared: List<Row, F>): List<Row, F> {
+  return declared;
+}

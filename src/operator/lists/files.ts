@@ -1,0 +1,26 @@
+import { FILE_STATUSES, listFiles } from "../../ledger/messages/file-views.ts";
+import { FILE_COLUMNS, FILE_STATUS_WORDS } from "../file-columns.ts";
+import { byConnector, choice, list, search, since } from "../listing.ts";
+
+/** Dropped files. */
+export const FILE_LIST = list({
+  key: "files",
+  help: "List dropped files, newest first.",
+  filters: {
+    find: search({
+      ...{ value: "text", label: "Beginning of the name" },
+      help: "only files whose names begin like this",
+    }),
+    status: choice(FILE_STATUSES, {
+      ...{ value: "status", label: "Status", help: "only files with this status" },
+      inWords: (status) => FILE_STATUS_WORDS[status],
+    }),
+    connector: byConnector("files that came"),
+    since: since("files that came in "),
+  },
+  columns: FILE_COLUMNS,
+  nothing: ({ find }) => (find === undefined ? "No files." : `No file's name begins with ${find}.`),
+  read: ({ pool }, { find: name, ...filter }, { limit, after: beforeId }) =>
+    listFiles(pool, { name, ...filter, beforeId, limit }),
+  page: { kind: "f", of: ({ fileId }) => fileId },
+});

@@ -1,0 +1,24 @@
+import { listRefills } from "../../ledger/refills.ts";
+import { known, list, since } from "../listing.ts";
+import { REFILL_COLUMNS } from "../refill-columns.ts";
+
+/** Refills of tanks. */
+export const REFILL_LIST = list({
+  key: "refills",
+  help: "List refills, latest change first.",
+  filters: {
+    facility: known(({ facilityIdByCode }) => [...facilityIdByCode.keys()], {
+      ...{ value: "name", label: "Facility" },
+      help: "only refills of this facility, by its name in the configuration",
+    }),
+    since: since("refills that changed "),
+  },
+  columns: REFILL_COLUMNS,
+  nothing: () => "No refills.",
+  read: async ({ pool, facilityIdByCode }, { facility, since }, { limit, after: beforeId }) => {
+    const facilityId = facility === undefined ? undefined : facilityIdByCode.get(facility);
+    if (facility !== undefined && facilityId === undefined) return [];
+    return listRefills(pool, { facilityId, since, beforeId, limit });
+  },
+  page: { of: ({ ledgerId }) => String(ledgerId) },
+});

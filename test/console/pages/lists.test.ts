@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { ALERT_LIST } from "../../../src/operator/lists/alerts.ts";
+import { AUDIT_LIST } from "../../../src/operator/lists/audit.ts";
+import { FILE_LIST } from "../../../src/operator/lists/files.ts";
+import { MESSAGE_LIST } from "../../../src/operator/lists/messages.ts";
+import { ORDER_LIST } from "../../../src/operator/lists/orders.ts";
+import { REFILL_LIST } from "../../../src/operator/lists/refills.ts";
+import { RESULT_LIST } from "../../../src/operator/lists/results.ts";
+import { TASK_LIST } from "../../../src/operator/lists/tasks.ts";
+import { csvMessage } from "../../cli/with-lab.ts";
+import { withPages, wordsOf } from "./with-pages.ts";
+
+const LISTS = {
+  alerts: ALERT_LIST,
+  audit: AUDIT_LIST,
+  files: FILE_LIST,
+  messages: MESSAGE_LIST,
+  orders: ORDER_LIST,
+  refills: REFILL_LIST,
+  results: RESULT_LIST,
+  tasks: TASK_LIST,
+};
+
+test("the command of a list takes each of its filters, and its page offers each that has a name", () =>
+  withPages(async ({ lab, operator }) => {
+    for (const [name, { filters }] of Object.entries(LISTS)) {
+      const help = (await lab.cli([name, "list", "--help"])).stdout;
+      const form = /<form class="filter"[\s\S]*?<\/form>/.exec(await operator.open(`/${name}`))?.[0] ?? "";
+      for (const [filter, { label, kind }] of Object.entries(filters)) {
+        expect(help).toContain(`--${filter} <`);
+        if (label !== undefined && kind !== "code")
+          expect(form, `${name} ${filter}`).toContain(`<label>${label}<`);
+      }
+      const { status } = await lab.cli([name, "list", "--json"]);
+      expect(status, name).toBe(0);
+    }
+  }));
+
+test("orders, files and results are looked at within a time, as messages are", () =>
+  withPages(async ({ lab, operator, pool }) => {
+    await lab.take("bench", [csvMessage(1)]);
+    await lab.take("bench", [csvMessage(2)]);
+    await pool.query("update orders set received_at = now() - interval '2 days' where id = 1");
+    await pool.query("update files set received_at = now() - interval '2 days' where id = 1");
+    for (const [path, id] of [
+      ["/orders", "o"],
+      ["/files", "f"],
+    ] as const) {
+      const ids = async (query: string) =>
+        [...(await operator.open(`${path}${query}`)).matchAll(/href="\/\w+\/([of]\d)"/g)].map(
+          ([, each]) => each,
+        );
+      expect(await ids("?since=24h")).toEqual([`${id}2`]);
+      expect(await ids("?since=7d")).toEqual([`${id}2`, `${id}1`]);
+      expect(await ids("?since=nonsense")).toEqual([`${id}2`, `${id}1`]);
+    }
+    expect(wordsOf(await operator.open("/results?since=1h"))).toContain("No results.");
+  }));
+
+test("what was typed is said in place of an empty list without what would steer a terminal", () =>
+  withPages(async ({ lab }) => {
+    const { stdout } = await lab.cli(["files", "list", "--find", "\u001b[31mred"]);
+    expect(stdout).toContain("No file's name begins with ");
+    expect(stdout).not.toContain("\u001b");
+  }));

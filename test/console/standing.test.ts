@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import type { ConsoleDeps } from "../../src/console/deps.ts";
+import type { Status } from "../../src/console/status-document.ts";
+import { trouble } from "../../src/core/alert.ts";
+import type { LedgerAttention } from "../../src/ledger/operator/attention.ts";
+import { countsOf, withConsole } from "./console-fixture.ts";
+import { withPages, wordsOf } from "./pages/with-pages.ts";
+
+const QUIET: LedgerAttention = {
+  orders: [],
+  deliveries: [],
+  pausedQueues: [],
+  alertPlaces: [],
+  refusals: [],
+};
+const SINCE = new Date("2026-11-22T08:00:00Z");
+const OUT = "the storage service is out of reach since 08:00: status 503";
+const OUTAGE = {
+  readiness: async () => ({
+    ...{ ready: true, reasons: [OUT] },
+    subjectByReason: new Map([[OUT, trouble("serviceUnreachable", "", OUT)]]),
+  }),
+} satisfies Partial<ConsoleDeps>;
+const PARKED = (["SUBJECT_UNKNOWN", "CONTAINER_UNKNOWN"] as const).map((code, n) => ({
+  ...{ kind: "parked", orderId: `o${n + 1}`, orderIds: [], count: 1, since: SINCE, text: "x", code },
+})) as LedgerAttention["orders"];
+
+async function statusOf(deps: Partial<ConsoleDeps>): Promise<Status> {
+  let found: Status | undefined;
+  await withConsole({ deps }, async ({ url }) => {
+    found = (await (await fetch(`${url}/api/status`)).json()) as Status;
+  });
+  if (!found) throw new Error("no status");
+  return found;
+}
+
+const partIn = ({ parts }: Status, name: string) => parts.find((part) => part.name === name);
+
+describe("the parts of which everything else depends", () => {
+  it("are up when all is well, and what nobody knows is left out", async () => {
+    const { parts } = await statusOf({ attention: async () => QUIET });
+    expect(parts.every(({ state }) => state === "up")).toBe(true);
+    expect(parts.map(({ name }) => name)).toEqual(["intake", "queues"]);
+  });
+
+  it("say that the service is down and since when, though orders are taken", async () => {
+    const status = await statusOf({ ...OUTAGE, attention: async () => QUIET });
+    expect(partIn(status, "intake")).toMatchObject({ state: "up" });
+    expect(partIn(status, "storage service")).toMatchObject({ state: "down", words: OUT });
+  });
+
+  it("name each lab that is away, and who paused a queue", async () => {
+    const connector = (name: string, isLabAway: boolean) => ({
+      ...{ connector: name, type: "mllp", isTaking: true, trouble: null, warning: null, isLabAway },
+      connections: 0,
+    });
+    const status = await statusOf({
+      connectors: () => [connector("ward", true), connector("bench", false)],
+      attention: async () => ({
+        ...QUIET,
+        pausedQueues: [{ queue: "submit", actor: "kim", since: SINCE }],
+      }),
+    });
+    expect(partIn(status, "lab of ward")).toMatchObject({ state: "down" });
+    expect(partIn(status, "lab of bench")).toBeUndefined();
+    expect(partIn(status, "queue submit")).toMatchObject({
+      words: "paused by kim",
+      since: SINCE.toISOString(),
+    });
+  });
+});
+
+it("what is down comes before the orders that wait for a person", async () => {
+  const { attention } = await statusOf({
+    ...OUTAGE,
+    attention: async () => ({ ...QUIET, orders: PARKED }),
+    counts: async () => countsOf({ parked: 2 }),
+  });
+  expect(attention.map(({ alerts: [first] }) => first?.kind)).toEqual([
+    "serviceUnreachable",
+    "ordersParked",
+    "ordersParked",
+  ]);
+});
+
+it("each page says above all else what is down, and the overview has parked orders in a table", () =>
+  withPages(
+    async ({ operator }) => {
+      for (const path of ["/", "/orders", "/workers"]) {
+        const page = wordsOf(await operator.open(path));
+        expect(page, path).toContain(`✗ storage service: ${OUT}`);
+      }
+      const overview = await operator.open("/");
+      expect(wordsOf(overview)).toMatch(
+        /Orders that wait for a person orders reason oldest what to do 1 .*SUBJECT_UNKNOWN.*CONTAINER_UNKNOWN/,
+      );
+      expect(overview).toContain('href="/orders/o1"');
+      expect(wordsOf(overview)).not.toContain("order waits for a person");
+    },
+    { deps: { ...OUTAGE, attention: async () => ({ ...QUIET, orders: PARKED }) } },
+  ));
