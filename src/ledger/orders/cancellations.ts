@@ -111,6 +111,8 @@ export async function changeCancelCall(
 ): Promise<void> {
   const { callInMs, keptAnswer, ...call } = change;
   await inTransaction(pool, async (client) => {
+    // The order comes before its calls and requests, as for whoever ends it.
+    await client.query(LOCK_ORDER, [orderId]);
     if ((await changeCalls(client, [{ orderId, callId, ...call }])) === 0) return;
     if (callInMs !== undefined) await client.query(CALL_AGAIN, [orderId, callInMs]);
     if (keptAnswer && call.failure)
