@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock } from "../../src/core/clock.ts";
+import { EVERY_MS } from "../../src/core/every.ts";
 
 /** Whoever takes steps: a daemon's run, the network, the lab, the service, a person. */
 export interface Actor {
@@ -202,18 +203,19 @@ async function settle(): Promise<void> {
   }
 }
 
+/** Sleeps of so many ms are between two looks of something that looks again and again. */
+const LOOKS = new Set<number>([EVERY_MS.due, EVERY_MS.serviceTry, EVERY_MS.auditEnd]);
+
 /** A daemon's own clock: its wall time may be another one than the world's, and jump. */
 export class SimulatedClock implements Clock {
   readonly #world: World;
   readonly #actor: Actor;
   readonly #wall: { skewMs: number };
-  readonly #isIdle: boolean;
 
-  constructor(world: World, actor: Actor, wall: { skewMs: number }, isIdle = false) {
+  constructor(world: World, actor: Actor, wall: { skewMs: number }) {
     this.#world = world;
     this.#actor = actor;
     this.#wall = wall;
-    this.#isIdle = isIdle;
   }
 
   now(): number {
@@ -225,21 +227,15 @@ export class SimulatedClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return this.#world.sleep(this.#actor, ms, signal, this.#isIdle);
-  }
-
-  /** The same clock for what only looks again and again. */
-  idle(): Clock {
-    return new SimulatedClock(this.#world, this.#actor, this.#wall, true);
+    return this.#world.sleep(this.#actor, ms, signal, LOOKS.has(ms));
   }
 
   /** The same for heartbeats, which go on in the time that is leapt over. */
   beating(): Clock {
-    const idle = this.idle();
     return {
-      now: () => idle.now() - this.#world.leaptMs,
-      monotonic: () => idle.monotonic() - this.#world.leaptMs,
-      sleep: (ms, signal) => idle.sleep(ms, signal),
+      now: () => this.now() - this.#world.leaptMs,
+      monotonic: () => this.monotonic() - this.#world.leaptMs,
+      sleep: (ms, signal) => this.#world.sleep(this.#actor, ms, signal, true),
     };
   }
 }
