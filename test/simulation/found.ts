@@ -33,4 +33,21 @@ export const FOUND: readonly { readonly what: string; readonly plan: Plan }[] = 
       people: [],
     },
   },
+  {
+    what: "the ledger's clock jumped ahead, and a call that was interrupted a moment later counted as an hour old",
+    plan: {
+      ...{ chance: 487640477, surface: "request", daemons: 2 },
+      service: {
+        ...{ envelope: "data", mostPerPage: 10, newestFirst: false, listLagMs: 7_000, tokenLifeMs: 10_000 },
+        ...{ staffMs: 9_600, deviceMs: 1_400, reviews: ["accept"], ends: ["FAILED"], hasCancel: false },
+      },
+      orders: [{ operation: "STORE", subject: 0, atMs: 9_700, acts: [] }],
+      calls: [{ kind: "create", nth: 1, fate: "silent after" }],
+      ledger: [],
+      results: [],
+      daemonEvents: [],
+      placeEvents: [{ what: "ledger clock", atMs: 300, forMs: 12_400, byMs: 3_600_000 }],
+      people: [],
+    },
+  },
 ];

@@ -25,10 +25,9 @@ export const BEGINNING = Date.UTC(2026, 2, 1, 8);
 
 /** Turns of the event loop without a file being read or written until nothing is under way any more. */
 const QUIET_TURNS = 3;
-/** Time is leapt over in pieces of at least so much, up to so long before the next thing; and it is asked so seldom whether it may be. */
-const LEAST_LEAP_MS = 2_500;
-const BEFORE_MS = 500;
-const LOOK_FOR_LEAP_MS = 1_100;
+/** Time is leapt over in pieces of at least so much, up to so long before the next thing. */
+const LEAST_LEAP_MS = 600;
+const BEFORE_MS = 100;
 /** A daemon that keeps itself busy without time going by would never end. */
 const MOST_STEPS = 20_000;
 
@@ -46,7 +45,6 @@ export class World {
   quiet: { until(): Promise<number>; leap(ms: number): Promise<void> } | undefined;
   #steps: Step[] = [];
   #nth = 0;
-  #noLeapBefore = 0;
   #state: number;
 
   constructor(seed: number) {
@@ -88,7 +86,14 @@ export class World {
     { isIdle = false }: { readonly isIdle?: boolean } = {},
   ): () => void {
     this.#nth += 1;
-    const step: Step = { at: this.now + ms, nth: this.#nth, actor, run, isIdle, isCancelled: false };
+    const step: Step = {
+      at: this.now + Math.ceil(ms),
+      nth: this.#nth,
+      actor,
+      run,
+      isIdle,
+      isCancelled: false,
+    };
     this.#steps.push(step);
     return () => {
       step.isCancelled = true;
@@ -112,12 +117,12 @@ export class World {
     });
   }
 
-  /** The time by which the next step that says something is due; undefined where only idle ones are left. */
-  get nextAt(): number | undefined {
-    const due = this.#steps.filter(
-      ({ isIdle, isCancelled, actor }) => !isIdle && !isCancelled && actor.state === "up",
-    );
-    return due.length === 0 ? undefined : Math.min(...due.map(({ at }) => at));
+  /** The time by which the next step that says something is due; infinite where only idle ones are left. */
+  get #nextAt(): number {
+    let first = Number.POSITIVE_INFINITY;
+    for (const { isIdle, isCancelled, actor, at } of this.#steps)
+      if (!isIdle && !isCancelled && actor.state === "up" && at < first) first = at;
+    return first;
   }
 
   /** Takes steps until `until`, or until `isOver` is true. */
@@ -138,17 +143,15 @@ export class World {
 
   /** Leaves out time in which daemons would only look again and again and find nothing. */
   async #leap(until: number): Promise<void> {
-    if (this.quiet === undefined || this.now < this.#noLeapBefore) return;
-    const near = Math.min(this.nextAt ?? Number.POSITIVE_INFINITY, until);
+    if (this.quiet === undefined) return;
+    const near = Math.min(this.#nextAt, until);
     if (near - this.now < LEAST_LEAP_MS) return;
-    this.#noLeapBefore = this.now + LOOK_FOR_LEAP_MS;
-    const ms = Math.min(near, await this.quiet.until()) - this.now - BEFORE_MS;
+    const ms = Math.floor(Math.min(near, await this.quiet.until()) - this.now - BEFORE_MS);
     if (ms < LEAST_LEAP_MS - BEFORE_MS) return;
     this.now += ms;
     this.leaptMs += ms;
     for (const step of this.#steps) if (step.isIdle) step.at += ms;
     await this.quiet.leap(ms);
-    this.#noLeapBefore = this.now + LOOK_FOR_LEAP_MS;
   }
 
   #take(until: number): Step | undefined {
@@ -227,7 +230,8 @@ export class SimulatedClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return this.#world.sleep(this.#actor, ms, signal, LOOKS.has(ms));
+    // A timer is no finer than this.
+    return this.#world.sleep(this.#actor, Math.max(1, ms), signal, LOOKS.has(ms));
   }
 
   /** The same for heartbeats, which go on in the time that is leapt over. */
