@@ -23,6 +23,7 @@ import { linkOf } from "../../src/ledger/orders/row.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
 import { Machine, replaceClients, type Site } from "./daemon.ts";
+import { FOLDER, replaceFiles } from "./files.ts";
 import { CONNECTOR, type LabOrder, SimulatedLab } from "./lab.ts";
 import type { LedgerUser, SimulatedLedger } from "./ledger.ts";
 import { SimulatedNetwork } from "./network.ts";
@@ -62,7 +63,6 @@ export class Histories {
   readonly #ledger: SimulatedLedger;
   readonly #folder = mkdtempSync(join(tmpdir(), "simulation-"));
   readonly #settings = new Map<string, Settings>();
-  #histories = 0;
 
   constructor(ledger: SimulatedLedger) {
     this.#ledger = ledger;
@@ -75,7 +75,6 @@ export class Histories {
 
   async run(plan: Plan): Promise<HistoryEnd> {
     const settings = await this.#settingsOf(plan);
-    this.#histories += 1;
     const world = new World(plan.chance);
     const { random } = Math;
     Math.random = world.random;
@@ -85,10 +84,11 @@ export class Histories {
     );
     await this.#ledger.begin(world, plan.chance);
     const restoreTimers = replaceTimers();
+    const restoreFiles = replaceFiles();
     try {
-      const folder = join(this.#folder, String(this.#histories));
-      return await new History(plan, world, this.#ledger, settings, users, folder).run();
+      return await new History(plan, world, this.#ledger, settings, users).run();
     } finally {
+      restoreFiles();
       restoreTimers();
       await this.#ledger.end();
       restore();
@@ -161,7 +161,6 @@ class History {
     ledger: SimulatedLedger,
     settings: Settings,
     users: Map<string, LedgerUser>,
-    folder: string,
   ) {
     this.#plan = plan;
     this.#world = world;
@@ -176,7 +175,7 @@ class History {
     const steps = new Map<string, number>();
     const site: Site = {
       ...{ world, ledger, network: this.#network, queues: this.#queues, settings, users },
-      epochFileOf: (daemon) => `${folder}-${daemon}.epoch`,
+      epochFileOf: (daemon) => `${FOLDER}/${daemon}.epoch`,
       connectorOf: (actor) => this.#lab.connectorOf(actor),
       ledgerFateOf: (daemon) => {
         if (this.#isQuiet) return "done";

@@ -1,4 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { syncBuiltinESMExports } from "node:module";
+import timers from "node:timers/promises";
 import type { Clock } from "../../src/core/clock.ts";
 import { EVERY_MS } from "../../src/core/every.ts";
 
@@ -23,8 +25,6 @@ interface Step {
 /** When every history begins, ms since the epoch. */
 export const BEGINNING = Date.UTC(2026, 2, 1, 8);
 
-/** Turns of the event loop without a file being read or written until nothing is under way any more. */
-const QUIET_TURNS = 3;
 /** Time is leapt over in pieces of at least so much, up to so long before the next thing. */
 const LEAST_LEAP_MS = 600;
 const BEFORE_MS = 100;
@@ -174,9 +174,15 @@ export class World {
 const atWork = new AsyncLocalStorage<{ readonly world: World; readonly actor: Actor }>();
 const CANCEL = Symbol("cancel");
 
+/** How many within a step wait for a turn of the event loop. */
+let turnsWaitedFor = 0;
+const { setImmediate: realImmediate } = globalThis;
+const nextTurn = () => new Promise<void>((resolve) => realImmediate(resolve));
+
 /** Has timers that are set within a step go by the simulated time, until the returned function is called. */
 export function replaceTimers(): () => void {
   const { setTimeout: realSet, clearTimeout: realClear } = globalThis;
+  const { setImmediate: realPromise } = timers;
   const set = (run: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) => {
     const own = atWork.getStore();
     if (own === undefined) return realSet(run, ms, ...given);
@@ -189,21 +195,33 @@ export function replaceTimers(): () => void {
     if (own?.[CANCEL]) own[CANCEL]();
     else realClear(timer as NodeJS.Timeout);
   };
-  Object.assign(globalThis, { setTimeout: set, clearTimeout: clear });
-  return () => void Object.assign(globalThis, { setTimeout: realSet, clearTimeout: realClear });
+  const immediate = (run: (...given: unknown[]) => void, ...given: unknown[]) => {
+    turnsWaitedFor += 1;
+    return realImmediate(() => {
+      turnsWaitedFor -= 1;
+      run(...given);
+    });
+  };
+  Object.assign(globalThis, { setTimeout: set, clearTimeout: clear, setImmediate: immediate });
+  timers.setImmediate = (async (value?: unknown) => {
+    await new Promise((resolve) => immediate(resolve));
+    return value;
+  }) as typeof realPromise;
+  syncBuiltinESMExports();
+  return () => {
+    Object.assign(globalThis, { setTimeout: realSet, clearTimeout: realClear, setImmediate: realImmediate });
+    timers.setImmediate = realPromise;
+    syncBuiltinESMExports();
+  };
 }
 
-/** What shows that a file is read, written or closed. */
-const FILE_WORK = new Set(["FSReqPromise", "FSReqCallback", "CloseReq", "FileHandleCloseReq"]);
-
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-/** Waits until whatever a step set going has come to a stand: it waits for another step, or is over. */
+/**
+ * Waits until whatever a step set going has come to a stand: it waits for another step, or is over. What waits for another turn of
+ * the event loop gets its turn before this goes on.
+ */
 async function settle(): Promise<void> {
-  for (let quiet = 0; quiet < QUIET_TURNS; quiet += 1) {
-    await turn();
-    if (process.getActiveResourcesInfo().some((each) => FILE_WORK.has(each))) quiet = -1;
-  }
+  do await nextTurn();
+  while (turnsWaitedFor > 0);
 }
 
 /** Sleeps of so many ms are between two looks of something that looks again and again. */
