@@ -9,7 +9,7 @@ import type { Intake } from "../../src/core/intake.ts";
 import { noTracer } from "../../src/core/order-step.ts";
 import { PeerCertificates } from "../../src/core/peer-certificates.ts";
 import { joinWorkers } from "../../src/ledger/workers/membership.ts";
-import type { HeartbeatClient, LedgerFate, LedgerUser, SimulatedLedger } from "./ledger.ts";
+import type { HeartbeatClient, LedgerFate, LedgerUser, SimulatedLedger, Strike } from "./ledger.ts";
 import type { SimulatedNetwork } from "./network.ts";
 import type { SimulatedQueues } from "./queues.ts";
 import { type Actor, SimulatedClock, type World } from "./world.ts";
@@ -31,6 +31,7 @@ export interface Site {
   readonly epochFileOf: (daemon: string) => string;
   readonly connectorOf: (actor: Actor) => Connector;
   readonly ledgerFateOf: (daemon: string, text: string) => LedgerFate;
+  readonly strikeAt: (machine: Machine, text: string) => Strike | undefined;
   /** Who has which name for its sessions. */
   readonly users: Map<string, LedgerUser>;
 }
@@ -113,6 +114,7 @@ export class Machine {
       actor,
       application: this.#application,
       fateOf: (text) => this.#site.ledgerFateOf(name, text),
+      strikeAt: (text) => this.#site.strikeAt(this, text),
     };
     this.#site.users.set(user.application, user);
     const pool = ledger.poolOf(user);

@@ -31,6 +31,7 @@ export const FOUND: readonly { readonly what: string; readonly plan: Plan }[] = 
       daemonEvents: [{ what: "clock", daemon: 0, atMs: 200, forMs: 19_800, byMs: 20_000 }],
       placeEvents: [{ what: "ledger put back", atMs: 7_500, forMs: 1_800, byMs: 20_000 }],
       people: [],
+      strikes: [],
     },
   },
   {
@@ -48,6 +49,7 @@ export const FOUND: readonly { readonly what: string; readonly plan: Plan }[] = 
       daemonEvents: [],
       placeEvents: [{ what: "ledger clock", atMs: 300, forMs: 12_400, byMs: 3_600_000 }],
       people: [],
+      strikes: [],
     },
   },
 ];

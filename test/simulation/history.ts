@@ -25,10 +25,10 @@ import type { ServiceClient } from "../../src/service/client.ts";
 import { Machine, replaceClients, type Site } from "./daemon.ts";
 import { FOLDER, replaceFiles } from "./files.ts";
 import { CONNECTOR, type LabOrder, SimulatedLab } from "./lab.ts";
-import type { LedgerUser, SimulatedLedger } from "./ledger.ts";
+import type { LedgerUser, SimulatedLedger, Strike } from "./ledger.ts";
 import { SimulatedNetwork } from "./network.ts";
 import { isAlive, judgeService, judgeWords, type OrderEnd, ordersOf } from "./oracles.ts";
-import type { Plan } from "./plan.ts";
+import { AIMS, type Plan } from "./plan.ts";
 import { SimulatedQueues } from "./queues.ts";
 import { type Request, SimulatedService } from "./service.ts";
 import { type Actor, BEGINNING, replaceTimers, SimulatedClock, World } from "./world.ts";
@@ -133,6 +133,13 @@ export class Histories {
   }
 }
 
+/** What happens to a daemon. */
+interface Happening {
+  readonly what: "kill" | "freeze" | "clock";
+  readonly forMs: number;
+  readonly byMs?: number;
+}
+
 /** One history: what its plan says happens, then what follows once nothing more goes wrong. */
 class History {
   readonly #plan: Plan;
@@ -148,6 +155,8 @@ class History {
   readonly #covered = new Map<string, number>();
   readonly #doneAgain = new Map<string, number>();
   readonly #tries = new Map<string, number>();
+  readonly #aimed = new Map<string, number>();
+  readonly #outside: Actor = { name: "outside", state: "up" };
   readonly #person: Actor = { name: "a person", state: "up" };
   readonly #user: LedgerUser;
   readonly #site: ActSite;
@@ -188,6 +197,7 @@ class History {
         if (fate !== undefined) world.say(daemon, `a step of the ledger is ${fate}`);
         return fate ?? "done";
       },
+      strikeAt: (machine, text) => this.#strikeAt(machine, text),
     };
     this.#machines = Array.from(
       { length: plan.daemons },
@@ -200,7 +210,12 @@ class History {
       ...{ number: `P-${index + 1}`, operation, subject: `S-${subject + 1}`, label: `V-${index + 1}` },
     }));
     for (const { number, label } of this.#orders) this.#labelsOf.set(number, [label]);
-    this.#user = { actor: this.#person, application: "person", fateOf: () => "done" };
+    this.#user = {
+      actor: this.#person,
+      application: "person",
+      fateOf: () => "done",
+      strikeAt: () => undefined,
+    };
     const wire = this.#network.wireOf(this.#person);
     let client: ServiceClient | undefined;
     this.#site = {
@@ -278,7 +293,7 @@ class History {
   /** Has all come that the plan has. */
   #prepare(): void {
     const { orders, daemonEvents, placeEvents, people } = this.#plan;
-    const outside: Actor = { name: "outside", state: "up" };
+    const outside = this.#outside;
     for (const [index, { atMs, acts }] of orders.entries()) {
       const order = this.#orders[index] as LabOrder;
       this.#at(outside, atMs, () => this.#lab.order(order));
@@ -293,7 +308,7 @@ class History {
     }
     for (const event of daemonEvents) {
       const machine = this.#machines[event.daemon % this.#machines.length] as Machine;
-      this.#at(outside, event.atMs, () => this.#disturb(machine, event, outside));
+      this.#at(outside, event.atMs, () => this.#disturb(machine, event));
     }
     for (const event of placeEvents) this.#at(outside, event.atMs, () => this.#disturbPlace(event, outside));
     for (const { what, order, atMs } of people)
@@ -315,7 +330,27 @@ class History {
     this.#lab.change(order, label);
   }
 
-  #disturb(machine: Machine, { what, forMs, byMs }: Plan["daemonEvents"][number], outside: Actor): void {
+  /** What the plan has for a daemon at a statement, if that is the one. */
+  #strikeAt(machine: Machine, text: string): Strike | undefined {
+    if (this.#isQuiet) return undefined;
+    for (const [aim, words] of Object.entries(AIMS)) {
+      if (!text.includes(words)) continue;
+      const nth = (this.#aimed.get(aim) ?? 0) + 1;
+      this.#aimed.set(aim, nth);
+      const strike = this.#plan.strikes.find((each) => each.at === aim && each.nth === nth);
+      if (!strike) continue;
+      const { what, when } = strike;
+      const hit = () => {
+        this.#world.say(machine.name, `${when} it ${aim}:`);
+        this.#count(`struck: ${what} ${when} it ${aim}`);
+        this.#disturb(machine, strike);
+      };
+      return { when, hit };
+    }
+    return undefined;
+  }
+
+  #disturb(machine: Machine, { what, forMs, byMs = 0 }: Happening): void {
     const world = this.#world;
     if (what === "kill") {
       world.say(machine.name, "is killed");
@@ -323,7 +358,7 @@ class History {
     } else if (what === "freeze") {
       world.say(machine.name, `is frozen for ${forMs / 1_000} s`);
       machine.freeze();
-      world.later(outside, forMs, () => {
+      world.later(this.#outside, forMs, () => {
         world.say(machine.name, "wakes up");
         machine.wake();
       });

@@ -29,6 +29,14 @@ export interface LedgerUser {
   readonly application: string;
   /** Asked for each step. */
   readonly fateOf: (text: string) => LedgerFate;
+  /** Asked for each statement. */
+  readonly strikeAt: (text: string) => Strike | undefined;
+}
+
+/** What happens to a process that is at a statement: before anything of the step is done, or once it is committed. */
+export interface Strike {
+  readonly when: "before" | "after";
+  hit(): void;
 }
 
 interface Session {
@@ -257,20 +265,28 @@ export class SimulatedLedger {
     const isReading = READS.test(text);
     return new Promise<T>((resolve, reject) => {
       world.later(user.actor, world.between(0, 3), async () => {
-        const connection = new Connection(this.#client, this.#names, user.fateOf(text));
+        const connection = new Connection(this.#client, this.#names, user.fateOf(text), {
+          strikeAt: user.strikeAt,
+          awake: () => world.sleep(user.actor, 0),
+        });
+        // One that was struck hears of it once it is awake.
+        const tell = (give: () => void) => {
+          if (connection.isStruck) world.later(user.actor, 0, give);
+          else give();
+        };
         try {
           if (connection.fate === "refused") throw broken();
           this.#enter(pid, isReading);
           this.#isChanged ||= !isReading && text !== HEARTBEAT;
-          const result = await work(connection);
+          const result = await Promise.race([work(connection), connection.broken]);
           await connection.keep();
           if (connection.fate === "answer lost") throw broken();
-          resolve(result);
+          tell(() => resolve(result));
         } catch (error) {
-          reject(error);
           // What it would go back to is the step before.
           if (isReading && connection.hasFailed) throw error;
-          if (connection.fate !== "refused") await connection.rollback();
+          if (connection.fate !== "refused" && !isReading) await connection.rollback();
+          tell(() => reject(error));
         }
         if (connection.hasEndedSessions) await this.#breakEnded();
       });
@@ -353,20 +369,38 @@ function broken(): Error {
   return Object.assign(new Error("Connection terminated unexpectedly"), { code: "ECONNRESET" });
 }
 
+/** Whose step it is: what happens to it, and until when it hears nothing. */
+interface Process extends Pick<LedgerUser, "strikeAt"> {
+  awake(): Promise<void>;
+}
+
 /** The one connection, lent for a step. */
 class Connection {
   readonly fate: LedgerFate;
   hasEndedSessions = false;
   /** Whether a statement failed and nothing was taken back since. */
   hasFailed = false;
+  /** Whether its process was struck; it hears nothing of what it is at then. */
+  isStruck = false;
   #isKept = false;
+  #isTakenBack = false;
+  #strike: Strike | undefined;
+  readonly #process: Process | undefined;
+  readonly #break = Promise.withResolvers<never>();
   readonly #client: pg.PoolClient;
   readonly #names: Map<string, string>;
 
-  constructor(client: pg.PoolClient, names: Map<string, string>, fate: LedgerFate) {
+  constructor(client: pg.PoolClient, names: Map<string, string>, fate: LedgerFate, process?: Process) {
     this.#client = client;
     this.#names = names;
     this.fate = fate;
+    this.#process = process;
+    this.broken.catch(() => undefined);
+  }
+
+  /** Rejects when it breaks. */
+  get broken(): Promise<never> {
+    return this.#break.promise;
   }
 
   get connection(): unknown {
@@ -376,6 +410,13 @@ class Connection {
   /** Each statement is planned once, under a name of its own. */
   query(given: string | pg.QueryConfig, values: unknown[] = []): Promise<pg.QueryResult> {
     const text = typeof given === "string" ? given : given.text;
+    this.#strike ??= this.#process?.strikeAt(text);
+    if (this.#strike?.when === "before") {
+      this.#hit();
+      return this.awake().then(() => {
+        throw broken();
+      });
+    }
     if (text.includes("pg_terminate_backend")) this.hasEndedSessions = true;
     const list = typeof given === "string" ? values : (given.values ?? []);
     const asked =
@@ -399,13 +440,28 @@ class Connection {
 
   /** From here on nothing of it is taken back, unless a statement failed. */
   async keep(): Promise<void> {
+    if (this.#isKept) return;
     if (this.hasFailed) await this.rollback();
     this.#isKept = true;
+    this.#hit();
+  }
+
+  /** Resolves once the process hears what came of it. */
+  async awake(): Promise<void> {
+    if (this.isStruck) await this.#process?.awake();
+  }
+
+  #hit(): void {
+    if (!this.#strike || this.isStruck) return;
+    this.isStruck = true;
+    this.#strike.hit();
+    this.#break.reject(broken());
   }
 
   /** Takes back what was done in the step. */
   async rollback(): Promise<void> {
-    if (this.#isKept) return;
+    if (this.#isKept || this.#isTakenBack) return;
+    this.#isTakenBack = this.isStruck;
     this.hasFailed = false;
     await this.#client.query("rollback to savepoint step");
   }
@@ -482,6 +538,7 @@ class TransactionClient extends EventEmitter {
     }
     if (given === "commit") {
       await this.#connection.keep();
+      await this.#connection.awake();
       if (this.#connection.fate === "answer lost") throw broken();
       return { rows: [] };
     }

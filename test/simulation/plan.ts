@@ -43,6 +43,29 @@ const daemonEvent = fc.record({
   byMs: fc.constantFrom(-3_600_000, -20_000, 20_000, 3_600_000),
 });
 
+/** Statements at which a daemon is struck, by what stands in them. */
+export const AIMS = {
+  "takes a message in": "insert into messages",
+  "claims orders": "with due as",
+  "writes calls down": "with mine as materialized",
+  "raises the epoch": "update ledger set epoch",
+  "records what calls came to": "update calls k\n   set outcome",
+  "changes orders": "set state = coalesce(x",
+  "releases orders": "with abandoned as",
+  "takes a lock": "pg_try_advisory_lock",
+  "composes results": "with fresh as materialized",
+  "finds results to send": "from deliveries d",
+  "records sent results": "with done as",
+} as const;
+
+const strike = fc.record({
+  what: fc.constantFrom("kill", "freeze"),
+  when: fc.constantFrom("before", "after"),
+  at: fc.constantFrom(...(Object.keys(AIMS) as (keyof typeof AIMS)[])),
+  nth: fc.integer({ min: 1, max: 5 }),
+  forMs: seconds(1, 30),
+});
+
 const placeEvent = fc.record({
   what: fc.constantFrom(
     ...(["queue emptied", "job doubled", "ledger restarted", "ledger away", "ledger put back"] as const),
@@ -88,6 +111,7 @@ export const plans = fc.record({
   daemonEvents: fc.array(daemonEvent, { maxLength: 3 }),
   placeEvents: fc.array(placeEvent, { maxLength: 2 }),
   people: fc.array(person, { maxLength: 2 }),
+  strikes: fc.array(strike, { maxLength: 2 }),
 });
 
 export type Plan = typeof plans extends fc.Arbitrary<infer T> ? T : never;
