@@ -8,7 +8,14 @@ export const FOUND: readonly { readonly what: string; readonly plan: Plan }[] = 
       ...{ chance: 511861079, surface: "request", daemons: 1 },
       service: {
         ...{ envelope: "array", mostPerPage: 100, newestFirst: false, listLagMs: 0, tokenLifeMs: 3_600_000 },
-        ...{ staffMs: 2_200, deviceMs: 1_000, reviews: ["accept"], ends: ["COMPLETED"], hasCancel: false },
+        ...{
+          staffMs: 2_200,
+          deviceMs: 1_000,
+          reviews: ["accept"],
+          ends: ["COMPLETED"],
+          hasCancel: false,
+          isBusy: false,
+        },
       },
       orders: [
         {
@@ -31,7 +38,7 @@ export const FOUND: readonly { readonly what: string; readonly plan: Plan }[] = 
       daemonEvents: [{ what: "clock", daemon: 0, atMs: 200, forMs: 19_800, byMs: 20_000 }],
       placeEvents: [{ what: "ledger put back", atMs: 7_500, forMs: 1_800, byMs: 20_000 }],
       people: [],
-      strikes: [],
+      ...{ strikes: [], correlation: "token", others: [] },
     },
   },
   {
@@ -40,7 +47,14 @@ export const FOUND: readonly { readonly what: string; readonly plan: Plan }[] = 
       ...{ chance: 487640477, surface: "request", daemons: 2 },
       service: {
         ...{ envelope: "data", mostPerPage: 10, newestFirst: false, listLagMs: 7_000, tokenLifeMs: 10_000 },
-        ...{ staffMs: 9_600, deviceMs: 1_400, reviews: ["accept"], ends: ["FAILED"], hasCancel: false },
+        ...{
+          staffMs: 9_600,
+          deviceMs: 1_400,
+          reviews: ["accept"],
+          ends: ["FAILED"],
+          hasCancel: false,
+          isBusy: false,
+        },
       },
       orders: [{ operation: "STORE", subject: 0, atMs: 9_700, acts: [] }],
       calls: [{ kind: "create", nth: 1, fate: "silent after" }],
@@ -49,7 +63,7 @@ export const FOUND: readonly { readonly what: string; readonly plan: Plan }[] = 
       daemonEvents: [],
       placeEvents: [{ what: "ledger clock", atMs: 300, forMs: 12_400, byMs: 3_600_000 }],
       people: [],
-      strikes: [],
+      ...{ strikes: [], correlation: "token", others: [] },
     },
   },
 ];

@@ -26,7 +26,7 @@ import { Machine, replaceClients, type Site } from "./daemon.ts";
 import { FOLDER, replaceFiles } from "./files.ts";
 import { CONNECTOR, type LabOrder, SimulatedLab } from "./lab.ts";
 import type { LedgerUser, SimulatedLedger, Strike } from "./ledger.ts";
-import { SimulatedNetwork } from "./network.ts";
+import { type CallFate, SimulatedNetwork } from "./network.ts";
 import { isAlive, judgeService, judgeWords, type OrderEnd, ordersOf } from "./oracles.ts";
 import { AIMS, type Plan } from "./plan.ts";
 import { SimulatedQueues } from "./queues.ts";
@@ -41,7 +41,17 @@ const FIRST_LOOK_MS = 5_000;
 /** The service is looked at for a lost call until then, ms. */
 const GIVE_UP_MS = 12_000;
 const TIMEOUT_MS = 2_000;
+/** A late call arrives after this, or so long before it is given up that a list which lags still shows it, ms. */
 const LATE_MS = 9_000;
+const SHOWN_BEFORE_MS = 1_500;
+/**
+ * That nothing was done is believed of these answers after one look, so where lists lag, no gateway gives them that has passed the
+ * call on.
+ */
+const TRUE_REFUSALS: Partial<Record<CallFate, CallFate>> = {
+  "429 after": "429 before",
+  "401 after": "401 before",
+};
 /** How often a person has the same order tried again, before discarding it. */
 const MOST_RETRIES = 3;
 
@@ -96,11 +106,11 @@ export class Histories {
     }
   }
 
-  async #settingsOf({ surface, service }: Plan): Promise<Settings> {
-    const key = `${surface} ${service.hasCancel}`;
+  async #settingsOf({ surface, service, correlation }: Plan): Promise<Settings> {
+    const key = `${surface} ${correlation} ${service.hasCancel}`;
     const known = this.#settings.get(key);
     if (known) return known;
-    const file = join(this.#folder, `${surface}-${service.hasCancel}.yaml`);
+    const file = join(this.#folder, `${this.#settings.size}.yaml`);
     const path =
       surface === "request"
         ? "/api/procedure-requests/{id}/cancel"
@@ -109,7 +119,7 @@ export class Histories {
       dataDir: join(this.#folder, "data"),
       service: {
         baseUrl: "https://service.example.org",
-        surface,
+        ...{ surface, correlation },
         auth: {
           tokenUrl: "https://service.example.org/oauth/token",
           clientId: "lab",
@@ -176,9 +186,14 @@ class History {
     this.#ledger = ledger;
     this.#service = new SimulatedService(world, plan.service);
     this.#network = new SimulatedNetwork(world, this.#service, {
-      ...{ timeoutMs: TIMEOUT_MS, lateMs: LATE_MS },
-      fateOf: (kind, nth) =>
-        this.#isQuiet ? undefined : plan.calls.find((each) => each.kind === kind && each.nth === nth)?.fate,
+      timeoutMs: TIMEOUT_MS,
+      lateMs: Math.min(LATE_MS, GIVE_UP_MS - plan.service.listLagMs - SHOWN_BEFORE_MS),
+      fateOf: (kind, nth) => {
+        if (this.#isQuiet) return undefined;
+        const fate = plan.calls.find((each) => each.kind === kind && each.nth === nth)?.fate;
+        const isLagging = plan.service.listLagMs > 0;
+        return isLagging && fate !== undefined ? (TRUE_REFUSALS[fate] ?? fate) : fate;
+      },
     });
     this.#queues = new SimulatedQueues(world);
     const steps = new Map<string, number>();
@@ -292,7 +307,7 @@ class History {
 
   /** Has all come that the plan has. */
   #prepare(): void {
-    const { orders, daemonEvents, placeEvents, people } = this.#plan;
+    const { orders, daemonEvents, placeEvents, people, others, correlation, surface } = this.#plan;
     const outside = this.#outside;
     for (const [index, { atMs, acts }] of orders.entries()) {
       const order = this.#orders[index] as LabOrder;
@@ -311,6 +326,11 @@ class History {
       this.#at(outside, event.atMs, () => this.#disturb(machine, event));
     }
     for (const event of placeEvents) this.#at(outside, event.atMs, () => this.#disturbPlace(event, outside));
+    for (const { order, atMs } of others) {
+      const { subject, label } = this.#orders[order % orders.length] as LabOrder;
+      const own = correlation === "token" ? label : `${label}X`;
+      this.#at(outside, atMs, () => this.#service.storeForOthers(surface, subject, own));
+    }
     for (const { what, order, atMs } of people)
       this.#at(
         this.#person,

@@ -66,6 +66,9 @@ const strike = fc.record({
   forMs: seconds(1, 30),
 });
 
+/** A STORE that others make for an order's subject, with the order's label where a mark tells the two apart. */
+const other = fc.record({ order: fc.integer({ min: 0, max: 2 }), atMs: seconds(0, 30) });
+
 const placeEvent = fc.record({
   what: fc.constantFrom(
     ...(["queue emptied", "job doubled", "ledger restarted", "ledger away", "ledger put back"] as const),
@@ -103,6 +106,7 @@ export const plans = fc.record({
       maxLength: 3,
     }),
     hasCancel: fc.boolean(),
+    isBusy: fc.boolean(),
   }),
   orders: fc.array(order, { minLength: 1, maxLength: 3 }),
   calls: fc.array(call, { maxLength: 4 }),
@@ -112,6 +116,8 @@ export const plans = fc.record({
   placeEvents: fc.array(placeEvent, { maxLength: 2 }),
   people: fc.array(person, { maxLength: 2 }),
   strikes: fc.array(strike, { maxLength: 2 }),
+  correlation: fc.constantFrom("token", "token", "labels"),
+  others: fc.array(other, { maxLength: 1 }),
 });
 
 export type Plan = typeof plans extends fc.Arbitrary<infer T> ? T : never;
