@@ -328,7 +328,8 @@ export class SimulatedLedger {
 }
 
 /**
- * When the next thing is due, as ms since the epoch. What waits behind a parked order is not due; what is in a daemon's hands is.
+ * When the next thing is due, as ms since the epoch. What waits behind a parked order is not due, nor is what waits to be composed
+ * behind a result that the lab has not taken; what is in a daemon's hands is.
  */
 const QUIET_UNTIL = `
 select extract(epoch from min(d.at))::float8 * 1000 as ms
@@ -351,7 +352,12 @@ select extract(epoch from min(d.at))::float8 * 1000 as ms
         union all
         select d.next_at from deliveries d where d.state = 'pending'
         union all
-        select now() from outcomes t where not t.is_composed) d`;
+        select coalesce((select min(d.next_at)
+                           from deliveries d
+                          where d.connector = t.connector
+                            and d.state = 'pending'), now())
+          from outcomes t
+         where not t.is_composed) d`;
 
 /** $1 ms, $2 text[] names of sessions. */
 const LEAP_WORKERS = `
