@@ -58,12 +58,19 @@ export const AIMS = {
   "records sent results": "with done as",
 } as const;
 
+const at = fc.oneof(
+  { weight: 2, arbitrary: fc.constantFrom("writes calls down", "raises the epoch") },
+  { weight: 1, arbitrary: fc.constantFrom("claims orders", "records what calls came to") },
+  { weight: 2, arbitrary: fc.constantFrom(...(Object.keys(AIMS) as (keyof typeof AIMS)[])) },
+);
+
 const strike = fc.record({
-  what: fc.constantFrom("kill", "freeze"),
+  what: fc.constantFrom("kill", "freeze", "freeze"),
   when: fc.constantFrom("before", "after"),
-  at: fc.constantFrom(...(Object.keys(AIMS) as (keyof typeof AIMS)[])),
-  nth: fc.integer({ min: 1, max: 5 }),
-  forMs: seconds(1, 30),
+  at: at as fc.Arbitrary<keyof typeof AIMS>,
+  nth: fc.integer({ min: 1, max: 4 }),
+  // Until it is still sure, is not any more, was taken for dead, and what it had in hand was given up and done again.
+  forMs: fc.constantFrom(2_000, 7_000, 20_000, 40_000),
 });
 
 /** A STORE that others make for an order's subject, with the order's label where a mark tells the two apart. */
@@ -88,7 +95,7 @@ const person = fc.record({
 export const plans = fc.record({
   chance: fc.nat(),
   surface: fc.constantFrom("request", "external"),
-  daemons: fc.integer({ min: 1, max: 2 }),
+  daemons: fc.constantFrom(1, 2, 2),
   service: fc.record({
     envelope: fc.constantFrom("array", "data"),
     mostPerPage: fc.constantFrom(100, 2, 10),
