@@ -252,6 +252,7 @@ class History {
     }
     for (const machine of this.#machines) machine.start();
     world.quiet = {
+      since: () => this.#ledger.changedAt,
       until: () => this.#ledger.quietUntil(),
       leap: (ms) => {
         const up = this.#machines.filter(({ isUp }) => isUp);

@@ -65,6 +65,8 @@ export class SimulatedLedger {
   #told = "";
   /** Whether something was done since the last look for what is due, and what that look found. */
   #isChanged = true;
+  /** When something was done last, heartbeats left out. */
+  changedAt = 0;
   #quietUntil = Number.POSITIVE_INFINITY;
   /** How often the server has ended all sessions. */
   run = 0;
@@ -121,7 +123,7 @@ export class SimulatedLedger {
     this.#started = world.now - 3_600_000;
     this.#ahead = 0;
     this.#told = "";
-    this.#isChanged = true;
+    this.#change();
     const resets = this.#sequences
       .split(",")
       .map((name) => `setval('${name}', 1, false)`)
@@ -130,6 +132,11 @@ export class SimulatedLedger {
     await this.#client.query(
       `begin; set constraints all immediate; select ${resets}, setseed(${chance}); ${this.#news(0)} update ledger set created_at = now(); savepoint step`,
     );
+  }
+
+  #change(): void {
+    this.#isChanged = true;
+    this.changedAt = (this.#world as World).now;
   }
 
   /** Ends it, and leaves nothing of it. */
@@ -142,7 +149,7 @@ export class SimulatedLedger {
   /** How far the database's clock is ahead. */
   setAhead(ms: number): void {
     this.#ahead = ms;
-    this.#isChanged = true;
+    this.#change();
   }
 
   /** What the server is not yet told of the time and the session. */
@@ -208,7 +215,7 @@ export class SimulatedLedger {
         for (const each of this.#kept) if (each > nth) this.#kept.delete(each);
         await this.#client.query(`rollback to savepoint ${name}; savepoint step`);
         this.#told = "";
-        this.#isChanged = true;
+        this.#change();
         const sets = rows.map((each) => `setval('${each.name}', ${each.last_value}, ${each.is_called})`);
         await this.#client.query(`select ${sets.join(", ")}`);
         await this.restart();
@@ -277,7 +284,7 @@ export class SimulatedLedger {
         try {
           if (connection.fate === "refused") throw broken();
           this.#enter(pid, isReading);
-          this.#isChanged ||= !isReading && text !== HEARTBEAT;
+          if (!isReading && text !== HEARTBEAT) this.#change();
           const result = await Promise.race([work(connection), connection.broken]);
           await connection.keep();
           if (connection.fate === "answer lost") throw broken();

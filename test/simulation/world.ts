@@ -28,6 +28,8 @@ export const BEGINNING = Date.UTC(2026, 2, 1, 8);
 /** Time is leapt over in pieces of at least so much, up to so long before the next thing. */
 const LEAST_LEAP_MS = 600;
 const BEFORE_MS = 100;
+/** None is leapt over before every daemon has looked again at what was done, and said that it lives. */
+const SEEN_AFTER_MS = EVERY_MS.heartbeat + 100;
 /** A daemon that keeps itself busy without time going by would never end. */
 const MOST_STEPS = 20_000;
 
@@ -41,8 +43,8 @@ export class World {
   /** How much of the time was leapt over, since nothing would have happened in it. */
   leaptMs = 0;
   steps = 0;
-  /** Asked when nothing but idle steps is near: until when nothing is due anywhere else, and told of a leap. */
-  quiet: { until(): Promise<number>; leap(ms: number): Promise<void> } | undefined;
+  /** Asked when nothing but idle steps is near: since and until when nothing happens anywhere else; and told of a leap. */
+  quiet: { since(): number; until(): Promise<number>; leap(ms: number): Promise<void> } | undefined;
   #steps: Step[] = [];
   #nth = 0;
   #state: number;
@@ -143,7 +145,7 @@ export class World {
 
   /** Leaves out time in which daemons would only look again and again and find nothing. */
   async #leap(until: number): Promise<void> {
-    if (this.quiet === undefined) return;
+    if (this.quiet === undefined || this.now < this.quiet.since() + SEEN_AFTER_MS) return;
     const near = Math.min(this.#nextAt, until);
     if (near - this.now < LEAST_LEAP_MS) return;
     const ms = Math.floor(Math.min(near, await this.quiet.until()) - this.now - BEFORE_MS);
