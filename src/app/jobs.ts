@@ -1,10 +1,6 @@
-import type pg from "pg";
-import { type Config, type ConnectorConfig, wayOfFacility } from "../config/config.ts";
+import { type ConnectorConfig, wayOfFacility } from "../config/config.ts";
 import type { Connector } from "../connectors/connector.ts";
 import { BACKOFF } from "../core/backoff.ts";
-import type { Clock } from "../core/clock.ts";
-import type { Logger } from "../core/logger.ts";
-import type { OrderTracer } from "../core/order-step.ts";
 import { composeMessages, composeTables } from "../jobs/deliver/compose.ts";
 import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "../jobs/deliver/deliver.ts";
 import { LabBreaker } from "../jobs/deliver/lab-breaker.ts";
@@ -17,11 +13,9 @@ import type { UnreadFacilities } from "../jobs/track/unread.ts";
 import { openOrderWriter } from "../ledger/order-writer.ts";
 import type { Epoch } from "../ledger/restored/epoch.ts";
 import { takeResultNumber } from "../ledger/results/outcomes.ts";
-import type { Membership } from "../ledger/workers/membership.ts";
-import type { ProfileDefinition } from "../mapping/profile/schema.ts";
 import type { ServiceClient } from "../service/client.ts";
-import type { Configuration } from "./configuration.ts";
 import { connectorOf } from "./connectors.ts";
+import type { Context } from "./context.ts";
 import type { UntakenValues } from "./own-troubles.ts";
 
 /** Batches of orders that a worker works on at the same time: while one ends, the next is under way. */
@@ -33,18 +27,6 @@ const FILES_AT_ONCE = 8;
  * once we have hung up. One that still speaks then is heard.
  */
 const LATE_ANSWER_MS = 300;
-
-/** What of the daemon the jobs work with. */
-interface JobsContext {
-  readonly config: Config<ProfileDefinition>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly pool: pg.Pool;
-  readonly membership: Membership;
-  readonly tracer: OrderTracer;
-  /** Later parts are closed first. */
-  readonly onClose: (close: () => Promise<unknown>) => void;
-}
 
 interface JobParts {
   readonly queues: JobQueues;
@@ -61,8 +43,9 @@ interface JobParts {
 }
 
 /** Takes the queues' jobs: submitting, following and delivering. */
-export async function runJobs(context: JobsContext, parts: JobParts): Promise<void> {
-  const { config, clock, logger, pool, membership } = context;
+export async function runJobs(context: Context, parts: JobParts): Promise<void> {
+  const { config, clock, logger, membership } = context;
+  const { pool } = context.ledger;
   const { queues, service, nudge, inHand, batchSize } = parts;
   const backoff = BACKOFF;
   const wayOf = (facilityId: number) => wayOfFacility(config, facilityId);
@@ -139,8 +122,8 @@ export async function runJobs(context: JobsContext, parts: JobParts): Promise<vo
 
 /** How the results of each connector are composed and sent. */
 export function deliveryTargets(
-  configuration: Configuration,
-  { clock, pool, untaken }: Pick<JobsContext, "clock" | "pool"> & { readonly untaken: UntakenValues },
+  { configuration, clock, ledger: { pool } }: Context,
+  untaken: UntakenValues,
   connectors: readonly Connector[],
 ): ReadonlyMap<string, DeliveryTarget> {
   const byName = new Map(connectors.map((connector) => [connector.name, connector]));

@@ -11,6 +11,7 @@ import { findInstanceCode } from "../ledger/migrate.ts";
 import { reportToOthers } from "../ledger/workers/service-pause.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { LONGEST_RETRY_MS } from "../service/http/answer.ts";
+import type { Wire } from "../service/http/wire.ts";
 import { connectorOf } from "./connectors.ts";
 import { type Context, report } from "./context.ts";
 import { BATCHES_AT_ONCE, deliveryTargets, runJobs } from "./jobs.ts";
@@ -41,10 +42,18 @@ interface RunningWorker {
   troubles(): Trouble[];
 }
 
+/** By what a worker reaches its queues and the service; its connectors and the ledger it is given open. */
+export interface Ways {
+  /** Absent where the service is reached by HTTP. */
+  readonly wire?: Wire;
+  readonly openQueues: (context: Context) => Promise<JobQueues>;
+}
+
 /** Starts it. @throws Failure with what is in the way */
 export async function startWorker(
   context: Context,
   connectors: readonly Connector[],
+  ways: Ways = { openQueues: openOwnQueues },
 ): Promise<RunningWorker> {
   const { config, options, host, clock, logger, ledger, membership, onClose } = context;
   const epoch = await openEpoch(config, {
@@ -56,7 +65,7 @@ export async function startWorker(
   const service = openService(
     config,
     {
-      ...{ clock, logger, certificates: context.certificates },
+      ...{ clock, logger, certificates: context.certificates, wire: ways.wire },
       onCall: (call) => report(context, (observer) => observer.serviceCalled(call)),
       others: reportToOthers(ledger.pool, logger),
     },
@@ -71,19 +80,7 @@ export async function startWorker(
     hasOthers = membership.workers > 1;
   });
   onClose(async () => unfollow());
-  const { backend, close } = openQueueBackend(config, ledger.connection, {
-    instanceCode: await findInstanceCode(ledger.pool),
-    logger,
-    connections: 10,
-    applicationName: "cryobridge-queue",
-  });
-  onClose(close);
-  const connectorNames = config.connectors.map(({ name }) => name);
-  const queues = await openQueues(backend, connectorNames, logger, (job) =>
-    report(context, (observer) => observer.jobFinished(job)),
-  );
-  onClose(() => queues.close(config.worker.stopWithinMs));
-  for (const { message, hint } of await queues.findRisks()) logger.warn({ hint }, message);
+  const queues = await ways.openQueues(context);
 
   const isServiceReachable = () => membership.isSure && service.breaker.state !== "open";
   /** For what one worker has the service asked for all. */
@@ -95,7 +92,7 @@ export async function startWorker(
     return Math.min(service.callsAtOnce * ORDERS_A_CALL, MOST_ORDERS_A_BATCH, atRate);
   };
   const untaken = new UntakenValues(clock);
-  const targets = deliveryTargets(context.configuration, { pool: ledger.pool, clock, untaken }, connectors);
+  const targets = deliveryTargets(context, untaken, connectors);
   const nudge = () => {
     feeder.nudge();
     membership.wakeLeader();
@@ -136,7 +133,7 @@ export async function startWorker(
         config.service.reconcile.recheckMs,
         LONGEST_RETRY_MS,
       ),
-      connectors: new Set(connectorNames),
+      connectors: new Set(config.connectors.map(({ name }) => name)),
       gatherMsByConnector: new Map(
         config.connectors.flatMap((connector) =>
           connector.type === "csv-drop" ? [[connector.name, connector.resultsEveryMs] as const] : [],
@@ -147,20 +144,9 @@ export async function startWorker(
   onClose(() => feeder.stop());
   // Those that could not be asked about are asked for again after half the first interval.
   const unread = new UnreadFacilities(clock, config.service.polling.firstMs * 2);
-  await runJobs(
-    { ...context, pool: ledger.pool },
-    {
-      queues,
-      unread,
-      service,
-      nudge,
-      inHand,
-      batchSize,
-      targets,
-      epoch,
-      requireNewestKnown: restored.requireNewestKnown,
-    },
-  );
+  const { requireNewestKnown } = restored;
+  const parts = { queues, unread, service, nudge, inHand, batchSize, targets, epoch, requireNewestKnown };
+  await runJobs(context, parts);
   const audit = watchAudit(config, { pool: ledger.pool, clock, logger });
   onClose(() => audit.stop());
   const refills = await startRefills(config, { ...side, mayRead: mayCallForAll });
@@ -192,6 +178,24 @@ export async function startWorker(
       return troubles;
     },
   };
+}
+
+async function openOwnQueues(context: Context): Promise<JobQueues> {
+  const { config, logger, ledger, onClose } = context;
+  const { backend, close } = openQueueBackend(config, ledger.connection, {
+    instanceCode: await findInstanceCode(ledger.pool),
+    logger,
+    connections: 10,
+    applicationName: "cryobridge-queue",
+  });
+  onClose(close);
+  const connectors = config.connectors.map(({ name }) => name);
+  const queues = await openQueues(backend, connectors, logger, (job) =>
+    report(context, (observer) => observer.jobFinished(job)),
+  );
+  onClose(() => queues.close(config.worker.stopWithinMs));
+  for (const { message, hint } of await queues.findRisks()) logger.warn({ hint }, message);
+  return queues;
 }
 
 /** The lab's name for a facility; of one that the configuration no longer names, the service's id. */

@@ -1,26 +1,15 @@
 import pg from "pg";
 import { pino } from "pino";
 import { Configuration, type Settings } from "../../src/app/configuration.ts";
-import { connectorOf } from "../../src/app/connectors.ts";
+import type { Context } from "../../src/app/context.ts";
 import { openIntake } from "../../src/app/intake.ts";
-import { BATCHES_AT_ONCE, deliveryTargets, runJobs } from "../../src/app/jobs.ts";
-import { UntakenValues } from "../../src/app/own-troubles.ts";
-import { openEpoch, watchRestored } from "../../src/app/restored.ts";
-import { openService } from "../../src/app/service.ts";
-import { createSideWork } from "../../src/app/side-work.ts";
+import { startWorker } from "../../src/app/worker.ts";
 import type { Connector } from "../../src/connectors/connector.ts";
-import { EVERY_MS } from "../../src/core/every.ts";
 import type { Intake } from "../../src/core/intake.ts";
 import { noTracer } from "../../src/core/order-step.ts";
-import { type Feeder, startFeeder } from "../../src/jobs/feeder.ts";
-import { InHand } from "../../src/jobs/submit/in-hand.ts";
-import { pollPauseMs } from "../../src/jobs/track/track.ts";
-import { UnreadFacilities } from "../../src/jobs/track/unread.ts";
-import { joinWorkers, type Membership } from "../../src/ledger/workers/membership.ts";
-import { reportToOthers } from "../../src/ledger/workers/service-pause.ts";
-import type { ServiceClient } from "../../src/service/client.ts";
-import { LONGEST_RETRY_MS } from "../../src/service/http/answer.ts";
-import type { HeartbeatClient, LedgerFate, LedgerUser, SimulatedLedger } from "./ledger.ts";
+import { PeerCertificates } from "../../src/core/peer-certificates.ts";
+import { joinWorkers } from "../../src/ledger/workers/membership.ts";
+import type { HeartbeatClient, LedgerFate, LedgerUser, SimulatedLedger, Strike } from "./ledger.ts";
 import type { SimulatedNetwork } from "./network.ts";
 import type { SimulatedQueues } from "./queues.ts";
 import { type Actor, SimulatedClock, type World } from "./world.ts";
@@ -30,8 +19,7 @@ const silent = pino(
   { write: (line: string) => void process.stderr.write(line) },
 );
 const RESTART_MS = 1_500;
-/** Nothing is pruned: the oracles look at all that was. */
-const neverAlone = { exclusively: async () => false };
+const ROLES = ["intake", "worker"] as const;
 
 /** What daemons work with. */
 export interface Site {
@@ -43,6 +31,7 @@ export interface Site {
   readonly epochFileOf: (daemon: string) => string;
   readonly connectorOf: (actor: Actor) => Connector;
   readonly ledgerFateOf: (daemon: string, text: string) => LedgerFate;
+  readonly strikeAt: (machine: Machine, text: string) => Strike | undefined;
   /** Who has which name for its sessions. */
   readonly users: Map<string, LedgerUser>;
 }
@@ -57,8 +46,6 @@ export class Machine {
   #application = "";
   #runs = 0;
   intake: Intake | undefined;
-  service: ServiceClient | undefined;
-  pool: pg.Pool | undefined;
   isStopped = false;
 
   constructor(site: Site, name: string) {
@@ -120,101 +107,56 @@ export class Machine {
 
   /** What the program's own start does, with the edges of the simulation. */
   async #run(actor: Actor): Promise<void> {
-    const { world, ledger, network, queues: place, settings, connectorOf: openConnector } = this.#site;
+    const { world, ledger, network, queues, settings, epochFileOf, connectorOf } = this.#site;
     const { name } = this;
     const logger = silent;
     const user: LedgerUser = {
       actor,
       application: this.#application,
       fateOf: (text) => this.#site.ledgerFateOf(name, text),
+      strikeAt: (text) => this.#site.strikeAt(this, text),
     };
     this.#site.users.set(user.application, user);
     const pool = ledger.poolOf(user);
+    const connection = { application_name: user.application };
     const clock = new SimulatedClock(world, actor, this.wall);
     const configuration = new Configuration({
       ...settings,
-      config: { ...settings.config, epochFile: this.#site.epochFileOf(name) },
+      config: { ...settings.config, epochFile: epochFileOf(name) },
     });
     const { config } = configuration;
-    const feederOf: { current: Feeder | undefined } = { current: undefined };
-    const connectorNames = config.connectors.map((each) => each.name);
-    const membership: Membership = await joinWorkers({
-      connection: { application_name: this.#application },
-      pool,
+    const worker: { current?: Awaited<ReturnType<typeof startWorker>> } = {};
+    const membership = await joinWorkers({
+      ...{ connection, pool, clock: clock.beating(), logger },
       self: {
-        ...{ name, host: name, pid: 1, version: "simulated", roles: ["intake", "worker"] },
-        connectors: connectorNames,
+        ...{ name, host: name, pid: 1, version: "simulated", roles: ROLES },
+        connectors: config.connectors.map((each) => each.name),
       },
-      ...{ clock: clock.beating(), logger },
-      onWake: () => feederOf.current?.nudge(),
+      onWake: () => worker.current?.feeder.nudge(),
       onDrain: () => undefined,
       onReload: () => undefined,
     });
-    const epoch = await openEpoch(config, {
-      ...{ pool, logger, worker: membership },
-      onWentBack: () => {
-        world.say(name, "notices that the ledger was put back, and ends");
-        world.later(this.#host, 0, () => this.kill());
-      },
-    });
-    membership.watch(epoch);
-    const { random } = world;
-    const service = openService(config, {
-      ...{ clock, logger, random, wire: network.wireOf(actor), others: reportToOthers(pool, logger) },
-    });
-    membership.onNews((news) => service.follow(news));
-    const stopping = new AbortController();
-    const queues = place.of(actor, stopping);
-    const isServiceReachable = () => membership.isSure && service.breaker.state !== "open";
-    const mayCall = () => membership.isLeader && isServiceReachable();
-    const inHand = new InHand();
-    const untaken = new UntakenValues(clock);
-    const targets = deliveryTargets(configuration, { pool, clock, untaken }, [openConnector(actor)]);
-    const nudge = () => {
-      feederOf.current?.nudge();
-      membership.wakeLeader();
+    const onFatal = () => {
+      world.say(name, "notices that the ledger was put back, and ends");
+      world.later(this.#host, 0, () => this.kill());
     };
-    const side = { pool, service, clock, logger, tracer: noTracer, onProgress: nudge };
-    const restored = watchRestored(config, {
-      ...{ ...side, service: service.for("reconciling"), epoch, worker: membership, mayCall },
+    const context: Context = {
+      ...{ configuration, config, host: name, clock, logger, membership, tracer: noTracer },
+      options: { roles: new Set(ROLES), logger, onFatal },
+      ledger: { pool, connection, isEmbedded: false, close: async () => undefined },
+      ...{ observers: new Set(), certificates: new PeerCertificates(clock), onClose: () => undefined },
+    };
+    worker.current = await startWorker(context, [connectorOf(actor)], {
+      wire: network.wireOf(actor),
+      openQueues: async () => queues.of(actor),
     });
-    const sideWork = createSideWork(config, { ...side, mayCall, worker: neverAlone });
-    feederOf.current = startFeeder({
-      ...{ pool, queues, logger, worker: membership, inHand, isServiceReachable, clock: clock.idle() },
-      mayTryLab: (connector) => targets.get(connector)?.breaker.mayTry === true,
-      onDue: (due) => {
-        restored.begin(due);
-        sideWork.begin(due);
-      },
-      settings: {
-        submitsAtOnce: BATCHES_AT_ONCE,
-        tickMs: EVERY_MS.due,
-        pollPauseMs: pollPauseMs(config.service.polling),
-        longestPauseMs: Math.max(
-          ...[config.service.polling.maxMs, config.service.reconcile.giveUpAfterMs],
-          ...[config.service.reconcile.recheckMs, LONGEST_RETRY_MS],
-        ),
-        connectors: new Set(connectorNames),
-        gatherMsByConnector: new Map(),
-      },
-    });
-    await runJobs(
-      { config, clock, logger, pool, membership, tracer: noTracer, onClose: () => undefined },
-      {
-        ...{ queues, service, nudge, inHand, targets, epoch },
-        unread: new UnreadFacilities(clock, config.service.polling.firstMs * 2),
-        batchSize: () => 8,
-        requireNewestKnown: restored.requireNewestKnown,
-      },
-    );
-    membership.mayLead(() => service.breaker.state === "closed");
-    this.pool = pool;
-    this.service = service;
     this.intake = await openIntake(configuration, {
       ...{ pool, worker: membership, clock, logger },
-      onCommitted: nudge,
+      onCommitted: () => {
+        worker.current?.feeder.nudge();
+        membership.wakeLeader();
+      },
     });
-    connectorOf(configuration, connectorNames[0] ?? "");
   }
 }
 

@@ -8,7 +8,14 @@ export const FOUND: readonly { readonly what: string; readonly plan: Plan }[] = 
       ...{ chance: 511861079, surface: "request", daemons: 1 },
       service: {
         ...{ envelope: "array", mostPerPage: 100, newestFirst: false, listLagMs: 0, tokenLifeMs: 3_600_000 },
-        ...{ staffMs: 2_200, deviceMs: 1_000, reviews: ["accept"], ends: ["COMPLETED"], hasCancel: false },
+        ...{
+          staffMs: 2_200,
+          deviceMs: 1_000,
+          reviews: ["accept"],
+          ends: ["COMPLETED"],
+          hasCancel: false,
+          isBusy: false,
+        },
       },
       orders: [
         {
@@ -31,6 +38,58 @@ export const FOUND: readonly { readonly what: string; readonly plan: Plan }[] = 
       daemonEvents: [{ what: "clock", daemon: 0, atMs: 200, forMs: 19_800, byMs: 20_000 }],
       placeEvents: [{ what: "ledger put back", atMs: 7_500, forMs: 1_800, byMs: 20_000 }],
       people: [],
+      ...{ strikes: [], correlation: "token", others: [] },
+    },
+  },
+  {
+    what: "the ledger's clock jumped ahead, and a call that was interrupted a moment later counted as an hour old",
+    plan: {
+      ...{ chance: 487640477, surface: "request", daemons: 2 },
+      service: {
+        ...{ envelope: "data", mostPerPage: 10, newestFirst: false, listLagMs: 7_000, tokenLifeMs: 10_000 },
+        ...{
+          staffMs: 9_600,
+          deviceMs: 1_400,
+          reviews: ["accept"],
+          ends: ["FAILED"],
+          hasCancel: false,
+          isBusy: false,
+        },
+      },
+      orders: [{ operation: "STORE", subject: 0, atMs: 9_700, acts: [] }],
+      calls: [{ kind: "create", nth: 1, fate: "silent after" }],
+      ledger: [],
+      results: [],
+      daemonEvents: [],
+      placeEvents: [{ what: "ledger clock", atMs: 9_700, forMs: 1_000, byMs: 3_600_000 }],
+      people: [],
+      ...{ strikes: [], correlation: "token", others: [] },
+    },
+  },
+  {
+    what: "no daemon led while both held calls back, and the simulation's daemons tried the service by themselves no more",
+    plan: {
+      ...{ chance: 1, surface: "external", daemons: 2 },
+      service: {
+        ...{ envelope: "array", mostPerPage: 100, newestFirst: false, listLagMs: 0, tokenLifeMs: 10_000 },
+        ...{ staffMs: 13_100, deviceMs: 19_700, reviews: ["accept"], ends: ["COMPLETED"], hasCancel: false },
+        isBusy: false,
+      },
+      orders: [
+        { operation: "STORE", subject: 0, atMs: 1_900, acts: [] },
+        { operation: "STORE", subject: 1, atMs: 5_800, acts: [] },
+      ],
+      calls: [
+        { kind: "token", nth: 3, fate: "silent after" },
+        { kind: "token", nth: 4, fate: "silent after" },
+        { kind: "token", nth: 5, fate: "silent after" },
+      ],
+      ledger: [],
+      results: [],
+      daemonEvents: [],
+      placeEvents: [],
+      people: [],
+      ...{ strikes: [], correlation: "token", others: [] },
     },
   },
 ];

@@ -23,11 +23,12 @@ import { linkOf } from "../../src/ledger/orders/row.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
 import { Machine, replaceClients, type Site } from "./daemon.ts";
+import { FOLDER, replaceFiles } from "./files.ts";
 import { CONNECTOR, type LabOrder, SimulatedLab } from "./lab.ts";
-import type { LedgerUser, SimulatedLedger } from "./ledger.ts";
-import { SimulatedNetwork } from "./network.ts";
+import type { LedgerUser, SimulatedLedger, Strike } from "./ledger.ts";
+import { type CallFate, SimulatedNetwork } from "./network.ts";
 import { isAlive, judgeService, judgeWords, type OrderEnd, ordersOf } from "./oracles.ts";
-import type { Plan } from "./plan.ts";
+import { AIMS, type Plan } from "./plan.ts";
 import { SimulatedQueues } from "./queues.ts";
 import { type Request, SimulatedService } from "./service.ts";
 import { type Actor, BEGINNING, replaceTimers, SimulatedClock, World } from "./world.ts";
@@ -40,7 +41,17 @@ const FIRST_LOOK_MS = 5_000;
 /** The service is looked at for a lost call until then, ms. */
 const GIVE_UP_MS = 12_000;
 const TIMEOUT_MS = 2_000;
+/** A late call arrives after this, or so long before it is given up that a list which lags still shows it, ms. */
 const LATE_MS = 9_000;
+const SHOWN_BEFORE_MS = 1_500;
+/**
+ * That nothing was done is believed of these answers after one look, so where lists lag, no gateway gives them that has passed the
+ * call on.
+ */
+const TRUE_REFUSALS: Partial<Record<CallFate, CallFate>> = {
+  "429 after": "429 before",
+  "401 after": "401 before",
+};
 /** How often a person has the same order tried again, before discarding it. */
 const MOST_RETRIES = 3;
 
@@ -62,7 +73,6 @@ export class Histories {
   readonly #ledger: SimulatedLedger;
   readonly #folder = mkdtempSync(join(tmpdir(), "simulation-"));
   readonly #settings = new Map<string, Settings>();
-  #histories = 0;
 
   constructor(ledger: SimulatedLedger) {
     this.#ledger = ledger;
@@ -75,7 +85,6 @@ export class Histories {
 
   async run(plan: Plan): Promise<HistoryEnd> {
     const settings = await this.#settingsOf(plan);
-    this.#histories += 1;
     const world = new World(plan.chance);
     const { random } = Math;
     Math.random = world.random;
@@ -85,10 +94,11 @@ export class Histories {
     );
     await this.#ledger.begin(world, plan.chance);
     const restoreTimers = replaceTimers();
+    const restoreFiles = replaceFiles();
     try {
-      const folder = join(this.#folder, String(this.#histories));
-      return await new History(plan, world, this.#ledger, settings, users, folder).run();
+      return await new History(plan, world, this.#ledger, settings, users).run();
     } finally {
+      restoreFiles();
       restoreTimers();
       await this.#ledger.end();
       restore();
@@ -96,11 +106,11 @@ export class Histories {
     }
   }
 
-  async #settingsOf({ surface, service }: Plan): Promise<Settings> {
-    const key = `${surface} ${service.hasCancel}`;
+  async #settingsOf({ surface, service, correlation }: Plan): Promise<Settings> {
+    const key = `${surface} ${correlation} ${service.hasCancel}`;
     const known = this.#settings.get(key);
     if (known) return known;
-    const file = join(this.#folder, `${surface}-${service.hasCancel}.yaml`);
+    const file = join(this.#folder, `${this.#settings.size}.yaml`);
     const path =
       surface === "request"
         ? "/api/procedure-requests/{id}/cancel"
@@ -109,7 +119,7 @@ export class Histories {
       dataDir: join(this.#folder, "data"),
       service: {
         baseUrl: "https://service.example.org",
-        surface,
+        ...{ surface, correlation },
         auth: {
           tokenUrl: "https://service.example.org/oauth/token",
           clientId: "lab",
@@ -133,6 +143,13 @@ export class Histories {
   }
 }
 
+/** What happens to a daemon. */
+interface Happening {
+  readonly what: "kill" | "freeze" | "clock";
+  readonly forMs: number;
+  readonly byMs?: number;
+}
+
 /** One history: what its plan says happens, then what follows once nothing more goes wrong. */
 class History {
   readonly #plan: Plan;
@@ -148,6 +165,8 @@ class History {
   readonly #covered = new Map<string, number>();
   readonly #doneAgain = new Map<string, number>();
   readonly #tries = new Map<string, number>();
+  readonly #aimed = new Map<string, number>();
+  readonly #outside: Actor = { name: "outside", state: "up" };
   readonly #person: Actor = { name: "a person", state: "up" };
   readonly #user: LedgerUser;
   readonly #site: ActSite;
@@ -161,22 +180,26 @@ class History {
     ledger: SimulatedLedger,
     settings: Settings,
     users: Map<string, LedgerUser>,
-    folder: string,
   ) {
     this.#plan = plan;
     this.#world = world;
     this.#ledger = ledger;
     this.#service = new SimulatedService(world, plan.service);
     this.#network = new SimulatedNetwork(world, this.#service, {
-      ...{ timeoutMs: TIMEOUT_MS, lateMs: LATE_MS },
-      fateOf: (kind, nth) =>
-        this.#isQuiet ? undefined : plan.calls.find((each) => each.kind === kind && each.nth === nth)?.fate,
+      timeoutMs: TIMEOUT_MS,
+      lateMs: Math.min(LATE_MS, GIVE_UP_MS - plan.service.listLagMs - SHOWN_BEFORE_MS),
+      fateOf: (kind, nth) => {
+        if (this.#isQuiet) return undefined;
+        const fate = plan.calls.find((each) => each.kind === kind && each.nth === nth)?.fate;
+        const isLagging = plan.service.listLagMs > 0;
+        return isLagging && fate !== undefined ? (TRUE_REFUSALS[fate] ?? fate) : fate;
+      },
     });
     this.#queues = new SimulatedQueues(world);
     const steps = new Map<string, number>();
     const site: Site = {
       ...{ world, ledger, network: this.#network, queues: this.#queues, settings, users },
-      epochFileOf: (daemon) => `${folder}-${daemon}.epoch`,
+      epochFileOf: (daemon) => `${FOLDER}/${daemon}.epoch`,
       connectorOf: (actor) => this.#lab.connectorOf(actor),
       ledgerFateOf: (daemon) => {
         if (this.#isQuiet) return "done";
@@ -189,6 +212,7 @@ class History {
         if (fate !== undefined) world.say(daemon, `a step of the ledger is ${fate}`);
         return fate ?? "done";
       },
+      strikeAt: (machine, text) => this.#strikeAt(machine, text),
     };
     this.#machines = Array.from(
       { length: plan.daemons },
@@ -201,7 +225,12 @@ class History {
       ...{ number: `P-${index + 1}`, operation, subject: `S-${subject + 1}`, label: `V-${index + 1}` },
     }));
     for (const { number, label } of this.#orders) this.#labelsOf.set(number, [label]);
-    this.#user = { actor: this.#person, application: "person", fateOf: () => "done" };
+    this.#user = {
+      actor: this.#person,
+      application: "person",
+      fateOf: () => "done",
+      strikeAt: () => undefined,
+    };
     const wire = this.#network.wireOf(this.#person);
     let client: ServiceClient | undefined;
     this.#site = {
@@ -223,6 +252,7 @@ class History {
     }
     for (const machine of this.#machines) machine.start();
     world.quiet = {
+      since: () => this.#ledger.changedAt,
       until: () => this.#ledger.quietUntil(),
       leap: (ms) => {
         const up = this.#machines.filter(({ isUp }) => isUp);
@@ -278,8 +308,8 @@ class History {
 
   /** Has all come that the plan has. */
   #prepare(): void {
-    const { orders, daemonEvents, placeEvents, people } = this.#plan;
-    const outside: Actor = { name: "outside", state: "up" };
+    const { orders, daemonEvents, placeEvents, people, others, correlation, surface } = this.#plan;
+    const outside = this.#outside;
     for (const [index, { atMs, acts }] of orders.entries()) {
       const order = this.#orders[index] as LabOrder;
       this.#at(outside, atMs, () => this.#lab.order(order));
@@ -294,9 +324,14 @@ class History {
     }
     for (const event of daemonEvents) {
       const machine = this.#machines[event.daemon % this.#machines.length] as Machine;
-      this.#at(outside, event.atMs, () => this.#disturb(machine, event, outside));
+      this.#at(outside, event.atMs, () => this.#disturb(machine, event));
     }
     for (const event of placeEvents) this.#at(outside, event.atMs, () => this.#disturbPlace(event, outside));
+    for (const { order, atMs } of others) {
+      const { subject, label } = this.#orders[order % orders.length] as LabOrder;
+      const own = correlation === "token" ? label : `${label}X`;
+      this.#at(outside, atMs, () => this.#service.storeForOthers(surface, subject, own));
+    }
     for (const { what, order, atMs } of people)
       this.#at(
         this.#person,
@@ -316,7 +351,27 @@ class History {
     this.#lab.change(order, label);
   }
 
-  #disturb(machine: Machine, { what, forMs, byMs }: Plan["daemonEvents"][number], outside: Actor): void {
+  /** What the plan has for a daemon at a statement, if that is the one. */
+  #strikeAt(machine: Machine, text: string): Strike | undefined {
+    if (this.#isQuiet) return undefined;
+    for (const [aim, words] of Object.entries(AIMS)) {
+      if (!text.includes(words)) continue;
+      const nth = (this.#aimed.get(aim) ?? 0) + 1;
+      this.#aimed.set(aim, nth);
+      const strike = this.#plan.strikes.find((each) => each.at === aim && each.nth === nth);
+      if (!strike) continue;
+      const { what, when } = strike;
+      const hit = () => {
+        this.#world.say(machine.name, `${when} it ${aim}:`);
+        this.#count(`struck: ${what} ${when} it ${aim}`);
+        this.#disturb(machine, strike);
+      };
+      return { when, hit };
+    }
+    return undefined;
+  }
+
+  #disturb(machine: Machine, { what, forMs, byMs = 0 }: Happening): void {
     const world = this.#world;
     if (what === "kill") {
       world.say(machine.name, "is killed");
@@ -324,7 +379,7 @@ class History {
     } else if (what === "freeze") {
       world.say(machine.name, `is frozen for ${forMs / 1_000} s`);
       machine.freeze();
-      world.later(outside, forMs, () => {
+      world.later(this.#outside, forMs, () => {
         world.say(machine.name, "wakes up");
         machine.wake();
       });

@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import { EventEmitter } from "node:events";
 import { readFile } from "node:fs/promises";
+import type { Writable } from "node:stream";
 import type pg from "pg";
 import { pino } from "pino";
 import { type DatabaseConnection, openPool } from "../../src/ledger/database.ts";
 import { migrateLedger } from "../../src/ledger/migrate.ts";
+import { HEARTBEAT } from "../../src/ledger/workers/roster.ts";
 import type { Actor, World } from "./world.ts";
 
 const silent = pino({ level: "silent" });
@@ -27,6 +29,14 @@ export interface LedgerUser {
   readonly application: string;
   /** Asked for each step. */
   readonly fateOf: (text: string) => LedgerFate;
+  /** Asked for each statement. */
+  readonly strikeAt: (text: string) => Strike | undefined;
+}
+
+/** What happens to a process that is at a statement: before anything of the step is done, or once it is committed. */
+export interface Strike {
+  readonly when: "before" | "after";
+  hit(): void;
 }
 
 interface Session {
@@ -51,6 +61,13 @@ export class SimulatedLedger {
   #copies = 0;
   readonly #kept = new Set<number>();
   #started = 0;
+  /** What the server was told last of the time and the session. */
+  #told = "";
+  /** Whether something was done since the last look for what is due, and what that look found. */
+  #isChanged = true;
+  /** When something was done last, heartbeats left out. */
+  changedAt = 0;
+  #quietUntil = Number.POSITIVE_INFINITY;
   /** How often the server has ended all sessions. */
   run = 0;
   #ahead = 0;
@@ -83,7 +100,7 @@ export class SimulatedLedger {
     );
     const client = await pool.connect();
     await client.query(
-      "set idle_in_transaction_session_timeout = 0; set statement_timeout = 0; set lock_timeout = 0; set client_min_messages = error",
+      "set idle_in_transaction_session_timeout = 0; set statement_timeout = 0; set lock_timeout = 0; set client_min_messages = error; set plan_cache_mode = force_generic_plan",
     );
     const { rows } = await client.query<{ name: string }>(
       "select format('%I.%I', schemaname, sequencename) as name from pg_catalog.pg_sequences where schemaname = 'cryobridge' order by 1",
@@ -105,15 +122,21 @@ export class SimulatedLedger {
     this.#kept.clear();
     this.#started = world.now - 3_600_000;
     this.#ahead = 0;
+    this.#told = "";
+    this.#change();
     const resets = this.#sequences
       .split(",")
       .map((name) => `setval('${name}', 1, false)`)
       .join(", ");
+    const chance = ((seed % 1_000_000) / 1_000_000).toFixed(6);
     await this.#client.query(
-      `begin; set constraints all immediate; select ${resets}, setseed(${((seed % 1_000_000) / 1_000_000).toFixed(6)})`,
+      `begin; set constraints all immediate; select ${resets}, setseed(${chance}); ${this.#news(0)} update ledger set created_at = now(); savepoint step`,
     );
-    await this.#client.query(this.#prologue(0));
-    await this.#client.query("update ledger set created_at = now()");
+  }
+
+  #change(): void {
+    this.#isChanged = true;
+    this.changedAt = (this.#world as World).now;
   }
 
   /** Ends it, and leaves nothing of it. */
@@ -126,23 +149,46 @@ export class SimulatedLedger {
   /** How far the database's clock is ahead. */
   setAhead(ms: number): void {
     this.#ahead = ms;
+    this.#change();
   }
 
-  #prologue(pid: number): string {
+  /** What the server is not yet told of the time and the session. */
+  #news(pid: number): string {
     const at = new Date((this.#world?.now ?? 0) + this.#ahead).toISOString();
-    return `set local sim.now = '${at}'; set local sim.pid = ${pid}; set local sim.started = '${new Date(this.#started).toISOString()}'`;
+    const news = `set local sim.now = '${at}'; set local sim.pid = ${pid}; set local sim.started = '${new Date(this.#started).toISOString()}';`;
+    if (news === this.#told) return "";
+    this.#told = news;
+    return news;
+  }
+
+  /**
+   * Has what is sent in this turn leave at once, behind what begins a step. What the former step did is kept for good only then;
+   * a step that only reads needs no savepoint to go back to.
+   */
+  #enter(pid: number, isReading: boolean): void {
+    const { stream } = (this.#client as unknown as { connection: { stream: Writable } }).connection;
+    stream.cork();
+    process.nextTick(() => stream.uncork());
+    const news = this.#news(pid);
+    const text = isReading ? news : `release savepoint step; ${news} savepoint step`;
+    if (text !== "") this.#client.query(text).catch(() => undefined);
   }
 
   /** A statement of the simulation itself. */
   async ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
-    this.#client.query(this.#prologue(0)).catch(() => undefined);
-    return (await this.#client.query<Row>(text, values)).rows;
+    this.#enter(0, true);
+    const { rows } = await new Connection(this.#client, this.#names, "done").query(text, values);
+    return rows as Row[];
   }
 
   /** Until when nothing is due in the ledger, by the world's clock. */
   async quietUntil(): Promise<number> {
-    const [row] = await this.ask<{ ms: number | null }>(QUIET_UNTIL);
-    return row?.ms == null ? Number.POSITIVE_INFINITY : row.ms - this.#ahead;
+    if (this.#isChanged) {
+      const [row] = await this.ask<{ ms: number | null }>(QUIET_UNTIL);
+      this.#quietUntil = row?.ms == null ? Number.POSITIVE_INFINITY : row.ms - this.#ahead;
+      this.#isChanged = false;
+    }
+    return this.#quietUntil;
   }
 
   /** Lets time go by in which the daemons of these sessions have shown that they live. */
@@ -156,7 +202,7 @@ export class SimulatedLedger {
     const nth = this.#copies;
     const name = `copy_${nth}`;
     this.#kept.add(nth);
-    await this.#client.query(`savepoint ${name}`);
+    await this.#client.query(`release savepoint step; savepoint ${name}; savepoint step`);
     const names = this.#sequences.split(",");
     const read = names
       .map((each) => `select '${each}' as name, last_value, is_called from ${each}`)
@@ -167,7 +213,9 @@ export class SimulatedLedger {
         // One that was taken since is gone with what it was taken of.
         if (!this.#kept.has(nth)) return false;
         for (const each of this.#kept) if (each > nth) this.#kept.delete(each);
-        await this.#client.query(`rollback to savepoint ${name}`);
+        await this.#client.query(`rollback to savepoint ${name}; savepoint step`);
+        this.#told = "";
+        this.#change();
         const sets = rows.map((each) => `setval('${each.name}', ${each.last_value}, ${each.is_called})`);
         await this.#client.query(`select ${sets.join(", ")}`);
         await this.restart();
@@ -221,20 +269,31 @@ export class SimulatedLedger {
     work: (connection: Connection) => Promise<T>,
   ): Promise<T> {
     const world = this.#world as World;
+    const isReading = READS.test(text);
     return new Promise<T>((resolve, reject) => {
       world.later(user.actor, world.between(0, 3), async () => {
-        const connection = new Connection(this.#client, this.#names, user.fateOf(text));
+        const connection = new Connection(this.#client, this.#names, user.fateOf(text), {
+          strikeAt: user.strikeAt,
+          awake: () => world.sleep(user.actor, 0),
+        });
+        // One that was struck hears of it once it is awake.
+        const tell = (give: () => void) => {
+          if (connection.isStruck) world.later(user.actor, 0, give);
+          else give();
+        };
         try {
           if (connection.fate === "refused") throw broken();
-          // Sent along with the first statement.
-          this.#client.query(`${this.#prologue(pid)}; savepoint step`).catch(() => undefined);
-          const result = await work(connection);
-          await connection.end();
+          this.#enter(pid, isReading);
+          if (!isReading && text !== HEARTBEAT) this.#change();
+          const result = await Promise.race([work(connection), connection.broken]);
+          await connection.keep();
           if (connection.fate === "answer lost") throw broken();
-          resolve(result);
+          tell(() => resolve(result));
         } catch (error) {
-          await connection.rollback();
-          reject(error);
+          // What it would go back to is the step before.
+          if (isReading && connection.hasFailed) throw error;
+          if (connection.fate !== "refused" && !isReading) await connection.rollback();
+          tell(() => reject(error));
         }
         if (connection.hasEndedSessions) await this.#breakEnded();
       });
@@ -276,7 +335,8 @@ export class SimulatedLedger {
 }
 
 /**
- * When the next thing is due, as ms since the epoch. What waits behind a parked order is not due; what is in a daemon's hands is.
+ * When the next thing is due, as ms since the epoch. What waits behind a parked order is not due, nor is what waits to be composed
+ * behind a result that the lab has not taken; what is in a daemon's hands is.
  */
 const QUIET_UNTIL = `
 select extract(epoch from min(d.at))::float8 * 1000 as ms
@@ -299,7 +359,12 @@ select extract(epoch from min(d.at))::float8 * 1000 as ms
         union all
         select d.next_at from deliveries d where d.state = 'pending'
         union all
-        select now() from outcomes t where not t.is_composed) d`;
+        select coalesce((select min(d.next_at)
+                           from deliveries d
+                          where d.connector = t.connector
+                            and d.state = 'pending'), now())
+          from outcomes t
+         where not t.is_composed) d`;
 
 /** $1 ms, $2 text[] names of sessions. */
 const LEAP_WORKERS = `
@@ -308,24 +373,47 @@ update workers
  where sessions = any ($2)
    and ended_at is null`;
 
+/** Statements that change nothing: a session's locks are rows here. */
+const READS = /^\s*select(?!.*(?:advisory|terminate|nextval|pg_notify))/s;
+
 const SERVER: Actor = { name: "database server", state: "up" };
 
 function broken(): Error {
   return Object.assign(new Error("Connection terminated unexpectedly"), { code: "ECONNRESET" });
 }
 
+/** Whose step it is: what happens to it, and until when it hears nothing. */
+interface Process extends Pick<LedgerUser, "strikeAt"> {
+  awake(): Promise<void>;
+}
+
 /** The one connection, lent for a step. */
 class Connection {
   readonly fate: LedgerFate;
   hasEndedSessions = false;
+  /** Whether a statement failed and nothing was taken back since. */
+  hasFailed = false;
+  /** Whether its process was struck; it hears nothing of what it is at then. */
+  isStruck = false;
+  #isKept = false;
+  #isTakenBack = false;
+  #strike: Strike | undefined;
+  readonly #process: Process | undefined;
+  readonly #break = Promise.withResolvers<never>();
   readonly #client: pg.PoolClient;
   readonly #names: Map<string, string>;
-  #isOver = false;
 
-  constructor(client: pg.PoolClient, names: Map<string, string>, fate: LedgerFate) {
+  constructor(client: pg.PoolClient, names: Map<string, string>, fate: LedgerFate, process?: Process) {
     this.#client = client;
     this.#names = names;
     this.fate = fate;
+    this.#process = process;
+    this.broken.catch(() => undefined);
+  }
+
+  /** Rejects when it breaks. */
+  get broken(): Promise<never> {
+    return this.#break.promise;
   }
 
   get connection(): unknown {
@@ -335,37 +423,60 @@ class Connection {
   /** Each statement is planned once, under a name of its own. */
   query(given: string | pg.QueryConfig, values: unknown[] = []): Promise<pg.QueryResult> {
     const text = typeof given === "string" ? given : given.text;
+    this.#strike ??= this.#process?.strikeAt(text);
+    if (this.#strike?.when === "before") {
+      this.#hit();
+      return this.awake().then(() => {
+        throw broken();
+      });
+    }
     if (text.includes("pg_terminate_backend")) this.hasEndedSessions = true;
     const list = typeof given === "string" ? values : (given.values ?? []);
-    if (list.length === 0 && text.includes(";")) return this.#client.query(text);
+    const asked =
+      list.length === 0 && text.includes(";")
+        ? this.#client.query(text)
+        : this.#client.query({ name: this.#nameOf(text), text, values: list });
+    asked.catch(() => {
+      this.hasFailed = true;
+    });
+    return asked;
+  }
+
+  #nameOf(text: string): string {
     let name = this.#names.get(text);
     if (name === undefined) {
       name = createHash("sha256").update(text).digest("hex").slice(0, 40);
       this.#names.set(text, name);
     }
-    return this.#client.query({ name, text, values: list });
+    return name;
   }
 
-  /** One statement that is all of the step, sent together with its end. */
-  async alone(given: string | pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
-    const asked = this.query(given, values);
-    const [result] = await Promise.allSettled([asked, this.#client.query("release savepoint step")]);
-    if (result.status === "rejected") throw result.reason;
-    this.#isOver = true;
-    return result.value;
+  /** From here on nothing of it is taken back, unless a statement failed. */
+  async keep(): Promise<void> {
+    if (this.#isKept) return;
+    if (this.hasFailed) await this.rollback();
+    this.#isKept = true;
+    this.#hit();
   }
 
-  /** Keeps what was done. */
-  async end(): Promise<void> {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    await this.#client.query("release savepoint step");
+  /** Resolves once the process hears what came of it. */
+  async awake(): Promise<void> {
+    if (this.isStruck) await this.#process?.awake();
   }
 
+  #hit(): void {
+    if (!this.#strike || this.isStruck) return;
+    this.isStruck = true;
+    this.#strike.hit();
+    this.#break.reject(broken());
+  }
+
+  /** Takes back what was done in the step. */
   async rollback(): Promise<void> {
-    if (this.#isOver || this.fate === "refused") return;
-    this.#isOver = true;
-    await this.#client.query("rollback to savepoint step; release savepoint step");
+    if (this.#isKept || this.#isTakenBack) return;
+    this.#isTakenBack = this.isStruck;
+    this.hasFailed = false;
+    await this.#client.query("rollback to savepoint step");
   }
 }
 
@@ -387,7 +498,7 @@ class SimulatedPool {
     const text = typeof given === "string" ? given : given.text;
     return this.#ledger.step(this.#user, 0, text, async (connection) => {
       await this.#begin(connection);
-      return connection.alone(given, values);
+      return connection.query(given, values);
     });
   }
 
@@ -439,7 +550,8 @@ class TransactionClient extends EventEmitter {
       return { rows: [] };
     }
     if (given === "commit") {
-      await this.#connection.end();
+      await this.#connection.keep();
+      await this.#connection.awake();
       if (this.#connection.fate === "answer lost") throw broken();
       return { rows: [] };
     }
@@ -486,7 +598,7 @@ export class HeartbeatClient extends EventEmitter {
       return { rows: [] };
     }
     const result = await this.#ledger
-      .step(this.#user, this.#pid, text, (connection) => connection.alone(given, values))
+      .step(this.#user, this.#pid, text, (connection) => connection.query(given, values))
       .catch((error: unknown) => {
         // A connection that broke is over.
         if (error instanceof Error && "code" in error && error.code === "ECONNRESET") this.lose();

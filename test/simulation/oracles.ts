@@ -25,6 +25,7 @@ export function ordersOf(
   { orders, labelsOf }: Pick<Judged, "orders" | "labelsOf">,
   request: Request,
 ): LabOrder[] {
+  if (request.isOthers) return [];
   const [container] = request.containers;
   return orders.filter(
     ({ number, operation }) =>
@@ -44,7 +45,7 @@ export function isAlive({ status, procedure }: Request): boolean {
 export function judgeService(judged: Judged): string[] {
   const { service, doneAgain, orders } = judged;
   const troubles: string[] = [];
-  for (const request of service.requests) {
+  for (const request of service.requests.filter(({ isOthers }) => !isOthers)) {
     const [order] = ordersOf(judged, request);
     if (order === undefined || request.containers.length !== 1) troubles.push(`invented: ${nameOf(request)}`);
     else if (order.subject !== request.subjectCode)

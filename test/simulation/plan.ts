@@ -43,6 +43,39 @@ const daemonEvent = fc.record({
   byMs: fc.constantFrom(-3_600_000, -20_000, 20_000, 3_600_000),
 });
 
+/** Statements at which a daemon is struck, by what stands in them. */
+export const AIMS = {
+  "takes a message in": "insert into messages",
+  "claims orders": "with due as",
+  "writes calls down": "with mine as materialized",
+  "raises the epoch": "update ledger set epoch",
+  "records what calls came to": "update calls k\n   set outcome",
+  "changes orders": "set state = coalesce(x",
+  "releases orders": "with abandoned as",
+  "takes a lock": "pg_try_advisory_lock",
+  "composes results": "with fresh as materialized",
+  "finds results to send": "from deliveries d",
+  "records sent results": "with done as",
+} as const;
+
+const at = fc.oneof(
+  { weight: 2, arbitrary: fc.constantFrom("writes calls down", "raises the epoch") },
+  { weight: 1, arbitrary: fc.constantFrom("claims orders", "records what calls came to") },
+  { weight: 2, arbitrary: fc.constantFrom(...(Object.keys(AIMS) as (keyof typeof AIMS)[])) },
+);
+
+const strike = fc.record({
+  what: fc.constantFrom("kill", "freeze", "freeze"),
+  when: fc.constantFrom("before", "after"),
+  at: at as fc.Arbitrary<keyof typeof AIMS>,
+  nth: fc.integer({ min: 1, max: 4 }),
+  // Until it is still sure, is not any more, was taken for dead, and what it had in hand was given up and done again.
+  forMs: fc.constantFrom(2_000, 7_000, 20_000, 40_000),
+});
+
+/** A STORE that others make for an order's subject, with the order's label where a mark tells the two apart. */
+const other = fc.record({ order: fc.integer({ min: 0, max: 2 }), atMs: seconds(0, 30) });
+
 const placeEvent = fc.record({
   what: fc.constantFrom(
     ...(["queue emptied", "job doubled", "ledger restarted", "ledger away", "ledger put back"] as const),
@@ -62,7 +95,7 @@ const person = fc.record({
 export const plans = fc.record({
   chance: fc.nat(),
   surface: fc.constantFrom("request", "external"),
-  daemons: fc.integer({ min: 1, max: 2 }),
+  daemons: fc.constantFrom(1, 2, 2),
   service: fc.record({
     envelope: fc.constantFrom("array", "data"),
     mostPerPage: fc.constantFrom(100, 2, 10),
@@ -80,6 +113,7 @@ export const plans = fc.record({
       maxLength: 3,
     }),
     hasCancel: fc.boolean(),
+    isBusy: fc.boolean(),
   }),
   orders: fc.array(order, { minLength: 1, maxLength: 3 }),
   calls: fc.array(call, { maxLength: 4 }),
@@ -88,6 +122,9 @@ export const plans = fc.record({
   daemonEvents: fc.array(daemonEvent, { maxLength: 3 }),
   placeEvents: fc.array(placeEvent, { maxLength: 2 }),
   people: fc.array(person, { maxLength: 2 }),
+  strikes: fc.array(strike, { maxLength: 2 }),
+  correlation: fc.constantFrom("token", "token", "labels"),
+  others: fc.array(other, { maxLength: 1 }),
 });
 
 export type Plan = typeof plans extends fc.Arbitrary<infer T> ? T : never;

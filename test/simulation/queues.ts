@@ -12,7 +12,8 @@ interface Job {
 
 interface Taker {
   readonly actor: Actor;
-  readonly stopping: AbortController;
+  /** What it leaves to others right now. */
+  readonly left: Set<QueueName>;
   readonly works: Map<
     QueueName,
     {
@@ -23,6 +24,8 @@ interface Taker {
   >;
 }
 
+/** A daemon ends by dying. */
+const NEVER_STOPS = new AbortController().signal;
 /** After so long a job whose worker says nothing any more is given out again, ms. */
 const STALLED_MS = 6_500;
 
@@ -48,8 +51,8 @@ export class SimulatedQueues {
     this.#giveOut();
   }
 
-  of(actor: Actor, stopping: AbortController): JobQueues {
-    const taker: Taker = { actor, stopping, works: new Map() };
+  of(actor: Actor): JobQueues {
+    const taker: Taker = { actor, left: new Set(), works: new Map() };
     this.#takers.push(taker);
     return {
       add: async (queue, jobs) => {
@@ -70,7 +73,11 @@ export class SimulatedQueues {
       },
       counts: async () => ({ submit: {}, track: {}, deliver: {} }),
       list: async () => [],
-      take: () => undefined,
+      take: (queue, isTaking) => {
+        if (isTaking) taker.left.delete(queue);
+        else taker.left.add(queue);
+        this.#giveOut();
+      },
       findRisks: async () => [],
       tryJob: async () => undefined,
       trouble: undefined,
@@ -83,9 +90,9 @@ export class SimulatedQueues {
     this.#takers = this.#takers.filter(({ actor }) => actor.state !== "dead");
     for (const [key, job] of this.#jobs) {
       if (job.isRunning) continue;
-      const free = this.#takers.filter(({ actor, works }) => {
+      const free = this.#takers.filter(({ actor, left, works }) => {
         const work = works.get(job.queue);
-        return actor.state === "up" && work !== undefined && work.running < work.most;
+        return actor.state === "up" && !left.has(job.queue) && work !== undefined && work.running < work.most;
       });
       if (free.length === 0) continue;
       const taker = world.pick(free);
@@ -101,7 +108,7 @@ export class SimulatedQueues {
           if (this.#jobs.get(key) === job && job.run === nth) this.#jobs.delete(key);
           this.#giveOut();
         };
-        void work.run(job.data as never, taker.stopping.signal).then(ended, ended);
+        void work.run(job.data as never, NEVER_STOPS).then(ended, ended);
       });
       this.#watch(key, job, nth, taker.actor);
     }

@@ -32,6 +32,8 @@ export interface Request {
   /** By which call it was made, and whether that is a copy that the network made of a call. */
   readonly call: number;
   readonly isCopy: boolean;
+  /** Whether others made it by themselves. */
+  readonly isOthers: boolean;
   status: "PENDING" | "ACCEPTED" | "REJECTED" | "CANCELLED";
   acceptedAt?: number;
   procedure?: Procedure;
@@ -60,6 +62,8 @@ export interface ServiceTraits {
   readonly reviews: readonly ("accept" | "reject" | "cancel")[];
   readonly ends: readonly ("COMPLETED" | "FAILED" | "CANCELLED")[];
   readonly hasCancel: boolean;
+  /** Whether others make a request whenever somebody reads the first page of several, so that the next one has moved. */
+  readonly isBusy: boolean;
 }
 
 export interface Reply {
@@ -78,6 +82,8 @@ export interface Arrival {
   readonly isCopy: boolean;
 }
 
+/** Requests that others make while a list is read. */
+const MOST_OF_OTHERS = 8;
 const FACILITY = { id: 12, name: "North" };
 const STORAGE = { id: 7, name: "Tank 7" };
 
@@ -97,6 +103,7 @@ export class SimulatedService {
   #id = 100;
   #reviews = 0;
   #ends = 0;
+  #othersMade = 0;
   /** How far its clock is ahead, ms. */
   aheadMs = 0;
 
@@ -237,16 +244,30 @@ export class SimulatedService {
       );
       if (containers.length !== wanted.length || !isTheirs) return refused(422, "VALIDATION_ERROR");
     }
-    const request: Request = {
-      ...{ id: this.#next(), surface, type, facilityId, subjectCode, containers, call, isCopy },
-      ...{ createdAt: this.now, status: "PENDING" },
-    };
-    if (surface === "external")
+    const request = this.#make({
+      ...{ surface, type, facilityId, subjectCode, containers, call, isCopy, isOthers: false },
+    });
+    return { status: 201, body: surface === "external" ? this.#external(request) : this.#request(request) };
+  }
+
+  #make(given: Omit<Request, "id" | "createdAt" | "status">): Request {
+    const request: Request = { id: this.#next(), ...given, createdAt: this.now, status: "PENDING" };
+    if (request.surface === "external")
       request.procedure = { id: request.id, createdAt: this.now, status: "PENDING" };
     this.requests.push(request);
-    this.#world.say("service", `makes ${nameOf(request)}${isCopy ? ", a copy" : ""}`);
+    this.#world.say("service", `makes ${nameOf(request)}${request.isCopy ? ", a copy" : ""}`);
     this.#world.later(this.#staff, this.#traits.staffMs, () => this.#review(request));
-    return { status: 201, body: surface === "external" ? this.#external(request) : this.#request(request) };
+    return request;
+  }
+
+  /** Others have a container stored, with whatever label. */
+  storeForOthers(surface: Request["surface"], subjectCode: string, label: string): void {
+    if (!this.subjects.some(({ code }) => code === subjectCode)) return;
+    const containers = [{ id: this.#next(), label, description: "Oocyte", subjectCode }];
+    this.#make({
+      ...{ surface, type: "STORE", facilityId: FACILITY.id, subjectCode, containers, call: 0 },
+      ...{ isCopy: false, isOthers: true },
+    });
   }
 
   #review(request: Request): void {
@@ -394,6 +415,11 @@ export class SimulatedService {
     if (newestFirst) rows.reverse();
     const perPage = Math.min(Number(query.get("perPage") ?? 10), mostPerPage);
     const page = Number(query.get("page") ?? 1);
+    if (page === 1 && rows.length > perPage && this.#traits.isBusy && this.#othersMade < MOST_OF_OTHERS) {
+      const surface = this.requests[0]?.surface ?? "request";
+      this.#othersMade += 1;
+      this.storeForOthers(surface, this.requests[0]?.subjectCode ?? "", `X-${this.#othersMade}`);
+    }
     const data = rows.slice((page - 1) * perPage, page * perPage);
     return {
       status: 200,
@@ -438,7 +464,7 @@ function isMatch(entry: object, key: string, value: string): boolean {
 }
 
 /** Such as `STORE request 105 of S-1 (V-1)`. */
-export function nameOf({ type, surface, id, subjectCode, containers }: Request): string {
+export function nameOf({ type, surface, id, subjectCode, containers, isOthers }: Request): string {
   const what = surface === "external" ? "procedure" : "request";
-  return `${type} ${what} ${id} of ${subjectCode} (${containers.map(({ label }) => label).join(", ")})`;
+  return `${isOthers ? "another's " : ""}${type} ${what} ${id} of ${subjectCode} (${containers.map(({ label }) => label).join(", ")})`;
 }

@@ -1,5 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { syncBuiltinESMExports } from "node:module";
+import timers from "node:timers/promises";
 import type { Clock } from "../../src/core/clock.ts";
+import { EVERY_MS } from "../../src/core/every.ts";
 
 /** Whoever takes steps: a daemon's run, the network, the lab, the service, a person. */
 export interface Actor {
@@ -22,12 +25,11 @@ interface Step {
 /** When every history begins, ms since the epoch. */
 export const BEGINNING = Date.UTC(2026, 2, 1, 8);
 
-/** Turns of the event loop without a file being read or written until nothing is under way any more. */
-const QUIET_TURNS = 3;
-/** Time is leapt over in pieces of at least so much, up to so long before the next thing; and it is asked so seldom whether it may be. */
-const LEAST_LEAP_MS = 2_500;
-const BEFORE_MS = 500;
-const LOOK_FOR_LEAP_MS = 1_100;
+/** Time is leapt over in pieces of at least so much, up to so long before the next thing. */
+const LEAST_LEAP_MS = 600;
+const BEFORE_MS = 100;
+/** None is leapt over before every daemon has looked again at what was done, and said that it lives. */
+const SEEN_AFTER_MS = EVERY_MS.heartbeat + 100;
 /** A daemon that keeps itself busy without time going by would never end. */
 const MOST_STEPS = 20_000;
 
@@ -41,11 +43,10 @@ export class World {
   /** How much of the time was leapt over, since nothing would have happened in it. */
   leaptMs = 0;
   steps = 0;
-  /** Asked when nothing but idle steps is near: until when nothing is due anywhere else, and told of a leap. */
-  quiet: { until(): Promise<number>; leap(ms: number): Promise<void> } | undefined;
+  /** Asked when nothing but idle steps is near: since and until when nothing happens anywhere else; and told of a leap. */
+  quiet: { since(): number; until(): Promise<number>; leap(ms: number): Promise<void> } | undefined;
   #steps: Step[] = [];
   #nth = 0;
-  #noLeapBefore = 0;
   #state: number;
 
   constructor(seed: number) {
@@ -87,7 +88,14 @@ export class World {
     { isIdle = false }: { readonly isIdle?: boolean } = {},
   ): () => void {
     this.#nth += 1;
-    const step: Step = { at: this.now + ms, nth: this.#nth, actor, run, isIdle, isCancelled: false };
+    const step: Step = {
+      at: this.now + Math.ceil(ms),
+      nth: this.#nth,
+      actor,
+      run,
+      isIdle,
+      isCancelled: false,
+    };
     this.#steps.push(step);
     return () => {
       step.isCancelled = true;
@@ -111,12 +119,12 @@ export class World {
     });
   }
 
-  /** The time by which the next step that says something is due; undefined where only idle ones are left. */
-  get nextAt(): number | undefined {
-    const due = this.#steps.filter(
-      ({ isIdle, isCancelled, actor }) => !isIdle && !isCancelled && actor.state === "up",
-    );
-    return due.length === 0 ? undefined : Math.min(...due.map(({ at }) => at));
+  /** The time by which the next step that says something is due; infinite where only idle ones are left. */
+  get #nextAt(): number {
+    let first = Number.POSITIVE_INFINITY;
+    for (const { isIdle, isCancelled, actor, at } of this.#steps)
+      if (!isIdle && !isCancelled && actor.state === "up" && at < first) first = at;
+    return first;
   }
 
   /** Takes steps until `until`, or until `isOver` is true. */
@@ -137,17 +145,15 @@ export class World {
 
   /** Leaves out time in which daemons would only look again and again and find nothing. */
   async #leap(until: number): Promise<void> {
-    if (this.quiet === undefined || this.now < this.#noLeapBefore) return;
-    const near = Math.min(this.nextAt ?? Number.POSITIVE_INFINITY, until);
+    if (this.quiet === undefined || this.now < this.quiet.since() + SEEN_AFTER_MS) return;
+    const near = Math.min(this.#nextAt, until);
     if (near - this.now < LEAST_LEAP_MS) return;
-    this.#noLeapBefore = this.now + LOOK_FOR_LEAP_MS;
-    const ms = Math.min(near, await this.quiet.until()) - this.now - BEFORE_MS;
+    const ms = Math.floor(Math.min(near, await this.quiet.until()) - this.now - BEFORE_MS);
     if (ms < LEAST_LEAP_MS - BEFORE_MS) return;
     this.now += ms;
     this.leaptMs += ms;
     for (const step of this.#steps) if (step.isIdle) step.at += ms;
     await this.quiet.leap(ms);
-    this.#noLeapBefore = this.now + LOOK_FOR_LEAP_MS;
   }
 
   #take(until: number): Step | undefined {
@@ -170,9 +176,15 @@ export class World {
 const atWork = new AsyncLocalStorage<{ readonly world: World; readonly actor: Actor }>();
 const CANCEL = Symbol("cancel");
 
+/** How many within a step wait for a turn of the event loop. */
+let turnsWaitedFor = 0;
+const { setImmediate: realImmediate } = globalThis;
+const nextTurn = () => new Promise<void>((resolve) => realImmediate(resolve));
+
 /** Has timers that are set within a step go by the simulated time, until the returned function is called. */
 export function replaceTimers(): () => void {
   const { setTimeout: realSet, clearTimeout: realClear } = globalThis;
+  const { setImmediate: realPromise } = timers;
   const set = (run: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) => {
     const own = atWork.getStore();
     if (own === undefined) return realSet(run, ms, ...given);
@@ -185,35 +197,48 @@ export function replaceTimers(): () => void {
     if (own?.[CANCEL]) own[CANCEL]();
     else realClear(timer as NodeJS.Timeout);
   };
-  Object.assign(globalThis, { setTimeout: set, clearTimeout: clear });
-  return () => void Object.assign(globalThis, { setTimeout: realSet, clearTimeout: realClear });
+  const immediate = (run: (...given: unknown[]) => void, ...given: unknown[]) => {
+    turnsWaitedFor += 1;
+    return realImmediate(() => {
+      turnsWaitedFor -= 1;
+      run(...given);
+    });
+  };
+  Object.assign(globalThis, { setTimeout: set, clearTimeout: clear, setImmediate: immediate });
+  timers.setImmediate = (async (value?: unknown) => {
+    await new Promise((resolve) => immediate(resolve));
+    return value;
+  }) as typeof realPromise;
+  syncBuiltinESMExports();
+  return () => {
+    Object.assign(globalThis, { setTimeout: realSet, clearTimeout: realClear, setImmediate: realImmediate });
+    timers.setImmediate = realPromise;
+    syncBuiltinESMExports();
+  };
 }
 
-/** What shows that a file is read, written or closed. */
-const FILE_WORK = new Set(["FSReqPromise", "FSReqCallback", "CloseReq", "FileHandleCloseReq"]);
-
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-/** Waits until whatever a step set going has come to a stand: it waits for another step, or is over. */
+/**
+ * Waits until whatever a step set going has come to a stand: it waits for another step, or is over. What waits for another turn of
+ * the event loop gets its turn before this goes on.
+ */
 async function settle(): Promise<void> {
-  for (let quiet = 0; quiet < QUIET_TURNS; quiet += 1) {
-    await turn();
-    if (process.getActiveResourcesInfo().some((each) => FILE_WORK.has(each))) quiet = -1;
-  }
+  do await nextTurn();
+  while (turnsWaitedFor > 0);
 }
+
+/** Sleeps of so many ms are between two looks of something that looks again and again. */
+const LOOKS = new Set<number>([EVERY_MS.due, EVERY_MS.serviceTry, EVERY_MS.auditEnd]);
 
 /** A daemon's own clock: its wall time may be another one than the world's, and jump. */
 export class SimulatedClock implements Clock {
   readonly #world: World;
   readonly #actor: Actor;
   readonly #wall: { skewMs: number };
-  readonly #isIdle: boolean;
 
-  constructor(world: World, actor: Actor, wall: { skewMs: number }, isIdle = false) {
+  constructor(world: World, actor: Actor, wall: { skewMs: number }) {
     this.#world = world;
     this.#actor = actor;
     this.#wall = wall;
-    this.#isIdle = isIdle;
   }
 
   now(): number {
@@ -225,21 +250,16 @@ export class SimulatedClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return this.#world.sleep(this.#actor, ms, signal, this.#isIdle);
-  }
-
-  /** The same clock for what only looks again and again. */
-  idle(): Clock {
-    return new SimulatedClock(this.#world, this.#actor, this.#wall, true);
+    // A timer is no finer than this.
+    return this.#world.sleep(this.#actor, Math.max(1, ms), signal, LOOKS.has(ms));
   }
 
   /** The same for heartbeats, which go on in the time that is leapt over. */
   beating(): Clock {
-    const idle = this.idle();
     return {
-      now: () => idle.now() - this.#world.leaptMs,
-      monotonic: () => idle.monotonic() - this.#world.leaptMs,
-      sleep: (ms, signal) => idle.sleep(ms, signal),
+      now: () => this.now() - this.#world.leaptMs,
+      monotonic: () => this.monotonic() - this.#world.leaptMs,
+      sleep: (ms, signal) => this.#world.sleep(this.#actor, ms, signal, true),
     };
   }
 }

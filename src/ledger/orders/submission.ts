@@ -57,10 +57,13 @@ update orders o
  where o.id = a.id
 returning o.id, o.state`;
 
-/** $1 order ids, $2 and $3 as $4 and $5 of {@link RELEASE_ABANDONED}. A worker makes no call that long after its last heartbeat. Index: calls_order. */
+/**
+ * $1 order ids, $2 and $3 as $4 and $5 of {@link RELEASE_ABANDONED}. A worker makes no call that long after its last heartbeat, which
+ * looks older than the call where the clock has jumped since. Index: calls_order.
+ */
 const RELEASE_CALLS = `
 update calls k
-   set left_by = coalesce(k.left_by, least(now(), (select w.heartbeat_at + interval '1 minute'
+   set left_by = coalesce(k.left_by, least(now(), (select greatest(k.at, w.heartbeat_at) + interval '1 minute'
                                                       from workers w
                                                      where w.id = k.worker_id)), now()),
        failure_code = $2,
