@@ -1,6 +1,7 @@
+import type { Echo } from "../../formats/hl7/echo.ts";
+import type { Field, SegmentSpec } from "../../formats/hl7/encode.ts";
 import { type OrderGroup, orderGroups } from "../../formats/hl7/groups.ts";
 import type { Hl7Message } from "../../formats/hl7/message.ts";
-import type { Echo, OutSegment } from "../outbound/original.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { readValue } from "../profile/value.ts";
 import { controlOf } from "./control-hl7.ts";
@@ -63,13 +64,13 @@ export function writtenNumbers(
 /** What the numbers of an order are in the ORC and OBR of an answer or result. */
 export interface NumberFields {
   /** ORC-2. */
-  readonly placer: OutSegment[1];
+  readonly placer: Field;
   /** OBR-2. */
-  readonly obrPlacer: OutSegment[1];
+  readonly obrPlacer: Field;
   /** ORC-3 and OBR-3 as the sender filled them, where the order's number is read from one of them. */
-  readonly filler: OutSegment[1];
+  readonly filler: Field;
   /** Where else the number goes, and how it is written there. */
-  readonly elsewhere: (NumberPlace & { readonly value: OutSegment[1] }) | undefined;
+  readonly elsewhere: (NumberPlace & { readonly value: Field }) | undefined;
 }
 
 /**
@@ -144,7 +145,7 @@ export function numberFields(
 }
 
 /** The segment with the order's number where it was read, if that is a field of it that nothing else fills. */
-export function withNumber(segment: OutSegment, { elsewhere }: NumberFields): OutSegment {
+export function withNumber(segment: SegmentSpec, { elsewhere }: NumberFields): SegmentSpec {
   const [name, ...fields] = segment;
   if (elsewhere === undefined || elsewhere.segment !== name || elsewhere.value === undefined) return segment;
   while (fields.length < elsewhere.field) fields.push(undefined);

@@ -10,6 +10,7 @@ import {
   buildAck,
   type ErrorCondition,
 } from "../../formats/hl7/ack.ts";
+import { buildMessage, type Field, type SegmentSpec } from "../../formats/hl7/encode.ts";
 import { type OrderGroup, orderGroups } from "../../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
 import { controlOf } from "../inbound/control-hl7.ts";
@@ -17,7 +18,7 @@ import { numberFields, withNumber } from "../inbound/number-place.ts";
 import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
 import { controlCodes } from "../profile/message-type.ts";
 import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";
-import { assemble, type Original, type OutSegment } from "./original.ts";
+import type { Original } from "./original.ts";
 import { labPhrase, problemInWords, reasonsByOrder, takenGroups } from "./reasons.ts";
 import { blank, statusCodes } from "./result-parts.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
@@ -67,12 +68,12 @@ export function composeAnswer(
   const { errors, text } = reasonsOf(outcome, reasons);
   const code = outcome.kind === "refused" ? refusalCode(outcome.problems) : "AA";
   const segments = answerHead(outcome, original, profile, { code, errors, text, wants });
-  if (answerType(original) === undefined) return assemble(segments, echo.delimiters);
+  if (answerType(original) === undefined) return buildMessage(segments, { delimiters: echo.delimiters });
   const { groups, orcOf, isOfEarlierOnly } = answeredOrders(outcome, original, profile);
   const notes = [...(isWaiting ? [text] : []), ...answerNotes(outcome, profile, isOfEarlierOnly)];
   for (const note of notes) segments.push(["NTE", 1, "L", note]);
   if (message !== undefined) segments.push(...echoGroups(message, original, groups, orcOf));
-  return assemble(segments, echo.delimiters);
+  return buildMessage(segments, { delimiters: echo.delimiters });
 }
 
 /** What there is to say, besides codes, of a message that was taken. */
@@ -98,7 +99,7 @@ interface AnsweredOrders {
   readonly unnamed: ReadonlySet<OrderGroup>;
   /** Why one order of a refused or waiting message is not taken, or the message where no order is given. */
   readonly reasonsFor: (group: OrderGroup | undefined) => readonly OrderReason[];
-  readonly orcOf: (group: OrderGroup) => OutSegment;
+  readonly orcOf: (group: OrderGroup) => SegmentSpec;
   /** The message has orders, and wants nothing but something of earlier ones, which is answered by itself. */
   readonly isOfEarlierOnly: boolean;
 }
@@ -125,7 +126,7 @@ export function answeredOrders(
       : outcome.kind === "refused";
   const stateByGroup = message === undefined ? undefined : statesOf(outcome, message, profile);
   const isUnknown = outcome.kind === "acknowledged" && outcome.isDuplicate && outcome.orders.length === 0;
-  const orcOf = (group: OrderGroup): OutSegment => {
+  const orcOf = (group: OrderGroup): SegmentSpec => {
     const state = stateByGroup?.get(keyOf(group));
     const end = state !== undefined && endedWithoutEffect(state) ? state : undefined;
     // An order that has ended without effect is not accepted again.
@@ -134,7 +135,7 @@ export function answeredOrders(
     const isPast = isUnknown || (state !== undefined && end === undefined);
     const { orderStatus } = end === undefined ? codes : statusCodes(end, profile.results);
     const numbers = numberFields(group, undefined, echo, profile);
-    const orc: [string, ...OutSegment[1][]] = [
+    const orc: [string, ...Field[]] = [
       "ORC",
       refusedControl(group, profile) ?? orderControl,
       numbers.placer,
@@ -210,7 +211,7 @@ export function composePlainAnswer(
 ): string {
   const { errors, text } = isFollowed ? NO_REASONS : reasonsOf(outcome, profile.results.reasons);
   const segments = answerHead(outcome, original, profile, { code, errors, text, wants, isPlain: true });
-  return assemble(segments, original.echo.delimiters);
+  return buildMessage(segments, { delimiters: original.echo.delimiters });
 }
 
 const NO_REASONS = { errors: [], text: "" } as const;
@@ -255,7 +256,7 @@ export function answerHead(
     /** ACK, whatever came. */
     readonly isPlain?: boolean;
   },
-): OutSegment[] {
+): SegmentSpec[] {
   const segments = buildAck({
     ...request,
     to: original.header,
@@ -268,7 +269,7 @@ export function answerHead(
   });
   const { writtenControlId } = original;
   if (writtenControlId === undefined) return segments;
-  return segments.map((segment): OutSegment => {
+  return segments.map((segment): SegmentSpec => {
     const [name, code, _decoded, ...rest] = segment;
     return name === "MSA" ? [name, code, writtenControlId, ...rest] : segment;
   });
@@ -283,12 +284,12 @@ export function echoGroups(
   message: Hl7Message,
   { header, echo }: Original,
   groups: readonly OrderGroup[],
-  answerOf: (group: OrderGroup) => OutSegment,
-): OutSegment[] {
+  answerOf: (group: OrderGroup) => SegmentSpec,
+): SegmentSpec[] {
   const pid = message.first("PID");
   const seen = new Set<Segment>();
   const isSpecimenFirst = header.triggerEvent === "O33" || header.triggerEvent === "O35";
-  const body = groups.flatMap((group): OutSegment[] => {
+  const body = groups.flatMap((group): SegmentSpec[] => {
     const specimens = !isSpecimenFirst
       ? []
       : group.specimens

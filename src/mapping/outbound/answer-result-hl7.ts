@@ -1,8 +1,9 @@
+import { buildMessage, type SegmentSpec } from "../../formats/hl7/encode.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import { NO_NUMBERS, numberFields } from "../inbound/number-place.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { answeredOrders, answerNotes, type MessageAnswer, ON_HOLD } from "./answer-hl7.ts";
-import { assemble, type Original, type OutSegment } from "./original.ts";
+import type { Original } from "./original.ts";
 import { labPhrase } from "./reasons.ts";
 import { blank, DEFAULT_VERSION, reportObr, statusCodes, statusHeader } from "./result-parts.ts";
 import { statusWord } from "./status-word.ts";
@@ -44,7 +45,7 @@ export function composeAnswerResult(
   // How an order stands that came again is reported by messages of its own, which this one may follow.
   const isRepeat = outcome.kind === "acknowledged" && outcome.isDuplicate;
   const resultStatus = isRepeat ? undefined : statusCodes(outcome.kind, results).resultStatus;
-  const below = (group: OrderGroup | undefined, index: number): OutSegment[] => {
+  const below = (group: OrderGroup | undefined, index: number): SegmentSpec[] => {
     const isNamed = group !== undefined && !unnamed.has(group);
     const numbers = isNamed ? numberFields(group, undefined, echo, profile) : NO_NUMBERS;
     const service = echo.field(group?.obrs[0], 4) ?? ANSWER;
@@ -59,7 +60,7 @@ export function composeAnswerResult(
     ];
   };
   const pid = message?.first("PID");
-  return assemble(
+  return buildMessage(
     [
       statusHeader({ outcome, original, at, version, format }),
       ...(pid === undefined ? [] : [echo.segment(pid)]),
@@ -70,7 +71,7 @@ export function composeAnswerResult(
             ...below(group, index),
           ])),
     ],
-    echo.delimiters,
+    { delimiters: echo.delimiters },
   );
 }
 
@@ -81,6 +82,6 @@ function observation(
   code: readonly string[],
   value: string | undefined,
   at: string,
-): OutSegment {
+): SegmentSpec {
   return ["OBX", n, type, code, undefined, value, ...blank(5), "F", ...blank(2), at];
 }

@@ -3,9 +3,10 @@ import { encodeCrockford } from "../../core/crockford.ts";
 import type { BatchOutline, Verdict } from "../../core/intake.ts";
 import { type Encoding, encodeText } from "../../formats/encoding.ts";
 import { decodeHl7 } from "../../formats/hl7/charset.ts";
+import { createEcho } from "../../formats/hl7/echo.ts";
+import { buildMessage } from "../../formats/hl7/encode.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import type { BatchResponse, ResultSettings } from "../profile/profile.ts";
-import { assemble, createEcho } from "./original.ts";
 import { charsetOf } from "./result-charset.ts";
 
 /** The answer to one message of a batch. */
@@ -101,7 +102,7 @@ class HeaderWriter {
     const { delimiters } = createEcho(original);
     const header = original?.header;
     const [segment] = original?.segments ?? [];
-    const msh = assemble(
+    const msh = buildMessage(
       [
         [
           "MSH",
@@ -117,7 +118,7 @@ class HeaderWriter {
           [1, 2, 3].map((component) => segment?.get(11, 1, component)),
         ],
       ],
-      delimiters,
+      { delimiters },
     );
     const text = `${name}${msh.slice(3)}`;
     const encoded = encodeText(text, this.#encoding);

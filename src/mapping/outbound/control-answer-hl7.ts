@@ -1,6 +1,8 @@
 import { type Control, type FillerNumber, isCancelling } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome } from "../../core/outcome.ts";
 import type { AckError } from "../../formats/hl7/ack.ts";
+import type { Echo } from "../../formats/hl7/echo.ts";
+import { buildMessage, type Field, type SegmentSpec } from "../../formats/hl7/encode.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import { findControlGroups } from "../inbound/control-hl7.ts";
 import { nameOf as segmentName } from "../inbound/find-hl7.ts";
@@ -8,7 +10,7 @@ import { NO_NUMBERS, type NumberFields, numberFields, withNumber } from "../inbo
 import { controlCodes } from "../profile/message-type.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { answerHead, answerType, conditionOf, echoGroups } from "./answer-hl7.ts";
-import { assemble, type Echo, type Original, type OutSegment } from "./original.ts";
+import type { Original } from "./original.ts";
 import { labPhrase } from "./reasons.ts";
 import { blank, fillerOrderNumber, statusCodes } from "./result-parts.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
@@ -72,7 +74,7 @@ export function composeControlAnswer(
   }
   // Without the message, once retention has pruned it, the numbers alone say which order is meant.
   for (const answer of unseen) segments.push(orcOf(answer, undefined, original, profile, at));
-  return assemble(segments, original.echo.delimiters);
+  return buildMessage(segments, { delimiters: original.echo.delimiters });
 }
 
 /** The groups of the message that the answers are about, and the answers to requests that are not seen in it any more. */
@@ -101,10 +103,10 @@ export function orcOf(
   { echo }: Original,
   profile: Hl7Profile,
   at: string,
-): OutSegment {
+): SegmentSpec {
   const { numbers, filler } = controlNumbers(answer, group, echo, profile);
   const { control, refusal, order } = answer;
-  const orc: OutSegment = [
+  const orc: SegmentSpec = [
     "ORC",
     refusal ? controlCodes(control).refused : controlCodes(control).granted,
     numbers.placer,
@@ -125,7 +127,7 @@ export function controlNumbers(
   group: OrderGroup | undefined,
   echo: Echo,
   profile: Hl7Profile,
-): { readonly numbers: NumberFields; readonly filler: OutSegment[1] } {
+): { readonly numbers: NumberFields; readonly filler: Field } {
   const numbers = order?.sharesNumber ? NO_NUMBERS : numberFields(group, placerOrderNumber, echo, profile);
   const named = fillerNumber && `${fillerNumber.kind === "request" ? "R" : "P"}${fillerNumber.id}`;
   const own = (order && fillerOrderNumber(order)) ?? named;

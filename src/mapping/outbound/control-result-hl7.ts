@@ -1,10 +1,11 @@
 import { type Control, DONE } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome } from "../../core/outcome.ts";
+import { buildMessage, type SegmentSpec } from "../../formats/hl7/encode.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { controlNumbers, findAnswered, orcOf } from "./control-answer-hl7.ts";
 import { Observations, observe } from "./observations.ts";
-import { assemble, type Original, type OutSegment } from "./original.ts";
+import type { Original } from "./original.ts";
 import { decisionOf, labPhrase } from "./reasons.ts";
 import {
   DEFAULT_VERSION,
@@ -46,7 +47,7 @@ export function composeControlResult(
     ...unseen.map((answer) => [answer, undefined] as const),
   ];
   let setId = 0;
-  const segments: OutSegment[] = [statusHeader({ outcome, original, at, version, format })];
+  const segments: SegmentSpec[] = [statusHeader({ outcome, original, at, version, format })];
   const pid = original.message?.first("PID");
   if (pid !== undefined) segments.push(original.echo.segment(pid));
   // Without one in the message each order is its own subject's, and an order that there is not is nobody's.
@@ -61,7 +62,7 @@ export function composeControlResult(
       segments.push(...reportAnswer(answer, group, setId, context));
     }
   }
-  return assemble(segments, original.echo.delimiters);
+  return buildMessage(segments, { delimiters: original.echo.delimiters });
 }
 
 /** Below the PID of another order they would be read as that patient's. */
@@ -77,7 +78,7 @@ function reportAnswer(
   group: OrderGroup | undefined,
   setId: number,
   context: Context,
-): OutSegment[] {
+): SegmentSpec[] {
   const { control, refusal, order } = answer;
   const { original, profile, at } = context;
   const { numbers, filler } = controlNumbers(answer, group, original.echo, profile);
@@ -96,7 +97,7 @@ function reportAnswer(
 }
 
 /** How the order stands; what is known of its containers answers only a question for that. */
-function observeOrder({ control, order }: ControlAnswer, { profile, version, at }: Context): OutSegment[] {
+function observeOrder({ control, order }: ControlAnswer, { profile, version, at }: Context): SegmentSpec[] {
   if (order === undefined) return [];
   const { timeZone, words } = profile.results;
   const settings = { timeZone, words, version, at, messageControlId: undefined };
@@ -123,7 +124,7 @@ const REQUESTED: Readonly<Record<Control, readonly [string, string, "L"]>> = {
 };
 
 /** The decision in words, which is final (OBX-11). */
-function decisionObx(answer: ControlAnswer, { profile, at }: Context): OutSegment[] {
+function decisionObx(answer: ControlAnswer, { profile, at }: Context): SegmentSpec[] {
   const { control, refusal } = answer;
   const decision = decisionOf(answer);
   if (decision === undefined) return [];
@@ -144,6 +145,6 @@ function decisionObx(answer: ControlAnswer, { profile, at }: Context): OutSegmen
 const NONE = new Array<undefined>(5).fill(undefined);
 
 /** OBX-1 counts them all. */
-function numbered(segments: readonly OutSegment[]): OutSegment[] {
+function numbered(segments: readonly SegmentSpec[]): SegmentSpec[] {
   return segments.map(([name, , ...fields], index) => [name, index + 1, ...fields]);
 }

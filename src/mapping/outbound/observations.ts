@@ -1,10 +1,10 @@
 import { movesContainers } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import type { OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
+import type { SegmentSpec } from "../../formats/hl7/encode.ts";
 import { isVersionFrom } from "../../formats/hl7/segment.ts";
 import type { ResultWords } from "../profile/results-schema.ts";
 import { type Code, MESSAGE, ORDER, PRIOR_ID, PROCEDURE, REASON, STATUS } from "./observation-codes.ts";
-import type { OutSegment } from "./original.ts";
 import { statusWord } from "./status-word.ts";
 import { formatReadableTime, formatServiceTimestamp } from "./timestamp.ts";
 
@@ -21,7 +21,7 @@ interface ObservationSettings {
 
 /** OBX segments of one message, numbered as they are added. */
 export class Observations {
-  readonly segments: OutSegment[] = [];
+  readonly segments: SegmentSpec[] = [];
   readonly #order: OutcomeOrder;
   readonly #settings: ObservationSettings;
 
@@ -99,7 +99,7 @@ export class Observations {
  * procedure, then a group for each container under its own sub-id (OBX-4): label, service's id, storage, canister, cane,
  * position, time, and a sentence with all of it for systems that file one text only.
  */
-export function observe(order: OutcomeOrder, settings: ObservationSettings): OutSegment[] {
+export function observe(order: OutcomeOrder, settings: ObservationSettings): SegmentSpec[] {
   const observations = new Observations(order, settings);
   observations.addOrder();
   for (const [i, container] of order.containers.entries()) {

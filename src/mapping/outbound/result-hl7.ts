@@ -3,7 +3,7 @@ import { isSubjectNews } from "../../core/order.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import type { AckWants } from "../../formats/hl7/ack.ts";
 import { escapeText } from "../../formats/hl7/delimiters.ts";
-import { encodeHl7 } from "../../formats/hl7/encode.ts";
+import { buildMessage, encodeHl7, type SegmentSpec } from "../../formats/hl7/encode.ts";
 import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
 import { findMergeSegments } from "../inbound/merge-hl7.ts";
 import { NO_NUMBERS, numberFields, withNumber, writtenNumbers } from "../inbound/number-place.ts";
@@ -15,7 +15,7 @@ import { composeControlAnswer } from "./control-answer-hl7.ts";
 import { composeControlResult } from "./control-result-hl7.ts";
 import { resultFileName } from "./file-name.ts";
 import { observe } from "./observations.ts";
-import { assemble, isAnswer, type Original, type OutSegment, readOriginal } from "./original.ts";
+import { isAnswer, type Original, readOriginal } from "./original.ts";
 import { inLabWords, inOneLanguage } from "./reasons.ts";
 import {
   blank,
@@ -105,7 +105,7 @@ function composeText(outcome: Outcome, original: Original, profile: Hl7Profile):
   if (outcome.kind === "changed") {
     const context = statusContext(outcome, original, profile);
     const segments = context.format === "ssu" ? specimenStatus(context) : orderStatus(context);
-    return assemble(segments, original.echo.delimiters);
+    return buildMessage(segments, { delimiters: original.echo.delimiters });
   }
   const format = profile.results.formats?.[outcome.kind];
   if (format !== undefined && format !== "ssu")
@@ -156,7 +156,7 @@ function wantsOf(original: Original): AckWants | undefined {
  * ORU^R01 or ORM^O01 about an order's change: PID, ORC and OBR with its numbers and codes, the reason in ORC-16 and
  * NTE, and OBX for the order and each container.
  */
-function orderStatus(context: StatusContext): OutSegment[] {
+function orderStatus(context: StatusContext): SegmentSpec[] {
   const { outcome, original, profile, format, version, at, groups } = context;
   const { order } = outcome;
   const { timeZone, words, namespace } = profile.results;

@@ -1,12 +1,13 @@
 import { movesContainers } from "../../core/order.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
+import type { Field, SegmentSpec } from "../../formats/hl7/encode.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import { isVersionFrom } from "../../formats/hl7/segment.ts";
 import { type NumberFields, withNumber } from "../inbound/number-place.ts";
 import { findOrderGroups } from "../inbound/order-hl7.ts";
 import type { Hl7Profile, ReportedState, ResultFormat, ResultSettings } from "../profile/profile.ts";
 import type { ResultState } from "../profile/results-schema.ts";
-import type { Original, OutSegment } from "./original.ts";
+import type { Original } from "./original.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
 /** Written when the original is gone and the profile names no version. */
@@ -68,7 +69,7 @@ export function statusHeader({
   format,
 }: Pick<StatusContext, "original" | "at" | "version" | "format"> & {
   readonly outcome: Pick<Outcome, "controlId">;
-}): OutSegment {
+}): SegmentSpec {
   const { header } = original;
   return [
     "MSH",
@@ -120,12 +121,12 @@ export function reportObr({
 }: {
   readonly setId: number;
   readonly numbers: NumberFields;
-  readonly filler: OutSegment[1];
+  readonly filler: Field;
   /** OBR-4. */
-  readonly service: OutSegment[1];
+  readonly service: Field;
   readonly at: string;
   readonly resultStatus: string | undefined;
-}): OutSegment {
+}): SegmentSpec {
   return withNumber(
     [
       "OBR",

@@ -1,5 +1,5 @@
 import type { ContainerLocation, OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
-import { repeated } from "../../formats/hl7/encode.ts";
+import { type Field, repeated, type SegmentSpec } from "../../formats/hl7/encode.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import type { Segment } from "../../formats/hl7/message.ts";
 import { isVersionFrom } from "../../formats/hl7/segment.ts";
@@ -8,7 +8,7 @@ import { findSeveral } from "../inbound/find-hl7.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { readSeveral } from "../profile/value.ts";
 import { Observations } from "./observations.ts";
-import type { Original, OutSegment } from "./original.ts";
+import type { Original } from "./original.ts";
 import { blank, type StatusContext, statusCodes, statusHeader } from "./result-parts.ts";
 
 /**
@@ -17,13 +17,13 @@ import { blank, type StatusContext, statusCodes, statusHeader } from "./result-p
  * the lab sent it. There is no ORC: the lab knows the container by SAC-3, and by the accession numbers (SAC-1, SAC-2) of
  * its own message; the order's number and reason stand in OBX.
  */
-export function specimenStatus(context: StatusContext): OutSegment[] {
+export function specimenStatus(context: StatusContext): SegmentSpec[] {
   const { outcome, original, profile, version, at, groups, format } = context;
   const { order } = outcome;
   const { echo } = original;
   const { timeZone, words } = profile.results;
   const codes = statusCodes(order.state, { ...profile.results, format });
-  const segments: OutSegment[] = [statusHeader(context), ["EQU", equipmentOf(context), at]];
+  const segments: SegmentSpec[] = [statusHeader(context), ["EQU", equipmentOf(context), at]];
   for (const [i, container] of order.containers.entries()) {
     const found = findContainerSegments(container.label, groups, original, profile);
     const location = isGone(order) ? undefined : container.location;
@@ -105,7 +105,7 @@ function equipmentOf({ outcome, profile }: StatusContext): string[] {
  * numbers, which the service doesn't give; its free text is the text of the innermost place in SAC-15, which repeats from
  * there outwards. SAC-16 is a height.
  */
-function placeFields(location: ContainerLocation | undefined, facilityCode: string): OutSegment[1][] {
+function placeFields(location: ContainerLocation | undefined, facilityCode: string): Field[] {
   if (location === undefined) return [];
   const { cane, canister, storageName, position } = location;
   const levels: (readonly (string | undefined)[])[] = [cane, canister, storageName, facilityCode]

@@ -1,11 +1,11 @@
 import { Failure } from "../../../core/failures.ts";
 import { buildAck, planAcks } from "../../../formats/hl7/ack.ts";
+import { createEcho } from "../../../formats/hl7/echo.ts";
 import { buildMessage, encodeHl7 } from "../../../formats/hl7/encode.ts";
 import { type Hl7FilePart, splitHl7File } from "../../../formats/hl7/file.ts";
 import type { Hl7Message } from "../../../formats/hl7/message.ts";
 import { formatHl7DateTime } from "../../../formats/hl7/time.ts";
 import { composeBatchResponse } from "../../../mapping/outbound/batch-hl7.ts";
-import { createEcho } from "../../../mapping/outbound/original.ts";
 import { charsetOf } from "../../../mapping/outbound/result-charset.ts";
 import { readMessage, typeOf } from "./messages.ts";
 
