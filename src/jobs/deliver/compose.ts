@@ -9,6 +9,7 @@ import type {
   OpenOutcome,
   UncomposedOutcome,
 } from "../../ledger/results/outcomes.ts";
+import { composeHl7 } from "../../mapping/outbound/compose-hl7.ts";
 import {
   type CsvResultRow,
   type CsvResultTarget,
@@ -16,7 +17,6 @@ import {
   csvResultRows,
   csvResultSeries,
 } from "../../mapping/outbound/result-csv.ts";
-import { composeHl7 } from "../../mapping/outbound/result-hl7.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";
 
 /** Others have their turn after this time, ms: an original may be large, and is read again for each of its outcomes. */

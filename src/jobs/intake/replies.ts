@@ -12,17 +12,11 @@ import { formatId, parseId } from "../../ledger/ids.ts";
 import { type Closing, findOpenFile, type OpenFile, requireFileId } from "../../ledger/messages/files.ts";
 import { listFileMessages, type StoredMessage } from "../../ledger/messages/views.ts";
 import type { Mapper } from "../../mapping/inbound/mapper.ts";
-import {
-  composeAnswer,
-  composePlainAnswer,
-  messageAnswer,
-  refusalCode,
-} from "../../mapping/outbound/answer-hl7.ts";
+import { messageAnswer } from "../../mapping/outbound/answer-hl7.ts";
 import { type BatchedAnswer, composeBatchResponse } from "../../mapping/outbound/batch-hl7.ts";
+import { createReplier, type ReplySettings, writeAnswer } from "../../mapping/outbound/compose-hl7.ts";
 import { safeName } from "../../mapping/outbound/file-name.ts";
-import { readOriginal } from "../../mapping/outbound/original.ts";
-import { createReplier, type ReplySettings } from "../../mapping/outbound/reply-hl7.ts";
-import { writeAnswer } from "../../mapping/outbound/site-fields.ts";
+import { Original } from "../../mapping/outbound/original.ts";
 import { formatHl7Timestamp } from "../../mapping/outbound/timestamp.ts";
 import type { BatchResponse, Hl7Profile } from "../../mapping/profile/profile.ts";
 
@@ -229,14 +223,9 @@ export function answerInBatch(
   profile: Hl7Profile,
 ): BatchedAnswer {
   const about = { outcomeId: "", controlId, occurredAt: answered.receivedAt, message: answered };
-  const original = readOriginal(answered, profile.results);
-  const isWhole = original.isAnswerable && isReadable;
-  const code = verdict === "refused" ? refusalCode(problems) : "AA";
+  const original = new Original(answered, profile.results);
   const fact = messageAnswer({ verdict, problems }, about);
-  const bytes = writeAnswer(fact, original, profile, (answer, from, own) =>
-    isWhole ? composeAnswer(answer, from, own) : composePlainAnswer(answer, from, own, code),
-  );
-  return { verdict, messages: [bytes] };
+  return { verdict, messages: [writeAnswer(fact, original, profile, { isPlain: !isReadable })] };
 }
 
 /** The message as its answer echoes it; of one whose characters can't be read the header alone. */
@@ -279,9 +268,6 @@ export function refuseFile(
   };
   const verdict = "refused";
   const fact = messageAnswer({ verdict, problems: problems.slice(0, MOST_PROBLEMS) }, about);
-  const original = readOriginal(message, profile.results);
-  const bytes = writeAnswer(fact, original, profile, (answer, from, own) =>
-    composePlainAnswer(answer, from, own, "AR"),
-  );
-  return { verdict, messages: [bytes] };
+  const original = new Original(message, profile.results);
+  return { verdict, messages: [writeAnswer(fact, original, profile)] };
 }

@@ -1,7 +1,7 @@
 import type { Echo } from "../../formats/hl7/echo.ts";
-import type { Field, SegmentSpec } from "../../formats/hl7/encode.ts";
 import { type OrderGroup, orderGroups } from "../../formats/hl7/groups.ts";
 import type { Hl7Message } from "../../formats/hl7/message.ts";
+import type { OrderNumbers } from "../../formats/hl7/sent-segments.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { readValue } from "../profile/value.ts";
 import { controlOf } from "./control-hl7.ts";
@@ -61,18 +61,6 @@ export function writtenNumbers(
   });
 }
 
-/** What the numbers of an order are in the ORC and OBR of an answer or result. */
-export interface NumberFields {
-  /** ORC-2. */
-  readonly placer: Field;
-  /** OBR-2. */
-  readonly obrPlacer: Field;
-  /** ORC-3 and OBR-3 as the sender filled them, where the order's number is read from one of them. */
-  readonly filler: Field;
-  /** Where else the number goes, and how it is written there. */
-  readonly elsewhere: (NumberPlace & { readonly value: Field }) | undefined;
-}
-
 /**
  * What may be read as the number of a new order in an answer that echoes a message's groups: as the profile reads it, and
  * what stands where numbers stand, since a message may be refused for its number.
@@ -108,7 +96,7 @@ function tryPlacingGroups(message: Hl7Message, profile: Hl7Profile): OrderGroup[
 }
 
 /** Of an order whose number another one has. */
-export const NO_NUMBERS: NumberFields = {
+export const NO_NUMBERS: OrderNumbers = {
   placer: undefined,
   obrPlacer: undefined,
   filler: undefined,
@@ -127,7 +115,7 @@ export function numberFields(
   number: string | undefined,
   echo: Echo,
   profile: Hl7Profile,
-): NumberFields {
+): OrderNumbers {
   const place = findNumberPlace(group, profile);
   const [obr] = group?.obrs ?? [];
   // Where each OBR is an order, ORC has what is of several.
@@ -142,13 +130,4 @@ export function numberFields(
     filler: place.field === 3 ? (inBoth(3) ?? number) : undefined,
     elsewhere: place.field === 2 || place.field === 3 ? undefined : { ...place, value: own },
   };
-}
-
-/** The segment with the order's number where it was read, if that is a field of it that nothing else fills. */
-export function withNumber(segment: SegmentSpec, { elsewhere }: NumberFields): SegmentSpec {
-  const [name, ...fields] = segment;
-  if (elsewhere === undefined || elsewhere.segment !== name || elsewhere.value === undefined) return segment;
-  while (fields.length < elsewhere.field) fields.push(undefined);
-  fields[elsewhere.field - 1] = elsewhere.value;
-  return [name, ...fields];
 }

@@ -2,12 +2,11 @@ import { createHash } from "node:crypto";
 import { encodeCrockford } from "../../core/crockford.ts";
 import type { BatchOutline, Verdict } from "../../core/intake.ts";
 import { type Encoding, encodeText } from "../../formats/encoding.ts";
-import { decodeHl7 } from "../../formats/hl7/charset.ts";
+import { charsetOf, decodeHl7 } from "../../formats/hl7/charset.ts";
 import { createEcho } from "../../formats/hl7/echo.ts";
 import { buildMessage } from "../../formats/hl7/encode.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import type { BatchResponse, ResultSettings } from "../profile/profile.ts";
-import { charsetOf } from "./result-charset.ts";
 
 /** The answer to one message of a batch. */
 export interface BatchedAnswer {

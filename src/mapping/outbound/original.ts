@@ -1,11 +1,11 @@
 import type { OutcomeMessage } from "../../core/outcome.ts";
 import { type Encoding, findEncoding, isWide } from "../../formats/encoding.ts";
+import { charsetOf, type ResultCharset, type ResultEncoding } from "../../formats/hl7/charset.ts";
 import { createEcho, type Echo } from "../../formats/hl7/echo.ts";
 import type { Written } from "../../formats/hl7/encode.ts";
 import { type Hl7Header, Hl7Message } from "../../formats/hl7/message.ts";
 import { isAcknowledgment } from "../profile/message-type.ts";
 import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";
-import { charsetOf, type ResultCharset, type ResultEncoding } from "./result-charset.ts";
 
 /** The message that is answered, as far as it is there and readable. */
 export class Original {
@@ -64,11 +64,6 @@ export class Original {
 function byteEncodingOf({ encoding }: OutcomeMessage): Encoding | undefined {
   const found = findEncoding(encoding ?? "");
   return found === undefined || isWide(found) ? undefined : found;
-}
-
-/** What is left of the message that an outcome is about. */
-export function readOriginal(answered: OutcomeMessage, settings: ResultSettings): Original {
-  return new Original(answered, settings);
 }
 
 /** Whether it is an acknowledgement itself, which is not to be answered. */

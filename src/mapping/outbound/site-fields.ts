@@ -1,18 +1,14 @@
-import { Failure } from "../../core/failures.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
-import type { Encoding } from "../../formats/encoding.ts";
-import { encodeHl7 } from "../../formats/hl7/encode.ts";
 import { orderParts } from "../../formats/hl7/groups.ts";
 import type { Hl7Message } from "../../formats/hl7/message.ts";
 import type { FieldPath } from "../../formats/hl7/path.ts";
 import { findMergeSegments } from "../inbound/merge-hl7.ts";
 import { findInOrder, orderGroupsByNumber } from "../inbound/order-hl7.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
-import type { MessageAnswer } from "./answer-hl7.ts";
 import { type Fillings, overrideFields } from "./field-overrides.ts";
 import type { Original } from "./original.ts";
-import { controlEnd, inLabWords, inOneLanguage, problemInWords } from "./reasons.ts";
-import { fillerOrderNumber } from "./result-parts.ts";
+import { controlEnd, problemInWords } from "./reasons.ts";
+import { fillerOrderNumber } from "./result-hl7.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
 /** A composed message with the fields that the profile wants otherwise (`results.fields`). */
@@ -99,45 +95,5 @@ function finderIn(message: Hl7Message, order: OutcomeOrder | undefined, profile:
   } catch {
     // It isn't known what belongs to which order, so only the header is safe.
     return findInOrder([], message.all("MSH"), profile);
-  }
-}
-
-/**
- * The bytes of an answer to a message. Its sender waits for it, so where the character set of the results can't hold
- * what it has to repeat, it goes out in that of the message itself, or else in UTF-8, as its own MSH-18 then says.
- *
- * @param compose the text of the answer, to the message as it is given
- */
-export function encodeAnswer(original: Original, compose: (original: Original) => string): Buffer {
-  const encode = (from: Original) => tryToEncode(compose(from), from.charset.encoding);
-  return (
-    encode(original) ??
-    encode(original.writtenIn("as-received")) ??
-    Buffer.from(compose(original.writtenIn("utf-8")), "utf8")
-  );
-}
-
-/**
- * The bytes of an answer to a message, with the lab's words and the site's fields in it; see {@link encodeAnswer}.
- *
- * @param compose its text, by the answer and the profile in one language
- */
-export function writeAnswer(
-  fact: MessageAnswer,
-  original: Original,
-  profile: Hl7Profile,
-  compose: (answer: MessageAnswer, from: Original, own: Hl7Profile) => string,
-): Buffer {
-  const own = inOneLanguage(fact, profile);
-  const answer = inLabWords(fact, own.results);
-  return encodeAnswer(original, (from) => withSiteFields(compose(answer, from, own), answer, from, own));
-}
-
-function tryToEncode(text: string, encoding: Encoding): Buffer | undefined {
-  try {
-    return encodeHl7(text, encoding);
-  } catch (error) {
-    if (error instanceof Failure && error.code === "RESULT_NOT_ENCODABLE") return undefined;
-    throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Problem } from "../../../src/core/failures.ts";
 import type { MessageAnswer } from "../../../src/mapping/outbound/answer-hl7.ts";
-import { createReplier } from "../../../src/mapping/outbound/reply-hl7.ts";
+import { createReplier } from "../../../src/mapping/outbound/compose-hl7.ts";
 import { hl7Profile, hl7Text, problemsOf } from "../mapped.ts";
 import { acknowledged, ORIGINAL, outcomeOrder, refused, segmentsOf, waiting } from "../outcomes.ts";
 

@@ -6,7 +6,7 @@ import { phi } from "../../../src/core/phi.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { encodeFrame } from "../../../src/formats/hl7/mllp.ts";
 import type { MessageAnswer } from "../../../src/mapping/outbound/answer-hl7.ts";
-import { createReplier, type ReplySettings } from "../../../src/mapping/outbound/reply-hl7.ts";
+import { createReplier, type ReplySettings } from "../../../src/mapping/outbound/compose-hl7.ts";
 import { builtinProfiles } from "../../../src/mapping/profile/builtin.ts";
 import { compileProfile } from "../../../src/mapping/profile/compile-profile.ts";
 import { hl7Profile, hl7Text } from "../mapped.ts";
