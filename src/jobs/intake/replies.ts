@@ -223,7 +223,7 @@ export function answerInBatch(
   profile: Hl7Profile,
 ): BatchedAnswer {
   const about = { outcomeId: "", controlId, occurredAt: answered.receivedAt, message: answered };
-  const original = new Original(answered, profile.results);
+  const original = new Original(answered, profile);
   const fact = messageAnswer({ verdict, problems }, about);
   return { verdict, messages: [writeAnswer(fact, original, profile, { isPlain: !isReadable })] };
 }
@@ -268,6 +268,6 @@ export function refuseFile(
   };
   const verdict = "refused";
   const fact = messageAnswer({ verdict, problems: problems.slice(0, MOST_PROBLEMS) }, about);
-  const original = new Original(message, profile.results);
+  const original = new Original(message, profile);
   return { verdict, messages: [writeAnswer(fact, original, profile)] };
 }

@@ -6,7 +6,6 @@ import type { Hl7Profile } from "../profile/profile.ts";
 import { readValue } from "../profile/value.ts";
 import { controlOf } from "./control-hl7.ts";
 import { findSingle, groupScopes } from "./find-hl7.ts";
-import { findOrderGroups } from "./order-hl7.ts";
 import { keptIfFit } from "./unfit.ts";
 
 /** The field of ORC or OBR that an order's number is read from. */
@@ -48,13 +47,9 @@ function toPlace(segment: string, field: number): NumberPlace {
   return { segment, field };
 }
 
-/** How an order's number is written where it was read: before the profile's transforms. */
-export function writtenNumbers(
-  message: Hl7Message | undefined,
-  number: string,
-  profile: Hl7Profile,
-): string[] {
-  return findOrderGroups(message, profile, number).flatMap((group) => {
+/** How the number of an order is written where it was read: before the profile's transforms. */
+export function writtenNumbers(groups: readonly OrderGroup[], profile: Hl7Profile): string[] {
+  return groups.flatMap((group) => {
     const { segment, field } = findNumberPlace(group, profile);
     const found = segment === "ORC" ? group.orc : group.obrs[0];
     return [found?.get(field, 1, 1) ?? []].flat();

@@ -4,8 +4,8 @@ import { endedWithoutEffect } from "../../core/order-state.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import { type AcknowledgmentCode, type AckRequest, buildAck } from "../../formats/hl7/ack.ts";
 import type { SegmentSpec } from "../../formats/hl7/encode.ts";
-import { type OrderGroup, orderGroups } from "../../formats/hl7/groups.ts";
-import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
+import type { OrderGroup } from "../../formats/hl7/groups.ts";
+import type { Segment } from "../../formats/hl7/message.ts";
 import {
   type AckError,
   type AckWants,
@@ -19,7 +19,6 @@ import {
 } from "../../formats/hl7/sent-segments.ts";
 import { controlOf } from "../inbound/control-hl7.ts";
 import { NO_NUMBERS, numberFields } from "../inbound/number-place.ts";
-import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
 import { controlCodes } from "../profile/message-type.ts";
 import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";
 import { OF_ORDER } from "./observations.ts";
@@ -199,15 +198,15 @@ interface AnsweredOrders {
 }
 
 function answeredOrders(outcome: MessageAnswer, original: Original, profile: Hl7Profile): AnsweredOrders {
-  const { message, echo } = original;
+  const { echo } = original;
   const { reasons: words, statusMap } = profile.results;
-  const groups = message === undefined ? [] : tryGroups(message, profile);
+  const { groups } = original.parts;
   const problems = outcome.kind === "acknowledged" ? [] : outcome.problems;
   const isPlacing = (group: OrderGroup) => controlOf(group, profile) === undefined;
   const placing = groups.filter(isPlacing);
   const taken = takenGroups(problems, placing, profile);
   const problemsOf = reasonsByOrder(problems, groups, profile);
-  const known = knownOrders(outcome, message, groups, profile);
+  const known = knownOrders(outcome, original);
   const answer = (group: OrderGroup): AnsweredOrder => {
     const state = known(group).findLast((order) => isPast(order, outcome))?.state;
     const end = state !== undefined && endedWithoutEffect(state) ? state : undefined;
@@ -263,15 +262,6 @@ function refusedControl(group: OrderGroup, profile: Hl7Profile): string | undefi
   return control === undefined || control === "status" ? undefined : controlCodes(control).refused;
 }
 
-/** A message that was refused for its structure has no orders to echo; ERR says why. */
-function tryGroups(message: Hl7Message, { ordersEach }: Hl7Profile): OrderGroup[] {
-  try {
-    return orderGroups(message, ordersEach);
-  } catch {
-    return [];
-  }
-}
-
 /** Whether an order that a message places again is no longer as it came. A new one that is parked at once is as it came. */
 function isPast({ state }: OutcomeOrder, outcome: MessageAnswer): boolean {
   const isRepeat = outcome.kind === "acknowledged" && outcome.isDuplicate;
@@ -286,28 +276,18 @@ function isUnknownRepeat(outcome: MessageAnswer): boolean {
 /** The orders that a group of a message stands for, as far as they are other than its answer would say by itself. */
 function knownOrders(
   outcome: MessageAnswer,
-  message: Hl7Message | undefined,
-  groups: readonly OrderGroup[],
-  profile: Hl7Profile,
+  original: Original,
 ): (group: OrderGroup) => readonly OutcomeOrder[] {
-  if (outcome.kind !== "acknowledged" || message === undefined || groups.length === 0) return () => [];
-  const known = outcome.orders.filter((order) => order.sharesNumber || isPast(order, outcome));
-  if (known.length === 0) return () => [];
-  const groupsByNumber = orderGroupsByNumber(message, profile);
-  const found = new Map<Segment | undefined, OutcomeOrder[]>();
-  for (const order of known) {
-    for (const group of groupsByNumber.get(order.placerOrderNumber ?? "") ?? []) {
-      const others = found.get(keyOf(group));
-      if (others === undefined) found.set(keyOf(group), [order]);
+  const found = new Map<OrderGroup, OutcomeOrder[]>();
+  for (const order of outcome.kind === "acknowledged" ? outcome.orders : []) {
+    if (!order.sharesNumber && !isPast(order, outcome)) continue;
+    for (const group of original.groupsOf(order.placerOrderNumber)) {
+      const others = found.get(group);
+      if (others === undefined) found.set(group, [order]);
       else others.push(order);
     }
   }
-  return (group) => found.get(keyOf(group)) ?? [];
-}
-
-/** What a group has alone: several may share an ORC. */
-function keyOf({ orc, obrs }: OrderGroup): Segment | undefined {
-  return obrs[0] ?? orc;
+  return (group) => found.get(group) ?? [];
 }
 
 /** A reason as an answer names it beside an order. */

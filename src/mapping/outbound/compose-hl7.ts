@@ -6,7 +6,6 @@ import { buildMessage, encodeHl7, type SegmentSpec } from "../../formats/hl7/enc
 import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
 import type { AckWants } from "../../formats/hl7/sent-segments.ts";
 import { writtenNumbers } from "../inbound/number-place.ts";
-import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
 import { type Hl7Profile, isReported, type Profile } from "../profile/profile.ts";
 import {
   type AnswerForm,
@@ -32,12 +31,12 @@ import { withSiteFields } from "./site-fields.ts";
  */
 export function composeHl7(fact: Outcome, profile: Profile): { fileName: string; bytes: Buffer } | undefined {
   if (profile.format !== "hl7") return undefined;
-  const original = new Original(fact.message, profile.results);
+  const original = new Original(fact.message, profile);
   if (!isComposed(fact, original, profile)) return undefined;
   const fileName = resultFileName(
     inLabWords(fact, inOneLanguage(fact, profile).results),
     profile.results,
-    numberRead(fact, original, profile),
+    numberRead(fact, original),
   );
   return { fileName, bytes: write(fact, original, profile, composeOutcome) };
 }
@@ -106,14 +105,9 @@ function tryTo(encode: () => Buffer): Buffer | undefined {
 }
 
 /** The first order number that a refused or waiting message names; none where another order has one of them. */
-function numberRead(outcome: Outcome, { message }: Original, profile: Hl7Profile): string | undefined {
-  if (outcome.kind !== "refused" && outcome.kind !== "waiting") return undefined;
-  if (message === undefined || isNumberTaken(outcome.problems)) return undefined;
-  try {
-    return orderGroupsByNumber(message, profile).keys().next().value;
-  } catch {
-    return undefined;
-  }
+function numberRead(outcome: Outcome, original: Original): string | undefined {
+  const isAnswer = outcome.kind === "refused" || outcome.kind === "waiting";
+  return isAnswer && !isNumberTaken(outcome.problems) ? original.firstNumber : undefined;
 }
 
 /** Whether it is sent to the lab, and there is something to answer to. */
@@ -168,9 +162,9 @@ export function createReplier(
     isWhole: (answer) =>
       profile.results.formats?.[answer.kind] === undefined &&
       (applicationAck === "connection" ||
-        plan(answer, new Original(message, profile.results), profile).deferred === undefined),
+        plan(answer, new Original(message, profile), profile).deferred === undefined),
     compose: (answer, laterControlId) => {
-      const original = new Original(message, profile.results);
+      const original = new Original(message, profile);
       const { immediate, deferred } = plan(answer, original, profile);
       const isPlain = form === "plain" || immediate?.startsWith("C");
       const isFollowed = deferred !== undefined;
@@ -203,7 +197,7 @@ function outcomeOf(answer: MessageAnswer, original: Original): AckedOutcome {
 function withoutSharedNumbers(
   text: string,
   outcome: Outcome,
-  { message }: Original,
+  original: Original,
   profile: Hl7Profile,
 ): string {
   const shared = ordersOf(outcome).flatMap(({ sharesNumber, placerOrderNumber: number }) =>
@@ -212,7 +206,7 @@ function withoutSharedNumbers(
   if (shared.length === 0) return text;
   return withoutNumber(
     text,
-    shared.flatMap((number) => [number, ...writtenNumbers(message, number, profile)]),
+    shared.flatMap((number) => [number, ...writtenNumbers(original.groupsOf(number), profile)]),
   );
 }
 

@@ -144,7 +144,7 @@ function findAnswered(
   const answerByGroup = new Map<OrderGroup, ControlAnswer>();
   const unseen: ControlAnswer[] = [];
   for (const answer of answers) {
-    const groups = tryFindGroups(original.message, profile, answer);
+    const groups = findControlGroups(original.parts, profile, answer);
     for (const group of groups) answerByGroup.set(group, answer);
     if (groups.length === 0) unseen.push(answer);
   }
@@ -202,20 +202,6 @@ function nameOf(
   if (placerOrderNumber !== undefined && !order?.sharesNumber) return named("order", placerOrderNumber);
   if (fillerNumber === undefined) return labPhrase(reasons, "order", "the order");
   return named(fillerNumber.kind, fillerNumber.id);
-}
-
-/** None where a newer profile reads the message otherwise. */
-function tryFindGroups(
-  message: Original["message"],
-  profile: Hl7Profile,
-  answer: ControlAnswer,
-): OrderGroup[] {
-  if (message === undefined) return [];
-  try {
-    return findControlGroups(message, profile, answer);
-  } catch {
-    return [];
-  }
 }
 
 /** ORC, OBR, the reason in NTE, and OBX. */

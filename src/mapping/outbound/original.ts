@@ -1,9 +1,12 @@
+import { Failure } from "../../core/failures.ts";
 import type { OutcomeMessage } from "../../core/outcome.ts";
 import { type Encoding, findEncoding, isWide } from "../../formats/encoding.ts";
 import { charsetOf, type ResultCharset, type ResultEncoding } from "../../formats/hl7/charset.ts";
 import { createEcho, type Echo } from "../../formats/hl7/echo.ts";
 import type { Written } from "../../formats/hl7/encode.ts";
+import { type OrderGroup, type OrderParts, orderParts } from "../../formats/hl7/groups.ts";
 import { type Hl7Header, Hl7Message } from "../../formats/hl7/message.ts";
+import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
 import { isAcknowledgment } from "../profile/message-type.ts";
 import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";
 
@@ -17,28 +20,36 @@ export class Original {
   /** Whether there is anything to answer to: an MSH that could be read, or at least its control id. */
   readonly isAnswerable: boolean;
   readonly #answered: OutcomeMessage;
-  readonly #settings: ResultSettings;
+  readonly #profile: Hl7Profile;
   readonly #text: string | undefined;
   readonly #headed: Hl7Message | undefined;
   #message: Hl7Message | "unread" | undefined = "unread";
 
-  constructor(answered: OutcomeMessage, settings: ResultSettings) {
+  #parts: OrderParts | undefined;
+  #groupsByNumber: ReadonlyMap<string, readonly OrderGroup[]> | undefined;
+
+  /** @param encoding what a message about this one is to be written in */
+  constructor(
+    answered: OutcomeMessage,
+    profile: Hl7Profile,
+    encoding: ResultEncoding | undefined = profile.results.encoding,
+  ) {
     this.#answered = answered;
-    this.#settings = settings;
+    this.#profile = profile;
     this.#text = answered.text?.reveal();
     // A message with a broken segment can still be answered as long as its first line is a header.
     const headed = tryParse(this.#text === undefined ? undefined : firstLine(this.#text)) ?? this.message;
     this.#headed = headed;
     const header: Partial<Hl7Header> = headed?.header ?? { messageControlId: answered.messageControlId };
-    this.header = withSettings(header, settings);
-    this.charset = charsetOf(settings.encoding, answered.encoding, header.characterSet);
+    this.header = withSettings(header, profile.results);
+    this.charset = charsetOf(encoding, answered.encoding, header.characterSet);
     this.echo = createEcho(headed, { from: byteEncodingOf(answered), to: this.charset.encoding });
     this.isAnswerable = header.messageControlId !== undefined || headed !== undefined;
   }
 
   /** The same message, to be answered in another character set than the settings want. */
   writtenIn(encoding: ResultEncoding): Original {
-    return new Original(this.#answered, { ...this.#settings, encoding });
+    return new Original(this.#answered, this.#profile, encoding);
   }
 
   /**
@@ -57,6 +68,40 @@ export class Original {
   get message(): Hl7Message | undefined {
     if (this.#message === "unread") this.#message = tryParse(this.#text);
     return this.#message;
+  }
+
+  /**
+   * What of it belongs to which order. Where that isn't known, for it is gone or was refused for its structure, only its header
+   * can be said to be of all.
+   */
+  get parts(): OrderParts {
+    this.#parts ??= partsOf(this.message, this.#profile);
+    return this.#parts;
+  }
+
+  /** The segments of an order; none where it is gone, or a newer profile reads it otherwise. */
+  groupsOf(number: string | undefined): readonly OrderGroup[] {
+    return this.#byNumber.get(number ?? "") ?? [];
+  }
+
+  /** The first order number that it names. */
+  get firstNumber(): string | undefined {
+    return this.#byNumber.keys().next().value;
+  }
+
+  get #byNumber(): ReadonlyMap<string, readonly OrderGroup[]> {
+    this.#groupsByNumber ??= orderGroupsByNumber(this.parts, this.#profile);
+    return this.#groupsByNumber;
+  }
+}
+
+function partsOf(message: Hl7Message | undefined, { ordersEach }: Hl7Profile): OrderParts {
+  if (message === undefined) return { segments: [], shared: [], groups: [] };
+  try {
+    return orderParts(message, ordersEach);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return { segments: [], shared: message.all("MSH"), groups: [] };
   }
 }
 

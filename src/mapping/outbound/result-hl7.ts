@@ -18,7 +18,6 @@ import { listContainers } from "../inbound/containers-hl7.ts";
 import { findSeveral } from "../inbound/find-hl7.ts";
 import { findMergeSegments } from "../inbound/merge-hl7.ts";
 import { NO_NUMBERS, numberFields } from "../inbound/number-place.ts";
-import { findOrderGroups } from "../inbound/order-hl7.ts";
 import type { Hl7Profile, ResultFormat, ResultSettings } from "../profile/profile.ts";
 import { readSeveral } from "../profile/value.ts";
 import { observeContainer, observeNumber, observeOrder } from "./observations.ts";
@@ -71,7 +70,7 @@ type Change = Extract<Outcome, { kind: "changed" }>;
 export function composeChange(outcome: Change, original: Original, profile: Hl7Profile): SegmentSpec[] {
   const { order } = outcome;
   const format = formatOf(order, versionOf(original.header), profile.results);
-  const groups = findOrderGroups(original.message, profile, order.placerOrderNumber);
+  const groups = original.groupsOf(order.placerOrderNumber);
   const codes = statusCodes(order.state, profile.results.statusMap, format);
   const body = format === "ssu" ? specimenStatus : orderStatus;
   return [

@@ -1,9 +1,7 @@
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
-import { orderParts } from "../../formats/hl7/groups.ts";
-import type { Hl7Message } from "../../formats/hl7/message.ts";
 import type { FieldPath } from "../../formats/hl7/path.ts";
 import { findMergeSegments } from "../inbound/merge-hl7.ts";
-import { findInOrder, orderGroupsByNumber } from "../inbound/order-hl7.ts";
+import { findInOrder } from "../inbound/order-hl7.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { type Fillings, overrideFields } from "./field-overrides.ts";
 import type { Original } from "./original.ts";
@@ -21,7 +19,6 @@ export function withSiteFields(
   const { fields = [], timeZone } = profile.results;
   if (fields.length === 0) return text;
   const { state, order, orderNumber, reason } = subjectOf(outcome, profile);
-  const { message } = original;
   let find: Find | undefined;
   return overrideFields(text, fields, {
     state,
@@ -35,8 +32,7 @@ export function withSiteFields(
       outcome.kind === "changed" ||
       (outcome.kind === "control" && profile.results.controlAnswers === "result"),
     find: (path, container) => {
-      if (message === undefined) return undefined;
-      find ??= finderIn(message, order, profile);
+      find ??= finderIn(original, order, profile);
       return find(path, container?.label);
     },
   });
@@ -83,17 +79,15 @@ function ofOrder(state: string | undefined, order: OutcomeOrder | undefined) {
 type Find = (path: FieldPath, label: string | undefined) => string | undefined;
 
 /** What a value may be read from: never the segments of another order, or another container, of the same message. */
-function finderIn(message: Hl7Message, order: OutcomeOrder | undefined, profile: Hl7Profile): Find {
+function finderIn(original: Original, order: OutcomeOrder | undefined, profile: Hl7Profile): Find {
+  const { message } = original;
+  if (message === undefined) return () => undefined;
   if (order?.operation === "MERGE")
     return findInOrder([], findMergeSegments(message, profile, order) ?? message.all("MSH"), profile);
-  try {
-    const { groups, shared } = orderParts(message, profile.ordersEach);
-    if (groups.length <= 1) return findInOrder(groups, shared, profile);
-    const number = order?.placerOrderNumber;
-    const own = number === undefined ? [] : (orderGroupsByNumber(message, profile).get(number) ?? []);
-    return findInOrder(own, shared, profile);
-  } catch {
-    // It isn't known what belongs to which order, so only the header is safe.
-    return findInOrder([], message.all("MSH"), profile);
-  }
+  const { groups, shared } = original.parts;
+  return findInOrder(
+    groups.length <= 1 ? groups : original.groupsOf(order?.placerOrderNumber),
+    shared,
+    profile,
+  );
 }
