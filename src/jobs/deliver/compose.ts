@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { asFailure } from "../../core/failures.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
-import { decodeHl7, readHeaderLine } from "../../formats/hl7/charset.ts";
+import { readForAnswer } from "../../formats/hl7/charset.ts";
 import type {
   ComposedDelivery,
   Composition,
@@ -45,11 +45,10 @@ export async function composeMessages(open: readonly OpenOutcome[], profile: Pro
   return { deliveries, unreported, uncomposed };
 }
 
-/** The message as its answer echoes it; of one whose characters can't be read the header alone, which names it. */
+/** The outcome with the text of its message. */
 function withText(outcome: Outcome, original: OpenOutcome["original"]): Outcome {
   if (!original) return outcome;
-  const { raw, encoding: override, isReadable } = original;
-  const read = isReadable ? decodeHl7(raw, { override }) : { text: readHeaderLine(raw) };
+  const read = readForAnswer(original.raw, original);
   return { ...outcome, message: { ...outcome.message, ...read, text: phi(read.text) } };
 }
 

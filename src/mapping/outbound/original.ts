@@ -134,9 +134,13 @@ function tryParse(text: string | undefined): Hl7Message | undefined {
 }
 
 /** Our sender is the original's receiver, and the reverse; the profile may name others. */
-function withSettings(
+export function withSettings(
   header: Partial<Hl7Header>,
-  { sender, receiver, version }: ResultSettings,
+  {
+    sender,
+    receiver,
+    version,
+  }: Pick<ResultSettings, "sender" | "receiver"> & Partial<Pick<ResultSettings, "version">>,
 ): Partial<Hl7Header> {
   if (sender === undefined && receiver === undefined && version === undefined) return header;
   return {

@@ -223,8 +223,7 @@ export function createAnswers(
         return;
       }
       const controlId = answerControlId("CA", SAMPLE_INSTANCE, message.ordinal);
-      const isReadable = message.content.kind === "hl7";
-      const judged = { verdict, problems, isReadable, controlId, answered: answered(message, mapped) };
+      const judged = { verdict, problems, controlId, answered: answered(message, mapped) };
       batched.push(answerInBatch(judged, profile));
     },
     answerTo: (message, mapped) => {
