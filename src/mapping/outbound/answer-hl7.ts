@@ -154,7 +154,7 @@ export function composeAnswerResult(
   const onHold = kind === "waiting" ? `${labPhrase(reasons, "onHold", ON_HOLD)}: ` : "";
   // How an order stands that came again is reported by messages of its own, which this one may follow.
   const isRepeat = kind === "acknowledged" && outcome.isDuplicate;
-  const word = (kind === "acknowledged" ? undefined : statusWord(words, kind, undefined)) ?? WORDS[kind];
+  const word = statusWord(words, kind, undefined) ?? WORDS[kind];
   const common = { status: "F", at } as const;
   const observations = observationSegments([
     { ...common, type: "ST", code: OF_ORDER.message, value: header.messageControlId },

@@ -106,7 +106,7 @@ function orderStatus(
   profile: Hl7Profile,
 ): SegmentSpec[] {
   const { echo, header } = original;
-  const { timeZone, words, namespace } = profile.results;
+  const { timeZone, words, namespace, reasons } = profile.results;
   const at = formatHl7Timestamp(occurredAt, timeZone);
   const { reason, sharesNumber } = order;
   const read = sharesNumber ? NO_NUMBERS : numberFields(group, order.placerOrderNumber, echo, profile);
@@ -124,7 +124,10 @@ function orderStatus(
       ...{ setId: 1, numbers, at, resultStatus: codes.resultStatus },
       service: echo.field(group?.obrs[0], 4) ?? SERVICE_BY_OPERATION[order.operation],
     }),
-    ...noteSegments([...(sharesNumber ? [SHARED_NUMBER] : []), ...(reason ? [reason.text] : [])]),
+    ...noteSegments([
+      ...(sharesNumber ? [reasons?.ORDER_NUMBER_REUSED ?? SHARED_NUMBER] : []),
+      ...(reason ? [reason.text] : []),
+    ]),
     ...observationSegments([
       ...observeOrder(order, settings, messageControlId),
       ...order.containers.flatMap((container, i) => observeContainer(order, container, i + 1, settings)),
