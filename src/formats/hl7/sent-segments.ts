@@ -144,58 +144,29 @@ export function acknowledgmentSegments({
   ];
   if (!hasCodesOnly) return [msa, ...errors.map(errorSegment)];
   const locations = errors.map(({ place, condition }) => {
-    const { segment, sequence, field } = readPlace(place);
-    return [segment, sequence, field, codedCondition(condition)] as const;
+    return [...locationOf(place).slice(0, 3), codedCondition(condition)];
   });
   return first === undefined ? [msa] : [msa, ["ERR", repeated(...locations)]];
 }
 
 /** ERR from version 2.5 on. */
 function errorSegment({ place, condition, severity = "E", applicationCode, text }: AckError): SegmentSpec {
-  const { segment, sequence, field, repetition, component, subcomponent } = readPlace(place);
-  const location = [segment, sequence, field, repetition, component, subcomponent];
-  return [
-    "ERR",
-    undefined,
-    location,
-    codedCondition(condition),
-    severity,
-    applicationCode,
-    ...blank(2),
-    text,
-  ];
+  const coded = codedCondition(condition);
+  return ["ERR", undefined, locationOf(place), coded, severity, applicationCode, ...blank(2), text];
 }
 
 function codedCondition(condition: ErrorCondition): Component & readonly string[] {
   return [condition, ERROR_CONDITIONS[condition], "HL70357"];
 }
 
-interface Place {
-  readonly segment?: string | undefined;
-  readonly sequence?: number | undefined;
-  readonly field?: number | undefined;
-  readonly repetition?: number | undefined;
-  readonly component?: number | undefined;
-  readonly subcomponent?: number | undefined;
-}
-
 const PLACE =
   /(?:^|[ ,])([A-Z][A-Z0-9]{2})(?:\[(\d{1,4})\])?(?:-(\d{1,4})(?:\[(\d{1,4})\])?(?:\.(\d{1,4})(?:\.(\d{1,4}))?)?)?(?:, part \d+)?$/;
 
-/** The parts of a place; segment sequence and repetition are 1 where the place does not say. */
-function readPlace(place: string | undefined): Place {
-  const match = PLACE.exec(place ?? "");
-  if (!match) return {};
-  const numberAt = (group: number) => (match[group] === undefined ? undefined : Number(match[group]));
-  const field = numberAt(3);
-  return {
-    segment: match[1],
-    sequence: numberAt(2) ?? 1,
-    field,
-    repetition: field === undefined ? undefined : (numberAt(4) ?? 1),
-    component: numberAt(5),
-    subcomponent: numberAt(6),
-  };
+/** ERR-2: segment, its sequence, field, repetition, component and subcomponent; the first one where the place does not say. */
+function locationOf(place = ""): (string | undefined)[] {
+  const [, segment, sequence, field, repetition, component, subcomponent] = PLACE.exec(place) ?? [];
+  const [nth, once] = [segment && (sequence ?? "1"), field && (repetition ?? "1")];
+  return [segment, nth, field, once, component, subcomponent];
 }
 
 /** NTE-1 to NTE-3: words for people. */

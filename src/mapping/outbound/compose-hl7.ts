@@ -193,65 +193,47 @@ function outcomeOf(answer: MessageAnswer, original: Original): AckedOutcome {
   return answerCode(answer, original) === "AR" ? "foreign" : "content";
 }
 
-/** Takes the numbers of orders out that other orders have, too. */
-function withoutSharedNumbers(
-  text: string,
-  outcome: Outcome,
-  original: Original,
-  profile: Hl7Profile,
-): string {
-  const shared = ordersOf(outcome).flatMap(({ sharesNumber, placerOrderNumber: number }) =>
-    sharesNumber && number !== undefined ? [number] : [],
-  );
-  if (shared.length === 0) return text;
-  return withoutNumber(
-    text,
-    shared.flatMap((number) => [number, ...writtenNumbers(original.groupsOf(number), profile)]),
-  );
-}
-
-function ordersOf(outcome: Outcome): readonly OutcomeOrder[] {
-  switch (outcome.kind) {
-    case "changed":
-      return [outcome.order];
-    case "control":
-      return outcome.answers.flatMap(({ order }) => order ?? []);
-    default:
-      // Answers to messages leave the groups of such orders out.
-      return [];
-  }
-}
-
 /** Fields of ORC and OBR that hold a code, a time or a place in a list, which may look like a number. */
 const NUMBERLESS: Readonly<Record<string, readonly number[]>> = { ORC: [1, 5, 9], OBR: [1, 7, 22, 25] };
 /** Accession numbers and the like of other segments. */
 const NUMBERS: Readonly<Record<string, readonly number[]>> = { SAC: [1, 2], SPM: [2, 30] };
 
 /**
- * A composed message without an order's number, where another order has it: a status beside the number would be read as
+ * A composed message without the numbers of its orders that other orders have: a status beside such a number would be read as
  * that of the other one. Whatever put it there, an echo or the site's own fields, it is taken out of all fields that name
  * orders.
- *
- * @param numbers the number as it was read, and as it was written
  */
-function withoutNumber(text: string, numbers: readonly string[]): string {
-  const message = Hl7Message.parse(text);
-  const { delimiters } = message;
+function withoutSharedNumbers(
+  text: string,
+  outcome: Outcome,
+  original: Original,
+  profile: Hl7Profile,
+): string {
+  const numbers = ordersOf(outcome).flatMap(({ sharesNumber, placerOrderNumber: number }) =>
+    sharesNumber && number !== undefined
+      ? [number, ...writtenNumbers(original.groupsOf(number), profile)]
+      : [],
+  );
+  if (numbers.length === 0) return text;
+  const { segments, delimiters } = Hl7Message.parse(text);
   const written = new Set(numbers.flatMap((number) => [number, escapeText(number, delimiters)]));
-  const separators = [delimiters.repetition, delimiters.component, delimiters.subcomponent];
-  const partsOf = (field: string) =>
-    separators.reduce(
-      (parts, separator) => (separator === "" ? parts : parts.flatMap((part) => part.split(separator))),
-      [field],
-    );
+  const { repetition, component, subcomponent } = delimiters;
+  const hasNumber = (field: string) =>
+    [repetition, component, subcomponent]
+      .reduce((parts, separator) => parts.flatMap((part) => part.split(separator)), [field])
+      .some((part) => written.has(part.trim()));
   const namesOrder = (name: string, n: number) =>
     name in NUMBERLESS ? !NUMBERLESS[name]?.includes(n) : NUMBERS[name]?.includes(n) === true;
-  const clean = ({ name, raw }: Segment): string =>
+  const clean = ({ name, raw }: Segment) =>
     raw
       .split(delimiters.field)
-      .map((field, n) =>
-        n > 0 && namesOrder(name, n) && partsOf(field).some((part) => written.has(part.trim())) ? "" : field,
-      )
+      .map((field, n) => (n > 0 && namesOrder(name, n) && hasNumber(field) ? "" : field))
       .join(delimiters.field);
-  return message.segments.map((segment) => `${clean(segment)}\r`).join("");
+  return segments.map((segment) => `${clean(segment)}\r`).join("");
+}
+
+function ordersOf(outcome: Outcome): readonly OutcomeOrder[] {
+  if (outcome.kind === "changed") return [outcome.order];
+  // Answers to messages leave the groups of such orders out.
+  return outcome.kind === "control" ? outcome.answers.flatMap(({ order }) => order ?? []) : [];
 }
