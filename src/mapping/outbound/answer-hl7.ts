@@ -10,7 +10,6 @@ import {
   type AckError,
   type AckWants,
   controlSegment,
-  type ErrorCondition,
   type MessageType,
   noteSegments,
   type OrderNumbers,
@@ -21,11 +20,11 @@ import { controlOf } from "../inbound/control-hl7.ts";
 import { NO_NUMBERS, numberFields } from "../inbound/number-place.ts";
 import { controlCodes } from "../profile/message-type.ts";
 import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";
+import { conditionOf, refusalCode, statusCodes, statusWord } from "./codes.ts";
 import { OF_ORDER } from "./observations.ts";
 import type { Original } from "./original.ts";
 import { labPhrase, problemInWords, reasonsByOrder, takenGroups } from "./reasons.ts";
 import { resultHeader } from "./result-hl7.ts";
-import { statusCodes, statusWord } from "./status.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
 /** The application acknowledgement that fits what came in (HL7 chapter 4); any other type is answered by a plain ACK. */
@@ -350,79 +349,4 @@ function reasonsOf(
 export function answerCode(answer: MessageAnswer, { isAnswerable }: Original): "AA" | "AE" | "AR" {
   if (answer.kind !== "refused") return "AA";
   return isAnswerable ? refusalCode(answer.problems) : "AR";
-}
-
-/**
- * HL7's own words (table 0357) by failure code. Any other failure is 207, application internal error: it says nothing of the
- * message.
- */
-const CONDITION_BY_CODE: Readonly<Partial<Record<FailureCode, ErrorCondition>>> = {
-  HL7_NO_MSH: "100",
-  HL7_SEGMENT_INVALID: "100",
-  HL7_SECOND_HEADER: "100",
-  HL7_STRUCTURE: "100",
-  HL7_UNTERMINATED: "100",
-  HL7_LINE_ENDS_MIXED: "100",
-  MLLP_FRAME_UNENDED: "100",
-  HL7_FILE_EMPTY: "100",
-  HL7_FILE_TEXT_OUTSIDE: "100",
-  HL7_BATCH_INCOMPLETE: "100",
-  MAPPING_NO_ORDER: "100",
-  MAPPING_SECOND_PATIENT: "100",
-  MAPPING_CONTAINER_UNEXPECTED: "100",
-  MAPPING_NO_PATIENT: "101",
-  MAPPING_NO_CONTAINER: "101",
-  MAPPING_VALUE_MISSING: "101",
-  HL7_DELIMITERS: "102",
-  HL7_CHARSET_UTF8: "102",
-  HL7_CHARSET_BYTES: "102",
-  HL7_FILE_BINARY: "102",
-  HL7_BATCH_COUNT: "102",
-  HL7_TOO_MANY_MESSAGES: "102",
-  LEDGER_VALUE_UNSTORABLE: "102",
-  MAPPING_TOO_MANY_LABELS: "102",
-  MAPPING_VALUE_INVALID: "102",
-  MAPPING_VALUE_TOO_LONG: "102",
-  MAPPING_CHARACTER_INVALID: "102",
-  MAPPING_DATE_INVALID: "102",
-  MAPPING_VALUES_DISAGREE: "102",
-  MAPPING_SUBJECT_AMBIGUOUS: "102",
-  HL7_CHARSET_UNKNOWN: "103",
-  MAPPING_OPERATION_UNKNOWN: "103",
-  MAPPING_FACILITY_UNKNOWN: "103",
-  MAPPING_CODE_UNKNOWN: "103",
-  MAPPING_ORDER_CONTROL_UNSUPPORTED: "103",
-  MAPPING_MESSAGE_TYPE_UNSUPPORTED: "200",
-  MAPPING_PROCESSING_ID: "202",
-  MAPPING_PROCESSING_MODE: "202",
-  MAPPING_VERSION_UNSUPPORTED: "203",
-  CANCEL_ORDER_UNKNOWN: "204",
-  CANCEL_ORDER_AMBIGUOUS: "204",
-  CANCEL_ORDER_DIFFERS: "204",
-  CONTROL_ORDER_UNKNOWN: "204",
-  CONTROL_ORDER_AMBIGUOUS: "204",
-  CONTROL_ORDER_DIFFERS: "204",
-  HL7_CONTROL_ID_REUSED: "205",
-  MAPPING_CONTAINER_LABEL_TWICE: "205",
-  ORDER_NUMBER_REUSED: "205",
-  ORDER_NUMBER_OTHER_AUTHORITY: "205",
-  MAPPING_EARLIER_WAITS: "206",
-  CONTROL_UNDER_WAY: "206",
-};
-
-/**
- * MSA-1 of a refusal in original mode: AR where type, version or processing id is not for us (the same message may be
- * right elsewhere) or the message is but a part of one, which nobody here puts together; AE where the content is wrong
- * (HL7 chapter 2.9.2).
- */
-export function refusalCode(problems: readonly Problem[]): "AE" | "AR" {
-  const isForOthers = problems.some(
-    ({ code }) => code === "HL7_CONTINUED" || ["200", "201", "202", "203"].includes(conditionOf(code)),
-  );
-  return isForOthers ? "AR" : "AE";
-}
-
-/** What ERR-3 says of a failure. */
-export function conditionOf(code: FailureCode): ErrorCondition {
-  return CONDITION_BY_CODE[code] ?? "207";
 }

@@ -17,12 +17,12 @@ import { nameOf as segmentName } from "../inbound/find-hl7.ts";
 import { NO_NUMBERS, numberFields } from "../inbound/number-place.ts";
 import { controlCodes } from "../profile/message-type.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
-import { answerHead, answerType, conditionOf, echoGroups } from "./answer-hl7.ts";
+import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
+import { conditionOf, statusCodes } from "./codes.ts";
 import { OF_ORDER, observeContainer, observeOrder } from "./observations.ts";
 import type { Original } from "./original.ts";
 import { decisionOf, labPhrase } from "./reasons.ts";
 import { fillerOrderNumber, resultHeader, SERVICE_BY_OPERATION } from "./result-hl7.ts";
-import { statusCodes } from "./status.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
 type ControlOutcome = Extract<Outcome, { kind: "control" }>;

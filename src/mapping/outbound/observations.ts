@@ -4,7 +4,7 @@ import type { OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { isVersionFrom } from "../../formats/hl7/segment.ts";
 import type { Observation } from "../../formats/hl7/sent-segments.ts";
 import type { ResultWords } from "../profile/results-schema.ts";
-import { statusWord } from "./status.ts";
+import { statusWord } from "./codes.ts";
 import { formatReadableTime, formatServiceTimestamp } from "./timestamp.ts";
 
 /** OBX-3 of what is about an order as a whole. */

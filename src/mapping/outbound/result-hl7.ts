@@ -20,9 +20,9 @@ import { findMergeSegments } from "../inbound/merge-hl7.ts";
 import { NO_NUMBERS, numberFields } from "../inbound/number-place.ts";
 import type { Hl7Profile, ResultFormat, ResultSettings } from "../profile/profile.ts";
 import { readSeveral } from "../profile/value.ts";
+import { type StatusCodes, statusCodes } from "./codes.ts";
 import { observeContainer, observeNumber, observeOrder } from "./observations.ts";
 import type { Original } from "./original.ts";
-import { type StatusCodes, statusCodes } from "./status.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
 const TYPES = { oru: ["ORU", "R01"], orm: ["ORM", "O01"], ssu: ["SSU", "U03"] } as const;

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { FAILURES, type FailureCode, type Problem } from "../../../src/core/failures.ts";
-import { conditionOf } from "../../../src/mapping/outbound/answer-hl7.ts";
+import { conditionOf } from "../../../src/mapping/outbound/codes.ts";
 import { composeHl7 } from "../../../src/mapping/outbound/compose-hl7.ts";
 import { hl7Profile, hl7Text } from "../mapped.ts";
 import {
