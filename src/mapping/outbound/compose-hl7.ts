@@ -1,5 +1,6 @@
 import { Failure, isNumberTaken } from "../../core/failures.ts";
 import type { Outcome, OutcomeMessage, OutcomeOrder } from "../../core/outcome.ts";
+import type { Encoding } from "../../formats/encoding.ts";
 import { type AckedOutcome, type AckPlan, planAcks } from "../../formats/hl7/ack.ts";
 import { escapeText } from "../../formats/hl7/delimiters.ts";
 import { buildMessage, encodeHl7, type SegmentSpec } from "../../formats/hl7/encode.ts";
@@ -33,11 +34,7 @@ export function composeHl7(fact: Outcome, profile: Profile): { fileName: string;
   if (profile.format !== "hl7") return undefined;
   const original = new Original(fact.message, profile);
   if (!isComposed(fact, original, profile)) return undefined;
-  const fileName = resultFileName(
-    inLabWords(fact, inOneLanguage(fact, profile).results),
-    profile.results,
-    numberRead(fact, original),
-  );
+  const fileName = resultFileName(fact, profile.results, numberRead(fact, original));
   return { fileName, bytes: write(fact, original, profile, composeOutcome) };
 }
 
@@ -81,23 +78,24 @@ function write<O extends Outcome>(
 ): Buffer {
   const profile = inOneLanguage(fact, given);
   const outcome = inLabWords(fact, profile.results);
-  const encode = (from: Original) => {
+  const textOf = (from: Original) => {
     const { delimiters } = from.echo;
     const composed = buildMessage(compose(outcome, from, profile), { delimiters });
     const text = withSiteFields(composed, outcome, from, profile);
-    return encodeHl7(withoutSharedNumbers(text, outcome, from, profile), from.charset.encoding);
+    return withoutSharedNumbers(text, outcome, from, profile);
   };
-  if (fact.kind === "changed") return encode(original);
+  if (fact.kind === "changed") return encodeHl7(textOf(original), original.charset.encoding);
+  const encode = (from: Original) => tryToEncode(textOf(from), from.charset.encoding);
   return (
-    tryTo(() => encode(original)) ??
-    tryTo(() => encode(original.writtenIn("as-received"))) ??
-    encode(original.writtenIn("utf-8"))
+    encode(original) ??
+    encode(original.writtenIn("as-received")) ??
+    Buffer.from(textOf(original.writtenIn("utf-8")), "utf8")
   );
 }
 
-function tryTo(encode: () => Buffer): Buffer | undefined {
+function tryToEncode(text: string, encoding: Encoding): Buffer | undefined {
   try {
-    return encode();
+    return encodeHl7(text, encoding);
   } catch (error) {
     if (error instanceof Failure && error.code === "RESULT_NOT_ENCODABLE") return undefined;
     throw error;
