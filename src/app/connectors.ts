@@ -20,10 +20,11 @@ import type { Logger } from "../core/logger.ts";
 import type { PeerCertificates } from "../core/peer-certificates.ts";
 import { findEncoding } from "../formats/encoding.ts";
 import type { CharsetOptions } from "../formats/hl7/charset.ts";
+import type { AckWants } from "../formats/hl7/sent-segments.ts";
 import { noteTakenBack } from "../ledger/results/tasks.ts";
 import type { MapperSettings } from "../mapping/inbound/mapped-message.ts";
 import { createMapper, type Mapper } from "../mapping/inbound/mapper.ts";
-import { type CsvProfile, isReported, type Profile, type ResultAcks } from "../mapping/profile/profile.ts";
+import { type CsvProfile, isReported, type Profile } from "../mapping/profile/profile.ts";
 import { ANSWERS } from "../mapping/profile/results-schema.ts";
 import type { Configuration } from "./configuration.ts";
 
@@ -66,7 +67,7 @@ const WANTS = {
 } as const;
 
 /** How the lab system of a connector is asked to acknowledge results. */
-function wantsOf(connector: ConnectorConfig): ResultAcks | undefined {
+function wantsOf(connector: ConnectorConfig): AckWants | undefined {
   if (connector.type !== "mllp" || "directory" in connector.results) return undefined;
   return WANTS[connector.results.acks];
 }

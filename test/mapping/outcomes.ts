@@ -1,6 +1,6 @@
 import type { ControlAnswer, Outcome, OutcomeOrder } from "../../src/core/outcome.ts";
 import { phi } from "../../src/core/phi.ts";
-import { composeHl7 } from "../../src/mapping/outbound/result-hl7.ts";
+import { composeHl7 } from "../../src/mapping/outbound/compose-hl7.ts";
 import type { Profile } from "../../src/mapping/profile/profile.ts";
 import { hl7Text } from "./mapped.ts";
 

@@ -11,8 +11,8 @@ import { isSegmentName } from "./segment.ts";
 
 /** One value, or an array of subcomponents. */
 export type Component = string | number | undefined | readonly (string | number | undefined)[];
-/** One value, an array of components, or repetitions of these. */
-export type Field = Component | readonly Component[] | Repeated;
+/** One value, an array of components, repetitions of these, or a field that is written already. */
+export type Field = Component | readonly Component[] | Repeated | Written;
 /** A segment's name and its fields from 1 on; those of MSH from MSH-3 on, since the delimiters are written by themselves. */
 export type SegmentSpec = readonly [name: string, ...fields: Field[]];
 
@@ -22,6 +22,15 @@ class Repeated {
 
   constructor(fields: readonly (Component | readonly Component[])[]) {
     this.fields = fields;
+  }
+}
+
+/** A field as it is to stand in the message, its delimiters and escapes included. */
+export class Written {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
   }
 }
 
@@ -86,6 +95,7 @@ class Encoder {
   }
 
   #encodeField(field: Field): string {
+    if (field instanceof Written) return field.text;
     if (!(field instanceof Repeated)) return this.#encodeRepetition(field);
     return joinTrimmed(field.fields, this.#delimiters.repetition, (repetition) =>
       this.#encodeRepetition(repetition),

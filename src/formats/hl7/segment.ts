@@ -288,9 +288,6 @@ export interface HeaderCodes {
 
 /** What MSH says, decoded; undefined where a field is empty. */
 export interface Hl7Header extends HeaderCodes {
-  /** MSH-5.1 and MSH-6.1. */
-  readonly receivingApplication: string | undefined;
-  readonly receivingFacility: string | undefined;
   /** MSH-18, its first repetition. */
   readonly characterSet?: string | undefined;
   /** MSH-7.1, as written. */
@@ -299,10 +296,10 @@ export interface Hl7Header extends HeaderCodes {
   readonly acceptAckType?: string | undefined;
   readonly applicationAckType?: string | undefined;
   /** All components of MSH-3 to MSH-6 (HD: namespace, universal id, its type), for replies that must echo them whole. */
-  readonly sendingApplicationParts?: readonly (string | undefined)[];
-  readonly sendingFacilityParts?: readonly (string | undefined)[];
-  readonly receivingApplicationParts?: readonly (string | undefined)[];
-  readonly receivingFacilityParts?: readonly (string | undefined)[];
+  readonly sendingApplicationParts: readonly (string | undefined)[];
+  readonly sendingFacilityParts: readonly (string | undefined)[];
+  readonly receivingApplicationParts: readonly (string | undefined)[];
+  readonly receivingFacilityParts: readonly (string | undefined)[];
 }
 
 /** Reads the codes of MSH. */
@@ -329,22 +326,16 @@ export function readHeaderCodes(msh: Segment): HeaderCodes {
 /** Reads MSH. */
 export function readHeader(msh: Segment, codes: HeaderCodes): Hl7Header {
   const parts = (n: number) => [msh.get(n), msh.get(n, 1, 2), msh.get(n, 1, 3)];
-  const sendingApplicationParts = parts(3);
-  const sendingFacilityParts = parts(4);
-  const receivingApplicationParts = parts(5);
-  const receivingFacilityParts = parts(6);
   return {
     ...codes,
-    receivingApplication: receivingApplicationParts[0],
-    receivingFacility: receivingFacilityParts[0],
     characterSet: msh.get(18),
     dateTime: msh.get(7),
     acceptAckType: msh.get(15),
     applicationAckType: msh.get(16),
-    sendingApplicationParts,
-    sendingFacilityParts,
-    receivingApplicationParts,
-    receivingFacilityParts,
+    sendingApplicationParts: parts(3),
+    sendingFacilityParts: parts(4),
+    receivingApplicationParts: parts(5),
+    receivingFacilityParts: parts(6),
   };
 }
 

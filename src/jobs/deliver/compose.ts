@@ -2,13 +2,14 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { asFailure } from "../../core/failures.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
-import { decodeHl7, readHeaderLine } from "../../formats/hl7/charset.ts";
+import { readForAnswer } from "../../formats/hl7/charset.ts";
 import type {
   ComposedDelivery,
   Composition,
   OpenOutcome,
   UncomposedOutcome,
 } from "../../ledger/results/outcomes.ts";
+import { composeHl7 } from "../../mapping/outbound/compose-hl7.ts";
 import {
   type CsvResultRow,
   type CsvResultTarget,
@@ -16,7 +17,6 @@ import {
   csvResultRows,
   csvResultSeries,
 } from "../../mapping/outbound/result-csv.ts";
-import { composeHl7 } from "../../mapping/outbound/result-hl7.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";
 
 /** Others have their turn after this time, ms: an original may be large, and is read again for each of its outcomes. */
@@ -45,11 +45,10 @@ export async function composeMessages(open: readonly OpenOutcome[], profile: Pro
   return { deliveries, unreported, uncomposed };
 }
 
-/** The message as its answer echoes it; of one whose characters can't be read the header alone, which names it. */
+/** The outcome with the text of its message. */
 function withText(outcome: Outcome, original: OpenOutcome["original"]): Outcome {
   if (!original) return outcome;
-  const { raw, encoding: override, isReadable } = original;
-  const read = isReadable ? decodeHl7(raw, { override }) : { text: readHeaderLine(raw) };
+  const read = readForAnswer(original.raw, original);
   return { ...outcome, message: { ...outcome.message, ...read, text: phi(read.text) } };
 }
 

@@ -1,28 +1,22 @@
 import type pg from "pg";
 import { encodeCrockfordNumber } from "../../core/crockford.ts";
-import { Failure, type Problem } from "../../core/failures.ts";
+import type { Problem } from "../../core/failures.ts";
 import type { Accepted, BatchOutline, FileEnd, IncomingMessage, Peer, Verdict } from "../../core/intake.ts";
 import type { Decided, ReplyTo } from "../../core/mapped-message.ts";
 import type { OutcomeMessage } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
-import { decodeHl7, readHeaderLine } from "../../formats/hl7/charset.ts";
+import { decodeHl7, readForAnswer, readHeaderLine } from "../../formats/hl7/charset.ts";
 import { splitHl7File } from "../../formats/hl7/file.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
 import { type Closing, findOpenFile, type OpenFile, requireFileId } from "../../ledger/messages/files.ts";
 import { listFileMessages, type StoredMessage } from "../../ledger/messages/views.ts";
 import type { Mapper } from "../../mapping/inbound/mapper.ts";
-import {
-  composeAnswer,
-  composePlainAnswer,
-  messageAnswer,
-  refusalCode,
-} from "../../mapping/outbound/answer-hl7.ts";
+import { messageAnswer } from "../../mapping/outbound/answer-hl7.ts";
 import { type BatchedAnswer, composeBatchResponse } from "../../mapping/outbound/batch-hl7.ts";
+import { createReplier, type ReplySettings, writeAnswer } from "../../mapping/outbound/compose-hl7.ts";
 import { safeName } from "../../mapping/outbound/file-name.ts";
-import { readOriginal } from "../../mapping/outbound/original.ts";
-import { createReplier, type ReplySettings } from "../../mapping/outbound/reply-hl7.ts";
-import { writeAnswer } from "../../mapping/outbound/site-fields.ts";
+import { Original } from "../../mapping/outbound/original.ts";
 import { formatHl7Timestamp } from "../../mapping/outbound/timestamp.ts";
 import type { BatchResponse, Hl7Profile } from "../../mapping/profile/profile.ts";
 
@@ -128,9 +122,9 @@ export interface ConnectionReplies extends ReplySettings {
   readonly instanceCode: string;
 }
 
-/** MSH-10 of an answer to a message that is composed once, whenever that is. */
-export function answerControlId(prefix: "CA" | "CL", instanceCode: string, messageId: number): string {
-  return `${prefix}${instanceCode}${encodeCrockfordNumber(messageId).padStart(8, "0")}`;
+/** MSH-10 of an answer to a message (CA, CL) or to a file (CF, CH), which are numbered by themselves. */
+export function answerControlId(prefix: "CA" | "CL" | "CF" | "CH", instanceCode: string, id: number): string {
+  return `${prefix}${instanceCode}${encodeCrockfordNumber(id).padStart(8, "0")}`;
 }
 
 /** Composed at a time; between them others get their turn. */
@@ -188,7 +182,7 @@ export function batchFileName(
   fileId: number,
   suffix = ".hl7",
 ): string {
-  return `${safeName(fileName)}_CH${instanceCode}${encodeCrockfordNumber(fileId).padStart(8, "0")}${suffix}`;
+  return `${safeName(fileName)}_${answerControlId("CH", instanceCode, fileId)}${suffix}`;
 }
 
 function answerMessage(
@@ -197,16 +191,14 @@ function answerMessage(
   profile: Hl7Profile,
   instanceCode: string,
 ): BatchedAnswer {
-  const { verdict, problems, messageId, messageControlId, receivedAt } = message;
-  const read = readAgain(message);
+  const { verdict, problems, messageId, messageControlId, receivedAt, raw, encoding, format } = message;
+  const read = raw && readForAnswer(raw, { encoding, isReadable: format === "hl7" });
   const answered = { messageId, connector, messageControlId, fileName, receivedAt };
+  const controlId = answerControlId("CA", instanceCode, parseId("m", messageId) as number);
   return answerInBatch(
     {
-      verdict,
-      problems,
-      isReadable: message.format === "hl7",
-      controlId: answerControlId("CA", instanceCode, parseId("m", messageId) as number),
-      answered: read === undefined ? answered : { ...answered, ...read },
+      ...{ verdict, problems, controlId },
+      answered: read ? { ...answered, ...read, text: phi(read.text) } : answered,
     },
     profile,
   );
@@ -216,8 +208,6 @@ function answerMessage(
 interface BatchedMessage {
   readonly verdict: Verdict;
   readonly problems: readonly Problem[];
-  /** False for one of whose characters no text could be made. */
-  readonly isReadable: boolean;
   /** MSH-10 of the answer. */
   readonly controlId: string;
   readonly answered: OutcomeMessage;
@@ -225,36 +215,12 @@ interface BatchedMessage {
 
 /** The answer to one message of a file's batch. */
 export function answerInBatch(
-  { verdict, problems, isReadable, controlId, answered }: BatchedMessage,
+  { verdict, problems, controlId, answered }: BatchedMessage,
   profile: Hl7Profile,
 ): BatchedAnswer {
   const about = { outcomeId: "", controlId, occurredAt: answered.receivedAt, message: answered };
-  const original = readOriginal(answered, profile.results);
-  const isWhole = original.isAnswerable && isReadable;
-  const code = verdict === "refused" ? refusalCode(problems) : "AA";
-  const fact = messageAnswer({ verdict, problems }, about);
-  const bytes = writeAnswer(fact, original, profile, (answer, from, own) =>
-    isWhole ? composeAnswer(answer, from, own) : composePlainAnswer(answer, from, own, code),
-  );
-  return { verdict, messages: [bytes] };
-}
-
-/** The message as its answer echoes it; of one whose characters can't be read the header alone. */
-function readAgain({
-  raw,
-  encoding,
-  format,
-}: StoredMessage): Pick<OutcomeMessage, "text" | "encoding"> | undefined {
-  if (raw === undefined) return undefined;
-  try {
-    if (format === "hl7") {
-      const decoded = decodeHl7(raw, { override: encoding });
-      return { text: phi(decoded.text), encoding: decoded.encoding };
-    }
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-  }
-  return { text: phi(readHeaderLine(raw)) };
+  const answer = messageAnswer({ verdict, problems }, about);
+  return { verdict, messages: [writeAnswer(answer, new Original(answered, profile), profile)] };
 }
 
 /** What is wrong with a file as a whole where that is sent, since its messages' mistakes stand in their own answers. */
@@ -271,17 +237,13 @@ export function refuseFile(
   fileId: number,
   instanceCode: string,
 ): BatchedAnswer {
-  const message = { messageId: "", connector, fileName, receivedAt };
-  const about = {
-    ...{ outcomeId: "", occurredAt: receivedAt, message },
-    // Messages are numbered by themselves, so a file needs a prefix of its own.
-    controlId: `CF${instanceCode}${encodeCrockfordNumber(fileId).padStart(8, "0")}`,
-  };
-  const verdict = "refused";
-  const fact = messageAnswer({ verdict, problems: problems.slice(0, MOST_PROBLEMS) }, about);
-  const original = readOriginal(message, profile.results);
-  const bytes = writeAnswer(fact, original, profile, (answer, from, own) =>
-    composePlainAnswer(answer, from, own, "AR"),
+  return answerInBatch(
+    {
+      verdict: "refused",
+      problems: problems.slice(0, MOST_PROBLEMS),
+      controlId: answerControlId("CF", instanceCode, fileId),
+      answered: { messageId: "", connector, fileName, receivedAt },
+    },
+    profile,
   );
-  return { verdict, messages: [bytes] };
 }

@@ -1,8 +1,7 @@
 import type { Problem } from "../../core/failures.ts";
 import type { Control, ControlRequest, FillerNumber } from "../../core/order-control.ts";
 import { phi } from "../../core/phi.ts";
-import { type OrderGroup, type OrderParts, orderParts } from "../../formats/hl7/groups.ts";
-import type { Hl7Message } from "../../formats/hl7/message.ts";
+import type { OrderGroup, OrderParts } from "../../formats/hl7/groups.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import type { Reading } from "../profile/value.ts";
 import { eachHint, findSingle, findSubjectCode, groupScopes, nameOf, readStrictly } from "./find-hl7.ts";
@@ -72,9 +71,9 @@ function compareAuthorities(
   );
 }
 
-/** The original's groups that a request was read from, for answers that echo them. */
+/** The groups of a message that a request was read from, for answers that echo them. */
 export function findControlGroups(
-  message: Hl7Message,
+  parts: OrderParts,
   profile: Hl7Profile,
   {
     control,
@@ -82,7 +81,6 @@ export function findControlGroups(
     fillerNumber,
   }: Pick<ControlRequest, "control" | "placerOrderNumber" | "fillerNumber">,
 ): OrderGroup[] {
-  const parts = orderParts(message, profile.ordersEach);
   return parts.groups.filter((group) => {
     if (controlOf(group, profile) !== control) return false;
     const number = readNumber(group, parts, profile)[0];

@@ -1,11 +1,11 @@
+import type { Echo } from "../../formats/hl7/echo.ts";
 import { type OrderGroup, orderGroups } from "../../formats/hl7/groups.ts";
 import type { Hl7Message } from "../../formats/hl7/message.ts";
-import type { Echo, OutSegment } from "../outbound/original.ts";
+import type { OrderNumbers } from "../../formats/hl7/sent-segments.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { readValue } from "../profile/value.ts";
 import { controlOf } from "./control-hl7.ts";
 import { findSingle, groupScopes } from "./find-hl7.ts";
-import { findOrderGroups } from "./order-hl7.ts";
 import { keptIfFit } from "./unfit.ts";
 
 /** The field of ORC or OBR that an order's number is read from. */
@@ -47,29 +47,13 @@ function toPlace(segment: string, field: number): NumberPlace {
   return { segment, field };
 }
 
-/** How an order's number is written where it was read: before the profile's transforms. */
-export function writtenNumbers(
-  message: Hl7Message | undefined,
-  number: string,
-  profile: Hl7Profile,
-): string[] {
-  return findOrderGroups(message, profile, number).flatMap((group) => {
+/** How the number of an order is written where it was read: before the profile's transforms. */
+export function writtenNumbers(groups: readonly OrderGroup[], profile: Hl7Profile): string[] {
+  return groups.flatMap((group) => {
     const { segment, field } = findNumberPlace(group, profile);
     const found = segment === "ORC" ? group.orc : group.obrs[0];
     return [found?.get(field, 1, 1) ?? []].flat();
   });
-}
-
-/** What the numbers of an order are in the ORC and OBR of an answer or result. */
-export interface NumberFields {
-  /** ORC-2. */
-  readonly placer: OutSegment[1];
-  /** OBR-2. */
-  readonly obrPlacer: OutSegment[1];
-  /** ORC-3 and OBR-3 as the sender filled them, where the order's number is read from one of them. */
-  readonly filler: OutSegment[1];
-  /** Where else the number goes, and how it is written there. */
-  readonly elsewhere: (NumberPlace & { readonly value: OutSegment[1] }) | undefined;
 }
 
 /**
@@ -107,7 +91,7 @@ function tryPlacingGroups(message: Hl7Message, profile: Hl7Profile): OrderGroup[
 }
 
 /** Of an order whose number another one has. */
-export const NO_NUMBERS: NumberFields = {
+export const NO_NUMBERS: OrderNumbers = {
   placer: undefined,
   obrPlacer: undefined,
   filler: undefined,
@@ -126,7 +110,7 @@ export function numberFields(
   number: string | undefined,
   echo: Echo,
   profile: Hl7Profile,
-): NumberFields {
+): OrderNumbers {
   const place = findNumberPlace(group, profile);
   const [obr] = group?.obrs ?? [];
   // Where each OBR is an order, ORC has what is of several.
@@ -141,13 +125,4 @@ export function numberFields(
     filler: place.field === 3 ? (inBoth(3) ?? number) : undefined,
     elsewhere: place.field === 2 || place.field === 3 ? undefined : { ...place, value: own },
   };
-}
-
-/** The segment with the order's number where it was read, if that is a field of it that nothing else fills. */
-export function withNumber(segment: OutSegment, { elsewhere }: NumberFields): OutSegment {
-  const [name, ...fields] = segment;
-  if (elsewhere === undefined || elsewhere.segment !== name || elsewhere.value === undefined) return segment;
-  while (fields.length < elsewhere.field) fields.push(undefined);
-  fields[elsewhere.field - 1] = elsewhere.value;
-  return [name, ...fields];
 }

@@ -1,6 +1,6 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { Control } from "../../core/order-control.ts";
-import { type OrderGroup, type OrderParts, orderParts } from "../../formats/hl7/groups.ts";
+import type { OrderGroup, OrderParts } from "../../formats/hl7/groups.ts";
 import type { Hl7Message } from "../../formats/hl7/message.ts";
 import type { FieldPath } from "../../formats/hl7/path.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
@@ -132,9 +132,8 @@ function readPriorCode(scope: readonly Segment[], { rules }: Hl7Profile): Readin
   };
 }
 
-/** The original's groups that place or change orders, by the number of the order, for messages that echo them. */
-export function orderGroupsByNumber(message: Hl7Message, profile: Hl7Profile): Map<string, OrderGroup[]> {
-  const parts = orderParts(message, profile.ordersEach);
+/** The groups of a message that place or change orders, by the number of the order, for messages that echo them. */
+export function orderGroupsByNumber(parts: OrderParts, profile: Hl7Profile): Map<string, OrderGroup[]> {
   const byNumber = new Map<string, OrderGroup[]>();
   for (const group of parts.groups) {
     const control = controlOf(group, profile);
@@ -146,20 +145,6 @@ export function orderGroupsByNumber(message: Hl7Message, profile: Hl7Profile): M
     else same.push(group);
   }
   return byNumber;
-}
-
-/** Those of one order. None once the message is pruned, or where a newer profile reads it otherwise. */
-export function findOrderGroups(
-  message: Hl7Message | undefined,
-  profile: Hl7Profile,
-  number: string | undefined,
-): OrderGroup[] {
-  if (message === undefined || number === undefined) return [];
-  try {
-    return orderGroupsByNumber(message, profile).get(number) ?? [];
-  } catch {
-    return [];
-  }
 }
 
 function readUnit(

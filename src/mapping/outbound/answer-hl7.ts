@@ -1,38 +1,44 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { Verdict } from "../../core/intake.ts";
-import { endedWithoutEffect, type OrderState } from "../../core/order-state.ts";
-import type { Outcome } from "../../core/outcome.ts";
+import { endedWithoutEffect } from "../../core/order-state.ts";
+import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
+import { type AcknowledgmentCode, type AckRequest, buildAck } from "../../formats/hl7/ack.ts";
+import type { SegmentSpec } from "../../formats/hl7/encode.ts";
+import type { OrderGroup } from "../../formats/hl7/groups.ts";
+import type { Segment } from "../../formats/hl7/message.ts";
 import {
   type AckError,
-  type AcknowledgmentCode,
-  type AckRequest,
   type AckWants,
-  buildAck,
-  type ErrorCondition,
-} from "../../formats/hl7/ack.ts";
-import { type OrderGroup, orderGroups } from "../../formats/hl7/groups.ts";
-import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
+  controlSegment,
+  type MessageType,
+  noteSegments,
+  type OrderNumbers,
+  observationSegments,
+  reportSegment,
+} from "../../formats/hl7/sent-segments.ts";
 import { controlOf } from "../inbound/control-hl7.ts";
-import { numberFields, withNumber } from "../inbound/number-place.ts";
-import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
+import { NO_NUMBERS, numberFields } from "../inbound/number-place.ts";
 import { controlCodes } from "../profile/message-type.ts";
 import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";
-import { assemble, type Original, type OutSegment } from "./original.ts";
+import { conditionOf, refusalCode, statusCodes, statusWord } from "./codes.ts";
+import { OF_ORDER } from "./observations.ts";
+import type { Original } from "./original.ts";
 import { labPhrase, problemInWords, reasonsByOrder, takenGroups } from "./reasons.ts";
-import { blank, statusCodes } from "./result-parts.ts";
+import { resultHeader } from "./result-hl7.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
 /** The application acknowledgement that fits what came in (HL7 chapter 4); any other type is answered by a plain ACK. */
-const ANSWER_BY_TYPE: Readonly<Record<string, readonly [messageCode: string, triggerEvent: string]>> = {
+const ANSWER_BY_TYPE: Readonly<Record<string, MessageType>> = {
   "ORM^O01": ["ORR", "O02"],
   "OML^O21": ["ORL", "O22"],
   "OML^O33": ["ORL", "O34"],
   "OML^O35": ["ORL", "O36"],
 };
 
-/** Stand where all that a message wants is of earlier orders. */
-const RECORDED = "What is wanted of earlier orders is recorded.";
-const ANSWER_FOLLOWS = "What is wanted of earlier orders is recorded; the answer follows.";
+/** The acknowledgement that fits the message that is answered; undefined where that is a plain ACK. */
+export function answerType({ header }: Original): MessageType | undefined {
+  return ANSWER_BY_TYPE[`${header.messageCode}^${header.triggerEvent}`];
+}
 
 /** An outcome that answers a message as a whole. */
 export type MessageAnswer = Extract<Outcome, { kind: "acknowledged" | "refused" | "waiting" }>;
@@ -46,116 +52,241 @@ export function messageAnswer(
   return { ...about, kind: "acknowledged", orders: [], isDuplicate: verdict === "duplicate" };
 }
 
-/** Stands before the reasons of a message that waits: MSA-1 AA alone could be read as an order that was taken. */
-export const ON_HOLD = "On hold, nothing was done yet";
-const REPEATED = "This message was received before; nothing was started again.";
+/** How an answer to a message is sent. */
+export interface AnswerForm {
+  /** MSA-1; that of original mode unless given. */
+  readonly code?: AcknowledgmentCode | undefined;
+  /** An ACK, whatever came: it echoes no order. */
+  readonly isPlain?: boolean | undefined;
+  /** Another answer follows, which gives the reasons. */
+  readonly isFollowed?: boolean | undefined;
+  readonly wants?: AckWants | undefined;
+}
 
 /**
- * The text of the answer to a message: taken (`acknowledged`), refused with every reason, or on hold (`waiting`). One
- * that waits is stored safely and will be answered again, so nothing is to be sent again: AA, with warnings in ERR, and
- * orders that are on hold (ORC-1 OH, ORC-5 HD) instead of accepted.
+ * The answer to a message: taken (`acknowledged`), refused with every reason, or on hold (`waiting`). One that waits is stored
+ * safely and will be answered again, so nothing is to be sent again: AA, with warnings in ERR, and orders that are on hold
+ * (ORC-1 OH, ORC-5 HD) instead of accepted.
  */
 export function composeAnswer(
   outcome: MessageAnswer,
   original: Original,
   profile: Hl7Profile,
-  wants?: AckWants,
-): string {
-  const { message, echo } = original;
-  const isWaiting = outcome.kind === "waiting";
-  const { reasons } = profile.results;
-  const { errors, text } = reasonsOf(outcome, reasons);
-  const code = outcome.kind === "refused" ? refusalCode(outcome.problems) : "AA";
-  const segments = answerHead(outcome, original, profile, { code, errors, text, wants });
-  if (answerType(original) === undefined) return assemble(segments, echo.delimiters);
-  const { groups, orcOf, isOfEarlierOnly } = answeredOrders(outcome, original, profile);
-  const notes = [...(isWaiting ? [text] : []), ...answerNotes(outcome, profile, isOfEarlierOnly)];
-  for (const note of notes) segments.push(["NTE", 1, "L", note]);
-  if (message !== undefined) segments.push(...echoGroups(message, original, groups, orcOf));
-  return assemble(segments, echo.delimiters);
-}
-
-/** What there is to say, besides codes, of a message that was taken. */
-export function answerNotes(
-  outcome: MessageAnswer,
-  { results: { reasons, controlAnswers } }: Hl7Profile,
-  isOfEarlierOnly: boolean,
-): string[] {
-  const isRepeat = outcome.kind === "acknowledged" && outcome.isDuplicate;
+  { code = answerCode(outcome, original), isPlain = false, isFollowed = false, wants }: AnswerForm,
+): SegmentSpec[] {
+  const { errors, text } = isFollowed ? NO_REASONS : reasonsOf(outcome, profile.results.reasons);
+  const type = isPlain ? undefined : answerType(original);
+  const head = answerHead(outcome, original, profile, { code, type, errors, text, wants });
+  if (type === undefined) return head;
+  const { orders, notes } = answeredOrders(outcome, original, profile);
+  const named = orders.filter(({ numbers }) => numbers !== undefined);
   return [
-    ...(isRepeat ? [labPhrase(reasons, "repeated", REPEATED)] : []),
-    ...(isOfEarlierOnly
-      ? [labPhrase(reasons, "recorded", controlAnswers === "none" ? RECORDED : ANSWER_FOLLOWS)]
-      : []),
+    ...head,
+    ...noteSegments([...(outcome.kind === "waiting" ? [text] : []), ...notes]),
+    ...echoGroups(original, named),
   ];
 }
 
-/** The orders of a message that its answer is about. */
-interface AnsweredOrders {
-  /** Without those whose number another order has. */
-  readonly groups: readonly OrderGroup[];
-  /** Those of a refused or waiting message whose number another order has: an answer may say why, and not name them. */
-  readonly unnamed: ReadonlySet<OrderGroup>;
-  /** Why one order of a refused or waiting message is not taken, or the message where no order is given. */
-  readonly reasonsFor: (group: OrderGroup | undefined) => readonly OrderReason[];
-  readonly orcOf: (group: OrderGroup) => OutSegment;
-  /** The message has orders, and wants nothing but something of earlier ones, which is answered by itself. */
-  readonly isOfEarlierOnly: boolean;
+/** MSH, MSA and ERR of an answer to a message, which names that as its sender wrote its number. */
+export function answerHead(
+  { controlId, occurredAt }: Outcome,
+  { header, writtenControlId, charset }: Original,
+  { results }: Hl7Profile,
+  said: Pick<AckRequest, "code" | "type" | "errors" | "text" | "wants">,
+): SegmentSpec[] {
+  return buildAck({
+    ...{ ...said, to: header, answered: writtenControlId, controlId },
+    dateTime: formatHl7Timestamp(occurredAt, results.timeZone),
+    characterSet: charset.name,
+  });
 }
 
-/** Which order groups of a message its answer echoes, and how the ORC of each stands. */
-export function answeredOrders(
+/** A group of a message, with the ORC that answers it. */
+export interface AnsweredGroup {
+  readonly group: OrderGroup;
+  readonly orc: SegmentSpec;
+}
+
+/** PID and, for each order group, the ORC that answers it, its specimens where the structure puts them, and its OBRs. */
+export function echoGroups(
+  { message, header, echo }: Original,
+  answered: readonly AnsweredGroup[],
+): SegmentSpec[] {
+  const pid = message?.first("PID");
+  const seen = new Set<Segment>();
+  const isSpecimenFirst = header.triggerEvent === "O33" || header.triggerEvent === "O35";
+  const body = answered.flatMap(({ group, orc }) => {
+    const specimens = isSpecimenFirst ? group.specimens : [];
+    const own = specimens
+      .flatMap(({ spm, containers }) => [...(spm ? [spm] : []), ...containers])
+      .filter((segment) => !seen.has(segment) && seen.add(segment));
+    return [...own.map(echo.segment), orc, ...group.obrs.map(echo.segment)];
+  });
+  return pid === undefined || body.length === 0 ? body : [echo.segment(pid), ...body];
+}
+
+/** OBR-4 where the message says nothing of what was ordered. */
+const ANSWER = ["MESSAGE", "Answer to a message", "L"];
+
+const WORDS = {
+  acknowledged: "Received",
+  refused: "Refused; nothing was done",
+  waiting: "On hold, nothing was done yet",
+} as const;
+
+/**
+ * The answer to a message as a result, for labs that take nothing else: ORU^R01, or ORM^O01, with an ORC and an OBR for each of
+ * its orders, its own reasons in NTE and the message's control id in OBX. An order with the number of another one has an OBR
+ * without a number, behind the others; so has a message whose orders can't be distinguished.
+ */
+export function composeAnswerResult(
   outcome: MessageAnswer,
-  { message, echo }: Original,
+  original: Original,
   profile: Hl7Profile,
-): AnsweredOrders {
-  const codes = statusCodes(outcome.kind, profile.results);
-  const all = message === undefined ? [] : tryGroups(message, profile);
+  format: "oru" | "orm",
+): SegmentSpec[] {
+  const { message, echo, header } = original;
+  const { kind, occurredAt } = outcome;
+  const { reasons, words, statusMap, timeZone } = profile.results;
+  const at = formatHl7Timestamp(occurredAt, timeZone);
+  const { orders, notes, wholeReasons } = answeredOrders(outcome, original, profile);
+  const onHold = kind === "waiting" ? `${labPhrase(reasons, "onHold", ON_HOLD)}: ` : "";
+  // How an order stands that came again is reported by messages of its own, which this one may follow.
+  const isRepeat = kind === "acknowledged" && outcome.isDuplicate;
+  const word = statusWord(words, kind, undefined) ?? WORDS[kind];
+  const common = { status: "F", at } as const;
+  const observations = observationSegments([
+    { ...common, type: "ST", code: OF_ORDER.message, value: header.messageControlId },
+    { ...common, type: "TX", code: OF_ORDER.status, value: isRepeat ? undefined : word },
+  ]);
+  const pid = message?.first("PID");
+  const isAnyNamed = orders.some(({ numbers }) => numbers !== undefined);
+  const parts: readonly Partial<AnsweredOrder>[] = isAnyNamed ? orders : [{ reasons: wholeReasons }];
+  return [
+    resultHeader(outcome, original, profile, format),
+    ...(pid === undefined ? [] : [echo.segment(pid)]),
+    ...parts.flatMap(({ group, numbers, orc, reasons: own = [] }, index) => [
+      ...(orc === undefined || numbers === undefined ? [] : [orc]),
+      reportSegment({
+        ...{ setId: index + 1, numbers: numbers ?? NO_NUMBERS, at },
+        service: echo.field(group?.obrs[0], 4) ?? ANSWER,
+        resultStatus: isRepeat ? undefined : statusCodes(kind, statusMap).resultStatus,
+      }),
+      ...noteSegments([...own.map(({ text }, n) => (n === 0 ? `${onHold}${text}` : text)), ...notes]),
+      ...observations,
+    ]),
+  ];
+}
+
+/** One order of a message that is answered. */
+interface AnsweredOrder extends AnsweredGroup {
+  /** None where another order has its number: an answer may say why it is not taken, and not name it. */
+  readonly numbers: OrderNumbers | undefined;
+  /** Why it is not taken; none where it is. */
+  readonly reasons: readonly OrderReason[];
+}
+
+/** What an answer says of a message and its orders. */
+interface AnsweredOrders {
+  /** Those without numbers stand last. */
+  readonly orders: readonly AnsweredOrder[];
+  /** Why the message is not taken, where no order of it can be named. */
+  readonly wholeReasons: readonly OrderReason[];
+  /** What there is to say of a message that was taken. */
+  readonly notes: readonly string[];
+}
+
+function answeredOrders(outcome: MessageAnswer, original: Original, profile: Hl7Profile): AnsweredOrders {
+  const { echo } = original;
+  const { reasons: words, statusMap } = profile.results;
+  const { groups } = original.parts;
   const problems = outcome.kind === "acknowledged" ? [] : outcome.problems;
-  const placing = all.filter((group) => controlOf(group, profile) === undefined);
-  const unnamed = takenGroups(problems, placing, profile);
-  const own = reasonsByOrder(problems, all, profile);
-  const reasonsFor = (group: OrderGroup | undefined) =>
-    ownReasons(outcome, group === undefined ? problems : own(group), profile.results.reasons);
-  const isShared = findShared(outcome, message, profile);
+  const isPlacing = (group: OrderGroup) => controlOf(group, profile) === undefined;
+  const placing = groups.filter(isPlacing);
+  const taken = takenGroups(problems, placing, profile);
+  const problemsOf = reasonsByOrder(problems, groups, profile);
+  const known = knownOrders(outcome, original);
+  const answer = (group: OrderGroup): AnsweredOrder => {
+    const state = known(group).findLast((order) => isPast(order, outcome))?.state;
+    const end = state !== undefined && endedWithoutEffect(state) ? state : undefined;
+    // How one stands that has got further is reported by messages of its own, which this one may follow.
+    const isReportedAlone = state === undefined ? isUnknownRepeat(outcome) : end === undefined;
+    // An order that has ended without effect is not accepted again.
+    const { orderControl } = statusCodes(end === undefined ? outcome.kind : "refused", statusMap);
+    const numbers = numberFields(group, undefined, echo, profile);
+    const reasons = ownReasons(outcome, problemsOf(group), words);
+    const [first] = groups.length > 1 ? reasons : [];
+    const orc = controlSegment({
+      control: refusedControl(group, profile) ?? orderControl,
+      numbers,
+      groupNumber: echo.field(group.orc, 4),
+      status: isReportedAlone ? undefined : statusCodes(end ?? outcome.kind, statusMap).orderStatus,
+      reason: first && { code: first.code, text: reasons.map(({ text }) => text).join("; ") },
+    });
+    return { group, orc, numbers: taken.has(group) ? undefined : numbers, reasons };
+  };
   // What becomes of a request about an earlier order has an answer of its own, unless the message is refused.
   const isAnswered = (group: OrderGroup) =>
-    controlOf(group, profile) === undefined
-      ? !isShared(group) && !unnamed.has(group)
+    isPlacing(group)
+      ? !taken.has(group) && !known(group).some(({ sharesNumber }) => sharesNumber)
       : outcome.kind === "refused";
-  const stateByGroup = message === undefined ? undefined : statesOf(outcome, message, profile);
-  const isUnknown = outcome.kind === "acknowledged" && outcome.isDuplicate && outcome.orders.length === 0;
-  const orcOf = (group: OrderGroup): OutSegment => {
-    const state = stateByGroup?.get(keyOf(group));
-    const end = state !== undefined && endedWithoutEffect(state) ? state : undefined;
-    // An order that has ended without effect is not accepted again.
-    const { orderControl } = end === undefined ? codes : statusCodes("refused", profile.results);
-    // How one stands that has got further is reported by messages of its own, which this one may follow.
-    const isPast = isUnknown || (state !== undefined && end === undefined);
-    const { orderStatus } = end === undefined ? codes : statusCodes(end, profile.results);
-    const numbers = numberFields(group, undefined, echo, profile);
-    const orc: [string, ...OutSegment[1][]] = [
-      "ORC",
-      refusedControl(group, profile) ?? orderControl,
-      numbers.placer,
-      numbers.filler,
-      echo.field(group.orc, 4),
-      isPast ? undefined : orderStatus,
-    ];
-    const reasons = all.length > 1 ? reasonsFor(group) : [];
-    const [first] = reasons;
-    if (first !== undefined) {
-      const text = reasons.map((each) => each.text).join("; ");
-      orc.push(...blank(10), [first.code, text, first.code && "L"]);
-    }
-    return withNumber(orc, numbers);
+  const isOfEarlierOnly = groups.length > 0 && placing.length === 0;
+  return {
+    orders: [...groups.filter(isAnswered), ...taken].map(answer),
+    wholeReasons: ownReasons(outcome, problems, words),
+    notes: outcome.kind === "acknowledged" ? takenNotes(outcome.isDuplicate, isOfEarlierOnly, profile) : [],
   };
-  const groups = all.filter(isAnswered);
-  const isOfEarlierOnly =
-    outcome.kind === "acknowledged" &&
-    all.length > 0 &&
-    all.every((group) => controlOf(group, profile) !== undefined);
-  return { groups, unnamed, reasonsFor, orcOf, isOfEarlierOnly };
+}
+
+const REPEATED = "This message was received before; nothing was started again.";
+/** Where all that a message wants is of earlier orders. */
+const RECORDED = "What is wanted of earlier orders is recorded.";
+const ANSWER_FOLLOWS = "What is wanted of earlier orders is recorded; the answer follows.";
+
+function takenNotes(
+  isRepeat: boolean,
+  isOfEarlierOnly: boolean,
+  { results: { reasons, controlAnswers } }: Hl7Profile,
+): string[] {
+  const recorded = controlAnswers === "none" ? RECORDED : ANSWER_FOLLOWS;
+  return [
+    ...(isRepeat ? [labPhrase(reasons, "repeated", REPEATED)] : []),
+    ...(isOfEarlierOnly ? [labPhrase(reasons, "recorded", recorded)] : []),
+  ];
+}
+
+/** ORC-1 that refuses what a group wants of an earlier order; a question for a state is refused like an order. */
+function refusedControl(group: OrderGroup, profile: Hl7Profile): string | undefined {
+  const control = controlOf(group, profile);
+  return control === undefined || control === "status" ? undefined : controlCodes(control).refused;
+}
+
+/** Whether an order that a message places again is no longer as it came. A new one that is parked at once is as it came. */
+function isPast({ state }: OutcomeOrder, outcome: MessageAnswer): boolean {
+  const isRepeat = outcome.kind === "acknowledged" && outcome.isDuplicate;
+  return state !== "received" && (isRepeat || state !== "parked");
+}
+
+/** Whether a message came again, and nothing is said of how its orders stand. */
+function isUnknownRepeat(outcome: MessageAnswer): boolean {
+  return outcome.kind === "acknowledged" && outcome.isDuplicate && outcome.orders.length === 0;
+}
+
+/** The orders that a group of a message stands for, as far as they are other than its answer would say by itself. */
+function knownOrders(
+  outcome: MessageAnswer,
+  original: Original,
+): (group: OrderGroup) => readonly OutcomeOrder[] {
+  const found = new Map<OrderGroup, OutcomeOrder[]>();
+  for (const order of outcome.kind === "acknowledged" ? outcome.orders : []) {
+    if (!order.sharesNumber && !isPast(order, outcome)) continue;
+    for (const group of original.groupsOf(order.placerOrderNumber)) {
+      const others = found.get(group);
+      if (others === undefined) found.set(group, [order]);
+      else others.push(order);
+    }
+  }
+  return (group) => found.get(group) ?? [];
 }
 
 /** A reason as an answer names it beside an order. */
@@ -167,6 +298,12 @@ interface OrderReason {
 /** Reasons that an order of a message has; a message may have as many more, and orders, as a frame holds. */
 const MOST_REASONS = 10;
 
+/** Beside an order without a mistake of its own, since a message is taken whole or not at all. */
+const OTHERS = {
+  refused: ["otherOrder", "another order of the message was refused"],
+  waiting: ["otherWaits", "another order of the message waits"],
+} as const;
+
 /** What an answer says of one order: why it is not taken, or that another one is not. */
 function ownReasons(
   { kind }: MessageAnswer,
@@ -174,13 +311,8 @@ function ownReasons(
   reasons: ResultSettings["reasons"],
 ): readonly OrderReason[] {
   if (kind === "acknowledged") return [];
-  if (problems.length === 0) {
-    const isRefused = kind === "refused";
-    const [word, shipped] = isRefused
-      ? (["otherOrder", OTHER_REFUSED] as const)
-      : (["otherWaits", OTHER_WAITS] as const);
-    return [{ text: labPhrase(reasons, word, shipped) }];
-  }
+  const [word, shipped] = OTHERS[kind];
+  if (problems.length === 0) return [{ text: labPhrase(reasons, word, shipped) }];
   const more = problems.length - MOST_REASONS;
   return [
     ...problems
@@ -190,253 +322,31 @@ function ownReasons(
   ];
 }
 
-/** Beside an order without a mistake of its own, since a message is taken whole or not at all. */
-const OTHER_REFUSED = "another order of the message was refused";
-const OTHER_WAITS = "another order of the message waits";
-
-/**
- * A plain acknowledgement under a code of the caller's choice, which echoes no order. It gives the same reasons, unless
- * another answer follows that does.
- */
-export function composePlainAnswer(
-  outcome: MessageAnswer,
-  original: Original,
-  profile: Hl7Profile,
-  code: AcknowledgmentCode,
-  {
-    wants,
-    isFollowed = false,
-  }: { readonly wants?: AckWants | undefined; readonly isFollowed?: boolean } = {},
-): string {
-  const { errors, text } = isFollowed ? NO_REASONS : reasonsOf(outcome, profile.results.reasons);
-  const segments = answerHead(outcome, original, profile, { code, errors, text, wants, isPlain: true });
-  return assemble(segments, original.echo.delimiters);
-}
-
 const NO_REASONS = { errors: [], text: "" } as const;
 
-/** ORC-1 that refuses what a group wants of an earlier order; a question for a state is refused like an order. */
-function refusedControl(group: OrderGroup, profile: Hl7Profile): string | undefined {
-  const control = controlOf(group, profile);
-  return control === undefined || control === "status" ? undefined : controlCodes(control).refused;
-}
+/** Stands before the reasons of a message that waits: MSA-1 AA alone could be read as an order that was taken. */
+const ON_HOLD = "On hold, nothing was done yet";
 
-/** What an answer says in ERR and MSA-3. */
+/** What an answer says in ERR and MSA-3; before 2.5 ERR holds codes alone, and MSA-3 is the one place for words. */
 function reasonsOf(
   outcome: MessageAnswer,
   reasons: ResultSettings["reasons"],
-): { errors: AckError[]; text: string } {
+): { readonly errors: readonly AckError[]; readonly text: string } {
+  if (outcome.kind === "acknowledged") return NO_REASONS;
   const isWaiting = outcome.kind === "waiting";
-  const errors = (outcome.kind === "acknowledged" ? [] : outcome.problems)
-    .map((problem) => toAckError(problem, reasons))
-    .map((error) => (isWaiting ? { ...error, severity: "W" as const } : error));
+  const errors = outcome.problems.map((problem) => ({
+    condition: conditionOf(problem.code),
+    severity: isWaiting ? ("W" as const) : ("E" as const),
+    applicationCode: problem.code,
+    place: problem.place,
+    text: problemInWords(problem, reasons),
+  }));
   const words = errors.map(({ text }) => text).join("; ");
-  // Before 2.5 ERR holds codes alone, and MSA-3 is the one place for words.
   return { errors, text: isWaiting ? `${labPhrase(reasons, "onHold", ON_HOLD)}: ${words}` : words };
 }
 
-/** The acknowledgement that fits the message that is answered; undefined where that is a plain ACK. */
-export function answerType({ header }: Original): (typeof ANSWER_BY_TYPE)[string] | undefined {
-  return ANSWER_BY_TYPE[`${header.messageCode}^${header.triggerEvent}`];
-}
-
-/** MSH, MSA and ERR of an answer. */
-export function answerHead(
-  outcome: Pick<Outcome, "controlId" | "occurredAt">,
-  original: Original,
-  profile: Hl7Profile,
-  {
-    isPlain = false,
-    type = isPlain ? undefined : answerType(original),
-    ...request
-  }: Pick<AckRequest, "code" | "errors" | "text" | "wants"> & {
-    /** Another type than {@link answerType} says. */
-    readonly type?: (typeof ANSWER_BY_TYPE)[string] | undefined;
-    /** ACK, whatever came. */
-    readonly isPlain?: boolean;
-  },
-): OutSegment[] {
-  const segments = buildAck({
-    ...request,
-    to: original.header,
-    controlId: outcome.controlId,
-    dateTime: formatHl7Timestamp(outcome.occurredAt, profile.results.timeZone),
-    characterSet: original.charset.name,
-    ...(type === undefined
-      ? {}
-      : { type: { messageCode: type[0], triggerEvent: type[1], structure: type.join("_") } }),
-  });
-  const { writtenControlId } = original;
-  if (writtenControlId === undefined) return segments;
-  return segments.map((segment): OutSegment => {
-    const [name, code, _decoded, ...rest] = segment;
-    return name === "MSA" ? [name, code, writtenControlId, ...rest] : segment;
-  });
-}
-
-/**
- * PID and, for each order group, the ORC that answers it, its specimens where the structure puts them, and its OBRs.
- *
- * @param answerOf the ORC
- */
-export function echoGroups(
-  message: Hl7Message,
-  { header, echo }: Original,
-  groups: readonly OrderGroup[],
-  answerOf: (group: OrderGroup) => OutSegment,
-): OutSegment[] {
-  const pid = message.first("PID");
-  const seen = new Set<Segment>();
-  const isSpecimenFirst = header.triggerEvent === "O33" || header.triggerEvent === "O35";
-  const body = groups.flatMap((group): OutSegment[] => {
-    const specimens = !isSpecimenFirst
-      ? []
-      : group.specimens
-          .flatMap(({ spm, containers }) => [...(spm ? [spm] : []), ...containers])
-          .filter((segment) => !seen.has(segment) && seen.add(segment));
-    return [...specimens.map(echo.segment), answerOf(group), ...group.obrs.map(echo.segment)];
-  });
-  return pid === undefined || body.length === 0 ? body : [echo.segment(pid), ...body];
-}
-
-/** A message that was refused for its structure has no orders to echo; ERR says why. */
-function tryGroups(message: Hl7Message, { ordersEach }: Hl7Profile): OrderGroup[] {
-  try {
-    return orderGroups(message, ordersEach);
-  } catch {
-    return [];
-  }
-}
-
-/** What a group has alone: several may share an ORC. */
-function keyOf({ orc, obrs }: OrderGroup): Segment | undefined {
-  return obrs[0] ?? orc;
-}
-
-/**
- * Which groups of a message that was taken place an order whose number another one has: what an answer said of them would be
- * read as a status of the other order.
- */
-function findShared(
-  outcome: MessageAnswer,
-  message: Hl7Message | undefined,
-  profile: Hl7Profile,
-): (group: OrderGroup) => boolean {
-  if (outcome.kind !== "acknowledged") return () => false;
-  const shared = outcome.orders.filter(({ sharesNumber }) => sharesNumber);
-  if (message === undefined || shared.length === 0 || tryGroups(message, profile).length === 0)
-    return () => false;
-  const groupsByNumber = orderGroupsByNumber(message, profile);
-  const segments = new Set(
-    shared.flatMap(({ placerOrderNumber: number = "" }) => (groupsByNumber.get(number) ?? []).map(keyOf)),
-  );
-  return (group) => segments.has(keyOf(group));
-}
-
-/**
- * How the orders stand that a message places again and that are no longer as they came, by the OBR (or ORC) of their
- * groups. A new one that is parked at once is as it came.
- */
-function statesOf(
-  outcome: MessageAnswer,
-  message: Hl7Message,
-  profile: Hl7Profile,
-): Map<Segment | undefined, OrderState> {
-  if (outcome.kind !== "acknowledged") return new Map();
-  const { orders, isDuplicate } = outcome;
-  const past = orders.filter(({ state }) => state !== "received" && (isDuplicate || state !== "parked"));
-  if (past.length === 0 || tryGroups(message, profile).length === 0) return new Map();
-  const groupsByNumber = orderGroupsByNumber(message, profile);
-  return new Map(
-    past.flatMap(({ placerOrderNumber: number, state }) => {
-      const groups = number === undefined ? undefined : groupsByNumber.get(number);
-      return (groups ?? []).map((group) => [keyOf(group), state] as const);
-    }),
-  );
-}
-
-/**
- * HL7's own words (table 0357) by failure code. Any other failure is 207, application internal error: it says nothing of the
- * message.
- */
-const CONDITION_BY_CODE: Readonly<Partial<Record<FailureCode, ErrorCondition>>> = {
-  HL7_NO_MSH: "100",
-  HL7_SEGMENT_INVALID: "100",
-  HL7_SECOND_HEADER: "100",
-  HL7_STRUCTURE: "100",
-  HL7_UNTERMINATED: "100",
-  HL7_LINE_ENDS_MIXED: "100",
-  MLLP_FRAME_UNENDED: "100",
-  HL7_FILE_EMPTY: "100",
-  HL7_FILE_TEXT_OUTSIDE: "100",
-  HL7_BATCH_INCOMPLETE: "100",
-  MAPPING_NO_ORDER: "100",
-  MAPPING_SECOND_PATIENT: "100",
-  MAPPING_CONTAINER_UNEXPECTED: "100",
-  MAPPING_NO_PATIENT: "101",
-  MAPPING_NO_CONTAINER: "101",
-  MAPPING_VALUE_MISSING: "101",
-  HL7_DELIMITERS: "102",
-  HL7_CHARSET_UTF8: "102",
-  HL7_CHARSET_BYTES: "102",
-  HL7_FILE_BINARY: "102",
-  HL7_BATCH_COUNT: "102",
-  HL7_TOO_MANY_MESSAGES: "102",
-  LEDGER_VALUE_UNSTORABLE: "102",
-  MAPPING_TOO_MANY_LABELS: "102",
-  MAPPING_VALUE_INVALID: "102",
-  MAPPING_VALUE_TOO_LONG: "102",
-  MAPPING_CHARACTER_INVALID: "102",
-  MAPPING_DATE_INVALID: "102",
-  MAPPING_VALUES_DISAGREE: "102",
-  MAPPING_SUBJECT_AMBIGUOUS: "102",
-  HL7_CHARSET_UNKNOWN: "103",
-  MAPPING_OPERATION_UNKNOWN: "103",
-  MAPPING_FACILITY_UNKNOWN: "103",
-  MAPPING_CODE_UNKNOWN: "103",
-  MAPPING_ORDER_CONTROL_UNSUPPORTED: "103",
-  MAPPING_MESSAGE_TYPE_UNSUPPORTED: "200",
-  MAPPING_PROCESSING_ID: "202",
-  MAPPING_PROCESSING_MODE: "202",
-  MAPPING_VERSION_UNSUPPORTED: "203",
-  CANCEL_ORDER_UNKNOWN: "204",
-  CANCEL_ORDER_AMBIGUOUS: "204",
-  CANCEL_ORDER_DIFFERS: "204",
-  CONTROL_ORDER_UNKNOWN: "204",
-  CONTROL_ORDER_AMBIGUOUS: "204",
-  CONTROL_ORDER_DIFFERS: "204",
-  HL7_CONTROL_ID_REUSED: "205",
-  MAPPING_CONTAINER_LABEL_TWICE: "205",
-  ORDER_NUMBER_REUSED: "205",
-  ORDER_NUMBER_OTHER_AUTHORITY: "205",
-  MAPPING_EARLIER_WAITS: "206",
-  CONTROL_UNDER_WAY: "206",
-};
-
-/** A problem as ERR has it, under our own code in ERR-5. */
-function toAckError(problem: Problem, reasons: ResultSettings["reasons"]): AckError {
-  const { code, place } = problem;
-  return {
-    condition: conditionOf(code),
-    place,
-    text: problemInWords(problem, reasons),
-    applicationCode: code,
-  };
-}
-
-/**
- * MSA-1 of a refusal in original mode: AR where type, version or processing id is not for us (the same message may be
- * right elsewhere) or the message is but a part of one, which nobody here puts together; AE where the content is wrong
- * (HL7 chapter 2.9.2).
- */
-export function refusalCode(problems: readonly Problem[]): Extract<AcknowledgmentCode, "AE" | "AR"> {
-  const isForOthers = problems.some(
-    ({ code }) => code === "HL7_CONTINUED" || ["200", "201", "202", "203"].includes(conditionOf(code)),
-  );
-  return isForOthers ? "AR" : "AE";
-}
-
-/** What ERR-3 says of a failure. */
-export function conditionOf(code: FailureCode): ErrorCondition {
-  return CONDITION_BY_CODE[code] ?? "207";
+/** MSA-1 in original mode. What can't even be read as HL7 is as good as a message for somebody else. */
+export function answerCode(answer: MessageAnswer, { isAnswerable }: Original): "AA" | "AE" | "AR" {
+  if (answer.kind !== "refused") return "AA";
+  return isAnswerable ? refusalCode(answer.problems) : "AR";
 }

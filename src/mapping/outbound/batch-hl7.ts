@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
 import { encodeCrockford } from "../../core/crockford.ts";
 import type { BatchOutline, Verdict } from "../../core/intake.ts";
-import { type Encoding, encodeText } from "../../formats/encoding.ts";
-import { decodeHl7 } from "../../formats/hl7/charset.ts";
+import { encodeText } from "../../formats/encoding.ts";
+import { charsetOf, decodeHl7 } from "../../formats/hl7/charset.ts";
+import { createEcho } from "../../formats/hl7/echo.ts";
+import { buildMessage, type SegmentSpec } from "../../formats/hl7/encode.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
+import { blank, partiesFor } from "../../formats/hl7/sent-segments.ts";
 import type { BatchResponse, ResultSettings } from "../profile/profile.ts";
-import { assemble, createEcho } from "./original.ts";
-import { charsetOf } from "./result-charset.ts";
+import { withSettings } from "./original.ts";
 
 /** The answer to one message of a batch. */
 export interface BatchedAnswer {
@@ -37,19 +39,25 @@ export interface BatchResponseRequest {
  * the first, or else in UTF-8.
  */
 export function composeBatchResponse(request: BatchResponseRequest): Buffer {
-  const { outline, response } = request;
-  const headers = new HeaderWriter(request);
-  const bodies = shareOut(request).map(({ header, answers }) => {
-    const sent = answers.filter(({ verdict }) => response === "all" || isTrouble(verdict));
-    return { header, messages: sent.flatMap(({ messages }) => messages) };
+  const { outline, response, answers, seed, settings } = request;
+  const [first] = answers.flatMap(({ messages }) => messages.slice(0, 1));
+  const encoding = first === undefined ? charsetOf(settings.encoding).encoding : decodeHl7(first).encoding;
+  // The seed may hold a large frame: it is gone through once, and not for each batch.
+  const digest = seed.reduce((hash, part) => hash.update(part), createHash("sha256")).digest();
+  const wrap = (name: "FHS" | "BHS", header: string | undefined, position: number, parts: Buffer[]) => {
+    const { text, separator } = writeHeader(name, header, controlIdOf(position, digest, request), request);
+    const encoded = encodeText(text, encoding);
+    const trailer = `${name === "FHS" ? "FTS" : "BTS"}${separator}${parts.length}\r`;
+    return Buffer.concat([encoded.ok ? encoded.bytes : Buffer.from(text), ...parts, Buffer.from(trailer)]);
+  };
+  const batches = shareOut(request).map((share, index) => {
+    const sent = share.answers.filter(({ verdict }) => response === "all" || isTrouble(verdict));
+    const messages = sent.flatMap(({ messages }) => messages);
+    return wrap("BHS", share.header, index + 1, messages);
   });
-  const batches = bodies.map(({ header, messages }, index) => {
-    const { bytes, separator } = headers.write("BHS", header, index + 1);
-    return Buffer.concat([bytes, ...messages, Buffer.from(`BTS${separator}${messages.length}\r`)]);
-  });
-  if (outline.fileHeader === undefined) return Buffer.concat(batches);
-  const { bytes, separator } = headers.write("FHS", outline.fileHeader, 0);
-  return Buffer.concat([bytes, ...batches, Buffer.from(`FTS${separator}${batches.length}\r`)]);
+  return outline.fileHeader === undefined
+    ? Buffer.concat(batches)
+    : wrap("FHS", outline.fileHeader, 0, batches);
 }
 
 /** Whether the sender of a batch has to see to a message. */
@@ -73,63 +81,29 @@ function shareOut({ outline, answers }: BatchResponseRequest): Share[] {
   });
 }
 
-/** Writes FHS and BHS. Their fields stand where those of MSH do, so they are read and written as one. */
-class HeaderWriter {
-  readonly #request: BatchResponseRequest;
-  readonly #encoding: Encoding;
-  /** SHA-256 of the seed, which may be a large frame: taken once, and not for each batch. */
-  readonly #seed: Buffer;
+/** FHS or BHS. Their fields stand where those of MSH do, so they are read and written as one. */
+function writeHeader(
+  name: "FHS" | "BHS",
+  answered: string | undefined,
+  controlId: string,
+  { time, settings }: BatchResponseRequest,
+): { readonly text: string; readonly separator: string } {
+  const original = answered === undefined ? undefined : tryParse(answered);
+  const { delimiters, field } = createEcho(original);
+  const parties = partiesFor(withSettings(original?.header ?? {}, settings));
+  const reference = field(original?.first("MSH"), 11);
+  const header: SegmentSpec = ["MSH", ...parties, time, ...blank(3), controlId, reference];
+  return { text: `${name}${buildMessage([header], { delimiters }).slice(3)}`, separator: delimiters.field };
+}
 
-  constructor(request: BatchResponseRequest) {
-    this.#request = request;
-    const seed = createHash("sha256");
-    for (const part of request.seed) seed.update(part);
-    this.#seed = seed.digest();
-    const first = request.answers.find(({ messages }) => messages.length > 0)?.messages[0];
-    this.#encoding =
-      first === undefined ? charsetOf(request.settings.encoding).encoding : decodeHl7(first).encoding;
-  }
-
-  /** @param position 0 for the file, from 1 for its batches */
-  write(
-    name: "FHS" | "BHS",
-    answered: string | undefined,
-    position: number,
-  ): { readonly bytes: Buffer; readonly separator: string } {
-    const { time, settings } = this.#request;
-    const original = answered === undefined ? undefined : tryParse(answered);
-    const { delimiters } = createEcho(original);
-    const header = original?.header;
-    const [segment] = original?.segments ?? [];
-    const msh = assemble(
-      [
-        [
-          "MSH",
-          settings.sender?.application ?? header?.receivingApplicationParts,
-          settings.sender?.facility ?? header?.receivingFacilityParts,
-          settings.receiver?.application ?? header?.sendingApplicationParts,
-          settings.receiver?.facility ?? header?.sendingFacilityParts,
-          time,
-          undefined,
-          undefined,
-          undefined,
-          this.#controlId(position),
-          [1, 2, 3].map((component) => segment?.get(11, 1, component)),
-        ],
-      ],
-      delimiters,
-    );
-    const text = `${name}${msh.slice(3)}`;
-    const encoded = encodeText(text, this.#encoding);
-    return { bytes: encoded.ok ? encoded.bytes : Buffer.from(text, "utf8"), separator: delimiters.field };
-  }
-
-  /** FHS-11 and BHS-11: made of what is answered, so that a repeat has the same. At most 20 characters. */
-  #controlId(position: number): string {
-    const { instanceCode } = this.#request;
-    const digest = createHash("sha256").update(`${position}\n`).update(this.#seed).digest();
-    return `CH${instanceCode}${encodeCrockford(digest).slice(0, 12)}`;
-  }
+/**
+ * FHS-11 and BHS-11: made of what is answered, so that a repeat has the same. At most 20 characters.
+ *
+ * @param position 0 for the file, from 1 for its batches
+ */
+function controlIdOf(position: number, seed: Buffer, { instanceCode }: BatchResponseRequest): string {
+  const digest = createHash("sha256").update(`${position}\n`).update(seed).digest();
+  return `CH${instanceCode}${encodeCrockford(digest).slice(0, 12)}`;
 }
 
 /** Undefined for a header that can't be read: the response then refers to nothing. */

@@ -1,11 +1,11 @@
 import type { FileDialect } from "../../core/intake.ts";
 import { type Encoding, findEncoding, isWide } from "../../formats/encoding.ts";
+import type { ResultEncoding } from "../../formats/hl7/charset.ts";
 import type { ResultColumn, ResultWords } from "../profile/results-schema.ts";
 import { type EmptyParts, joinParts } from "../profile/transform-schema.ts";
 import type { Transform } from "../profile/transforms.ts";
+import { statusWord } from "./codes.ts";
 import type { FileNamePattern } from "./file-name.ts";
-import type { ResultEncoding } from "./result-charset.ts";
-import { statusWord } from "./status-word.ts";
 import { formatDate } from "./timestamp.ts";
 
 /** Where a cell's value comes from: one column, or several with a text between. */

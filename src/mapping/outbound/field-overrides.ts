@@ -3,7 +3,7 @@ import type { OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { escapeText } from "../../formats/hl7/delimiters.ts";
 import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
 import { type FieldPath, parsePath, selectSegments } from "../../formats/hl7/path.ts";
-import { CONTAINER_CODES, ORDER_CODES } from "./observation-codes.ts";
+import { OF_CONTAINER, OF_ORDER } from "./observations.ts";
 import { formatServiceTimestamp } from "./timestamp.ts";
 
 /** A field of what is sent that the site wants otherwise. */
@@ -130,14 +130,16 @@ function ownerOf({ path, segment, whichSegment }: FieldPath): FieldOverride["isO
   if (segment === "SAC" || segment === "SPM") return { order: false, container: true };
   if (segment !== "OBX") return { order: true, container: false };
   if (whichSegment?.kind !== "where") return { order: true, container: true };
-  const codes = [...ORDER_CODES, ...CONTAINER_CODES];
+  const ofOrder = Object.values(OF_ORDER).map(([code]) => code);
+  const ofContainer = Object.values(OF_CONTAINER).map(([code]) => code);
   const isMeant = (code: string) =>
     whichSegment.conditions.every(({ at: [field, component = 1, ...more], operator, value }) => {
       if (field !== 3 || component !== 1 || more.length > 0) return true;
       return operator === "^=" ? code.startsWith(value) : (code === value) === (operator === "=");
     });
-  if (!codes.some(isMeant)) throw never("such an OBX", codes.join(", "));
-  return { order: ORDER_CODES.some(isMeant), container: CONTAINER_CODES.some(isMeant) };
+  if (![...ofOrder, ...ofContainer].some(isMeant))
+    throw never("such an OBX", [...ofOrder, ...ofContainer].join(", "));
+  return { order: ofOrder.some(isMeant), container: ofContainer.some(isMeant) };
 }
 
 /** `{name}` and `{PID-5.1}` are put in; `{{` and `}}` stand for the braces themselves. */

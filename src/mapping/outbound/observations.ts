@@ -2,110 +2,106 @@ import { movesContainers } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import type { OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { isVersionFrom } from "../../formats/hl7/segment.ts";
+import type { Observation } from "../../formats/hl7/sent-segments.ts";
 import type { ResultWords } from "../profile/results-schema.ts";
-import { type Code, MESSAGE, ORDER, PRIOR_ID, PROCEDURE, REASON, STATUS } from "./observation-codes.ts";
-import type { OutSegment } from "./original.ts";
-import { statusWord } from "./status-word.ts";
+import { statusWord } from "./codes.ts";
 import { formatReadableTime, formatServiceTimestamp } from "./timestamp.ts";
 
-interface ObservationSettings {
+/** OBX-3 of what is about an order as a whole. */
+export const OF_ORDER = {
+  status: ["CRYO-STATUS", "Order status", "L"],
+  priorId: ["CRYO-PRIOR-ID", "Prior subject identifier", "L"],
+  procedure: ["CRYO-PROCEDURE", "Procedure", "L"],
+  message: ["CRYO-MESSAGE", "Control id of the order's message", "L"],
+  number: ["CRYO-ORDER", "Order number", "L"],
+  reason: ["CRYO-REASON", "Reason", "L"],
+  request: ["CRYO-REQUEST", "Decision on the request", "L"],
+} as const satisfies Record<string, Observation["code"]>;
+
+/** OBX-3 of what is about one container. */
+export const OF_CONTAINER = {
+  label: ["CRYO-CONTAINER", "Container label", "L"],
+  id: ["CRYO-CONTAINER-ID", "Container id at the storage service", "L"],
+  storage: ["CRYO-STORAGE", "Storage", "L"],
+  canister: ["CRYO-CANISTER", "Canister", "L"],
+  cane: ["CRYO-CANE", "Cane", "L"],
+  position: ["CRYO-POSITION", "Position", "L"],
+  storedAt: ["CRYO-STORED-AT", "Stored at", "L"],
+  words: ["CRYO-TEXT", "Container in words", "L"],
+} as const satisfies Record<string, Observation["code"]>;
+
+/** What the observations of one message have in common. */
+export interface ObservationSettings {
   readonly timeZone: string;
+  /** The lab's own by the order's state. */
+  readonly words: ResultWords;
   readonly version: string;
   /** OBX-14 where the service gave no time of its own. */
   readonly at: string;
-  /** MSH-10 of the order's message. */
-  readonly messageControlId: string | undefined;
-  /** The lab's own by the order's state. */
-  readonly words: ResultWords;
-}
-
-/** OBX segments of one message, numbered as they are added. */
-export class Observations {
-  readonly segments: OutSegment[] = [];
-  readonly #order: OutcomeOrder;
-  readonly #settings: ObservationSettings;
-
-  constructor(order: OutcomeOrder, settings: ObservationSettings) {
-    this.#order = order;
-    this.#settings = settings;
-  }
-
-  /** What holds for the order: its status in words, what it merges, and its procedure. */
-  addOrder(): void {
-    const word = statusWord(this.#settings.words, this.#order.state, this.#order.operation);
-    this.#add("TX", STATUS, undefined, word ?? describeStatus(this.#order));
-    this.#add("ST", PRIOR_ID, undefined, this.#order.priorSubjectCode?.reveal());
-    this.#add("ST", PROCEDURE, undefined, this.#order.procedureCode ?? procedureNumber(this.#order));
-    // An order whose number another one has is named by its message.
-    if (this.#order.sharesNumber) this.#add("ST", MESSAGE, undefined, this.#settings.messageControlId);
-  }
-
-  /** Number and reason of the order, for messages that have no ORC for them. */
-  addOrderNumber(): void {
-    this.#add("ST", ORDER, undefined, this.#order.sharesNumber ? undefined : this.#order.placerOrderNumber);
-    this.#add("TX", REASON, undefined, this.#order.reason?.text);
-  }
-
-  /** The nth container, from 1: its place in parts where they stand nowhere else, and in words. */
-  addContainer(
-    container: OutcomeContainer,
-    n: number,
-    { isPlaceInParts }: { isPlaceInParts: boolean },
-  ): void {
-    const { timeZone, version, at } = this.#settings;
-    const { location } = container;
-    const storedAt = location?.storedAt && formatServiceTimestamp(location.storedAt, timeZone);
-    const when = storedAt || at;
-    const add = (type: string, code: Code, value: string | number | undefined) =>
-      this.#add(type, code, n, value, when);
-    if (isPlaceInParts) add("ST", ["CRYO-CONTAINER", "Container label", "L"], container.label);
-    add("NM", ["CRYO-CONTAINER-ID", "Container id at the storage service", "L"], container.containerId);
-    if (isPlaceInParts) {
-      add("ST", ["CRYO-STORAGE", "Storage", "L"], location?.storageName);
-      add("ST", ["CRYO-CANISTER", "Canister", "L"], location?.canister);
-      add("ST", ["CRYO-CANE", "Cane", "L"], location?.cane);
-      add("ST", ["CRYO-POSITION", "Position", "L"], location?.position);
-    }
-    add(timeType(storedAt, version), ["CRYO-STORED-AT", "Stored at", "L"], storedAt);
-    const words = describeContainer(container, this.#order, timeZone);
-    add("TX", ["CRYO-TEXT", "Container in words", "L"], words);
-  }
-
-  #add(
-    type: string,
-    code: Code,
-    subId: number | undefined,
-    value: string | number | undefined,
-    at = this.#settings.at,
-  ): void {
-    if (value === undefined || value === "") return;
-    this.segments.push([
-      "OBX",
-      this.segments.length + 1,
-      type,
-      code,
-      subId,
-      value,
-      ...[undefined, undefined, undefined, undefined, undefined],
-      observationStatus(this.#order.state),
-      ...[undefined, undefined],
-      at,
-    ]);
-  }
 }
 
 /**
- * OBX segments of a status: one for the order in words, one for the identifier that a merge does away with, one for the
- * procedure, then a group for each container under its own sub-id (OBX-4): label, service's id, storage, canister, cane,
- * position, time, and a sentence with all of it for systems that file one text only.
+ * What holds for the order: its status in words, what it merges, and its procedure.
+ *
+ * @param messageControlId MSH-10 of its message, which names an order whose number another one has
  */
-export function observe(order: OutcomeOrder, settings: ObservationSettings): OutSegment[] {
-  const observations = new Observations(order, settings);
-  observations.addOrder();
-  for (const [i, container] of order.containers.entries()) {
-    observations.addContainer(container, i + 1, { isPlaceInParts: true });
-  }
-  return observations.segments;
+export function observeOrder(
+  order: OutcomeOrder,
+  { words, at }: ObservationSettings,
+  messageControlId?: string,
+): Observation[] {
+  const { state, operation, priorSubjectCode, procedureId, procedureCode, sharesNumber } = order;
+  const common = { status: observationStatus(state), at };
+  const word = statusWord(words, state, operation) ?? describeStatus(order);
+  const procedure = procedureCode ?? (procedureId === undefined ? undefined : `P${procedureId}`);
+  return [
+    { ...common, type: "TX", code: OF_ORDER.status, value: word },
+    { ...common, type: "ST", code: OF_ORDER.priorId, value: priorSubjectCode?.reveal() },
+    { ...common, type: "ST", code: OF_ORDER.procedure, value: procedure },
+    { ...common, type: "ST", code: OF_ORDER.message, value: sharesNumber ? messageControlId : undefined },
+  ];
+}
+
+/** Number and reason of the order, for messages that have no ORC for them. */
+export function observeNumber(order: OutcomeOrder, { at }: ObservationSettings): Observation[] {
+  const { state, placerOrderNumber, sharesNumber, reason } = order;
+  const common = { status: observationStatus(state), at };
+  return [
+    { ...common, type: "ST", code: OF_ORDER.number, value: sharesNumber ? undefined : placerOrderNumber },
+    { ...common, type: "TX", code: OF_ORDER.reason, value: reason?.text },
+  ];
+}
+
+/**
+ * The nth container, from 1, under its own sub-id (OBX-4): its place in parts, and a sentence with all of it for systems that file
+ * one text only.
+ *
+ * @param isPlaceInParts false where other segments have fields for them
+ */
+export function observeContainer(
+  order: OutcomeOrder,
+  container: OutcomeContainer,
+  n: number,
+  { timeZone, version, at }: ObservationSettings,
+  isPlaceInParts = true,
+): Observation[] {
+  const { label, location, containerId } = container;
+  const storedAt = location?.storedAt && formatServiceTimestamp(location.storedAt, timeZone);
+  const common = { subId: n, status: observationStatus(order.state), at: storedAt || at };
+  const part = (code: Observation["code"], value: string | undefined): Observation => {
+    return { ...common, type: "ST", code, value: isPlaceInParts ? value : undefined };
+  };
+  const words = describeContainer(container, order, timeZone);
+  return [
+    part(OF_CONTAINER.label, label),
+    { ...common, type: "NM", code: OF_CONTAINER.id, value: containerId },
+    part(OF_CONTAINER.storage, location?.storageName),
+    part(OF_CONTAINER.canister, location?.canister),
+    part(OF_CONTAINER.cane, location?.cane),
+    part(OF_CONTAINER.position, location?.position),
+    { ...common, type: timeType(storedAt, version), code: OF_CONTAINER.storedAt, value: storedAt },
+    { ...common, type: "TX", code: OF_CONTAINER.words, value: words },
+  ];
 }
 
 /** OBX-11 (table 0085): final, not obtainable, or preliminary. */
@@ -172,8 +168,4 @@ function describeContainer(
   ].filter((part) => part !== undefined && part !== "");
   const since = storedAt === undefined ? "" : `, since ${formatReadableTime(storedAt, timeZone)}`;
   return `${label}: ${where.join(", ") || "stored"}${since}`;
-}
-
-function procedureNumber({ procedureId }: OutcomeOrder): string | undefined {
-  return procedureId === undefined ? undefined : `P${procedureId}`;
 }

@@ -1,208 +1,142 @@
-import { isNumberTaken } from "../../core/failures.ts";
-import { isSubjectNews } from "../../core/order.ts";
-import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
-import type { AckWants } from "../../formats/hl7/ack.ts";
-import { escapeText } from "../../formats/hl7/delimiters.ts";
-import { encodeHl7 } from "../../formats/hl7/encode.ts";
-import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
-import { findMergeSegments } from "../inbound/merge-hl7.ts";
-import { NO_NUMBERS, numberFields, withNumber, writtenNumbers } from "../inbound/number-place.ts";
-import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
-import { type Hl7Profile, isReported, type Profile, type ResultAcks } from "../profile/profile.ts";
-import { answerType, composeAnswer } from "./answer-hl7.ts";
-import { composeAnswerResult } from "./answer-result-hl7.ts";
-import { composeControlAnswer } from "./control-answer-hl7.ts";
-import { composeControlResult } from "./control-result-hl7.ts";
-import { resultFileName } from "./file-name.ts";
-import { observe } from "./observations.ts";
-import { assemble, isAnswer, type Original, type OutSegment, readOriginal } from "./original.ts";
-import { inLabWords, inOneLanguage } from "./reasons.ts";
+import { isSubjectNews, movesContainers } from "../../core/order.ts";
+import type { ContainerLocation, Outcome, OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
+import { type Field, repeated, type SegmentSpec } from "../../formats/hl7/encode.ts";
+import type { OrderGroup } from "../../formats/hl7/groups.ts";
+import type { Segment } from "../../formats/hl7/message.ts";
+import { isVersionFrom } from "../../formats/hl7/segment.ts";
 import {
   blank,
-  fillerOrderNumber,
-  reportObr,
-  SERVICE_BY_OPERATION,
-  type StatusContext,
-  statusCodes,
-  statusContext,
-  statusHeader,
-} from "./result-parts.ts";
-import { specimenStatus } from "./result-ssu.ts";
-import { encodeAnswer, withSiteFields } from "./site-fields.ts";
+  controlSegment,
+  headerSegment,
+  noteSegments,
+  observationSegments,
+  reportSegment,
+  subjectSegment,
+  versionOf,
+} from "../../formats/hl7/sent-segments.ts";
+import { listContainers } from "../inbound/containers-hl7.ts";
+import { findSeveral } from "../inbound/find-hl7.ts";
+import { findMergeSegments } from "../inbound/merge-hl7.ts";
+import { NO_NUMBERS, numberFields } from "../inbound/number-place.ts";
+import type { Hl7Profile, ResultFormat, ResultSettings } from "../profile/profile.ts";
+import { readSeveral } from "../profile/value.ts";
+import { type StatusCodes, statusCodes } from "./codes.ts";
+import { observeContainer, observeNumber, observeOrder } from "./observations.ts";
+import type { Original } from "./original.ts";
+import { formatHl7Timestamp } from "./timestamp.ts";
 
-/**
- * The HL7 message that reports an outcome to the lab, as a file to deliver; undefined when the profile does not send
- * it, or when there was no readable MSH to answer. The same outcome gives the same bytes, whenever it is composed.
- *
- * @throws Failure RESULT_NOT_ENCODABLE for a result that the character set of the results can't hold; answers to messages
- * go out in another one then
- */
-export function composeHl7(fact: Outcome, given: Profile): { fileName: string; bytes: Buffer } | undefined {
-  if (given.format !== "hl7") return undefined;
-  const profile = inOneLanguage(fact, given);
-  const outcome = inLabWords(fact, profile.results);
-  const original = readOriginal(outcome.message, profile.results);
-  if (!isComposed(outcome, original, profile)) return undefined;
-  const compose = (from: Original) =>
-    withoutSharedNumbers(
-      withSiteFields(
-        asking(composeText(outcome, from, profile), profile.results.wants),
-        outcome,
-        from,
-        profile,
-      ),
-      outcome,
-      from,
-      profile,
-    );
-  const bytes =
-    outcome.kind === "changed"
-      ? encodeHl7(compose(original), original.charset.encoding)
-      : encodeAnswer(original, compose);
-  return {
-    fileName: resultFileName(outcome, profile.results, numberRead(outcome, original, profile)),
-    bytes,
-  };
-}
+const TYPES = { oru: ["ORU", "R01"], orm: ["ORM", "O01"], ssu: ["SSU", "U03"] } as const;
 
-/** MSH-15 and MSH-16 of a message that acknowledges none: what has an MSA says itself what it is answered with. */
-function asking(text: string, wants: ResultAcks | undefined): string {
-  if (wants === undefined || /\rMSA/.test(text)) return text;
-  const [header = "", ...rest] = text.split("\r");
-  const separator = header.charAt("MSH".length);
-  const fields = header.split(separator);
-  while (fields.length < MSH_16) fields.push("");
-  fields.splice(MSH_16 - 2, 2, wants.accept, wants.application);
-  return [fields.join(separator), ...rest].join("\r");
-}
-
-/** MSH-1 is the separator itself, so that MSH-16 is the 16th piece. */
-const MSH_16 = 16;
-
-/** The first order number that a refused or waiting message names; none where another order has one of them. */
-function numberRead(outcome: Outcome, { message }: Original, profile: Hl7Profile): string | undefined {
-  if (outcome.kind !== "refused" && outcome.kind !== "waiting") return undefined;
-  if (message === undefined || isNumberTaken(outcome.problems)) return undefined;
-  try {
-    return orderGroupsByNumber(message, profile).keys().next().value;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Whether it is sent to the lab, and there is something to answer to. */
-function isComposed(outcome: Outcome, original: Original, profile: Hl7Profile): boolean {
-  if (outcome.kind === "control") return profile.results.controlAnswers !== "none";
-  if (!isReported(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return false;
-  return outcome.kind === "changed" || (original.isAnswerable && !isAnswer(original, profile.accept));
-}
-
-function composeText(outcome: Outcome, original: Original, profile: Hl7Profile): string {
-  if (outcome.kind === "control") {
-    const compose = profile.results.controlAnswers === "result" ? composeControlResult : composeControlAnswer;
-    return compose(outcome, original, profile);
-  }
-  if (outcome.kind === "changed") {
-    const context = statusContext(outcome, original, profile);
-    const segments = context.format === "ssu" ? specimenStatus(context) : orderStatus(context);
-    return assemble(segments, original.echo.delimiters);
-  }
-  const format = profile.results.formats?.[outcome.kind];
-  if (format !== undefined && format !== "ssu")
-    return composeAnswerResult(outcome, original, profile, format);
-  return composeAnswer(outcome, original, profile, wantsOf(original));
-}
-
-/** Takes the numbers of orders out that other orders have, too. */
-function withoutSharedNumbers(
-  text: string,
-  outcome: Outcome,
-  { message }: Original,
-  profile: Hl7Profile,
-): string {
-  const shared = ordersOf(outcome).flatMap(({ sharesNumber, placerOrderNumber: number }) =>
-    sharesNumber && number !== undefined ? [number] : [],
-  );
-  if (shared.length === 0) return text;
-  return withoutNumber(
-    text,
-    shared.flatMap((number) => [number, ...writtenNumbers(message, number, profile)]),
-  );
-}
-
-function ordersOf(outcome: Outcome): readonly OutcomeOrder[] {
-  switch (outcome.kind) {
-    case "changed":
-      return [outcome.order];
-    case "control":
-      return outcome.answers.flatMap(({ order }) => order ?? []);
-    default:
-      // Answers to messages leave the groups of such orders out.
-      return [];
-  }
+/** MSH of a result, which is no acknowledgement, and is itself acknowledged as the connector wants it. */
+export function resultHeader(
+  { controlId, occurredAt }: Outcome,
+  { header, charset }: Original,
+  { results: { timeZone, wants } }: Hl7Profile,
+  format: ResultFormat,
+): SegmentSpec {
+  // ORM was withdrawn in 2.7, where OML^O21 takes its place.
+  const isWithdrawn = format === "orm" && isVersionFrom(versionOf(header), 2, 7);
+  return headerSegment({
+    to: header,
+    type: isWithdrawn ? ["OML", "O21"] : TYPES[format],
+    ...{ controlId, wants },
+    dateTime: formatHl7Timestamp(occurredAt, timeZone),
+    characterSet: charset.name,
+  });
 }
 
 /**
- * The application acknowledgement of enhanced mode begins an exchange of its own: an order response is acknowledged when it is
- * accepted, and never more than that (HL7 chapter 2.9.3). A plain acknowledgement is not acknowledged at all.
+ * ORC-3 and OBR-3: R and the request's id, or P and the procedure's where there is no request. The two are different
+ * series of numbers at the service, so the letter is part of the number. It never changes once it is known.
  */
-function wantsOf(original: Original): AckWants | undefined {
-  const { applicationAckType } = original.header;
-  if (applicationAckType === undefined || applicationAckType === "NE") return undefined;
-  return { accept: answerType(original) === undefined ? "NE" : "AL", application: "NE" };
+export function fillerOrderNumber({ requestId, procedureId }: OutcomeOrder): string | undefined {
+  if (requestId !== undefined) return `R${requestId}`;
+  return procedureId === undefined ? undefined : `P${procedureId}`;
 }
 
-/**
- * ORU^R01 or ORM^O01 about an order's change: PID, ORC and OBR with its numbers and codes, the reason in ORC-16 and
- * NTE, and OBX for the order and each container.
- */
-function orderStatus(context: StatusContext): OutSegment[] {
-  const { outcome, original, profile, format, version, at, groups } = context;
+/** OBR-4 where the original has none to echo. */
+export const SERVICE_BY_OPERATION = {
+  STORE: ["STORE", "Cryogenic storage", "L"],
+  RETRIEVAL: ["RETRIEVAL", "Retrieval from cryogenic storage", "L"],
+  REGISTER: ["REGISTER", "Registration of the subject", "L"],
+  UPDATE: ["UPDATE", "Update of the subject", "L"],
+  MERGE: ["MERGE", "Merge of the subject", "L"],
+} as const;
+
+/** An order that changed. */
+type Change = Extract<Outcome, { kind: "changed" }>;
+
+/** What reports that an order reached another state: ORU^R01, ORM^O01 or SSU^U03. */
+export function composeChange(outcome: Change, original: Original, profile: Hl7Profile): SegmentSpec[] {
   const { order } = outcome;
-  const { timeZone, words, namespace } = profile.results;
-  const { echo } = original;
-  const pid = findPid(context);
-  const codes = statusCodes(order.state, { ...profile.results, format });
-  const group = groups[0];
-  const obr = group?.obrs[0];
-  const isShared = order.sharesNumber === true;
-  const numbers = isShared ? NO_NUMBERS : numberFields(group, order.placerOrderNumber, echo, profile);
-  const ownNumber = fillerOrderNumber(order);
-  const filler = numbers.filler ?? (ownNumber === undefined ? undefined : [ownNumber, namespace]);
-  const reason =
-    order.reason === undefined ? undefined : [order.reason.code, order.reason.text, order.reason.code && "L"];
-  const notes = [isShared ? SHARED_NUMBER : undefined, order.reason?.text].filter(
-    (note) => note !== undefined,
-  );
+  const format = formatOf(order, versionOf(original.header), profile.results);
+  const groups = original.groupsOf(order.placerOrderNumber);
+  const codes = statusCodes(order.state, profile.results.statusMap, format);
+  const body = format === "ssu" ? specimenStatus : orderStatus;
   return [
-    statusHeader(context),
-    pid === undefined ? ["PID", 1, undefined, order.subjectCode.reveal()] : echo.segment(pid),
-    withNumber(
-      [
-        "ORC",
-        isRefusedNews(order) ? UNABLE_TO_CHANGE : codes.orderControl,
-        numbers.placer,
-        filler,
-        echo.field(group?.orc, 4),
-        codes.orderStatus,
-        ...blank(3),
-        at,
-        ...blank(6),
-        reason,
-      ],
-      numbers,
-    ),
-    reportObr({
-      ...{ setId: 1, numbers, filler, at, resultStatus: codes.resultStatus },
-      service: echo.field(obr, 4) ?? SERVICE_BY_OPERATION[order.operation],
+    resultHeader(outcome, original, profile, format),
+    ...body(outcome, groups, codes, original, profile),
+  ];
+}
+
+/**
+ * A registration or an update of a subject is no order and has no container, so only ORU can carry it; SSU^U03 is about containers
+ * and came with 2.4, so before that, and for an order without any, ORU takes its place.
+ */
+function formatOf(
+  { operation, state, containers }: OutcomeOrder,
+  version: string,
+  { format, formats }: ResultSettings,
+): ResultFormat {
+  const wanted = formats?.[state] ?? format;
+  if (!movesContainers(operation)) return "oru";
+  return wanted === "ssu" && (containers.length === 0 || !isVersionFrom(version, 2, 4)) ? "oru" : wanted;
+}
+
+/**
+ * PID, ORC and OBR with the order's numbers and codes, the reason in ORC-16 and NTE, and OBX for the order and each container.
+ *
+ * @param groups the order's segments in the original; none when that is gone, or a newer profile reads it otherwise
+ */
+function orderStatus(
+  { order, occurredAt, message: { messageControlId } }: Change,
+  [group]: readonly OrderGroup[],
+  codes: StatusCodes,
+  original: Original,
+  profile: Hl7Profile,
+): SegmentSpec[] {
+  const { echo, header } = original;
+  const { timeZone, words, namespace, reasons } = profile.results;
+  const at = formatHl7Timestamp(occurredAt, timeZone);
+  const { reason, sharesNumber } = order;
+  const read = sharesNumber ? NO_NUMBERS : numberFields(group, order.placerOrderNumber, echo, profile);
+  const own = fillerOrderNumber(order);
+  const numbers = { ...read, filler: read.filler ?? (own === undefined ? undefined : [own, namespace]) };
+  const pid = findPid(order, original, profile);
+  const settings = { timeZone, words, version: versionOf(header), at };
+  return [
+    pid === undefined ? subjectSegment(order.subjectCode.reveal()) : echo.segment(pid),
+    controlSegment({
+      ...{ numbers, at, reason, status: codes.orderStatus, groupNumber: echo.field(group?.orc, 4) },
+      control: isRefusedNews(order) ? UNABLE_TO_CHANGE : codes.orderControl,
     }),
-    ...notes.map((note, index) => ["NTE", index + 1, "L", note] as const),
-    ...observe(order, { timeZone, words, version, at, messageControlId: outcome.message.messageControlId }),
+    reportSegment({
+      ...{ setId: 1, numbers, at, resultStatus: codes.resultStatus },
+      service: echo.field(group?.obrs[0], 4) ?? SERVICE_BY_OPERATION[order.operation],
+    }),
+    ...noteSegments([
+      ...(sharesNumber ? [reasons?.ORDER_NUMBER_REUSED ?? SHARED_NUMBER] : []),
+      ...(reason ? [reason.text] : []),
+    ]),
+    ...observationSegments([
+      ...observeOrder(order, settings, messageControlId),
+      ...order.containers.flatMap((container, i) => observeContainer(order, container, i + 1, settings)),
+    ]),
   ];
 }
 
 /** The order's own PID: a message may merge several patients. */
-function findPid({ outcome: { order }, original: { message }, profile }: StatusContext): Segment | undefined {
+function findPid(order: OutcomeOrder, { message }: Original, profile: Hl7Profile): Segment | undefined {
   if (message === undefined || order.operation !== "MERGE") return message?.first("PID");
   return findMergeSegments(message, profile, order)?.find(({ name }) => name === "PID");
 }
@@ -219,36 +153,140 @@ function isRefusedNews({ operation, state }: OutcomeOrder): boolean {
   return isSubjectNews(operation) && state === "failed";
 }
 
-/** Fields of ORC and OBR that hold a code, a time or a place in a list, which may look like a number. */
-const NUMBERLESS: Readonly<Record<string, readonly number[]>> = { ORC: [1, 5, 9], OBR: [1, 7, 22, 25] };
-/** Accession numbers and the like of other segments. */
-const NUMBERS: Readonly<Record<string, readonly number[]>> = { SAC: [1, 2], SPM: [2, 30] };
+/**
+ * The specimen status update (HL7 chapter 13.3.3): EQU names the storage, then for each container SAC with its status (SAC-8) and
+ * place (SAC-9 to SAC-15), OBX with what SAC has no field for, and from 2.5 on the specimen's SPM as the lab sent it. There is no
+ * ORC: the lab knows the container by SAC-3, and by the accession numbers (SAC-1, SAC-2) of its own message; the order's number and
+ * reason stand in OBX.
+ */
+function specimenStatus(
+  { order, occurredAt, message: { messageControlId } }: Change,
+  groups: readonly OrderGroup[],
+  codes: StatusCodes,
+  original: Original,
+  profile: Hl7Profile,
+): SegmentSpec[] {
+  const { echo, header } = original;
+  const { timeZone, words, namespace, statusMap } = profile.results;
+  const at = formatHl7Timestamp(occurredAt, timeZone);
+  const settings = { timeZone, words, version: versionOf(header), at };
+  const ofContainer = (container: OutcomeContainer, index: number): SegmentSpec[] => {
+    const { sac, spm } = findContainerSegments(container.label, groups, original, profile);
+    const status = containerStatus(codes.containerStatus, container, order, statusMap?.completed?.["SAC-8"]);
+    return [
+      [
+        "SAC",
+        echo.field(sac, 1),
+        echo.field(sac, 2),
+        // As the lab wrote it, assigning authority and all, where the label stands there.
+        echo.field(sac, 3) ?? container.label,
+        echo.field(sac, 4),
+        ...blank(3),
+        status,
+        ...placeFields(isGone(order) ? undefined : container.location, order.facilityCode),
+      ],
+      ...observationSegments([
+        ...observeOrder(order, settings, messageControlId),
+        ...observeNumber(order, settings),
+        ...observeContainer(order, container, index + 1, settings, false),
+      ]),
+      ...(spm && isVersionFrom(settings.version, 2, 5) ? [echo.segment(spm)] : []),
+    ];
+  };
+  return [["EQU", equipmentOf(order, namespace), at], ...order.containers.flatMap(ofContainer)];
+}
+
+/** Table 0370, as far as it is used here. */
+const STATUS_WORDS: Readonly<Record<string, string>> = {
+  I: "Identified",
+  P: "In position",
+  O: "In process",
+  R: "Process completed",
+  L: "Left equipment",
+  M: "Missing",
+  X: "Container unavailable",
+  U: "Unknown",
+};
 
 /**
- * A composed message without an order's number, where another order has it: a status beside the number would be read as
- * that of the other one. Whatever put it there, an echo or the site's own fields, it is taken out of all fields that name
- * orders.
- *
- * @param numbers the number as it was read, and as it was written
+ * SAC-8. A stored container whose place is known is in position, one that was taken out has left; A (archived) would
+ * say that it comes back for more, so it is never used unless the site names it.
  */
-function withoutNumber(text: string, numbers: readonly string[]): string {
-  const message = Hl7Message.parse(text);
-  const { delimiters } = message;
-  const written = new Set(numbers.flatMap((number) => [number, escapeText(number, delimiters)]));
-  const separators = [delimiters.repetition, delimiters.component, delimiters.subcomponent];
-  const partsOf = (field: string) =>
-    separators.reduce(
-      (parts, separator) => (separator === "" ? parts : parts.flatMap((part) => part.split(separator))),
-      [field],
-    );
-  const namesOrder = (name: string, n: number) =>
-    name in NUMBERLESS ? !NUMBERLESS[name]?.includes(n) : NUMBERS[name]?.includes(n) === true;
-  const clean = ({ name, raw }: Segment): string =>
-    raw
-      .split(delimiters.field)
-      .map((field, n) =>
-        n > 0 && namesOrder(name, n) && partsOf(field).some((part) => written.has(part.trim())) ? "" : field,
-      )
-      .join(delimiters.field);
-  return message.segments.map((segment) => `${clean(segment)}\r`).join("");
+function containerStatus(
+  shipped: string | undefined,
+  { location }: OutcomeContainer,
+  order: OutcomeOrder,
+  site: string | undefined,
+): string[] | undefined {
+  const isDone = order.state === "completed" && site === undefined;
+  const code = !isDone ? shipped : isGone(order) ? "L" : location === undefined ? shipped : "P";
+  if (code === undefined || code === "") return undefined;
+  const words = STATUS_WORDS[code];
+  return words === undefined ? [code] : [code, words, "HL70370"];
+}
+
+/** A retrieved container is not where the service last had it. */
+function isGone({ operation, state }: OutcomeOrder): boolean {
+  return operation === "RETRIEVAL" && state === "completed";
+}
+
+/**
+ * EQU-1, which is required: the storage of the containers by its id, else its name. Before any is known, and for
+ * containers in several storages, it is Cryobridge that reports.
+ */
+function equipmentOf({ containers, facilityCode }: OutcomeOrder, namespace: string): string[] {
+  const names = containers.map(({ location }) => location?.storageId?.toString() ?? location?.storageName);
+  const [first] = names;
+  const isShared = first !== undefined && first !== "" && names.every((name) => name === first);
+  return [isShared ? first : namespace, facilityCode];
+}
+
+/**
+ * SAC-9 to SAC-15: the cane is the carrier, the canister the tray. Positions in them (SAC-11, SAC-14) are arrays of
+ * numbers, which the service doesn't give; its free text is the text of the innermost place in SAC-15, which repeats from
+ * there outwards. SAC-16 is a height.
+ */
+function placeFields(location: ContainerLocation | undefined, facilityCode: string): Field[] {
+  if (location === undefined) return [];
+  const { cane, canister, storageName, position } = location;
+  const levels: (readonly (string | undefined)[])[] = [cane, canister, storageName, facilityCode]
+    .filter((level) => level !== undefined && level !== "")
+    .map((level) => [level]);
+  if (position !== undefined && position !== "") {
+    if (cane === undefined || cane === "") levels.unshift([undefined, position]);
+    else levels[0] = [cane, position];
+  }
+  return [
+    cane ? "CANE" : undefined,
+    cane || undefined,
+    undefined,
+    canister ? "CANISTER" : undefined,
+    canister || undefined,
+    undefined,
+    repeated(...levels),
+  ];
+}
+
+/**
+ * The segments of the original that stand for the container with this label. None where the message is gone, or a
+ * site's module gave the container another label than it reads: whose segments they are would be a guess.
+ */
+function findContainerSegments(
+  label: string,
+  groups: readonly OrderGroup[],
+  { message }: Original,
+  profile: Hl7Profile,
+): { readonly sac?: Segment | undefined; readonly spm?: Segment | undefined } {
+  if (message === undefined) return {};
+  for (const group of groups) {
+    for (const { segment, scope } of listContainers(group, profile.each, [])) {
+      const { label: rule } = profile.rules;
+      const read = readSeveral(rule, findSeveral(rule.split), scope).flat();
+      if (!read.some((each) => each.status === "found" && each.value === label)) continue;
+      const spm = scope.find(({ name }) => name === "SPM") ?? (segment.name === "SPM" ? segment : undefined);
+      // What says several labels says more than this container's.
+      return { sac: segment.name === "SAC" && read.length === 1 ? segment : undefined, spm };
+    }
+  }
+  return {};
 }

@@ -1,18 +1,12 @@
-import { Failure } from "../../core/failures.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
-import type { Encoding } from "../../formats/encoding.ts";
-import { encodeHl7 } from "../../formats/hl7/encode.ts";
-import { orderParts } from "../../formats/hl7/groups.ts";
-import type { Hl7Message } from "../../formats/hl7/message.ts";
 import type { FieldPath } from "../../formats/hl7/path.ts";
 import { findMergeSegments } from "../inbound/merge-hl7.ts";
-import { findInOrder, orderGroupsByNumber } from "../inbound/order-hl7.ts";
+import { findInOrder } from "../inbound/order-hl7.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
-import type { MessageAnswer } from "./answer-hl7.ts";
 import { type Fillings, overrideFields } from "./field-overrides.ts";
 import type { Original } from "./original.ts";
-import { controlEnd, inLabWords, inOneLanguage, problemInWords } from "./reasons.ts";
-import { fillerOrderNumber } from "./result-parts.ts";
+import { controlEnd, problemInWords } from "./reasons.ts";
+import { fillerOrderNumber } from "./result-hl7.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
 /** A composed message with the fields that the profile wants otherwise (`results.fields`). */
@@ -25,7 +19,6 @@ export function withSiteFields(
   const { fields = [], timeZone } = profile.results;
   if (fields.length === 0) return text;
   const { state, order, orderNumber, reason } = subjectOf(outcome, profile);
-  const { message } = original;
   let find: Find | undefined;
   return overrideFields(text, fields, {
     state,
@@ -39,8 +32,7 @@ export function withSiteFields(
       outcome.kind === "changed" ||
       (outcome.kind === "control" && profile.results.controlAnswers === "result"),
     find: (path, container) => {
-      if (message === undefined) return undefined;
-      find ??= finderIn(message, order, profile);
+      find ??= finderIn(original, order, profile);
       return find(path, container?.label);
     },
   });
@@ -87,57 +79,15 @@ function ofOrder(state: string | undefined, order: OutcomeOrder | undefined) {
 type Find = (path: FieldPath, label: string | undefined) => string | undefined;
 
 /** What a value may be read from: never the segments of another order, or another container, of the same message. */
-function finderIn(message: Hl7Message, order: OutcomeOrder | undefined, profile: Hl7Profile): Find {
+function finderIn(original: Original, order: OutcomeOrder | undefined, profile: Hl7Profile): Find {
+  const { message } = original;
+  if (message === undefined) return () => undefined;
   if (order?.operation === "MERGE")
     return findInOrder([], findMergeSegments(message, profile, order) ?? message.all("MSH"), profile);
-  try {
-    const { groups, shared } = orderParts(message, profile.ordersEach);
-    if (groups.length <= 1) return findInOrder(groups, shared, profile);
-    const number = order?.placerOrderNumber;
-    const own = number === undefined ? [] : (orderGroupsByNumber(message, profile).get(number) ?? []);
-    return findInOrder(own, shared, profile);
-  } catch {
-    // It isn't known what belongs to which order, so only the header is safe.
-    return findInOrder([], message.all("MSH"), profile);
-  }
-}
-
-/**
- * The bytes of an answer to a message. Its sender waits for it, so where the character set of the results can't hold
- * what it has to repeat, it goes out in that of the message itself, or else in UTF-8, as its own MSH-18 then says.
- *
- * @param compose the text of the answer, to the message as it is given
- */
-export function encodeAnswer(original: Original, compose: (original: Original) => string): Buffer {
-  const encode = (from: Original) => tryToEncode(compose(from), from.charset.encoding);
-  return (
-    encode(original) ??
-    encode(original.writtenIn("as-received")) ??
-    Buffer.from(compose(original.writtenIn("utf-8")), "utf8")
+  const { groups, shared } = original.parts;
+  return findInOrder(
+    groups.length <= 1 ? groups : original.groupsOf(order?.placerOrderNumber),
+    shared,
+    profile,
   );
-}
-
-/**
- * The bytes of an answer to a message, with the lab's words and the site's fields in it; see {@link encodeAnswer}.
- *
- * @param compose its text, by the answer and the profile in one language
- */
-export function writeAnswer(
-  fact: MessageAnswer,
-  original: Original,
-  profile: Hl7Profile,
-  compose: (answer: MessageAnswer, from: Original, own: Hl7Profile) => string,
-): Buffer {
-  const own = inOneLanguage(fact, profile);
-  const answer = inLabWords(fact, own.results);
-  return encodeAnswer(original, (from) => withSiteFields(compose(answer, from, own), answer, from, own));
-}
-
-function tryToEncode(text: string, encoding: Encoding): Buffer | undefined {
-  try {
-    return encodeHl7(text, encoding);
-  } catch (error) {
-    if (error instanceof Failure && error.code === "RESULT_NOT_ENCODABLE") return undefined;
-    throw error;
-  }
 }

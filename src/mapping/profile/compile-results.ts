@@ -1,9 +1,9 @@
 import { asFailure } from "../../core/failures.ts";
 import { type Encoding, findEncoding, isEncodable, isWide } from "../../formats/encoding.ts";
+import type { ResultEncoding } from "../../formats/hl7/charset.ts";
 import type { CsvColumn, CsvResultSettings } from "../outbound/csv-cells.ts";
 import { compileOverride, type FieldOverride } from "../outbound/field-overrides.ts";
 import { type Hl7FileName, parseFileName, parseHl7FileName } from "../outbound/file-name.ts";
-import type { ResultEncoding } from "../outbound/result-charset.ts";
 import { dateFormatMistake, isTimeZone } from "../outbound/timestamp.ts";
 import type { Complain } from "./compile-rules.ts";
 import { delimiterOf } from "./delimiter.ts";

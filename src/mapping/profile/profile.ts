@@ -2,12 +2,13 @@ import type { Problem } from "../../core/failures.ts";
 import type { Control } from "../../core/order-control.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import type { CsvReading } from "../../formats/csv/dialect.ts";
+import type { ResultEncoding } from "../../formats/hl7/charset.ts";
 import type { OrderSegment } from "../../formats/hl7/groups.ts";
 import type { FieldPath, PathSelector } from "../../formats/hl7/path.ts";
+import type { AckWants } from "../../formats/hl7/sent-segments.ts";
 import type { CsvResultSettings } from "../outbound/csv-cells.ts";
 import type { FieldOverride } from "../outbound/field-overrides.ts";
 import type { Hl7FileName } from "../outbound/file-name.ts";
-import type { ResultEncoding } from "../outbound/result-charset.ts";
 import type { MessageTypePattern } from "./message-type.ts";
 import type { SiteModule } from "./module.ts";
 import type { ResultState, ResultsDefinition, ResultWords } from "./results-schema.ts";
@@ -46,12 +47,6 @@ export type BatchResponse = "all" | "errors" | "none";
 /** The message that answers a request about an earlier order. */
 type ControlAnswerForm = "response" | "result" | "none";
 
-/** How results ask to be acknowledged: MSH-15 and MSH-16, table 0155. */
-export interface ResultAcks {
-  readonly accept: "AL" | "NE";
-  readonly application: "AL" | "NE";
-}
-
 /** How and when results are sent to the lab; defaults filled in. */
 export interface ResultSettings {
   readonly format: ResultFormat;
@@ -59,7 +54,7 @@ export interface ResultSettings {
   readonly formats?: Readonly<Partial<Record<string, ResultFormat>>> | undefined;
   readonly controlAnswers: ControlAnswerForm;
   /** MSH-15 and MSH-16 of what is sent to the lab without being an acknowledgement; both empty when absent. */
-  readonly wants?: ResultAcks | undefined;
+  readonly wants?: AckWants | undefined;
   /** Fields that are written otherwise than shipped; empty for none. */
   readonly fields?: readonly FieldOverride[] | undefined;
   /** Undefined: single answers for files, all in one for connections. */

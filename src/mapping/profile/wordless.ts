@@ -1,6 +1,6 @@
 import { FAILURES } from "../../core/failures.ts";
 import { ORDER_STATES } from "../../core/order-state.ts";
-import { statusWord } from "../outbound/status-word.ts";
+import { statusWord } from "../outbound/codes.ts";
 import type { Link } from "./inherit.ts";
 import { CONTROL_OPERATIONS, type ControlOperation, TABLE_OPERATIONS } from "./message-type.ts";
 import {

@@ -1,13 +1,8 @@
 import { describe, expect, it } from "vitest";
-import {
-  type AckError,
-  type AckedOutcome,
-  type AckRequest,
-  buildAck,
-  planAcks,
-} from "../../../src/formats/hl7/ack.ts";
+import { type AckedOutcome, type AckRequest, buildAck, planAcks } from "../../../src/formats/hl7/ack.ts";
 import { buildMessage } from "../../../src/formats/hl7/encode.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
+import type { AckError } from "../../../src/formats/hl7/sent-segments.ts";
 import { ORDER } from "./sample.ts";
 
 const ERRORS: AckError[] = [
@@ -30,6 +25,7 @@ function answer(version: string | undefined, request: Partial<AckRequest> = {}) 
       code: "AA",
       controlId: "C1",
       dateTime: new Date("2026-11-21T09:30:01.500Z"),
+      text: request.errors?.[0]?.text,
       ...request,
     }),
   ).split("\r");
@@ -50,7 +46,7 @@ describe("an acknowledgement", () => {
   });
 
   it("can be the head of another answer, with its own message type and character set", () => {
-    const type = { messageCode: "ORL", triggerEvent: "O22", structure: "ORL_O22" };
+    const type = ["ORL", "O22"] as const;
     expect(answer("2.5.1", { type, characterSet: "UNICODE UTF-8" })[0]).toBe(
       "MSH|^~\\&|CRYO|BANK|LIMS^1.2.3^ISO|NORTH|20261121093001+0000||ORL^O22^ORL_O22|C1|P|2.5.1||||||UNICODE UTF-8",
     );
@@ -102,7 +98,7 @@ describe("an acknowledgement", () => {
   });
 
   it("escapes what it echoes, so that a control id cannot add a segment", () => {
-    const to = { messageControlId: "X\rZZZ|1", sendingApplication: "A|B" };
+    const to = { messageControlId: "X\rZZZ|1", sendingApplicationParts: ["A|B"] };
     const message = Hl7Message.parse(answer("2.5", { to }).join("\r"));
     expect(message.segments.map((segment) => segment.name)).toEqual(["MSH", "MSA"]);
     expect(message.get("MSH-5")).toBe("A|B");

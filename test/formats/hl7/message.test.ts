@@ -9,8 +9,6 @@ describe("reading a message", () => {
       sendingApplication: "LIMS",
       sendingApplicationParts: ["LIMS", "1.2.3", "ISO"],
       sendingFacility: "NORTH",
-      receivingApplication: "CRYO",
-      receivingFacility: "BANK",
       messageControlId: "MSG0001",
       messageCode: "ORM",
       triggerEvent: "O01",

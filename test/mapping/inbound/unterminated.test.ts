@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
-import { refusalCode } from "../../../src/mapping/outbound/answer-hl7.ts";
+import { refusalCode } from "../../../src/mapping/outbound/codes.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { facilityIdByCode, hl7Message, hl7Profile, hl7Text } from "../mapped.ts";
 

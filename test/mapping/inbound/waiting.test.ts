@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
+import { composeHl7 } from "../../../src/mapping/outbound/compose-hl7.ts";
 import { csvResultRows } from "../../../src/mapping/outbound/result-csv.ts";
-import { composeHl7 } from "../../../src/mapping/outbound/result-hl7.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import {
   csvMessage,

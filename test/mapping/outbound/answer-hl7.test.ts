@@ -1,10 +1,18 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { FAILURES, type FailureCode, type Problem } from "../../../src/core/failures.ts";
-import { conditionOf } from "../../../src/mapping/outbound/answer-hl7.ts";
-import { composeHl7 } from "../../../src/mapping/outbound/result-hl7.ts";
+import { conditionOf } from "../../../src/mapping/outbound/codes.ts";
+import { composeHl7 } from "../../../src/mapping/outbound/compose-hl7.ts";
 import { hl7Profile, hl7Text } from "../mapped.ts";
-import { acknowledged, ORIGINAL, outcomeOrder, refused, segmentsOf, withoutText } from "../outcomes.ts";
+import {
+  acknowledged,
+  CANCEL,
+  ORIGINAL,
+  outcomeOrder,
+  refused,
+  segmentsOf,
+  withoutText,
+} from "../outcomes.ts";
 
 const PROBLEMS: Problem[] = [
   { code: "MAPPING_DATE_INVALID", place: "message 1, PID-7", message: "has only a year" },
@@ -78,6 +86,14 @@ describe("a message that was taken", () => {
     );
     expect(again?.filter((segment) => !segment.startsWith("NTE"))).toEqual(first);
     expect(again?.[2]).toBe("NTE|1|L|This message was received before; nothing was started again.");
+  });
+
+  test("has a number of its own in each note", async () => {
+    const again = segmentsOf(acknowledged([], CANCEL, true), await hl7Profile());
+    expect(again?.filter((segment) => segment.startsWith("NTE"))).toEqual([
+      "NTE|1|L|This message was received before; nothing was started again.",
+      "NTE|2|L|What is wanted of earlier orders is recorded; the answer follows.",
+    ]);
   });
 });
 

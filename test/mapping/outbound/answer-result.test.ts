@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { Problem } from "../../../src/core/failures.ts";
 import type { MessageAnswer } from "../../../src/mapping/outbound/answer-hl7.ts";
-import { createReplier } from "../../../src/mapping/outbound/reply-hl7.ts";
+import { createReplier } from "../../../src/mapping/outbound/compose-hl7.ts";
 import { hl7Profile, hl7Text, problemsOf } from "../mapped.ts";
 import { acknowledged, ORIGINAL, outcomeOrder, refused, segmentsOf, waiting } from "../outcomes.ts";
 
 /** For a lab that reads ORU alone. */
-const profile = () =>
-  hl7Profile({ results: { formats: { acknowledged: "oru", refused: "oru", waiting: "oru" } } });
+const profile = (results: Record<string, unknown> = {}) =>
+  hl7Profile({ results: { formats: { acknowledged: "oru", refused: "oru", waiting: "oru" }, ...results } });
 
 const DATE: Problem = { code: "MAPPING_DATE_INVALID", place: "message 1, PID-7", message: "has only a year" };
 const WEST: Problem = {
@@ -43,6 +43,15 @@ describe("an answer to a lab that reads ORU alone", () => {
   test("accepts an order by ORC-1 OK", async () => {
     const segments = segmentsOf(acknowledged([outcomeOrder({ state: "received" })]), await profile());
     expect(segments?.find((segment) => segment.startsWith("ORC"))).toBe("ORC|OK|LAB-1^NORTHLAB||GRP-7|SC");
+  });
+
+  test.each([
+    ["abgelehnt", refused([DATE])],
+    ["wartet", waiting([WEST])],
+  ])("says in the lab's word that it is %s", async (word, outcome) => {
+    const status = { refused: "abgelehnt", waiting: "wartet" };
+    const segments = segmentsOf(outcome, await profile({ words: { status } }));
+    expect(segments?.find((segment) => segment.includes("CRYO-STATUS"))?.split("|")[5]).toBe(word);
   });
 
   test("says nothing of how an order stands that came again", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { refusalCode } from "../../../src/mapping/outbound/answer-hl7.ts";
+import { refusalCode } from "../../../src/mapping/outbound/codes.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { hl7Message, hl7Profile, hl7Text, mapOne, problemsOf } from "../mapped.ts";
 

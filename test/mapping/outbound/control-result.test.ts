@@ -48,6 +48,12 @@ describe("the answer to a request about an earlier order, as a result", () => {
     ]);
   });
 
+  test("has fields of the site's own in the OBX with the decision", async () => {
+    const fields = { "OBX[3.1=CRYO-REQUEST]-3.3": "99LAB" };
+    const segments = segmentsOf(controlled([GRANTED]), await asResult({ fields }));
+    expect(fieldsOf(segments, "OBX")?.[0]?.[3]).toBe("CRYO-REQUEST^Decision on the request^99LAB");
+  });
+
   test("says that the order is cancelled when it is", async () => {
     const segments = segmentsOf(controlled([GRANTED]), await asResult());
     expect(fieldsOf(segments, "ORC")).toMatchObject([{ 1: "CR", 5: "CA" }]);

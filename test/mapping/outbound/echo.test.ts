@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { createEcho } from "../../../src/formats/hl7/echo.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
-import { createEcho } from "../../../src/mapping/outbound/original.ts";
 
 /** PID-5 as it is echoed. */
 function echoed(name: string, characterSet = "8859/1", delimiters = "^~\\&"): string | undefined {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { test as base, describe, expect } from "vitest";
 import type { Problem } from "../../../src/core/failures.ts";
 import type { Outcome } from "../../../src/core/outcome.ts";
-import { composeHl7 } from "../../../src/mapping/outbound/result-hl7.ts";
+import { composeHl7 } from "../../../src/mapping/outbound/compose-hl7.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { machineHas } from "../../support/needs.ts";
 import { clientReading, ourReading, pythonReading, type Reading } from "../../support/peer-readings.ts";

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../src/core/outcome.ts";
 import { phi } from "../../../src/core/phi.ts";
+import { composeHl7, createReplier } from "../../../src/mapping/outbound/compose-hl7.ts";
 import { inLabWords, labPlace } from "../../../src/mapping/outbound/reasons.ts";
-import { createReplier } from "../../../src/mapping/outbound/reply-hl7.ts";
-import { composeHl7 } from "../../../src/mapping/outbound/result-hl7.ts";
 import { resultsSchema } from "../../../src/mapping/profile/results-schema.ts";
 import { hl7Profile, problemsOf } from "../mapped.ts";
 import { acknowledged, changed, ORIGINAL, outcomeOrder, refused, waiting } from "../outcomes.ts";

@@ -6,7 +6,7 @@ import { phi } from "../../../src/core/phi.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { encodeFrame } from "../../../src/formats/hl7/mllp.ts";
 import type { MessageAnswer } from "../../../src/mapping/outbound/answer-hl7.ts";
-import { createReplier, type ReplySettings } from "../../../src/mapping/outbound/reply-hl7.ts";
+import { createReplier, type ReplySettings } from "../../../src/mapping/outbound/compose-hl7.ts";
 import { builtinProfiles } from "../../../src/mapping/profile/builtin.ts";
 import { compileProfile } from "../../../src/mapping/profile/compile-profile.ts";
 import { hl7Profile, hl7Text } from "../mapped.ts";
@@ -20,7 +20,12 @@ const PIECES = [
 const header = fc
   .array(fc.constantFrom(...PIECES), { maxLength: 60 })
   .map((pieces) => `MSH|^~\\&|${pieces.join("")}`);
-const anything = fc.oneof(header, fc.string({ unit: "binary" }));
+/** With a type, so that it is answered to its sender: few others have as many fields. */
+const typed = fc
+  .array(fc.array(fc.constantFrom(...PIECES), { maxLength: 3 }), { minLength: 6, maxLength: 20 })
+  .map((fields) => fields.map((pieces) => pieces.join("")))
+  .map((fields) => `MSH|^~\\&|${fields.toSpliced(6, 1, "ORM^O01").join("|")}`);
+const anything = fc.oneof(header, typed, fc.string({ unit: "binary" }));
 
 test("an answer can be composed, framed and read back whatever was sent", async () => {
   const definition = builtinProfiles["builtin/hl7-orders"];

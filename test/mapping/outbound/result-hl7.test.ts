@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { OrderState } from "../../../src/core/order-state.ts";
-import { composeHl7 } from "../../../src/mapping/outbound/result-hl7.ts";
+import { composeHl7 } from "../../../src/mapping/outbound/compose-hl7.ts";
 import { csvProfile, hl7Profile, hl7Text } from "../mapped.ts";
 import { changed, segmentsOf, withoutText } from "../outcomes.ts";
 

@@ -46,6 +46,18 @@ describe("an order whose number another order has", () => {
     },
   );
 
+  test("is reported with the lab's own words for that", async () => {
+    const reasons = { ORDER_NUMBER_REUSED: "Nummer doppelt" };
+    const notes = async (results: Record<string, unknown>) =>
+      segmentsOf(changed(shared, TEXT), await hl7Profile({ ...definition, results }))?.filter((each) =>
+        each.startsWith("NTE"),
+      );
+    expect(await notes({ reasons })).toEqual(["NTE|1|L|Nummer doppelt"]);
+    expect(await notes({})).toEqual([
+      expect.stringMatching(/^NTE\|1\|L\|Another order has this order's number;/),
+    ]);
+  });
+
   test.each(["completed", "discarded", "parked", "received"] as const)(
     "is left out of the answer to its message, also when that comes again while it is %s",
     async (state) => {

@@ -1,12 +1,12 @@
 import { Failure } from "../../../core/failures.ts";
 import { buildAck, planAcks } from "../../../formats/hl7/ack.ts";
+import { charsetOf } from "../../../formats/hl7/charset.ts";
+import { createEcho } from "../../../formats/hl7/echo.ts";
 import { buildMessage, encodeHl7 } from "../../../formats/hl7/encode.ts";
 import { type Hl7FilePart, splitHl7File } from "../../../formats/hl7/file.ts";
 import type { Hl7Message } from "../../../formats/hl7/message.ts";
 import { formatHl7DateTime } from "../../../formats/hl7/time.ts";
 import { composeBatchResponse } from "../../../mapping/outbound/batch-hl7.ts";
-import { createEcho } from "../../../mapping/outbound/original.ts";
-import { charsetOf } from "../../../mapping/outbound/result-charset.ts";
 import { readMessage, typeOf } from "./messages.ts";
 
 /** How a listener that only tries a sender out answers: everything in the same way. */
@@ -96,10 +96,10 @@ function answerMessage(
   const { delimiters } = createEcho(message);
   // In the sender's own character set, and with nothing in MSH-18 where the sender has nothing there.
   const charset = charsetOf("as-received", encoding, header.characterSet);
-  const named = header.characterSet === undefined ? {} : { characterSet: charset.name };
+  const characterSet = header.characterSet && charset.name;
   const acks = codes.map((code, n) => {
     const controlId = `L${now.getTime()}${n}${ordinal}`.slice(0, 20);
-    const ack = buildAck({ to: header, code, controlId, dateTime: now, ...named });
+    const ack = buildAck({ to: header, code, controlId, dateTime: now, characterSet });
     return encodeHl7(buildMessage(ack, { delimiters }), charset.encoding);
   });
   return { message: { what: typeOf(message), codes, raw }, acks };

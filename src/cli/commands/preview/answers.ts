@@ -17,10 +17,9 @@ import { decodeHl7, readHeaderLine } from "../../../formats/hl7/charset.ts";
 import { answerControlId, answerInBatch, batchFileName, refuseFile } from "../../../jobs/intake/replies.ts";
 import { messageAnswer } from "../../../mapping/outbound/answer-hl7.ts";
 import { type BatchedAnswer, composeBatchResponse } from "../../../mapping/outbound/batch-hl7.ts";
+import { composeHl7, createReplier } from "../../../mapping/outbound/compose-hl7.ts";
 import { csvFormOf } from "../../../mapping/outbound/csv-cells.ts";
-import { createReplier } from "../../../mapping/outbound/reply-hl7.ts";
 import { type CsvResultRow, csvResultFile, csvResultRows } from "../../../mapping/outbound/result-csv.ts";
-import { composeHl7 } from "../../../mapping/outbound/result-hl7.ts";
 import { formatHl7Timestamp } from "../../../mapping/outbound/timestamp.ts";
 import {
   type Hl7Profile,
@@ -224,8 +223,7 @@ export function createAnswers(
         return;
       }
       const controlId = answerControlId("CA", SAMPLE_INSTANCE, message.ordinal);
-      const isReadable = message.content.kind === "hl7";
-      const judged = { verdict, problems, isReadable, controlId, answered: answered(message, mapped) };
+      const judged = { verdict, problems, controlId, answered: answered(message, mapped) };
       batched.push(answerInBatch(judged, profile));
     },
     answerTo: (message, mapped) => {
