@@ -23,7 +23,7 @@ describe("cryobridge top", () => {
       const { stdout, status } = await cli(["top", "--once"]);
       const { status: statusOfStatus } = await cli(["status"]);
       await leave();
-      expect(stdout).toMatch(/^✗ It is not known whether orders are taken\.\n✓ queues  ✓ daemons\n✗ /);
+      expect(stdout).toMatch(/^✗ It is not known whether orders are taken\.\n✓ queues {2}✓ daemons\n✗ /);
       expect(stdout).toContain(
         "1 order waits for a person: the service does not have the subject of a retrieval (SUBJECT_UNKNOWN)",
       );
