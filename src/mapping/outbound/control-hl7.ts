@@ -141,11 +141,12 @@ function findAnswered(
   profile: Hl7Profile,
 ): Answered[] {
   const at = formatHl7Timestamp(occurredAt, profile.results.timeZone);
-  const answerByGroup = new Map<OrderGroup, ControlAnswer>();
+  const seen: (readonly [OrderGroup, ControlAnswer])[] = [];
   const unseen: ControlAnswer[] = [];
   for (const answer of answers) {
     const groups = findControlGroups(original.parts, profile, answer);
-    for (const group of groups) answerByGroup.set(group, answer);
+    // Two requests may name an order alike, but for its filler number: both are answered.
+    for (const group of groups) seen.push([group, answer]);
     if (groups.length === 0) unseen.push(answer);
   }
   const withOrc = (answer: ControlAnswer, group: OrderGroup | undefined): Answered => {
@@ -162,7 +163,7 @@ function findAnswered(
     return { answer, group, numbers, orc };
   };
   return [
-    ...[...answerByGroup].map(([group, answer]) => withOrc(answer, group)),
+    ...seen.map(([group, answer]) => withOrc(answer, group)),
     ...unseen.map((answer) => withOrc(answer, undefined)),
   ];
 }
