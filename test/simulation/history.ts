@@ -171,6 +171,7 @@ class History {
   readonly #user: LedgerUser;
   readonly #site: ActSite;
   #isQuiet = false;
+  #wokenAt = 0;
   #ledgerAwayUntil = 0;
   #isBusy = false;
 
@@ -252,7 +253,7 @@ class History {
     }
     for (const machine of this.#machines) machine.start();
     world.quiet = {
-      since: () => this.#ledger.changedAt,
+      since: () => Math.max(this.#ledger.changedAt, this.#wokenAt),
       until: () => this.#ledger.quietUntil(),
       leap: (ms) => {
         const up = this.#machines.filter(({ isUp }) => isUp);
@@ -382,6 +383,7 @@ class History {
       world.later(this.#outside, forMs, () => {
         world.say(machine.name, "wakes up");
         machine.wake();
+        this.#wokenAt = world.now;
       });
     } else {
       world.say(machine.name, `its clock jumps by ${byMs / 1_000} s`);
@@ -427,6 +429,7 @@ class History {
     this.#world.say("outside", "nothing goes wrong any more");
     this.#isQuiet = true;
     for (const machine of this.#machines) machine.wake();
+    this.#wokenAt = this.#world.now;
   }
 
   /** Goes on until every order has ended and was reported, with a person who sees to what needs one. */

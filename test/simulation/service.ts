@@ -10,6 +10,7 @@ export interface Subject {
   readonly lastName: string;
   readonly dateOfBirth: string;
   readonly createdAt: number;
+  readonly madeAt: number;
 }
 
 export interface Container {
@@ -29,6 +30,8 @@ export interface Request {
   readonly subjectCode: string;
   readonly containers: readonly Container[];
   readonly createdAt: number;
+  /** When it was made, whatever the service's clock said. */
+  readonly madeAt: number;
   /** By which call it was made, and whether that is a copy that the network made of a call. */
   readonly call: number;
   readonly isCopy: boolean;
@@ -122,9 +125,9 @@ export class SimulatedService {
   }
 
   /** What others have stored before the history begins. */
-  addStored(subject: Omit<Subject, "id" | "createdAt">, label: string): void {
+  addStored(subject: Omit<Subject, "id" | "createdAt" | "madeAt">, label: string): void {
     if (!this.subjects.some(({ code }) => code === subject.code))
-      this.subjects.push({ ...subject, id: this.#next(), createdAt: this.now - 86_400_000 });
+      this.subjects.push({ ...subject, id: this.#next(), createdAt: this.now - 86_400_000, madeAt: 0 });
     this.containers.push({
       ...{ id: this.#next(), label, description: "from before", subjectCode: subject.code },
       storedAt: this.now - 86_400_000,
@@ -208,6 +211,7 @@ export class SimulatedService {
     if (this.subjects.some((each) => each.code === code)) return refused(409, "DUPLICATE");
     const subject: Subject = {
       ...{ id: this.#next(), facilityId: Number(body.facilityId), code, createdAt: this.now },
+      madeAt: this.#world.now,
       ...{ firstName: String(body.firstName), lastName: String(body.lastName) },
       dateOfBirth: String(body.dateOfBirth),
     };
@@ -250,8 +254,10 @@ export class SimulatedService {
     return { status: 201, body: surface === "external" ? this.#external(request) : this.#request(request) };
   }
 
-  #make(given: Omit<Request, "id" | "createdAt" | "status">): Request {
-    const request: Request = { id: this.#next(), ...given, createdAt: this.now, status: "PENDING" };
+  #make(given: Omit<Request, "id" | "createdAt" | "madeAt" | "status">): Request {
+    const request: Request = {
+      ...{ id: this.#next(), ...given, createdAt: this.now, madeAt: this.#world.now, status: "PENDING" },
+    };
     if (request.surface === "external")
       request.procedure = { id: request.id, createdAt: this.now, status: "PENDING" };
     this.requests.push(request);
@@ -322,7 +328,7 @@ export class SimulatedService {
     };
   }
 
-  #subject({ createdAt, ...rest }: Subject) {
+  #subject({ createdAt, madeAt: _, ...rest }: Subject) {
     return { ...rest, createdAt: iso(createdAt) };
   }
 
@@ -409,8 +415,8 @@ export class SimulatedService {
 
   #list<T extends object>(all: readonly T[], show: (each: T) => object, query: URLSearchParams): Reply {
     const { listLagMs, mostPerPage, newestFirst, envelope } = this.#traits;
-    const made = (each: T) => ("createdAt" in each ? Number(each.createdAt) : 0);
-    const listed = all.filter((each) => made(each) + listLagMs <= this.now).map(show);
+    const made = (each: T) => ("madeAt" in each ? Number(each.madeAt) : 0);
+    const listed = all.filter((each) => made(each) + listLagMs <= this.#world.now).map(show);
     const rows = listed.filter((each) => [...query].every(([key, value]) => isMatch(each, key, value)));
     if (newestFirst) rows.reverse();
     const perPage = Math.min(Number(query.get("perPage") ?? 10), mostPerPage);
