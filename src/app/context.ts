@@ -7,7 +7,7 @@ import type { Logger } from "../core/logger.ts";
 import type { OrderTracer } from "../core/order-step.ts";
 import type { PeerCertificates } from "../core/peer-certificates.ts";
 import type { TakenMessages } from "../jobs/intake/intake.ts";
-import type { FinishedJob } from "../jobs/queues.ts";
+import type { FinishedJob, JobQueues } from "../jobs/queues.ts";
 import type { LedgerObserver } from "../ledger/database.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
 import type { ProfileDefinition } from "../mapping/profile/schema.ts";
@@ -28,6 +28,10 @@ export interface DaemonOptions {
   readonly readAgain?: (() => Config<ProfileDefinition>) | undefined;
   /** Called when the daemon can't go on, such as when the ledger was put back under it. */
   readonly onFatal: (failure: Failure) => void;
+  /** Opens the queues of these connectors; those of the configuration unless given. */
+  readonly openQueues?:
+    | ((connectors: readonly string[], onFinished: (job: FinishedJob) => void) => Promise<JobQueues>)
+    | undefined;
   /** Called when a person asked this worker to stop. */
   readonly onDrain?: (() => void) | undefined;
 }

@@ -12,7 +12,7 @@ import { reportToOthers } from "../ledger/workers/service-pause.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { LONGEST_RETRY_MS } from "../service/http/answer.ts";
 import { connectorOf } from "./connectors.ts";
-import { type Context, report } from "./context.ts";
+import { type Context, type DaemonOptions, report } from "./context.ts";
 import { BATCHES_AT_ONCE, deliveryTargets, runJobs } from "./jobs.ts";
 import { openQueueBackend } from "./open-ledger.ts";
 import { UntakenValues, watchAudit } from "./own-troubles.ts";
@@ -71,15 +71,8 @@ export async function startWorker(
     hasOthers = membership.workers > 1;
   });
   onClose(async () => unfollow());
-  const { backend, close } = openQueueBackend(config, ledger.connection, {
-    instanceCode: await findInstanceCode(ledger.pool),
-    logger,
-    connections: 10,
-    applicationName: "cryobridge-queue",
-  });
-  onClose(close);
   const connectorNames = config.connectors.map(({ name }) => name);
-  const queues = await openQueues(backend, connectorNames, logger, (job) =>
+  const queues = await (options.openQueues ?? openOwnQueues(context))(connectorNames, (job) =>
     report(context, (observer) => observer.jobFinished(job)),
   );
   onClose(() => queues.close(config.worker.stopWithinMs));
@@ -191,6 +184,25 @@ export async function startWorker(
       for (const text of shapeTroubles(service, clock)) add("service shape", text);
       return troubles;
     },
+  };
+}
+
+/** The queues where the configuration says. */
+function openOwnQueues({
+  config,
+  ledger,
+  logger,
+  onClose,
+}: Context): NonNullable<DaemonOptions["openQueues"]> {
+  return async (connectors, onFinished) => {
+    const { backend, close } = openQueueBackend(config, ledger.connection, {
+      instanceCode: await findInstanceCode(ledger.pool),
+      logger,
+      connections: 10,
+      applicationName: "cryobridge-queue",
+    });
+    onClose(close);
+    return openQueues(backend, connectors, logger, onFinished);
   };
 }
 
