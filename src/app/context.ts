@@ -7,11 +7,12 @@ import type { Logger } from "../core/logger.ts";
 import type { OrderTracer } from "../core/order-step.ts";
 import type { PeerCertificates } from "../core/peer-certificates.ts";
 import type { TakenMessages } from "../jobs/intake/intake.ts";
-import type { FinishedJob } from "../jobs/queues.ts";
+import type { FinishedJob, JobQueues } from "../jobs/queues.ts";
 import type { LedgerObserver } from "../ledger/database.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
 import type { ProfileDefinition } from "../mapping/profile/schema.ts";
 import type { ObservedCall } from "../service/http/transport.ts";
+import type { Wire } from "../service/http/wire.ts";
 import type { Configuration } from "./configuration.ts";
 import type { OpenLedger } from "./open-ledger.ts";
 
@@ -28,6 +29,12 @@ export interface DaemonOptions {
   readonly readAgain?: (() => Config<ProfileDefinition>) | undefined;
   /** Called when the daemon can't go on, such as when the ledger was put back under it. */
   readonly onFatal: (failure: Failure) => void;
+  /** Opens the queues of these connectors; those of the configuration unless given. */
+  readonly openQueues?:
+    | ((connectors: readonly string[], onFinished: (job: FinishedJob) => void) => Promise<JobQueues>)
+    | undefined;
+  /** By what the service is reached; by HTTP unless given. */
+  readonly wire?: Wire | undefined;
   /** Called when a person asked this worker to stop. */
   readonly onDrain?: (() => void) | undefined;
 }

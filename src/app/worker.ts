@@ -11,9 +11,8 @@ import { findInstanceCode } from "../ledger/migrate.ts";
 import { reportToOthers } from "../ledger/workers/service-pause.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { LONGEST_RETRY_MS } from "../service/http/answer.ts";
-import type { Wire } from "../service/http/wire.ts";
 import { connectorOf } from "./connectors.ts";
-import { type Context, report } from "./context.ts";
+import { type Context, type DaemonOptions, report } from "./context.ts";
 import { BATCHES_AT_ONCE, deliveryTargets, runJobs } from "./jobs.ts";
 import { openQueueBackend } from "./open-ledger.ts";
 import { UntakenValues, watchAudit } from "./own-troubles.ts";
@@ -42,18 +41,10 @@ interface RunningWorker {
   troubles(): Trouble[];
 }
 
-/** By what a worker reaches its queues and the service; its connectors and the ledger it is given open. */
-export interface Ways {
-  /** Absent where the service is reached by HTTP. */
-  readonly wire?: Wire;
-  readonly openQueues: (context: Context) => Promise<JobQueues>;
-}
-
 /** Starts it. @throws Failure with what is in the way */
 export async function startWorker(
   context: Context,
   connectors: readonly Connector[],
-  ways: Ways = { openQueues: openOwnQueues },
 ): Promise<RunningWorker> {
   const { config, options, host, clock, logger, ledger, membership, onClose } = context;
   const epoch = await openEpoch(config, {
@@ -65,7 +56,7 @@ export async function startWorker(
   const service = openService(
     config,
     {
-      ...{ clock, logger, certificates: context.certificates, wire: ways.wire },
+      ...{ clock, logger, certificates: context.certificates, wire: options.wire },
       onCall: (call) => report(context, (observer) => observer.serviceCalled(call)),
       others: reportToOthers(ledger.pool, logger),
     },
@@ -80,7 +71,12 @@ export async function startWorker(
     hasOthers = membership.workers > 1;
   });
   onClose(async () => unfollow());
-  const queues = await ways.openQueues(context);
+  const connectorNames = config.connectors.map(({ name }) => name);
+  const queues = await (options.openQueues ?? openOwnQueues(context))(connectorNames, (job) =>
+    report(context, (observer) => observer.jobFinished(job)),
+  );
+  onClose(() => queues.close(config.worker.stopWithinMs));
+  for (const { message, hint } of await queues.findRisks()) logger.warn({ hint }, message);
 
   const isServiceReachable = () => membership.isSure && service.breaker.state !== "open";
   /** For what one worker has the service asked for all. */
@@ -180,22 +176,23 @@ export async function startWorker(
   };
 }
 
-async function openOwnQueues(context: Context): Promise<JobQueues> {
-  const { config, logger, ledger, onClose } = context;
-  const { backend, close } = openQueueBackend(config, ledger.connection, {
-    instanceCode: await findInstanceCode(ledger.pool),
-    logger,
-    connections: 10,
-    applicationName: "cryobridge-queue",
-  });
-  onClose(close);
-  const connectors = config.connectors.map(({ name }) => name);
-  const queues = await openQueues(backend, connectors, logger, (job) =>
-    report(context, (observer) => observer.jobFinished(job)),
-  );
-  onClose(() => queues.close(config.worker.stopWithinMs));
-  for (const { message, hint } of await queues.findRisks()) logger.warn({ hint }, message);
-  return queues;
+/** The queues where the configuration says. */
+function openOwnQueues({
+  config,
+  ledger,
+  logger,
+  onClose,
+}: Context): NonNullable<DaemonOptions["openQueues"]> {
+  return async (connectors, onFinished) => {
+    const { backend, close } = openQueueBackend(config, ledger.connection, {
+      instanceCode: await findInstanceCode(ledger.pool),
+      logger,
+      connections: 10,
+      applicationName: "cryobridge-queue",
+    });
+    onClose(close);
+    return openQueues(backend, connectors, logger, onFinished);
+  };
 }
 
 /** The lab's name for a facility; of one that the configuration no longer names, the service's id. */

@@ -35,14 +35,17 @@ export const job = (nth: number): NewJob<"submit"> => ({ jobId: `submit-b${nth}`
 
 const never = () => new Promise<void>(() => undefined);
 
-/** What the queues promise, whichever server keeps their jobs. Most cases share one, `withOwnServer` is for those that take it down. */
+/**
+ * What the queues promise, whichever server keeps their jobs. Most cases share one, `withOwnServer` is for those that take it down, where
+ * there is one.
+ */
 export function describeQueueContract(
   name: string,
   {
     isThere = true,
     withServer,
     withOwnServer,
-  }: { readonly isThere?: boolean; readonly withServer: WithServer; readonly withOwnServer: WithServer },
+  }: { readonly isThere?: boolean; readonly withServer: WithServer; readonly withOwnServer?: WithServer },
 ): void {
   describe.runIf(isThere).concurrent(`job queues on ${name}`, () => {
     test("take the same job id once while the first is there", () =>
@@ -243,6 +246,8 @@ export function describeQueueContract(
         await queues.close(200);
         await eventually(() => isReported, { what: "the news that it is too late" });
       }));
+
+    if (!withOwnServer) return;
 
     test("go on after their server was lost, with workers that were idle and workers that were not", () =>
       withOwnServer(async ({ open, crash, start }) => {

@@ -11,7 +11,7 @@ import { addAlert } from "../alerts/add-alert.ts";
 import { eventually } from "../support/eventually.ts";
 import { labCsv, omlO33 } from "../support/lab-messages.ts";
 import { machineHas } from "../support/needs.ts";
-import { withBrowser } from "../support/with-browser.ts";
+import { sharedBrowser } from "../support/with-browser.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
 import { silent } from "../support/with-ledger.ts";
 
@@ -80,6 +80,8 @@ function findings(page: Page, tags: readonly string[], type: "tag" | "rule"): Pr
 const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
 describe.runIf(machineHas("chromium"))("the console in a browser", () => {
+  const withBrowser = sharedBrowser();
+
   test("every page of the menu and the first record of each list can be read by everybody, in light and dark and on a phone", () =>
     withBusyConsole((url) =>
       withBrowser(async (browser) => {

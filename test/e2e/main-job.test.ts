@@ -4,7 +4,7 @@ import { labCsv, omlO33 } from "../support/lab-messages.ts";
 import { withSite } from "../support/with-daemon.ts";
 
 test("takes an HL7 order to its completion and writes the answer and the result back", () =>
-  withSite({}, async (site) => {
+  withSite({ queues: "as configured" }, async (site) => {
     await site.start();
     await site.drop("hl7", "one.hl7", omlO33({ number: "A-1", labels: ["V-1", "V-2"] }));
     const [order] = await site.waitForOrders(1);
@@ -22,7 +22,7 @@ test("takes an HL7 order to its completion and writes the answer and the result 
   }));
 
 test("takes the orders of a CSV file to their completion and writes one results file for many", () =>
-  withSite({}, async (site) => {
+  withSite({ queues: "as configured" }, async (site) => {
     await site.start();
     await site.drop("csv", "day.csv", labCsv([{ number: "B-1", labels: ["X-1", "X-2"] }, { number: "B-2" }]));
     const orders = await site.waitForOrders(2);
@@ -37,7 +37,7 @@ test("takes the orders of a CSV file to their completion and writes one results 
   }));
 
 test("retrieves what an earlier order stored, once it is stored", () =>
-  withSite({}, async (site) => {
+  withSite({ queues: "as configured" }, async (site) => {
     await site.start();
     const store = omlO33({ number: "C-1", subject: "S-9", labels: ["V-9"] });
     const retrieve = omlO33({ number: "C-2", subject: "S-9", labels: ["V-9"], operation: "CRYO-RETRIEVE" });

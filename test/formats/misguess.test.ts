@@ -41,7 +41,7 @@ describe.each(OTHER_ENCODINGS)("a file in %s", (encoding) => {
           expect(hint).toContain(encoding);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     ));
 });
 

@@ -13,7 +13,7 @@ const CREATE = { method: "POST", path: "/api/procedure-requests", times: 1 } as 
 const REGISTER = { method: "POST", path: "/api/subjects", times: 1 } as const;
 
 /** The daemon itself looks for nothing during a test. */
-const PATIENT = { service: { timeout: "2s", reconcile: { checks: ["10m"], giveUpAfter: "15m" } } };
+const PATIENT = { service: { timeout: "30s", reconcile: { checks: ["10m"], giveUpAfter: "15m" } } };
 
 const cli = (site: Site, ...words: string[]): Promise<CliResult> =>
   runCli(["--config", site.configFile, ...words], { env: {} });

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
 import { findOrders } from "../../src/ledger/operator/views.ts";
-import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { eventually } from "../support/eventually.ts";
 import { labCsv, omlO33, ormCancel, ormControl } from "../support/lab-messages.ts";
-import { type Site, withSite } from "../support/with-daemon.ts";
+import { type Site, sharedSite } from "../support/with-daemon.ts";
 
-/** Nobody reviews anything, so that an order stays where it is. */
-const IDLE: SimulatorOptions = { staff: { auto: false }, device: { auto: false } };
+/** Where nobody reviews anything, so that an order stays where it is, and where it goes on to its end. */
+const idle = sharedSite({ simulator: { staff: { auto: false }, device: { auto: false } } });
+const moving = sharedSite();
 
 /** The segments of the order response to a message; each word tells the answer's ORC-1. */
 async function answerTo(site: Site, controlId: string, control: string): Promise<string[]> {
@@ -20,12 +20,14 @@ async function answerTo(site: Site, controlId: string, control: string): Promise
 }
 
 const orcOf = (segments: readonly string[]) => segments.find((each) => each.startsWith("ORC|"))?.split("|");
-const requestsOf = (site: Site) => site.simulator.control.requests();
+const requestsOf = (site: Site, number: string) =>
+  site.simulator.control.requests().filter(({ subjectCode }) => subjectCode === `S-${number}`);
+const tasksOf = async (site: Site, number: string) =>
+  (await listOpenTasks(site.pool, 100)).filter(({ placerOrderNumber }) => placerOrderNumber === number);
 
-async function submitted(site: Site): Promise<void> {
-  await site.start();
-  await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-  await site.waitForOrders(1, ["submitted"]);
+async function submitted(site: Site, number: string): Promise<void> {
+  await site.drop("hl7", `${number}.hl7`, omlO33({ number }));
+  await site.waitForOrder(number, ["submitted"]);
 }
 
 describe.concurrent("an order that the service has", () => {
@@ -37,106 +39,99 @@ describe.concurrent("an order that the service has", () => {
     ["RP", "UM", "CONTROL_NOT_OFFERED"],
   ])(
     "goes on when the lab sends %s, which is answered %s, and a person gets a task",
-    (control, refused, code) =>
-      withSite({ simulator: IDLE }, async (site) => {
-        await submitted(site);
-        await site.drop("hl7", "b.hl7", ormControl(control, { number: "A-1", labels: ["V-2"] }));
-        const answer = await answerTo(site, `${control}-A-1`, refused);
-        expect(answer[0]).toContain("|ORR^O02^ORR_O02|");
-        const [request] = requestsOf(site);
-        expect(orcOf(answer)).toMatchObject({ 2: "A-1^LIMS", 3: `R${request?.id}^CRYOBRIDGE`, 5: "SC" });
-        expect(orcOf(answer)?.[16]).toMatch(new RegExp(`^${code}\\^.*the storage service has`));
-        expect(await listOpenTasks(site.pool, 10)).toHaveLength(1);
-        expect(requestsOf(site)).toMatchObject([{ status: "PENDING" }]);
-      }),
+    async (control, refused, code) => {
+      const site = idle();
+      const number = `I-${control}`;
+      await submitted(site, number);
+      const text = ormControl(control, { number, labels: [`W-${control}`] });
+      await site.drop("hl7", `${control}.hl7`, text);
+      const answer = await answerTo(site, `${control}-${number}`, refused);
+      expect(answer[0]).toContain("|ORR^O02^ORR_O02|");
+      const [request] = requestsOf(site, number);
+      expect(orcOf(answer)).toMatchObject({ 2: `${number}^LIMS`, 3: `R${request?.id}^CRYOBRIDGE`, 5: "SC" });
+      expect(orcOf(answer)?.[16]).toMatch(new RegExp(`^${code}\\^.*the storage service has`));
+      expect(await tasksOf(site, number)).toHaveLength(1);
+      expect(requestsOf(site, number)).toMatchObject([{ status: "PENDING" }]);
+    },
   );
 
-  test("is reported by SS, as it stands, and asks nobody for anything", () =>
-    withSite({ simulator: IDLE }, async (site) => {
-      await submitted(site);
-      await site.drop("hl7", "b.hl7", ormControl("SS", { number: "A-1" }));
-      const [request] = requestsOf(site);
-      expect(orcOf(await answerTo(site, "SS-A-1", "SR"))).toMatchObject({
-        2: "A-1^LIMS",
-        3: `R${request?.id}^CRYOBRIDGE`,
-        5: "SC",
-      });
-      expect(await listOpenTasks(site.pool, 10)).toEqual([]);
-    }));
+  test("is reported by SS, as it stands, and asks nobody for anything", async () => {
+    const site = idle();
+    await submitted(site, "I-SS");
+    await site.drop("hl7", "ss.hl7", ormControl("SS", { number: "I-SS" }));
+    const [request] = requestsOf(site, "I-SS");
+    expect(orcOf(await answerTo(site, "SS-I-SS", "SR"))).toMatchObject({
+      2: "I-SS^LIMS",
+      3: `R${request?.id}^CRYOBRIDGE`,
+      5: "SC",
+    });
+    expect(await tasksOf(site, "I-SS")).toEqual([]);
+  });
 });
 
-test("a question for an order that never came is answered with ER", () =>
-  withSite({}, async (site) => {
-    await site.start();
-    await site.drop("hl7", "b.hl7", ormControl("SS", { number: "A-9" }));
-    expect(orcOf(await answerTo(site, "SS-A-9", "SR"))).toMatchObject({ 2: "A-9^LIMS", 5: "ER" });
-  }));
+test("a question for an order that never came is answered with ER", async () => {
+  const site = idle();
+  await site.drop("hl7", "never.hl7", ormControl("SS", { number: "A-9" }));
+  expect(orcOf(await answerTo(site, "SS-A-9", "SR"))).toMatchObject({ 2: "A-9^LIMS", 5: "ER" });
+});
 
 describe.concurrent("an order that has not left", () => {
   /** Batches are taken up in one transaction each, so what follows in one file meets the order before it leaves. */
   const inOneFile = (...messages: readonly string[]) => messages.join("");
 
-  test("waits on hold, says so, and is carried out once it is released", () =>
-    withSite({}, async (site) => {
-      await site.start();
-      const order = omlO33({ number: "A-1" });
-      await site.drop("hl7", "a.hl7", inOneFile(order, ormControl("HD", { number: "A-1" })));
-      expect(orcOf(await answerTo(site, "HD-A-1", "HR"))).toMatchObject({ 2: "A-1^LIMS", 5: "HD" });
-      expect(await findOrders(site.pool, "A-1")).toMatchObject([{ state: "received" }]);
-      expect(requestsOf(site)).toEqual([]);
-      await site.drop("hl7", "b.hl7", ormControl("RL", { number: "A-1" }));
-      expect(orcOf(await answerTo(site, "RL-A-1", "OR"))).toMatchObject({ 2: "A-1^LIMS", 5: "SC" });
-      expect((await site.waitForOrders(1))[0]?.state).toBe("completed");
-    }));
+  test("waits on hold, says so, and is carried out once it is released", async () => {
+    const site = moving();
+    const order = omlO33({ number: "M-HD" });
+    await site.drop("hl7", "hd.hl7", inOneFile(order, ormControl("HD", { number: "M-HD" })));
+    expect(orcOf(await answerTo(site, "HD-M-HD", "HR"))).toMatchObject({ 2: "M-HD^LIMS", 5: "HD" });
+    expect(await findOrders(site.pool, "M-HD")).toMatchObject([{ state: "received" }]);
+    expect(requestsOf(site, "M-HD")).toEqual([]);
+    await site.drop("hl7", "rl.hl7", ormControl("RL", { number: "M-HD" }));
+    expect(orcOf(await answerTo(site, "RL-M-HD", "OR"))).toMatchObject({ 2: "M-HD^LIMS", 5: "SC" });
+    await site.waitForOrder("M-HD", ["completed"]);
+  });
 
   test.each([
     ["XO", "XR"],
     ["RP", "RQ"],
-  ])("is sent as %s wants it, and only so", (control, granted) =>
-    withSite({}, async (site) => {
-      await site.start();
-      const other = ormControl(control, { number: "A-1", labels: ["V-2", "V-3"] });
-      await site.drop("hl7", "a.hl7", inOneFile(omlO33({ number: "A-1" }), other));
-      expect(orcOf(await answerTo(site, `${control}-A-1`, granted))).toMatchObject({
-        2: "A-1^LIMS",
-        5: "SC",
-      });
-      expect((await site.waitForOrders(1))[0]?.state).toBe("completed");
-      expect(requestsOf(site)).toHaveLength(1);
-      const labels = requestsOf(site).flatMap(({ containers }) => containers.map(({ name }) => name));
-      expect(labels).toEqual(["V-2", "V-3"]);
-    }),
-  );
+  ])("is sent as %s wants it, and only so", async (control, granted) => {
+    const site = moving();
+    const number = `M-${control}`;
+    const labels = [`${control}-2`, `${control}-3`];
+    const other = ormControl(control, { number, labels });
+    await site.drop("hl7", `m-${control}.hl7`, inOneFile(omlO33({ number }), other));
+    expect(orcOf(await answerTo(site, `${control}-${number}`, granted))).toMatchObject({
+      2: `${number}^LIMS`,
+      5: "SC",
+    });
+    await site.waitForOrder(number, ["completed"]);
+    const requests = requestsOf(site, number);
+    expect(requests).toHaveLength(1);
+    expect(requests.flatMap(({ containers }) => containers.map(({ name }) => name))).toEqual(labels);
+  });
 
-  test("is not accepted again after it was cancelled: its end is reported once more", () =>
-    withSite({ simulator: IDLE }, async (site) => {
-      await site.start();
-      const order = omlO33({ number: "A-1" });
-      await site.drop("hl7", "a.hl7", inOneFile(order, ormCancel({ number: "A-1" })));
-      await site.waitForOrders(1, ["cancelled"]);
-      await site.drop("hl7", "b.hl7", order.replace("|MSG-A-1|", "|AGAIN|"));
-      expect(orcOf(await answerTo(site, "AGAIN", "UA"))).toMatchObject({ 2: "A-1^LIMS", 5: "CA" });
-      await eventually(async () => {
-        const reported = [...(await site.results("hl7")).values()];
-        return (
-          reported.filter((each) => each.includes("|ORU^R01") && each.includes("\rORC|OC|A-1^LIMS|"))
-            .length === 2
-        );
-      });
-    }));
+  test("is not accepted again after it was cancelled: its end is reported once more", async () => {
+    const site = idle();
+    const order = omlO33({ number: "I-CA" });
+    await site.drop("hl7", "ca.hl7", inOneFile(order, ormCancel({ number: "I-CA" })));
+    await site.waitForOrder("I-CA", ["cancelled"]);
+    await site.drop("hl7", "ca-again.hl7", order.replace("|MSG-I-CA|", "|AGAIN|"));
+    expect(orcOf(await answerTo(site, "AGAIN", "UA"))).toMatchObject({ 2: "I-CA^LIMS", 5: "CA" });
+    await eventually(async () => {
+      const reported = [...(await site.results("hl7")).values()];
+      const isEnd = (each: string) => each.includes("|ORU^R01") && each.includes("\rORC|OC|I-CA^LIMS|");
+      return reported.filter(isEnd).length === 2;
+    });
+  });
 
-  test("is discontinued here, which is answered DR", () =>
-    withSite({}, async (site) => {
-      await site.start();
-      await site.drop(
-        "hl7",
-        "a.hl7",
-        inOneFile(omlO33({ number: "A-1" }), ormControl("DC", { number: "A-1" })),
-      );
-      expect(orcOf(await answerTo(site, "DC-A-1", "DR"))).toMatchObject({ 2: "A-1^LIMS", 5: "DC" });
-      expect((await site.waitForOrders(1))[0]?.state).toBe("cancelled");
-      expect(requestsOf(site)).toEqual([]);
-    }));
+  test("is discontinued here, which is answered DR", async () => {
+    const site = moving();
+    const order = omlO33({ number: "M-DC" });
+    await site.drop("hl7", "dc.hl7", inOneFile(order, ormControl("DC", { number: "M-DC" })));
+    expect(orcOf(await answerTo(site, "DC-M-DC", "DR"))).toMatchObject({ 2: "M-DC^LIMS", 5: "DC" });
+    await site.waitForOrder("M-DC", ["cancelled"]);
+    expect(requestsOf(site, "M-DC")).toEqual([]);
+  });
 });
 
 describe.concurrent("a CSV file", () => {
@@ -154,40 +149,37 @@ describe.concurrent("a CSV file", () => {
       return answers.length === count ? answers : undefined;
     });
 
-  test("holds an order, asks how it stands, and releases it", () =>
-    withSite({}, async (site) => {
-      await site.start();
-      await site.drop("csv", "day.csv", `${labCsv([{ number: "A-1" }])}A-1,HOLD,,,,,,,\r\n`);
-      expect(await answersTo(site, "day.csv", 1)).toEqual([expect.stringMatching(/^A-1,HOLD,S-A-1,,held,/)]);
-      expect(await ask(site, "ask.csv", ["A-1,STATUS", "A-9,STATUS"])).toEqual(
-        expect.arrayContaining([
-          expect.stringMatching(/^A-1,STATUS,S-A-1,V-A-1,held,/),
-          expect.stringMatching(/^A-9,STATUS,,,status_refused,.*there is no such order/),
-        ]),
-      );
-      expect(requestsOf(site)).toEqual([]);
-      expect(await ask(site, "go.csv", ["A-1,RELEASE"])).toEqual([
-        expect.stringMatching(/^A-1,RELEASE,S-A-1,,released,/),
-      ]);
-      await site.waitForOrders(1, ["completed"]);
-    }));
+  test("holds an order, asks how it stands, and releases it", async () => {
+    const site = moving();
+    await site.drop("csv", "hold.csv", `${labCsv([{ number: "C-1" }])}C-1,HOLD,,,,,,,\r\n`);
+    expect(await answersTo(site, "hold.csv", 1)).toEqual([expect.stringMatching(/^C-1,HOLD,S-C-1,,held,/)]);
+    expect(await ask(site, "ask.csv", ["C-1,STATUS", "A-9,STATUS"])).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^C-1,STATUS,S-C-1,V-C-1,held,/),
+        expect.stringMatching(/^A-9,STATUS,,,status_refused,.*there is no such order/),
+      ]),
+    );
+    expect(requestsOf(site, "C-1")).toEqual([]);
+    expect(await ask(site, "go.csv", ["C-1,RELEASE"])).toEqual([
+      expect.stringMatching(/^C-1,RELEASE,S-C-1,,released,/),
+    ]);
+    await site.waitForOrder("C-1", ["completed"]);
+  });
 
-  test("is answered where a completed order is, and why it can't be held any more", () =>
-    withSite({}, async (site) => {
-      await site.start();
-      await site.drop("csv", "day.csv", labCsv([{ number: "A-1", labels: ["V-1", "V-2"] }]));
-      await site.waitForOrders(1, ["completed"]);
-      const [order] = await findOrders(site.pool, "A-1");
-      await site.drop("csv", "ask.csv", "order_number,operation\nA-1,STATUS\n");
-      const reported = await answersTo(site, "ask.csv", 2);
-      for (const [i, row] of reported.sort().entries()) {
-        const { label, location } = order?.containers[i] ?? {};
-        expect(row).toContain(`A-1,STATUS,S-A-1,${label},completed,`);
-        expect(row).toContain(location?.storedAt);
-      }
-      expect(await ask(site, "hold.csv", ["A-1,HOLD"])).toEqual([
-        expect.stringMatching(/^A-1,HOLD,S-A-1,,hold_refused,.*completed before it could be put on hold/),
-      ]);
-      expect(await listOpenTasks(site.pool, 10)).toHaveLength(1);
-    }));
+  test("is answered where a completed order is, and why it can't be held any more", async () => {
+    const site = moving();
+    await site.drop("csv", "done.csv", labCsv([{ number: "C-2", labels: ["C-2-1", "C-2-2"] }]));
+    const order = await site.waitForOrder("C-2", ["completed"]);
+    await site.drop("csv", "where.csv", "order_number,operation\nC-2,STATUS\n");
+    const reported = await answersTo(site, "where.csv", 2);
+    for (const [i, row] of reported.sort().entries()) {
+      const { label, location } = order.containers[i] ?? {};
+      expect(row).toContain(`C-2,STATUS,S-C-2,${label},completed,`);
+      expect(row).toContain(location?.storedAt);
+    }
+    expect(await ask(site, "late.csv", ["C-2,HOLD"])).toEqual([
+      expect.stringMatching(/^C-2,HOLD,S-C-2,,hold_refused,.*completed before it could be put on hold/),
+    ]);
+    expect(await tasksOf(site, "C-2")).toHaveLength(1);
+  });
 });

@@ -25,7 +25,7 @@ async function whileOrdersFlow(
   during: (daemon: Daemon, happen: Happen) => Promise<void>,
 ): Promise<void> {
   const config = { service: SERVICE, queue: { backend: "redis", ...queue } };
-  await withSite({ config }, async (site) => {
+  await withSite({ config, queues: "as configured" }, async (site) => {
     const { simulator } = site;
     const made = () => simulator.tally().journal;
     const load = planLoad(count, count, 0.1);

@@ -109,7 +109,7 @@ test("what the service says about another patient stays in the kept answers, and
     },
   };
   const simulator = { staff: { auto: false }, device: { auto: false } } as const;
-  return withSite({ logger, simulator, config }, async (site) => {
+  return withSite({ logger, simulator, config, queues: "as configured" }, async (site) => {
     const front = await startRewritingFront(site.simulator.url, rewrite);
     try {
       const text = await readFile(site.configFile, "utf8");

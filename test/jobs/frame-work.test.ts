@@ -8,12 +8,12 @@ import { createMapper, type Mapper } from "../../src/mapping/inbound/mapper.ts";
 import { facilityIdByCode, hl7Profile } from "../mapping/mapped.ts";
 
 /**
- * So large is the larger frame of each comparison, bytes; the smaller has a quarter. What is quadratic takes a second or more
- * at one of them: the first may be refused for its size.
+ * So large is the larger frame of each comparison, bytes; the smaller has a quarter. What is quadratic takes twice the
+ * noise or more at one of them: the first may be refused for its size.
  */
-const LARGE = [400_000, 100_000];
+const LARGE = [200_000, 50_000];
 /** Up to here times are noise, ms. */
-const SHORT_MS = 250;
+const SHORT_MS = 120;
 const LIMITS = { messages: 100_000, batches: 100_000 };
 
 const MSH = (type: string) => `MSH|^~\\&|LIMS|NORTH|CRYO|STORE|20261120101500||${type}|M1|P|2.5.1`;

@@ -235,7 +235,7 @@ test("whatever a lab, a person and a gateway do: what the service has of an orde
       }),
     ),
     {
-      numRuns: 15,
+      numRuns: 8,
       examples: [[[works("is refused for good by a gateway"), changes], true]],
     },
   ));

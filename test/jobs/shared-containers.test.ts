@@ -165,6 +165,6 @@ describe("containers of orders that complete together", () => {
             expect(listsOf(stub)).toBeLessThanOrEqual(count + Math.ceil(count / 2));
           }),
       ),
-      { numRuns: 30 },
+      { numRuns: 15 },
     ));
 });

@@ -303,6 +303,6 @@ test("only an order that is parked is corrected, and of which no call was ever a
         await pool.query("delete from calls");
         await pool.query("update orders set state = 'discarded', owner = null");
       }),
-      { numRuns: 60, seed: 7 },
+      { numRuns: 20, seed: 7 },
     );
   }));

@@ -80,7 +80,7 @@ test("answers from its indexes among many orders of one label, and many labels o
                            sources, content_digest, state)
        select message_id, n + 1, connector, operation, facility_code, facility_id,
               case when n % 2 = 0 then subject_code else 'S' || n end, '{}', '{}', '', 'completed'
-         from orders, generate_series(1, 20000) n
+         from orders, generate_series(1, 5000) n
         where id = $1`,
       [id],
     );

@@ -73,7 +73,7 @@ describe("a list of the external surface", () => {
           );
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 12 },
     ),
   );
 

@@ -142,14 +142,14 @@ export class Machine {
     };
     const context: Context = {
       ...{ configuration, config, host: name, clock, logger, membership, tracer: noTracer },
-      options: { roles: new Set(ROLES), logger, onFatal },
+      options: {
+        ...{ roles: new Set(ROLES), logger, onFatal },
+        ...{ wire: network.wireOf(actor), openQueues: async () => queues.of(actor) },
+      },
       ledger: { pool, connection, isEmbedded: false, close: async () => undefined },
       ...{ observers: new Set(), certificates: new PeerCertificates(clock), onClose: () => undefined },
     };
-    worker.current = await startWorker(context, [connectorOf(actor)], {
-      wire: network.wireOf(actor),
-      openQueues: async () => queues.of(actor),
-    });
+    worker.current = await startWorker(context, [connectorOf(actor)]);
     this.intake = await openIntake(configuration, {
       ...{ pool, worker: membership, clock, logger },
       onCommitted: () => {

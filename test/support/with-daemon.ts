@@ -1,18 +1,20 @@
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
+import { afterAll, beforeAll } from "vitest";
 import { stringify } from "yaml";
 import { ROLES } from "../../src/app/context.ts";
 import { type Daemon, startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { Logger } from "../../src/core/logger.ts";
 import { isTerminal, type OrderState } from "../../src/core/order-state.ts";
-import { listOrders } from "../../src/ledger/operator/views.ts";
+import { findOrders, listOrders } from "../../src/ledger/operator/views.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { eventually } from "./eventually.ts";
+import { type OpenQueues, queuesInMemory } from "./queues-in-memory.ts";
 import { withFolder } from "./with-folder.ts";
 import { silent, type TestLedger, withLedger } from "./with-ledger.ts";
 
@@ -36,12 +38,20 @@ export interface Site {
   orders(): Promise<LedgerOrder[]>;
   /** Waits until there are at least `count` orders and all of them are in one of these states (by default: at their end). */
   waitForOrders(count: number, states?: readonly OrderState[], withinMs?: number): Promise<LedgerOrder[]>;
+  /** Waits until the order of this number is in one of these states; the first of the number, unless a test tells which. */
+  waitForOrder(
+    number: string,
+    states: readonly OrderState[],
+    isMeant?: (order: LedgerOrder) => boolean,
+  ): Promise<LedgerOrder>;
 }
 
 export interface SiteOptions {
   readonly simulator?: SimulatorOptions;
   readonly config?: ConfigParts;
   readonly logger?: Logger;
+  /** Where the daemons have their queues: in memory unless a test is about the real ones. */
+  readonly queues?: "in memory" | "as configured";
 }
 
 /** A configuration with short times. */
@@ -100,6 +110,8 @@ export async function withSite<T>(options: SiteOptions, test: (site: Site) => Pr
       };
       await writeFile(configFile, stringify(config), { mode: 0o600 });
       const daemons: Daemon[] = [];
+      const openQueues: OpenQueues | undefined =
+        options.queues === "as configured" ? undefined : queuesInMemory();
       const orders = () => listOrders(pool, { limit: 20_000 });
       const site: Site = {
         folder,
@@ -115,6 +127,7 @@ export async function withSite<T>(options: SiteOptions, test: (site: Site) => Pr
             readAgain: read,
             roles: new Set(ROLES),
             logger: options.logger ?? silent,
+            openQueues,
             onFatal: (failure) => {
               throw failure;
             },
@@ -154,6 +167,16 @@ export async function withSite<T>(options: SiteOptions, test: (site: Site) => Pr
             throw new Error(`not at their end: ${describeOrders(await orders())}`, { cause: error });
           }
         },
+        waitForOrder: (number, states, isMeant = () => true) =>
+          eventually(
+            async () => {
+              const sql = "select 1 from orders where placer_order_number = $1 and state = any($2)";
+              if ((await pool.query(sql, [number, [...states]])).rowCount === 0) return undefined;
+              const order = (await findOrders(pool, number)).find(isMeant);
+              return order && states.includes(order.state) ? order : undefined;
+            },
+            { what: `order ${number} in ${states.join(" or ")}` },
+          ),
       };
       try {
         return await test(site);
@@ -163,6 +186,33 @@ export async function withSite<T>(options: SiteOptions, test: (site: Site) => Pr
       }
     }),
   );
+}
+
+/**
+ * Gives the tests of a file, or of a block, one site whose daemon runs: what a start costs is paid once. They run at the same time, and
+ * know what is theirs by numbers, subjects and labels that no other has.
+ */
+export function sharedSite(options: SiteOptions = {}): () => Site {
+  const over = Promise.withResolvers<void>();
+  let site: Site | undefined;
+  let ended: Promise<void> = Promise.resolve();
+  beforeAll(async () => {
+    const begun = Promise.withResolvers<Site>();
+    ended = withSite(options, async (made) => {
+      await made.start();
+      begun.resolve(made);
+      await over.promise;
+    });
+    site = await Promise.race([begun.promise, ended.then(() => undefined)]);
+  });
+  afterAll(async () => {
+    over.resolve();
+    await ended;
+  });
+  return () => {
+    if (!site) throw new Error("the site is there while tests run");
+    return site;
+  };
 }
 
 /** `3 of 62 completed, 59 submitted (…)`: what a failed wait found. */

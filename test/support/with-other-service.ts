@@ -12,6 +12,7 @@ import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { eventually } from "./eventually.ts";
 import { openLabFolder } from "./lab-folder.ts";
 import type { Organization, OtherService } from "./other-services/other-service.ts";
+import { queuesInMemory } from "./queues-in-memory.ts";
 import { siteConfig } from "./with-daemon.ts";
 import { withFolder } from "./with-folder.ts";
 import { silent, withLedger } from "./with-ledger.ts";
@@ -74,7 +75,10 @@ export async function withOtherSite<T>(
       const onFatal = (failure: unknown) => {
         throw failure;
       };
-      const daemon = await startDaemon(loaded, { roles: new Set(ROLES), logger: silent, onFatal });
+      const daemon = await startDaemon(loaded, {
+        ...{ roles: new Set(ROLES), logger: silent, onFatal },
+        openQueues: queuesInMemory(),
+      });
       const lab = openLabFolder(folder);
       try {
         return await test({

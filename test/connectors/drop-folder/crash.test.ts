@@ -65,7 +65,7 @@ describe("a crash", () => {
 describe.runIf(machineHas("linux"))("a killed process", () => {
   test("leaves nothing that the next one does not finish, wherever it was", async () => {
     const expected = await undisturbedEnd();
-    for (let run = 0; run < 8; run++) {
+    for (let run = 0; run < 2; run++) {
       await withFolder(async (folder) => {
         const world = makeWorld(folder, []);
         await dropOneOfEach(world);

@@ -2,11 +2,13 @@ import type { Browser, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { csvMessage, PATIENT } from "../../cli/with-lab.ts";
 import { machineHas } from "../../support/needs.ts";
-import { withBrowser } from "../../support/with-browser.ts";
+import { sharedBrowser } from "../../support/with-browser.ts";
 import { type Pages, USERS, withPages } from "./with-pages.ts";
 
 /** A name of another machine, as a browser sees it: neither this machine nor TLS. */
 const ELSEWHERE = "console.lab.example";
+
+let withBrowser: ReturnType<typeof sharedBrowser>;
 
 /** A console that other machines reach by plain HTTP, and somebody who may act and has signed in there with a browser. */
 function withPerson(
@@ -14,19 +16,16 @@ function withPerson(
 ): Promise<void> {
   return withPages(
     ({ url, ...pages }) =>
-      withBrowser(
-        async (browser) => {
-          const page = await (await browser.newContext()).newPage();
-          await page.clock.install();
-          const there = url.replace("localhost", ELSEWHERE);
-          await page.goto(`${there}/login`);
-          await page.fill("#token", USERS[0]?.token ?? "");
-          await page.keyboard.press("Enter");
-          await page.waitForURL(`${there}/`);
-          await test(page, { ...pages, browser, url: there });
-        },
-        [`--host-resolver-rules=MAP ${ELSEWHERE} 127.0.0.1`],
-      ),
+      withBrowser(async (browser) => {
+        const page = await (await browser.newContext()).newPage();
+        await page.clock.install();
+        const there = url.replace("localhost", ELSEWHERE);
+        await page.goto(`${there}/login`);
+        await page.fill("#token", USERS[0]?.token ?? "");
+        await page.keyboard.press("Enter");
+        await page.waitForURL(`${there}/`);
+        await test(page, { ...pages, browser, url: there });
+      }),
     { host: "0.0.0.0" },
   );
 }
@@ -45,6 +44,8 @@ async function refresh(page: Page): Promise<void> {
 const TASK = "insert into tasks (order_id, kind, text) values ($1, 'cancel', 'see to order ' || $1::bigint)";
 
 describe.runIf(machineHas("chromium"))("in a browser that comes by plain HTTP", () => {
+  withBrowser = sharedBrowser([`--host-resolver-rules=MAP ${ELSEWHERE} 127.0.0.1`]);
+
   test("an open form with a typed reason stays with its record when a refresh takes others away, and goes with its own", () =>
     withPerson(async (page, { lab, pool, url }) => {
       await lab.take(

@@ -314,12 +314,12 @@ describe("the encoding", () => {
     async (encoding) => {
       const line = `${"ab".repeat(20_000)}${encoding === "windows-1252" ? "é" : "王小明"},1\n`;
       const rows = await rowsOf(
-        Buffer.concat([Buffer.from("a,b\n"), iconv.encode(line.repeat(250), encoding)]),
+        Buffer.concat([Buffer.from("a,b\n"), iconv.encode(line.repeat(80), encoding)]),
         {
           encoding,
         },
       );
-      expect(rows).toHaveLength(250);
+      expect(rows).toHaveLength(80);
       expect(new Set(rows.map(([value]) => value))).toEqual(new Set([line.slice(0, line.indexOf(","))]));
     },
   );
@@ -414,9 +414,9 @@ describe("a large file", () => {
   it("does not hold the event loop while it is read", async () => {
     let turnCount = 0;
     const timer = setInterval(() => turnCount++, 1);
-    const file = `a,b,c,d\n${"PO-1,STORE,A17,V-1\n".repeat(200_000)}`;
-    expect((await read(file)).rows).toHaveLength(200_000);
+    const file = `a,b,c,d\n${"PO-1,STORE,A17,V-1\n".repeat(100_000)}`;
+    expect((await read(file)).rows).toHaveLength(100_000);
     clearInterval(timer);
-    expect(turnCount).toBeGreaterThan(20);
+    expect(turnCount).toBeGreaterThan(10);
   });
 });

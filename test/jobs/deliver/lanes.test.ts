@@ -485,7 +485,7 @@ test("whatever fails, is sent again or given up, and whenever: an order's result
         }
       }),
     ),
-    { numRuns: 20 },
+    { numRuns: 10 },
   );
 });
 

@@ -55,7 +55,7 @@ test("whatever workers do and whoever is lost, a lane has one order in hand, and
           expect((await pool.query(IN_HAND)).rows).toEqual([]);
         }
       }),
-      { numRuns: 25 },
+      { numRuns: 12 },
     );
   }));
 

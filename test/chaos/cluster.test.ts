@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { findRestored } from "../../src/ledger/restored/restore.ts";
 import { listWorkers } from "../../src/ledger/workers/roster.ts";
+import { withCluster } from "../cluster/cluster.ts";
 import { ALL_WELL } from "../support/account.ts";
 import { eventually } from "../support/eventually.ts";
 import { planLoad, seedRetrievals } from "../support/lab-load.ts";
-import { withCluster } from "./cluster.ts";
 
 const END_WITHIN_MS = 120_000;
 /** The service takes its time, so that calls are under way when something happens. */
