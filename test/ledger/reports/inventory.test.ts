@@ -38,6 +38,7 @@ const END_OTHER_SESSIONS = `
 select pg_terminate_backend(pid)
   from pg_stat_activity
  where datname = current_database()
+   and usename = current_user
    and pid <> pg_backend_pid()`;
 
 describe("the inventory", () => {
