@@ -31,8 +31,8 @@ export async function askDaemon(
         why: `${url} refuses the token of this configuration: was it changed since the start?`,
       };
     const status = answer.ok ? ((await answer.json()) as Partial<Status>) : {};
-    // An older release has no such list.
-    if (!Array.isArray(status.attention))
+    // An older release has no such lists.
+    if (!Array.isArray(status.attention) || !Array.isArray(status.parts))
       return { why: `${url} gives another answer than expected, status ${answer.status}` };
     return { status: status as Status };
   } catch {

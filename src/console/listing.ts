@@ -1,5 +1,12 @@
 import { parseId } from "../ledger/ids.ts";
-import type { Filter, Filters, FilterValues, List, ListPlace } from "../operator/listing.ts";
+import {
+  type Filter,
+  type Filters,
+  type FilterValues,
+  type List,
+  type ListPlace,
+  nothingOf,
+} from "../operator/listing.ts";
 import { filterForm, nextPage, options, SEARCH_AGAIN } from "./components.ts";
 import type { Records } from "./deps.ts";
 import { type Html, html } from "./html.ts";
@@ -56,7 +63,7 @@ export async function readListPage<Row, F extends Filters>(
   const last = rows.at(-1);
   return {
     ...{ values, rows },
-    nothing: values === undefined ? SEARCH_AGAIN : list.nothing(values),
+    nothing: values === undefined ? SEARCH_AGAIN : nothingOf(list, values, { after }),
     form: inputs.length === 0 ? html`` : filterForm(path, inputs, visit),
     more: found.length > A_PAGE && last ? nextPage(query, path, of(last), flag) : "",
   };

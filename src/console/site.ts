@@ -95,8 +95,9 @@ const MAX_FORM_BYTES = 32_768;
 /** What is done to a thousand records takes longer than a page may, ms. */
 const FORM_TIMEOUT_MS = 300_000;
 
-/** So long a page waits for how the parts stand, ms. */
+/** So long a page waits for how the parts stand, and an earlier answer stands in for it, ms. */
 const PARTS_WITHIN_MS = 500;
+const PARTS_GOOD_FOR_MS = 30_000;
 
 /** A page says so of itself when it refreshes. */
 export const REFRESH_HEADER = "cryobridge-refresh";
@@ -131,6 +132,11 @@ export function openSite(
   };
   // A page doesn't wait for what stands above it: it has what was known before then.
   const readParts = patiently(() => readStatus(deps, version), PARTS_WITHIN_MS, deps.clock);
+  const partsNow = async () => {
+    const status = (await readParts().catch(() => undefined))?.value;
+    const isOld = status && deps.clock.now() - Date.parse(status.generatedAt) > PARTS_GOOD_FOR_MS;
+    return status && !isOld ? status.parts : [];
+  };
   const send = async (request: FastifyRequest, reply: FastifyReply, page: Page) => {
     const session = request.session;
     // A page that refreshes itself has shown its notice, and another one's is not for it.
@@ -142,7 +148,7 @@ export function openSite(
       formToken: session?.formToken ?? "",
       path: request.url,
       notice,
-      parts: (await readParts().catch(() => undefined))?.value?.parts ?? [],
+      parts: await partsNow(),
       nowMs: deps.clock.now(),
     };
     return sendHtml(reply.code(page.status ?? 200), layOut(page, frame));

@@ -48,7 +48,7 @@ function serviceOf({ service, attention }: Facts): StatusPart | undefined {
   const name = "storage service";
   if (service?.opening) {
     const { since, text } = service.opening;
-    return part(name, service.breaker === "closed" ? "up" : "down", text, {
+    return part(name, "down", text, {
       since,
       command: "cryobridge check",
     });
@@ -62,15 +62,20 @@ function serviceOf({ service, attention }: Facts): StatusPart | undefined {
     : part(name, "waits", "did not answer the last call");
 }
 
-function labsOf({ connectors }: Facts): StatusPart[] {
-  if (connectors === null || connectors.length === 0) return [];
-  const away = connectors.filter(({ isLabAway }) => isLabAway);
-  if (away.length === 0) return [part("labs", "up", "take results")];
-  return away.map(({ connector }) =>
-    part(`lab of ${connector}`, "down", "takes no results, and is tried again", {
-      command: "cryobridge queue",
-    }),
-  );
+/** A lab that this daemon finds away, or that has not taken results, whichever daemon sends them. */
+function labsOf({ connectors, failingDeliveries }: Facts): StatusPart[] {
+  if (connectors === null || connectors.length === 0 || failingDeliveries === null) return [];
+  const failing = failingDeliveries.filter(({ state }) => state === "pending");
+  const away = new Set([
+    ...connectors.flatMap(({ connector, isLabAway }) => (isLabAway ? [connector] : [])),
+    ...failing.map(({ connector }) => connector),
+  ]);
+  if (away.size === 0) return [part("labs", "up", "take results")];
+  return [...away].map((connector) => {
+    const since = failing.find((each) => each.connector === connector)?.since ?? null;
+    const words = "takes no results, and is tried again";
+    return part(`lab of ${connector}`, "down", words, { since, command: "cryobridge queue" });
+  });
 }
 
 function queuesOf({ pausedQueues }: Facts): StatusPart[] {

@@ -122,7 +122,7 @@ export interface List<Row, F extends Filters> {
   readonly help: string;
   readonly filters: F;
   readonly columns: readonly Column<Row>[];
-  /** What people read in place of an empty list. */
+  /** What people read where the list is empty from its beginning. */
   readonly nothing: (values: FilterValues<F>) => string;
   readonly read: (place: ListPlace, values: FilterValues<F>, part: ListPart) => Promise<readonly Row[]>;
   /** By what the next page is asked for. */
@@ -134,6 +134,20 @@ export interface List<Row, F extends Filters> {
     /** A record's id, as people see it. */
     readonly of: (row: Row) => string;
   };
+}
+
+/** What people read in place of a part of a list that has no entries. */
+export function nothingOf<Row, F extends Filters>(
+  list: List<Row, F>,
+  values: FilterValues<F>,
+  { after }: Pick<ListPart, "after">,
+): string {
+  return after === undefined ? list.nothing(values) : "No more.";
+}
+
+/** Whether a list is narrowed by nothing but these filters. */
+export function isNarrowedBy(values: FilterValues<Filters>, ...names: readonly string[]): boolean {
+  return Object.entries(values).every(([name, value]) => (value !== undefined) === names.includes(name));
 }
 
 /** Declares a list, with its filters' own types. */

@@ -97,6 +97,24 @@ describe("init with a table", () => {
     expect(profile).not.toContain("eindeutig");
   });
 
+  it("leaves a column of the results its own name where another one is called as the lab calls it", async () => {
+    const text = "Order no;Operation;Site;status;Barcode\nA-1;STORE;NORTH;7;V-1\n";
+    const flags = [...SERVICE, "--facility", "NORTH=12", "--place", "subject_code=status"];
+    const { status, profile } = await init(text, flags);
+    expect(status).toBe(0);
+    expect(profile).toContain(
+      "{order_number: Order no}, {operation: Operation}, subject_code, {container_label: Barcode}, status",
+    );
+    const both = await init(text, [
+      ...flags,
+      "--place",
+      "order_number=Barcode",
+      "--place",
+      "container_label=Barcode",
+    ]);
+    expect(both.stdout + both.stderr).not.toContain("two columns have the heading");
+  });
+
   it("previews what is refused, though it comes last", async () => {
     const rows = [1, 2, 3, 4, 5].map((n) => `A-${n};STORE;NORTH;${n};1980-11-04;V-${n}`);
     const text = `Order no;Operation;Site;Patient ID;Date of birth;Label\n${rows.join("\n")}\nA-6;STORE;NORTH;6;1980-11-04;\n`;
@@ -316,6 +334,10 @@ describe("init with HL7 messages", () => {
     }
     const wrong = await init(text, [...LAB3, "--type", "mllp", "--listen", "2600"]);
     expect(wrong.stderr).toContain("--listen 2600: expected HOST:PORT");
+    const implied = await init(text, [...LAB3, "--listen", "0.0.0.0:2600"]);
+    expect(implied.config).toContain("type: mllp");
+    const other = await init(text, [...LAB3, "--type", "hl7-drop", "--listen", "0.0.0.0:2600"]);
+    expect(other.stderr).toContain("--listen and --results are for --type mllp");
     expect(wrong.status).toBe(2);
   });
 

@@ -63,6 +63,18 @@ describe("the parts of which everything else depends", () => {
     });
     expect(partIn(status, "lab of ward")).toMatchObject({ state: "down" });
     expect(partIn(status, "lab of bench")).toBeUndefined();
+    const failing = {
+      connector: "bench",
+      state: "pending",
+      deliveryId: "d1",
+      count: 1,
+      since: SINCE,
+    } as const;
+    const ofAnother = await statusOf({
+      connectors: () => [connector("bench", false)],
+      attention: async () => ({ ...QUIET, deliveries: [{ ...failing, code: "LAB_UNREACHABLE", text: "x" }] }),
+    });
+    expect(partIn(ofAnother, "lab of bench")).toMatchObject({ state: "down", since: SINCE.toISOString() });
     expect(partIn(status, "queue submit")).toMatchObject({
       words: "paused by kim",
       since: SINCE.toISOString(),

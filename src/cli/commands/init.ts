@@ -142,9 +142,13 @@ async function askSample(questions: Questions): Promise<string | undefined> {
 
 async function typeOf(
   sample: Buffer | undefined,
-  { type }: InitOptions,
+  options: InitOptions,
   questions: Questions,
 ): Promise<ConnectorType> {
+  const isOverNetwork = options.listen !== undefined || options.results !== undefined;
+  const type = options.type ?? (isOverNetwork ? "mllp" : undefined);
+  if (isOverNetwork && type !== "mllp")
+    throw new Failure("CLI_USAGE", `--listen and --results are for --type mllp, and this is ${type}`);
   if (sample === undefined) {
     const answer =
       type ??

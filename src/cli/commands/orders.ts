@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { formatId } from "../../ledger/ids.ts";
+import { isNarrowedBy } from "../../operator/listing.ts";
 import { ORDER_LIST } from "../../operator/lists/orders.ts";
 import { clean } from "../../operator/text.ts";
 import { orderStates, wholeNumber } from "../arguments.ts";
@@ -23,8 +24,10 @@ export function define(orders: Command, cli: Cli): void {
         pool,
         shown.map(({ id }) => formatId("o", id)),
       ),
-    after: async (session, { pool }, { find }, found) => {
-      const words = find === undefined || found.length > 0 ? undefined : await inMessage(pool, find);
+    whenEmpty: async (session, { pool }, values) => {
+      const { find } = values;
+      const words =
+        find !== undefined && isNarrowedBy(values, "find") ? await inMessage(pool, find) : undefined;
       if (words) session.note(clean(`${find}: ${words.message}. ${words.hint}`));
     },
   });

@@ -162,7 +162,7 @@ function draftOf(
         separator === undefined ? at("container_label") : { from: at("container_label"), split: separator },
       description: optional("container_description"),
     }),
-    results: hasHeader ? { columns: csvResultColumns.map((column) => resultColumn(column, at)) } : undefined,
+    results: hasHeader ? { columns: resultColumns(at) } : undefined,
   }) as ProfileDefinition;
   return {
     definition,
@@ -174,13 +174,15 @@ function draftOf(
   };
 }
 
-/** A column of the results under the lab's own heading for it. */
-function resultColumn(
-  column: (typeof csvResultColumns)[number],
-  at: (meaning: Meaning) => string | undefined,
-): string | Record<string, string> {
-  const heading = OWN_RESULTS.has(column) ? at(column as Meaning) : undefined;
-  return heading === undefined || heading === column ? column : { [column]: heading };
+/** The columns of the results, each under the lab's own heading for it where no other one has that. */
+function resultColumns(at: (meaning: Meaning) => string | undefined): (string | Record<string, string>)[] {
+  const taken = new Set<string>(csvResultColumns);
+  return csvResultColumns.map((column) => {
+    const heading = OWN_RESULTS.has(column) ? at(column as Meaning) : undefined;
+    if (heading === undefined || taken.has(heading)) return column;
+    taken.add(heading);
+    return { [column]: heading };
+  });
 }
 
 /** What results repeat of an order. */

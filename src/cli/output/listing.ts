@@ -1,5 +1,12 @@
 import { type Command, Option } from "commander";
-import type { Filter, Filters, FilterValues, List, ListPlace } from "../../operator/listing.ts";
+import {
+  type Filter,
+  type Filters,
+  type FilterValues,
+  type List,
+  type ListPlace,
+  nothingOf,
+} from "../../operator/listing.ts";
 import { clean } from "../../operator/text.ts";
 import { parseSince } from "../../operator/times.ts";
 import { pageOption, wholeNumber, wordsOf } from "../arguments.ts";
@@ -18,13 +25,8 @@ interface Particulars<Row, F extends Filters> {
   readonly check?: (session: Session, site: OpenSite, values: FilterValues<F>) => Promise<void> | void;
   /** What is done before entries are shown, such as writing that down. */
   readonly beforeShown?: (session: Session, site: OpenSite, shown: readonly Row[]) => Promise<void>;
-  /** What is said after the list. */
-  readonly after?: (
-    session: Session,
-    site: OpenSite,
-    values: FilterValues<F>,
-    rows: readonly Row[],
-  ) => Promise<void>;
+  /** What is said besides where the list is empty from its beginning. */
+  readonly whenEmpty?: (session: Session, site: OpenSite, values: FilterValues<F>) => Promise<void>;
 }
 
 type Options = Watching & {
@@ -38,7 +40,7 @@ export function defineList<Row, F extends Filters>(
   parent: Command,
   cli: Cli,
   list: List<Row, F>,
-  { examples, isDefault = false, check, beforeShown, after }: Particulars<Row, F>,
+  { examples, isDefault = false, check, beforeShown, whenEmpty }: Particulars<Row, F>,
 ): void {
   const { kind, flag = "before" } = list.page;
   const command = parent.command("list", { isDefault }).description(list.help);
@@ -55,12 +57,13 @@ export function defineList<Row, F extends Filters>(
           const values = valuesOf(list, options, session);
           const site = await kept.open();
           await check?.(session, site, values);
-          const rows = await list.read(placeOf(site, session), values, { limit: limit + 1, after: from });
+          const part = { limit: limit + 1, after: from };
+          const rows = await list.read(placeOf(site, session), values, part);
           await beforeShown?.(session, site, rows.slice(0, limit));
-          const form = { ...list, nothing: clean(list.nothing(values)) };
+          const form = { ...list, nothing: clean(nothingOf(list, values, part)) };
           const nextPage = (last: Row) => `--${flag} ${list.page.of(last)}`;
           printList(session, { ...form, nextPage }, rows, limit);
-          await after?.(session, site, values, rows);
+          if (from === undefined && rows.length === 0) await whenEmpty?.(session, site, values);
           return undefined;
         }),
       ),

@@ -1,5 +1,6 @@
 import { formatId } from "../../ledger/ids.ts";
 import { findRestored } from "../../ledger/restored/restore.ts";
+import { isNarrowedBy } from "../../operator/listing.ts";
 import { ORDER_LIST } from "../../operator/lists/orders.ts";
 import type { ListedOrder } from "../../operator/order-columns.ts";
 import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
@@ -32,7 +33,7 @@ async function listPage(visit: Visit, records: Records): Promise<Page> {
     findRestored(records.pool),
   ]);
   const elsewhere =
-    values?.find === undefined
+    values === undefined || !isNarrowedBy(values, "find") || visit.query.has("before")
       ? ""
       : " The search above finds it in messages that wait or were refused, too.";
   const before = { title: "choose", cell: ({ id }: ListedOrder) => chooseBox(formatId("o", id)) };

@@ -1,6 +1,6 @@
 import { FILE_STATUSES, listFiles } from "../../ledger/messages/file-views.ts";
 import { FILE_COLUMNS, FILE_STATUS_WORDS } from "../file-columns.ts";
-import { byConnector, choice, list, search, since } from "../listing.ts";
+import { byConnector, choice, isNarrowedBy, list, search, since } from "../listing.ts";
 
 /** Dropped files. */
 export const FILE_LIST = list({
@@ -19,7 +19,8 @@ export const FILE_LIST = list({
     since: since("files that came in "),
   },
   columns: FILE_COLUMNS,
-  nothing: ({ find }) => (find === undefined ? "No files." : `No file's name begins with ${find}.`),
+  nothing: (values) =>
+    isNarrowedBy(values, "find") ? `No file's name begins with ${values.find}.` : "No files.",
   read: ({ pool }, { find: name, ...filter }, { limit, after: beforeId }) =>
     listFiles(pool, { name, ...filter, beforeId, limit }),
   page: { kind: "f", of: ({ fileId }) => fileId },

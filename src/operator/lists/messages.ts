@@ -1,5 +1,5 @@
 import { listMessages } from "../../ledger/messages/views.ts";
-import { byConnector, choice, list, search, since } from "../listing.ts";
+import { byConnector, choice, isNarrowedBy, list, search, since } from "../listing.ts";
 import { MESSAGE_COLUMNS } from "../message-columns.ts";
 import { PAINT_BY_VERDICT } from "../order-columns.ts";
 
@@ -19,10 +19,10 @@ export const MESSAGE_LIST = list({
     since: since("messages that came in "),
   },
   columns: MESSAGE_COLUMNS,
-  nothing: ({ find }) =>
-    find === undefined
-      ? "No messages."
-      : `No message has the id, control id or file ${find}, or the number or container ${find} without an order of it.`,
+  nothing: (values) =>
+    isNarrowedBy(values, "find")
+      ? `No message has the id, control id or file ${values.find}, or the number or container ${values.find} without an order of it.`
+      : "No messages.",
   read: ({ pool }, { find: word, ...filter }, { limit, after: beforeId }) =>
     listMessages(pool, { word, ...filter, beforeId, limit }),
   page: { kind: "m", of: ({ messageId }) => messageId },

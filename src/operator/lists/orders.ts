@@ -7,6 +7,7 @@ import {
   choices,
   code,
   type FilterValues,
+  isNarrowedBy,
   type ListPart,
   type ListPlace,
   list,
@@ -43,12 +44,12 @@ export const ORDER_LIST = list({
   help: "List orders, newest first.",
   filters: FILTERS,
   columns: ORDER_COLUMNS,
-  nothing: ({ find, ...others }) =>
-    find !== undefined
-      ? `No order has the number, id, container or control id ${find}, or came in a file whose name begins so.`
-      : Object.values(others).some((value) => value !== undefined)
-        ? "No order is like that."
-        : "No order has come in yet.",
+  nothing: (values) =>
+    isNarrowedBy(values, "find")
+      ? `No order has the number, id, container or control id ${values.find}, or came in a file whose name begins so.`
+      : isNarrowedBy(values)
+        ? "No order has come in yet."
+        : "No order is like that.",
   read: async (place, values, part) =>
     withStanding(place.pool, await findListedOrders(place, values, part), place.nowMs),
   page: { kind: "o", of: ({ id }) => formatId("o", id) },

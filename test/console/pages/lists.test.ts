@@ -57,6 +57,15 @@ test("orders, files and results are looked at within a time, as messages are", (
     expect(wordsOf(await operator.open("/results?since=1h"))).toContain("No results.");
   }));
 
+test("an order that a second filter leaves out is not said not to be there, and neither is what came on an earlier page", () =>
+  withPages(async ({ lab }) => {
+    await lab.take("bench", [csvMessage(1)]);
+    const said = async (...words: string[]) => (await lab.cli(["orders", "list", ...words])).stdout;
+    expect(await said("--find", "C-9")).toContain("No order has the number, id, container or control id C-9");
+    expect(await said("--find", "C-1", "--state", "failed")).toBe("No order is like that.\n");
+    expect(await said("--find", "C-1", "--before", "o1")).toBe("No more.\n");
+  }));
+
 test("what was typed is said in place of an empty list without what would steer a terminal", () =>
   withPages(async ({ lab }) => {
     const { stdout } = await lab.cli(["files", "list", "--find", "\u001b[31mred"]);
