@@ -14,7 +14,7 @@ export interface ListPlace {
 }
 
 /** How people ask for a filter. */
-interface Asked {
+export interface Asked {
   /** What it leaves in the list, for `--help`. */
   readonly help: string;
   /** What stands behind the option, such as `name`. */
@@ -23,23 +23,23 @@ interface Asked {
   readonly label?: string;
 }
 
-interface Choice<Word extends string> extends Asked {
+export interface Choice<Word extends string> extends Asked {
   readonly kind: "choice" | "choices";
   readonly words: readonly Word[];
   /** A word as people read it. */
   inWords?(word: Word): string;
 }
 
-interface Known extends Asked {
+export interface Known extends Asked {
   readonly kind: "known";
   readonly choices: (place: ListPlace) => Promise<readonly string[]> | readonly string[];
 }
 
-interface Text extends Asked {
+export interface Text extends Asked {
   readonly kind: "code" | "search";
 }
 
-interface Since extends Asked {
+export interface Since extends Asked {
   readonly kind: "since";
 }
 

@@ -197,6 +197,7 @@ describe.runIf(machineHas("chromium"))("the console in a browser", () => {
         // What is chosen changes nothing by itself.
         await page.keyboard.press("Tab");
         expect(page.url()).toBe(`${url}/orders`);
+        await page.keyboard.press("Tab");
         await page.keyboard.press("Enter");
         await page.waitForURL(/connector=hl7/);
         expect(await page.$$eval("main tbody tr", (rows) => rows.length)).toBe(2);

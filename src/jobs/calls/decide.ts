@@ -75,6 +75,7 @@ export function nameIds(surface: Surface, ids: readonly number[], and = ", "): s
  * |---|---|---|---|
  * | 6 | any | only what another order has is certain | park, naming both |
  * | 18 | presumed | one certain, and nothing else that may be its own | made |
+ * | 20 | presumed, younger than `giveUpAfter` | nothing | look again: a list may lag, and the call be on its way |
  * | 20 | presumed | nothing | nothing |
  * | 19 | presumed | anything else | park, naming it |
  * | 4 | lost | one certain | made |
@@ -97,7 +98,11 @@ export function decideFinds(call: Standing, finds: Finds): Decision {
   if (call.isPresumed) {
     const all = [...certain, ...marked, ...possible];
     if (only !== undefined && all.length === 1) return { kind: "made", id: only };
-    return all.length === 0 ? { kind: "nothing" } : parkForgotten(surface, all, marked.length > 0);
+    if (all.length > 0) return parkForgotten(surface, all, marked.length > 0);
+    // One look is enough once no list can lag any more.
+    const isYoung = call.ageMs < call.times.giveUpAfterMs;
+    const next = isYoung ? planCheck(call.checks + 1, call.ageMs, call.times) : "believed";
+    return next === "believed" ? { kind: "nothing" } : { kind: "again", ...next, found: "nothing" };
   }
   if (only !== undefined && certain.length === 1) return { kind: "made", id: only };
   if (certain.length > 1) {

@@ -103,7 +103,8 @@ describe("what a look means for an open call", () => {
       { taken: TAKEN },
       { kind: "park", code: "SUBMIT_UNCERTAIN" },
     ],
-    ["a presumed one, nothing", { ...presumed, ...young }, {}, { kind: "nothing" }],
+    ["a young presumed one, nothing", { ...presumed, ...young }, {}, { kind: "again" }],
+    ["a presumed one, nothing", presumed, {}, { kind: "nothing" }],
   ])("that finds %s", (_words, standing, found, expected) => {
     expect(decideFinds(call(standing), finds(found))).toMatchObject(expected);
   });
