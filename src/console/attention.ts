@@ -120,8 +120,7 @@ function ordersOf({ states, stillOrders, generatedAt }: Facts): Attention[] {
   if (groups.length > 0)
     return groups.map(({ count, orderId, orderIds, since, code, hint }) => {
       const what = `${many(count, "order waits", "orders wait")} for a person${named(orderIds)}: ${meaningOf(code ?? "UNCLASSIFIED")}`;
-      const all = code === null ? PARKED : `${PARKED} --failure ${code}`;
-      const command = count === 1 ? `cryobridge orders show ${orderId}` : all;
+      const command = commandForParked(count, orderId, code);
       const own = alert("ordersParked", code ?? "UNCLASSIFIED", what);
       return item("act", what, { since, command, hint: hint ?? HINT_PARKED, ...own });
     });
@@ -131,6 +130,12 @@ function ordersOf({ states, stillOrders, generatedAt }: Facts): Attention[] {
   const since = before(generatedAt, parked.oldestSeconds);
   const more = { since, command: PARKED, hint: HINT_PARKED };
   return [item("act", what, more)];
+}
+
+/** What shows the one order that is parked for a reason, or all of them. */
+export function commandForParked(count: number, orderId: string, code: string | null): string {
+  if (count === 1) return `cryobridge orders show ${orderId}`;
+  return code === null ? PARKED : `${PARKED} --failure ${code}`;
 }
 
 /** Where there are several: ` (o4, o7)`. */

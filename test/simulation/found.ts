@@ -92,4 +92,54 @@ export const FOUND: readonly { readonly what: string; readonly plan: Plan }[] = 
       ...{ strikes: [], correlation: "token", others: [] },
     },
   },
+  {
+    what: "a ledger put back right after a call believed a list that lagged, and had the order done once more",
+    plan: {
+      chance: 40309381,
+      surface: "request",
+      daemons: 2,
+      service: {
+        envelope: "array",
+        mostPerPage: 2,
+        newestFirst: false,
+        listLagMs: 7000,
+        tokenLifeMs: 10000,
+        staffMs: 1300,
+        deviceMs: 1500,
+        reviews: ["accept"],
+        ends: ["COMPLETED"],
+        hasCancel: false,
+        isBusy: false,
+      },
+      orders: [
+        {
+          operation: "RETRIEVAL",
+          subject: 1,
+          atMs: 8800,
+          acts: [
+            { what: "change", afterMs: 14300 },
+            { what: "again", afterMs: 700 },
+          ],
+        },
+      ],
+      calls: [{ kind: "create", nth: 6, fate: "reset before" }],
+      ledger: [{ daemon: 0, nth: 49, fate: "answer lost" }],
+      results: [{ nth: 6, fate: "refused" }],
+      daemonEvents: [],
+      placeEvents: [
+        { what: "ledger clock", atMs: 7500, forMs: 17800, byMs: -3600000 },
+        { what: "ledger put back", atMs: 8300, forMs: 2000, byMs: -3600000 },
+      ],
+      people: [
+        { what: "resolve", order: 1, atMs: 34600 },
+        { what: "cancel", order: 2, atMs: 31300 },
+      ],
+      strikes: [
+        { what: "freeze", when: "before", at: "records what calls came to", nth: 4, forMs: 20000 },
+        { what: "freeze", when: "after", at: "records what calls came to", nth: 4, forMs: 7000 },
+      ],
+      correlation: "labels",
+      others: [],
+    },
+  },
 ];

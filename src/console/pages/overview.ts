@@ -5,7 +5,7 @@ import { stateInWords } from "../../operator/order-columns.ts";
 import { SERVICE_COLUMNS } from "../../operator/service-columns.ts";
 import { counted } from "../../operator/text.ts";
 import { relativeTime, roundToUnit } from "../../operator/times.ts";
-import { meaningOf } from "../attention.ts";
+import { commandForParked, meaningOf } from "../attention.ts";
 import { age, badge, toneOf, whoActs } from "../components.ts";
 import type { ConsoleDeps } from "../deps.ts";
 import { type Html, html } from "../html.ts";
@@ -52,8 +52,7 @@ function parkedTable({ stillOrders }: Status, viewer: Visit["viewer"]): Html {
   const groups = parkedOf(stillOrders);
   if (groups.length === 0) return html``;
   const rows = groups.map(({ count, orderId, since, code, hint }) => {
-    const all = `cryobridge orders list --state parked${code === null ? "" : ` --failure ${code}`}`;
-    const where = whereToAct(count === 1 ? `cryobridge orders show ${orderId}` : all);
+    const where = whereToAct(commandForParked(count, orderId, code));
     return html`<tr><td data-head="orders" class="right">${count}</td><td data-head="reason">${meaningOf(code ?? "UNCLASSIFIED")}</td><td data-head="oldest" class="whole">${age(new Date(since), viewer)}</td><td data-head="what to do"><div class="note">${hint === null ? "" : withCommands(hint)}</div>${where}</td></tr>`;
   });
   return html`<section class="parked"><h2>Orders that wait for a person</h2><div class="table"><table><thead><tr><th scope="col" class="right">orders</th><th scope="col">reason</th><th scope="col">oldest</th><th scope="col">what to do</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
