@@ -226,7 +226,7 @@ export class SimulatedLedger {
 
   /** The server ends all sessions, and is another run from then on. */
   async restart(): Promise<void> {
-    this.#started = (this.#world as World).now;
+    this.#started = (this.#world as World).now + this.#ahead;
     this.run += 1;
     await this.#client.query("delete from sim.sessions");
     await this.#breakEnded();
