@@ -103,6 +103,8 @@ async function askTests(copy: string, tests: readonly string[]): Promise<Verdict
     ...tests,
     ...limits,
     "--exclude=test/mutants/**",
+    // What starts and stops servers decides nothing of orders, and takes long.
+    "--exclude=test/ledger/embedded/**",
     "--reporter=json",
     `--outputFile=${report}`,
   ];
