@@ -129,7 +129,7 @@ export async function startWorker(
         config.service.reconcile.recheckMs,
         LONGEST_RETRY_MS,
       ),
-      connectors: new Set(config.connectors.map(({ name }) => name)),
+      connectors: new Set(connectorNames),
       gatherMsByConnector: new Map(
         config.connectors.flatMap((connector) =>
           connector.type === "csv-drop" ? [[connector.name, connector.resultsEveryMs] as const] : [],
