@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
+import { phi } from "../../../src/core/phi.ts";
 import { countQueueWork } from "../../../src/ledger/operator/queues.ts";
 import { findOrders } from "../../../src/ledger/operator/views.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
@@ -52,6 +53,25 @@ describe("a certain match that another order has", () => {
       });
     }));
 });
+
+test("a subject that another person's name stands under is not what the call registered: a person is asked", () =>
+  withLedger(async ({ pool }) => {
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    const { id: orderId, fence } = await claimNext(pool);
+    await recordCall(pool, { orderId, fence, kind: "subject", knownIds: [], body: undefined });
+    const call = { lookInMs: 0 };
+    await changeOrders(pool, [{ orderId, fence, from: ["submitting"], call, isReleased: true }]);
+    const { settings, service, ...rest } = submitDeps(pool, {});
+    const namesake = { id: 4, code: phi("S-1"), lastName: phi("Someone-Else") };
+    await lookNow({
+      ...rest,
+      service: Object.assign(service, { findSubject: async () => namesake }),
+      settings: { ...settings, wayOf: () => ({ surface: "request", subjects: "register" }) },
+    });
+    const order = await only(pool, "A-1");
+    expect(order).toMatchObject({ state: "parked", calls: [{ kind: "subject", outcome: undefined }] });
+    expect(order?.failure).toMatchObject({ code: "SUBJECT_MISMATCH" });
+  }));
 
 describe("the only request that may be a retrieval's", () => {
   const afterLook = async (pool: pg.Pool, shown: Shown) => {
