@@ -1,14 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { MUTANTS, type Mutant } from "./mutants.ts";
 
-/** The tests that are asked about a file, by the beginning of its path; first of all those of its own folder. */
+/** The tests that are asked about a file behind those that stand with the fault, by the beginning of its path. */
 const NEAREST: readonly (readonly [from: string, tests: readonly string[]])[] = [
   ["src/connectors/", ["test/connectors"]],
   ["src/service/", ["test/service"]],
@@ -48,12 +47,9 @@ async function main(): Promise<number> {
   try {
     await cp(root, copy, { recursive: true, filter: (path) => !LEFT_OUT.has(path.slice(root.length + 1)) });
     await symlink(join(root, "node_modules"), join(copy, "node_modules"));
-    const asked = [...new Set(chosen.flatMap(({ file }) => testsOf(file).flat()))];
-    const sound = await askTests(copy, asked);
-    if (sound !== "survived") throw new Error(`without a fault: ${sound.caughtBy}`);
     for (const [nth, mutant] of chosen.entries()) {
       const startedAt = performance.now();
-      const verdict = await judge(mutant, copy, all);
+      const verdict = await judge(mutant, copy, [...testsOf(mutant), ...(all ? [[]] : [])]);
       const seconds = Math.round((performance.now() - startedAt) / 1_000);
       if (verdict === "survived") survivors.push(mutant);
       const words = verdict === "survived" ? "SURVIVED" : `caught by: ${verdict.caughtBy}`;
@@ -69,28 +65,36 @@ async function main(): Promise<number> {
   return survivors.length === 0 ? 0 : 1;
 }
 
-async function judge(mutant: Mutant, copy: string, all: boolean): Promise<Verdict> {
+async function judge(mutant: Mutant, copy: string, groups: readonly (readonly string[])[]): Promise<Verdict> {
   const path = join(copy, mutant.file);
   const sound = await readFile(path, "utf8");
-  await writeFile(
-    path,
-    sound.replace(mutant.from, () => mutant.to),
-  );
-  try {
-    let verdict: Verdict = "survived";
-    for (const tests of [...testsOf(mutant.file), ...(all ? [[]] : [])])
-      if (verdict === "survived") verdict = await askTests(copy, tests);
-    return verdict;
-  } finally {
-    await writeFile(path, sound);
+  for (const tests of groups) {
+    await requireSound(copy, tests);
+    await writeFile(
+      path,
+      sound.replace(mutant.from, () => mutant.to),
+    );
+    const verdict = await askTests(copy, tests).finally(() => writeFile(path, sound));
+    if (verdict !== "survived") return verdict;
   }
+  return "survived";
+}
+
+const foundSound = new Set<string>();
+
+/** What fails without a fault says nothing of one. */
+async function requireSound(copy: string, tests: readonly string[]): Promise<void> {
+  const group = tests.join(" ");
+  if (foundSound.has(group)) return;
+  const verdict = await askTests(copy, tests);
+  if (verdict !== "survived") throw new Error(`without a fault: ${verdict.caughtBy}`);
+  foundSound.add(group);
 }
 
 /** Tests to ask one group after the other. */
-function testsOf(file: string): (readonly string[])[] {
-  const own = join("test", relative("src", dirname(file)));
+function testsOf({ file, tests }: Mutant): (readonly string[])[] {
   const nearest = NEAREST.find(([from]) => file.startsWith(from))?.[1] ?? [];
-  return existsSync(join(root, own)) && !nearest.includes(own) ? [[own], nearest] : [nearest];
+  return [tests, nearest.filter((each) => !tests.includes(each))].filter((group) => group.length > 0);
 }
 
 /** Runs tests until one fails, or they take too long. */

@@ -4,6 +4,8 @@ export interface Mutant {
   readonly name: string;
   /** From the project's folder. */
   readonly file: string;
+  /** The tests that are asked first, files or folders. */
+  readonly tests: readonly string[];
   /** What stands in the file exactly once, and what stands there instead. */
   readonly from: string;
   readonly to: string;
@@ -12,15 +14,23 @@ export interface Mutant {
 /** Faults in one file: what each does, what stands there, and what stands there instead. */
 function faults(
   file: string,
+  tests: readonly string[],
   ...each: readonly (readonly [name: string, from: string, to: string])[]
 ): Mutant[] {
-  return each.map(([name, from, to]) => ({ name, file, from, to }));
+  return each.map(([name, from, to]) => ({
+    name,
+    file,
+    tests: tests.map((path) => `test/${path}`),
+    from,
+    to,
+  }));
 }
 
 /** Hand-made faults, by the file that decides. */
 export const MUTANTS: readonly Mutant[] = [
   ...faults(
     "src/ledger/orders/claiming.ts",
+    ["ledger/submission.test.ts", "ledger/orders/order-control.test.ts", "ledger/lost-commits.test.ts"],
     [
       "a lane lets two orders go: what is in hand holds back nothing",
       `             where e.lane = o.lane
@@ -65,6 +75,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/ledger/orders/submission.ts",
+    ["ledger/submission.test.ts", "ledger/lost-commits.test.ts"],
     [
       "what a worker that died left in hand is sent again without a look",
       `when a."isCalled" then o.state else 'received' end,`,
@@ -88,6 +99,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/ledger/orders/calls.ts",
+    ["ledger/submission.test.ts", "jobs/calls"],
     [
       "a call is written down though the worker's fence is over",
       "   where o.fence = x.fence\n     and o.state = 'submitting'",
@@ -121,6 +133,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/ledger/orders/change.ts",
+    ["ledger/submission.test.ts", "ledger/orders"],
     [
       "a change is recorded though another worker has the order",
       "   and (x.fence is null or o.fence = x.fence)\n",
@@ -147,13 +160,24 @@ export const MUTANTS: readonly Mutant[] = [
       "",
     ],
   ),
-  ...faults("src/ledger/orders/looks.ts", [
-    "what a look found is recorded though the order has moved on",
-    "if (now === undefined || !isDeepStrictEqual(standing(now), standing(seen))) return false;",
-    "if (now === undefined) return false;",
-  ]),
+  ...faults(
+    "src/ledger/orders/looks.ts",
+    ["jobs/calls"],
+    [
+      "what a look found is recorded though the order has moved on",
+      "if (now === undefined || !isDeepStrictEqual(standing(now), standing(seen))) return false;",
+      "if (now === undefined) return false;",
+    ],
+  ),
   ...faults(
     "src/jobs/submit/submit.ts",
+    [
+      "jobs/create.test.ts",
+      "jobs/calls-of-an-order.test.ts",
+      "jobs/lost-lease.test.ts",
+      "jobs/subject-compared.test.ts",
+      "jobs/kept-subject.test.ts",
+    ],
     [
       "a call leaves before it is written down",
       `  const created = await deps.service.create(surface, request, signal, { beforeSend, sensitive });
@@ -217,6 +241,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/jobs/submit/failure.ts",
+    ["jobs/decisions.test.ts"],
     [
       "a call without an answer is made again at once",
       `    if (mayHaveLeft && decision.kind !== "park") {`,
@@ -235,6 +260,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/jobs/submit/guard.ts",
+    ["jobs/decide-duplicate.test.ts", "jobs/label-of-two-subjects.test.ts"],
     [
       "the same container is stored a second time",
       "  const double = same.find((each) => each.operation === operation && isOpen(each) && isFirst(each));",
@@ -248,6 +274,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/jobs/calls/decide.ts",
+    ["jobs/calls/decide.test.ts"],
     ["nothing is believed after one empty look", "const FEWEST_CHECKS = 3;", "const FEWEST_CHECKS = 1;"],
     [
       "nothing is believed before the service can have let go of the call",
@@ -287,6 +314,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/jobs/calls/likeness.ts",
+    ["jobs/calls/likeness.test.ts"],
     [
       "what carries another order's mark is taken for its own",
       `  if (made.marks.some(isOthers)) return "none";\n`,
@@ -310,6 +338,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/jobs/calls/look.ts",
+    ["jobs/calls"],
     [
       "the look for the subject of a call adopts a namesake",
       "    requireSameSubject(order.subject, known);\n",
@@ -323,6 +352,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/jobs/calls/look-cancel.ts",
+    ["jobs/calls/cancel.test.ts"],
     [
       'a cancellation is believed at the first "no such request"',
       `  if (look.answer === "taken") return { kind: "cancelled" };`,
@@ -336,6 +366,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/jobs/which-container.ts",
+    ["jobs/which-container.test.ts"],
     [
       "a container of another subject counts",
       "  return shown.filter((each) => each.subjectId === undefined || each.subjectId === subjectId);",
@@ -349,6 +380,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/jobs/track/news.ts",
+    ["jobs/track.test.ts"],
     ["news go back from in progress to accepted", "  if (rank < from) {", "  if (rank < from - 9) {"],
     [
       "a request of another subject is followed",
@@ -363,6 +395,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/ledger/results/deliveries.ts",
+    ["jobs/deliver"],
     [
       "a later result of an order overtakes the one before it",
       "        and e.id < d.id\n",
@@ -376,6 +409,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/jobs/deliver/deliver.ts",
+    ["jobs/deliver"],
     [
       "a result that could not be sent counts as delivered",
       "          await recordFailure(connector, delivery, result.reason, target, deps);\n          continue;",
@@ -389,6 +423,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/ledger/messages/known-orders.ts",
+    ["ledger/corrections.test.ts", "ledger/commit-messages.test.ts"],
     [
       "an order with a known number and other content is a repeat",
       "  if (authorities === undefined && first.digest === digest) return undefined;",
@@ -401,18 +436,27 @@ export const MUTANTS: readonly Mutant[] = [
       "",
     ],
   ),
-  ...faults("src/ledger/messages/earlier.ts", [
-    "a message that came twice becomes two orders",
-    "    const firstId = earlier?.sameId ?? seen.get(key);",
-    "    const firstId = seen.get(key);",
-  ]),
-  ...faults("src/ledger/messages/commit.ts", [
-    "messages of a file that are committed are committed again",
-    "  const fresh = batch.records.filter((record) => !known.has(record.message.ordinal));",
-    "  const fresh = batch.records;",
-  ]),
+  ...faults(
+    "src/ledger/messages/earlier.ts",
+    ["ledger/earlier-messages.test.ts"],
+    [
+      "a message that came twice becomes two orders",
+      "    const firstId = earlier?.sameId ?? seen.get(key);",
+      "    const firstId = seen.get(key);",
+    ],
+  ),
+  ...faults(
+    "src/ledger/messages/commit.ts",
+    ["ledger/commit-messages.test.ts"],
+    [
+      "messages of a file that are committed are committed again",
+      "  const fresh = batch.records.filter((record) => !known.has(record.message.ordinal));",
+      "  const fresh = batch.records;",
+    ],
+  ),
   ...faults(
     "src/ledger/messages/dropped-files.ts",
+    ["ledger/dropped-files.test.ts"],
     [
       "a dropped file is decided a second time",
       "   and worker = $2\n   and fate is null\nreturning id`;",
@@ -424,18 +468,27 @@ export const MUTANTS: readonly Mutant[] = [
       "     and d.worker is not null\n     and null is distinct from ",
     ],
   ),
-  ...faults("src/connectors/drop-folder/work-list.ts", [
-    "a file is moved though another worker has taken it over",
-    "          if (!ours.has(claim.id)) return this.#lost(claim);\n",
-    "",
-  ]),
-  ...faults("src/connectors/drop-folder/carry-out.ts", [
-    "a file counts as done before its folders are on disk",
-    "    for (const folder of folders) if (await exists(folder)) await ops.syncFolder(folder);\n",
-    "",
-  ]),
+  ...faults(
+    "src/connectors/drop-folder/work-list.ts",
+    ["connectors/drop-folder"],
+    [
+      "a file is moved though another worker has taken it over",
+      "          if (!ours.has(claim.id)) return this.#lost(claim);\n",
+      "",
+    ],
+  ),
+  ...faults(
+    "src/connectors/drop-folder/carry-out.ts",
+    ["connectors/drop-folder"],
+    [
+      "a file counts as done before its folders are on disk",
+      "    for (const folder of folders) if (await exists(folder)) await ops.syncFolder(folder);\n",
+      "",
+    ],
+  ),
   ...faults(
     "src/connectors/mllp/connection.ts",
+    ["connectors/mllp"],
     [
       "a message is acknowledged though it could not be kept",
       "    } catch {\n      taken.hasFailed = true;\n    }",
@@ -449,6 +502,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/service/http/classify.ts",
+    ["service/classify.test.ts"],
     [
       "a call that broke off after it was sent counts as not sent",
       `    when: broken(() => true),\n    read: "SERVICE_UNAVAILABLE",\n    write: "SERVICE_NO_ANSWER",`,
