@@ -177,9 +177,10 @@ async function feedTrack(
 
 async function feedDeliver(deps: FeederDeps): Promise<void> {
   const { connectors, gatherMsByConnector } = deps.settings;
+  // One that happened in what is the future now, since the ledger's clock has gone back, is as ripe as one that is as old.
   const ripe = (await findOpenConnectors(deps.pool)).filter(
     ({ connector, oldestMs }) =>
-      connectors.has(connector) && oldestMs >= (gatherMsByConnector.get(connector) ?? 0),
+      connectors.has(connector) && Math.abs(oldestMs) >= (gatherMsByConnector.get(connector) ?? 0),
   );
   const reachable = [...connectors].filter(deps.mayTryLab);
   const due = await findDueConnectors(deps.pool, reachable);

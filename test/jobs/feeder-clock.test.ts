@@ -1,15 +1,15 @@
+import type pg from "pg";
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
-import { startFeeder } from "../../src/jobs/feeder.ts";
-import { openQueues } from "../../src/jobs/queues.ts";
+import { type FeederDeps, startFeeder } from "../../src/jobs/feeder.ts";
 import { InHand } from "../../src/jobs/submit/in-hand.ts";
-import { openPool } from "../../src/ledger/database.ts";
 import { findDueCancels } from "../../src/ledger/orders/cancellations.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { clampSchedule } from "../../src/ledger/orders/due-times.ts";
 import { eventually } from "../support/eventually.ts";
 import { aCancel } from "../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { queuesInMemory } from "../support/queues-in-memory.ts";
 import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
 
 const HOUR = 3_600_000;
@@ -47,6 +47,17 @@ test.each(["received", "submitted"])(
     }),
 );
 
+test("a worker that died while the clock was ahead doesn't count as alive for years", () =>
+  withLedger(async ({ pool }) => {
+    await pool.query(
+      `insert into workers (name, host, pid, version, roles, connectors, heartbeat_at)
+       values ('dead', 'there', 1, '1', '{worker}', '{}', now() + interval '3 years')`,
+    );
+    expect(await clampSchedule(pool, 2 * HOUR)).toBe(1);
+    const { rows } = await pool.query("select 1 from workers where heartbeat_at <= now()");
+    expect(rows).toHaveLength(1);
+  }));
+
 test("so it is with a result that the lab doesn't have yet", () =>
   withLedger(async ({ pool }) => {
     await pool.query(
@@ -69,38 +80,54 @@ test("so it is with the call to cancel an order", () =>
     expect(await findDueCancels(pool, 10)).toMatchObject([{ orderId }]);
   }));
 
+/** A feeder of a worker that leads, while the service is away. */
+const feederDeps = (
+  pool: pg.Pool,
+  queues: FeederDeps["queues"],
+  connectors: readonly string[],
+): FeederDeps => ({
+  ...{ pool, queues, clock: systemClock, logger: silent },
+  worker: { id: 1, isSure: true, isLeader: true, workers: 1 },
+  inHand: new InHand(),
+  isServiceReachable: () => false,
+  mayTryLab: () => false,
+  onDue: () => {},
+  settings: {
+    ...{ submitsAtOnce: 4, tickMs: 20, pollPauseMs: 1_000, longestPauseMs: HOUR },
+    connectors: new Set(connectors),
+    gatherMsByConnector: new Map([["lims", 60_000]]),
+  },
+});
+
 test("the feeder looks for it by itself", () =>
   withLedger(async (ledger) => {
     await twoOrders(ledger, "submitted");
-    const { pool, connection } = ledger;
-    const settings = { connection, schema: "bullmq", max: 4, applicationName: "test" };
-    const queuePool = openPool(settings, silent);
-    const queues = await openQueues({ kind: "postgres", pool: queuePool }, [], silent);
-    const feeder = startFeeder({
-      pool,
-      queues,
-      clock: systemClock,
-      logger: silent,
-      worker: { id: 1, isSure: true, isLeader: true, workers: 1 },
-      inHand: new InHand(),
-      isServiceReachable: () => false,
-      mayTryLab: () => false,
-      onDue: () => {},
-      settings: {
-        submitsAtOnce: 4,
-        tickMs: 20,
-        pollPauseMs: 1_000,
-        longestPauseMs: HOUR,
-        connectors: new Set(),
-        gatherMsByConnector: new Map(),
-      },
-    });
+    const queues = await queuesInMemory()([]);
+    const feeder = startFeeder(feederDeps(ledger.pool, queues, []));
     try {
       await eventually(async () => (await dueNumbers(ledger)).length > 0);
       expect(await dueNumbers(ledger)).toEqual(["A-2"]);
     } finally {
       await feeder.stop();
       await queues.close(500);
-      await queuePool.end();
+    }
+  }));
+
+test("what the lab is to be told doesn't wait until a clock that has gone back is there again", () =>
+  withLedger(async ({ pool }) => {
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    await pool.query("update outcomes set occurred_at = now() + interval '1 hour'");
+    const given: unknown[] = [];
+    const queues = await queuesInMemory()([]);
+    const add = async (queue: string, jobs: readonly { data: unknown }[]) => {
+      if (queue === "deliver") given.push(...jobs.map(({ data }) => data));
+    };
+    const feeder = startFeeder(feederDeps(pool, { ...queues, add }, ["lims"]));
+    try {
+      await eventually(() => given.length > 0);
+      expect(given[0]).toEqual({ connector: "lims" });
+    } finally {
+      await feeder.stop();
+      await queues.close(500);
     }
   }));

@@ -284,8 +284,9 @@ export class SimulatedLedger {
         try {
           if (connection.fate === "refused") throw broken();
           this.#enter(pid, isReading);
-          if (!isReading && text !== HEARTBEAT) this.#change();
-          const result = await Promise.race([work(connection), connection.broken]);
+          const result = await Promise.race([work(connection), connection.broken]).finally(() => {
+            if (connection.mayHaveWritten && text !== HEARTBEAT) this.#change();
+          });
           await connection.keep();
           if (connection.fate === "answer lost") throw broken();
           tell(() => resolve(result));
@@ -336,7 +337,8 @@ export class SimulatedLedger {
 
 /**
  * When the next thing is due, as ms since the epoch. What waits behind a parked order is not due, nor is what waits to be composed
- * behind a result that the lab has not taken; what is in a daemon's hands is.
+ * behind a result that the lab has not taken; what is in a daemon's hands is, unless the ledger's clock has gone back and the daemon, which
+ * may be dead, was last heard of in what is the future now.
  */
 const QUIET_UNTIL = `
 select extract(epoch from min(d.at))::float8 * 1000 as ms
@@ -349,9 +351,12 @@ select extract(epoch from min(d.at))::float8 * 1000 as ms
                                  from orders e
                                 where e.lane = o.lane
                                   and e.id < o.id
-                                  and e.state = 'parked'))
+                                  and e.state in ('received', 'submitting', 'parked')))
         union all
-        select now() from orders o where o.state = 'submitting' and o.owner is not null
+        select greatest(now(), w.heartbeat_at)
+          from orders o
+          join workers w on w.id = o.owner
+         where o.state = 'submitting'
         union all
         select k.look_at from calls k where k.look_at is not null
         union all
@@ -376,6 +381,12 @@ update workers
 /** Statements that change nothing: a session's locks are rows here. */
 const READS = /^\s*select(?!.*(?:advisory|terminate|nextval|pg_notify))/s;
 
+/** Statements that say nothing of what is due. */
+const CONTROLS = /^\s*(?:begin|commit|rollback|savepoint|release|set|select pg_advisory_xact_lock)\b/i;
+
+const wroteNothing = ({ command, rowCount }: pg.QueryResult): boolean =>
+  rowCount === 0 && ["INSERT", "UPDATE", "DELETE"].includes(command);
+
 const SERVER: Actor = { name: "database server", state: "up" };
 
 function broken(): Error {
@@ -391,6 +402,8 @@ interface Process extends Pick<LedgerUser, "strikeAt"> {
 class Connection {
   readonly fate: LedgerFate;
   hasEndedSessions = false;
+  /** Whether a statement may have changed what is due; a claim that takes nothing has not. */
+  mayHaveWritten = false;
   /** Whether a statement failed and nothing was taken back since. */
   hasFailed = false;
   /** Whether its process was struck; it hears nothing of what it is at then. */
@@ -436,9 +449,15 @@ class Connection {
       list.length === 0 && text.includes(";")
         ? this.#client.query(text)
         : this.#client.query({ name: this.#nameOf(text), text, values: list });
-    asked.catch(() => {
-      this.hasFailed = true;
-    });
+    asked.then(
+      (result) => {
+        if (!READS.test(text) && !CONTROLS.test(text) && !wroteNothing(result)) this.mayHaveWritten = true;
+      },
+      () => {
+        this.mayHaveWritten = true;
+        this.hasFailed = true;
+      },
+    );
     return asked;
   }
 

@@ -32,6 +32,14 @@ update calls
  where look_at > now() + $1 * interval '1 millisecond'
 returning id`;
 
+/** Workers: one that died while the clock was ahead would count as silent only once that time comes; $1 ms. */
+const HEARTBEATS = `
+update workers
+   set heartbeat_at = now()
+ where ended_at is null
+   and heartbeat_at > now() + $1 * interval '1 millisecond'
+returning id`;
+
 /**
  * Makes due what is put off for longer than anything ever is: it was put off while the clock was far ahead, and would be
  * left alone until that time comes, which may be years.
@@ -41,7 +49,7 @@ returning id`;
  */
 export async function clampSchedule(pool: pg.Pool, longestMs: number): Promise<number> {
   let count = 0;
-  for (const statement of [ORDERS, DELIVERIES, CANCELS, LOOKS])
+  for (const statement of [ORDERS, DELIVERIES, CANCELS, LOOKS, HEARTBEATS])
     count += (await run(pool, statement, [longestMs])).length;
   return count;
 }

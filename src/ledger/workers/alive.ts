@@ -46,10 +46,13 @@ export const IS_SILENT = `w.heartbeat_at < now() - ${LEASE_MS} * interval '1 mil
 /** Whether worker w may be at work. */
 export const IS_AT_WORK = `w.ended_at is null and (${HAS_LOCK} or not (${IS_SILENT}))`;
 
+/** When the server started; null where that is in the future, since its clock has gone back. */
+const STARTED_AT = "case when pg_postmaster_start_time() <= now() then pg_postmaster_start_time() end";
+
 /** Whether worker w is gone, of those whose numbers count. */
 export const IS_GONE = `
       (${IS_SILENT} or not ${HAS_LOCK})
-  and greatest(w.heartbeat_at, pg_postmaster_start_time()) < now() - ${SURE_FOR_MS} * interval '1 millisecond'`;
+  and greatest(w.heartbeat_at, ${STARTED_AT}) < now() - ${SURE_FOR_MS} * interval '1 millisecond'`;
 
 /** Whether worker w, whose number counts, was heard of a moment ago, but may be dead or cut off now: for as long as it takes to tell. */
 export const MAY_BE_DYING = `
