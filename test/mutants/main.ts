@@ -21,10 +21,11 @@ const LEFT_OUT: ReadonlySet<string> = new Set(["node_modules", ".git", "dist"]);
 
 const HELP = `Makes each fault of mutants.ts in a copy of the project, and says which test catches it.
 
-  npm run mutants -- [--only TEXT] [--all]
+  npm run mutants -- [--only TEXT] [--all | --seeds N]
 
   --only TEXT   only faults with that text in their name or file
   --all         asks the whole suite about those that the nearest tests don't catch (many minutes each)
+  --seeds N     asks no tests but the simulation, with so many seeds at most (four take a second or so)
 `;
 
 const root = join(import.meta.dirname, "../..");
@@ -33,13 +34,18 @@ const root = join(import.meta.dirname, "../..");
 type Verdict = { readonly caughtBy: string } | "survived";
 
 async function main(): Promise<number> {
-  const options = { only: { type: "string" }, all: { type: "boolean" }, help: { type: "boolean" } } as const;
+  const options = {
+    only: { type: "string" },
+    all: { type: "boolean" },
+    seeds: { type: "string" },
+    help: { type: "boolean" },
+  } as const;
   const { values } = parseArgs({ options });
   if (values.help) {
     process.stdout.write(HELP);
     return 0;
   }
-  const { only = "", all = false } = values;
+  const { only = "", all = false, seeds } = values;
   const chosen = MUTANTS.filter(({ name, file }) => name.includes(only) || file.includes(only));
   const copy = await mkdtemp(join(tmpdir(), "mutants-"));
   const survivors: Mutant[] = [];
@@ -49,7 +55,7 @@ async function main(): Promise<number> {
     await symlink(join(root, "node_modules"), join(copy, "node_modules"));
     for (const [nth, mutant] of chosen.entries()) {
       const startedAt = performance.now();
-      const verdict = await judge(mutant, copy, [...testsOf(mutant), ...(all ? [[]] : [])]);
+      const verdict = await judge(mutant, copy, seeds ?? [...testsOf(mutant), ...(all ? [[]] : [])]);
       const seconds = Math.round((performance.now() - startedAt) / 1_000);
       if (verdict === "survived") survivors.push(mutant);
       const words = verdict === "survived" ? "SURVIVED" : `caught by: ${verdict.caughtBy}`;
@@ -65,19 +71,38 @@ async function main(): Promise<number> {
   return survivors.length === 0 ? 0 : 1;
 }
 
-async function judge(mutant: Mutant, copy: string, groups: readonly (readonly string[])[]): Promise<Verdict> {
+/** Asks tests, group by group, or the simulation with so many seeds. */
+async function judge(
+  mutant: Mutant,
+  copy: string,
+  asked: readonly (readonly string[])[] | string,
+): Promise<Verdict> {
   const path = join(copy, mutant.file);
   const sound = await readFile(path, "utf8");
-  for (const tests of groups) {
-    await requireSound(copy, tests);
+  const within = async (ask: () => Promise<Verdict>) => {
     await writeFile(
       path,
       sound.replace(mutant.from, () => mutant.to),
     );
-    const verdict = await askTests(copy, tests).finally(() => writeFile(path, sound));
+    return ask().finally(() => writeFile(path, sound));
+  };
+  if (typeof asked === "string") return within(() => askSimulation(copy, asked));
+  for (const tests of asked) {
+    await requireSound(copy, tests);
+    const verdict = await within(() => askTests(copy, tests));
     if (verdict !== "survived") return verdict;
   }
   return "survived";
+}
+
+/** Runs histories until one goes wrong. */
+async function askSimulation(copy: string, seeds: string): Promise<Verdict> {
+  const words = ["test/simulation/main.ts", "--seeds", seeds, "--until-failure", "--shrinks", "0"];
+  const child = spawn(process.execPath, words, { cwd: copy, stdio: ["ignore", "pipe", "ignore"] });
+  const said = (await child.stdout.toArray()).join("");
+  const first = /^seed .*/m.exec(said)?.[0];
+  if (first !== undefined) return { caughtBy: first };
+  return / 0 went wrong/.test(said) ? "survived" : { caughtBy: "a simulation that could not be run" };
 }
 
 const foundSound = new Set<string>();
