@@ -18,7 +18,7 @@ const TIMES = {
 
 /** A lost call to create a storage that is old enough to be believed. */
 const call = (given: Partial<Standing> = {}): Standing => ({
-  ...{ kind: "request", isPresumed: false, answer: undefined, isApproved: false, checks: 3, ageMs: 900_000 },
+  ...{ kind: "request", isPresumed: false, answer: undefined, isApproved: false, checks: 2, ageMs: 900_000 },
   ...{ surface: "request", operation: "STORE", hasLaneOpen: false, lostBefore: 0, times: TIMES },
   ...given,
 });
@@ -31,6 +31,8 @@ const finds = (given: Partial<Finds> = {}): Finds => ({
   ...given,
 });
 const TAKEN = [{ id: 9, holder: "order P-9" }];
+const parked = (text: RegExp) =>
+  ({ kind: "park", code: "SUBMIT_UNCERTAIN", text: expect.stringMatching(text), ids: [] }) as const;
 
 describe("what a look means for an open call", () => {
   it.each<[string, Partial<Standing>, Partial<Finds>, object]>([
@@ -51,10 +53,27 @@ describe("what a look means for an open call", () => {
       "several certain",
       {},
       { certain: [5, 6] },
-      { kind: "park", code: "SUBMIT_SEVERAL_MATCHES", ids: [5, 6] },
+      {
+        ...{ kind: "park", code: "SUBMIT_SEVERAL_MATCHES", ids: [5, 6] },
+        text: "requests 5, 6 could all be this order's",
+      },
     ],
-    ["only what another order has", {}, { taken: TAKEN }, { kind: "park", code: "SUBMIT_UNCERTAIN" }],
+    [
+      "only what other orders have",
+      {},
+      { taken: [...TAKEN, { id: 8, holder: "order P-8" }] },
+      {
+        ...{ kind: "park", code: "SUBMIT_UNCERTAIN", ids: [] },
+        text: "request 9 is this order's, but order P-9 has it; request 8 is this order's, but order P-8 has it",
+      },
+    ],
     ["a retrieval's only new one", retrieval, { possible: [5] }, { kind: "made", id: 5 }],
+    [
+      "a retrieval's only new one on the external surface, where a call leaves a mark",
+      { ...retrieval, surface: "external" },
+      { possible: [5] },
+      { kind: "park", code: "SUBMIT_UNCERTAIN", ids: [5] },
+    ],
     [
       "one that a snapshot wouldn't show",
       { ...retrieval, ...young },
@@ -72,24 +91,56 @@ describe("what a look means for an open call", () => {
       "its mark with other labels, in the end",
       {},
       { marked: [5] },
-      { kind: "park", code: "SUBMIT_UNCERTAIN", ids: [5] },
+      {
+        ...{ kind: "park", code: "SUBMIT_UNCERTAIN", ids: [5] },
+        text: "request 5 at the service carries the order's mark, but the service doesn't show its labels with it",
+      },
+    ],
+    [
+      "its mark with other labels twice, in the end",
+      { surface: "external" },
+      { marked: [5, 6] },
+      {
+        ...{ kind: "park", code: "SUBMIT_SEVERAL_MATCHES", ids: [5, 6] },
+        text: "procedures 5, 6 at the service carry the order's mark, but the service doesn't show its labels with it",
+      },
     ],
     [
       "several that may be its own",
       {},
       { possible: [5, 6] },
-      { kind: "park", code: "SUBMIT_SEVERAL_MATCHES" },
+      {
+        ...{ kind: "park", code: "SUBMIT_SEVERAL_MATCHES", ids: [5, 6] },
+        text: "requests 5, 6 could be this order's, but nothing proves it",
+      },
     ],
-    ["containers with its mark", {}, { traces: [7] }, { kind: "park", code: "SUBMIT_UNCERTAIN", ids: [] }],
+    [
+      "containers with its mark",
+      {},
+      { traces: [7, 8] },
+      {
+        ...{ kind: "park", code: "SUBMIT_UNCERTAIN", ids: [] },
+        text: "containers 7, 8 at the service carry the order's mark, but no procedure is listed",
+      },
+    ],
     ["something that a person has seen", { isApproved: true }, { possible: [5] }, { kind: "nothing" }],
-    ["nothing, at first", young, {}, { kind: "again", nextInMs: 25_000 }],
+    ["nothing, at first", young, {}, { kind: "again", nextInMs: 25_000, found: "nothing" }],
+    [
+      "nothing, at first, where the looks are named in another sequence",
+      { ...young, ageMs: 0, times: { ...TIMES, checksMs: [30_000, 5_000] } },
+      {},
+      { kind: "again", nextInMs: 5_000 },
+    ],
     ["nothing, in the end", {}, {}, { kind: "nothing" }],
     ["a presumed one, certain alone", presumed, { certain: [5] }, { kind: "made", id: 5 }],
     [
       "a presumed one, certain beside another",
       presumed,
       { certain: [5], possible: [6] },
-      { kind: "park", code: "SUBMIT_FORGOTTEN_REQUEST", ids: [5, 6] },
+      {
+        ...{ kind: "park", code: "SUBMIT_FORGOTTEN_REQUEST", ids: [5, 6] },
+        text: expect.stringMatching(/ has requests 5, 6 at the service.* be this order's$/),
+      },
     ],
     [
       "a presumed one, possible",
@@ -98,13 +149,32 @@ describe("what a look means for an open call", () => {
       { kind: "park", code: "SUBMIT_FORGOTTEN_REQUEST" },
     ],
     [
+      "a presumed one, by its mark",
+      presumed,
+      { marked: [5] },
+      {
+        ...{ kind: "park", code: "SUBMIT_FORGOTTEN_REQUEST", ids: [5] },
+        text: expect.stringMatching(/ has request 5 at the service.* by the order's mark in it$/),
+      },
+    ],
+    [
       "a presumed one that another order has",
       presumed,
       { taken: TAKEN },
       { kind: "park", code: "SUBMIT_UNCERTAIN" },
     ],
-    ["a young presumed one, nothing", { ...presumed, ...young }, {}, { kind: "again" }],
-    ["a presumed one, nothing", presumed, {}, { kind: "nothing" }],
+    [
+      "a young presumed one, nothing",
+      { ...presumed, ...young },
+      {},
+      { kind: "again", nextInMs: 25_000, found: "nothing" },
+    ],
+    [
+      "a presumed one that is looked for only now that no list can lag any more, nothing",
+      { ...presumed, checks: 0 },
+      {},
+      { kind: "nothing" },
+    ],
   ])("that finds %s", (_words, standing, found, expected) => {
     expect(decideFinds(call(standing), finds(found))).toMatchObject(expected);
   });
@@ -113,15 +183,15 @@ describe("what a look means for an open call", () => {
     ["that was answered as not done", { ...young, answer: "refused" }, { kind: "nothing" }],
     ["that is too young", { ageMs: 899_999 }, { kind: "again", nextInMs: 1 }],
     ["that was looked for too seldom", { checks: 1 }, { kind: "again", nextInMs: 5_000 }],
-    ["that was answered as done", { answer: "taken" }, { kind: "park" }],
+    ["that was answered as done", { answer: "taken" }, parked(/ answered the call as done, without /)],
     [
       "that was answered as done, which a person has seen",
       { answer: "taken", isApproved: true },
       { kind: "nothing" },
     ],
-    ["that is the fifth in a row", { lostBefore: 4 }, { kind: "park" }],
+    ["that is the fifth in a row", { lostBefore: 4 }, parked(/^5 calls in a row /)],
     ["that is the fourth in a row", { lostBefore: 3 }, { kind: "nothing" }],
-    ["that retrieves", retrieval, { kind: "park" }],
+    ["that retrieves", retrieval, parked(/ a retrieval leaves nothing /)],
     ["that retrieves, which a person has seen", { ...retrieval, isApproved: true }, { kind: "nothing" }],
     [
       "that retrieves where that is retried",
@@ -132,6 +202,15 @@ describe("what a look means for an open call", () => {
     ["that registers the subject of a retrieval", { ...retrieval, kind: "subject" }, { kind: "nothing" }],
   ])("that finds nothing of one %s", (_words, standing, expected) => {
     expect(decideEmpty(call(standing))).toMatchObject(expected);
+  });
+
+  it.each<[Partial<Finds>, string | undefined]>([
+    [{}, undefined],
+    [{ traces: [7, 8] }, "containers 7, 8"],
+    [{ certain: [5], traces: [7] }, "request 5"],
+    [{ certain: [5], taken: TAKEN, marked: [6], possible: [6, 4] }, "requests 5, 9, 6, 4"],
+  ])("names whatever %j has", (found, words) => {
+    expect(nameFinds("request", finds(found))).toBe(words);
   });
 
   const ids = fc.uniqueArray(fc.integer({ min: 1, max: 9 }), { maxLength: 9 });
