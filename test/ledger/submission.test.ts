@@ -507,3 +507,25 @@ test("a claim is answered from its indexes among many ended orders", () =>
     const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
     expect(plan).not.toMatch(/Seq Scan on (orders|calls)/);
   }));
+
+test("a call that is made again is looked for from its first one on, and by what was there before that", () =>
+  withLedger(async ({ pool }) => {
+    await commitOrders(pool, ["S-1"]);
+    const ends = [
+      { end: "not_sent", knownIds: [1] },
+      { end: "nothing", knownIds: [2] },
+      { end: "nothing", knownIds: [2, 3] },
+    ] as const;
+    for (const { end, knownIds } of ends) {
+      const { id: orderId, fence } = await claimNext(pool);
+      await recordCall(pool, { ...A_REQUEST, orderId, fence, knownIds });
+      await changeOrders(pool, [
+        { orderId, fence, to: "received", call: { end }, isReleased: true, nextInMs: 0 },
+      ]);
+    }
+    const [, first, again] = (await only(pool)).calls;
+    expect(first?.knownIds).toEqual([2]);
+    expect(again?.knownIds).toEqual(first?.knownIds);
+    expect(again?.since).toEqual(first?.since);
+    expect(again?.at).not.toEqual(first?.at);
+  }));

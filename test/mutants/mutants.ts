@@ -75,7 +75,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/ledger/orders/submission.ts",
-    ["ledger/submission.test.ts", "ledger/lost-commits.test.ts"],
+    ["ledger/submission.test.ts", "ledger/orders/reported-steps.test.ts"],
     [
       "what a worker that died left in hand is sent again without a look",
       `when a."isCalled" then o.state else 'received' end,`,
