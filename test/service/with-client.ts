@@ -23,31 +23,31 @@ export const settings = (baseUrl: string): ServiceSettings => ({
 });
 
 /** Runs a test with a client of `baseUrl`, closed afterwards. */
-export async function withClient(
+export async function withClient<T>(
   given: Partial<ServiceSettings> & { baseUrl: string },
-  test: (client: ServiceClient) => Promise<void>,
+  test: (client: ServiceClient) => Promise<T>,
   deps: Partial<ServiceDeps> = {},
-): Promise<void> {
+): Promise<T> {
   const client = createServiceClient(
     { ...settings(given.baseUrl), ...given },
     { clock: systemClock, logger: logSink().logger, ...deps },
   );
   try {
-    await test(client);
+    return await test(client);
   } finally {
     await client.close();
   }
 }
 
 /** Runs a test with a stub service and a client of it. */
-export async function withStub(
-  test: (stub: StubService, client: ServiceClient) => Promise<void>,
+export async function withStub<T>(
+  test: (stub: StubService, client: ServiceClient) => Promise<T>,
   given: Partial<ServiceSettings> = {},
   deps: Partial<ServiceDeps> = {},
-): Promise<void> {
+): Promise<T> {
   const stub = await new StubService().start();
   try {
-    await withClient({ baseUrl: stub.baseUrl, ...given }, (client) => test(stub, client), deps);
+    return await withClient({ baseUrl: stub.baseUrl, ...given }, (client) => test(stub, client), deps);
   } finally {
     await stub.stop();
   }
