@@ -172,9 +172,10 @@ export const MUTANTS: readonly Mutant[] = [
   ...faults(
     "src/jobs/submit/submit.ts",
     [
+      "jobs/lost-lease.test.ts",
+      "jobs/calls",
       "jobs/create.test.ts",
       "jobs/calls-of-an-order.test.ts",
-      "jobs/lost-lease.test.ts",
       "jobs/subject-compared.test.ts",
       "jobs/kept-subject.test.ts",
     ],

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
+import { submitDue } from "../../../src/jobs/submit/submit.ts";
 import { findOrders } from "../../../src/ledger/operator/views.ts";
 import { overrideOrder, resolveOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
 import { formerIds } from "../../../src/ledger/orders/calls.ts";
@@ -77,6 +78,26 @@ test("what was called before a change is never adopted for what is asked for sin
     expect(await only(pool)).toMatchObject({ state: "parked", requestId: undefined });
     expect(await retryOrder(pool, { id: orderId }, BY)).toBe("done");
     expect(await only(pool)).toMatchObject({ state: "received", calls: [{ outcome: "nothing" }] });
+  }));
+
+test("what a changed order asked for before is looked for before the first call for what it asks for now", () =>
+  withLedger(async ({ pool }) => {
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    const { id: orderId, fence } = await claimNext(pool);
+    await recordCall(pool, { ...A_REQUEST, orderId, fence });
+    const call = { end: "nothing" } as const;
+    await changeOrders(pool, [{ orderId, fence, to: "received", call, isReleased: true, nextInMs: 0 }]);
+    await pool.query("update orders set mark = new_mark()");
+    // Nothing but a look is made at this service.
+    expect(await submitDue(10, submitDeps(pool, { candidates: [17] }), new AbortController().signal)).toBe(1);
+    expect(await only(pool)).toMatchObject({
+      state: "parked",
+      failure: {
+        code: "SUBMIT_UNCERTAIN",
+        text: expect.stringContaining("request 17 at the service may be"),
+      },
+      calls: [{ outcome: undefined }],
+    });
   }));
 
 test("a person who goes past another order has the service looked at all the same after a restore", () =>

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { Failure } from "../../../src/core/failures.ts";
+import { submitDue } from "../../../src/jobs/submit/submit.ts";
 import { findOrders } from "../../../src/ledger/operator/views.ts";
 import { discardOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
 import { recordCalls } from "../../../src/ledger/orders/calls.ts";
@@ -86,6 +87,19 @@ const sentAgain = async (pool: pg.Pool, order: Parameters<typeof anOrder>[0] = {
 };
 
 describe("an order that the lab sent again after a restore", () => {
+  test("is looked for before it is called, and becomes what the service has of it", () =>
+    withLedger(async ({ pool }) => {
+      await sentAgain(pool);
+      const deps = submitDeps(pool, { matches: [17] });
+      // Nothing but a look is made at this service.
+      expect(await submitDue(10, deps, new AbortController().signal)).toBe(1);
+      expect(await findOrders(pool, "A-1")).toMatchObject([
+        { state: "submitting", failure: undefined, calls: [{ isPresumed: true, outcome: undefined }] },
+      ]);
+      expect(await lookNow(deps)).toBe(1);
+      expect(await findOrders(pool, "A-1")).toMatchObject([{ state: "submitted", requestId: 17 }]);
+    }));
+
   test("is changed or put on hold only once the service was looked at for it, which a request for that has done", () =>
     withLedger(async ({ pool }) => {
       await sentAgain(pool);
