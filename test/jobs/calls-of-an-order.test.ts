@@ -103,6 +103,17 @@ describe.each(Object.keys(FORMS))("on a service of the form %s, to submit", (for
     }, external));
 });
 
+test("an order for a container that an open order of the subject stores is not submitted", () =>
+  withSubmitLab(async (lab) => {
+    await submitted(lab, anOrder());
+    await commit(lab.pool, [aRecord(2, [anOrder({ placerOrderNumber: "A-2" })])]);
+    await lab.submit();
+    expect(await findOrders(lab.pool, "A-2")).toMatchObject([
+      { state: "parked", failure: { code: "ORDER_CONTAINER_IN_OPEN_ORDER" } },
+    ]);
+    expect(lab.simulator.tally().journal).toHaveLength(1);
+  }));
+
 /** Forms that hide what is there from a reader who believes too early that he has seen all of a list. */
 const HOSTILE: Readonly<Record<string, BehaviourChange>> = {
   "ignores filters and gives few entries a page": { filters: "none", maxPerPage: 3 },
