@@ -100,6 +100,6 @@ function findOne<T extends ShownContainer>(
     return { kind: "contradicted" };
   const labelled = shown.filter(({ labels }) => labels.includes(label));
   if (labelled.length > 1) return { kind: "several" };
-  const [one] = labelled.length === 1 ? labelled : known.filter(({ labels }) => labels.length === 0);
+  const [one] = labelled.length === 1 ? labelled : known;
   return one === undefined ? { kind: "none" } : { kind: "one", shown: one };
 }

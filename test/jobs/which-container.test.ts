@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ShownContainer, whichContainers } from "../../src/jobs/which-container.ts";
+import { byLabel, type ShownContainer, whichContainers } from "../../src/jobs/which-container.ts";
 
 const wanted = [
   { position: 1, label: "V-1" },
@@ -21,6 +21,27 @@ describe("which of the containers that the service shows one of an order is", ()
     ["by one of several labels", [wanted, [shown(7, "x", "V-1")]], [7, "none"]],
     ["not by an id alone", [wanted, [shown(7)]], ["none", "none"]],
     ["by the id that stood with its label", [[{ ...wanted[0], containerId: 7 } as never], [shown(7)]], [7]],
+    [
+      "by the id that stood with its label, whatever others are shown",
+      [[{ ...wanted[0], containerId: 7 } as never], [shown(8, "V-9"), shown(9), shown(7)]],
+      [7],
+    ],
+    [
+      "not by that id where it stands there twice",
+      [[{ ...wanted[0], containerId: 7 } as never], [shown(7), shown(7)]],
+      ["shared"],
+    ],
+    ["not by what shows neither id nor label", [wanted, [{ labels: [] }]], ["none", "none"]],
+    [
+      "by its label where no ids are shown",
+      [wanted, [{ labels: ["V-2"] }, { labels: ["V-1"] }]],
+      [undefined, undefined],
+    ],
+    [
+      "by its label where the subject of some is not shown",
+      [wanted, [{ ...shown(7, "V-1"), subjectId: 1 }, shown(8, "V-2")]],
+      [7, 8],
+    ],
     [
       "not where that id has another label",
       [[{ ...wanted[0], containerId: 7 } as never], [shown(7, "V-9"), shown(8, "V-1")]],
@@ -63,6 +84,11 @@ describe("which of the containers that the service shows one of an order is", ()
     ],
   ])("is told %s", (_words, given, expected) => {
     expect(which(...given)).toEqual(expected);
+  });
+
+  it("is told by labels alone where the ids seen before don't count", () => {
+    const [first] = byLabel([{ position: 1, label: "V-1", containerId: 7 }]);
+    expect(first).toEqual({ position: 1, label: "V-1" });
   });
 
   const anyShown = fc.array(

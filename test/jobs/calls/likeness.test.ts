@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Asked, type Likeness, likenessOf, type Suspicion } from "../../../src/jobs/calls/likeness.ts";
+import { withRef } from "../../../src/service/new-request.ts";
 import type { Made } from "../../../src/service/reconcile/made.ts";
 
 const MARK = "7K3M-ZQ0VX9TB4D";
@@ -10,6 +11,10 @@ const UNKNOWN = "0000-0000000000";
 const containers = ["V-1", "V-2"].map((label) => ({ label, description: "a" }));
 const store: Asked = { type: "STORE", containers, ref: MARK };
 const unmarked: Asked = { type: "STORE", containers, ref: undefined };
+const corrected: Asked = {
+  ...store,
+  containers: containers.map((each) => ({ ...each, description: withRef("a", OTHER) })),
+};
 const retrieval: Asked = { type: "RETRIEVAL", containerIds: [7, 8] };
 const unknownIds: Asked = { type: "RETRIEVAL", containerIds: undefined };
 
@@ -35,6 +40,20 @@ describe("what is at the service is like what a call made", () => {
     ["another order's mark", store, { marks: [OTHER], ...exact }, inCopy, "none"],
     ["a mark that nobody knows", store, { marks: [UNKNOWN], ...exact }, called, "none"],
     ["its labels under a mark that nobody knows", store, { marks: [UNKNOWN], ...exact }, inCopy, "possible"],
+    [
+      "its labels under a mark that stood in its descriptions",
+      corrected,
+      { marks: [OTHER], ...exact },
+      called,
+      "possible",
+    ],
+    [
+      "its labels under any mark, where no marks are used",
+      unmarked,
+      { marks: [UNKNOWN], ...exact, age: "newer" },
+      called,
+      "certain",
+    ],
     ["nothing", store, {}, called, "possible"],
     ["nothing, from long before", store, { age: "older" }, called, "none"],
     ["nothing, from long before", store, { age: "older" }, inCopy, "possible"],
