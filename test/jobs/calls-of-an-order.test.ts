@@ -114,6 +114,43 @@ test("an order for a container that an open order of the subject stores is not s
     expect(lab.simulator.tally().journal).toHaveLength(1);
   }));
 
+test("a call without an answer is looked for, and neither made again nor a person's at first", () =>
+  withSubmitLab(
+    async (lab) => {
+      known(lab);
+      const { state, made } = await submitted(lab, anOrder());
+      await lab.submit();
+      expect([state, made, lab.simulator.tally().journal.length]).toEqual(["submitting", 1, 1]);
+      expect(await findOrders(lab.pool, "A-1")).toMatchObject([
+        { failure: { code: "SERVICE_NO_ANSWER" }, calls: [{ outcome: undefined }] },
+      ]);
+    },
+    {
+      simulator: {
+        faults: [{ name: "lost answer", method: "POST", path: "/api/procedure-requests", after: "drop" }],
+      },
+    },
+  ));
+
+test("a subject that was registered a moment ago and isn't listed yet is not registered once more", () =>
+  withSubmitLab(
+    async (lab) => {
+      await submitted(lab, anOrder());
+      const containers = [{ label: "V-2", description: "" }];
+      await commit(lab.pool, [aRecord(2, [anOrder({ placerOrderNumber: "A-2", containers })])]);
+      await lab.submit();
+      expect(await findOrders(lab.pool, "A-2")).toMatchObject([
+        { state: "received", failure: { code: "SUBJECT_NOT_LISTED_YET" }, calls: [] },
+      ]);
+      expect(lab.simulator.tally().subjectsCreated).toHaveLength(1);
+    },
+    {
+      simulator: { behaviour: { listLagMs: 3_600_000 } },
+      settings: { backoff: { firstMs: 3_600_000, maxMs: 3_600_000 } },
+      random: () => 1,
+    },
+  ));
+
 /** Forms that hide what is there from a reader who believes too early that he has seen all of a list. */
 const HOSTILE: Readonly<Record<string, BehaviourChange>> = {
   "ignores filters and gives few entries a page": { filters: "none", maxPerPage: 3 },

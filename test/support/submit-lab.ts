@@ -30,6 +30,8 @@ export interface SubmitLabOptions {
   readonly simulator?: SimulatorOptions;
   readonly service?: Partial<ServiceSettings>;
   readonly settings?: Partial<SubmitSettings>;
+  /** How much of a back-off is waited; none unless given. */
+  readonly random?: () => number;
 }
 
 /** Runs a test with a ledger, a simulator, and the job that submits orders of one to the other. */
@@ -56,7 +58,7 @@ export async function withSubmitLab<T>(
       clock: systemClock,
       logger: silent,
       tracer: noTracer,
-      random: () => 0,
+      random: options.random ?? (() => 0),
       worker: { id: ME, isSure: true },
       requireNewestKnown: async () => undefined,
       inHand: new InHand(),
