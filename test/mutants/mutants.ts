@@ -242,7 +242,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/jobs/submit/failure.ts",
-    ["jobs/decisions.test.ts"],
+    ["jobs/decisions.test.ts", "jobs/calls-of-an-order.test.ts"],
     [
       "a call without an answer is made again at once",
       `    if (mayHaveLeft && decision.kind !== "park") {`,
