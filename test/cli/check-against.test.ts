@@ -10,6 +10,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { createIntake } from "../../src/jobs/intake/intake.ts";
 import { acquireDaemonLock } from "../../src/ledger/embedded/lock.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
+import { layDatabase } from "../support/test-server.ts";
 import { makeTestFolder } from "../support/with-folder.ts";
 import { silent } from "../support/with-ledger.ts";
 import { type CliResult, type CliWorld, runCli } from "./run-cli.ts";
@@ -28,6 +29,7 @@ beforeAll(async () => {
   backup = join(folder, "backup.gz");
   temporary = join(folder, "tmp");
   await mkdir(temporary);
+  await layDatabase(dataDir);
   await withOldLedger(async ({ pool }, config) => {
     const mappers = createMappers(config, await compileProfiles(config));
     const byConnector = new Map([...mappers].map(([name, mapper]) => [name, { mapper }]));
@@ -122,7 +124,7 @@ describe("check --against", () => {
     const text = configText(undefined, profile)
       .replace("NORTH: 12", "SOUTH: 12, EAST: 13")
       .replace("./csv }", "./csv, profile: theirs }");
-    const { status, stdout } = await checkWith(text, {}, ...against(backup));
+    const { status, stdout } = await checkWith(text, {}, ...against(dataDir));
     expect(status).toBe(1);
     expect(stdout).toContain(
       "! facility NORTH (id 12): 3 open orders and 3 orders of the last 90 days have it",
@@ -134,7 +136,7 @@ describe("check --against", () => {
       /! messages of bench: 1 of all 3 .*: waiting for a code then, would be accepted now/,
     );
     const without = text.replace("SOUTH: 12", "NORTH: 12").replace("name: lims", "name: lims-2");
-    const other = await checkWith(without, {}, ...against(backup));
+    const other = await checkWith(without, {}, ...against(dataDir));
     expect(other.status).toBe(0);
     expect(other.stdout).toMatch(
       /! messages of bench: 2 of all 3 .* \(m1, m2\): the orders would differ in last name/,

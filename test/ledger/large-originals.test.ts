@@ -26,16 +26,18 @@ test("outcomes of one message share its text, however many there are", () =>
 
 test("as many outcomes are composed together as there is room for the texts of their messages, and one at least", () =>
   withLedger(async ({ pool }) => {
-    for (const n of [1, 2, 3, 4])
-      await commit(pool, [aRecord(n, [anOrder({ placerOrderNumber: `A-${n}` })])]);
-    const resize = (megabytes: number) =>
-      pool.query("update messages set raw = convert_to(repeat('x', $1), 'UTF8')", [megabytes * MEGABYTE]);
+    for (const n of [1, 2, 3]) await commit(pool, [aRecord(n, [anOrder({ placerOrderNumber: `A-${n}` })])]);
+    const resize = (megabytes: number, most = 3) =>
+      pool.query("update messages set raw = convert_to(repeat('x', $1), 'UTF8') where id <= $2", [
+        megabytes * MEGABYTE,
+        most,
+      ]);
     const count = async () => (await listOpenOutcomes(pool, "lims", 100)).length;
-    expect(await count()).toBe(4);
+    expect(await count()).toBe(3);
     // To pack such texts would take seconds.
     await pool.query("alter table messages alter raw set storage external");
     await resize(30);
     expect(await count()).toBe(2);
-    await resize(70);
+    await resize(70, 1);
     expect(await count()).toBe(1);
   }));

@@ -1,6 +1,6 @@
 import { type Browser, chromium } from "playwright-core";
-import { afterAll, beforeAll } from "vitest";
 import { findProgram } from "./needs.ts";
+import { shared } from "./shared.ts";
 
 /** A browser of the machine for the time of the test; `args` are of its command line. */
 export async function withBrowser(
@@ -20,23 +20,9 @@ export async function withBrowser(
 export function sharedBrowser(
   args: readonly string[] = [],
 ): (test: (browser: Browser) => Promise<void>) => Promise<void> {
-  const over = Promise.withResolvers<void>();
-  let browser: Browser | undefined;
-  let ended: Promise<void> = Promise.resolve();
-  beforeAll(async () => {
-    const begun = Promise.withResolvers<Browser>();
-    ended = withBrowser((opened) => {
-      begun.resolve(opened);
-      return over.promise;
-    }, args);
-    browser = await Promise.race([begun.promise, ended.then(() => undefined)]);
-  });
-  afterAll(async () => {
-    over.resolve();
-    await ended;
-  });
+  const opened = shared<Browser>((use) => withBrowser(use, args));
   return async (test) => {
-    if (!browser) throw new Error("the browser is there while tests run");
+    const browser = opened();
     await test(browser);
     for (const context of browser.contexts()) await context.close();
   };

@@ -1,7 +1,6 @@
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
-import { afterAll, beforeAll } from "vitest";
 import { stringify } from "yaml";
 import { ROLES } from "../../src/app/context.ts";
 import { type Daemon, startDaemon } from "../../src/app.ts";
@@ -15,6 +14,7 @@ import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { eventually } from "./eventually.ts";
 import { type OpenQueues, queuesInMemory } from "./queues-in-memory.ts";
+import { shared } from "./shared.ts";
 import { withFolder } from "./with-folder.ts";
 import { silent, type TestLedger, withLedger } from "./with-ledger.ts";
 
@@ -193,26 +193,12 @@ export async function withSite<T>(options: SiteOptions, test: (site: Site) => Pr
  * know what is theirs by numbers, subjects and labels that no other has.
  */
 export function sharedSite(options: SiteOptions = {}): () => Site {
-  const over = Promise.withResolvers<void>();
-  let site: Site | undefined;
-  let ended: Promise<void> = Promise.resolve();
-  beforeAll(async () => {
-    const begun = Promise.withResolvers<Site>();
-    ended = withSite(options, async (made) => {
-      await made.start();
-      begun.resolve(made);
-      await over.promise;
-    });
-    site = await Promise.race([begun.promise, ended.then(() => undefined)]);
-  });
-  afterAll(async () => {
-    over.resolve();
-    await ended;
-  });
-  return () => {
-    if (!site) throw new Error("the site is there while tests run");
-    return site;
-  };
+  return shared((use) =>
+    withSite(options, async (site) => {
+      await site.start();
+      await use(site);
+    }),
+  );
 }
 
 /** `3 of 62 completed, 59 submitted (…)`: what a failed wait found. */

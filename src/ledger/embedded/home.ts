@@ -129,18 +129,20 @@ export function unusable(path: string, cause: unknown): unknown {
  */
 export async function findAccount(): Promise<Account> {
   for (const name of ACCOUNT_NAMES) {
-    const [uid, gid] = await Promise.all(
-      ["-u", "-g"].map(async (option) => {
-        const { status, output } = await runAs(undefined, "id", [option, name], "/");
-        return status === 0 ? Number(output) : 0;
-      }),
-    );
-    if (uid && gid !== undefined && Number.isInteger(uid) && Number.isInteger(gid)) return { uid, gid };
+    const uid = await readId("-u", name);
+    const gid = uid && (await readId("-g", name));
+    if (uid && gid !== undefined) return { uid, gid };
   }
   throw new Failure(
     "LEDGER_NO_ACCOUNT",
     "the database server must not run as root, and this system has neither an account cryobridge nor nobody",
   );
+}
+
+/** A number of an account; undefined where the system has no such account. */
+async function readId(option: "-u" | "-g", name: string): Promise<number | undefined> {
+  const { status, output } = await runAs(undefined, "id", [option, name], "/");
+  return status === 0 && Number.isInteger(Number(output)) ? Number(output) : undefined;
 }
 
 /** What became of a program that was run to its end. */
