@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { type Config, wayOfFacility } from "../config/config.ts";
+import { cancelCalls } from "../config/service-schema.ts";
 import { BACKOFF } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
 import { EVERY_MS } from "../core/every.ts";
@@ -44,7 +45,8 @@ export interface SideWork {
 /** Has orders cancelled at the service, looks there for what calls made, and prunes what is kept no longer. */
 export function createSideWork(config: Config, deps: SideWorkDeps): SideWork {
   const { pool, service, clock, logger, tracer, mayCall, worker } = deps;
-  const { cancel, reconcile, correlation, polling } = config.service;
+  const { reconcile, correlation, polling } = config.service;
+  const cancel = cancelCalls(config.service.cancel);
   const cancelling = {
     ...{ pool, service: service.for("submitting"), logger, reconcile },
     random: Math.random,

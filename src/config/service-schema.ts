@@ -11,19 +11,7 @@ import {
   unpagedSchema,
   wordsSchema,
 } from "./open-points-schema.ts";
-import { duration, filePath, httpUrl, secret } from "./scalars.ts";
-
-/** A call that cancels an order at the service. */
-interface CancelCall {
-  readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
-  /** With `{id}` where the request's id, or on the external surface the procedure's, stands. */
-  readonly path: string;
-  /** The same for every order. */
-  readonly body?: Readonly<Record<string, string | number | boolean | null>> | undefined;
-}
-
-/** The cancel call of each surface that has one. */
-export type CancelCalls = { readonly [surface in Surface]?: CancelCall | undefined };
+import { duration, filePath, httpUrl, secret, section } from "./scalars.ts";
 
 const PATH_RULE =
   "expected a path that begins with / and holds {id} once, such as /api/procedure-requests/{id}/cancel";
@@ -42,7 +30,9 @@ const call = {
     .describe("JSON body of the cancel call, the same for every order, such as { status: CANCELLED }."),
 };
 
-const section = z
+const oneCall = z.strictObject(call);
+
+const cancelSection = z
   .strictObject({
     method: call.method.optional(),
     path: call.path.optional(),
@@ -51,8 +41,8 @@ const section = z
       .enum(SURFACES)
       .optional()
       .describe("The only surface whose orders are cancelled so; both unless set."),
-    request: z.strictObject(call).optional().describe("The call for orders of the request surface."),
-    external: z.strictObject(call).optional().describe("The call for orders of the external surface."),
+    request: oneCall.optional().describe("The call for orders of the request surface."),
+    external: oneCall.optional().describe("The call for orders of the external surface."),
   })
   .superRefine((given, context) => {
     const complain = (path: string[], message: string) => context.addIssue({ code: "custom", path, message });
@@ -68,10 +58,13 @@ const section = z
   });
 
 /** `service.cancel`: `none`, one call, or a call for each surface. */
-const cancelSchema = z.union([z.literal("none"), section]);
+const cancelSchema = z.union([z.literal("none"), cancelSection]);
+
+/** The call of each surface that has one. */
+export type CancelCalls = { readonly [surface in Surface]?: z.output<typeof oneCall> | undefined };
 
 /** The configured call of each surface. */
-export function toCancelCalls(given: z.infer<typeof cancelSchema>): CancelCalls {
+export function cancelCalls(given: z.output<typeof cancelSchema>): CancelCalls {
   if (given === "none") return {};
   const { method, path, body, surface, request, external } = given;
   if (method === undefined || path === undefined) return { request, external };
@@ -152,7 +145,7 @@ const errorRulesSchema = z
     "What error answers of this service mean, where it is not what the built-in table says; the first rule that fits decides.",
   );
 
-const oauth = z.strictObject({
+const oauth = section({
   tokenUrl: httpUrl(
     "Address of the token endpoint; the service's specification leaves it open, ask its administrator.",
   ),
@@ -181,7 +174,7 @@ const apiToken = z.strictObject({
   apiToken: secret(`API token that the service's administrator issued; write it as \${NAME}.`),
 });
 
-const polling = z.strictObject({
+const polling = section({
   first: duration("Wait before the first look; the specification suggests about a minute.", {
     min: "100ms",
   }).prefault("60s"),
@@ -194,7 +187,7 @@ const polling = z.strictObject({
     .describe("By how much the wait grows after each look that found nothing new."),
 });
 
-const reconcile = z.strictObject({
+const reconcile = section({
   checks: z
     .array(duration("Time since the call was sent."))
     .min(1)
@@ -219,7 +212,7 @@ const reconcile = z.strictObject({
 });
 
 /** The section `service`: how the storage service is reached and followed. */
-export const serviceSchema = z.strictObject({
+export const serviceSchema = section({
   baseUrl: httpUrl("Address of the service, without /api."),
   surface: surfaceSchema
     .default("request")

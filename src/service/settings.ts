@@ -26,7 +26,7 @@ export type ServiceAuth =
       /** Sent as `resource`, the standard's own name for it (RFC 8707). */
       readonly resource?: string | undefined;
       /** A token's life where the answer says nothing, ms; five minutes when absent. */
-      readonly assumedLifeMs?: number | undefined;
+      readonly assumedLifetimeMs?: number | undefined;
     };
 
 /** Which filters are sent that the specification does not name for a list. */

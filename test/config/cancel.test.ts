@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { cancelCalls } from "../../src/config/service-schema.ts";
 import { ConfigFolder, MINIMAL } from "./config-file.ts";
 
 const withCancel = (text: string) => MINIMAL.replace("  auth:", `  cancel: ${text}\n  auth:`);
@@ -6,7 +7,7 @@ const PATH = "/api/procedure-requests/{id}/cancel";
 
 function loaded(text: string) {
   using folder = new ConfigFolder();
-  return folder.load(withCancel(text)).service.cancel;
+  return cancelCalls(folder.load(withCancel(text)).service.cancel);
 }
 
 function mistakes(text: string) {
@@ -17,7 +18,7 @@ function mistakes(text: string) {
 describe("the service's cancel call", () => {
   it("is none unless the site knows one, since the specification shows none", () => {
     using folder = new ConfigFolder();
-    expect(folder.load(MINIMAL).service.cancel).toEqual({});
+    expect(cancelCalls(folder.load(MINIMAL).service.cancel)).toEqual({});
     expect(loaded("none")).toEqual({});
   });
 

@@ -55,7 +55,7 @@ describe("what the specification leaves open", () => {
       `service:\n  baseUrl: https://storage.example.org\n  auth: { tokenUrl: "https://login.example.org/token", clientId: a, clientSecret: "\${API_TOKEN}"${more} }\n${FACILITIES}${CONNECTORS}`;
     const lifeOf = (text: string) => {
       const { auth } = serviceSettings(folder.load(text));
-      return "tokenUrl" in auth ? auth.assumedLifeMs : undefined;
+      return "tokenUrl" in auth ? auth.assumedLifetimeMs : undefined;
     };
     expect(lifeOf(oauth(""))).toBe(300_000);
     expect(lifeOf(oauth(", assumedLifetime: 30m"))).toBe(1_800_000);

@@ -84,7 +84,7 @@ export class OAuthTokens implements TokenSource {
   #flight: Promise<Current> | undefined;
   /** What is assumed before anything was learnt; never more than that. */
   readonly #firstAssumedLifeMs: number;
-  #assumedLifeMs: number;
+  #assumedLifetimeMs: number;
   readonly #endpoint: Outage<Failure>;
   #refusedInARow = 0;
   #isScopeNoted = false;
@@ -99,8 +99,8 @@ export class OAuthTokens implements TokenSource {
       readonly turn: (signal: AbortSignal) => Promise<void>;
     },
   ) {
-    this.#firstAssumedLifeMs = auth.assumedLifeMs ?? ASSUMED_LIFE_MS;
-    this.#assumedLifeMs = this.#firstAssumedLifeMs;
+    this.#firstAssumedLifeMs = auth.assumedLifetimeMs ?? ASSUMED_LIFE_MS;
+    this.#assumedLifetimeMs = this.#firstAssumedLifeMs;
     this.#ask = async (signal) => {
       this.#secret = undefined;
       this.#secret = await readSecret(auth.clientSecret, `${deps.key}.clientSecret`);
@@ -171,7 +171,7 @@ export class OAuthTokens implements TokenSource {
       current.wasRefused = true;
       if (!current.wasAccepted) this.#refusedInARow += 1;
       else if (current.isLifeAssumed) {
-        this.#assumedLifeMs = assumeLife(this.#assumedLifeMs, { refusedAtAgeMs: ageMs });
+        this.#assumedLifetimeMs = assumeLife(this.#assumedLifetimeMs, { refusedAtAgeMs: ageMs });
       }
     }
     const floorMs = longestBackoffMs(this.#refusedInARow + 1, FLOOR);
@@ -215,10 +215,10 @@ export class OAuthTokens implements TokenSource {
       this.#noteScopes(issued.missingScopes);
       const before = this.#current;
       if (before?.isLifeAssumed && !before.wasRefused && askedAt - before.askedAt < before.lifeMs) {
-        this.#assumedLifeMs = assumeLife(this.#assumedLifeMs, "renewed", this.#firstAssumedLifeMs);
+        this.#assumedLifetimeMs = assumeLife(this.#assumedLifetimeMs, "renewed", this.#firstAssumedLifeMs);
       }
       if (this.#endpoint.over()) this.#logger.info("token endpoint answers again");
-      const lifeMs = issued.lifeMs ?? this.#assumedLifeMs;
+      const lifeMs = issued.lifeMs ?? this.#assumedLifetimeMs;
       const current: Current = {
         value: issued.value,
         askedAt,
