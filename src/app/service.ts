@@ -1,5 +1,4 @@
 import { type Config, wayOfFacility } from "../config/config.ts";
-import { cancelCalls } from "../config/service-schema.ts";
 import { type Trouble, trouble } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { formatMinute, formatSecond } from "../core/duration.ts";
@@ -7,7 +6,6 @@ import { EVERY_MS } from "../core/every.ts";
 import { readPem } from "../core/given-file.ts";
 import type { Logger } from "../core/logger.ts";
 import { readExceptions } from "../core/proxy-exceptions.ts";
-import { LIST_NAMES, LISTS } from "../core/service-catalogue.ts";
 import type { JobQueues } from "../jobs/queues.ts";
 import { createServiceClient, type ServiceClient, type ServiceDeps } from "../service/client.ts";
 import type { Opening } from "../service/http/breaker.ts";
@@ -72,14 +70,11 @@ const clientOf = (auth: AuthConfig) => ("apiToken" in auth ? "" : `${auth.tokenU
  * @throws Failure CONFIG_INVALID when the certificates' file can't be read.
  */
 export function serviceSettings(config: Config): ServiceSettings {
-  const { auth, externalAuth, listEnvelopes, unpaged, ca, cancel, ...service } = config.service;
+  const { auth, externalAuth, ca, ...service } = config.service;
   return {
     ...service,
-    listEnvelopes: envelopesByPath(listEnvelopes),
-    unpaged: unpaged.map((name) => LISTS[name].path),
     proxy: proxySettings(config),
     ca: ca === undefined ? undefined : readPem("service.ca", ca).toString("utf8"),
-    cancel: cancelCalls(cancel),
     auth: authSettings(auth),
     externalAuth: externalAuth && authSettings(externalAuth),
   };
@@ -93,16 +88,6 @@ export function proxySettings({ proxy }: Pick<Config, "proxy">): ProxySettings |
 function authSettings(auth: AuthConfig): ServiceSettings["auth"] {
   if ("apiToken" in auth) return { apiToken: auth.apiToken.reveal() };
   return { ...auth, clientSecret: auth.clientSecret.reveal() };
-}
-
-/** The configuration names lists, the client knows them by their paths. */
-function envelopesByPath(byName: Config["service"]["listEnvelopes"]): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    LIST_NAMES.flatMap((name) => {
-      const envelope = byName[name];
-      return envelope === undefined ? [] : [[LISTS[name].path, envelope]];
-    }),
-  );
 }
 
 /** A service that is restarted is back sooner, ms; after that somebody over there has to know. */

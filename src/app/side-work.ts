@@ -1,6 +1,5 @@
 import type pg from "pg";
 import { type Config, wayOfFacility } from "../config/config.ts";
-import { cancelCalls } from "../config/service-schema.ts";
 import { BACKOFF } from "../core/backoff.ts";
 import type { Clock } from "../core/clock.ts";
 import { EVERY_MS } from "../core/every.ts";
@@ -45,8 +44,7 @@ export interface SideWork {
 /** Has orders cancelled at the service, looks there for what calls made, and prunes what is kept no longer. */
 export function createSideWork(config: Config, deps: SideWorkDeps): SideWork {
   const { pool, service, clock, logger, tracer, mayCall, worker } = deps;
-  const { reconcile, correlation, polling } = config.service;
-  const cancel = cancelCalls(config.service.cancel);
+  const { cancel, reconcile, correlation, polling } = config.service;
   const cancelling = {
     ...{ pool, service: service.for("submitting"), logger, reconcile },
     random: Math.random,

@@ -319,8 +319,10 @@ function namedFacilities(value: unknown): Named[] {
   return Object.entries(facilities).flatMap(([name, given]) => {
     const id = typeof given === "number" ? given : childOf(given, "id");
     if (typeof id !== "number") return [];
-    const read = (key: "surface" | "subjects") =>
-      String(childOf(given, key) ?? settingAt(value, ["service", key]));
+    const read = (key: "surface" | "subjects") => {
+      const word = childOf(given, key) ?? settingAt(value, ["service", key]);
+      return typeof word === "string" ? word : "";
+    };
     return [{ name, id, surface: read("surface"), subjects: read("subjects") }];
   });
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { bareHost } from "../core/address-list.ts";
 import { SURFACES, type Surface } from "../core/surface.ts";
 import { subjectsSchema, surfaceSchema } from "./facility-schema.ts";
 import {
@@ -58,14 +59,15 @@ const cancelSection = z
   });
 
 /** `service.cancel`: `none`, one call, or a call for each surface. */
-const cancelSchema = z.union([z.literal("none"), cancelSection]);
+const cancelSchema = z
+  .union([z.literal("none"), cancelSection])
+  .prefault("none")
+  .transform((given) => (given === "none" ? {} : callsOf(given)));
 
 /** The call of each surface that has one. */
-export type CancelCalls = { readonly [surface in Surface]?: z.output<typeof oneCall> | undefined };
+type CancelCalls = { readonly [surface in Surface]?: z.output<typeof oneCall> | undefined };
 
-/** The configured call of each surface. */
-export function cancelCalls(given: z.output<typeof cancelSchema>): CancelCalls {
-  if (given === "none") return {};
+function callsOf(given: z.output<typeof cancelSection>): CancelCalls {
   const { method, path, body, surface, request, external } = given;
   if (method === undefined || path === undefined) return { request, external };
   const same = { method, path, body };
@@ -145,11 +147,30 @@ const errorRulesSchema = z
     "What error answers of this service mean, where it is not what the built-in table says; the first rule that fits decides.",
   );
 
+/** An address that credentials and patients' data go to: of a server, never of the machine's own surroundings. */
+function peerUrl(description: string) {
+  return httpUrl(description)
+    .refine((text) => !isMetadataAddress(bareHost(new URL(text).hostname)), {
+      error: "names a link-local or cloud metadata address; expected the address of a server",
+    })
+    .describe(description);
+}
+
+function isMetadataAddress(host: string): boolean {
+  if (host === "metadata.google.internal" || host === "fd00:ec2::254") return true;
+  // The URL parser writes an IPv4 address inside IPv6 as ::ffff:a9fe:….
+  return host.startsWith("169.254.") || host.startsWith("::ffff:a9fe:") || /^fe[89ab][0-9a-f]:/.test(host);
+}
+
 const oauth = section({
-  tokenUrl: httpUrl(
+  tokenUrl: peerUrl(
     "Address of the token endpoint; the service's specification leaves it open, ask its administrator.",
   ),
-  clientId: z.string().min(1).describe("Client id that the service's administrator issued."),
+  clientId: z
+    .string()
+    .min(1)
+    .refine((text) => text.trim() !== "", { error: "must not be empty" })
+    .describe("Client id that the service's administrator issued."),
   clientSecret: secret(`Client secret; write it as \${NAME}.`),
   method: z
     .enum(["basic", "post"])
@@ -213,7 +234,7 @@ const reconcile = section({
 
 /** The section `service`: how the storage service is reached and followed. */
 export const serviceSchema = section({
-  baseUrl: httpUrl("Address of the service, without /api."),
+  baseUrl: peerUrl("Address of the service, without /api."),
   surface: surfaceSchema
     .default("request")
     .describe(
@@ -278,7 +299,8 @@ export const serviceSchema = section({
   reconcile: reconcile.prefault({}).describe("What follows a call whose answer never came."),
   notExecuted: z
     .array(z.int().min(400).max(599).describe("An HTTP status."))
-    .default([429])
+    .prefault([429])
+    .transform((statuses): ReadonlySet<number> => new Set([429, ...statuses]))
     .describe(
       "HTTP statuses that are known to mean: nothing was done. 429 always belongs to them; name 503 only where no gateway answers it after it has passed a call on.",
     ),
@@ -297,11 +319,9 @@ export const serviceSchema = section({
       "Fields of a listed container that may hold the lab's label, the first that has a text counts.",
     ),
   inventory: inventorySchema,
-  cancel: cancelSchema
-    .default("none")
-    .describe(
-      "The call that cancels an order at the service, which the specification leaves open: none, { method, path }, or one under request and one under external.",
-    ),
+  cancel: cancelSchema.describe(
+    "The call that cancels an order at the service, which the specification leaves open: none, { method, path }, or one under request and one under external.",
+  ),
   allowInsecure: z
     .boolean()
     .default(false)

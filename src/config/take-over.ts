@@ -15,6 +15,9 @@ interface FileChanges {
 /** A secret of the service that was replaced is read again when it is needed. */
 const READ_AGAIN = /^service\.(auth|externalAuth)\.(clientSecret|apiToken)$/;
 
+/** What is formed otherwise than it is written is named whole. */
+const WHOLE = new Set(["service.cancel"]);
+
 /** What was changed in the file: what stays different once a daemon took over what it can waits for a restart. */
 export function changesOf(running: Config, read: Config): FileChanges {
   const after = settingsOf(read);
@@ -110,7 +113,7 @@ function differingSettings(before: unknown, after: unknown): string[] {
 
 function* differences(before: unknown, after: unknown, path: string): Generator<string> {
   const [one, other] = [entriesOf(before), entriesOf(after)];
-  if (one === undefined || other === undefined) {
+  if (one === undefined || other === undefined || WHOLE.has(path)) {
     if (!isDeepStrictEqual(plain(before), plain(after))) yield path;
     return;
   }

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { cancelCalls } from "../../src/config/service-schema.ts";
 import { ConfigFolder, MINIMAL } from "./config-file.ts";
 
 const withCancel = (text: string) => MINIMAL.replace("  auth:", `  cancel: ${text}\n  auth:`);
@@ -7,7 +6,7 @@ const PATH = "/api/procedure-requests/{id}/cancel";
 
 function loaded(text: string) {
   using folder = new ConfigFolder();
-  return cancelCalls(folder.load(withCancel(text)).service.cancel);
+  return folder.load(withCancel(text)).service.cancel;
 }
 
 function mistakes(text: string) {
@@ -18,7 +17,7 @@ function mistakes(text: string) {
 describe("the service's cancel call", () => {
   it("is none unless the site knows one, since the specification shows none", () => {
     using folder = new ConfigFolder();
-    expect(cancelCalls(folder.load(MINIMAL).service.cancel)).toEqual({});
+    expect(folder.load(MINIMAL).service.cancel).toEqual({});
     expect(loaded("none")).toEqual({});
   });
 

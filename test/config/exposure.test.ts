@@ -36,6 +36,25 @@ describe("exposure", () => {
     expect(config.warnings.map(({ path: at }) => at)).toEqual(["service.allowInsecure"]);
   });
 
+  it.each([
+    "https://169.254.169.254",
+    "https://[fe80::1]",
+    "https://[::ffff:169.254.169.254]",
+    "https://metadata.google.internal",
+  ])("of credentials to %s, which is no server, is refused at its place", (address) => {
+    using folder = new ConfigFolder();
+    expect(folder.mistakes(MINIMAL.replace("https://storage.example.org", address))).toEqual([
+      expect.stringMatching(/service\.baseUrl: names a link-local or cloud metadata address/),
+    ]);
+  });
+
+  it("of a surface that is no word is left to the schema's words", () => {
+    using folder = new ConfigFolder();
+    expect(folder.mistakes(MINIMAL.replace("  auth:", "  surface: { request: 1 }\n  auth:"))).toEqual([
+      expect.stringContaining("service.surface: expected one of request, external"),
+    ]);
+  });
+
   it("is none with http:// on this machine", () => {
     using folder = new ConfigFolder();
     expect(

@@ -20,7 +20,7 @@ describe("a valid configuration", () => {
         listEnvelope: "auto",
         polling: { firstMs: 60_000, maxMs: 900_000, factor: 1.5 },
         reconcile: { checksMs: [5_000, 30_000], giveUpAfterMs: 900_000, retrievals: "park" },
-        notExecuted: [429],
+        notExecuted: new Set([429]),
         correlation: "token",
         cancel: {},
       },

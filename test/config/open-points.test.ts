@@ -20,7 +20,7 @@ describe("what the specification leaves open", () => {
     });
   });
 
-  it("can be said by the site, and reaches the client by the paths of the lists", () => {
+  it("can be said by the site, and reaches the client as it was said", () => {
     using folder = new ConfigFolder();
     const config = folder.load(
       withLines(
@@ -34,7 +34,7 @@ describe("what the specification leaves open", () => {
     expect(config.service.subjectRequires).toEqual(["lastName"]);
     expect(serviceSettings(config)).toMatchObject({
       listEnvelope: "data",
-      listEnvelopes: { "/api/storage": "tanks", "/api/v1/external/procedures": "array" },
+      listEnvelopes: { storage: "tanks", externalProcedures: "array" },
       filters: ["id", "createdAt_from"],
       words: { status: { Done: "COMPLETED" }, type: { freeze: "STORE" } },
     });

@@ -1,6 +1,5 @@
 import type pg from "pg";
 import { type Config, wayOfFacility } from "../../config/config.ts";
-import { cancelCalls } from "../../config/service-schema.ts";
 import { Failure } from "../../core/failures.ts";
 import { movesContainers } from "../../core/order.ts";
 import { isTerminal } from "../../core/order-state.ts";
@@ -81,8 +80,7 @@ export function mayCancel({ config }: Pick<ActSite, "config">, order: LedgerOrde
 
 /** The surfaces for which the service's cancel call is configured. */
 function cancelOfferedBy({ service }: Config): Set<Surface> {
-  const calls = cancelCalls(service.cancel);
-  return new Set(SURFACES.filter((surface) => calls[surface] !== undefined));
+  return new Set(SURFACES.filter((surface) => service.cancel[surface] !== undefined));
 }
 
 function cancelWords(result: CancelResult): string {

@@ -5,14 +5,7 @@ import type { Logger } from "../../core/logger.ts";
 import { Outage } from "../../core/outage.ts";
 import type { Secret, ServiceAuth } from "../settings.ts";
 import { readSecret, SecretWatch } from "./secret.ts";
-import {
-  ASSUMED_LIFE_MS,
-  assumeLife,
-  type IssuedToken,
-  isHeaderSafe,
-  renewalAfter,
-  requestToken,
-} from "./token-request.ts";
+import { assumeLife, type IssuedToken, isHeaderSafe, renewalAfter, requestToken } from "./token-request.ts";
 import type { Wire } from "./wire.ts";
 
 /** Where the bearer credential of each call comes from. */
@@ -84,7 +77,7 @@ export class OAuthTokens implements TokenSource {
   #flight: Promise<Current> | undefined;
   /** What is assumed before anything was learnt; never more than that. */
   readonly #firstAssumedLifeMs: number;
-  #assumedLifetimeMs: number;
+  #assumedLifeMs: number;
   readonly #endpoint: Outage<Failure>;
   #refusedInARow = 0;
   #isScopeNoted = false;
@@ -99,8 +92,8 @@ export class OAuthTokens implements TokenSource {
       readonly turn: (signal: AbortSignal) => Promise<void>;
     },
   ) {
-    this.#firstAssumedLifeMs = auth.assumedLifetimeMs ?? ASSUMED_LIFE_MS;
-    this.#assumedLifetimeMs = this.#firstAssumedLifeMs;
+    this.#firstAssumedLifeMs = auth.assumedLifetimeMs;
+    this.#assumedLifeMs = this.#firstAssumedLifeMs;
     this.#ask = async (signal) => {
       this.#secret = undefined;
       this.#secret = await readSecret(auth.clientSecret, `${deps.key}.clientSecret`);
@@ -171,7 +164,11 @@ export class OAuthTokens implements TokenSource {
       current.wasRefused = true;
       if (!current.wasAccepted) this.#refusedInARow += 1;
       else if (current.isLifeAssumed) {
-        this.#assumedLifetimeMs = assumeLife(this.#assumedLifetimeMs, { refusedAtAgeMs: ageMs });
+        this.#assumedLifeMs = assumeLife(
+          this.#assumedLifeMs,
+          { refusedAtAgeMs: ageMs },
+          this.#firstAssumedLifeMs,
+        );
       }
     }
     const floorMs = longestBackoffMs(this.#refusedInARow + 1, FLOOR);
@@ -215,10 +212,10 @@ export class OAuthTokens implements TokenSource {
       this.#noteScopes(issued.missingScopes);
       const before = this.#current;
       if (before?.isLifeAssumed && !before.wasRefused && askedAt - before.askedAt < before.lifeMs) {
-        this.#assumedLifetimeMs = assumeLife(this.#assumedLifetimeMs, "renewed", this.#firstAssumedLifeMs);
+        this.#assumedLifeMs = assumeLife(this.#assumedLifeMs, "renewed", this.#firstAssumedLifeMs);
       }
       if (this.#endpoint.over()) this.#logger.info("token endpoint answers again");
-      const lifeMs = issued.lifeMs ?? this.#assumedLifetimeMs;
+      const lifeMs = issued.lifeMs ?? this.#assumedLifeMs;
       const current: Current = {
         value: issued.value,
         askedAt,

@@ -118,14 +118,7 @@ async function* probe(asked: Asked): Findings {
     yield* checkFacilities(asked, new Set(lists.map(({ title }) => title)));
     const [first = "request"] = surfaces;
     const unknownId = await probeUnknownId(first, asked);
-    const {
-      perPage = 100,
-      listEnvelope = "auto",
-      listEnvelopes = {},
-      filters = "auto",
-      unpaged = [],
-    } = serviceSettings(config);
-    yield* listFindings(lists, { perPage, listEnvelope, listEnvelopes, filters, unpaged });
+    yield* listFindings(lists, config.service);
     yield* checkInventory(facilityIdBySurface.get("request"), asked);
     yield unknownId;
     yield tokenLifeFinding(service.tokenLife);
