@@ -10,7 +10,9 @@ import {
 } from "../core/service-catalogue.ts";
 import { type Finding, folderFindings } from "./folder-rules.ts";
 import type { Path } from "./problems.ts";
-import { childOf, settingAt, valueAt } from "./schema-at.ts";
+import { fileSchema } from "./schema.ts";
+import { childOf, heldValues, settingAt, valueAt } from "./schema-at.ts";
+import { isPeerUrl } from "./service-schema.ts";
 import { unknownWords } from "./words.ts";
 
 interface KnownProfiles {
@@ -106,17 +108,18 @@ function allowedSubjectFindings(value: unknown): Finding[] {
   });
 }
 
+/** The service and its token endpoints, by their addresses. */
+export function servicePeers(value: unknown): { readonly path: Path; readonly url: URL }[] {
+  return [...heldValues(fileSchema, value)].flatMap(({ path, value: text, schemas }) =>
+    typeof text === "string" && URL.canParse(text) && schemas.some(isPeerUrl)
+      ? [{ path, url: new URL(text) }]
+      : [],
+  );
+}
+
 function plainHttpFindings(value: unknown): Finding[] {
   if (valueAt(value, ["service", "allowInsecure"]) === true) return [];
-  const paths: readonly Path[] = [
-    ["service", "baseUrl"],
-    ["service", "auth", "tokenUrl"],
-    ["service", "externalAuth", "tokenUrl"],
-  ];
-  return paths.flatMap((path) => {
-    const text = valueAt(value, path);
-    if (typeof text !== "string" || !URL.canParse(text)) return [];
-    const url = new URL(text);
+  return servicePeers(value).flatMap(({ path, url }) => {
     if (url.protocol !== "http:" || isLoopbackHost(url.hostname)) return [];
     const message =
       "http:// would send credentials and patients' data over the network unprotected; expected https:// (or, on a network you trust, service.allowInsecure: true)";

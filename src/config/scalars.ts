@@ -98,16 +98,26 @@ export function secret(description: string, minLength = 1) {
     .meta({ description, writeOnly: true });
 }
 
+const secretUrls = new WeakSet<z.core.$ZodType>();
+
+/** Whether a text that a schema holds is a credential. Of an address it is one with a password. */
+export function isCredential(schema: z.core.$ZodType, text: string): boolean {
+  if (secretUrls.has(schema)) return URL.canParse(text) && new URL(text).password !== "";
+  return z.globalRegistry.get(schema)?.writeOnly === true;
+}
+
 /** A database or queue address that may hold a password; wrapped in a {@link Secret}. */
 export function secretUrl(description: string, protocols: readonly string[]) {
   const example = `${protocols[0]}//user:password@host`;
-  return z
+  const schema = z
     .string()
     .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
       error: `expected an address that begins with ${protocols.map((each) => `${each}//`).join(" or ")}, such as ${example}`,
     })
     .transform((text) => new Secret(text))
     .meta({ description, writeOnly: true });
+  secretUrls.add(schema);
+  return schema;
 }
 
 /** An http or https address without query and credentials; without its trailing slashes after validation. */

@@ -147,13 +147,22 @@ const errorRulesSchema = z
     "What error answers of this service mean, where it is not what the built-in table says; the first rule that fits decides.",
   );
 
+const peerUrls = new WeakSet<z.core.$ZodType>();
+
 /** An address that credentials and patients' data go to: of a server, never of the machine's own surroundings. */
 function peerUrl(description: string) {
-  return httpUrl(description)
+  const schema = httpUrl(description)
     .refine((text) => !isMetadataAddress(bareHost(new URL(text).hostname)), {
       error: "names a link-local or cloud metadata address; expected the address of a server",
     })
     .describe(description);
+  peerUrls.add(schema);
+  return schema;
+}
+
+/** Whether a schema is that of the service's address, or of one of its token endpoints. */
+export function isPeerUrl(schema: z.core.$ZodType): boolean {
+  return peerUrls.has(schema);
 }
 
 function isMetadataAddress(host: string): boolean {

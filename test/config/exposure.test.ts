@@ -105,9 +105,9 @@ tracing: { endpoint: "https://collector.example.org/v1/traces", headers: { autho
       folder.load(text, { ...ENV, ...env }).warnings.map(({ path: at }) => at);
     expect(warnings(ALERTS)).toEqual([
       "alerts.to[0].password",
+      "alerts.to[1].url",
       "alerts.to[1].secret",
       "tracing.headers.authorization",
-      "alerts.to[1].url",
     ]);
     const hidden = ALERTS.replace("password: pw", `password: "\${X}"`)
       .replace('"invented-key-of-the-hook"', `"\${X}"`)
