@@ -28,7 +28,7 @@ export function folderFindings(value: unknown): Finding[] {
     usesOf(connector, index),
   );
   const dataDir = childOf(value, "dataDir");
-  const data = typeof dataDir === "string" ? canonical(dataDir) : undefined;
+  const data = typeof dataDir === "string" && path.isAbsolute(dataDir) ? canonical(dataDir) : undefined;
   const firstUse = new Map<string, Use>();
   return uses.flatMap((use): Finding[] => {
     if (data !== undefined && `${use.folder}${path.sep}`.startsWith(data + path.sep)) {
