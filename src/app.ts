@@ -23,13 +23,12 @@ import { noTracer } from "./core/order-step.ts";
 import { PeerCertificates } from "./core/peer-certificates.ts";
 import { VERSION } from "./core/version.ts";
 import { within } from "./core/within.ts";
-import type { Feeder } from "./jobs/feeder.ts";
 import type { IntakeDeps } from "./jobs/intake/intake.ts";
 import type { JobQueues } from "./jobs/queues.ts";
 import { acquireDaemonLock } from "./ledger/embedded/lock.ts";
 import { droppedFilesOf } from "./ledger/messages/dropped-files.ts";
 import { findInstanceCode } from "./ledger/migrate.ts";
-import { joinWorkers, type Membership, type MembershipDeps } from "./ledger/workers/membership.ts";
+import { joinWorkers, type Membership } from "./ledger/workers/membership.ts";
 import type { ProfileDefinition } from "./mapping/profile/schema.ts";
 import type { ServiceClient } from "./service/client.ts";
 
@@ -107,27 +106,13 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
     });
     const watchdog = watchEventLoop(clock, logger);
     onClose(async () => watchdog.stop());
-    const feeder: { current: Feeder | undefined } = { current: undefined };
-    const reloading: { current: Reload | undefined; asked: number | undefined } = {
-      current: undefined,
-      asked: undefined,
-    };
-    const membership = await join(config, { ...options, host }, ledger, {
-      onWake: () => feeder.current?.nudge(),
-      onReload: (request) => {
-        reloading.asked = request;
-        void reloading.current?.reload(request);
-      },
-    });
+    const membership = await join(config, { ...options, host }, ledger);
     onClose(() => membership.leave());
     const context: Context = {
       ...{ configuration, config, options, host, clock, logger, ledger, membership },
       ...{ observers, certificates, tracer: traces ?? noTracer, onClose },
     };
-    const connectors = await createConnectors(context, () => {
-      feeder.current?.nudge();
-      membership.wakeLeader();
-    });
+    const connectors = await createConnectors(context);
     // One that is not there yet is looked at when a result goes to it.
     await Promise.all(
       connectors.map(async (connector) => {
@@ -137,7 +122,6 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
     );
     if (options.roles.has("worker")) await noteOrphaned(ledger.pool, config, logger);
     const worker = options.roles.has("worker") ? await startWorker(context, connectors) : undefined;
-    feeder.current = worker?.feeder;
     if (options.roles.has("intake")) {
       await releaseKnown(ledger.pool, configuration, logger);
       await startConnectors(connectors, onClose);
@@ -160,9 +144,8 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
         troubles: () => [...troubles(), ...untakenTroubles(connectors)],
       }),
     );
-    reloading.current = startReload(context);
-    // Somebody may have asked while it still started.
-    if (reloading.asked !== undefined) void reloading.current?.reload(reloading.asked);
+    const reload = startReload(context);
+    membership.onReload((request) => void reload?.reload(request));
     return {
       ...{ configuration, config, log: options.log },
       droppedSpans: () => traces?.losses.droppedInAll ?? 0,
@@ -182,7 +165,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
       },
       troubles,
       exclusively: (name, work) => membership.exclusively(name, work),
-      reload: async () => reloading.current?.reload(),
+      reload: async () => reload?.reload(),
       stop,
     };
   } catch (error) {
@@ -210,7 +193,6 @@ function join(
   config: Config,
   { roles, host, clock = systemClock, logger, onDrain }: DaemonOptions & { readonly host: string },
   { connection, pool }: OpenLedger,
-  hooks: Pick<MembershipDeps, "onWake" | "onReload">,
 ): Promise<Membership> {
   const self = {
     ...{ name: config.worker.name ?? host, host, pid: process.pid, version: VERSION },
@@ -218,7 +200,7 @@ function join(
     connectors: config.connectors.map(({ name }) => name),
   };
   return joinWorkers({
-    ...{ connection, pool, self, clock, logger, ...hooks },
+    ...{ connection, pool, self, clock, logger },
     onDrain: () => {
       logger.info("a person asked this worker to stop");
       onDrain?.();
@@ -226,12 +208,17 @@ function join(
   });
 }
 
-async function createConnectors(
-  { configuration, clock, logger, ledger, membership, observers, certificates }: Context,
-  nudge: () => void,
-): Promise<readonly Connector[]> {
+async function createConnectors({
+  configuration,
+  clock,
+  logger,
+  ledger,
+  membership,
+  observers,
+  certificates,
+}: Context): Promise<readonly Connector[]> {
   const onCommitted: IntakeDeps["onCommitted"] = (connector, verdicts) => {
-    nudge();
+    membership.wake();
     report({ observers, logger }, (observer) => observer.messagesCommitted(connector, verdicts));
   };
   const onTaken: IntakeDeps["onTaken"] = (taken) =>

@@ -3,8 +3,8 @@ import type { Alert, AlertChanges } from "../ledger/alerts/alerts.ts";
 
 /** What decides when an alert starts and ends. */
 export interface AlertRules {
-  /** For how long a condition has to hold, by the kinds that are on, ms. */
-  readonly afterMsByKind: ReadonlyMap<AlertKind, number>;
+  /** For how long a condition of each kind has to hold, ms. The ledger may have kinds of another release, which are off. */
+  readonly rules: Readonly<Partial<Record<AlertKind, { readonly on: boolean; readonly afterMs: number }>>>;
   /** For how long a condition has to be gone before its alert is over, ms. */
   readonly overAfterMs: number;
 }
@@ -27,12 +27,12 @@ export interface AlertMoment {
 export function decideAlerts(
   open: readonly Alert[],
   conditions: readonly AlertCondition[],
-  { afterMsByKind, overAfterMs }: AlertRules,
+  { rules, overAfterMs }: AlertRules,
   { now, isMaintenance, isFirstLook }: AlertMoment,
 ): AlertChanges {
   const holding = new Map<string, AlertCondition>();
   for (const each of conditions) {
-    if (afterMsByKind.has(each.kind) && !holding.has(alertKey(each))) holding.set(alertKey(each), each);
+    if (rules[each.kind]?.on && !holding.has(alertKey(each))) holding.set(alertKey(each), each);
   }
   const known = new Set(open.map(alertKey));
   const changes = {
@@ -51,12 +51,11 @@ export function decideAlerts(
       if (level !== alert.level || text !== alert.text || hint !== (alert.hint ?? null))
         changes.restated.push({ id, level, text, hint });
       if (goneSince) changes.back.push(id);
-      const isStarting = !alert.startedAt && hasLasted(alert.since, afterMsByKind.get(alert.kind) ?? 0);
+      const isStarting = !alert.startedAt && hasLasted(alert.since, rules[alert.kind]?.afterMs ?? 0);
       if (isStarting) changes.started.push(id);
       const isQuiet = isMaintenance || alert.silencedUntil !== undefined;
       if ((alert.startedAt || isStarting) && !alert.announcedAt && !isQuiet) changes.announced.push(id);
-    } else if (!afterMsByKind.has(alert.kind))
-      (alert.startedAt ? changes.dropped : changes.forgotten).push(id);
+    } else if (!rules[alert.kind]?.on) (alert.startedAt ? changes.dropped : changes.forgotten).push(id);
     else if (!goneSince || isFirstLook) changes.gone.push(id);
     else if (hasLasted(goneSince, overAfterMs)) (alert.startedAt ? changes.over : changes.forgotten).push(id);
   }

@@ -1,6 +1,11 @@
 import type pg from "pg";
-import type { Config, ConnectorConfig } from "../config/config.ts";
-import type { MllpConnectorConfig, TlsFiles } from "../config/connector-schema.ts";
+import {
+  type Config,
+  type ConnectorConfig,
+  type MllpConnectorConfig,
+  mostBytesOf,
+} from "../config/config.ts";
+import { directoriesOf } from "../config/connector-schema.ts";
 import type { Connector } from "../connectors/connector.ts";
 import { csvFileFormat } from "../connectors/csv-drop/csv-drop.ts";
 import { DropFolder } from "../connectors/drop-folder/drop-folder.ts";
@@ -145,6 +150,7 @@ export function createConnector(live: Live, deps: ConnectorDeps): Connector {
   if (connector.type === "mllp") return createMllpConnector(connector, live, deps);
   const settings = {
     ...connector,
+    directories: directoriesOf(connector),
     get resultMarker() {
       return live().profile.results.marker;
     },
@@ -213,6 +219,12 @@ function resultsOf(
   };
 }
 
+interface TlsFiles {
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+  readonly ca?: string | undefined;
+}
+
 function readTls(name: string, files: TlsFiles): { cert?: Buffer; key?: Buffer; ca?: Buffer } {
   const read = (file: string) => readPem(`connector ${name}`, file);
   return {
@@ -225,7 +237,7 @@ function readTls(name: string, files: TlsFiles): { cert?: Buffer; key?: Buffer; 
 /** How a connector reads the files that are dropped for it, each by the settings of the moment at which it begins. */
 export function fileFormatOf(live: Live): FileFormat {
   const { connector } = live();
-  const { maxBytes } = connector;
+  const maxBytes = mostBytesOf(connector);
   if (connector.type === "csv-drop")
     return csvFileFormat({
       maxBytes,

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import type pg from "pg";
 import type { AlertsConfig } from "../config/alerts-schema.ts";
 import { type Config, isFolderConnector } from "../config/config.ts";
+import { directoriesOf } from "../config/connector-schema.ts";
 import type { ExceededLimit } from "../console/facts.ts";
 import { aboutOn } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
@@ -39,7 +40,7 @@ export function limitsOf(
 ): () => Promise<readonly ExceededLimit[]> {
   return async () => {
     const { alerts } = config;
-    const states = Object.keys(alerts.limits.oldMsByState);
+    const states = Object.keys(alerts.rules.ordersOld.above);
     // Through one that waits for a restart nothing can come.
     const running = new Set(config.connectors.map(({ name }) => name));
     const connectors = alerts.expectTraffic
@@ -55,8 +56,15 @@ export function limitsOf(
       ...exceededPace(pace, alerts, now),
       ...backup,
       ...own,
-      ...alerts.expiries.flatMap(({ name, endsAt }) =>
-        ending("secretExpiring", name, name, endsAt, alerts.limits.secretMs, now),
+      ...alerts.expiries.flatMap(({ name, on }) =>
+        ending(
+          "secretExpiring",
+          name,
+          name,
+          new Date(`${on}T00:00`),
+          alerts.rules.secretExpiring.withinMs,
+          now,
+        ),
       ),
     ];
   };
@@ -77,7 +85,7 @@ export function machineLimitsOf(
     clock,
   );
   return async () => {
-    const { certificateMs } = config.alerts.limits;
+    const { withinMs } = config.alerts.rules.certificateExpiring;
     const now = new Date(clock.now());
     const [full, own] = await Promise.all([disks(), certificates()]);
     return [
@@ -86,7 +94,7 @@ export function machineLimitsOf(
       // The same certificate, whichever machine it was shown to.
       ...(peers?.list() ?? []).flatMap(({ peer, endsAt }) => {
         const noun = `the certificate of ${peer}`;
-        return ending("certificateExpiring", `of ${peer}`, noun, endsAt, certificateMs, now);
+        return ending("certificateExpiring", `of ${peer}`, noun, endsAt, withinMs, now);
       }),
     ];
   };
@@ -98,23 +106,22 @@ export async function endingCertificates(
   host: string,
   now: Date,
 ): Promise<readonly ExceededLimit[]> {
-  const { certificateMs } = config.alerts.limits;
+  const { withinMs } = config.alerts.rules.certificateExpiring;
   return (await readCertificates(config)).flatMap(({ file, endsAt }) => {
     const noun = `the certificate ${file}`;
-    return ending("certificateExpiring", aboutOn(host, file), noun, endsAt, certificateMs, now);
+    return ending("certificateExpiring", aboutOn(host, file), noun, endsAt, withinMs, now);
   });
 }
 
 /** Which limits of age, failures, refusals and traffic are exceeded. */
 export function exceededPace(
   { oldest, ended, messages, latest }: Pace,
-  { limits, expectTraffic }: Pick<AlertsConfig, "limits" | "expectTraffic">,
+  { rules, expectTraffic }: Pick<AlertsConfig, "rules" | "expectTraffic">,
   now: Date,
 ): ExceededLimit[] {
-  const { oldMsByState, failing, refused } = limits;
-  const oldMs = new Map<string, number>(Object.entries(oldMsByState));
-  const isExceeded = ({ wrong, all }: Pace["ended"], { percent, atLeast }: typeof failing) =>
-    all >= atLeast && (wrong * 100) / all > percent;
+  const oldMs = new Map<string, number>(Object.entries(rules.ordersOld.above));
+  const isExceeded = ({ wrong, all }: Pace["ended"], { above, atLeast }: (typeof rules)["ordersFailing"]) =>
+    all >= atLeast && (wrong * 100) / all > above;
   const old = oldest.flatMap(({ state, since }): ExceededLimit[] => {
     const limitMs = oldMs.get(state) ?? Number.POSITIVE_INFINITY;
     if (now.getTime() - since.getTime() <= limitMs) return [];
@@ -122,7 +129,7 @@ export function exceededPace(
     const command = `cryobridge orders list --state ${state}`;
     return [{ kind: "ordersOld", about: state, text, since: since.toISOString(), command }];
   });
-  const failed: ExceededLimit[] = isExceeded(ended, failing)
+  const failed: ExceededLimit[] = isExceeded(ended, rules.ordersFailing)
     ? [
         {
           ...{
@@ -136,7 +143,7 @@ export function exceededPace(
       ]
     : [];
   const refusals = messages.flatMap((each): ExceededLimit[] => {
-    if (!isExceeded(each, refused)) return [];
+    if (!isExceeded(each, rules.messagesRefused)) return [];
     const { connector, wrong, all } = each;
     const text = `${wrong} of the ${all} messages of the last hour through ${connector} were refused`;
     const command = `cryobridge messages list --verdict refused --connector ${connector} --since 1h`;
@@ -163,8 +170,9 @@ async function oldBackup(
   pool: pg.Pool,
   { alerts, database }: Pick<Config, "alerts" | "database">,
 ): Promise<ExceededLimit[]> {
-  const most = alerts.limits.backupMs ?? (database.url === undefined ? BACKUP_MS : "off");
-  if (most === "off") return [];
+  const { on, aboveMs } = alerts.rules.backupOld;
+  const most = aboveMs ?? (database.url === undefined ? BACKUP_MS : undefined);
+  if (!on || most === undefined) return [];
   const { at, ageMs } = await findLatestBackup(pool);
   if (ageMs <= most) return [];
   const which = at === undefined ? "none was ever made" : `the last is of ${formatMinute(at)}`;
@@ -195,7 +203,7 @@ async function readCertificates(
   config: Pick<Config, "alerts" | "connectors" | "queue" | "service">,
 ): Promise<{ file: string; endsAt: Date }[]> {
   const files = [
-    config.service.caFile,
+    config.service.ca,
     config.queue.backend === "redis" ? config.queue.ca : undefined,
     ...config.alerts.to.map((place) => ("ca" in place ? place.ca : undefined)),
     ...config.connectors.flatMap((connector) => {
@@ -253,11 +261,15 @@ function diskReader(
 ): () => Promise<readonly ExceededLimit[]> {
   const folders = [
     ...(config.database.url === undefined ? [config.dataDir] : []),
-    ...config.connectors.filter(isFolderConnector).flatMap(({ directories }) => Object.values(directories)),
+    ...config.connectors.filter(isFolderConnector).flatMap((each) => Object.values(directoriesOf(each))),
   ];
   const readers = [...new Set(folders)].map((folder) => ({
     folder,
-    read: patiently(() => readFullDisk(folder, host, config.alerts.limits.diskPercent), WITHIN_MS, clock),
+    read: patiently(
+      () => readFullDisk(folder, host, config.alerts.rules.diskFilling.above),
+      WITHIN_MS,
+      clock,
+    ),
   }));
   return async () => {
     const found = await Promise.all(readers.map(async ({ folder, read }) => ({ folder, ...(await read()) })));

@@ -1,6 +1,5 @@
 import type pg from "pg";
 import { type Config, wayOfFacility } from "../config/config.ts";
-import type { RefillsConfig } from "../config/facility-schema.ts";
 import type { RefillOverview } from "../console/facts.ts";
 import type { Clock } from "../core/clock.ts";
 import { hasPath } from "../core/service-catalogue.ts";
@@ -39,7 +38,7 @@ export async function startRefills(
 /** What the console shows of refills; undefined when none are followed. */
 export function refillOverviewOf(
   pool: pg.Pool,
-  refills: RefillsConfig | undefined,
+  refills: Config["refills"],
   clock: Clock,
 ): (() => Promise<RefillOverview>) | undefined {
   if (!refills) return undefined;

@@ -161,8 +161,8 @@ function keysOf(error: unknown): string[] {
 }
 
 /** Changes with the file, the profiles' folder, and the modules of profiles. */
-async function stampOf({ file, profileByName, written }: Config<ProfileDefinition>): Promise<string> {
-  const folder = path.resolve(path.dirname(file), written.profilesDir ?? "profiles");
+async function stampOf({ file, profileByName, profilesDir }: Config<ProfileDefinition>): Promise<string> {
+  const folder = profilesDir ?? path.join(path.dirname(file), "profiles");
   const beside = (await readdir(folder).catch(() => [])).map((name) => path.join(folder, name));
   const modules = [...profileByName.values()].flatMap(({ value, directory }) =>
     value.module === undefined ? [] : [path.resolve(directory, value.module)],

@@ -1,4 +1,4 @@
-import { type AuthConfig, type Config, wayOfFacility } from "../config/config.ts";
+import { type Config, wayOfFacility } from "../config/config.ts";
 import { type Trouble, trouble } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { formatMinute, formatSecond } from "../core/duration.ts";
@@ -6,7 +6,6 @@ import { EVERY_MS } from "../core/every.ts";
 import { readPem } from "../core/given-file.ts";
 import type { Logger } from "../core/logger.ts";
 import { readExceptions } from "../core/proxy-exceptions.ts";
-import { LIST_NAMES, LISTS } from "../core/service-catalogue.ts";
 import type { JobQueues } from "../jobs/queues.ts";
 import { createServiceClient, type ServiceClient, type ServiceDeps } from "../service/client.ts";
 import type { Opening } from "../service/http/breaker.ts";
@@ -59,9 +58,11 @@ function withRotation(running: AuthConfig, readAgain: () => AuthConfig | undefin
   return "apiToken" in settings ? { apiToken: secret } : { ...settings, clientSecret: secret };
 }
 
-const secretOf = (auth: AuthConfig) => (auth.kind === "apiToken" ? auth.apiToken : auth.clientSecret);
+type AuthConfig = Config["service"]["auth"];
 
-const clientOf = (auth: AuthConfig) => (auth.kind === "apiToken" ? "" : `${auth.tokenUrl} ${auth.clientId}`);
+const secretOf = (auth: AuthConfig) => ("apiToken" in auth ? auth.apiToken : auth.clientSecret);
+
+const clientOf = (auth: AuthConfig) => ("apiToken" in auth ? "" : `${auth.tokenUrl} ${auth.clientId}`);
 
 /**
  * A configuration's section `service` as the client takes it.
@@ -69,13 +70,11 @@ const clientOf = (auth: AuthConfig) => (auth.kind === "apiToken" ? "" : `${auth.
  * @throws Failure CONFIG_INVALID when the certificates' file can't be read.
  */
 export function serviceSettings(config: Config): ServiceSettings {
-  const { auth, externalAuth, listEnvelopes, unpaged, caFile, ...service } = config.service;
+  const { auth, externalAuth, ca, ...service } = config.service;
   return {
     ...service,
-    listEnvelopes: envelopesByPath(listEnvelopes),
-    unpaged: unpaged.map((name) => LISTS[name].path),
     proxy: proxySettings(config),
-    ca: caFile === undefined ? undefined : readPem("service.ca", caFile).toString("utf8"),
+    ca: ca === undefined ? undefined : readPem("service.ca", ca).toString("utf8"),
     auth: authSettings(auth),
     externalAuth: externalAuth && authSettings(externalAuth),
   };
@@ -87,19 +86,8 @@ export function proxySettings({ proxy }: Pick<Config, "proxy">): ProxySettings |
 }
 
 function authSettings(auth: AuthConfig): ServiceSettings["auth"] {
-  if (auth.kind === "apiToken") return { apiToken: auth.apiToken.reveal() };
-  const { kind: _, clientSecret, assumedLifetimeMs: assumedLifeMs, ...settings } = auth;
-  return { ...settings, clientSecret: clientSecret.reveal(), assumedLifeMs };
-}
-
-/** The configuration names lists, the client knows them by their paths. */
-function envelopesByPath(byName: Config["service"]["listEnvelopes"]): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    LIST_NAMES.flatMap((name) => {
-      const envelope = byName[name];
-      return envelope === undefined ? [] : [[LISTS[name].path, envelope]];
-    }),
-  );
+  if ("apiToken" in auth) return { apiToken: auth.apiToken.reveal() };
+  return { ...auth, clientSecret: auth.clientSecret.reveal() };
 }
 
 /** A service that is restarted is back sooner, ms; after that somebody over there has to know. */

@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import type { Connector } from "../connectors/connector.ts";
 import { aboutOn, type Trouble, trouble } from "../core/alert.ts";
 import { EVERY_MS } from "../core/every.ts";
-import { type Feeder, startFeeder } from "../jobs/feeder.ts";
+import { startFeeder } from "../jobs/feeder.ts";
 import { type JobQueues, openQueues } from "../jobs/queues.ts";
 import { InHand } from "../jobs/submit/in-hand.ts";
 import { pollPauseMs } from "../jobs/track/track.ts";
@@ -36,7 +36,6 @@ const FEEDER_SILENT_MS = 120_000;
 interface RunningWorker {
   readonly queues: JobQueues;
   readonly service: ServiceClient;
-  readonly feeder: Feeder;
   isLabAway(connector: string): boolean;
   troubles(): Trouble[];
 }
@@ -89,10 +88,7 @@ export async function startWorker(
   };
   const untaken = new UntakenValues(clock);
   const targets = deliveryTargets(context, untaken, connectors);
-  const nudge = () => {
-    feeder.nudge();
-    membership.wakeLeader();
-  };
+  const nudge = () => membership.wake();
   const side = { ...context, pool: ledger.pool, service, worker: membership };
   const restored = watchRestored(config, {
     ...{ ...side, service: service.for("reconciling"), epoch },
@@ -137,6 +133,7 @@ export async function startWorker(
       ),
     },
   });
+  membership.onWake(() => feeder.nudge());
   onClose(() => feeder.stop());
   // Those that could not be asked about are asked for again after half the first interval.
   const unread = new UnreadFacilities(clock, config.service.polling.firstMs * 2);
@@ -152,7 +149,6 @@ export async function startWorker(
   return {
     queues,
     service,
-    feeder,
     isLabAway: (connector) => targets.get(connector)?.breaker.isOpen === true,
     troubles: () => {
       const troubles: Trouble[] = [];

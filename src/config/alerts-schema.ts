@@ -1,12 +1,9 @@
-import path from "node:path";
 import { z } from "zod";
-import { ALERT_KIND_NAMES, ALERT_KINDS, type AlertKind } from "../core/alert.ts";
-import { parseDuration } from "../core/duration.ts";
+import { ALERT_KINDS, type AlertKind } from "../core/alert.ts";
 import type { OrderState } from "../core/order-state.ts";
 import { parseDays, parseMinute, type Weekly } from "../core/weekly.ts";
-import { duration, filePath, host, port, secret, secretUrl } from "./scalars.ts";
+import { duration, durationOr, filePath, host, port, secret, secretUrl, section } from "./scalars.ts";
 
-const after = duration("For how long it has to hold before an alert is sent.").optional();
 const percent = (description: string, usual: number) =>
   z.number().min(1).max(100).default(usual).describe(description);
 const atLeast = z.int().min(1).default(5).describe("Of fewer within the hour nothing is concluded.");
@@ -22,13 +19,15 @@ const OLD_AFTER = {
 } as const satisfies Partial<Record<OrderState, string>>;
 type Stage = keyof typeof OLD_AFTER;
 
-const stages = z.strictObject({
-  received: duration("Waiting here.").prefault(OLD_AFTER.received),
-  submitting: duration("Being submitted, or searched for.").prefault(OLD_AFTER.submitting),
-  submitted: duration("Waiting for staff at the service.").prefault(OLD_AFTER.submitted),
-  accepted: duration("Waiting for a device.").prefault(OLD_AFTER.accepted),
-  in_progress: duration("In a device.").prefault(OLD_AFTER.in_progress),
-});
+const stages = z
+  .strictObject({
+    received: duration("Waiting here.").prefault(OLD_AFTER.received),
+    submitting: duration("Being submitted, or searched for.").prefault(OLD_AFTER.submitting),
+    submitted: duration("Waiting for staff at the service.").prefault(OLD_AFTER.submitted),
+    accepted: duration("Waiting for a device.").prefault(OLD_AFTER.accepted),
+    in_progress: duration("In a device.").prefault(OLD_AFTER.in_progress),
+  })
+  .transform((msByStage): Readonly<Record<Stage, number>> => msByStage);
 
 /** What the rules of some kinds have beside `after`. */
 const OWN_RULES = {
@@ -47,14 +46,14 @@ const OWN_RULES = {
 };
 
 function ruleOf<Own extends z.ZodRawShape>(kind: AlertKind, own: Own) {
-  return z
-    .strictObject({
-      on: z.boolean().default(true).describe("Whether alerts are sent."),
-      after,
-      ...own,
-    })
+  const { means, after: usual } = ALERT_KINDS[kind];
+  return section({
+    on: z.boolean().default(true).describe("Whether alerts are sent."),
+    after: durationOr(usual, "For how long it has to hold before an alert is sent."),
+    ...own,
+  })
     .prefault({} as never)
-    .describe(`${ALERT_KINDS[kind].means} After ${ALERT_KINDS[kind].after} unless set.`);
+    .describe(`${means} After ${usual} unless set.`);
 }
 
 const {
@@ -99,39 +98,41 @@ const placeName = z
   .describe("What it is called; its type when not set.");
 const address = z.string().regex(/^[^\s@<>,]+@[^\s@<>,]+$/, "expected an address such as lab@example.org");
 
-const place = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("log").describe("The daemon's log."), name: placeName }),
-  z.strictObject({
-    type: z.literal("webhook").describe("JSON by POST, signed."),
-    name: placeName,
-    url: secretUrl(`Address; where it holds a credential, write that as \${NAME}.`, ["https:", "http:"]),
-    secret: secret(`Key of the signature, at least 16 characters; write it as \${NAME}.`, 16),
-    ca: filePath("Certificates (PEM) to trust instead of the public authorities.").optional(),
-  }),
-  z.strictObject({
-    type: z.literal("email").describe("E-mail by SMTP."),
-    name: placeName,
-    host: host("The mail server."),
-    port: port("TCP port.").default(587),
-    tls: z
-      .enum(["starttls", "tls", "none"])
-      .default("starttls")
-      .describe("TLS after a greeting in clear (usual on 587), from the beginning (465), or none."),
-    ca: filePath("Certificates (PEM) to trust instead of the public authorities.").optional(),
-    user: z.string().min(1).optional().describe("User name at the mail server."),
-    password: secret(`Password at the mail server; write it as \${NAME}.`).optional(),
-    from: address.describe("Address of the sender."),
-    to: z.array(address).min(1).describe("Addresses that alerts are sent to."),
-  }),
-  z.strictObject({
-    type: z.literal("command").describe("A program that gets JSON on its standard input."),
-    name: placeName,
-    command: z
-      .array(z.string().min(1))
-      .min(1)
-      .describe("The program and its arguments; run without a shell, with PATH alone as its environment."),
-  }),
-]);
+const place = z
+  .discriminatedUnion("type", [
+    z.strictObject({ type: z.literal("log").describe("The daemon's log."), name: placeName }),
+    z.strictObject({
+      type: z.literal("webhook").describe("JSON by POST, signed."),
+      name: placeName,
+      url: secretUrl(`Address; where it holds a credential, write that as \${NAME}.`, ["https:", "http:"]),
+      secret: secret(`Key of the signature, at least 16 characters; write it as \${NAME}.`, 16),
+      ca: filePath("Certificates (PEM) to trust instead of the public authorities.").optional(),
+    }),
+    z.strictObject({
+      type: z.literal("email").describe("E-mail by SMTP."),
+      name: placeName,
+      host: host("The mail server."),
+      port: port("TCP port.").default(587),
+      tls: z
+        .enum(["starttls", "tls", "none"])
+        .default("starttls")
+        .describe("TLS after a greeting in clear (usual on 587), from the beginning (465), or none."),
+      ca: filePath("Certificates (PEM) to trust instead of the public authorities.").optional(),
+      user: z.string().min(1).optional().describe("User name at the mail server."),
+      password: secret(`Password at the mail server; write it as \${NAME}.`).optional(),
+      from: address.describe("Address of the sender."),
+      to: z.array(address).min(1).describe("Addresses that alerts are sent to."),
+    }),
+    z.strictObject({
+      type: z.literal("command").describe("A program that gets JSON on its standard input."),
+      name: placeName,
+      command: z
+        .array(z.string().min(1))
+        .min(1)
+        .describe("The program and its arguments; run without a shell, with PATH alone as its environment."),
+    }),
+  ])
+  .transform((given) => ({ ...given, name: given.name ?? given.type }));
 
 const days = z
   .string()
@@ -151,6 +152,13 @@ const hours = {
   to: time('End, later on the same day; "24:00" is midnight.'),
 };
 const EXPECTED_HOURS = { error: "expected an end after the beginning, on the same day", path: ["to"] };
+function toWeekly(given: { readonly days: string; readonly from: string; readonly to: string }): Weekly {
+  return {
+    days: parseDays(given.days) ?? new Set(),
+    fromMinute: parseMinute(given.from) ?? 0,
+    toMinute: parseMinute(given.to) ?? 0,
+  };
+}
 const areHours = ({ from, to }: { readonly from: string; readonly to: string }) =>
   (parseMinute(from) ?? 0) < (parseMinute(to) ?? 0);
 const moment = (description: string) =>
@@ -162,20 +170,20 @@ const moment = (description: string) =>
     .describe(description);
 
 /** The section `alerts` of the configuration. */
-export const alertsSchema = z.strictObject({
+export const alertsSchema = section({
   to: z.array(place).default([]).describe("Where alerts are sent; nowhere when there is none."),
   rules: rules.prefault({}).describe("When alerts are sent, by the kind of alert."),
   checkEvery: duration("How often everything is looked at.", { min: "100ms", max: "10m" }).prefault("10s"),
   overAfter: duration("For how long it has to be gone before it is over.").prefault("1m"),
   expectTraffic: z
     .array(
-      z
-        .strictObject({
-          connector: z.string().min(1).describe("Name of the connector."),
-          ...hours,
-          quietFor: duration("How long no message may come, counted within these hours.", { min: "1s" }),
-        })
-        .refine(areHours, EXPECTED_HOURS),
+      section({
+        connector: z.string().min(1).describe("Name of the connector."),
+        ...hours,
+        quietFor: duration("How long no message may come, counted within these hours.", { min: "1s" }),
+      })
+        .refine(areHours, EXPECTED_HOURS)
+        .transform(({ connector, quietForMs, ...own }) => ({ connector, quietForMs, ...toWeekly(own) })),
     )
     .default([])
     .describe("When messages should come."),
@@ -196,86 +204,15 @@ export const alertsSchema = z.strictObject({
           .refine(({ start, end }) => Date.parse(start) < Date.parse(end), {
             error: "expected an end after the beginning",
             path: ["end"],
-          }),
-        z.strictObject(hours).refine(areHours, EXPECTED_HOURS),
+          })
+          .transform(({ start, end }) => ({ start: new Date(start), end: new Date(end) })),
+        z.strictObject(hours).refine(areHours, EXPECTED_HOURS).transform(toWeekly),
       ]),
     )
-    .default([])
+    .prefault([])
     .describe("When no alert is announced: once (start, end) or each week (days, from, to)."),
 });
 
-type FileAlerts = z.output<typeof alertsSchema>;
-
+export type AlertsConfig = z.output<typeof alertsSchema>;
 /** A place that alerts are sent to, by its type. */
-export type AlertPlaceConfig = FileAlerts["to"][number] & { readonly name: string };
-
-/** Limits of what somebody should know. */
-interface AlertLimits {
-  readonly oldMsByState: Readonly<Record<Stage, number>>;
-  readonly failing: { readonly percent: number; readonly atLeast: number };
-  readonly refused: { readonly percent: number; readonly atLeast: number };
-  readonly diskPercent: number;
-  readonly certificateMs: number;
-  readonly secretMs: number;
-  /** Undefined where it is not set; `off` where nobody wants to hear of backups. */
-  readonly backupMs: number | "off" | undefined;
-}
-
-export interface AlertsConfig {
-  readonly to: readonly AlertPlaceConfig[];
-  /** For how long its condition has to hold, by the kinds that are on. */
-  readonly afterMsByKind: ReadonlyMap<AlertKind, number>;
-  readonly limits: AlertLimits;
-  readonly checkEveryMs: number;
-  readonly overAfterMs: number;
-  readonly expectTraffic: readonly (Weekly & { readonly connector: string; readonly quietForMs: number })[];
-  readonly expiries: readonly { readonly name: string; readonly endsAt: Date }[];
-  readonly maintenance: readonly ({ readonly start: Date; readonly end: Date } | Weekly)[];
-}
-
-/** What the section says. */
-export function toAlertsConfig(given: FileAlerts, baseDirectory: string): AlertsConfig {
-  const { rules: each, expectTraffic, expiries, maintenance } = given;
-  const afterMsOf = (kind: AlertKind) => each[kind].after ?? parseDuration(ALERT_KINDS[kind].after) ?? 0;
-  const shareOf = ({ above, atLeast: least }: { above: number; atLeast: number }) => ({
-    percent: above,
-    atLeast: least,
-  });
-  return {
-    to: given.to.map((one) => ({
-      ...one,
-      ...("ca" in one && one.ca !== undefined ? { ca: path.resolve(baseDirectory, one.ca) } : {}),
-      name: one.name ?? one.type,
-    })),
-    afterMsByKind: new Map(
-      ALERT_KIND_NAMES.filter((kind) => each[kind].on).map((kind) => [kind, afterMsOf(kind)]),
-    ),
-    limits: {
-      oldMsByState: each.ordersOld.above,
-      failing: shareOf(each.ordersFailing),
-      refused: shareOf(each.messagesRefused),
-      diskPercent: each.diskFilling.above,
-      certificateMs: each.certificateExpiring.within,
-      secretMs: each.secretExpiring.within,
-      backupMs: each.backupOld.on ? each.backupOld.above : "off",
-    },
-    checkEveryMs: given.checkEvery,
-    overAfterMs: given.overAfter,
-    expectTraffic: expectTraffic.map(({ connector, quietFor, ...own }) => ({
-      ...{ connector, quietForMs: quietFor },
-      ...toWeekly(own),
-    })),
-    expiries: expiries.map(({ name, on }) => ({ name, endsAt: new Date(`${on}T00:00`) })),
-    maintenance: maintenance.map((one) =>
-      "start" in one ? { start: new Date(one.start), end: new Date(one.end) } : toWeekly(one),
-    ),
-  };
-}
-
-function toWeekly(given: { readonly days: string; readonly from: string; readonly to: string }): Weekly {
-  return {
-    days: parseDays(given.days) ?? new Set(),
-    fromMinute: parseMinute(given.from) ?? 0,
-    toMinute: parseMinute(given.to) ?? 0,
-  };
-}
+export type AlertPlaceConfig = AlertsConfig["to"][number];

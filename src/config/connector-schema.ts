@@ -8,6 +8,7 @@ import {
   host,
   mixedLineEnds,
   port,
+  section,
   size,
   unterminated,
 } from "./scalars.ts";
@@ -48,7 +49,7 @@ export const address = z
   })
   .describe("An address, or a network such as 10.1.0.0/16.");
 
-const listen = z.strictObject({
+const listen = section({
   host: host("Address to listen on; 0.0.0.0 for all of this machine's.").default("127.0.0.1"),
   port: z.int().min(0).max(65_535).default(2575).describe("TCP port; 0 takes any free one."),
   allow: z
@@ -91,7 +92,7 @@ const listen = z.strictObject({
   frame: duration("A message that has begun must end within.", { min: "100ms" }).prefault("30s"),
 });
 
-const send = z.strictObject({
+const send = section({
   host: host("Host name or address of the lab system."),
   port: port("TCP port of the lab system."),
   tls: sendTls.optional().describe("TLS; plain TCP when not set."),
@@ -146,71 +147,6 @@ const mllpConnector = {
   ).optional(),
   profile: z.string().min(1).default("builtin/hl7-orders").describe("Name of the mapping profile."),
 } as const;
-
-type FileMllp = { readonly name: string } & z.output<z.ZodObject<typeof mllpConnector>>;
-
-/** Files with certificates and keys, absolute. */
-export interface TlsFiles {
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
-  readonly ca?: string | undefined;
-}
-
-type FileListen = FileMllp["listen"];
-type FileSend = Extract<FileMllp["results"], { readonly host: string }>;
-
-/** An MLLP connector as the rest of the program sees it: files and folders absolute, times in ms. */
-export interface MllpConnectorConfig extends Omit<FileMllp, "listen" | "results"> {
-  readonly listen: Omit<FileListen, "idle" | "firstFrame" | "frame"> & {
-    readonly idleMs: number;
-    readonly firstFrameMs: number;
-    readonly frameMs: number;
-  };
-  readonly results:
-    | (Pick<FileSend, "host" | "port" | "tls" | "acks"> & {
-        readonly connectMs: number;
-        readonly answerMs: number;
-      })
-    | { readonly directory: string; readonly folderMode: number };
-  /** Largest message, as of every connector. */
-  readonly maxBytes: number;
-}
-
-/** What a validated connector of the file says. */
-export function toMllpConfig(connector: FileMllp, baseDirectory: string): MllpConnectorConfig {
-  const { listen: given, results, ...rest } = connector;
-  const { idle, firstFrame, frame, tls, ...limits } = given;
-  return {
-    ...rest,
-    maxBytes: limits.maxBytes,
-    listen: {
-      ...limits,
-      idleMs: idle,
-      firstFrameMs: firstFrame,
-      frameMs: frame,
-      tls: tls && absolute(tls, baseDirectory),
-    },
-    results:
-      "directory" in results
-        ? { ...results, directory: path.resolve(baseDirectory, results.directory) }
-        : {
-            host: results.host,
-            port: results.port,
-            acks: results.acks,
-            tls: results.tls && absolute(results.tls, baseDirectory),
-            connectMs: results.connectTimeout,
-            answerMs: results.answerTimeout,
-          },
-  };
-}
-
-function absolute<T extends TlsFiles>(tls: T, baseDirectory: string): T {
-  const files = (["cert", "key", "ca"] as const).flatMap((key) => {
-    const file = tls[key];
-    return file === undefined ? [] : [[key, path.resolve(baseDirectory, file)] as const];
-  });
-  return { ...tls, ...Object.fromEntries(files) };
-}
 
 const name = z
   .string()
@@ -274,7 +210,7 @@ function largestFile() {
   return size("Largest file that is taken; at most 256MB.", { max: "256MB" }).prefault("64MB");
 }
 
-const hl7Drop = z.strictObject({
+const hl7Drop = section({
   name,
   type: z.literal("hl7-drop").describe("HL7 v2 files in a folder."),
   ...folders,
@@ -284,7 +220,7 @@ const hl7Drop = z.strictObject({
   profile: z.string().min(1).default("builtin/hl7-orders").describe("Name of the mapping profile."),
 });
 
-const csvDrop = z.strictObject({
+const csvDrop = section({
   name,
   type: z.literal("csv-drop").describe("CSV files in a folder."),
   ...folders,
@@ -300,3 +236,21 @@ export const connectorsSchema = z
   .array(z.discriminatedUnion("type", [hl7Drop, csvDrop, z.strictObject({ name, ...mllpConnector })]))
   .min(1)
   .describe("The ways in and out on the lab's side; at least one.");
+
+/** `work` holds files between being claimed and being archived. */
+export const DIRECTORY_ROLES = ["in", "out", "archive", "error", "work"] as const;
+export type DirectoryRole = (typeof DIRECTORY_ROLES)[number];
+
+/** The folders of a drop connector. Also used before validation, hence the loose input. */
+export function directoriesOf(
+  connector: { readonly directory: string } & Partial<Record<DirectoryRole, string | undefined>>,
+): Readonly<Record<DirectoryRole, string>> {
+  const directory = (role: DirectoryRole) => connector[role] ?? path.join(connector.directory, role);
+  return {
+    in: directory("in"),
+    out: directory("out"),
+    archive: directory("archive"),
+    error: directory("error"),
+    work: directory("work"),
+  };
+}

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { parseDuration } from "../core/duration.ts";
 import { type FacilityWay, SUBJECT_MODES, SURFACES } from "../core/surface.ts";
-import { duration } from "./scalars.ts";
+import { duration, section } from "./scalars.ts";
 
 const EXPECTED_ID = { error: "expected the service's id of the facility, a whole number above 0" };
 const facilityId = z
@@ -61,7 +61,7 @@ export function toFacilities(
 const TANK_FORM = { error: "expected a duration such as 30d, at least 1s, or off" };
 
 /** The section `refills`: the liquid-nitrogen refills that are followed. Off when it is absent. */
-export const refillsSchema = z.strictObject({
+export const refillsSchema = section({
   facilities: z
     .array(z.string().min(1).describe("A name from facilities."))
     .min(1, { error: "expected at least one facility, by its name in the section facilities" })
@@ -80,30 +80,8 @@ export const refillsSchema = z.strictObject({
         .describe("A duration instead of alertAfter, or off for no alert."),
     )
     .default({})
+    .transform((tanks): ReadonlyMap<string, number | "off"> => new Map(Object.entries(tanks)))
     .describe(
       "Single tanks by name or id, which differ from alertAfter; FACILITY/NAME where two facilities have a tank of one name.",
     ),
 });
-
-/** The section as the rest of the program sees it. */
-export interface RefillsConfig {
-  /** The lab's names of the facilities. */
-  readonly facilities: readonly string[];
-  readonly everyMs: number;
-  readonly alertAfterMs?: number | undefined;
-  /** `off`, or ms, by what a person wrote for the tank. */
-  readonly limitByTank: ReadonlyMap<string, number | "off">;
-}
-
-/** What a validated section says, in the shape of {@link RefillsConfig}. */
-export function toRefillsConfig(
-  given: z.output<typeof refillsSchema> | undefined,
-): RefillsConfig | undefined {
-  if (given === undefined) return undefined;
-  return {
-    facilities: given.facilities,
-    everyMs: given.every,
-    alertAfterMs: given.alertAfter,
-    limitByTank: new Map(Object.entries(given.tanks)),
-  };
-}

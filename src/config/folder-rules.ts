@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import path from "node:path";
-import { connectorDirectories, DIRECTORY_ROLES, type DirectoryRole } from "./config.ts";
+import { DIRECTORY_ROLES, type DirectoryRole, directoriesOf } from "./connector-schema.ts";
 import type { Path } from "./problems.ts";
 import { childOf } from "./schema-at.ts";
 
@@ -22,18 +22,16 @@ interface Use {
  * Every folder has one use: two connectors on one folder would take each other's files, and results that land where
  * orders are dropped would come back as orders. Links are followed as far as the folders exist.
  */
-export function folderFindings(value: unknown, baseDirectory: string): Finding[] {
+export function folderFindings(value: unknown): Finding[] {
   const connectors = childOf(value, "connectors");
   const uses = (Array.isArray(connectors) ? connectors : []).flatMap((connector: unknown, index) =>
-    usesOf(connector, index, baseDirectory),
+    usesOf(connector, index),
   );
   const dataDir = childOf(value, "dataDir");
-  const data = canonical(
-    path.resolve(baseDirectory, typeof dataDir === "string" && dataDir !== "" ? dataDir : "./data"),
-  );
+  const data = typeof dataDir === "string" && path.isAbsolute(dataDir) ? canonical(dataDir) : undefined;
   const firstUse = new Map<string, Use>();
   return uses.flatMap((use): Finding[] => {
-    if (use.folder === data || use.folder.startsWith(data + path.sep)) {
+    if (data !== undefined && `${use.folder}${path.sep}`.startsWith(data + path.sep)) {
       return [{ path: use.path, message: `${use.owner} lies in dataDir, which is for the database alone` }];
     }
     const other = firstUse.get(use.folder);
@@ -47,7 +45,7 @@ export function folderFindings(value: unknown, baseDirectory: string): Finding[]
   });
 }
 
-function usesOf(connector: unknown, index: number, baseDirectory: string): Use[] {
+function usesOf(connector: unknown, index: number): Use[] {
   const text = (key: string) => {
     const given = childOf(connector, key);
     return typeof given === "string" && given !== "" ? given : undefined;
@@ -57,7 +55,7 @@ function usesOf(connector: unknown, index: number, baseDirectory: string): Use[]
   const set: Partial<Record<DirectoryRole, string | undefined>> = Object.fromEntries(
     DIRECTORY_ROLES.map((role) => [role, text(role)]),
   );
-  const directories = connectorDirectories({ directory, ...set }, baseDirectory);
+  const directories = directoriesOf({ directory, ...set });
   return DIRECTORY_ROLES.map((role) => ({
     owner: `the ${role} folder of connector ${text("name") === undefined ? index + 1 : `"${text("name")}"`}`,
     path: ["connectors", index, set[role] === undefined ? "directory" : role],

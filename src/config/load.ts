@@ -8,6 +8,7 @@ import { readProfiles } from "./profiles.ts";
 import { riskFindings } from "./risks.ts";
 import { ruleFindings } from "./rules.ts";
 import { fileSchema } from "./schema.ts";
+import { childOf, withAbsolutePaths } from "./schema-at.ts";
 import { readSource, type Source } from "./source.ts";
 import { validate } from "./validate.ts";
 
@@ -45,19 +46,25 @@ export function loadConfig<P>(file: string, options: LoadOptions<P>): Config<P> 
   }
   const given = readSource(file, read.text, lookUp);
   if (!given.isReadable) throw configFailure(given.problems);
-  const source = options.isForMapping ? withoutUnfilled(given) : given;
+  const written = options.isForMapping ? withoutUnfilled(given) : given;
 
   const { profileSchema: schema } = options;
   const builtinNames = BUILTIN_PROFILE_NAMES;
-  const profiles = readProfiles({ source, file: absolute, schema, builtinNames, lookUp });
-  const validation = validate(fileSchema, source.value ?? {}, source);
-  const profileNames = [...builtinNames, ...profiles.names];
-  const rules = problemsOf(source, ruleFindings(source.value, { baseDirectory, profileNames }));
+  const profiles = readProfiles({ source: written, file: absolute, schema, builtinNames, lookUp });
+  const value = withAbsolutePaths(fileSchema, written.value ?? {}, baseDirectory);
+  const source = { ...written, value };
+  const validation = validate(fileSchema, value, source);
+  const folder = childOf(written.value, "profilesDir");
+  const known = {
+    names: [...builtinNames, ...profiles.names],
+    folder: typeof folder === "string" ? folder : "profiles",
+  };
+  const rules = problemsOf(source, ruleFindings(value, known));
   const problems = [...source.problems, ...profiles.problems, ...rules];
   if (!validation.isValid) throw configFailure(withoutEchoes([...problems, ...validation.problems]));
   if (problems.length > 0) throw configFailure(withoutEchoes(problems));
 
-  const risks = problemsOf(source, riskFindings(source.value, source.isFromEnvironment, options.env));
+  const risks = problemsOf(source, riskFindings(value, source.isFromEnvironment, options.env));
   const warnings = [...source.warnings, ...profiles.warnings, ...risks];
   return toConfig(validation.value, absolute, profiles.profileByName, warnings);
 }
@@ -109,10 +116,9 @@ export function loadWhereabouts(
   const read = readText(path.resolve(file));
   if ("problem" in read) return undefined;
   const source = readSource(file, read.text, environment(env, baseDirectory));
-  const validation = validate(whereaboutsSchema, source.value ?? {}, source);
-  if (!source.isReadable || !validation.isValid) return undefined;
-  const { dataDir, console } = validation.value;
-  return { dataDir: path.resolve(baseDirectory, dataDir), console };
+  const value = withAbsolutePaths(whereaboutsSchema, source.value ?? {}, baseDirectory);
+  const validation = validate(whereaboutsSchema, value, source);
+  return source.isReadable && validation.isValid ? validation.value : undefined;
 }
 
 function problemsOf(source: Source, findings: readonly Finding[]): ConfigProblem[] {

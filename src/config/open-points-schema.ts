@@ -1,20 +1,22 @@
 import { z } from "zod";
 import { LIST_NAMES, PATHS, type PathName } from "../core/service-catalogue.ts";
 
-/** How a list is wrapped. */
-const envelope = z.union([
-  z.enum(["auto", "array", "data", "items"]),
-  z.strictObject({
-    key: z
-      .string()
-      .min(1)
-      .describe("Name of the key that holds the entries, when it is neither data nor items."),
-  }),
-]);
+/** How a list is wrapped: `auto` is found out, `array` not at all, anything else is the key that holds the entries. */
+const envelope = z
+  .union([
+    z.enum(["auto", "array", "data", "items"]),
+    z.strictObject({
+      key: z
+        .string()
+        .min(1)
+        .describe("Name of the key that holds the entries, when it is neither data nor items."),
+    }),
+  ])
+  .transform((given) => (typeof given === "string" ? given : given.key));
 
 /** `service.listEnvelope`. */
 export const listEnvelopeSchema = envelope
-  .default("auto")
+  .prefault("auto")
   .describe(
     "How the request surface's lists are wrapped: auto (found out), array (not at all), data, items, or { key: NAME }.",
   );
@@ -22,7 +24,7 @@ export const listEnvelopeSchema = envelope
 /** `service.listEnvelopes`. */
 export const listEnvelopesSchema = z
   .partialRecord(z.enum(LIST_NAMES), envelope)
-  .default({})
+  .prefault({})
   .describe("The same for single lists that are wrapped otherwise, by their name.");
 
 /** `service.unpaged`. */

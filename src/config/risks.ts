@@ -2,23 +2,10 @@ import { isLoopbackHost } from "../core/address-list.ts";
 import { areExceptions, readExceptions } from "../core/proxy-exceptions.ts";
 import type { Finding } from "./folder-rules.ts";
 import type { Path } from "./problems.ts";
-import { connectorsOf, subjectRiskFindings } from "./rules.ts";
-import { childOf, valueAt } from "./schema-at.ts";
-
-const SECRETS: readonly Path[] = [
-  ["service", "auth", "clientSecret"],
-  ["service", "auth", "apiToken"],
-  ["service", "externalAuth", "clientSecret"],
-  ["service", "externalAuth", "apiToken"],
-  ["queue", "password"],
-  ["queue", "sentinels", "password"],
-  ["console", "token"],
-];
-const URLS_WITH_SECRETS: readonly Path[] = [
-  ["database", "url"],
-  ["queue", "url"],
-  ["proxy", "url"],
-];
+import { connectorsOf, servicePeers, subjectRiskFindings } from "./rules.ts";
+import { isCredential } from "./scalars.ts";
+import { fileSchema } from "./schema.ts";
+import { childOf, heldValues, valueAt } from "./schema-at.ts";
 
 /**
  * What works but is unwise. `isFromEnvironment` says whether a value was put in from outside, which is how
@@ -43,23 +30,13 @@ export function riskFindings(
 }
 
 function clearTextFindings(value: unknown, isFromEnvironment: (path: Path) => boolean): Finding[] {
-  const places = alertPlacesOf(value);
-  const urls = [...URLS_WITH_SECRETS, ...places.map((place): Path => [...place, "url"])];
-  const withPassword = urls.filter((path) => (urlAt(value, path)?.password ?? "") !== "");
-  const users = Object.keys(valueAt(value, ["console", "users"]) ?? {});
-  const tokens = users.map((name): Path => ["console", "users", name, "token"]);
-  const ofPlaces = places.flatMap((place): Path[] => [
-    [...place, "password"],
-    [...place, "secret"],
-  ]);
-  const headers = Object.keys(valueAt(value, ["tracing", "headers"]) ?? {});
-  const ofTracing = headers.map((name): Path => ["tracing", "headers", name]);
-  return [...SECRETS, ...tokens, ...ofPlaces, ...ofTracing, ...withPassword]
-    .filter((path) => typeof valueAt(value, path) === "string" && !isFromEnvironment(path))
-    .map((path) => ({
-      path,
-      message: `a credential stands here in clear text; write it as \${NAME} and set NAME, or NAME_FILE, in the environment`,
-    }));
+  const message = `a credential stands here in clear text; write it as \${NAME} and set NAME, or NAME_FILE, in the environment`;
+  return [...heldValues(fileSchema, value)]
+    .filter(({ path, value: text, schemas }) => {
+      const isClear = typeof text === "string" && !isFromEnvironment(path);
+      return isClear && schemas.some((schema) => isCredential(schema, text));
+    })
+    .map(({ path }) => ({ path, message }));
 }
 
 /** Where the places stand that alerts are sent to. */
@@ -68,12 +45,6 @@ function alertPlacesOf(value: unknown): Path[] {
   return Array.isArray(places) ? places.map((_, index) => ["alerts", "to", index]) : [];
 }
 
-const PROXIED: readonly Path[] = [
-  ["service", "baseUrl"],
-  ["service", "auth", "tokenUrl"],
-  ["service", "externalAuth", "tokenUrl"],
-];
-
 /** A proxy that others on this machine go through, and Cryobridge does not, since a daemon has the environment by chance. */
 function unusedProxyFindings(value: unknown, env: Readonly<Record<string, string | undefined>>): Finding[] {
   const name = ["HTTPS_PROXY", "https_proxy"].find((each) => env[each]);
@@ -81,12 +52,10 @@ function unusedProxyFindings(value: unknown, env: Readonly<Record<string, string
   const entries = (env.NO_PROXY ?? env.no_proxy ?? "").split(/[\s,]+/);
   const except = readExceptions(entries.filter((entry) => entry !== "" && areExceptions([entry])));
   const message = `is reached directly, although ${name} is set in the environment: write proxy: { url: "\${${name}}" }, or proxy: none where no proxy is needed`;
-  return PROXIED.filter((path) => {
-    const url = urlAt(value, path);
-    return url !== undefined && !except.includes(url.hostname, url.port || "443");
-  })
+  return servicePeers(value)
+    .filter(({ url }) => !except.includes(url.hostname, url.port || "443"))
     .slice(0, 1)
-    .map((path) => ({ path, message }));
+    .map(({ path }) => ({ path, message }));
 }
 
 /** Every path of the specification begins with /api, so a base address that ends so is most likely one part too long. */

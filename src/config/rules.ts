@@ -8,28 +8,30 @@ import {
   PATHS,
   type PathName,
 } from "../core/service-catalogue.ts";
-import { SUBJECT_MODES, SURFACES } from "../core/surface.ts";
 import { type Finding, folderFindings } from "./folder-rules.ts";
 import type { Path } from "./problems.ts";
-import { childOf, valueAt } from "./schema-at.ts";
+import { fileSchema } from "./schema.ts";
+import { childOf, heldValues, settingAt, valueAt } from "./schema-at.ts";
+import { isPeerUrl } from "./service-schema.ts";
 import { unknownWords } from "./words.ts";
 
-/** What the rules need to know beside the file. */
-interface RuleContext {
-  /** Where relative paths start. */
-  readonly baseDirectory: string;
-  readonly profileNames: readonly string[];
+interface KnownProfiles {
+  readonly names: readonly string[];
+  /** Where further ones are to lie, as people write it. */
+  readonly folder: string;
 }
 
 /**
  * The rules that span several keys. They read the file's own values, not the validated ones, so that they are reported
  * together with the schema's complaints; a value of the wrong kind is left to the schema.
+ *
+ * @param value with absolute paths
  */
-export function ruleFindings(value: unknown, context: RuleContext): Finding[] {
+export function ruleFindings(value: unknown, profiles: KnownProfiles): Finding[] {
   return [
     ...connectorNameFindings(value),
-    ...profileFindings(value, context.profileNames),
-    ...folderFindings(value, context.baseDirectory),
+    ...profileFindings(value, profiles),
+    ...folderFindings(value),
     ...plainHttpFindings(value),
     ...allowedSubjectFindings(value),
     ...facilityFindings(value),
@@ -61,14 +63,13 @@ function connectorNameFindings(value: unknown): Finding[] {
   });
 }
 
-function profileFindings(value: unknown, known: readonly string[]): Finding[] {
+function profileFindings(value: unknown, { names: known, folder }: KnownProfiles): Finding[] {
   return connectorsOf(value).flatMap(({ connector, path }) => {
     const profile = childOf(connector, "profile");
     if (typeof profile !== "string" || known.includes(profile)) return [];
     const words = unknownWords("profile", profile, known, "there are");
-    const folder = valueAt(value, ["profilesDir"]);
     const place = /^[\w-]+$/.test(profile)
-      ? `; one of your own is the file ${typeof folder === "string" ? folder : "profiles"}/${profile}.yaml, or a section below profiles`
+      ? `; one of your own is the file ${folder}/${profile}.yaml, or a section below profiles`
       : "";
     return [{ path: [...path, "profile"], message: `${words}${place}` }];
   });
@@ -107,17 +108,18 @@ function allowedSubjectFindings(value: unknown): Finding[] {
   });
 }
 
+/** The service and its token endpoints, by their addresses. */
+export function servicePeers(value: unknown): { readonly path: Path; readonly url: URL }[] {
+  return [...heldValues(fileSchema, value)].flatMap(({ path, value: text, schemas }) =>
+    typeof text === "string" && URL.canParse(text) && schemas.some(isPeerUrl)
+      ? [{ path, url: new URL(text) }]
+      : [],
+  );
+}
+
 function plainHttpFindings(value: unknown): Finding[] {
   if (valueAt(value, ["service", "allowInsecure"]) === true) return [];
-  const paths: readonly Path[] = [
-    ["service", "baseUrl"],
-    ["service", "auth", "tokenUrl"],
-    ["service", "externalAuth", "tokenUrl"],
-  ];
-  return paths.flatMap((path) => {
-    const text = valueAt(value, path);
-    if (typeof text !== "string" || !URL.canParse(text)) return [];
-    const url = new URL(text);
+  return servicePeers(value).flatMap(({ path, url }) => {
     if (url.protocol !== "http:" || isLoopbackHost(url.hostname)) return [];
     const message =
       "http:// would send credentials and patients' data over the network unprotected; expected https:// (or, on a network you trust, service.allowInsecure: true)";
@@ -127,16 +129,16 @@ function plainHttpFindings(value: unknown): Finding[] {
 
 function timeFindings(value: unknown): Finding[] {
   const findings: Finding[] = [];
-  const first = durationAt(value, ["service", "polling", "first"], "60s");
-  const max = durationAt(value, ["service", "polling", "max"], "15m");
+  const first = durationAt(value, ["service", "polling", "first"]);
+  const max = durationAt(value, ["service", "polling", "max"]);
   if (first !== undefined && max !== undefined && max < first) {
     findings.push({
       path: ["service", "polling", "max"],
       message: "must not be shorter than service.polling.first",
     });
   }
-  const after = durationAt(value, ["service", "reconcile", "giveUpAfter"], "15m");
-  const timeout = durationAt(value, ["service", "timeout"], "15s");
+  const after = durationAt(value, ["service", "reconcile", "giveUpAfter"]);
+  const timeout = durationAt(value, ["service", "timeout"]);
   if (after !== undefined && timeout !== undefined && after <= timeout) {
     findings.push({
       path: ["service", "reconcile", "giveUpAfter"],
@@ -196,8 +198,8 @@ function keysOf(section: unknown): string[] {
   return typeof section === "object" && section !== null ? Object.keys(section) : [];
 }
 
-function durationAt(value: unknown, path: Path, otherwise: string): number | undefined {
-  const text = valueAt(value, path) ?? otherwise;
+function durationAt(value: unknown, path: Path): number | undefined {
+  const text = settingAt(value, path);
   return typeof text === "string" ? parseDuration(text) : undefined;
 }
 
@@ -315,16 +317,15 @@ export function subjectRiskFindings(value: unknown): Finding[] {
 }
 
 function namedFacilities(value: unknown): Named[] {
-  const service = childOf(value, "service");
   const facilities = childOf(value, "facilities");
   if (typeof facilities !== "object" || facilities === null || Array.isArray(facilities)) return [];
   return Object.entries(facilities).flatMap(([name, given]) => {
     const id = typeof given === "number" ? given : childOf(given, "id");
     if (typeof id !== "number") return [];
-    const read = (key: "surface" | "subjects", usual: string) =>
-      String(childOf(given, key) ?? childOf(service, key) ?? usual);
-    return [
-      { name, id, surface: read("surface", SURFACES[0]), subjects: read("subjects", SUBJECT_MODES[0]) },
-    ];
+    const read = (key: "surface" | "subjects") => {
+      const word = childOf(given, key) ?? settingAt(value, ["service", key]);
+      return typeof word === "string" ? word : "";
+    };
+    return [{ name, id, surface: read("surface"), subjects: read("subjects") }];
   });
 }

@@ -8,18 +8,68 @@ interface DurationLimits {
   readonly max?: string;
 }
 
-/** A duration such as `15s`; milliseconds after validation. */
+declare const inMs: unique symbol;
+/** A number that the key of its {@link section} says to be milliseconds. */
+type Ms = number & { readonly [inMs]: true };
+
+const durations = new WeakSet<z.core.$ZodType>();
+
+/** A duration such as `15s`; milliseconds after validation, and in a {@link section} under a key that ends so. */
 export function duration(description: string, limits: DurationLimits = {}) {
   const minMs = parseDuration(limits.min ?? "0ms") ?? 0;
   const maxMs = parseDuration(limits.max ?? "100y") ?? 0;
   const form = { error: "expected a duration such as 500ms, 15s, 2m, 1h, 90d or 2y" };
-  return z
+  const schema = z
     .string(form)
     .regex(/^\d+(\.\d+)?(ms|s|m|h|d|y)$/, form)
-    .transform((text) => parseDuration(text) ?? 0)
+    .transform((text) => (parseDuration(text) ?? 0) as Ms)
     .refine((ms) => ms >= minMs, { error: `expected ${formatDuration(minMs)} or longer` })
     .refine((ms) => ms <= maxMs, { error: `expected ${formatDuration(maxMs)} or shorter` })
     .describe(description);
+  durations.add(schema);
+  return schema;
+}
+
+/** The same where the description says what it is when it is left out. */
+export function durationOr(usual: string, description: string) {
+  return duration(description)
+    .optional()
+    .transform((ms) => ms ?? ((parseDuration(usual) ?? 0) as Ms));
+}
+
+/** Whether a schema is that of a duration, or of a list of some. */
+function isDuration(schema: z.core.$ZodType): boolean {
+  if (durations.has(schema)) return true;
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if ("innerType" in def) return isDuration(def.innerType);
+  if (def.type === "pipe") return isDuration(def.in);
+  return def.type === "array" && isDuration(def.element);
+}
+
+type Bare<Value> = Value extends Ms ? number : Value extends readonly Ms[] ? readonly number[] : Value;
+type WithUnits<Given> = {
+  readonly [Key in keyof Given as NonNullable<Given[Key]> extends Ms | readonly Ms[]
+    ? `${Key & string}Ms`
+    : Key]: Bare<Given[Key]>;
+};
+
+/** A section without other keys than these. The key of a duration says its unit after validation: `timeout` is `timeoutMs`. */
+export function section<Shape extends z.ZodRawShape>(shape: Shape) {
+  const whole = z.strictObject(shape);
+  const withUnit = new Map(
+    Object.entries(shape).map(([key, schema]) => [key, isDuration(schema) ? `${key}Ms` : key]),
+  );
+  return whole.transform(
+    (given) =>
+      Object.fromEntries(
+        Object.entries(given).map(([key, value]) => [withUnit.get(key) ?? key, value]),
+      ) as WithUnits<z.output<typeof whole>>,
+  );
+}
+
+/** A key of a {@link section} as people write it. */
+export function writtenKey(key: string): string {
+  return key.replace(/Ms$/, "");
 }
 
 const UNIT_BYTES: Readonly<Record<string, number>> = { KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 };
@@ -48,16 +98,26 @@ export function secret(description: string, minLength = 1) {
     .meta({ description, writeOnly: true });
 }
 
+const secretUrls = new WeakSet<z.core.$ZodType>();
+
+/** Whether a text that a schema holds is a credential. Of an address it is one with a password. */
+export function isCredential(schema: z.core.$ZodType, text: string): boolean {
+  if (secretUrls.has(schema)) return URL.canParse(text) && new URL(text).password !== "";
+  return z.globalRegistry.get(schema)?.writeOnly === true;
+}
+
 /** A database or queue address that may hold a password; wrapped in a {@link Secret}. */
 export function secretUrl(description: string, protocols: readonly string[]) {
   const example = `${protocols[0]}//user:password@host`;
-  return z
+  const schema = z
     .string()
     .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
       error: `expected an address that begins with ${protocols.map((each) => `${each}//`).join(" or ")}, such as ${example}`,
     })
     .transform((text) => new Secret(text))
     .meta({ description, writeOnly: true });
+  secretUrls.add(schema);
+  return schema;
 }
 
 /** An http or https address without query and credentials; without its trailing slashes after validation. */
@@ -77,13 +137,22 @@ function isPlainHttpUrl(text: string): boolean {
   return url.username === "" && url.password === "";
 }
 
-/** A folder or file; relative ones start at the folder of the configuration file. */
+const paths = new WeakSet<z.core.$ZodType>();
+
+/** A folder or file; a relative one starts at the folder of the configuration file, and is absolute once that was read. */
 export function filePath(description: string) {
-  return z
+  const schema = z
     .string()
     .min(1)
     .refine((text) => !text.includes("\0"), { error: "a path can't hold a NUL character" })
     .describe(description);
+  paths.add(schema);
+  return schema;
+}
+
+/** Whether a schema is that of a folder or file. */
+export function isFilePath(schema: z.core.$ZodType): boolean {
+  return paths.has(schema);
 }
 
 /** Rights of folders in octal, such as `0750`; a number after validation. All of them for the owner, no writing for others. */

@@ -1,4 +1,7 @@
+import path from "node:path";
 import { z } from "zod";
+import type { Path } from "./problems.ts";
+import { isFilePath } from "./scalars.ts";
 import { fileSchema } from "./schema.ts";
 
 type Schema = z.core.$ZodType;
@@ -42,6 +45,62 @@ export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(childOf, value);
 }
 
+/** A value somewhere in a file, with the schemas that could hold it. */
+interface HeldValue {
+  readonly path: Path;
+  readonly value: unknown;
+  readonly schemas: readonly Schema[];
+}
+
+/** All values below a value, itself among them. */
+export function* heldValues(root: Schema, value: unknown, path: Path = []): Generator<HeldValue> {
+  yield* heldBelow([root], value, path);
+}
+
+function* heldBelow(held: readonly Schema[], value: unknown, path: Path): Generator<HeldValue> {
+  const schemas = held.flatMap((schema) => layers(schema, value));
+  yield { path, value, schemas };
+  if (typeof value !== "object" || value === null) return;
+  for (const part of Array.isArray(value) ? value.keys() : Object.keys(value)) {
+    const below = schemas.flatMap((schema) => childSchema(schema, part) ?? []);
+    if (below.length > 0) yield* heldBelow(below, childOf(value, part), [...path, part]);
+  }
+}
+
+/** A setting of a file as it is written, or its default where the file leaves it out. */
+export function settingAt(value: unknown, path: Path): unknown {
+  return valueAt(value, path) ?? defaultOf(schemasAt(fileSchema, path, value));
+}
+
+function defaultOf(schemas: readonly Schema[]): unknown {
+  for (const def of schemas.map(definition))
+    if (def.type === "default" || def.type === "prefault") return def.defaultValue;
+  return undefined;
+}
+
+/** The same values with absolute paths, those that are left out and have a default among them. */
+export function withAbsolutePaths(root: Schema, value: unknown, baseDirectory: string): unknown {
+  const absolute = (held: readonly Schema[], given: unknown): unknown => {
+    const schemas = held.flatMap((schema) => layers(schema, given));
+    if (typeof given === "string") {
+      const isPath = schemas.some(isFilePath) && given !== "" && !given.includes("\0");
+      return isPath ? path.resolve(baseDirectory, given) : given;
+    }
+    if (typeof given !== "object" || given === null) return given;
+    const below = (part: PropertyKey) => schemas.flatMap((schema) => childSchema(schema, part) ?? []);
+    if (Array.isArray(given)) return given.map((each, index) => absolute(below(index), each));
+    const copy: Record<string, unknown> = Object.assign(Object.create(null), given);
+    for (const key of new Set([...Object.keys(given), ...knownKeys(schemas)])) {
+      const children = below(key).flatMap((schema) => layers(schema, copy[key]));
+      const usual = children.some(isFilePath) ? defaultOf(children) : undefined;
+      const own = absolute(below(key), copy[key] ?? usual);
+      if (own !== undefined) copy[key] = own;
+    }
+    return copy;
+  };
+  return absolute([root], value);
+}
+
 /** A schema and everything it wraps, outermost first. */
 function layers(schema: Schema, value: unknown): Schema[] {
   const def = definition(schema);
@@ -78,6 +137,7 @@ function childSchema(schema: Schema, part: PropertyKey): Schema | undefined {
 /** Whether a key with a fixed value (such as `type: csv-drop`) has another one here. */
 function isRuledOut(option: Schema, value: unknown): boolean {
   const def = definition(option);
+  if (def.type === "pipe") return isRuledOut(def.in, value);
   if (def.type !== "object") return false;
   return Object.entries(def.shape).some(([key, schema]) => {
     const fixed = definition(schema);

@@ -3,7 +3,7 @@ import { areExceptions, EXCEPTION_FORM } from "../core/proxy-exceptions.ts";
 import { alertsSchema } from "./alerts-schema.ts";
 import { address, connectorsSchema } from "./connector-schema.ts";
 import { facilitiesSchema, refillsSchema } from "./facility-schema.ts";
-import { duration, filePath, host, httpUrl, port, secret, secretUrl } from "./scalars.ts";
+import { duration, filePath, host, httpUrl, port, secret, secretUrl, section } from "./scalars.ts";
 import { serviceSchema } from "./service-schema.ts";
 
 const POSTGRES = ["postgres:", "postgresql:"] as const;
@@ -111,7 +111,7 @@ const proxySection = z.strictObject({
   except: exceptions,
 });
 
-/** The whole configuration file. Durations come out as milliseconds, sizes as bytes, credentials wrapped. */
+/** The whole configuration file. Durations come out as milliseconds, sizes as bytes, credentials wrapped, profiles as they are. */
 export const fileSchema = z.strictObject({
   dataDir: filePath("Folder of the embedded database, and nothing else.").default("./data"),
   epochFile: filePath(
@@ -124,6 +124,7 @@ export const fileSchema = z.strictObject({
   service: serviceSchema.describe("The storage service."),
   proxy: z
     .union([z.literal("none"), proxySection])
+    .transform((given) => (given === "none" ? undefined : given))
     .optional()
     .describe("The HTTP proxy before the service, its token endpoint and webhooks; none when not set."),
   facilities: facilitiesSchema,
@@ -151,30 +152,28 @@ export const fileSchema = z.strictObject({
   tracing: tracingSection
     .optional()
     .describe("Traces of orders for OpenTelemetry; none are made when not set."),
-  retention: z
-    .strictObject({
-      messages: duration("How long raw messages are kept after their orders ended.", { min: "1d" }).prefault(
-        "90d",
-      ),
-      orders: duration("How long ended orders are kept.", { min: "1d" }).prefault("2y"),
-    })
+  retention: section({
+    messages: duration("How long raw messages are kept after their orders ended.", { min: "1d" }).prefault(
+      "90d",
+    ),
+    orders: duration("How long ended orders are kept.", { min: "1d" }).prefault("2y"),
+  })
     .prefault({})
     .describe("When the ledger forgets; never what is open."),
-  worker: z
-    .strictObject({
-      name: z
-        .string()
-        .min(1)
-        .max(100)
-        .optional()
-        .describe(
-          "What this daemon is called among those that share a ledger; the machine's name when not set.",
-        ),
-      stopWithin: duration("How long a daemon that is asked to stop may finish what it has in hand.", {
-        min: "1s",
-        max: "10m",
-      }).prefault("10s"),
-    })
+  worker: section({
+    name: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe(
+        "What this daemon is called among those that share a ledger; the machine's name when not set.",
+      ),
+    stopWithin: duration("How long a daemon that is asked to stop may finish what it has in hand.", {
+      min: "1s",
+      max: "10m",
+    }).prefault("10s"),
+  })
     .prefault({})
     .describe("This daemon among those that share a ledger."),
   lanes: z
@@ -246,5 +245,4 @@ export const fileSchema = z.strictObject({
     .describe("The log, on standard error."),
 });
 
-/** The file after validation, before paths are resolved. */
 export type FileConfig = z.output<typeof fileSchema>;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { bareHost } from "../core/address-list.ts";
 import { SURFACES, type Surface } from "../core/surface.ts";
 import { subjectsSchema, surfaceSchema } from "./facility-schema.ts";
 import {
@@ -11,19 +12,7 @@ import {
   unpagedSchema,
   wordsSchema,
 } from "./open-points-schema.ts";
-import { duration, filePath, httpUrl, secret } from "./scalars.ts";
-
-/** A call that cancels an order at the service. */
-interface CancelCall {
-  readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
-  /** With `{id}` where the request's id, or on the external surface the procedure's, stands. */
-  readonly path: string;
-  /** The same for every order. */
-  readonly body?: Readonly<Record<string, string | number | boolean | null>> | undefined;
-}
-
-/** The cancel call of each surface that has one. */
-export type CancelCalls = { readonly [surface in Surface]?: CancelCall | undefined };
+import { duration, filePath, httpUrl, secret, section } from "./scalars.ts";
 
 const PATH_RULE =
   "expected a path that begins with / and holds {id} once, such as /api/procedure-requests/{id}/cancel";
@@ -42,7 +31,9 @@ const call = {
     .describe("JSON body of the cancel call, the same for every order, such as { status: CANCELLED }."),
 };
 
-const section = z
+const oneCall = z.strictObject(call);
+
+const cancelSection = z
   .strictObject({
     method: call.method.optional(),
     path: call.path.optional(),
@@ -51,8 +42,8 @@ const section = z
       .enum(SURFACES)
       .optional()
       .describe("The only surface whose orders are cancelled so; both unless set."),
-    request: z.strictObject(call).optional().describe("The call for orders of the request surface."),
-    external: z.strictObject(call).optional().describe("The call for orders of the external surface."),
+    request: oneCall.optional().describe("The call for orders of the request surface."),
+    external: oneCall.optional().describe("The call for orders of the external surface."),
   })
   .superRefine((given, context) => {
     const complain = (path: string[], message: string) => context.addIssue({ code: "custom", path, message });
@@ -68,11 +59,15 @@ const section = z
   });
 
 /** `service.cancel`: `none`, one call, or a call for each surface. */
-const cancelSchema = z.union([z.literal("none"), section]);
+const cancelSchema = z
+  .union([z.literal("none"), cancelSection])
+  .prefault("none")
+  .transform((given) => (given === "none" ? {} : callsOf(given)));
 
-/** The configured call of each surface. */
-export function toCancelCalls(given: z.infer<typeof cancelSchema>): CancelCalls {
-  if (given === "none") return {};
+/** The call of each surface that has one. */
+type CancelCalls = { readonly [surface in Surface]?: z.output<typeof oneCall> | undefined };
+
+function callsOf(given: z.output<typeof cancelSection>): CancelCalls {
   const { method, path, body, surface, request, external } = given;
   if (method === undefined || path === undefined) return { request, external };
   const same = { method, path, body };
@@ -152,11 +147,39 @@ const errorRulesSchema = z
     "What error answers of this service mean, where it is not what the built-in table says; the first rule that fits decides.",
   );
 
-const oauth = z.strictObject({
-  tokenUrl: httpUrl(
+const peerUrls = new WeakSet<z.core.$ZodType>();
+
+/** An address that credentials and patients' data go to: of a server, never of the machine's own surroundings. */
+function peerUrl(description: string) {
+  const schema = httpUrl(description)
+    .refine((text) => !isMetadataAddress(bareHost(new URL(text).hostname)), {
+      error: "names a link-local or cloud metadata address; expected the address of a server",
+    })
+    .describe(description);
+  peerUrls.add(schema);
+  return schema;
+}
+
+/** Whether a schema is that of the service's address, or of one of its token endpoints. */
+export function isPeerUrl(schema: z.core.$ZodType): boolean {
+  return peerUrls.has(schema);
+}
+
+function isMetadataAddress(host: string): boolean {
+  if (host === "metadata.google.internal" || host === "fd00:ec2::254") return true;
+  // The URL parser writes an IPv4 address inside IPv6 as ::ffff:a9fe:….
+  return host.startsWith("169.254.") || host.startsWith("::ffff:a9fe:") || /^fe[89ab][0-9a-f]:/.test(host);
+}
+
+const oauth = section({
+  tokenUrl: peerUrl(
     "Address of the token endpoint; the service's specification leaves it open, ask its administrator.",
   ),
-  clientId: z.string().min(1).describe("Client id that the service's administrator issued."),
+  clientId: z
+    .string()
+    .min(1)
+    .refine((text) => text.trim() !== "", { error: "must not be empty" })
+    .describe("Client id that the service's administrator issued."),
   clientSecret: secret(`Client secret; write it as \${NAME}.`),
   method: z
     .enum(["basic", "post"])
@@ -181,7 +204,7 @@ const apiToken = z.strictObject({
   apiToken: secret(`API token that the service's administrator issued; write it as \${NAME}.`),
 });
 
-const polling = z.strictObject({
+const polling = section({
   first: duration("Wait before the first look; the specification suggests about a minute.", {
     min: "100ms",
   }).prefault("60s"),
@@ -194,7 +217,7 @@ const polling = z.strictObject({
     .describe("By how much the wait grows after each look that found nothing new."),
 });
 
-const reconcile = z.strictObject({
+const reconcile = section({
   checks: z
     .array(duration("Time since the call was sent."))
     .min(1)
@@ -219,8 +242,8 @@ const reconcile = z.strictObject({
 });
 
 /** The section `service`: how the storage service is reached and followed. */
-export const serviceSchema = z.strictObject({
-  baseUrl: httpUrl("Address of the service, without /api."),
+export const serviceSchema = section({
+  baseUrl: peerUrl("Address of the service, without /api."),
   surface: surfaceSchema
     .default("request")
     .describe(
@@ -285,7 +308,8 @@ export const serviceSchema = z.strictObject({
   reconcile: reconcile.prefault({}).describe("What follows a call whose answer never came."),
   notExecuted: z
     .array(z.int().min(400).max(599).describe("An HTTP status."))
-    .default([429])
+    .prefault([429])
+    .transform((statuses): ReadonlySet<number> => new Set([429, ...statuses]))
     .describe(
       "HTTP statuses that are known to mean: nothing was done. 429 always belongs to them; name 503 only where no gateway answers it after it has passed a call on.",
     ),
@@ -304,11 +328,9 @@ export const serviceSchema = z.strictObject({
       "Fields of a listed container that may hold the lab's label, the first that has a text counts.",
     ),
   inventory: inventorySchema,
-  cancel: cancelSchema
-    .default("none")
-    .describe(
-      "The call that cancels an order at the service, which the specification leaves open: none, { method, path }, or one under request and one under external.",
-    ),
+  cancel: cancelSchema.describe(
+    "The call that cancels an order at the service, which the specification leaves open: none, { method, path }, or one under request and one under external.",
+  ),
   allowInsecure: z
     .boolean()
     .default(false)

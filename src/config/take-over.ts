@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { Masked } from "../core/phi.ts";
 import type { Config, ConnectorConfig } from "./config.ts";
 import { toFacilities } from "./facility-schema.ts";
+import { writtenKey } from "./scalars.ts";
 
 /** How a file that was changed differs from what a daemon works by. */
 interface FileChanges {
@@ -14,12 +15,29 @@ interface FileChanges {
 /** A secret of the service that was replaced is read again when it is needed. */
 const READ_AGAIN = /^service\.(auth|externalAuth)\.(clientSecret|apiToken)$/;
 
+/** What is formed otherwise than it is written is named whole. */
+const WHOLE = new Set(["service.cancel"]);
+
 /** What was changed in the file: what stays different once a daemon took over what it can waits for a restart. */
 export function changesOf(running: Config, read: Config): FileChanges {
+  const after = settingsOf(read);
   const differing = (one: Config) =>
-    differingSettings(one.written, read.written).filter((each) => !READ_AGAIN.test(each));
+    differingSettings(settingsOf(one), after).filter((each) => !READ_AGAIN.test(each));
   const restart = differing(takeOver(running, read));
   return { live: differing(running).filter((each) => !restart.includes(each)), restart };
+}
+
+/** What the file and its profiles say, without what is made of it. */
+function settingsOf(config: Config): unknown {
+  const {
+    file: _,
+    facilityIdByCode: __,
+    facilityWayById: ___,
+    profileByName: ____,
+    warnings: _____,
+    ...settings
+  } = config;
+  return settings;
 }
 
 /**
@@ -27,31 +45,20 @@ export function changesOf(running: Config, read: Config): FileChanges {
  * a part of what was built at the start (sockets, folders, pools, clients), and stays.
  */
 export function takeOver<P>(running: Config<P>, read: Config<P>): Config<P> {
-  const { alerts, mapping, profiles, profilesDir } = read.written;
+  const { alerts, mapping, profiles, profilesDir, profileByName, warnings } = read;
   const facilities = takeFacilities(running, read);
   // By the surface that the daemon has, where a facility names none.
   const { facilityIdByCode, facilityWayById } = toFacilities(facilities, running.service);
   return {
     ...running,
-    facilityIdByCode,
+    ...{ facilities, facilityIdByCode, alerts, mapping, profiles, profilesDir, profileByName, warnings },
     // Orders of a facility that is no longer in the file may be in hand.
     facilityWayById: new Map([...running.facilityWayById, ...facilityWayById]),
-    alerts: read.alerts,
-    mapping: read.mapping,
-    profileByName: read.profileByName,
     connectors: takeConnectors(running.connectors, read.connectors),
-    written: {
-      ...running.written,
-      ...{ facilities, alerts, mapping, profiles, profilesDir },
-      connectors: takeConnectors(running.written.connectors, read.written.connectors),
-    },
-    warnings: read.warnings,
   };
 }
 
-type Taken = Pick<ConnectorConfig, "name" | "type" | "profile" | "encoding">;
-
-function takeConnectors<C extends Taken>(running: readonly C[], read: readonly Taken[]): C[] {
+function takeConnectors(running: Config["connectors"], read: Config["connectors"]): Config["connectors"] {
   return running.map((own) => {
     const theirs = read.find((each) => isSameConnector(each, own));
     return theirs ? { ...own, profile: theirs.profile, encoding: theirs.encoding } : own;
@@ -59,21 +66,21 @@ function takeConnectors<C extends Taken>(running: readonly C[], read: readonly T
 }
 
 /** Whether a connector of a file is the one that runs; one of another type would be built anew. */
-export function isSameConnector(one: Pick<Taken, "name" | "type">, other: typeof one): boolean {
+export function isSameConnector(one: Pick<ConnectorConfig, "name" | "type">, other: typeof one): boolean {
   return one.name === other.name && one.type === other.type;
 }
 
-type Facilities = Config["written"]["facilities"];
+type Facilities = Config["facilities"];
 
 /**
  * Facilities as far as they can be taken over. The way of a facility whose orders may be in hand stays: a request that went by one
  * surface does not show on the other. So does a facility whose refills are followed, and what goes with a changed service.
  */
 function takeFacilities(running: Config, read: Config): Facilities {
-  const before = running.written.facilities;
-  const isServiceChanged = differingSettings(running.written.service, read.written.service).length > 0;
+  const before = running.facilities;
+  const isServiceChanged = differingSettings(running.service, read.service).length > 0;
   const followed = new Set(running.refills?.facilities);
-  const given = Object.entries(read.written.facilities).filter(([code]) => !followed.has(code));
+  const given = Object.entries(read.facilities).filter(([code]) => !followed.has(code));
   const kept = Object.entries(before).filter(([code]) => followed.has(code));
   const fits = ([code, each]: (typeof given)[number]) => {
     const isOfService = typeof each !== "number" && isServiceChanged;
@@ -106,12 +113,13 @@ function differingSettings(before: unknown, after: unknown): string[] {
 
 function* differences(before: unknown, after: unknown, path: string): Generator<string> {
   const [one, other] = [entriesOf(before), entriesOf(after)];
-  if (one === undefined || other === undefined) {
+  if (one === undefined || other === undefined || WHOLE.has(path)) {
     if (!isDeepStrictEqual(plain(before), plain(after))) yield path;
     return;
   }
   for (const key of new Set([...one.keys(), ...other.keys()])) {
-    const place = path === "" ? key : `${path}.${key}`;
+    const own = writtenKey(key);
+    const place = path === "" ? own : `${path}.${own}`;
     if (one.has(key) && other.has(key)) yield* differences(one.get(key), other.get(key), place);
     else if ((one.get(key) ?? other.get(key)) !== undefined) yield place;
   }
@@ -120,6 +128,7 @@ function* differences(before: unknown, after: unknown, path: string): Generator<
 /** What stands below a value, by key or name; undefined for a value that is compared whole. */
 function entriesOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
   if (typeof value !== "object" || value === null || value instanceof Masked) return undefined;
+  if (value instanceof Map) return value;
   if (!Array.isArray(value)) return isTable(value) ? new Map(Object.entries(value)) : undefined;
   const names = value.map(nameOf);
   const areNames = names.length > 0 && names.every((name) => name !== undefined);

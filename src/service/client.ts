@@ -29,7 +29,7 @@ import { getRefill, listTanks, readRefills } from "./refills.ts";
 import { getLocation, listSubjectContainers, readContainers } from "./request-surface/containers.ts";
 import { getProcedure, getRequest } from "./request-surface/requests.ts";
 import { findSubject, getSubject, registerSubject } from "./request-surface/subjects.ts";
-import { resolveSettings, type ServiceAuth, type ServiceSettings } from "./settings.ts";
+import { callSettings, type ServiceAuth, type ServiceSettings } from "./settings.ts";
 
 /** The calls of both surfaces. */
 const CALLS = {
@@ -156,18 +156,15 @@ function bind(context: ServiceContext): ServiceCalls {
   };
 }
 
-/**
- * Opens a client of the service, both its surfaces. Nothing is sent until the first call.
- * @throws Failure CONFIG_INVALID for settings that can't be used.
- */
-export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps): ServiceClient {
-  const resolved = resolveSettings(settings);
+/** Opens a client of the service, both its surfaces. Nothing is sent until the first call. */
+export function createServiceClient(given: ServiceSettings, deps: ServiceDeps): ServiceClient {
+  const settings = callSettings(given);
   const { clock, logger, random = Math.random, others, onCall } = deps;
-  const wire = deps.wire ?? createWire(resolved, deps.certificates);
+  const wire = deps.wire ?? createWire(settings, deps.certificates);
   const breaker = new CircuitBreaker(clock, random, others);
   breaker.onChange((change) => logger.warn(change, "circuit breaker of the service"));
   const limiter = new Limiter(
-    { ...resolved, maxWaitMs: Math.max(resolved.timeoutMs, resolved.longestPauseMs) },
+    { ...settings, maxWaitMs: Math.max(settings.timeoutMs, settings.longestPauseMs) },
     clock,
     random,
     others,
@@ -189,10 +186,10 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
       ? new StaticTokens(auth.apiToken, deps)
       : new OAuthTokens(auth, { ...wire, exchange }, deps);
   };
-  const tokens = openTokens(resolved.auth, "auth");
-  const externalTokens = resolved.externalAuth && openTokens(resolved.externalAuth, "externalAuth");
+  const tokens = openTokens(settings.auth, "auth");
+  const externalTokens = settings.externalAuth && openTokens(settings.externalAuth, "externalAuth");
   const transport = new Transport({
-    settings: resolved,
+    settings,
     wire,
     tokens,
     externalTokens,
@@ -203,9 +200,9 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     logger,
     onCall,
   });
-  const capabilities = new Capabilities(clock, logger, resolved.filters);
+  const capabilities = new Capabilities(clock, logger, settings.filters);
   const inventories = new InventoryWorth(clock, logger);
-  const context = { settings: resolved, capabilities, inventories, clock, logger };
+  const context = { settings, capabilities, inventories, clock, logger };
 
   const calls = new Map(
     CALL_PURPOSES.map((purpose) => [purpose, bind({ ...context, transport: callsFor(transport, purpose) })]),

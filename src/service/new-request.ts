@@ -7,7 +7,7 @@ import type { Surface } from "../core/surface.ts";
 import { type Answer, unwrapObject } from "./http/answer.ts";
 import type { ServiceContext } from "./http/context.ts";
 import { isTooLarge } from "./lists/list-query.ts";
-import type { ResolvedSettings } from "./settings.ts";
+import type { CallSettings } from "./settings.ts";
 import { NO_STATUS, parseProcedure, parseRequest, type ServiceEntry } from "./shapes.ts";
 import { isOtherType } from "./values.ts";
 
@@ -57,7 +57,7 @@ const LABEL_FIELD = { request: "sampleContainerId", external: "name" } as const;
 /** Body of the call that creates a procedure request, or on the external surface a procedure, as the specification lists its fields. */
 export function requestBody(
   request: NewRequest,
-  correlation: ResolvedSettings["correlation"],
+  correlation: CallSettings["correlation"],
   surface: Surface = "request",
 ): Readonly<Record<string, unknown>> {
   const common = {

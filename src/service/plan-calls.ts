@@ -5,7 +5,7 @@ import type { Query } from "./http/transport.ts";
 import type { NewRequest } from "./new-request.ts";
 import { requestBody } from "./new-request.ts";
 import { subjectBody } from "./request-surface/subjects.ts";
-import { resolveSettings, type ServiceSettings } from "./settings.ts";
+import type { ServiceSettings } from "./settings.ts";
 
 /** A call that an order would lead to. Holds patients' values: for an authorised operator's eyes. */
 export interface PlannedCall {
@@ -31,7 +31,7 @@ const USUAL: FacilityWay = { surface: "request", subjects: "register" };
  * @throws Failure CONFIG_INVALID when the settings are.
  */
 export function planCalls(order: Order, settings: ServiceSettings, way: FacilityWay = USUAL): PlannedCall[] {
-  const { correlation, perPage, paths } = resolveSettings(settings);
+  const { correlation, perPage, paths } = settings;
   const { facilityId, subject, operation, containers } = order;
   const { surface } = way;
   const code = subject.code.reveal();

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api";
+import type { Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import { asFailure } from "../core/failures.ts";
 import type { MessageVerdict } from "../core/intake.ts";
@@ -16,15 +17,10 @@ import {
 import { within } from "../core/within.ts";
 import { CountingExporter, MOST_WAITING } from "./exporting.ts";
 
-/** Where traces go, and which. */
-interface TracingSettings {
-  /** Where spans are posted to by OTLP over HTTP, with its path: `http://collector:4318/v1/traces`. */
-  readonly endpoint: string;
+/** Where traces go, and which; its headers are revealed. */
+type TracingSettings = Omit<NonNullable<Config["tracing"]>, "headers"> & {
   readonly headers: Readonly<Record<string, string>>;
-  /** Of how many orders, from 0 to 1, traces are made: of an order all of it or nothing, by every daemon. */
-  readonly sampleRatio: number;
-  readonly serviceName: string;
-}
+};
 
 interface TracingDeps {
   /** The ledger's. */

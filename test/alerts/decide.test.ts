@@ -6,10 +6,7 @@ import type { Alert, AlertChanges } from "../../src/ledger/alerts/alerts.ts";
 const NOW = new Date("2026-11-23T12:00:00Z");
 const ago = (seconds: number) => new Date(NOW.getTime() - seconds * 1_000);
 const RULES = {
-  afterMsByKind: new Map([
-    ["serviceUnreachable", 120_000],
-    ["tasksOpen", 0],
-  ] as const),
+  rules: { serviceUnreachable: { on: true, afterMs: 120_000 }, tasksOpen: { on: true, afterMs: 0 } },
   overAfterMs: 60_000,
 };
 const MOMENT = { now: NOW, isMaintenance: false, isFirstLook: false };

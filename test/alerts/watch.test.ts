@@ -18,19 +18,17 @@ test("an alert whose kind is turned off ends, and nobody is told that it is over
       ...{ kind, about: "lims", level: "act", text: "it is so", hint: null },
     });
     let holding = [condition("noTraffic"), condition("tasksOpen")];
-    const afterMsByKind = new Map<AlertKind, number>([
-      ["noTraffic", 0],
-      ["tasksOpen", 0],
-    ]);
+    const noTraffic = { on: true, afterMs: 0 };
+    const rules = { noTraffic, tasksOpen: { on: true, afterMs: 0 } };
     const round = alertRounds({
       ...{ pool, places: () => [hook], sender: { host: "lab", version: "1" }, clock: systemClock },
-      ...{ logger: silent, rules: () => ({ afterMsByKind, overAfterMs: 0 }), keptMs: 86_400_000 },
+      ...{ logger: silent, rules: () => ({ rules, overAfterMs: 0 }), keptMs: 86_400_000 },
       conditions: async () => holding,
       isMaintenance: () => false,
     });
     await round(never);
     expect(sent).toEqual(["noTraffic started", "tasksOpen started"]);
-    afterMsByKind.delete("noTraffic");
+    noTraffic.on = false;
     holding = [condition("noTraffic")];
     await round(never);
     await round(never);

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { exceededPace, limitsOf, machineLimitsOf } from "../../src/app/limits.ts";
+import { alertsSchema } from "../../src/config/alerts-schema.ts";
 import { isFolderConnector } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { systemClock } from "../../src/core/clock.ts";
@@ -15,20 +16,9 @@ import { hangFolder, impatientClock } from "../support/hanging-folder.ts";
 const NOW = new Date(2026, 10, 23, 12);
 const hoursAgo = (hours: number) => new Date(NOW.getTime() - hours * 3_600_000);
 const QUIET: Pace = { oldest: [], ended: { wrong: 0, all: 0 }, messages: [], latest: [] };
-const ALERTS = {
-  limits: {
-    oldMsByState: {
-      ...{ received: 4 * 3_600_000, queued: 1, submitting: 1 },
-      ...{ submitted: 1, accepted: 1, in_progress: 1 },
-    },
-    failing: { percent: 20, atLeast: 5 },
-    refused: { percent: 20, atLeast: 5 },
-    ...{ diskPercent: 90, certificateMs: 1, secretMs: 1, backupMs: undefined },
-  },
-  expectTraffic: [
-    { connector: "lims", days: new Set([1]), fromMinute: 420, toMinute: 1_080, quietForMs: 7_200_000 },
-  ],
-};
+const ALERTS = alertsSchema.parse({
+  expectTraffic: [{ connector: "lims", days: "mon", from: "07:00", to: "18:00", quietFor: "2h" }],
+});
 const busy = { ...QUIET, latest: [{ connector: "lims", at: hoursAgo(1), since: undefined }] };
 const exceeded = (pace: Partial<Pace>, now = NOW) =>
   exceededPace({ ...busy, ...pace }, ALERTS, now).map(({ kind, about }) => [kind, about]);
@@ -136,8 +126,8 @@ alerts:
       await writeFile(configFile, text);
       const config = loadConfig(configFile, { env: ENV, profileSchema });
       // Every disk is fuller than that.
-      const limits = { ...config.alerts.limits, diskPercent: -1 };
-      const site = { ...config, dataDir: folder, alerts: { ...config.alerts, limits } };
+      const rules = { ...config.alerts.rules, diskFilling: { on: true, afterMs: 0, above: -1 } };
+      const site = { ...config, dataDir: folder, alerts: { ...config.alerts, rules } };
       const peers = { list: () => [{ peer: "storage.example", endsAt: new Date(0) }] };
       const ofMachine = machineLimitsOf(site, { host: "lab-server", clock: systemClock, peers });
       const found = await limitsOf(pool, site, systemClock, ofMachine)();
@@ -169,9 +159,9 @@ alerts:
 test("a backup that is older than it may be is named; of a server's own ledger only where an age is set", () =>
   withLab(async ({ pool, configFile }) => {
     const config = loadConfig(configFile, { env: ENV, profileSchema });
-    const found = async (url: string | undefined, backupMs?: number | "off") => {
-      const limits = { ...config.alerts.limits, backupMs };
-      const site = { ...config, database: { url }, alerts: { ...config.alerts, limits } };
+    const found = async (url: string | undefined, aboveMs?: number, on = true) => {
+      const rules = { ...config.alerts.rules, backupOld: { on, afterMs: 0, aboveMs } };
+      const site = { ...config, database: { url }, alerts: { ...config.alerts, rules } };
       const all = await limitsOf(pool, site as typeof config, systemClock, async () => [])();
       return all.flatMap(({ kind, text }) => (kind === "backupOld" ? [text] : []));
     };
@@ -187,7 +177,7 @@ test("a backup that is older than it may be is named; of a server's own ledger o
     expect(await found(undefined)).toEqual([
       expect.stringMatching(/^the ledger has had no backup for longer than 1.5d: the last is of 2\d{3}-/),
     ]);
-    expect(await found(undefined, "off")).toEqual([]);
+    expect(await found(undefined, undefined, false)).toEqual([]);
     expect(await found("postgres://x")).toEqual([]);
     expect(await found("postgres://x", 3_600_000)).toHaveLength(1);
     await written("35h");
@@ -200,13 +190,12 @@ test("a disk that does not answer is named, and hides nothing of the others", ({
     if (!hanging) return skip("this user may mount nothing");
     try {
       const config = loadConfig(configFile, { env: ENV, profileSchema });
-      const limits = { ...config.alerts.limits, diskPercent: -1 };
+      const rules = { ...config.alerts.rules, diskFilling: { on: true, afterMs: 0, above: -1 } };
       const [first] = config.connectors.filter(isFolderConnector);
       if (!first) throw new Error("no connector has folders");
-      const directories = { ...first.directories, in: folder, out: `${folder}/share/out` };
       const site = {
-        ...{ ...config, dataDir: folder, alerts: { ...config.alerts, limits } },
-        connectors: [{ ...first, directories }],
+        ...{ ...config, dataDir: folder, alerts: { ...config.alerts, rules } },
+        connectors: [{ ...first, in: folder, out: `${folder}/share/out` }],
       };
       const read = machineLimitsOf(site, { host: "lab-server", clock: impatientClock });
       const silent = `the disk of ${folder}/share/out does not answer`;

@@ -20,7 +20,8 @@ function startOn(
   roles: readonly Role[] = ROLES,
 ): Promise<Daemon> {
   const config = loadConfig(configFile, { env: {}, profileSchema });
-  const alerts = { ...config.alerts, limits: { ...config.alerts.limits, diskPercent: -1 } };
+  const rules = { ...config.alerts.rules, diskFilling: { on: true, afterMs: 0, above: -1 } };
+  const alerts = { ...config.alerts, rules };
   const dataDir = join(folder, `data-${host}`);
   return startDaemon(
     { ...config, dataDir, epochFile: `${dataDir}.epoch`, alerts },

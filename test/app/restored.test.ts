@@ -13,9 +13,7 @@ const enter = ({ connection, pool }: TestLedger, name: string): Promise<Membersh
     connection: { ...connection, application_name: name },
     ...{ pool, clock: systemClock, logger: silent },
     self: { name, host: "here", pid: 1, version: "1.0.0", roles: ["worker"], connectors: [] },
-    onWake: () => undefined,
     onDrain: () => undefined,
-    onReload: () => undefined,
   });
 
 const open = (worker: Membership, { pool }: TestLedger, epochFile: string) =>

@@ -12,6 +12,7 @@ import { findDue } from "../../src/ledger/due.ts";
 import { migrateLedger } from "../../src/ledger/migrate.ts";
 import { createServiceClient } from "../../src/service/client.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { serviceSettings } from "../support/service-settings.ts";
 import { startTestServer } from "../support/test-server.ts";
 import { byRequest } from "../support/ways.ts";
 import type { BenchReport } from "./report.ts";
@@ -48,7 +49,7 @@ export async function benchTrack(count: number): Promise<BenchReport> {
     await follow(pool, count);
     await service.start();
     const client = createServiceClient(
-      { baseUrl: service.url, auth: { apiToken: "t" }, maxRequestsPerSecond: 1_000_000 },
+      serviceSettings({ baseUrl: service.url, auth: { apiToken: "t" }, maxRequestsPerSecond: 1_000_000 }),
       { clock: systemClock, logger: silent },
     );
     const polling = { firstMs: INTERVAL_MS / 15, maxMs: INTERVAL_MS, factor: 1.5 };

@@ -45,7 +45,14 @@ describe("check warns of a list", () => {
       hint: expect.stringContaining("service.unpaged"),
     });
     expect(findingOf("page size", { ...facts, length: 11 })).toMatchObject({ result: "ok" });
-    expect(findingOf("page size", facts, { unpaged: [CONTAINERS.endpoint] })).toMatchObject({ result: "ok" });
+    expect(findingOf("page size", facts, { unpaged: ["containers"] })).toMatchObject({ result: "ok" });
+  });
+
+  it("of the external surface that is a bare array, whatever the lists of the other one are wrapped in", () => {
+    const facts = { endpoint: LISTS.externalContainers.path, surface: "external" as const };
+    expect(findingOf("list envelope", facts, { listEnvelope: "data" })).toMatchObject({ result: "ok" });
+    const named = { externalContainers: "data" };
+    expect(findingOf("list envelope", facts, { listEnvelopes: named })).toMatchObject({ result: "failed" });
   });
 
   it("of containers that does not show whose they are", () => {

@@ -36,6 +36,25 @@ describe("exposure", () => {
     expect(config.warnings.map(({ path: at }) => at)).toEqual(["service.allowInsecure"]);
   });
 
+  it.each([
+    "https://169.254.169.254",
+    "https://[fe80::1]",
+    "https://[::ffff:169.254.169.254]",
+    "https://metadata.google.internal",
+  ])("of credentials to %s, which is no server, is refused at its place", (address) => {
+    using folder = new ConfigFolder();
+    expect(folder.mistakes(MINIMAL.replace("https://storage.example.org", address))).toEqual([
+      expect.stringMatching(/service\.baseUrl: names a link-local or cloud metadata address/),
+    ]);
+  });
+
+  it("of a surface that is no word is left to the schema's words", () => {
+    using folder = new ConfigFolder();
+    expect(folder.mistakes(MINIMAL.replace("  auth:", "  surface: { request: 1 }\n  auth:"))).toEqual([
+      expect.stringContaining("service.surface: expected one of request, external"),
+    ]);
+  });
+
   it("is none with http:// on this machine", () => {
     using folder = new ConfigFolder();
     expect(
@@ -86,9 +105,9 @@ tracing: { endpoint: "https://collector.example.org/v1/traces", headers: { autho
       folder.load(text, { ...ENV, ...env }).warnings.map(({ path: at }) => at);
     expect(warnings(ALERTS)).toEqual([
       "alerts.to[0].password",
+      "alerts.to[1].url",
       "alerts.to[1].secret",
       "tracing.headers.authorization",
-      "alerts.to[1].url",
     ]);
     const hidden = ALERTS.replace("password: pw", `password: "\${X}"`)
       .replace('"invented-key-of-the-hook"', `"\${X}"`)

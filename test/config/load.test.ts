@@ -1,6 +1,8 @@
 import path from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
+import { isFolderConnector } from "../../src/config/config.ts";
+import { directoriesOf } from "../../src/config/connector-schema.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { profileSchema as mappingProfileSchema } from "../../src/mapping/profile/schema.ts";
 import { CONNECTORS, ConfigFolder, ENV, FACILITIES, MINIMAL, SERVICE } from "./config-file.ts";
@@ -18,7 +20,7 @@ describe("a valid configuration", () => {
         listEnvelope: "auto",
         polling: { firstMs: 60_000, maxMs: 900_000, factor: 1.5 },
         reconcile: { checksMs: [5_000, 30_000], giveUpAfterMs: 900_000, retrievals: "park" },
-        notExecuted: [429],
+        notExecuted: new Set([429]),
         correlation: "token",
         cancel: {},
       },
@@ -64,15 +66,15 @@ connectors:
   - { name: lims, type: hl7-drop, directory: lims, out: results, archive: /var/archive }
 `);
     expect(config.dataDir).toBe(path.join(path.dirname(folder.directory), "elsewhere"));
-    expect(config.connectors[0]).toMatchObject({
-      directories: {
+    expect(config.connectors.filter(isFolderConnector).map(directoriesOf)).toEqual([
+      {
         in: folder.path("lims", "in"),
         out: folder.path("results"),
         archive: "/var/archive",
         error: folder.path("lims", "error"),
         work: folder.path("lims", "work"),
       },
-    });
+    ]);
   });
 
   it("keeps facilities whose names mean something to JavaScript or look like numbers", () => {
@@ -90,15 +92,15 @@ connectors:
     expect(folder.load(`${MINIMAL}console:\nlog:\n  level:\n`).console.port).toBe(8088);
   });
 
-  it("distinguishes the two ways of authorisation by kind", () => {
+  it("distinguishes the two ways of authorisation by their keys", () => {
     using folder = new ConfigFolder();
     const { auth } = folder.load(`${FACILITIES}${CONNECTORS}
 service:
   baseUrl: https://storage.example.org/
   auth: { tokenUrl: "https://auth.example.org/token", clientId: lab, clientSecret: "\${API_TOKEN}" }
 `).service;
-    expect(auth).toMatchObject({ kind: "oauth", method: "basic" });
-    expect(auth.kind === "oauth" && auth.clientSecret.reveal()).toBe(ENV.API_TOKEN);
+    expect(auth).toMatchObject({ clientId: "lab", method: "basic" });
+    expect("clientSecret" in auth && auth.clientSecret.reveal()).toBe(ENV.API_TOKEN);
   });
 
   it("accepts another name for the list envelope", () => {

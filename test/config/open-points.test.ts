@@ -20,7 +20,7 @@ describe("what the specification leaves open", () => {
     });
   });
 
-  it("can be said by the site, and reaches the client by the paths of the lists", () => {
+  it("can be said by the site, and reaches the client as it was said", () => {
     using folder = new ConfigFolder();
     const config = folder.load(
       withLines(
@@ -34,7 +34,7 @@ describe("what the specification leaves open", () => {
     expect(config.service.subjectRequires).toEqual(["lastName"]);
     expect(serviceSettings(config)).toMatchObject({
       listEnvelope: "data",
-      listEnvelopes: { "/api/storage": "tanks", "/api/v1/external/procedures": "array" },
+      listEnvelopes: { storage: "tanks", externalProcedures: "array" },
       filters: ["id", "createdAt_from"],
       words: { status: { Done: "COMPLETED" }, type: { freeze: "STORE" } },
     });
@@ -55,7 +55,7 @@ describe("what the specification leaves open", () => {
       `service:\n  baseUrl: https://storage.example.org\n  auth: { tokenUrl: "https://login.example.org/token", clientId: a, clientSecret: "\${API_TOKEN}"${more} }\n${FACILITIES}${CONNECTORS}`;
     const lifeOf = (text: string) => {
       const { auth } = serviceSettings(folder.load(text));
-      return "tokenUrl" in auth ? auth.assumedLifeMs : undefined;
+      return "tokenUrl" in auth ? auth.assumedLifetimeMs : undefined;
     };
     expect(lifeOf(oauth(""))).toBe(300_000);
     expect(lifeOf(oauth(", assumedLifetime: 30m"))).toBe(1_800_000);

@@ -13,7 +13,7 @@ describe("the section refills", () => {
       facilities: ["NORTH"],
       everyMs: 600_000,
       alertAfterMs: undefined,
-      limitByTank: new Map(),
+      tanks: new Map(),
     });
   });
 
@@ -29,7 +29,7 @@ describe("the section refills", () => {
       facilities: ["NORTH"],
       everyMs: 60_000,
       alertAfterMs: 14 * 86_400_000,
-      limitByTank: new Map<string, number | "off">([
+      tanks: new Map<string, number | "off">([
         ["Tank 4", 30 * 86_400_000],
         ["Tank 5", "off"],
       ]),

@@ -32,7 +32,7 @@ describe("a reference to the environment", () => {
   it("stays a text where a text is wanted, even if it looks like a number", () => {
     using folder = new ConfigFolder();
     const { auth } = folder.load(MINIMAL, { API_TOKEN: "0012345" }).service;
-    expect(auth.kind === "apiToken" && auth.apiToken.reveal()).toBe("0012345");
+    expect("apiToken" in auth && auth.apiToken.reveal()).toBe("0012345");
   });
 
   it.each([{}, { API_TOKEN: "" }])("without a value is one error, with its place (%j)", (env) => {
@@ -93,7 +93,7 @@ describe("NAME_FILE", () => {
     using folder = new ConfigFolder();
     chmodSync(folder.write("token.txt", "from-the-file\r\n"), 0o600);
     const { service, warnings } = folder.load(MINIMAL, { API_TOKEN_FILE: "token.txt" });
-    expect(service.auth.kind === "apiToken" && service.auth.apiToken.reveal()).toBe("from-the-file");
+    expect("apiToken" in service.auth && service.auth.apiToken.reveal()).toBe("from-the-file");
     expect(warnings).toEqual([]);
   });
 

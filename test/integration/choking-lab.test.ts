@@ -26,7 +26,7 @@ async function hl7Profile() {
 /** Gives a test what delivers over a real connection to a lab on this port, and what ends that connection. */
 async function aDelivery({ pool }: TestLedger, port: number) {
   const profile = await hl7Profile();
-  const settings = { host: "127.0.0.1", port, connectMs: 5_000, answerMs: 300 };
+  const settings = { host: "127.0.0.1", port, connectTimeoutMs: 5_000, answerTimeoutMs: 300 };
   const sender = new MllpSender(settings, { clock: systemClock, logger: silent });
   const deliver = deliverTo(
     pool,

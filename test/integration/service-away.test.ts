@@ -38,9 +38,7 @@ async function withWorkers(
       const member = await joinWorkers({
         ...{ connection, pool, clock: systemClock, logger: silent },
         self: { name: "w", host: "here", pid: 1, version: "1.0.0", roles: ["worker"], connectors: [] },
-        onWake: () => {},
         onDrain: () => {},
-        onReload: () => undefined,
       });
       const client = createServiceClient(
         { ...settings(stub.baseUrl), concurrency: 9, longestPauseMs: 1 },

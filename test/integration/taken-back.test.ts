@@ -75,7 +75,7 @@ test.each([
       [[file.fileName]],
     );
     await withAnswers(codes, async (port) => {
-      const results = { host: "127.0.0.1", port, connectMs: 30_000, answerMs: 30_000 };
+      const results = { host: "127.0.0.1", port, connectTimeoutMs: 30_000, answerTimeoutMs: 30_000 };
       const takenBack = keepTakenBack(pool, silent);
       let reported = 0;
       const onTakenBack = (name: string, answer: string) => {

@@ -16,6 +16,7 @@ import type { InventorySettings } from "../../src/service/settings.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { type PassedCall, type Rewritten, startRewritingFront } from "../support/rewriting-front.ts";
+import { serviceSettings } from "../support/service-settings.ts";
 import { byRequest } from "../support/ways.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 
@@ -53,10 +54,10 @@ function withLab(run: (lab: Lab) => Promise<void>, use: InventorySettings["use"]
       return lab.rewrite(call);
     });
     const service = createServiceClient(
-      {
+      serviceSettings({
         ...{ baseUrl: front.url, auth: { apiToken: "t" }, maxRequestsPerSecond: 10_000 },
         inventory: { use, fields: {} },
-      },
+      }),
       { clock: systemClock, logger: silent },
     );
     const polling = { firstMs: 60_000, maxMs: 900_000, factor: 1.5 };

@@ -434,7 +434,7 @@ test("a tank's age is counted from its last completed refill, not from one that 
     await lab.pool.query("update refills set completed_time = completed_time - interval '15 days'");
     lab.refill("fail");
     await lab.read();
-    const limits = { alertAfterMs: 14 * DAY, limitByTank: new Map() };
+    const limits = { alertAfterMs: 14 * DAY, tanks: new Map() };
     const tanks = await readTankAges(lab.pool, limits, Date.now());
     expect(tanks.filter(({ isOverdue }) => isOverdue)).toMatchObject([
       { facilityCode: "NORTH", storageId: lab.tankId },
@@ -449,7 +449,7 @@ test("a tank's last refill is never in the future, whatever its clock says, so t
     await lab.read();
     lab.simulator.control.alterProcedure(lab.refill(), { completedAt: fromNow(3_000 * DAY) });
     await lab.read();
-    const limits = { alertAfterMs: 14 * DAY, limitByTank: new Map() };
+    const limits = { alertAfterMs: 14 * DAY, tanks: new Map() };
     const inAMonth = await readTankAges(lab.pool, limits, Date.now() + 30 * DAY);
     expect(inAMonth.find(({ storageId }) => storageId === lab.tankId)?.isOverdue).toBe(true);
   }));

@@ -31,7 +31,7 @@ const refilled = (storageId: number | null, days: number, parts: Partial<TankRef
 function judged(facts: Partial<TankFacts>, limits: Record<string, number | "off"> = {}, alertDays?: number) {
   const all = { subscriptions: [NORTH], lastRefills: [], listed: [], ...facts };
   const alertAfterMs = alertDays === undefined ? undefined : alertDays * DAY;
-  const tanks = judgeTanks(all, { alertAfterMs, limitByTank: new Map(Object.entries(limits)) }, NOW);
+  const tanks = judgeTanks(all, { alertAfterMs, tanks: new Map(Object.entries(limits)) }, NOW);
   return tanks.map(
     (tank) => `${tankName(tank)} ${(NOW - tank.since.getTime()) / DAY}d${tank.isOverdue ? " overdue" : ""}`,
   );

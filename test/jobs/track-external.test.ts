@@ -10,6 +10,7 @@ import { createServiceClient, type ServiceClient } from "../../src/service/clien
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import type { Procedure } from "../../src/simulator/world/rows.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { serviceSettings } from "../support/service-settings.ts";
 import { byExternal } from "../support/ways.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 
@@ -33,7 +34,11 @@ async function withLab<T>(
   return withLedger(async ({ pool }) => {
     const simulator = await createSimulator({ port: 0, staff: { auto: false }, device: { auto: false } });
     const service = createServiceClient(
-      { baseUrl: simulator.url, auth: { apiToken: "simulator-api-token" }, maxRequestsPerSecond: 1_000 },
+      serviceSettings({
+        baseUrl: simulator.url,
+        auth: { apiToken: "simulator-api-token" },
+        maxRequestsPerSecond: 1_000,
+      }),
       { clock: systemClock, logger: silent },
     );
     const polling = { firstMs: 60_000, maxMs: 900_000, factor: 1.5 };

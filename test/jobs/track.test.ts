@@ -9,6 +9,7 @@ import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { createServiceClient, type ServiceClient } from "../../src/service/client.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { serviceSettings } from "../support/service-settings.ts";
 import { byRequest } from "../support/ways.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 
@@ -30,7 +31,10 @@ async function withLab<T>(run: (lab: Lab) => Promise<T>): Promise<T> {
     const simulator = await createSimulator({ port: 0, staff: { auto: false }, device: { auto: false } });
     const auth = { apiToken: "simulator-api-token" };
     const deps = { clock: systemClock, logger: silent };
-    const service = createServiceClient({ baseUrl: simulator.url, auth, maxRequestsPerSecond: 1_000 }, deps);
+    const service = createServiceClient(
+      serviceSettings({ baseUrl: simulator.url, auth, maxRequestsPerSecond: 1_000 }),
+      deps,
+    );
     const track: TrackDeps = {
       pool,
       service,
@@ -254,7 +258,7 @@ describe("following orders", () => {
       lab.simulator.control.setFaults([]);
       await lab.pool.query("update orders set missing_since = missing_since - interval '25 h'");
       const fresh = createServiceClient(
-        { baseUrl: lab.simulator.url, auth: { apiToken: "simulator-api-token" } },
+        serviceSettings({ baseUrl: lab.simulator.url, auth: { apiToken: "simulator-api-token" } }),
         { clock: systemClock, logger: silent },
       );
       await due(lab.pool);

@@ -10,6 +10,7 @@ import { readHeaders } from "../../src/service/http/headers.ts";
 import { Limiter } from "../../src/service/http/limiter.ts";
 import type { Wire, WireResult } from "../../src/service/http/wire.ts";
 import type { ServiceSettings } from "../../src/service/settings.ts";
+import { serviceSettings } from "../support/service-settings.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { logSink, never } from "./with-client.ts";
 
@@ -117,10 +118,10 @@ async function takeOrders(
   };
   const auth = {
     ...{ tokenUrl: "https://service.example/oauth/token", method: "basic" as const },
-    ...{ clientId: "c", clientSecret: "s" },
+    ...{ clientId: "c", clientSecret: "s", assumedLifetimeMs: 300_000 },
   };
   for (let nth = 0; nth < workers; nth += 1) {
-    const opened = { baseUrl: "https://service.example", auth, ...given };
+    const opened = serviceSettings({ baseUrl: "https://service.example", auth, ...given });
     clients.push(createServiceClient(opened, workers > 1 ? { ...deps, others } : deps));
   }
   for (const each of clients)

@@ -330,7 +330,7 @@ describe("a request that was certainly not created", () => {
           isAnswered: true,
         });
       },
-      { notExecuted: [429, 503] },
+      { notExecuted: new Set([429, 503]) },
     ));
 
   it("isn't sent when the check right before it fails", () =>

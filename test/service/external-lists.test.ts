@@ -96,7 +96,7 @@ describe("a list of the external surface", () => {
           "/api/v1/external/sample-containers?subjectCode=S-4",
         ]);
       },
-      { unpaged: ["/api/v1/external/sample-containers"] },
+      { unpaged: ["externalContainers"] },
     ));
 
   it("isn't believed whole when the service gives at most as many as were asked for and ignores `page`", () =>

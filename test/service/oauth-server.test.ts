@@ -47,6 +47,7 @@ function withOAuth(
       clientId: registered.id,
       clientSecret: registered.secret,
       method: registered.method ?? "basic",
+      assumedLifetimeMs: 300_000,
       ...options.auth,
     };
     return withStub(

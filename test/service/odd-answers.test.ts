@@ -12,10 +12,10 @@ import { StaticTokens } from "../../src/service/http/token.ts";
 import { Transport } from "../../src/service/http/transport.ts";
 import { createWire } from "../../src/service/http/wire.ts";
 import type { NewRequest } from "../../src/service/new-request.ts";
-import { resolveSettings } from "../../src/service/settings.ts";
+import { callSettings } from "../../src/service/settings.ts";
 import { FakeClock } from "./fake-clock.ts";
 import type { StubService } from "./stub-service.ts";
-import { failureOf, logSink, never, withClient, withStub } from "./with-client.ts";
+import { failureOf, logSink, never, settings as usualSettings, withClient, withStub } from "./with-client.ts";
 
 const retrieval: NewRequest = {
   type: "RETRIEVAL",
@@ -263,6 +263,7 @@ function withOAuth(test: Parameters<typeof withStub>[0]): Promise<void> {
     clientId: "c",
     clientSecret: "s",
     method: "basic" as const,
+    assumedLifetimeMs: 300_000,
   };
   return withStub(
     async (stub, client) => {
@@ -396,7 +397,7 @@ describe("an error that nobody foresaw while an answer is read", () => {
     withStub(async (stub) => {
       answerWith(stub, 200, {}, "{}");
       const clock = new FakeClock();
-      const settings = resolveSettings({ baseUrl: stub.baseUrl, auth: { apiToken: "t" } });
+      const settings = callSettings(usualSettings(stub.baseUrl));
       const wire = createWire(settings);
       const transport = new Transport({
         ...{ settings, wire, clock, random: () => 0, logger: logSink().logger },

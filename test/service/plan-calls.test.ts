@@ -3,8 +3,9 @@ import type { Order } from "../../src/core/order.ts";
 import { phi } from "../../src/core/phi.ts";
 import { findMarks, hasRef, withRef } from "../../src/service/new-request.ts";
 import { planCalls } from "../../src/service/plan-calls.ts";
+import { serviceSettings } from "../support/service-settings.ts";
 
-const settings = { baseUrl: "https://storage.example.org", auth: { apiToken: "t" } };
+const settings = serviceSettings({ baseUrl: "https://storage.example.org", auth: { apiToken: "t" } });
 const order = (given: Partial<Order>): Order => ({
   operation: "STORE",
   facilityCode: "NORTH",

@@ -39,7 +39,7 @@ describe("with a proxy", () => {
       url.password = "50%25:off";
       const auth = {
         ...{ tokenUrl: `${stub.baseUrl}/oauth/token`, clientId: "c", clientSecret: "s" },
-        method: "basic" as const,
+        ...{ method: "basic" as const, assumedLifetimeMs: 300_000 },
       };
       await withClient(
         { baseUrl: stub.baseUrl, auth, proxy: { url, except: everything } },

@@ -57,7 +57,8 @@ it("names the address of the token endpoint where that shows a certificate for a
   const server = createHttpsServer(elsewherePair, (_request, response) => response.end("{}"));
   return listening(server, (port) => {
     const tokenUrl = `https://127.0.0.1:${port}/token`;
-    const externalAuth = { tokenUrl, clientId: "c", clientSecret: "secret-1", method: "basic" } as const;
+    const client = { clientId: "c", clientSecret: "secret-1", method: "basic" } as const;
+    const externalAuth = { ...client, tokenUrl, assumedLifetimeMs: 300_000 };
     return withClient(
       { baseUrl: "https://127.0.0.1:9", ca: elsewherePair.cert, externalAuth },
       async (client) => {

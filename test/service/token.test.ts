@@ -35,7 +35,7 @@ function withOAuth(
     tokenUrl: "http://127.0.0.1:0/oauth/token",
     clientId: "client id",
     clientSecret: "s3cret:&",
-    method: "basic",
+    ...{ method: "basic", assumedLifetimeMs: 300_000 },
     ...given,
   } as const;
   const clientSettings = { auth: auth as ServiceSettings["auth"], concurrency: 60, ...more };
@@ -207,6 +207,7 @@ describe("asking for a token", () => {
         clientId: "c",
         clientSecret: "s",
         method: "post",
+        assumedLifetimeMs: 300_000,
       } as const;
       const workers = Array.from({ length: 10 }, (_, nth) =>
         createServiceClient(

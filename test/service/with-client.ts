@@ -3,6 +3,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { Failure } from "../../src/core/failures.ts";
 import { createServiceClient, type ServiceClient, type ServiceDeps } from "../../src/service/client.ts";
 import type { ServiceSettings } from "../../src/service/settings.ts";
+import { serviceSettings } from "../support/service-settings.ts";
 import { StubService } from "./stub-service.ts";
 
 /** A signal that nobody aborts. */
@@ -15,12 +16,13 @@ export function logSink(): { logger: ServiceDeps["logger"]; text: () => string }
   return { logger, text: () => lines.join("") };
 }
 
-export const settings = (baseUrl: string): ServiceSettings => ({
-  baseUrl,
-  auth: { apiToken: "secret-api-token" },
-  timeoutMs: 20_000,
-  maxRequestsPerSecond: 10_000,
-});
+export const settings = (baseUrl: string): ServiceSettings =>
+  serviceSettings({
+    baseUrl,
+    auth: { apiToken: "secret-api-token" },
+    timeoutMs: 20_000,
+    maxRequestsPerSecond: 10_000,
+  });
 
 /** Runs a test with a client of `baseUrl`, closed afterwards. */
 export async function withClient<T>(

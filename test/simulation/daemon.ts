@@ -125,16 +125,13 @@ export class Machine {
       config: { ...settings.config, epochFile: epochFileOf(name) },
     });
     const { config } = configuration;
-    const worker: { current?: Awaited<ReturnType<typeof startWorker>> } = {};
     const membership = await joinWorkers({
       ...{ connection, pool, clock: clock.beating(), logger },
       self: {
         ...{ name, host: name, pid: 1, version: "simulated", roles: ROLES },
         connectors: config.connectors.map((each) => each.name),
       },
-      onWake: () => worker.current?.feeder.nudge(),
       onDrain: () => undefined,
-      onReload: () => undefined,
     });
     const onFatal = () => {
       world.say(name, "notices that the ledger was put back, and ends");
@@ -149,13 +146,10 @@ export class Machine {
       ledger: { pool, connection, isEmbedded: false, close: async () => undefined },
       ...{ observers: new Set(), certificates: new PeerCertificates(clock), onClose: () => undefined },
     };
-    worker.current = await startWorker(context, [connectorOf(actor)]);
+    await startWorker(context, [connectorOf(actor)]);
     this.intake = await openIntake(configuration, {
       ...{ pool, worker: membership, clock, logger },
-      onCommitted: () => {
-        worker.current?.feeder.nudge();
-        membership.wakeLeader();
-      },
+      onCommitted: () => membership.wake(),
     });
   }
 }

@@ -13,6 +13,7 @@ import {
 import { createServiceClient, type ServiceClient } from "../../src/service/client.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
+import { serviceSettings } from "./service-settings.ts";
 import { silent, withLedger } from "./with-ledger.ts";
 
 /** A ledger that follows the refills of facility 12, and a service in which nothing moves by itself. */
@@ -50,12 +51,12 @@ export async function withRefillLab<T>(
     const idle = { staff: { auto: false }, device: { auto: false } } as const;
     const simulator = await createSimulator({ ...idle, ...options.simulator, port: 0 });
     const service = createServiceClient(
-      {
+      serviceSettings({
         baseUrl: simulator.url,
         auth: { apiToken: "simulator-api-token" },
         maxRequestsPerSecond: 1_000,
         timeoutMs: 20_000,
-      },
+      }),
       { clock: systemClock, logger: silent },
     );
     const deps: RefillDeps = {

@@ -10,6 +10,7 @@ import type { ServiceSettings } from "../../src/service/settings.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { ME, UNCOUNTED } from "./hand-over.ts";
+import { serviceSettings } from "./service-settings.ts";
 import { SUBMIT_SETTINGS } from "./submit.ts";
 import { byRequest } from "./ways.ts";
 import { silent, withLedger } from "./with-ledger.ts";
@@ -43,12 +44,12 @@ export async function withSubmitLab<T>(
     const still = { staff: { auto: false }, device: { auto: false } };
     const simulator = await createSimulator({ port: 0, ...still, ...options.simulator });
     const service = createServiceClient(
-      {
+      serviceSettings({
         baseUrl: simulator.url,
         auth: { apiToken: "simulator-api-token" },
         maxRequestsPerSecond: 1_000,
         ...options.service,
-      },
+      }),
       { clock: systemClock, logger: silent },
     );
     const deps: SubmitDeps = {

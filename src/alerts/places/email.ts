@@ -1,24 +1,15 @@
 import { createTransport } from "nodemailer";
+import type { AlertPlaceConfig } from "../../config/alerts-schema.ts";
 import type { AlertNews } from "../../core/alert.ts";
 import { formatMinute } from "../../core/duration.ts";
 import { tlsTroubleOf } from "../../core/tls-trouble.ts";
 import { type AlertPlace, type Hidden, headline, PLACE_TIMEOUT_MS, whyAborted } from "./place.ts";
 
-interface EmailSettings {
-  readonly name: string;
-  readonly host: string;
-  readonly port: number;
-  /** `starttls` begins in clear and goes on only with TLS, `tls` begins with it, `none` never uses it. */
-  readonly tls: "starttls" | "tls" | "none";
-  /** PEM certificates to trust instead of the public authorities. */
-  readonly ca?: string | undefined;
-  readonly user?: string | undefined;
+/** A mail server and whom it sends to, with what its certificates come from, and where the console is, for people. */
+type EmailSettings = Omit<Extract<AlertPlaceConfig, { readonly type: "email" }>, "type" | "password"> & {
   readonly password?: Hidden | undefined;
-  readonly from: string;
-  readonly to: readonly string[];
-  /** Where the console is, for people. */
   readonly consoleUrl?: string | undefined;
-}
+};
 
 /** A server that is silent for this long at one step is given up, ms. */
 const STEP_MS = PLACE_TIMEOUT_MS / 2;

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { type Config, isFolderConnector } from "../../config/config.ts";
+import { directoriesOf } from "../../config/connector-schema.ts";
 import { findLying } from "../../connectors/drop-folder/outbox.ts";
 import { parseId } from "../../ledger/ids.ts";
 import type { Act } from "../../ledger/operator/audit.ts";
@@ -63,7 +64,7 @@ function refuse({ deliveryId, state, connector }: DeliveryView, config: Config):
 function folderOf({ connector }: DeliveryView, { connectors }: Config): string | undefined {
   const settings = connectors.find(({ name }) => name === connector);
   if (settings === undefined) return undefined;
-  if (isFolderConnector(settings)) return settings.directories.out;
+  if (isFolderConnector(settings)) return directoriesOf(settings).out;
   return "directory" in settings.results ? settings.results.directory : undefined;
 }
 

@@ -98,7 +98,7 @@ function* checkAuthorities(config: Config<ProfileDefinition>): Generator<Finding
   );
   let areThere = true;
   const ofQueue = config.queue.backend === "redis" ? config.queue.ca : undefined;
-  const named = [["service.ca", config.service.caFile], ["queue.ca", ofQueue], ...ofAlerts] as const;
+  const named = [["service.ca", config.service.ca], ["queue.ca", ofQueue], ...ofAlerts] as const;
   for (const [place, file] of named) {
     if (file === undefined) continue;
     try {

@@ -9,6 +9,7 @@ import { openConsole } from "../../app/console.ts";
 import { ROLES } from "../../app/context.ts";
 import { startDaemon } from "../../app.ts";
 import { type Config, isFolderConnector } from "../../config/config.ts";
+import { directoriesOf } from "../../config/connector-schema.ts";
 import { loadConfig } from "../../config/load.ts";
 import { LogTarget } from "../../core/log-target.ts";
 import { createLogger, LOG_END_MS } from "../../core/logger.ts";
@@ -302,7 +303,7 @@ async function findFreePort(wanted: number): Promise<number> {
 
 function inboxesOf({ connectors }: Config, wanted: string): string {
   const folders = connectors.filter(isFolderConnector).filter(({ type }) => type === wanted);
-  return folders.map(({ directories }) => shownPath(directories.in)).join("  ");
+  return folders.map((each) => shownPath(directoriesOf(each).in)).join("  ");
 }
 
 /** A path as a person types it from where they stand, unless it lies elsewhere. */

@@ -209,7 +209,7 @@ async function nameOf(type: ConnectorType, { name }: InitOptions, questions: Que
 }
 
 async function askService({ service }: InitOptions, questions: Questions): Promise<string> {
-  const trouble = (text: string) => serviceSchema.shape.baseUrl.safeParse(text).error?.issues[0]?.message;
+  const trouble = (text: string) => serviceSchema.in.shape.baseUrl.safeParse(text).error?.issues[0]?.message;
   const given =
     service ??
     (await questions.ask({ text: "Address of the storage service:", flag: "--service URL", trouble })) ??

@@ -29,7 +29,7 @@ async function listTanks(session: Session, { facility }: { readonly facility?: s
   const config = readConfig(session);
   // Only for its refusal of a name that the configuration doesn't have.
   facilityIdOf(config, facility);
-  const limits = config.refills ?? { limitByTank: new Map() };
+  const limits = config.refills ?? { tanks: new Map() };
   const now = session.clock.now();
   const all = await withLedger(session, ({ pool }) => readTankAges(pool, limits, now), config);
   const tanks = all.filter(({ facilityCode }) => facility === undefined || facilityCode === facility);

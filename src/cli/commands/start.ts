@@ -5,6 +5,7 @@ import { openConsole } from "../../app/console.ts";
 import { ROLES, type Role } from "../../app/context.ts";
 import { type Daemon, startDaemon } from "../../app.ts";
 import { isFolderConnector } from "../../config/config.ts";
+import { directoriesOf } from "../../config/connector-schema.ts";
 import { asFailure, type Failure } from "../../core/failures.ts";
 import type { LogTarget } from "../../core/log-target.ts";
 import { createLogger, LOG_END_MS, type Logger, openLog } from "../../core/logger.ts";
@@ -194,8 +195,9 @@ function announce(
   if (!session.io.isTTY || session.isJson) {
     logger.info({ version: VERSION, roles: [...roles], config: config.file }, "cryobridge is running");
     if (consoleUrl) logger.info({ url: consoleUrl }, "console");
-    for (const { name, type, directories } of folders.filter(isFolderConnector)) {
-      logger.info({ connector: name, type, drop: directories.in, results: directories.out }, "drop folder");
+    for (const each of folders.filter(isFolderConnector)) {
+      const { in: drop, out: results } = directoriesOf(each);
+      logger.info({ connector: each.name, type: each.type, drop, results }, "drop folder");
     }
     for (const { name, listen } of folders.filter((each) => each.type === "mllp")) {
       logger.info({ connector: name, host: listen.host, port: listen.port }, "listening for MLLP");
@@ -206,7 +208,7 @@ function announce(
   if (consoleUrl) session.line(`  console   ${consoleUrl}`);
   for (const connector of folders) {
     const words = isFolderConnector(connector)
-      ? `drop files into ${connector.directories.in}, results appear in ${connector.directories.out}`
+      ? `drop files into ${directoriesOf(connector).in}, results appear in ${directoriesOf(connector).out}`
       : `send messages by MLLP to ${connector.listen.host}:${connector.listen.port}`;
     session.line(`  ${connector.name.padEnd(8)}  ${words}`);
   }

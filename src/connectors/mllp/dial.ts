@@ -17,7 +17,7 @@ export interface DialSettings {
   readonly tls?: (SecureContextOptions & { readonly servername?: string | undefined }) | undefined;
   /** What the certificates are set by, for whoever reads that they are refused; the settings of a connector when absent. */
   readonly tlsSettings?: TlsSettings | undefined;
-  readonly connectMs: number;
+  readonly connectTimeoutMs: number;
 }
 
 const OF_CONNECTOR: TlsSettings = {
@@ -31,7 +31,7 @@ const OF_CONNECTOR: TlsSettings = {
  * @throws Failure MLLP_UNREACHABLE, in words that distinguish a closed port from one that doesn't speak TLS.
  */
 export function dial(settings: DialSettings, clock: Clock, signal: AbortSignal): Promise<Socket> {
-  const { host, port, tls, tlsSettings, connectMs } = settings;
+  const { host, port, tls, tlsSettings, connectTimeoutMs } = settings;
   return new Promise((resolve, reject) => {
     const over = new AbortController();
     let hasConnected = false;
@@ -62,7 +62,7 @@ export function dial(settings: DialSettings, clock: Clock, signal: AbortSignal):
     socket.once("error", fail);
     signal.addEventListener("abort", stop);
     clock
-      .sleep(connectMs, over.signal)
+      .sleep(connectTimeoutMs, over.signal)
       .then(() =>
         refuse(
           hasConnected

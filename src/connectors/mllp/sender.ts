@@ -17,7 +17,7 @@ import { END_BLOCK_MS } from "./limits.ts";
 /** Where results go and how long anything may take. */
 export interface MllpSendSettings extends DialSettings {
   /** How long an acknowledgement is waited for, ms. */
-  readonly answerMs: number;
+  readonly answerTimeoutMs: number;
   /** Largest frame that is taken as an answer; 1 MB unless given. */
   readonly maxAnswerBytes?: number | undefined;
 }
@@ -259,7 +259,7 @@ export class MllpSender {
   #startTimer(): AbortController {
     const timer = new AbortController();
     this.#deps.clock
-      .sleep(this.#settings.answerMs, timer.signal)
+      .sleep(this.#settings.answerTimeoutMs, timer.signal)
       .then(() => {
         const why = `${this.#peer}: no acknowledgement in time${this.#oddities.describe()}`;
         this.#hangUp(new Failure("MLLP_NO_ANSWER", why));

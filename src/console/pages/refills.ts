@@ -20,7 +20,7 @@ async function refillPage(visit: Visit, records: Records): Promise<Page> {
   const { viewer } = visit;
   const { pool, tankLimits } = records;
   const [all, { rows, values, nothing, form, more }] = await Promise.all([
-    readTankAges(pool, tankLimits ?? { limitByTank: new Map() }, viewer.clock.now()),
+    readTankAges(pool, tankLimits ?? { tanks: new Map() }, viewer.clock.now()),
     readListPage(REFILL_LIST, PATH, visit, records),
   ]);
   const facility = values?.facility;

@@ -1,19 +1,11 @@
+import type { Config } from "../../config/config.ts";
 import type { FailureCode } from "../../core/failures.ts";
 import type { Surface } from "../../core/surface.ts";
 import type { OrderCall } from "../../ledger/orders/calls.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 
 /** When to look for what a call without a sure answer did; all in ms since it left. */
-export interface ReconcileTimes {
-  /** The early looks, which find most of what happened. */
-  readonly checksMs: readonly number[];
-  /** Longer than the service or a gateway can hold a request: only after it is "nothing" believed. */
-  readonly giveUpAfterMs: number;
-  /** When a call of which nothing was found is looked for once more, since it may show late. */
-  readonly recheckMs: number;
-  /** What follows when a retrieval leaves no trace: a person looks, or it is sent again. */
-  readonly retrievals: "park" | "retry";
-}
+export type ReconcileTimes = Config["service"]["reconcile"];
 
 /** What the service has that may be of a call, as numbers of requests, or of procedures of the external surface. */
 export interface Finds {

@@ -31,7 +31,7 @@ export interface TankLimits {
   /** ms; undefined for no alert. */
   readonly alertAfterMs?: number | undefined;
   /** `off`, or ms, by a tank's name or id, or `FACILITY/NAME`. */
-  readonly limitByTank: ReadonlyMap<string, number | "off">;
+  readonly tanks: ReadonlyMap<string, number | "off">;
 }
 
 /** A tank and how long ago it was refilled. */
@@ -175,10 +175,10 @@ function latestByTank(refills: readonly TankRefill[]): TankRefill[] {
 }
 
 /** What a person wrote for this very tank goes before what they wrote for its name, and that before `alertAfter`. */
-function limitOf(tank: Tank, { alertAfterMs, limitByTank }: TankLimits): number | undefined {
+function limitOf(tank: Tank, { alertAfterMs, tanks }: TankLimits): number | undefined {
   const names = [tank.storageName, tank.storageId?.toString()].filter((name) => name !== undefined);
   const keys = [...names.map((name) => `${tank.facilityCode}/${name}`), ...names];
-  const limit = keys.map((key) => limitByTank.get(key)).find((each) => each !== undefined) ?? alertAfterMs;
+  const limit = keys.map((key) => tanks.get(key)).find((each) => each !== undefined) ?? alertAfterMs;
   return limit === "off" ? undefined : limit;
 }
 

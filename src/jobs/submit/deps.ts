@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { Config } from "../../config/config.ts";
 import type { Backoff } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -7,25 +8,19 @@ import type { FacilityWay } from "../../core/surface.ts";
 import type { OrderWriter } from "../../ledger/order-writer.ts";
 import type { Membership } from "../../ledger/workers/membership.ts";
 import type { ServiceCalls } from "../../service/client.ts";
-import type { ReconcileTimes } from "../calls/decide.ts";
 import type { InHand } from "./in-hand.ts";
 
-/** A field of a subject that registering it may take, besides its code. */
-export type SubjectField = "firstName" | "lastName" | "dateOfBirth";
+type Section = Config["service"];
 
-export interface SubmitSettings {
+/** A field of a subject that registering it may take, besides its code. */
+export type SubjectField = Section["subjectRequires"][number];
+
+export interface SubmitSettings
+  extends Pick<Section, "reconcile" | "subjectRequires" | "correlation">,
+    Pick<Config["guards"], "sameContainer" | "labelOfTwoSubjects"> {
   readonly backoff: Backoff;
-  readonly reconcile: ReconcileTimes;
   /** When a submitted order is first asked about, ms. */
   readonly firstPollMs: number;
-  /** What the service demands of a subject that is registered, besides its code. */
-  readonly subjectRequires: readonly SubjectField[];
-  /** Whether a short token in the containers' descriptions ties a request to its order. */
-  readonly correlation: "token" | "labels";
-  /** What becomes of an order for a container that another one moves, or has moved, the same way. */
-  readonly sameContainer: "park" | "allow";
-  /** What becomes of an order with a label that a container of another subject of the facility has. */
-  readonly labelOfTwoSubjects: "park" | "allow";
   /** Whether a parked order holds up the later ones of its lane. */
   readonly doesParkedBlock: boolean;
   /** How orders of a facility, by the service's id for it, go to the service. */

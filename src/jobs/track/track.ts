@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { Config } from "../../config/config.ts";
 import type { Clock } from "../../core/clock.ts";
 import { groupCommit } from "../../core/group-commit.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -15,14 +16,8 @@ import { type RemoteProcedure, readTracked, type Tracked } from "./news.ts";
 import { readNews } from "./read-news.ts";
 import type { UnreadFacilities } from "./unread.ts";
 
-/** How often an order is asked about; all in ms. */
-interface Polling {
-  /** After its submission and after each news. The specification suggests about 60 s (Events 2). */
-  readonly firstMs: number;
-  readonly maxMs: number;
-  /** What each poll without news lengthens the interval by. */
-  readonly factor: number;
-}
+/** How often an order is asked about. */
+type Polling = Config["service"]["polling"];
 
 /**
  * The next interval of an order. With 60 s, 1.5 and 15 min and no news: 60 s, 90 s, 135 s, 203 s, 304 s, 456 s, 683 s,

@@ -46,8 +46,12 @@ export interface Membership {
   watch(epoch: Pick<Epoch, "look">): void;
   /** Calls back with what each heartbeat says of the service, and at once with the latest, until the returned function is called. */
   onNews(listener: (news: ServiceNews) => void): () => void;
-  /** Tells the leader that something may have become due. Cheap, however often it is called. */
-  wakeLeader(): void;
+  /** Calls back when something may have become due, until the returned function is called. */
+  onWake(listener: () => void): () => void;
+  /** Has this one and the leader look for what may have become due. Cheap, however often it is called. */
+  wake(): void;
+  /** Calls back for each request of a person to reload the configuration, also one that came before this call. */
+  onReload(listener: (request: number) => void): void;
   /**
    * Does something that one worker at a time may do. The lock ends with the session, so `isHeld` is asked before each step.
    *
@@ -65,12 +69,8 @@ export interface MembershipDeps {
   readonly self: NewWorker;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Something may have become due, and this one is the leader. */
-  readonly onWake: () => void;
   /** A person asked this one to stop. Called once. */
   readonly onDrain: () => void;
-  /** A person asked this one to reload its configuration, by this request. Called once for each request. */
-  readonly onReload: (request: number) => void;
 }
 
 const TRY_AGAIN_MS = 500;
@@ -133,6 +133,8 @@ class Member implements Membership {
   readonly #stop = new AbortController();
   readonly #locks = new Set<string>();
   readonly #listeners = new Set<(news: ServiceNews) => void>();
+  readonly #wakeListeners = new Set<() => void>();
+  #reload: ((request: number) => void) | undefined;
   #id = 0;
   /** Which run of the server it entered in; undefined where it isn't among the workers (any more). */
   #run: string | undefined;
@@ -202,7 +204,18 @@ class Member implements Membership {
     return () => this.#listeners.delete(listener);
   }
 
-  wakeLeader(): void {
+  onWake(listener: () => void): () => void {
+    this.#wakeListeners.add(listener);
+    return () => this.#wakeListeners.delete(listener);
+  }
+
+  onReload(listener: (request: number) => void): void {
+    this.#reload = listener;
+    if (this.#reloadSaid !== 0) listener(this.#reloadSaid);
+  }
+
+  wake(): void {
+    this.#wakeUp();
     if (this.isLeader || this.#wake !== undefined) return;
     this.#wake = setTimeout(() => {
       this.#wake = undefined;
@@ -313,7 +326,7 @@ class Member implements Membership {
       await client.query(`listen ${CHANNEL}`);
       const session: Session = { client, pid: row.pid, since: row.since, isOver: false };
       client.on("notification", () => {
-        if (this.isLeader) this.#deps.onWake();
+        if (this.isLeader) this.#wakeUp();
       });
       client.once("end", () => {
         session.isOver = true;
@@ -330,7 +343,7 @@ class Member implements Membership {
   }
 
   async #beat(session: Session): Promise<void> {
-    const { clock, logger, onDrain, onReload, onWake } = this.#deps;
+    const { clock, logger, onDrain } = this.#deps;
     const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
     const compare = this.#epoch?.look();
     const { rows } = await prepared<Heartbeat>(session.client, "heartbeat", HEARTBEAT, [
@@ -351,7 +364,7 @@ class Member implements Membership {
     for (const listener of this.#listeners) listener(newsOf(said));
     if (said.isLeader && !wasLeader) {
       logger.info({ worker: this.#id }, "this worker is the leader: it hands out the work");
-      onWake();
+      this.#wakeUp();
     }
     if (said.isDraining && !this.#isDrainSaid) {
       this.#isDrainSaid = true;
@@ -360,7 +373,7 @@ class Member implements Membership {
     if (said.reload !== this.#reloadSaid) {
       this.#reloadSaid = said.reload;
       // One that entered anew was asked for nothing yet.
-      if (said.reload !== 0) onReload(said.reload);
+      if (said.reload !== 0) this.#reload?.(said.reload);
     }
     // Beside the heartbeats: orders of a frozen worker may be locked by it for a while.
     if (said.gone.length > 0)
@@ -379,8 +392,11 @@ class Member implements Membership {
       this.#deps.logger.warn({ worker: id, name }, "a worker is gone; its work is taken over");
     if (orders === 0) return;
     this.#deps.logger.warn({ orders }, "orders whose worker is gone were taken over");
-    if (this.isLeader) this.#deps.onWake();
-    else this.wakeLeader();
+    this.wake();
+  }
+
+  #wakeUp(): void {
+    for (const listener of this.#wakeListeners) listener();
   }
 
   #silentMs(): number {

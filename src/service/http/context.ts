@@ -5,14 +5,14 @@ import type { Phi } from "../../core/phi.ts";
 import type { InventoryWorth } from "../inventory/worth.ts";
 import type { Capabilities } from "../lists/capabilities.ts";
 import { requireReadableIds } from "../lists/list-query.ts";
-import type { ResolvedSettings } from "../settings.ts";
+import type { CallSettings } from "../settings.ts";
 import type { RawObject, ServiceWords } from "../values.ts";
 import { unwrapObject } from "./answer.ts";
 import type { Caller } from "./transport.ts";
 
 /** What each function of this folder that calls the service is given. */
 export interface ServiceContext {
-  readonly settings: ResolvedSettings;
+  readonly settings: CallSettings;
   readonly transport: Caller;
   readonly capabilities: Capabilities;
   readonly inventories: InventoryWorth;

@@ -237,8 +237,6 @@ export function isHeaderSafe(token: string): boolean {
   return /^[\x21-\x7e]+$/.test(token);
 }
 
-/** Assumed when the token endpoint doesn't say how long a token lives (RFC 6749, 5.1 leaves it optional), ms. */
-export const ASSUMED_LIFE_MS = 300_000;
 const SHORTEST_LIFE_MS = 1_000;
 const LONGEST_LIFE_MS = 86_400_000;
 
@@ -268,7 +266,7 @@ export function renewalAfter(lifeMs: number, random: number): number {
 export function assumeLife(
   current: number,
   seen: { readonly refusedAtAgeMs: number } | "renewed",
-  mostMs = ASSUMED_LIFE_MS,
+  mostMs: number,
 ): number {
   if (seen === "renewed") return Math.min(mostMs, current * 2);
   return Math.max(2_000, Math.min(current, seen.refusedAtAgeMs * 0.9));

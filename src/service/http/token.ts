@@ -5,14 +5,7 @@ import type { Logger } from "../../core/logger.ts";
 import { Outage } from "../../core/outage.ts";
 import type { Secret, ServiceAuth } from "../settings.ts";
 import { readSecret, SecretWatch } from "./secret.ts";
-import {
-  ASSUMED_LIFE_MS,
-  assumeLife,
-  type IssuedToken,
-  isHeaderSafe,
-  renewalAfter,
-  requestToken,
-} from "./token-request.ts";
+import { assumeLife, type IssuedToken, isHeaderSafe, renewalAfter, requestToken } from "./token-request.ts";
 import type { Wire } from "./wire.ts";
 
 /** Where the bearer credential of each call comes from. */
@@ -99,7 +92,7 @@ export class OAuthTokens implements TokenSource {
       readonly turn: (signal: AbortSignal) => Promise<void>;
     },
   ) {
-    this.#firstAssumedLifeMs = auth.assumedLifeMs ?? ASSUMED_LIFE_MS;
+    this.#firstAssumedLifeMs = auth.assumedLifetimeMs;
     this.#assumedLifeMs = this.#firstAssumedLifeMs;
     this.#ask = async (signal) => {
       this.#secret = undefined;
@@ -171,7 +164,11 @@ export class OAuthTokens implements TokenSource {
       current.wasRefused = true;
       if (!current.wasAccepted) this.#refusedInARow += 1;
       else if (current.isLifeAssumed) {
-        this.#assumedLifeMs = assumeLife(this.#assumedLifeMs, { refusedAtAgeMs: ageMs });
+        this.#assumedLifeMs = assumeLife(
+          this.#assumedLifeMs,
+          { refusedAtAgeMs: ageMs },
+          this.#firstAssumedLifeMs,
+        );
       }
     }
     const floorMs = longestBackoffMs(this.#refusedInARow + 1, FLOOR);

@@ -5,7 +5,7 @@ import { type Phi, phi } from "../../core/phi.ts";
 import { findPath, nameOfPath, surfaceAt } from "../../core/service-catalogue.ts";
 import type { CallPurpose } from "../../core/service-quota.ts";
 import { asSentence } from "../../core/tls-trouble.ts";
-import type { ResolvedSettings } from "../settings.ts";
+import type { CallSettings } from "../settings.ts";
 import { type Answer, parseAnswer, parseRetryAfter } from "./answer.ts";
 import type { CircuitBreaker } from "./breaker.ts";
 import { type CallKind, classify, readPauseMs, type Seen, type Verdict } from "./classify.ts";
@@ -47,7 +47,7 @@ interface Call<T> {
 }
 
 interface TransportParts {
-  readonly settings: ResolvedSettings;
+  readonly settings: CallSettings;
   readonly wire: Wire;
   readonly tokens: TokenSource;
   /** For calls of the external surface and what lies below its base, where those have a credential of their own. */
@@ -365,7 +365,7 @@ export class Transport {
       const when = isSent ? "after it was sent" : "before it was sent";
       const reason = reasonOf(why, error, SERVICE_TLS);
       throw new Failure(code, {
-        message: `${shownName(call, settings)} at ${settings.baseUrl.host}: ${reason.why}, ${when}`,
+        message: `${shownName(call, settings)} at ${new URL(settings.baseUrl).host}: ${reason.why}, ${when}`,
         hint: reason.lead && asSentence(reason.lead),
         // undici's parser errors hold a piece of the answer.
         cause: "data" in error ? undefined : error,
@@ -412,7 +412,7 @@ function name(call: Pick<Call<unknown>, "method" | "route">): string {
 }
 
 /** The same with where the service has it, for a person who looks there. */
-function shownName(call: Routed, settings: Pick<ResolvedSettings, "paths">): string {
+function shownName(call: Routed, settings: Pick<CallSettings, "paths">): string {
   const path = pathOf(call, settings);
   return path === call.route ? name(call) : `${call.method} ${path} (the specification's ${call.route})`;
 }
@@ -420,7 +420,7 @@ function shownName(call: Routed, settings: Pick<ResolvedSettings, "paths">): str
 type Routed = Pick<Call<unknown>, "method" | "route" | "cancels">;
 
 /** Where the service has it. @throws Failure SERVICE_PATH_NONE */
-function pathOf(call: Routed, { paths }: Pick<ResolvedSettings, "paths">): string {
+function pathOf(call: Routed, { paths }: Pick<CallSettings, "paths">): string {
   const path = call.cancels ? call.route : findPath(paths, call.route);
   if (path !== undefined) return path;
   const message = `${name(call)}: service.paths.${nameOfPath(call.route, paths)} is none, so the service doesn't have it`;
@@ -459,14 +459,13 @@ function sensitiveOf(call: Pick<Call<unknown>, "sensitive" | "body" | "query">):
   return [...call.sensitive, ...personalValues(call.body).map(phi), ...personalValues(call.query).map(phi)];
 }
 
-function callUrl(settings: ResolvedSettings, call: Routed & Pick<Call<unknown>, "id" | "query">): URL {
+function callUrl(settings: CallSettings, call: Routed & Pick<Call<unknown>, "id" | "query">): URL {
   if (call.id !== undefined && (!Number.isSafeInteger(call.id) || call.id < 0)) {
     throw new RangeError("an id of the service is a whole number");
   }
-  const { baseUrl } = settings;
-  const url = new URL(baseUrl);
+  const url = new URL(settings.baseUrl);
   const path = pathOf(call, settings).replace("{id}", String(call.id ?? ""));
-  url.pathname = `${baseUrl.pathname.replace(/\/+$/, "")}${path}`;
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}${path}`;
   // encodeURIComponent, since a space as `+` is read as a plus sign by some servers.
   url.search = Object.entries(call.query ?? {})
     .filter(([, value]) => value !== undefined)

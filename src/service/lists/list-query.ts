@@ -1,7 +1,7 @@
 import { asFailure, Failure } from "../../core/failures.ts";
-import { findListAt, findListName } from "../../core/service-catalogue.ts";
+import { findListAt, findListName, LISTS } from "../../core/service-catalogue.ts";
 import type { Query } from "../http/transport.ts";
-import type { FilterPolicy } from "../settings.ts";
+import type { FilterPolicy, ServiceSettings } from "../settings.ts";
 import { idOf, type RawObject } from "../values.ts";
 import { type Capabilities, isAllowed, isDocumented } from "./capabilities.ts";
 import { DEFAULT_PER_PAGE } from "./page-end.ts";
@@ -171,6 +171,21 @@ export function isTooLarge(id: unknown): boolean {
 
 /** Longer lists than that are not read in one answer. */
 const MOST_PER_PAGE = 1_000_000;
+
+/** How a list is wrapped, as far as the site says. Those of the external surface are bare arrays, unless it names them. */
+export function envelopeOf(
+  endpoint: string,
+  { listEnvelope, listEnvelopes }: Pick<ServiceSettings, "listEnvelope" | "listEnvelopes">,
+): string {
+  const name = findListName(endpoint);
+  const usual = isPlainArray(endpoint) ? "auto" : listEnvelope;
+  return (name && listEnvelopes[name]) ?? usual;
+}
+
+/** Whether the site says that a list comes whole. */
+export function isUnpaged(endpoint: string, { unpaged }: Pick<ServiceSettings, "unpaged">): boolean {
+  return unpaged.some((name) => LISTS[name].path === endpoint);
+}
 
 /** Whether a list is one of those that the specification describes as a plain array, without a word about pages. */
 export function isPlainArray(endpoint: string): boolean {

@@ -6,7 +6,9 @@ import type { Query } from "../http/transport.ts";
 import { idOf, type RawObject } from "../values.ts";
 import {
   askForPage,
+  envelopeOf,
   isPlainArray,
+  isUnpaged,
   readAtOtherLengths,
   requireReadableIds,
   type SentPage,
@@ -199,7 +201,7 @@ function readPage(
     filters: query,
     ...paging,
     isWholeWanted: ends !== "short",
-    isUnpaged: settings.unpaged.has(endpoint),
+    isUnpaged: isUnpaged(endpoint, settings),
   };
   return askForPage(question, { capabilities, policy: settings.filters }, (sent) =>
     readEntries(context, listing, sent, signal),
@@ -214,9 +216,7 @@ function readEntries(
 ): Promise<SentPage> {
   const read = (answer: Answer): SentPage => {
     if (answer.shape === "empty") return { entries: [] };
-    // The specification calls the external surface's lists bare arrays; only those of the other one are left open.
-    const usual = isPlainArray(endpoint) ? "auto" : settings.listEnvelope;
-    const wrapping = settings.listEnvelopes[endpoint] ?? usual;
+    const wrapping = envelopeOf(endpoint, settings);
     const unwrapped = unwrapList(answer.json, wrapping);
     if (!unwrapped) {
       throw new Failure(

@@ -5,6 +5,7 @@ import { describeLists, type Unwrapped, unwrapList } from "../http/answer.ts";
 import type { ServiceContext } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
 import { isAllowed } from "../lists/capabilities.ts";
+import { envelopeOf, isUnpaged } from "../lists/list-query.ts";
 import { idOf, type RawObject, subjectCodeOf } from "../values.ts";
 import { NOBODY, PROBED_LISTS, type ProbedList } from "./known-lists.ts";
 import { observeEntries, type SeenEntries } from "./seen-entries.ts";
@@ -149,7 +150,7 @@ class ListProbe {
 
   /** The first page; a service that refuses paging, or is known to, is asked without it. */
   async #first(perPage: number): Promise<Unwrapped> {
-    if (this.#context.settings.unpaged.has(this.#list.path)) {
+    if (isUnpaged(this.#list.path, this.#context.settings)) {
       this.#refused.push("page");
       return await this.#ask({});
     }
@@ -238,8 +239,7 @@ class ListProbe {
         sensitive: [],
         read: (answer) => {
           if (answer.shape === "empty") return { entries: [], envelope: "nothing at all" };
-          const { listEnvelope, listEnvelopes } = this.#context.settings;
-          const configured = listEnvelopes[endpoint] ?? listEnvelope;
+          const configured = envelopeOf(endpoint, this.#context.settings);
           // What is found by itself shows what is to be set; what has to be set is not found by itself.
           const unwrapped = unwrapList(answer.json, "auto") ?? unwrapList(answer.json, configured);
           if (unwrapped) return unwrapped;

@@ -30,7 +30,7 @@ test("the end of the certificates is known that a lab's systems show, both those
     await listener.start();
     const port = listener.port as number;
     const sender = new MllpSender(
-      { host: "127.0.0.1", port, tls: { ca, ...client }, connectMs: 30_000, answerMs: 30_000 },
+      { host: "127.0.0.1", port, tls: { ca, ...client }, connectTimeoutMs: 30_000, answerTimeoutMs: 30_000 },
       { ...deps, onPeer: (peer, socket) => called.noteCalled(peer, socket) },
     );
     try {

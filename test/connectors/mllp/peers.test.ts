@@ -129,7 +129,7 @@ describe("our sender brings messages to", () => {
     const address = server.server?.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
     const sender = new MllpSender(
-      { host: "127.0.0.1", port, connectMs: 30_000, answerMs: 30_000 },
+      { host: "127.0.0.1", port, connectTimeoutMs: 30_000, answerTimeoutMs: 30_000 },
       { clock: systemClock, logger: pino({ level: "silent" }) },
     );
     for (const id of ["1", "2", "3"]) await sender.send(Buffer.from(message(id)), id);

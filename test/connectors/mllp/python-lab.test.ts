@@ -27,7 +27,7 @@ function withLab(
     const lab = await listen(plan);
     const logged: object[] = [];
     const sender = new MllpSender(
-      { host: "127.0.0.1", port: lab.port, connectMs: 30_000, answerMs: 30_000, ...settings },
+      { host: "127.0.0.1", port: lab.port, connectTimeoutMs: 30_000, answerTimeoutMs: 30_000, ...settings },
       {
         clock,
         logger: pino({ level: "warn" }, { write: (line) => logged.push(JSON.parse(line)) }),
@@ -116,7 +116,7 @@ describe.runIf(machineHas("mllp_send"))("our sender and a lab system built on py
         expect(await textsOf(lab)).toEqual(["1", "2", "1"].map(textOf));
         expect(await connectionsOf(lab)).toEqual([1, 2, 2]);
       },
-      { answerMs: 500 },
+      { answerTimeoutMs: 500 },
       clock,
     );
   });

@@ -40,7 +40,7 @@ async function withLab(
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
   const sender = new MllpSender(
-    { host: "127.0.0.1", port, connectMs: 30_000, answerMs: 30_000, ...settings },
+    { host: "127.0.0.1", port, connectTimeoutMs: 30_000, answerTimeoutMs: 30_000, ...settings },
     { clock, logger: pino({ level: "warn" }, { write: (line) => void log.push(line) }) },
   );
   try {
@@ -225,7 +225,7 @@ describe("an MLLP sender", () => {
         await eventually(() => connections[0]?.readableEnded);
         await sender.send(message("1"), "1");
       },
-      { answerMs: 50 },
+      { answerTimeoutMs: 50 },
       clock,
     );
   });
@@ -353,7 +353,7 @@ describe("an MLLP sender", () => {
 
   it("says why it can't connect", async () => {
     const sender = new MllpSender(
-      { host: "127.0.0.1", port: 1, connectMs: 1_000, answerMs: 1_000 },
+      { host: "127.0.0.1", port: 1, connectTimeoutMs: 1_000, answerTimeoutMs: 1_000 },
       { clock: systemClock, logger: pino({ level: "silent" }) },
     );
     await expect(sender.send(message("1"), "1")).rejects.toMatchObject({
@@ -434,6 +434,6 @@ describe("an MLLP sender", () => {
         await sender.close();
         expect(await sent).toBe("MLLP_UNREACHABLE");
       },
-      { tls: {}, connectMs: 600_000 },
+      { tls: {}, connectTimeoutMs: 600_000 },
     ));
 });

@@ -58,7 +58,7 @@ describe("MLLP over TLS", () => {
       withListener({ tls: { ...server, ca, requestCert: true } }, async ({ port, taken }) => {
         const reasonOf = async (tls: Readonly<Record<string, unknown>>) => {
           const sender = new MllpSender(
-            { host: "127.0.0.1", port, tls, connectMs: 30_000, answerMs: 30_000 },
+            { host: "127.0.0.1", port, tls, connectTimeoutMs: 30_000, answerTimeoutMs: 30_000 },
             { clock: systemClock, logger: pino({ level: "silent" }) },
           );
           const [sent] = await Promise.allSettled([sender.send(Buffer.from("x"), "1")]);
@@ -87,7 +87,7 @@ describe("MLLP over TLS", () => {
         async ({ port, taken }) => {
           const sender = (tls: Readonly<Record<string, unknown>>) =>
             new MllpSender(
-              { host: "127.0.0.1", port, tls, connectMs: 30_000, answerMs: 30_000 },
+              { host: "127.0.0.1", port, tls, connectTimeoutMs: 30_000, answerTimeoutMs: 30_000 },
               { clock: systemClock, logger: pino({ level: "silent" }) },
             );
           const trusting = sender({ ca, ...client });

@@ -4,6 +4,7 @@ import { Masked, phi } from "../../../src/core/phi.ts";
 import { createServiceClient, type ServiceClient } from "../../../src/service/client.ts";
 import { readHeaders } from "../../../src/service/http/headers.ts";
 import type { Wire, WireResult } from "../../../src/service/http/wire.ts";
+import { serviceSettings } from "../../support/service-settings.ts";
 import { type InputForm, piecesIn } from "../mutate.ts";
 import { expectFailure, expectThat, type Target } from "../target.ts";
 
@@ -130,10 +131,10 @@ export async function makeTarget(): Promise<Target> {
       const ask = QUESTIONS[Object.hasOwn(QUESTIONS, question) ? question : "findSubject"];
       const wire = wireOf(answersOf(input.subarray(end + 1)));
       const client = createServiceClient(
-        {
+        serviceSettings({
           ...{ baseUrl: "https://service.example", auth: question === "token" ? OAUTH : { apiToken: "t" } },
           ...{ externalAuth: { apiToken: "u" }, inventory: { use: "always", fields: {} as never } },
-        },
+        }),
         { clock: new JumpingClock(), logger, random: () => 0.5, wire },
       );
       try {
@@ -150,7 +151,7 @@ export async function makeTarget(): Promise<Target> {
 
 const OAUTH = {
   ...{ tokenUrl: "https://service.example/oauth/token", clientId: "c", clientSecret: "secret-of-the-client" },
-  ...{ method: "post" as const, scope: "a b" },
+  ...{ method: "post" as const, scope: "a b", assumedLifetimeMs: 300_000 },
 };
 
 type Answered = Extract<WireResult, { kind: "answer" }>;

@@ -34,10 +34,9 @@ async function withMember(
     connection: { ...connection, application_name: sessionsOf(name) },
     ...{ pool, clock: systemClock, logger: silent },
     self: { name, host: "here", pid: 1, version: "1.0.0", roles: ["worker"], connectors: ["lims"] },
-    onWake: () => heard.push("wake"),
     onDrain: () => heard.push("drain"),
-    onReload: () => undefined,
   });
+  member.onWake(() => heard.push("wake"));
   try {
     if (canLead) member.mayLead(() => true);
     await work(member, heard);
@@ -127,9 +126,7 @@ test("a worker that is not ready yet does not lead", () =>
       const starting = await joinWorkers({
         ...{ connection: ledger.connection, pool: ledger.pool, clock: systemClock, logger: silent },
         self: { name: "starting", host: "here", pid: 1, version: "1.0.0", roles: ["worker"], connectors: [] },
-        onWake: () => undefined,
         onDrain: () => undefined,
-        onReload: () => undefined,
       });
       await ready.leave();
       await systemClock.sleep(1_500, AbortSignal.timeout(5_000));
@@ -401,7 +398,7 @@ test("the leader is woken by what another worker took in", () =>
         await eventually(() => a.isLeader, WITHIN);
         const before = heard.length;
         const isHeard = () => {
-          b.wakeLeader();
+          b.wake();
           return heard.length > before;
         };
         await eventually(isHeard, WITHIN);

@@ -2,20 +2,18 @@ import { FAILURES } from "../../../core/failures.ts";
 import { findListAt } from "../../../core/service-catalogue.ts";
 import { roundToUnit } from "../../../operator/times.ts";
 import type { TokenLife } from "../../../service/http/token.ts";
+import { envelopeOf, isUnpaged } from "../../../service/lists/list-query.ts";
 import { DEFAULT_PER_PAGE } from "../../../service/lists/page-end.ts";
 import type { ListFacts, UnknownId } from "../../../service/probe/probe.ts";
 import type { InventoryFacts } from "../../../service/probe/probe-inventory.ts";
+import type { ServiceSettings } from "../../../service/settings.ts";
 import { type Finding, failed, warning } from "./report.ts";
 
 /** What the configuration says already, so that only what would change is suggested. */
-export interface KnownSettings {
-  readonly perPage: number;
-  readonly listEnvelope: string;
-  readonly listEnvelopes: Readonly<Record<string, string>>;
-  readonly filters: "auto" | "none" | readonly string[];
-  /** Paths of the lists that are said to come whole. */
-  readonly unpaged: readonly string[];
-}
+export type KnownSettings = Pick<
+  ServiceSettings,
+  "perPage" | "listEnvelope" | "listEnvelopes" | "filters" | "unpaged"
+>;
 
 const EMPTY = "not known yet: the list is empty";
 const SHORT = "not known yet: the list is too short";
@@ -64,7 +62,7 @@ function envelopeFinding(lists: readonly ListFacts[], settings: KnownSettings): 
   const what = "list envelope";
   const detail = grouped(lists, ({ envelope = "" }) => envelopeInWords(envelope));
   const isWrong = ({ endpoint, envelope }: ListFacts) => {
-    const configured = settings.listEnvelopes[endpoint] ?? settings.listEnvelope;
+    const configured = envelopeOf(endpoint, settings);
     return configured !== "auto" && envelope !== configured && envelope !== "nothing at all";
   };
   const seen = [...new Set(lists.flatMap(({ envelope }) => envelope ?? []))];
@@ -100,12 +98,12 @@ function listName(title: string): string {
   return title.replace(/ (\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function pagingFinding(lists: readonly ListFacts[], { perPage, unpaged }: KnownSettings): Finding {
+function pagingFinding(lists: readonly ListFacts[], settings: KnownSettings): Finding {
   const mayBeCut = ({ endpoint, surface, length, refused }: ListFacts) =>
     refused.includes("page") &&
     length === DEFAULT_PER_PAGE &&
     surface === "request" &&
-    !unpaged.includes(endpoint);
+    !isUnpaged(endpoint, settings);
   const detail = grouped(lists, (facts) => {
     const { length, refused, cap } = facts;
     if (mayBeCut(facts)) return `without paging, and with just ${length} entries, so there may be more`;
@@ -120,6 +118,7 @@ function pagingFinding(lists: readonly ListFacts[], { perPage, unpaged }: KnownS
   if (lists.some(mayBeCut)) return warning("service, page size", detail, FAILURES.SERVICE_LIST_UNPAGED.hint);
   const caps = lists.flatMap(({ cap }) => (cap.kind === "cap" ? [cap.size] : []));
   const smallest = Math.min(...caps);
+  const { perPage } = settings;
   const isRefused = lists.some(({ refused }) => refused.includes(`perPage=${perPage}`));
   if (isRefused) return point("page size", detail, "service.perPage: 10");
   const isWorth = caps.length > 0 && smallest !== perPage;

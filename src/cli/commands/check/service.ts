@@ -1,5 +1,5 @@
 import { serviceSettings } from "../../../app/service.ts";
-import { type AuthConfig, type Config, wayOfFacility } from "../../../config/config.ts";
+import { type Config, wayOfFacility } from "../../../config/config.ts";
 import { asFailure, Failure, LASTING } from "../../../core/failures.ts";
 import { hasPath, LISTS, surfaceAt } from "../../../core/service-catalogue.ts";
 import type { Surface } from "../../../core/surface.ts";
@@ -65,7 +65,7 @@ async function* checkTokens(asked: Asked): Findings<boolean> {
   const { auth, externalAuth } = config.service;
   const isRequestUsed =
     facilitiesOf(config).has("request") || (areSubjectsUsed(config) && !areSubjectsElsewhere(config));
-  const wanted: [subject: string, surface: Surface, auth: AuthConfig][] = [["token", "request", auth]];
+  const wanted: [subject: string, surface: Surface, auth: typeof auth][] = [["token", "request", auth]];
   if (externalAuth) {
     if (!isRequestUsed) wanted.pop();
     wanted.push(["token, external surface", "external", externalAuth]);
@@ -73,10 +73,7 @@ async function* checkTokens(asked: Asked): Findings<boolean> {
   for (const [subject, surface, of] of wanted) {
     try {
       await takeToken(asked, surface);
-      yield ok(
-        subject,
-        of.kind === "oauth" ? `${of.tokenUrl} issues one` : "the configured API token is used",
-      );
+      yield ok(subject, "tokenUrl" in of ? `${of.tokenUrl} issues one` : "the configured API token is used");
     } catch (error) {
       yield failedBy(subject, inTime(error, signal), EXIT.unreachable);
       return false;
@@ -121,14 +118,7 @@ async function* probe(asked: Asked): Findings {
     yield* checkFacilities(asked, new Set(lists.map(({ title }) => title)));
     const [first = "request"] = surfaces;
     const unknownId = await probeUnknownId(first, asked);
-    const {
-      perPage = 100,
-      listEnvelope = "auto",
-      listEnvelopes = {},
-      filters = "auto",
-      unpaged = [],
-    } = serviceSettings(config);
-    yield* listFindings(lists, { perPage, listEnvelope, listEnvelopes, filters, unpaged });
+    yield* listFindings(lists, config.service);
     yield* checkInventory(facilityIdBySurface.get("request"), asked);
     yield unknownId;
     yield tokenLifeFinding(service.tokenLife);

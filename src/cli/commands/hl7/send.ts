@@ -122,11 +122,11 @@ function sumUp({ accepted, refused, unanswered, unasked, unsent }: Readonly<Reco
 /** Where it goes, with certificates read and checked first. @throws Failure CLI_USAGE, CLI_FILE_UNREADABLE */
 async function readSettings(session: Session, options: SendOptions): Promise<MllpSendSettings> {
   const pems = await readPems(session, options);
-  const answerMs = options.timeout * 1_000;
+  const answerTimeoutMs = options.timeout * 1_000;
   return {
     ...options.to,
-    connectMs: Math.min(MOST_CONNECT_MS, answerMs),
-    answerMs,
+    connectTimeoutMs: Math.min(MOST_CONNECT_MS, answerTimeoutMs),
+    answerTimeoutMs,
     maxAnswerBytes: MOST_ANSWER_BYTES,
     tlsSettings: { ca: "`--ca`", name: "`--to`", own: "`--cert` and `--key`" },
     tls: options.tls === true || Object.keys(pems).length > 0 ? pems : undefined,

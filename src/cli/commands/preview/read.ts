@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { createMappers, fileFormatOf, profileOf } from "../../../app/connectors.ts";
 import { compileProfiles } from "../../../app/profiles.ts";
 import { serviceSettings } from "../../../app/service.ts";
-import { type Config, type ConnectorConfig, wayOfFacility } from "../../../config/config.ts";
+import { type Config, type ConnectorConfig, mostBytesOf, wayOfFacility } from "../../../config/config.ts";
 import { readWhole } from "../../../connectors/drop-folder/file-ops.ts";
 import { Tally } from "../../../connectors/drop-folder/report.ts";
 import { Failure, type Problem } from "../../../core/failures.ts";
@@ -97,11 +97,11 @@ export async function readPreview(path: string, options: PreviewOptions, session
     withProgress(session, { what: "reading", nouns: "messages" }, (report) =>
       previewOf({ file, fileName, config, connector, profile, mapper, report }, options.limit, session),
     );
-  if (isPiped) return await examine(await readStandardInput(session.io, connector.maxBytes));
+  if (isPiped) return await examine(await readStandardInput(session.io, mostBytesOf(connector)));
   const given = await openGivenFile(path);
   if ("problem" in given) throw new Failure("CLI_FILE_UNREADABLE", `${path}: ${given.problem}`);
   try {
-    return await examine(await readGiven(given, path, connector.maxBytes));
+    return await examine(await readGiven(given, path, mostBytesOf(connector)));
   } finally {
     await given.handle.close();
   }
@@ -121,7 +121,7 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
   const { file, fileName, config, connector, profile, mapper, report } = source;
   const format = fileFormatOf(() => ({ connector, profile }));
   // Nothing is called, so no certificate is needed.
-  const service = serviceSettings({ ...config, service: { ...config.service, caFile: undefined } });
+  const service = serviceSettings({ ...config, service: { ...config.service, ca: undefined } });
   const content = await format.examine(file);
   const counts = { accepted: 0, refused: 0, ignored: 0, waiting: 0 };
   const messages: PreviewMessage[] = [];
