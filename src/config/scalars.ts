@@ -8,9 +8,8 @@ interface DurationLimits {
   readonly max?: string;
 }
 
-declare const inMs: unique symbol;
-/** A number that the key of its {@link section} says to be milliseconds. */
-type Ms = number & { readonly [inMs]: true };
+/** A number that the key of its {@link section} says to be milliseconds: a number in all but its type. */
+type Ms = number & { readonly unit: "ms" };
 
 const durations = new WeakSet<z.core.$ZodType>();
 
