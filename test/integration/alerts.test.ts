@@ -4,6 +4,8 @@ import { expect, test } from "vitest";
 import { openAlerts } from "../../src/app/alerts.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { findInstanceCode } from "../../src/ledger/migrate.ts";
+import { pauseQueue } from "../../src/ledger/operator/queues.ts";
+import { reportToOthers } from "../../src/ledger/workers/service-pause.ts";
 import { withMailServer, withReceiver } from "../alerts/receivers.ts";
 import { runCli } from "../cli/run-cli.ts";
 import { eventually } from "../support/eventually.ts";
@@ -39,9 +41,14 @@ test("a service that goes away and comes back is reported once at the start and 
   withReceiver(KEY, (hook) =>
     withMailServer(async ({ port, mails }) => {
       const alerts = {
-        checkEvery: "100ms",
+        checkEvery: "250ms",
         overAfter: "500ms",
-        rules: { serviceUnreachable: { after: "200ms" }, ordersStalled: { on: false } },
+        rules: {
+          serviceUnreachable: { after: "200ms" },
+          ordersStalled: { on: false },
+          // Longer than what is over needs to be reported as over.
+          queuePaused: { after: "750ms" },
+        },
         to: [
           { type: "log" },
           { type: "webhook", url: hook.url, secret: KEY },
@@ -89,21 +96,27 @@ test("a service that goes away and comes back is reported once at the start and 
         await eventually(() => areSent(4), { what: "the news of the outage at each place" });
         await stop();
         stop = await start(site);
-        await systemClock.sleep(1_500);
+        // What is reported of something else meanwhile, is reported without a word of the outage.
+        await pauseQueue(site.pool, "deliver", { actor: "kim", reason: "a trial" });
+        await eventually(() => areSent(8), { what: "the news of the paused queue at each place" });
         const code = await findInstanceCode(site.pool);
-        const started = [`${code}-a1-started`];
+        const started = [`${code}-a1-started`, `${code}-a2-started`];
         expect(await events()).toEqual({ hook: started, mail: started, command: started });
 
         site.simulator.control.setFaults([]);
+        // Another worker has found it back, so that nobody waits for a next try.
+        reportToOthers(site.pool, silent).reportRecovery();
         await site.waitForOrders(1, ["completed"]);
-        await eventually(() => areSent(8), { what: "the news of its end at each place" });
+        await eventually(() => areSent(12), { what: "the news of its end at each place" });
         const both = [...started, `${code}-a1-over`];
         expect(await events()).toEqual({ hook: both, mail: both, command: both });
         expect(hook.taken[0]?.news.alert).toMatchObject({
           kind: "serviceUnreachable",
           text: expect.stringContaining("go on by themselves"),
         });
-        expect(await listed(site)).toMatchObject([{ id: "a1", kind: "serviceUnreachable" }]);
+        expect(await listed(site)).toContainEqual(
+          expect.objectContaining({ id: "a1", kind: "serviceUnreachable" }),
+        );
         await stop();
       });
     }),
