@@ -40,12 +40,16 @@ test("nor is one lost or made twice when the database server crashes in a storm"
   await withServerSite({ config: { connectors } }, async (site) => {
     const storm = createStorm(port);
     await site.start();
-    const raging = storm.rage();
+    // While the daemon is not sure of its database, it closes connections without an answer.
+    let isCrashed = false;
+    const raging = (async () => {
+      while (!isCrashed) await storm.rage();
+    })();
     await eventually(() => storm.acknowledged.size >= 100);
+    isCrashed = true;
     await site.server.crash();
     await raging;
     await site.server.start();
-    // Until the daemon has the database again, it closes connections without an answer.
     await eventually(async () => {
       await storm.repeat();
       return storm.acknowledged.size === storm.sent.length;
