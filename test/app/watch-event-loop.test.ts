@@ -7,20 +7,17 @@ import { eventually } from "../support/eventually.ts";
 test("an event loop that stood still for more than a second is in the log once, and reported for a minute", async () => {
   const lines: unknown[] = [];
   const logger = pino({ level: "info" }, { write: (line) => void lines.push(JSON.parse(line)) });
-  let laterMs = 0;
-  const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + laterMs };
+  let nowMs = 0;
+  const clock: Clock = { ...systemClock, monotonic: () => nowMs };
   const watch = watchEventLoop(clock, logger);
   try {
     expect(watch.troubles()).toEqual([]);
-    const until = performance.now() + 1_600;
-    while (performance.now() < until);
+    nowMs += 1_600;
     await eventually(() => watch.troubles().length > 0);
-    expect(watch.troubles()[0]).toMatch(
-      /^the event loop stood still for [1-9]\d*\.\d s within the last minute/,
-    );
+    expect(watch.troubles()[0]).toMatch(/^the event loop stood still for 1\.\d s within the last minute/);
     expect(lines).toMatchObject([{ level: 40, msg: expect.stringContaining("stood still") }]);
     watch.stop();
-    laterMs = 61_000;
+    nowMs += 61_000;
     expect(watch.troubles()).toEqual([]);
   } finally {
     watch.stop();

@@ -1,6 +1,5 @@
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { systemClock } from "../../src/core/clock.ts";
+import { test } from "vitest";
 import { openQueues } from "../../src/jobs/queues.ts";
 import { type DatabaseConnection, openPool } from "../../src/ledger/database.ts";
 import { eventually } from "../support/eventually.ts";
@@ -58,12 +57,8 @@ test("queues on PostgreSQL make their tables anew when somebody dropped them", (
       });
       // The server may end it for a deadlock with what the workers ask at this moment.
       await eventually(() => pool.query("drop schema bullmq cascade"));
-      const before = process.cpuUsage();
-      await systemClock.sleep(1_000);
-      const { user, system } = process.cpuUsage(before);
       await queues.add("submit", [job(1)]);
       await eventually(() => ran.length === 1);
-      expect((user + system) / 1_000_000).toBeLessThan(0.4);
     } finally {
       await queues.close(500);
       await pool.end();

@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, constants, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -28,6 +29,28 @@ test("a place that can't be written drops and counts, and the error reaches nobo
   logger.fatal("line");
   expect(target.missing).toMatchObject({ lines: 11, why: "ENOSPC" });
   expect(target.missingInAll).toBe(11);
+});
+
+/** A terminal that says its name, and is closed when a line comes. */
+const TERMINAL = `
+import os, sys
+main, end = os.openpty()
+print(os.ttyname(end), flush=True)
+sys.stdin.readline()
+`;
+
+test("so does a terminal that was closed", async () => {
+  const terminal = spawn("python3", ["-c", TERMINAL], { stdio: ["pipe", "pipe", "inherit"] });
+  const [name] = await once(terminal.stdout, "data");
+  const writer = openSync(String(name).trim(), constants.O_WRONLY | constants.O_NOCTTY);
+  const target = new LogTarget(writer, systemClock);
+  closeSync(writer);
+  const closed = once(terminal, "exit");
+  terminal.stdin.end("\n");
+  await closed;
+  createLogger({ level: "info" }, target).info("line");
+  await target.idle(60_000);
+  expect(target.missing).toMatchObject({ lines: 1, why: "EIO" });
 });
 
 describe("a pipe", () => {

@@ -58,6 +58,9 @@ async function kinds(site: Site, number = "A-1"): Promise<string[]> {
   return found ? (await listEvents(site.pool, found.id)).map((event) => event.kind) : [];
 }
 
+const madeFor = (site: Site, subject: string) =>
+  site.simulator.tally().journal.filter(({ subjectCode }) => subjectCode === subject);
+
 describe.concurrent("a gateway that passes the call on and then answers that it failed", () => {
   test.each(ways.map((way, nth) => [way, ANSWERS.filter((_, n) => n % 2 === nth % 2)] as const))(
     "doubles nothing and needs no person, whatever its answer is: %j",
@@ -115,22 +118,20 @@ describe.concurrent("a gateway that passes the call on and then answers that it 
     );
   });
 
-  test("doubles nothing where it answers 503 and the configuration says nothing of it", async () => {
-    for (const operation of ["CRYO-STORE", "CRYO-RETRIEVE"] as const) {
-      const fault = { method: "POST", path: PATHS.request, status: 503, executed: true, times: 3 } as const;
-      await withSite(
-        { config: configOf("request", {}), simulator: { faults: [{ ...fault, body: "html" }] } },
-        async (site) => {
-          seed(site);
-          await site.start();
-          await site.drop("hl7", "a.hl7", order(operation));
-          const [found] = await site.waitForOrders(1, ["completed", "parked"]);
-          expect(found?.state).toBe("completed");
-          expect(site.simulator.tally().journal).toHaveLength(1);
-        },
-      );
-    }
-  });
+  test("doubles nothing where it answers 503 and the configuration says nothing of it", () =>
+    withSite({ config: configOf("request", {}) }, async (site) => {
+      await site.start();
+      for (const operation of ["CRYO-STORE", "CRYO-RETRIEVE"] as const) {
+        const [number, subject] = [operation, `S-${operation}`];
+        seed(site, subject);
+        site.simulator.control.setFaults([
+          { method: "POST", path: PATHS.request, status: 503, executed: true, times: 3, body: "html" },
+        ]);
+        await site.drop("hl7", `${number}.hl7`, order(operation, number, subject));
+        expect((await site.waitForOrder(number, ["completed", "parked"])).state).toBe("completed");
+        expect(madeFor(site, subject)).toHaveLength(1);
+      }
+    }));
 });
 
 describe.concurrent("a call that was answered and not carried out", () => {
@@ -205,62 +206,45 @@ describe.concurrent("a call that was answered and not carried out", () => {
 
 describe.concurrent("a call that was refused for good", () => {
   test.each(twoWays)(
-    "is looked for before a person's retry makes it again: %j",
-    ({ surface, operation, correlation }) =>
-      withSite(
-        {
-          config: configOf(surface, { correlation }),
-          simulator: {
-            faults: [{ method: "POST", path: PATHS[surface], times: 1, status: 422, executed: true }],
-          },
-        },
-        async (site) => {
-          seed(site);
-          await site.start();
-          await site.drop("hl7", "a.hl7", order(operation));
-          const [parked] = await site.waitForOrders(1, ["parked"]);
-          expect(parked?.failure?.code).toBe("SERVICE_REFUSED");
-          if (!parked) throw new Error("no order");
-          expect(await retryOrder(site.pool, parked, { actor: "test" })).toBe("done");
-          await site.waitForOrders(1);
-          expect(site.simulator.tally().journal).toHaveLength(1);
-          expect(await kinds(site)).toContain("adopted");
-        },
-      ),
-  );
-
-  test.each(twoWays)(
-    "is looked for before the order is sent as the lab has changed it: %j",
+    "is looked for before a person's retry makes it again, and before the order is sent as the lab has changed it: %j",
     ({ surface, operation, correlation }) =>
       withSite(
         {
           config: configOf(surface, { correlation }),
           simulator: {
             staff: { auto: false },
-            faults: [{ method: "POST", path: PATHS[surface], times: 1, status: 422, executed: true }],
+            faults: [{ method: "POST", path: PATHS[surface], times: 2, status: 422, executed: true }],
           },
         },
         async (site) => {
-          seed(site);
-          site.simulator.control.addContainer({ facilityId: 12, subjectCode: "S-1", name: "V-OTHER" });
+          for (const code of ["S-RETRY", "S-CHANGE"]) seed(site, code);
+          site.simulator.control.addContainer({ facilityId: 12, subjectCode: "S-CHANGE", name: "V-OTHER" });
           await site.start();
-          await site.drop("hl7", "a.hl7", order(operation));
-          await site.waitForOrders(1, ["parked"]);
+          await site.drop("hl7", "retry.hl7", order(operation, "RETRY", "S-RETRY"));
+          await site.drop("hl7", "change.hl7", order(operation, "CHANGE", "S-CHANGE"));
+          const refused = await site.waitForOrder("RETRY", ["parked"]);
+          expect(refused.failure?.code).toBe("SERVICE_REFUSED");
+          await site.waitForOrder("CHANGE", ["parked"]);
+
+          expect(await retryOrder(site.pool, refused, { actor: "test" })).toBe("done");
+          await site.waitForOrder("RETRY", ["submitted"]);
+          expect(madeFor(site, "S-RETRY")).toHaveLength(1);
+          expect(await kinds(site, "RETRY")).toContain("adopted");
+
           const labels = [operation === "CRYO-STORE" ? "V-CHANGED" : "V-OTHER"];
-          const change = { number: "A-1", subject: "S-1", operation, labels };
-          await site.drop("hl7", "b.hl7", ormControl("XO", change));
-          await eventually(async () => (await kinds(site)).includes("changed"));
-          const [parked] = await site.waitForOrders(1, ["parked", "submitted"]);
-          const [made, ...others] = site.simulator.tally().journal;
+          const change = { number: "CHANGE", subject: "S-CHANGE", operation, labels };
+          await site.drop("hl7", "xo.hl7", ormControl("XO", change));
+          await eventually(async () => (await kinds(site, "CHANGE")).includes("changed"));
+          const parked = await site.waitForOrder("CHANGE", ["parked", "submitted"]);
+          const [made, ...others] = madeFor(site, "S-CHANGE");
           expect(others).toEqual([]);
           const id = surface === "request" ? `request ${made?.requestId}` : `procedure ${made?.procedureId}`;
           const text = `${id} at the service may be what the order asked for before it was changed`;
           expect(parked).toMatchObject({ state: "parked", failure: { code: "SUBMIT_UNCERTAIN", text } });
           // A person has seen it.
-          if (!parked) throw new Error("no order");
           expect(await retryOrder(site.pool, parked, { actor: "test" })).toBe("done");
-          await site.waitForOrders(1, ["submitted"]);
-          expect(site.simulator.tally().journal).toHaveLength(2);
+          await site.waitForOrder("CHANGE", ["submitted"]);
+          expect(madeFor(site, "S-CHANGE")).toHaveLength(2);
           const { rows } = await site.pool.query("select distinct look_at from calls");
           expect(rows).toEqual([{ look_at: null }]);
         },

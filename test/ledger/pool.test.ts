@@ -73,3 +73,23 @@ test("a connection that breaks while it is checked fails what asked for it, and 
     server.close();
   }
 });
+
+test("a pool for a user that tries again at once gives a missing table, and a server that is away, back after its pause only", () =>
+  withDatabase(async ({ connection }) => {
+    const settings = { schema: "bullmq", max: 1, applicationName: "test", pauseAfterFailureMs: 100 };
+    for (const each of [connection, { ...connection, host: "127.0.0.1", port: 9 }]) {
+      const pool = openPool({ connection: each, ...settings }, silent);
+      let isPauseOver = false;
+      try {
+        const failing = pool.query("select 1 from missing");
+        // A timer of the same turn that is a little shorter.
+        setTimeout(() => {
+          isPauseOver = true;
+        }, 90);
+        await expect(failing).rejects.toThrow(/missing|ECONNREFUSED/);
+        expect(isPauseOver).toBe(true);
+      } finally {
+        await pool.end();
+      }
+    }
+  }));

@@ -37,8 +37,6 @@ const NEEDS = {
   iconv: () => findProgram("iconv") !== undefined,
   /** What signs a release, of Debian's package openssh-client. */
   "ssh-keygen": () => findProgram("ssh-keygen") !== undefined,
-  /** A limit for a process that runs, of Debian's package util-linux. */
-  prlimit: () => findProgram("prlimit") !== undefined,
   /** File systems in files, which only root can mount, and not in every container. */
   "disks in files": () => canMountFiles(),
   "an older node": () => findOlderNode() !== undefined,

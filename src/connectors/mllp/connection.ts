@@ -49,6 +49,8 @@ interface InHand {
 }
 
 const NOTHING = Buffer.alloc(0);
+/** Why a wait ended; an error of its own for each would cost more than the wait. */
+const OVER = "over";
 
 /** A frame that is open for this long may be one that never ends, ms: the connection counts as idle. */
 const STALLED_MS = 10_000;
@@ -71,7 +73,8 @@ export class MllpConnection {
   #isAnswering = false;
   /** Called once everything in hand is answered. */
   #onAnswered: (() => void)[] = [];
-  #timer: NodeJS.Timeout | undefined;
+  /** Ends the wait for what has to come in time. */
+  #waiting = new AbortController();
   #endTimer: NodeJS.Timeout | undefined;
   /** When the open frame began, monotonic ms. */
   #openSince: number | undefined;
@@ -100,7 +103,7 @@ export class MllpConnection {
     socket.on("error", () => socket.destroy());
     socket.on("drain", () => this.#flow());
     socket.on("close", () => {
-      clearTimeout(this.#timer);
+      this.#waiting.abort(OVER);
       clearTimeout(this.#endTimer);
       this.#countOpen(0);
     });
@@ -330,21 +333,21 @@ export class MllpConnection {
    * Waiting for us is no idling.
    */
   #watch(): void {
-    clearTimeout(this.#timer);
+    this.#waiting.abort(OVER);
     if (this.#socket.destroyed || this.#inHand.length > 0 || this.#isHeldBack) return;
     const { limits, counts, logger, clock } = this.#deps;
     const isOpen = this.#openSince !== undefined;
     const openMs = this.#openSince === undefined ? 0 : clock.monotonic() - this.#openSince;
     const leftMs = isOpen ? limits.frameMs - openMs : limits.idleMs;
     const firstMs = this.#hasFramed ? leftMs : limits.firstFrameMs - (clock.monotonic() - this.#activeAt);
-    this.#timer = setTimeout(
+    this.#waiting = new AbortController();
+    clock.sleep(Math.max(0, Math.min(leftMs, firstMs)), this.#waiting.signal).then(
       () => {
         counts.timedOut += 1;
         logger.info({ isFrameOpen: isOpen }, "a connection was closed because nothing came in time");
         this.#socket.destroy();
       },
-      Math.max(0, Math.min(leftMs, firstMs)),
+      () => undefined,
     );
-    this.#timer.unref();
   }
 }

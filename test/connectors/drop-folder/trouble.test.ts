@@ -164,8 +164,10 @@ describe("when the disk is full", () => {
       try {
         await connector.start();
         await writeFile(join(mountPoint, "ballast"), Buffer.alloc(64 * 1024));
-        await world.drop("mixed.hl7", hl7Message("A") + hl7Message("B", "REFUSE"));
+        const beside = join(mountPoint, "mixed.part");
+        await writeFile(beside, hl7Message("A") + hl7Message("B", "REFUSE"));
         await writeFile(join(mountPoint, "ballast"), Buffer.alloc(1024 * 1024)).catch(() => undefined);
+        await rename(beside, join(mountPoint, "in", "mixed.hl7"));
         await eventually(() => connector.trouble?.includes("ENOSPC"));
         const lying = await Promise.all((["in", "work", "archive"] as const).map(world.list));
         expect(lying.flat().filter((name) => name.endsWith("mixed.hl7"))).toHaveLength(1);

@@ -17,6 +17,7 @@ interface Pair {
 interface World {
   readonly counts: ConnectionDeps["counts"];
   readonly backPressure: BackPressure;
+  readonly clock: FakeClock;
   open(): Promise<Pair>;
 }
 
@@ -38,6 +39,7 @@ async function withConnections(
     openBytes: 0,
   };
   const backPressure = new BackPressure(1_000);
+  const clock = new FakeClock();
   const deps: ConnectionDeps = {
     limits: {
       maxConnections: 10,
@@ -50,7 +52,7 @@ async function withConnections(
       frameMs: 60_000,
       ...limits,
     },
-    clock: new FakeClock(),
+    clock,
     logger: silent,
     counts,
     backPressure,
@@ -69,6 +71,7 @@ async function withConnections(
     await run({
       counts,
       backPressure,
+      clock,
       open: async () => {
         const count = ours.length;
         const peer = await openRaw(port, theirs);
@@ -96,7 +99,7 @@ const LARGE = framed("L".repeat(1_000));
 describe("a connection whose listener has enough in hand", () => {
   test("is not closed over the time of a frame that it doesn't read on", () => {
     const { ends, take } = manualTake();
-    return withConnections({ take, limits: { frameMs: 1_500 } }, async ({ open, counts }) => {
+    return withConnections({ take, limits: { frameMs: 1_500 } }, async ({ open, counts, clock }) => {
       const [large, begun] = [await open(), await open()];
       begun.peer.write("\x0bbeg");
       await eventually(() => counts.openBytes === 3);
@@ -104,7 +107,7 @@ describe("a connection whose listener has enough in hand", () => {
       await eventually(() => ends.length === 1);
       begun.peer.write("un");
       await eventually(() => begun.socket.isPaused());
-      await new Promise((resolve) => setTimeout(resolve, 2_000));
+      await clock.advance(2_000);
       expect(counts.timedOut).toBe(0);
       begun.peer.write("\x1c\r");
       ends[0]?.keep();
@@ -114,13 +117,15 @@ describe("a connection whose listener has enough in hand", () => {
 
   test("is closed over that time again once it reads on", () => {
     const { ends, take } = manualTake();
-    return withConnections({ take, limits: { frameMs: 200 } }, async ({ open, counts }) => {
+    return withConnections({ take, limits: { frameMs: 200 } }, async ({ open, counts, clock }) => {
       const [large, begun] = [await open(), await open()];
       large.peer.write(LARGE);
       await eventually(() => ends.length === 1);
       begun.peer.write("\x0bbegun");
       await eventually(() => begun.socket.isPaused());
       ends[0]?.keep();
+      await eventually(() => !begun.socket.isPaused());
+      await clock.advance(200);
       await eventually(() => begun.peer.isClosed);
       expect(counts.timedOut).toBe(1);
     });

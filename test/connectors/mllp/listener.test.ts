@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../service/fake-clock.ts";
 import { eventually } from "../../support/eventually.ts";
 import { framed, withListener } from "./with-listener.ts";
 
@@ -57,6 +58,7 @@ describe("an MLLP listener", () => {
 
   it("reads nothing more of anybody while 32 MB are in hand, and calls none of them idle", () => {
     const disk = gate();
+    const clock = new FakeClock();
     return withListener(
       { maxBytes: 10_000_000, idleMs: 2_000, frameMs: 2_000 },
       async ({ open, taken, listener }) => {
@@ -66,7 +68,8 @@ describe("an MLLP listener", () => {
         const [small, begun] = [await open(), await open()];
         small.write(framed("small").repeat(2));
         begun.write("\x0bbeg");
-        await new Promise((resolve) => setTimeout(resolve, 2_500));
+        await eventually(() => listener.status.connections === 3);
+        await clock.advance(2_500);
         expect(taken).toHaveLength(4);
         expect(listener.status.timedOut).toBe(0);
         small.write(framed("small"));
@@ -79,6 +82,7 @@ describe("an MLLP listener", () => {
         await disk.opened;
         return "ok";
       },
+      clock,
     );
   });
 
@@ -171,28 +175,49 @@ describe("an MLLP listener", () => {
       expect(listener.status.timedOut).toBe(1);
     }));
 
-  it("closes a connection on which nothing comes but bytes of no frame", () =>
-    withListener({ idleMs: 150 }, async ({ open, listener }) => {
-      const peer = await open();
-      const drip = setInterval(() => peer.write("\r?"), 20);
-      await eventually(() => peer.isClosed);
-      clearInterval(drip);
-      expect(listener.status.timedOut).toBe(1);
-      expect(listener.status.junkBytes).toBeGreaterThan(1);
-    }));
+  it("closes a connection on which nothing comes but bytes of no frame", () => {
+    const clock = new FakeClock();
+    return withListener(
+      { idleMs: 150 },
+      async ({ open, listener }) => {
+        const peer = await open();
+        for (let n = 0; n < 3; n += 1) {
+          const before = listener.status.junkBytes;
+          peer.write("\r?");
+          await eventually(() => listener.status.junkBytes > before);
+          await clock.advance(50);
+        }
+        await eventually(() => peer.isClosed);
+        expect(listener.status.timedOut).toBe(1);
+      },
+      undefined,
+      clock,
+    );
+  });
 
-  it("closes a connection whose frame takes too long, however steadily its bytes drip", () =>
-    withListener({ frameMs: 150 }, async ({ open, taken }) => {
-      const peer = await open();
-      peer.write("\x0b");
-      const drip = setInterval(() => peer.write("x"), 20);
-      await eventually(() => peer.isClosed);
-      clearInterval(drip);
-      expect(taken).toEqual([]);
-    }));
+  it("closes a connection whose frame takes too long, however steadily its bytes drip", () => {
+    const clock = new FakeClock();
+    return withListener(
+      { frameMs: 150 },
+      async ({ open, listener, taken }) => {
+        const peer = await open();
+        peer.write("\x0b");
+        for (let n = 1; n <= 3; n += 1) {
+          peer.write("x");
+          await eventually(() => listener.status.openBytes === n);
+          await clock.advance(50);
+        }
+        await eventually(() => peer.isClosed);
+        expect(taken).toEqual([]);
+      },
+      undefined,
+      clock,
+    );
+  });
 
   it("counts no time against an open frame in which it reads nothing itself", () => {
     const committed = gate();
+    const clock = new FakeClock();
     return withListener(
       { maxInFlight: 1, frameMs: 1_500 },
       async ({ open, listener, taken }) => {
@@ -200,7 +225,7 @@ describe("an MLLP listener", () => {
         peer.write(`${framed("one")}\x0btw`);
         await eventually(() => taken.length === 1);
         peer.write(`${"o".repeat(900_000)}\x1c\r`);
-        await new Promise((resolve) => setTimeout(resolve, 2_000));
+        await clock.advance(2_000);
         committed.open();
         await eventually(() => taken.length === 2);
         expect(listener.status.timedOut).toBe(0);
@@ -209,6 +234,7 @@ describe("an MLLP listener", () => {
         await committed.opened;
         return `ok ${text.length}`;
       },
+      clock,
     );
   });
 

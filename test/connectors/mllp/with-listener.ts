@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { pino } from "pino";
 import type { MllpListenSettings } from "../../../src/connectors/mllp/limits.ts";
 import { MllpListener } from "../../../src/connectors/mllp/listener.ts";
-import { systemClock } from "../../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import { eventually } from "../../support/eventually.ts";
 
 /** A listener whose messages a test takes by itself. */
@@ -47,13 +47,14 @@ export async function withListener(
   settings: Partial<MllpListenSettings>,
   test: (world: ListenerWorld) => Promise<void>,
   take: (text: string) => Promise<string | undefined> = (text) => Promise.resolve(`ok ${text}`),
+  clock: Clock = systemClock,
 ): Promise<void> {
   const taken: string[] = [];
   const unended: string[] = [];
   const listener = new MllpListener(
     { ...LISTEN, ...settings },
     {
-      clock: systemClock,
+      clock,
       logger: pino({ level: "silent" }),
       take: async (frame) => {
         const text = frame.toString("latin1");

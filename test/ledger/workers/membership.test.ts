@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import pg from "pg";
 import { expect, test } from "vitest";
-import { systemClock } from "../../../src/core/clock.ts";
 import { openPool } from "../../../src/ledger/database.ts";
 import { WORKER_LOCK } from "../../../src/ledger/locks.ts";
 import { migrateLedger } from "../../../src/ledger/migrate.ts";
@@ -12,13 +11,13 @@ import { drainWorkers, lettingNobodyIn, listWorkers, takeOver } from "../../../s
 import { isAwaited, withCutWay } from "../../support/cut-way.ts";
 import { eventually } from "../../support/eventually.ts";
 import { claimNext } from "../../support/hand-over.ts";
+import { hastyClock } from "../../support/hasty-clock.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { startTestServer } from "../../support/test-server.ts";
 import { withFolder } from "../../support/with-folder.ts";
 import { silent, type TestLedger, withLedger } from "../../support/with-ledger.ts";
 
 const BY = { actor: "anna" };
-const WITHIN = { withinMs: 20_000 };
 
 const sessionsOf = (name: string) => `sessions-of-${name}`;
 
@@ -32,7 +31,7 @@ async function withMember(
   const heard: string[] = [];
   const member = await joinWorkers({
     connection: { ...connection, application_name: sessionsOf(name) },
-    ...{ pool, clock: systemClock, logger: silent },
+    ...{ pool, clock: hastyClock, logger: silent },
     self: { name, host: "here", pid: 1, version: "1.0.0", roles: ["worker"], connectors: ["lims"] },
     onDrain: () => heard.push("drain"),
   });
@@ -43,6 +42,16 @@ async function withMember(
   } finally {
     await member.leave();
   }
+}
+
+/** Waits for some heartbeats more. */
+async function beats(member: Membership, count: number): Promise<void> {
+  let heard = -1;
+  const end = member.onNews(() => {
+    heard += 1;
+  });
+  await eventually(() => heard >= count);
+  end();
 }
 
 /** Ends the session of a worker as the death of its process does, and keeps it from heartbeats. */
@@ -67,13 +76,13 @@ async function aDeadWorker(pool: pg.Pool): Promise<number> {
 test("of several workers one leads, and another one does when it leaves", () =>
   withLedger((ledger) =>
     withMember(ledger, "b", async (b) => {
-      await eventually(() => b.isLeader, WITHIN);
+      await eventually(() => b.isLeader);
       expect([b.isSure, b.workers]).toEqual([true, 1]);
       await withMember(ledger, "a", async (a) => {
-        await eventually(() => b.workers === 2, WITHIN);
+        await eventually(() => b.workers === 2);
         expect([a.isSure, a.isLeader]).toEqual([true, false]);
         await b.leave();
-        await eventually(() => a.isLeader, WITHIN);
+        await eventually(() => a.isLeader);
         expect(b.isSure).toBe(false);
       });
     }),
@@ -87,7 +96,7 @@ test("orders of a worker whose lock is gone are taken over, with a fence that sh
     const { fence } = await claimNext(pool, dead);
     await withMember(ledger, "a", async () => {
       const order = async () => (await pool.query("select state, owner, fence from orders")).rows[0];
-      await eventually(async () => (await order()).owner === null, WITHIN);
+      await eventually(async () => (await order()).owner === null);
       expect(await order()).toMatchObject({
         state: "received",
         fence: expect.toSatisfy((now) => now > fence),
@@ -103,20 +112,20 @@ test("while a frozen process keeps a lost worker's orders locked, the others go 
   withLedger(async (ledger) => {
     const { pool } = ledger;
     await commit(pool, [aRecord(1, [anOrder()])]);
-    await claimNext(pool, await aDeadWorker(pool));
+    const dead = await aDeadWorker(pool);
+    await claimNext(pool, dead);
     const frozen = await pool.connect();
-    frozen.on("error", () => undefined);
-    await frozen.query("begin");
+    await frozen.query("begin; set local idle_in_transaction_session_timeout = 0");
     await frozen.query("select 1 from ledger, orders for update");
     await withMember(ledger, "a", async (a) => {
-      let wasSure = true;
-      const isFree = async () => {
-        wasSure &&= a.isSure;
-        const { rows } = await pool.query<{ owner: number | null }>("select owner from orders");
-        return rows[0]?.owner === null;
-      };
-      await eventually(isFree, { withinMs: 8_000 });
-      expect(wasSure).toBe(true);
+      await isAwaited(pool);
+      await beats(a, 3);
+      expect(a.isSure).toBe(true);
+      const owner = async () =>
+        (await pool.query<{ owner: number | null }>("select owner from orders")).rows[0]?.owner;
+      expect(await owner()).toBe(dead);
+      await frozen.query("commit");
+      await eventually(async () => (await owner()) === null);
     }).finally(() => frozen.release(true));
   }));
 
@@ -124,15 +133,15 @@ test("a worker that is not ready yet does not lead", () =>
   withLedger((ledger) =>
     withMember(ledger, "ready", async (ready) => {
       const starting = await joinWorkers({
-        ...{ connection: ledger.connection, pool: ledger.pool, clock: systemClock, logger: silent },
+        ...{ connection: ledger.connection, pool: ledger.pool, clock: hastyClock, logger: silent },
         self: { name: "starting", host: "here", pid: 1, version: "1.0.0", roles: ["worker"], connectors: [] },
         onDrain: () => undefined,
       });
       await ready.leave();
-      await systemClock.sleep(1_500, AbortSignal.timeout(5_000));
+      await beats(starting, 2);
       expect([starting.isSure, starting.isLeader]).toEqual([true, false]);
       starting.mayLead(() => true);
-      await eventually(() => starting.isLeader, WITHIN);
+      await eventually(() => starting.isLeader);
       await starting.leave();
     }),
   ));
@@ -142,8 +151,8 @@ test("a worker whose session broke goes on under its number, and acts only once 
     withMember(ledger, "a", async (a) => {
       const { id } = a;
       await endSession(ledger.pool, id);
-      await eventually(() => !a.isSure, WITHIN);
-      await eventually(() => a.isSure && a.isLeader, WITHIN);
+      await eventually(() => !a.isSure);
+      await eventually(() => a.isSure && a.isLeader);
       expect(a.id).toBe(id);
     }),
   ));
@@ -159,7 +168,7 @@ test("what waits until a worker is sure goes on with it, or when it is asked to 
         await isAwaited(ledger.pool);
         await endSession(ledger.pool, a.id);
         await taken;
-        await eventually(() => !a.isSure, WITHIN);
+        await eventually(() => !a.isSure);
         const asked = new AbortController();
         const [goesOn, stops] = [a.untilSure(new AbortController().signal), a.untilSure(asked.signal)];
         asked.abort();
@@ -178,8 +187,8 @@ test("so does one whose connection broke without the server's knowing", () =>
       withMember({ ...ledger, connection: way.connection }, "a", async (a) => {
         const { id } = a;
         await way.cutIdle();
-        await eventually(() => !a.isSure, WITHIN);
-        await eventually(() => a.isSure, WITHIN);
+        await eventually(() => !a.isSure);
+        await eventually(() => a.isSure);
         expect(a.id).toBe(id);
       }),
     ),
@@ -197,9 +206,9 @@ test("a worker whose database was restarted enters anew, and gives up what it ha
         const { id } = a;
         const { fence } = await claimNext(pool, id);
         await server.crash();
-        await eventually(() => !a.isSure, WITHIN);
+        await eventually(() => !a.isSure);
         await server.start();
-        await eventually(() => a.isSure, WITHIN);
+        await eventually(() => a.isSure);
         expect(a.id).not.toBe(id);
         const { rows } = await pool.query("select state, owner, fence from orders");
         expect(rows).toEqual([
@@ -235,11 +244,11 @@ test("each heartbeat looks how far the ledger has come, so that a worker which s
           idle.watch(seen);
           for (let n = 0; n < 5; n += 1) await raised.advance();
           const keptBy = async () => (await readEpochFile(join(folder, "idle")))?.epoch;
-          await eventually(async () => (await keptBy()) === now.epoch + 5, WITHIN);
+          await eventually(async () => (await keptBy()) === now.epoch + 5);
           expect([idle.isSure, busy.isSure, codes]).toEqual([true, true, []]);
           // Three calls are lost; the other worker makes one, and would raise the number past the one that is known.
           await pool.query("update ledger set epoch = epoch - 3");
-          await eventually(() => codes.includes("idle LEDGER_WENT_BACK"), WITHIN);
+          await eventually(() => codes.includes("idle LEDGER_WENT_BACK"));
           expect([idle.isSure, await keptBy()]).toEqual([false, now.epoch + 5]);
         }),
       );
@@ -249,12 +258,12 @@ test("each heartbeat looks how far the ledger has come, so that a worker which s
 test("a worker that was frozen for longer than its lease is taken for dead though its lock is held, and goes on as a new one", () =>
   withLedger((ledger) =>
     withMember(ledger, "frozen", async (frozen) => {
-      await eventually(() => frozen.isLeader, WITHIN);
+      await eventually(() => frozen.isLeader);
       const { id } = frozen;
       await silence(ledger.pool, id, 16);
       expect((await takeOver(ledger.pool, [id])).workers).toEqual([{ id, name: "frozen" }]);
-      await eventually(() => frozen.id !== id && frozen.isSure, WITHIN);
-      await eventually(() => frozen.isLeader, WITHIN);
+      await eventually(() => frozen.id !== id && frozen.isSure);
+      await eventually(() => frozen.isLeader);
     }),
   ));
 
@@ -272,7 +281,7 @@ test("what a frozen worker has locked in other sessions is free once it was take
       await eventually(async () => {
         await silence(pool, id, 16);
         return (await takeOver(pool, [id])).workers.length > 0;
-      }, WITHIN);
+      });
       await ended;
       await pool.query("update ledger set epoch = epoch + 1");
     }),
@@ -289,7 +298,7 @@ test("a transaction in which nothing comes any more is over before its worker is
 test("a worker that was silent for a moment only keeps what it has", () =>
   withLedger((ledger) =>
     withMember(ledger, "slow", async (slow) => {
-      await eventually(() => slow.isLeader, WITHIN);
+      await eventually(() => slow.isLeader);
       await silence(ledger.pool, slow.id, 6);
       expect((await takeOver(ledger.pool, [slow.id])).workers).toEqual([]);
     }),
@@ -307,17 +316,17 @@ test("one whose lock is gone is waited for, since a restart of the database ends
 test("a worker leads only while the service answers it", () =>
   withLedger((ledger) =>
     withMember(ledger, "a", async (a) => {
-      await eventually(() => a.isLeader, WITHIN);
+      await eventually(() => a.isLeader);
       const answered = { a: false, b: true };
       a.mayLead(() => answered.a);
       await withMember(ledger, "b", async (b) => {
         b.mayLead(() => answered.b);
-        await eventually(() => b.isLeader && !a.isLeader, WITHIN);
+        await eventually(() => b.isLeader && !a.isLeader);
         answered.b = false;
-        await eventually(() => !b.isLeader, WITHIN);
+        await eventually(() => !b.isLeader);
         expect((await listWorkers(ledger.pool, 0)).some(({ isLeader }) => isLeader)).toBe(false);
         answered.a = true;
-        await eventually(() => a.isLeader && !b.isLeader, WITHIN);
+        await eventually(() => a.isLeader && !b.isLeader);
       });
     }),
   ));
@@ -325,7 +334,7 @@ test("a worker leads only while the service answers it", () =>
 test("another one leads as soon as the leader's session is gone", () =>
   withLedger((ledger) =>
     withMember(ledger, "a", async (a) => {
-      await eventually(() => a.isLeader, WITHIN);
+      await eventually(() => a.isLeader);
       await withMember(ledger, "b", async (b) => {
         const other = new pg.Client(ledger.connection);
         await other.connect();
@@ -335,7 +344,7 @@ test("another one leads as soon as the leader's session is gone", () =>
           await isAwaited(ledger.pool);
           await endSession(ledger.pool, a.id);
           await taken;
-          await eventually(() => b.isLeader && !a.isLeader, WITHIN);
+          await eventually(() => b.isLeader && !a.isLeader);
           const leaders = (await listWorkers(ledger.pool, 0)).filter(({ isLeader }) => isLeader);
           expect(leaders.map(({ name }) => name)).toEqual(["b"]);
         } finally {
@@ -372,7 +381,7 @@ test("what one worker at a time may do ends with its session", () =>
           isHeld = held;
           await gate.promise;
         });
-        await eventually(() => isHeld(), WITHIN);
+        await eventually(() => isHeld());
         const none = async () => undefined;
         expect([
           await a.exclusively("deliver lims", none),
@@ -380,9 +389,9 @@ test("what one worker at a time may do ends with its session", () =>
         ]).toEqual([false, false]);
         expect(await b.exclusively("deliver other", none)).toBe(true);
         await endSession(ledger.pool, a.id);
-        await eventually(() => !isHeld(), WITHIN);
-        await eventually(() => b.exclusively("deliver lims", none), WITHIN);
-        await eventually(() => a.isSure, WITHIN);
+        await eventually(() => !isHeld());
+        await eventually(() => b.exclusively("deliver lims", none));
+        await eventually(() => a.isSure);
         expect(isHeld()).toBe(false);
         gate.resolve();
         expect(await first).toBe(true);
@@ -395,13 +404,13 @@ test("the leader is woken by what another worker took in", () =>
     withMember(ledger, "a", async (a, heard) => {
       // On a busy machine the first one may lose the lead for a moment, and must get it back.
       const wakes = async (b: Membership) => {
-        await eventually(() => a.isLeader, WITHIN);
+        await eventually(() => a.isLeader);
         const before = heard.length;
         const isHeard = () => {
           b.wake();
           return heard.length > before;
         };
-        await eventually(isHeard, WITHIN);
+        await eventually(isHeard);
       };
       await withMember(ledger, "b", wakes, { canLead: false });
     }),
@@ -410,10 +419,10 @@ test("the leader is woken by what another worker took in", () =>
 test("a worker that a person asks to stop hears of it once, and leads no more", () =>
   withLedger((ledger) =>
     withMember(ledger, "a", async (a, heard) => {
-      await eventually(() => a.isLeader, WITHIN);
+      await eventually(() => a.isLeader);
       expect(await drainWorkers(ledger.pool, { name: "nobody" }, BY)).toEqual([]);
       expect(await drainWorkers(ledger.pool, { name: "a" }, BY)).toEqual([a.id]);
-      await eventually(() => heard.includes("drain") && !a.isLeader, WITHIN);
+      await eventually(() => heard.includes("drain") && !a.isLeader);
       expect(heard.filter((word) => word === "drain")).toHaveLength(1);
     }),
   ));
