@@ -15,7 +15,7 @@ import { controlCodes } from "../profile/message-type.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
 import { conditionOf, statusCodes } from "./codes.ts";
-import { OF_ORDER, observeContainer, observeOrder } from "./observations.ts";
+import { OF_ORDER, observeWhole } from "./observations.ts";
 import { NO_NUMBERS, type Original, type OriginalGroup } from "./original.ts";
 import { decisionOf, labPhrase } from "./reasons.ts";
 import { fillerOrderNumber, resultHeader, SERVICE_BY_OPERATION } from "./result-hl7.ts";
@@ -225,10 +225,7 @@ function reportAnswer(
     ...noteSegments(refusal ? [refusal.text] : []),
     ...observationSegments([
       { type: "TX", code: OF_ORDER.request, value: decisionInWords(answer, profile), status: "F", at },
-      ...(order ? observeOrder(order, settings) : []),
-      ...containers.flatMap((container, i) =>
-        order ? observeContainer(order, container, i + 1, settings) : [],
-      ),
+      ...(order ? observeWhole(order, containers, settings) : []),
     ]),
   ];
 }

@@ -14,7 +14,7 @@ import {
 } from "../../formats/hl7/sent-segments.ts";
 import type { Hl7Profile, ResultFormat, ResultSettings } from "../profile/profile.ts";
 import { type StatusCodes, statusCodes } from "./codes.ts";
-import { observeContainer, observeNumber, observeOrder } from "./observations.ts";
+import { observeContainer, observeNumber, observeOrder, observeWhole } from "./observations.ts";
 import { NO_NUMBERS, type Original, type OriginalGroup } from "./original.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
@@ -121,10 +121,7 @@ function orderStatus(
       ...(sharesNumber ? [reasons?.ORDER_NUMBER_REUSED ?? SHARED_NUMBER] : []),
       ...(reason ? [reason.text] : []),
     ]),
-    ...observationSegments([
-      ...observeOrder(order, settings, messageControlId),
-      ...order.containers.flatMap((container, i) => observeContainer(order, container, i + 1, settings)),
-    ]),
+    ...observationSegments(observeWhole(order, order.containers, settings, messageControlId)),
   ];
 }
 
