@@ -1,5 +1,6 @@
 import type { Problem } from "./failures.ts";
 import type { Verdict } from "./intake.ts";
+import type { MessageEcho } from "./message-echo.ts";
 import type { Order } from "./order.ts";
 import type { ControlRequest } from "./order-control.ts";
 import type { OrderAsRead } from "./outcome.ts";
@@ -43,6 +44,8 @@ export interface MappedMessage extends MessageName {
    * of other orders.
    */
   readonly echoedNumbers?: readonly string[] | undefined;
+  /** HL7: what is repeated of it in what is said about it. */
+  readonly echo?: Phi<MessageEcho> | undefined;
   /** Numbers and labels of the orders that a refused or waiting message asks for, as far as they could be read. */
   readonly names?: readonly string[] | undefined;
 }

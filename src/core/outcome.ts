@@ -1,5 +1,6 @@
 import type { FailureCode, Problem } from "./failures.ts";
 import type { FileDialect } from "./intake.ts";
+import type { MessageEcho } from "./message-echo.ts";
 import type { Operation } from "./order.ts";
 import type { Control, ControlRefusal, FillerNumber } from "./order-control.ts";
 import type { OrderState } from "./order-state.ts";
@@ -75,10 +76,8 @@ export interface OutcomeMessage {
   /** How that file is written; undefined for HL7. */
   readonly dialect?: FileDialect | undefined;
   readonly receivedAt: Date;
-  /** The decoded HL7 text; undefined for CSV or once retention has pruned it. */
-  readonly text?: Phi | undefined;
-  /** The character set that `text` was read in. */
-  readonly encoding?: string | undefined;
+  /** What is repeated of it; undefined for CSV and once retention has pruned it. */
+  readonly echo?: Phi<MessageEcho> | undefined;
 }
 
 /**

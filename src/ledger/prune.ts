@@ -6,7 +6,8 @@ const FORGET_RAW = `
 update messages
    set raw = null,
        csv_rows = null,
-       names = null
+       names = null,
+       echo = null
  where id in (select m.id
                 from messages m
                where m.raw is not null

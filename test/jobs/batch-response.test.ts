@@ -102,7 +102,18 @@ describe("the response to a file's batches", () => {
       const unread = { ...message(1), content: { kind: "unreadable", problems: [problem] } } as const;
       await intake.accept({ connector: "lims", fileId }, [unread]);
       await intake.closeFile(fileId, TAKEN, outline(1));
-      expect((await told()).deliveries[0]).toContain("\rMSA|AE|MSG-A-1|message 1: byte 9 is not utf-8\r");
+      const [text] = (await told()).deliveries;
+      expect(text).toContain("\rMSA|AE|MSG-A-1|message 1: byte 9 is not utf-8\r");
+      // As it would be answered by itself.
+      expect(text).toContain("|ORL^O34^ORL_O34|");
+    }));
+
+  test("answers a message without a header with AR, as one that is for somebody else", () =>
+    withIntake(async (intake, told) => {
+      const { fileId } = await intake.openFile(FILE);
+      await intake.accept({ connector: "lims", fileId }, [message(1, "PID|1||S-1\rORC|NW|A-1\r")]);
+      await intake.closeFile(fileId, TAKEN, outline(1));
+      expect((await told()).deliveries[0]).toContain("\rMSA|AR||message 1: ");
     }));
 
   test("tells a message that waits as one that is on hold", () =>

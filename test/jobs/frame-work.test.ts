@@ -183,13 +183,8 @@ function takeFrame(frame: Buffer): Accepted[] {
     ? parts.map((part) => toMessage(part, {}))
     : [{ ordinal: 1, place: "message 1", raw: phi(frame), content: { kind: "unreadable", problems } }];
   const accepted = messages.map((each): Accepted => {
-    const { verdict, problems: found } = mapper.map(each);
-    const incoming = {
-      connector: "lims",
-      message: each,
-      peer: { address: "10.0.0.9" },
-      receivedAt: new Date(0),
-    };
+    const { verdict, problems: found, echo } = mapper.map(each);
+    const incoming = { connector: "lims", echo, peer: { address: "10.0.0.9" }, receivedAt: new Date(0) };
     const reply = replyTo(incoming, replies).compose({ verdict, problems: found, messageId: 1 });
     return { ordinal: each.ordinal, place: each.place, verdict, problems: found, orders: [], reply };
   });

@@ -7,7 +7,7 @@ import { parseId } from "../../src/ledger/ids.ts";
 import { listOpenDeliveries } from "../../src/ledger/operator/views.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { retryDelivery } from "../../src/ledger/results/deliveries.ts";
-import { hl7Profile } from "../mapping/mapped.ts";
+import { hl7Profile, mapOne } from "../mapping/mapped.ts";
 import { deliverTo } from "../support/deliver.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
@@ -27,13 +27,15 @@ async function aLab({ pool }: TestLedger, name: string) {
   const { text } = decodeHl7(raw, { override: encoding });
   const message = { ordinal: 1, place: "message 1", raw: phi(raw) };
   const content = { kind: "hl7", text: phi(text), encoding } as const;
-  const [orderId] = await commit(pool, [aRecord(1, [anOrder()], { message: { ...message, content } })]);
+  const profile = await hl7Profile();
+  const { echo } = mapOne(profile, { ...message, content });
+  const [orderId] = await commit(pool, [aRecord(1, [anOrder()], { message: { ...message, content }, echo })]);
   await pool.query("update outcomes set is_composed = true");
   const failure = { code: "UNCLASSIFIED", text: "invented" } as const;
   await changeOrders(pool, [
     { orderId: orderId as number, from: ["received"], to: "parked", failure, isReported: true },
   ]);
-  const lab = { profile: await hl7Profile(), isAway: false, got: [] as Buffer[], tried: [] as Buffer[] };
+  const lab = { profile, isAway: false, got: [] as Buffer[], tried: [] as Buffer[] };
   const deliver = deliverTo(pool, {
     compose: async (open) => composeMessages(open, lab.profile),
     deliver: async ({ bytes }) => {

@@ -1,7 +1,13 @@
-import type { ControlAnswer, Outcome, OutcomeOrder } from "../../src/core/outcome.ts";
-import { phi } from "../../src/core/phi.ts";
-import { composeHl7 } from "../../src/mapping/outbound/compose-hl7.ts";
-import type { Profile } from "../../src/mapping/profile/profile.ts";
+import type { Problem } from "../../src/core/failures.ts";
+import type { ControlAnswer, Outcome, OutcomeMessage, OutcomeOrder } from "../../src/core/outcome.ts";
+import { type Phi, phi } from "../../src/core/phi.ts";
+import { findEncoding } from "../../src/formats/encoding.ts";
+import { Hl7Message } from "../../src/formats/hl7/message.ts";
+import { decodeEcho, encodeEcho } from "../../src/ledger/messages/echo.ts";
+import { keepEcho, keepHeader } from "../../src/mapping/inbound/keep-echo.ts";
+import type { MessageAnswer } from "../../src/mapping/outbound/answer-hl7.ts";
+import * as compose from "../../src/mapping/outbound/compose-hl7.ts";
+import type { Hl7Profile, Profile } from "../../src/mapping/profile/profile.ts";
 import { hl7Text } from "./mapped.ts";
 
 /** An ORM^O01 of an invented patient, as outcomes of the tests answer it. */
@@ -79,11 +85,74 @@ export function waiting(
 
 /** The same outcome of a message that retention has pruned. */
 export function withoutText(outcome: Outcome): Outcome {
-  const { text, ...message } = outcome.message;
+  const { text, ...message } = outcome.message as Received;
   return { ...outcome, message };
 }
 
-function answered(text: string | undefined): Outcome["message"] {
+/** A message with its text, of which the ledger would keep what is repeated of it. */
+export interface Received extends OutcomeMessage {
+  readonly text?: Phi | undefined;
+  /** What it was read in. */
+  readonly encoding?: string | undefined;
+}
+
+/** The message as the ledger gives it: with what was kept of its text when a profile mapped it. */
+export function asKept(
+  { text, encoding, ...message }: Received,
+  profile: Profile,
+  { kind, problems }: { kind: Outcome["kind"]; problems: readonly Problem[] } = {
+    kind: "acknowledged",
+    problems: [],
+  },
+): OutcomeMessage {
+  if (text === undefined || profile.format !== "hl7") return message;
+  const verdict = kind === "refused" || kind === "waiting" ? kind : "accepted";
+  const echo = echoOf(text.reveal(), profile, encoding, { verdict, problems, orders: [] });
+  return { ...message, echo: decodeEcho(encodeEcho(phi(echo))) };
+}
+
+function echoOf(
+  text: string,
+  profile: Hl7Profile,
+  encoding: string | undefined,
+  mapped: Parameters<typeof keepEcho>[3],
+) {
+  try {
+    const read = encoding === undefined ? undefined : findEncoding(encoding);
+    return keepEcho(Hl7Message.parse(text, { encoding: read }), profile, encoding, mapped);
+  } catch {
+    return keepHeader(text, profile, encoding);
+  }
+}
+
+/** What is sent about an outcome whose message came with the profile as it is. */
+export function composeHl7(outcome: Outcome, profile: Profile): ReturnType<typeof compose.composeHl7> {
+  const { kind } = outcome;
+  const problems = "problems" in outcome ? outcome.problems : [];
+  return compose.composeHl7(
+    { ...outcome, message: asKept(outcome.message, profile, { kind, problems }) },
+    profile,
+  );
+}
+
+/** The same of what is answered over a connection. */
+export function createReplier(
+  message: Received,
+  profile: Hl7Profile,
+  settings: compose.ReplySettings,
+): ReturnType<typeof compose.createReplier> {
+  const of = (answer: MessageAnswer) => {
+    const { kind } = answer;
+    const problems = "problems" in answer ? answer.problems : [];
+    return compose.createReplier(asKept(message, profile, { kind, problems }), profile, settings);
+  };
+  return {
+    isWhole: (answer) => of(answer).isWhole(answer),
+    compose: (answer, laterControlId) => of(answer).compose(answer, laterControlId),
+  };
+}
+
+function answered(text: string | undefined): Received {
   return {
     messageId: "m12",
     connector: "lims",

@@ -157,23 +157,6 @@ function findHeader(raw: Buffer): number {
   return -1;
 }
 
-/**
- * A kept message as its answer echoes it. Of one whose characters can't be read the header alone, which names it.
- *
- * @param encoding what it was read in
- */
-export function readForAnswer(
-  raw: Buffer,
-  { encoding, isReadable }: { readonly encoding?: string | undefined; readonly isReadable: boolean },
-): { readonly text: string; readonly encoding?: Encoding } {
-  try {
-    if (isReadable) return decodeHl7(raw, { override: encoding });
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-  }
-  return { text: readHeaderLine(raw) };
-}
-
 /** What results are written in; `as-received` is the character set of the message that they are about. */
 export type ResultEncoding = Encoding | "as-received";
 

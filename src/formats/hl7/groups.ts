@@ -113,11 +113,6 @@ function requireOrcFirst(groups: readonly OrderGroup[]): void {
   throw structureFailure(obr, "its ORC stands behind it; expected each ORC before its OBR");
 }
 
-/** The orders of a message alone, like {@link orderParts}. */
-export function orderGroups(message: Hl7Message, each: OrderSegment): OrderGroup[] {
-  return orderParts(message, each).groups;
-}
-
 /**
  * A group for each OBR: with what stands from there to the next OBR, and with what stands before the first, such as ORC, and in
  * OML^O33 and OML^O35 the specimen, which all of them share.

@@ -1,8 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { asFailure } from "../../core/failures.ts";
 import type { Outcome } from "../../core/outcome.ts";
-import { phi } from "../../core/phi.ts";
-import { readForAnswer } from "../../formats/hl7/charset.ts";
 import type {
   ComposedDelivery,
   Composition,
@@ -19,7 +17,7 @@ import {
 } from "../../mapping/outbound/result-csv.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";
 
-/** Others have their turn after this time, ms: an original may be large, and is read again for each of its outcomes. */
+/** Others have their turn after this time, ms. */
 const TURN_MS = 20;
 
 /** One HL7 message an outcome. An outcome that none can be made of holds up no other. */
@@ -28,13 +26,13 @@ export async function composeMessages(open: readonly OpenOutcome[], profile: Pro
   const unreported: number[] = [];
   const uncomposed: UncomposedOutcome[] = [];
   let turnAt = performance.now();
-  for (const { id, outcome, original } of open) {
+  for (const { id, outcome } of open) {
     if (performance.now() - turnAt > TURN_MS) {
       await nextTurn();
       turnAt = performance.now();
     }
     try {
-      const file = composeHl7(withText(outcome, original), profile);
+      const file = composeHl7(outcome, profile);
       if (file) deliveries.push({ ...file, outcomeIds: [id] });
       else unreported.push(id);
     } catch (error) {
@@ -43,13 +41,6 @@ export async function composeMessages(open: readonly OpenOutcome[], profile: Pro
     }
   }
   return { deliveries, unreported, uncomposed };
-}
-
-/** The outcome with the text of its message. */
-function withText(outcome: Outcome, original: OpenOutcome["original"]): Outcome {
-  if (!original) return outcome;
-  const read = readForAnswer(original.raw, original);
-  return { ...outcome, message: { ...outcome.message, ...read, text: phi(read.text) } };
 }
 
 /**

@@ -199,11 +199,11 @@ function connectionIntake(
   return async (peer, messages, { mapper, replies }) => {
     const receivedAt = new Date(clock.now());
     if (!replies) throw new RangeError(`no connector ${connector} takes messages over connections`);
-    const map = (message: IncomingMessage): MessageRecord => ({
-      ...mapper.map(message),
-      message,
-      replyTo: replyTo({ connector, message, peer, receivedAt }, replies),
-    });
+    const map = (message: IncomingMessage): MessageRecord => {
+      const mapped = mapper.map(message);
+      const { echo } = mapped;
+      return { ...mapped, message, replyTo: replyTo({ connector, echo, peer, receivedAt }, replies) };
+    };
     const commits: Promise<readonly Accepted[]>[] = [];
     const hand = ({ records, bytes }: Piece) => {
       const committing = commit(records, bytes, peer);

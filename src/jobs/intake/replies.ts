@@ -1,16 +1,15 @@
 import type pg from "pg";
 import { encodeCrockfordNumber } from "../../core/crockford.ts";
 import type { Problem } from "../../core/failures.ts";
-import type { Accepted, BatchOutline, FileEnd, IncomingMessage, Peer, Verdict } from "../../core/intake.ts";
-import type { Decided, ReplyTo } from "../../core/mapped-message.ts";
+import type { Accepted, BatchOutline, FileEnd, Peer, Verdict } from "../../core/intake.ts";
+import type { Decided, MappedMessage, ReplyTo } from "../../core/mapped-message.ts";
 import type { OutcomeMessage } from "../../core/outcome.ts";
-import { phi } from "../../core/phi.ts";
-import { decodeHl7, readForAnswer, readHeaderLine } from "../../formats/hl7/charset.ts";
+import { decodeHl7 } from "../../formats/hl7/charset.ts";
 import { splitHl7File } from "../../formats/hl7/file.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
 import { type Closing, findOpenFile, type OpenFile, requireFileId } from "../../ledger/messages/files.ts";
-import { listFileMessages, type StoredMessage } from "../../ledger/messages/views.ts";
+import { type AnsweredMessage, listAnsweredMessages } from "../../ledger/messages/views.ts";
 import type { Mapper } from "../../mapping/inbound/mapper.ts";
 import { messageAnswer } from "../../mapping/outbound/answer-hl7.ts";
 import { type BatchedAnswer, composeBatchResponse } from "../../mapping/outbound/batch-hl7.ts";
@@ -21,22 +20,18 @@ import { formatHl7Timestamp } from "../../mapping/outbound/timestamp.ts";
 import type { BatchResponse, Hl7Profile } from "../../mapping/profile/profile.ts";
 
 /** A message with where and when it came. */
-interface Incoming {
+interface Incoming extends Pick<MappedMessage, "echo"> {
   readonly connector: string;
-  readonly message: IncomingMessage;
   readonly peer: Peer;
   readonly receivedAt: Date;
 }
 
 /** How a message is answered once its verdict is known: composed in the commit that keeps it. */
 export function replyTo(
-  { connector, message, peer, receivedAt }: Incoming,
+  { connector, echo, peer, receivedAt }: Incoming,
   replies: ConnectionReplies,
 ): ReplyTo {
-  const { content, raw } = message;
-  const encoding = content.kind === "hl7" ? content.encoding : undefined;
-  const text = content.kind === "hl7" ? content.text : phi(readHeaderLine(raw.reveal()));
-  const answered = { messageId: "", connector, receivedAt, text, encoding };
+  const answered = { messageId: "", connector, receivedAt, echo };
   const openReplier = () => createReplier(answered, replies.profile, replies);
   const controlId = (prefix: "CA" | "CL", messageId: number) =>
     answerControlId(prefix, replies.instanceCode, messageId);
@@ -146,9 +141,9 @@ export async function composeFileResponse(
   if (!file || !settings) return undefined;
   const { profile, response } = settings;
   const answers: BatchedAnswer[] = [];
-  let last: StoredMessage | undefined;
+  let last: AnsweredMessage | undefined;
   for (;;) {
-    const page = await listFileMessages(pool, id, last?.ordinal ?? 0, PAGE);
+    const page = await listAnsweredMessages(pool, id, last?.ordinal ?? 0, PAGE);
     answers.push(...page.map((message) => answerMessage(message, file, profile, instanceCode)));
     last = page.at(-1) ?? last;
     if (page.length < PAGE) break;
@@ -186,22 +181,14 @@ export function batchFileName(
 }
 
 function answerMessage(
-  message: StoredMessage,
+  { verdict, problems, messageId, messageControlId, receivedAt, echo }: AnsweredMessage,
   { connector, fileName }: OpenFile,
   profile: Hl7Profile,
   instanceCode: string,
 ): BatchedAnswer {
-  const { verdict, problems, messageId, messageControlId, receivedAt, raw, encoding, format } = message;
-  const read = raw && readForAnswer(raw, { encoding, isReadable: format === "hl7" });
-  const answered = { messageId, connector, messageControlId, fileName, receivedAt };
   const controlId = answerControlId("CA", instanceCode, parseId("m", messageId) as number);
-  return answerInBatch(
-    {
-      ...{ verdict, problems, controlId },
-      answered: read ? { ...answered, ...read, text: phi(read.text) } : answered,
-    },
-    profile,
-  );
+  const answered = { messageId, connector, messageControlId, fileName, receivedAt, echo };
+  return answerInBatch({ verdict, problems, controlId, answered }, profile);
 }
 
 /** What became of a message of a batch, and what its answer refers to. */

@@ -207,7 +207,13 @@ function lockKey(connector: string, messageControlId: string): bigint {
  * A message with a value that the database can't hold, as it is kept: refused, with its bytes, which may be anything. Each
  * text of it that could be the one is left out; which it was, the database doesn't say.
  */
-function withoutUnstorable({ message, waitedAs, replyTo, isAnsweredInBatch }: MessageRecord): MessageRecord {
+function withoutUnstorable({
+  message,
+  waitedAs,
+  replyTo,
+  isAnsweredInBatch,
+  echo,
+}: MessageRecord): MessageRecord {
   const problem: Problem = {
     code: "LEDGER_VALUE_UNSTORABLE",
     place: message.place,
@@ -217,7 +223,7 @@ function withoutUnstorable({ message, waitedAs, replyTo, isAnsweredInBatch }: Me
   const { content } = message;
   return {
     message: content.kind === "csv" ? { ...message, content: { kind: "csv", rows: phi([]) } } : message,
-    ...{ waitedAs, replyTo, isAnsweredInBatch },
+    ...{ waitedAs, replyTo, isAnsweredInBatch, echo },
     verdict: "refused",
     problems: [problem],
     orders: [],

@@ -5,20 +5,22 @@ import { formatId } from "../ids.ts";
 import { changeOrdersWithin, GOES_ON } from "../orders/change.ts";
 import { recordEvents } from "../orders/events.ts";
 import { containerRows, contentOf, INSERT_CONTAINERS, replaceContent } from "../orders/row.ts";
+import { encodeEcho } from "./echo.ts";
 import type { BatchSource, MessageDraft } from "./record.ts";
 import { forgetWaitingKeys, keysOf, recordWaitingKeys } from "./waiting.ts";
 
 /** $1.. arrays of one value a message. */
 const INSERT_MESSAGES = `
 insert into messages (id, connector, file_id, ordinal, place, message_control_id, message_type, sha256, raw, format,
-                      encoding, csv_rows, verdict, problems, duplicate_of, peer, reply, reuses, sender, names, replay_of)
+                      encoding, csv_rows, verdict, problems, duplicate_of, peer, reply, reuses, sender, names, echo,
+                      replay_of)
 select x.id, $1, $2, x.ordinal, x.place, x.control_id, x.message_type, x.sha256, x.raw, x.format,
-       x.encoding, x.csv_rows, x.verdict, x.problems, x.duplicate_of, x.peer, x.reply, x.reuses, x.sender, x.names, $3
+       x.encoding, x.csv_rows, x.verdict, x.problems, x.duplicate_of, x.peer, x.reply, x.reuses, x.sender, x.names, x.echo, $3
   from unnest($4::bigint[], $5::integer[], $6::text[], $7::text[], $8::text[], $9::bytea[], $10::bytea[], $11::text[],
               $12::text[], $13::jsonb[], $14::text[], $15::jsonb[], $16::bigint[], $17::text[], $18::bytea[],
-              $19::bigint[], $20::text[], $21::jsonb[])
+              $19::bigint[], $20::text[], $21::jsonb[], $22::text[])
        as x(id, ordinal, place, control_id, message_type, sha256, raw, format, encoding, csv_rows, verdict, problems,
-            duplicate_of, peer, reply, reuses, sender, names)`;
+            duplicate_of, peer, reply, reuses, sender, names, echo)`;
 
 /** What became of messages that waited; $1.. arrays of one value a message. Index: the primary key. */
 const DECIDE_WAITING = `
@@ -27,9 +29,10 @@ update messages m
        problems = x.problems,
        duplicate_of = x.duplicate_of,
        names = x.names,
+       echo = x.echo,
        released_at = case when m.verdict = 'waiting' and x.verdict <> 'waiting' then now() end
-  from unnest($1::bigint[], $2::text[], $3::jsonb[], $4::bigint[], $5::jsonb[])
-       as x(id, verdict, problems, duplicate_of, names)
+  from unnest($1::bigint[], $2::text[], $3::jsonb[], $4::bigint[], $5::jsonb[], $6::text[])
+       as x(id, verdict, problems, duplicate_of, names, echo)
  where m.id = x.id
    and (m.verdict <> x.verdict or m.problems <> x.problems)`;
 
@@ -109,6 +112,7 @@ async function insertMessages(
     column((draft) => draft.reuses ?? null),
     column(({ record }) => record.sender ?? null),
     column(encodeNames),
+    column(({ record }) => encodeEcho(record.echo)),
   ]);
 }
 
@@ -120,6 +124,7 @@ async function recordDecided(client: pg.PoolClient, drafts: readonly MessageDraf
     drafts.map((draft) => JSON.stringify(draft.problems)),
     drafts.map((draft) => draft.duplicateOf ?? null),
     drafts.map(encodeNames),
+    drafts.map(({ record }) => encodeEcho(record.echo)),
   ]);
   const decided = drafts.filter(({ verdict }) => verdict !== "waiting");
   await forgetWaitingKeys(

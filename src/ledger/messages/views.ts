@@ -1,9 +1,11 @@
 import type pg from "pg";
 import type { Problem } from "../../core/failures.ts";
 import type { Verdict } from "../../core/intake.ts";
+import type { OutcomeMessage } from "../../core/outcome.ts";
 import { beginsWith, list, type Queryable } from "../database.ts";
 import { parseId } from "../ids.ts";
 import { type LedgerOrder, listOrderRows, ORDER_COLUMNS } from "../orders/row.ts";
+import { decodeEcho } from "./echo.ts";
 
 /** A message as an operator sees it; its text is left out. */
 export interface MessageView {
@@ -152,23 +154,31 @@ select ${columns}
  order by m.ordinal
  limit $3`;
 
-/** The next messages of a file after an ordinal, in their order. */
-export function listFileMessages(
+/** A message of a file as its answer names it. */
+export interface AnsweredMessage extends MessageView {
+  readonly ordinal: number;
+  readonly echo: OutcomeMessage["echo"];
+}
+
+/** The next messages of a file after an ordinal, in their order, with what their answers repeat of them. */
+export async function listAnsweredMessages(
   pool: pg.Pool,
   fileId: number,
   after: number,
   limit: number,
-): Promise<StoredMessage[]> {
-  return list<StoredMessage>(pool, fileMessages(STORED), [fileId, after, limit]);
+): Promise<AnsweredMessage[]> {
+  type Row = Omit<AnsweredMessage, "echo"> & { readonly echo?: string };
+  const rows = await list<Row>(pool, fileMessages(`${VIEW}, m.ordinal, m.echo`), [fileId, after, limit]);
+  return rows.map((row) => ({ ...row, echo: decodeEcho(row.echo) }));
 }
 
-/** The same without their texts, for people. */
+/** The same for people. */
 export function listFileMessageViews(
   pool: pg.Pool,
   fileId: number,
   after: number,
   limit: number,
-): Promise<(MessageView & Pick<StoredMessage, "ordinal">)[]> {
+): Promise<Omit<AnsweredMessage, "echo">[]> {
   return list(pool, fileMessages(`${VIEW}, m.ordinal`), [fileId, after, limit]);
 }
 

@@ -126,6 +126,9 @@ create table messages (
   -- Order numbers and labels of a message that was refused or waits, and of which no order was made: it is found by them. Null
   -- for any other, and once retention has pruned its text, since what was refused may have anything in their place.
   names              jsonb,
+  -- HL7: what answers and results repeat of it, as it was read when it was mapped (src/core/message-echo.ts). JSON as text, since
+  -- jsonb lacks characters that a lab may write, and the length of a text is known without it. Null once retention has pruned it.
+  echo               text,
   -- What was answered over the connection, for a message that comes again; null where nothing was.
   reply              bytea,
   duplicate_of       bigint references messages,

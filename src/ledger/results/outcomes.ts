@@ -6,27 +6,20 @@ import {
   type ControlAnswer,
   type OrderAsRead,
   type Outcome,
+  type OutcomeMessage,
   type OutcomeOrder,
   withCodes,
 } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
 import { run } from "../database.ts";
 import { formatId } from "../ids.ts";
+import { decodeEcho } from "../messages/echo.ts";
 import type { OrderSnapshot } from "../orders/row.ts";
 
 /** An outcome that has not been put into a delivery yet, and what is needed to do so. */
 export interface OpenOutcome {
   readonly id: number;
   readonly outcome: Outcome;
-  /** The bytes and character set of the HL7 message that it answers; undefined for CSV. */
-  readonly original:
-    | {
-        readonly raw: Buffer;
-        readonly encoding: string | undefined;
-        /** False for one that was refused since its bytes are not of its character set. */
-        readonly isReadable: boolean;
-      }
-    | undefined;
   readonly fileId: number | undefined;
   /** The delivery that it is parked as since no message could be made of it: another one is made, to be sent in its place. */
   readonly parkedAs: number | undefined;
@@ -49,8 +42,7 @@ export interface ComposedDelivery {
 /** Open outcomes of a connector, oldest first; $1 connector, $2 how many. Index: outcomes_open. */
 const OPEN_OUTCOMES = `
 select t.id, t.kind, t.payload, t.occurred_at, t.message_id, coalesce(m.connector, f.connector) as connector,
-       m.message_control_id, m.format, case when m.format <> 'csv' then octet_length(m.raw) end as raw_bytes, m.encoding,
-       m.file_id, m.place, coalesce(m.received_at, f.received_at) as received_at, f.file_name, f.dialect,
+       m.message_control_id, octet_length(m.echo) as echo_bytes, m.file_id, m.place, coalesce(m.received_at, f.received_at) as received_at, f.file_name, f.dialect,
        l.instance_code, t.delivery_id
   from outcomes t
   left join messages m on m.id = t.message_id
@@ -62,8 +54,8 @@ select t.id, t.kind, t.payload, t.occurred_at, t.message_id, coalesce(m.connecto
  order by t.id
  limit $2`;
 
-/** The texts of messages; $1 bigint[] ids. Index: the primary key. */
-const FIND_RAWS = "select m.id, m.raw from messages m where m.id = any ($1) and m.raw is not null";
+/** What is repeated of messages; $1 bigint[] ids. Index: the primary key. */
+const FIND_ECHOES = "select m.id, m.echo from messages m where m.id = any ($1)";
 
 /** Of messages whose outcomes are composed together, bytes: more of them wait for the next time. */
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -107,10 +99,8 @@ interface OutcomeRow {
   message_id: number | null;
   connector: string;
   message_control_id: string | null;
-  /** Null for what is about a file. */
-  format: "hl7" | "csv" | "unreadable" | null;
-  raw_bytes: number | null;
-  encoding: string | null;
+  /** Null for what has no echo. */
+  echo_bytes: number | null;
   file_id: number | null;
   place: string | null;
   received_at: Date;
@@ -128,7 +118,7 @@ const toOrder = ({ priorSubjectCode, ...snapshot }: OrderSnapshot): OutcomeOrder
   ...(priorSubjectCode === undefined ? {} : { priorSubjectCode: phi(priorSubjectCode) }),
 });
 
-function toOutcome(row: OutcomeRow): Outcome {
+function toOutcome(row: OutcomeRow, echo: OutcomeMessage["echo"]): Outcome {
   const common = {
     outcomeId: formatId("t", row.id),
     controlId: `CB${row.instance_code}${encodeCrockfordNumber(row.id).padStart(8, "0")}`,
@@ -141,6 +131,7 @@ function toOutcome(row: OutcomeRow): Outcome {
       dialect: row.dialect ?? undefined,
       place: row.place ?? undefined,
       receivedAt: row.received_at,
+      echo,
     },
   };
   const { payload } = row;
@@ -179,7 +170,8 @@ function toOutcome(row: OutcomeRow): Outcome {
 
 /**
  * What is still to be reported to the lab through a connector, in the order in which it happened: `limit` at most, and no
- * more than the memory has room for. The outcomes of one message share its text, since it may be large and have thousands.
+ * more than the memory has room for. The outcomes of one message share what is
+ * repeated of it, since it may have thousands.
  */
 export async function listOpenOutcomes(
   pool: pg.Pool,
@@ -187,26 +179,22 @@ export async function listOpenOutcomes(
   limit: number,
 ): Promise<OpenOutcome[]> {
   const rows = withinBytes(await run<OutcomeRow>(pool, OPEN_OUTCOMES, [connector, limit]));
-  const ids = new Set(rows.flatMap((row) => (row.raw_bytes === null ? [] : (row.message_id ?? []))));
-  const raws = ids.size === 0 ? [] : await run<{ id: number; raw: Buffer }>(pool, FIND_RAWS, [[...ids]]);
-  const rawById = new Map(raws.map(({ id, raw }) => [id, raw]));
-  return rows.map((row) => {
-    const raw = row.message_id === null ? undefined : rawById.get(row.message_id);
-    return {
-      id: row.id,
-      outcome: toOutcome(row),
-      original: raw && { raw, encoding: row.encoding ?? undefined, isReadable: row.format === "hl7" },
-      fileId: row.file_id ?? undefined,
-      parkedAs: row.delivery_id ?? undefined,
-    };
-  });
+  const ids = new Set(rows.flatMap((row) => (row.echo_bytes === null ? [] : (row.message_id ?? []))));
+  const echoes = ids.size === 0 ? [] : await run<{ id: number; echo: string }>(pool, FIND_ECHOES, [[...ids]]);
+  const echoById = new Map(echoes.map(({ id, echo }) => [id, decodeEcho(echo)]));
+  return rows.map((row) => ({
+    id: row.id,
+    outcome: toOutcome(row, row.message_id === null ? undefined : echoById.get(row.message_id)),
+    fileId: row.file_id ?? undefined,
+    parkedAs: row.delivery_id ?? undefined,
+  }));
 }
 
-/** The first of them, as many as there is room for the texts of their messages; one at least. */
+/** The first of them, as many as there is room for what is repeated of their messages; one at least. */
 function withinBytes(rows: readonly OutcomeRow[]): readonly OutcomeRow[] {
   const seen = new Set<number>();
   let bytes = 0;
-  const end = rows.findIndex(({ message_id: id, raw_bytes: more }, n) => {
+  const end = rows.findIndex(({ message_id: id, echo_bytes: more }, n) => {
     if (id === null || more === null || seen.has(id)) return false;
     seen.add(id);
     bytes += more;

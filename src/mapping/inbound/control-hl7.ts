@@ -71,26 +71,6 @@ function compareAuthorities(
   );
 }
 
-/** The groups of a message that a request was read from, for answers that echo them. */
-export function findControlGroups(
-  parts: OrderParts,
-  profile: Hl7Profile,
-  {
-    control,
-    placerOrderNumber,
-    fillerNumber,
-  }: Pick<ControlRequest, "control" | "placerOrderNumber" | "fillerNumber">,
-): OrderGroup[] {
-  return parts.groups.filter((group) => {
-    if (controlOf(group, profile) !== control) return false;
-    const number = readNumber(group, parts, profile)[0];
-    const found = number?.status === "found" ? number.value : undefined;
-    if (placerOrderNumber !== undefined) return found === placerOrderNumber;
-    const filler = readFiller(group, profile);
-    return found === undefined && filler?.kind === fillerNumber?.kind && filler?.id === fillerNumber?.id;
-  });
-}
-
 /** The order that a group names. */
 function readNames(
   group: OrderGroup,
@@ -142,7 +122,7 @@ function readNames(
 }
 
 /** The placer order number as each OBR of the group, with the ORC, gives it. */
-function readNumber(group: OrderGroup, { shared }: OrderParts, { rules }: Hl7Profile): Reading[] {
+export function readNumber(group: OrderGroup, { shared }: OrderParts, { rules }: Hl7Profile): Reading[] {
   // A site's number may stand before the orders, such as in PID; never in another order.
   return groupScopes(group, shared).map((scope) =>
     readStrictly(rules.placerOrderNumber, findSingle, scope, () => [...group.segments, ...shared]),
@@ -154,7 +134,7 @@ function foundIn(reading: Reading | undefined): string | undefined {
 }
 
 /** ORC-3, else OBR-3, where it is a number of ours: the letter and id that our results carry, in our namespace. */
-function readFiller(group: OrderGroup, profile: Hl7Profile): FillerNumber | undefined {
+export function readFiller(group: OrderGroup, profile: Hl7Profile): FillerNumber | undefined {
   const [first] = listFillers(group, profile);
   return first && { kind: first.kind, id: first.id };
 }

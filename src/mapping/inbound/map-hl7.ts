@@ -1,6 +1,8 @@
 import { Failure, type Problem, problemOf } from "../../core/failures.ts";
 import type { IncomingMessage } from "../../core/intake.ts";
 import type { MappedMessage, MessageName } from "../../core/mapped-message.ts";
+import type { MessageEcho } from "../../core/message-echo.ts";
+import { phi } from "../../core/phi.ts";
 import { findEncoding } from "../../formats/encoding.ts";
 import { orderParts, requireWhole, secondPatient } from "../../formats/hl7/groups.ts";
 import { type HeaderCodes, Hl7Message } from "../../formats/hl7/message.ts";
@@ -11,10 +13,10 @@ import { quote } from "../profile/transforms.ts";
 import { checkEnd, checkLineEnds } from "./check-structure.ts";
 import { nameProfile } from "./code-hint.ts";
 import type { Draft } from "./draft.ts";
+import { keepEcho } from "./keep-echo.ts";
 import { mapControl, withControl } from "./map-control.ts";
 import { finishAll, type MapperSettings, refuse } from "./mapped-message.ts";
 import { readMerges } from "./merge-hl7.ts";
-import { echoedNumbers } from "./number-place.ts";
 import { readOrders, readSubjectOrder } from "./order-hl7.ts";
 import { findUnfit, keptIfFit } from "./unfit.ts";
 
@@ -32,7 +34,8 @@ export function mapHl7(
   const text = content.text.reveal();
   const message = Hl7Message.parse(text, { encoding });
   const mapped = mapMessage(message, text, place, profile, settings);
-  if (mapped.verdict !== "refused" && mapped.verdict !== "waiting") return mapped;
+  if (mapped.verdict !== "refused" && mapped.verdict !== "waiting")
+    return { ...mapped, echo: phi(keepEcho(message, profile, content.encoding, mapped)) };
   const [first, ...others] = mapped.problems;
   const more = others.length + 1 - MOST_PROBLEMS;
   const problems =
@@ -42,7 +45,17 @@ export function mapHl7(
           ...mapped.problems.slice(0, MOST_PROBLEMS),
           { code: first.code, place, message: `${more} more mistakes are not listed` },
         ];
-  return { ...mapped, problems, echoedNumbers: echoedNumbers(message, profile) };
+  const echo = keepEcho(message, profile, content.encoding, { ...mapped, problems });
+  return { ...mapped, problems, echo: phi(echo), echoedNumbers: echoedNumbers(echo) };
+}
+
+/**
+ * What may be read as the number of a new order in an answer that echoes a message: a message may be refused for its number. One that was
+ * refused for its structure has no groups to echo.
+ */
+function echoedNumbers({ groups }: MessageEcho): string[] {
+  const placing = groups.filter(({ control }) => control === undefined);
+  return [...new Set(placing.flatMap(({ number, numbers }) => numbers ?? number ?? []))];
 }
 
 function mapMessage(

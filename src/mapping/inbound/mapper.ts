@@ -1,7 +1,10 @@
 import { asFailure, problemOf } from "../../core/failures.ts";
 import type { IncomingMessage } from "../../core/intake.ts";
 import type { MappedMessage } from "../../core/mapped-message.ts";
+import { phi } from "../../core/phi.ts";
+import { readHeaderLine } from "../../formats/hl7/charset.ts";
 import type { Profile } from "../profile/profile.ts";
+import { keepHeader } from "./keep-echo.ts";
 import { mapHl7 } from "./map-hl7.ts";
 import { type MapperSettings, refuse } from "./mapped-message.ts";
 import { mapRows, readUnmade } from "./order-csv.ts";
@@ -26,7 +29,7 @@ export function createMapper(profile: Profile, settings: MapperSettings): Mapper
   }
   return {
     map: (message) => {
-      const { content, place } = message;
+      const { content, place, raw } = message;
       if (content.kind === "unreadable") {
         const rows = content.rows?.reveal();
         const isRead = rows !== undefined && profile.format === "csv";
@@ -34,6 +37,9 @@ export function createMapper(profile: Profile, settings: MapperSettings): Mapper
           ...refuse([...content.problems]),
           asRead: isRead ? readUnmade(rows, profile) : undefined,
           placerOrderNumber: keptIfFit(content.placerOrderNumber),
+          ...(profile.format === "hl7"
+            ? { echo: phi(keepHeader(readHeaderLine(raw.reveal()), profile)) }
+            : {}),
         };
       }
       try {
@@ -45,7 +51,9 @@ export function createMapper(profile: Profile, settings: MapperSettings): Mapper
         const message = `profile ${profile.name} is for ${own}, not ${other}`;
         return refuse([{ code: "CONFIG_INVALID", place, message }]);
       } catch (error) {
-        return refuse([problemOf(asFailure(error), place)]);
+        const refused = refuse([problemOf(asFailure(error), place)]);
+        if (profile.format !== "hl7" || content.kind !== "hl7") return refused;
+        return { ...refused, echo: phi(keepHeader(content.text.reveal(), profile, content.encoding)) };
       }
     },
   };

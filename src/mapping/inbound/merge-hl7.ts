@@ -1,5 +1,4 @@
 import { Failure } from "../../core/failures.ts";
-import type { OutcomeOrder } from "../../core/outcome.ts";
 import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import type { Reading } from "../profile/value.ts";
@@ -38,28 +37,6 @@ export function readMerges(message: Hl7Message, profile: Hl7Profile): ReadMerge[
       },
     };
   });
-}
-
-/**
- * The segments of the merge that became an order, for messages that echo them. Undefined where a message with several
- * is read otherwise by now, or a site's module made another order of it: whose segments they are would be a guess.
- */
-export function findMergeSegments(
-  message: Hl7Message,
-  profile: Hl7Profile,
-  { subjectCode, priorSubjectCode }: Pick<OutcomeOrder, "subjectCode" | "priorSubjectCode">,
-): readonly Segment[] | undefined {
-  const same = (reading: Reading | undefined, value: string | undefined) =>
-    reading?.status === "found" && reading.value === value;
-  if (message.all("PID").length <= 1) return message.segments;
-  try {
-    return readMerges(message, profile).find(
-      ({ draft }) =>
-        same(draft.subject.code, subjectCode.reveal()) && same(draft.priorCode, priorSubjectCode?.reveal()),
-    )?.segments;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Where nothing was found, the places that a profile names are those of this merge: `MRG[2]-1.1`. */

@@ -1,4 +1,5 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
+import type { EchoFound } from "../../core/message-echo.ts";
 import type { Control } from "../../core/order-control.ts";
 import type { OrderGroup, OrderParts } from "../../formats/hl7/groups.ts";
 import type { Hl7Message } from "../../formats/hl7/message.ts";
@@ -130,21 +131,6 @@ function readPriorCode(scope: readonly Segment[], { rules }: Hl7Profile): Readin
     trouble: "is not read: where the identifier that goes stands was not agreed for this interface",
     hint: "Name the place of the identifier that goes as `subject.priorCode` in the profile.",
   };
-}
-
-/** The groups of a message that place or change orders, by the number of the order, for messages that echo them. */
-export function orderGroupsByNumber(parts: OrderParts, profile: Hl7Profile): Map<string, OrderGroup[]> {
-  const byNumber = new Map<string, OrderGroup[]>();
-  for (const group of parts.groups) {
-    const control = controlOf(group, profile);
-    if (control !== undefined && !isChanging(control)) continue;
-    const { number } = readUnit(group, undefined, parts, profile);
-    if (number.status !== "found") continue;
-    const same = byNumber.get(number.value);
-    if (same === undefined) byNumber.set(number.value, [group]);
-    else same.push(group);
-  }
-  return byNumber;
 }
 
 function readUnit(
@@ -337,19 +323,51 @@ function labelledPlaces(
   });
 }
 
+/** Segments of what is sent that stand for a container, or may. */
+const OF_CONTAINERS: readonly string[] = ["OBX", "SAC", "SPM"];
+
 /**
- * Finds values of an order, or of the container with a label, in the message that brought it, for what is sent about it.
- * None is found where it isn't certain whose it is.
+ * What the site's own fields have of the message that brought an order (`results.fields`): values of the order, and of each of its
+ * containers. None is found where it isn't certain whose it is; undefined where the profile wants none.
  *
  * @param groups those of the order
+ * @param isTaken whether there are containers that anything is sent of
  */
-export function findInOrder(
+export function keepFound(
   groups: readonly OrderGroup[],
   shared: readonly Segment[],
   profile: Hl7Profile,
-): (path: FieldPath, label: string | undefined) => string | undefined {
+  isTaken: boolean,
+): EchoFound | undefined {
+  const { fields = [] } = profile.results;
+  const reads = fields.flatMap((field) => field.reads);
+  if (reads.length === 0) return undefined;
   const places = labelledPlaces(groups, shared, profile);
   const scope = new OrderScope(groups, shared, segmentsOf(places));
+  const valuesOf = (paths: readonly FieldPath[], container: Segment | "unknown" | undefined) =>
+    Object.fromEntries(
+      paths.flatMap((path) => {
+        const found = scope.find(path, container);
+        return found === undefined || "code" in found ? [] : [[path.path, found.value]];
+      }),
+    );
+  const ofContainers = fields.flatMap((field) =>
+    OF_CONTAINERS.includes(field.path.segment) ? field.reads : [],
+  );
+  const isRead = isTaken && ofContainers.length > 0 && !hasTooMany(places, groups, shared);
+  return {
+    order: valuesOf(reads, undefined),
+    other: isTaken ? valuesOf(ofContainers, "unknown") : {},
+    containers: isRead
+      ? [...containersByLabel(places)].flatMap(([label, container]) =>
+          container === "unknown" ? [] : [[label, valuesOf(ofContainers, container)]],
+        )
+      : [],
+  };
+}
+
+/** What stands for the container with each label. */
+function containersByLabel(places: readonly LabelledPlace[]): ReadonlyMap<string, Segment | "unknown"> {
   const byLabel = new Map<string, Segment | "unknown">();
   for (const { segment, labels } of places) {
     for (const label of labels.flat()) {
@@ -358,11 +376,7 @@ export function findInOrder(
       byLabel.set(label.value, other === undefined || other === segment ? segment : "unknown");
     }
   }
-  return (path, label) => {
-    const container = label === undefined ? undefined : (byLabel.get(label) ?? "unknown");
-    const found = scope.find(path, container);
-    return found === undefined || "code" in found ? undefined : found.value;
-  };
+  return byLabel;
 }
 
 function segmentsOf(places: readonly ContainerPlace[]): ReadonlySet<Segment> {
@@ -372,6 +386,15 @@ function segmentsOf(places: readonly ContainerPlace[]): ReadonlySet<Segment> {
 /** Containers times segments: more would take more than a moment, and results leave what is unclear empty. */
 const MOST_LOOKS = 20_000_000;
 
+function hasTooMany(
+  places: readonly LabelledPlace[],
+  groups: readonly OrderGroup[],
+  shared: readonly Segment[],
+): boolean {
+  const count = groups.reduce((sum, { segments }) => sum + segments.length, shared.length);
+  return places.length * count > MOST_LOOKS;
+}
+
 /** What results about the order are to repeat of the message, where it isn't certain which value is meant. */
 function unclearFields(
   groups: readonly OrderGroup[],
@@ -379,8 +402,7 @@ function unclearFields(
   places: readonly LabelledPlace[],
   { results: { fields = [], format, formats } }: Hl7Profile,
 ): Problem[] {
-  const count = groups.reduce((sum, { segments }) => sum + segments.length, shared.length);
-  if (fields.every(({ reads }) => reads.length === 0) || places.length * count > MOST_LOOKS) return [];
+  if (fields.every(({ reads }) => reads.length === 0) || hasTooMany(places, groups, shared)) return [];
   const containers = segmentsOf(places);
   const isOftenSsu = format === "ssu" || Object.values(formats ?? {}).includes("ssu");
   const isAlwaysSsu = format === "ssu" && formats === undefined;

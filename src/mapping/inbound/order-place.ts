@@ -62,3 +62,16 @@ function findOwners(orders: readonly PlacedOrder[], shared: readonly Segment[]):
   }
   return owners;
 }
+
+/**
+ * The segments that a place such as those of {@link orderPlaces} names, the best first: those where something stands, and the one that its
+ * order begins with.
+ */
+export function segmentsNamedIn(place: string): string[][] {
+  const parts = place.replace(/, part \d+$/, "").split(", ");
+  const [, head] = /\(([A-Z][A-Z0-9]{2}(?:\[\d+\])?)\)$/.exec(parts.at(-2) ?? "") ?? [];
+  const segments = (parts.at(-1) ?? "")
+    .split(" and ")
+    .flatMap((each) => /^[A-Z][A-Z0-9]{2}(?:\[\d+\])?(?=-|$)/.exec(each)?.[0] ?? []);
+  return [segments, head === undefined ? [] : [head]];
+}

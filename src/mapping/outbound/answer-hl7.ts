@@ -4,7 +4,6 @@ import { endedWithoutEffect } from "../../core/order-state.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import { type AcknowledgmentCode, type AckRequest, buildAck } from "../../formats/hl7/ack.ts";
 import type { SegmentSpec } from "../../formats/hl7/encode.ts";
-import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import type { Segment } from "../../formats/hl7/message.ts";
 import {
   type AckError,
@@ -16,13 +15,11 @@ import {
   observationSegments,
   reportSegment,
 } from "../../formats/hl7/sent-segments.ts";
-import { controlOf } from "../inbound/control-hl7.ts";
-import { NO_NUMBERS, numberFields } from "../inbound/number-place.ts";
 import { controlCodes } from "../profile/message-type.ts";
 import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";
 import { conditionOf, refusalCode, statusCodes, statusWord } from "./codes.ts";
 import { OF_ORDER } from "./observations.ts";
-import type { Original } from "./original.ts";
+import { NO_NUMBERS, type Original, type OriginalGroup } from "./original.ts";
 import { labPhrase, problemInWords, reasonsByOrder, takenGroups } from "./reasons.ts";
 import { resultHeader } from "./result-hl7.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
@@ -103,26 +100,18 @@ export function answerHead(
 
 /** A group of a message, with the ORC that answers it. */
 export interface AnsweredGroup {
-  readonly group: OrderGroup;
+  readonly group: OriginalGroup;
   readonly orc: SegmentSpec;
 }
 
 /** PID and, for each order group, the ORC that answers it, its specimens where the structure puts them, and its OBRs. */
-export function echoGroups(
-  { message, header, echo }: Original,
-  answered: readonly AnsweredGroup[],
-): SegmentSpec[] {
-  const pid = message?.first("PID");
+export function echoGroups({ patient, echo }: Original, answered: readonly AnsweredGroup[]): SegmentSpec[] {
   const seen = new Set<Segment>();
-  const isSpecimenFirst = header.triggerEvent === "O33" || header.triggerEvent === "O35";
   const body = answered.flatMap(({ group, orc }) => {
-    const specimens = isSpecimenFirst ? group.specimens : [];
-    const own = specimens
-      .flatMap(({ spm, containers }) => [...(spm ? [spm] : []), ...containers])
-      .filter((segment) => !seen.has(segment) && seen.add(segment));
+    const own = group.specimens.filter((segment) => !seen.has(segment) && seen.add(segment));
     return [...own.map(echo.segment), orc, ...group.obrs.map(echo.segment)];
   });
-  return pid === undefined || body.length === 0 ? body : [echo.segment(pid), ...body];
+  return patient === undefined || body.length === 0 ? body : [echo.segment(patient), ...body];
 }
 
 /** OBR-4 where the message says nothing of what was ordered. */
@@ -145,7 +134,7 @@ export function composeAnswerResult(
   profile: Hl7Profile,
   format: "oru" | "orm",
 ): SegmentSpec[] {
-  const { message, echo, header } = original;
+  const { patient, echo, header } = original;
   const { kind, occurredAt } = outcome;
   const { reasons, words, statusMap, timeZone } = profile.results;
   const at = formatHl7Timestamp(occurredAt, timeZone);
@@ -159,12 +148,11 @@ export function composeAnswerResult(
     { ...common, type: "ST", code: OF_ORDER.message, value: header.messageControlId },
     { ...common, type: "TX", code: OF_ORDER.status, value: isRepeat ? undefined : word },
   ]);
-  const pid = message?.first("PID");
   const isAnyNamed = orders.some(({ numbers }) => numbers !== undefined);
   const parts: readonly Partial<AnsweredOrder>[] = isAnyNamed ? orders : [{ reasons: wholeReasons }];
   return [
     resultHeader(outcome, original, profile, format),
-    ...(pid === undefined ? [] : [echo.segment(pid)]),
+    ...(patient === undefined ? [] : [echo.segment(patient)]),
     ...parts.flatMap(({ group, numbers, orc, reasons: own = [] }, index) => [
       ...(orc === undefined || numbers === undefined ? [] : [orc]),
       reportSegment({
@@ -197,27 +185,26 @@ interface AnsweredOrders {
 }
 
 function answeredOrders(outcome: MessageAnswer, original: Original, profile: Hl7Profile): AnsweredOrders {
-  const { echo } = original;
+  const { echo, groups } = original;
   const { reasons: words, statusMap } = profile.results;
-  const { groups } = original.parts;
   const problems = outcome.kind === "acknowledged" ? [] : outcome.problems;
-  const isPlacing = (group: OrderGroup) => controlOf(group, profile) === undefined;
+  const isPlacing = ({ control }: OriginalGroup) => control === undefined;
   const placing = groups.filter(isPlacing);
-  const taken = takenGroups(problems, placing, profile);
-  const problemsOf = reasonsByOrder(problems, groups, profile);
+  const taken = takenGroups(problems, placing);
+  const problemsOf = reasonsByOrder(problems, original);
   const known = knownOrders(outcome, original);
-  const answer = (group: OrderGroup): AnsweredOrder => {
+  const answer = (group: OriginalGroup): AnsweredOrder => {
     const state = known(group).findLast((order) => isPast(order, outcome))?.state;
     const end = state !== undefined && endedWithoutEffect(state) ? state : undefined;
     // How one stands that has got further is reported by messages of its own, which this one may follow.
     const isReportedAlone = state === undefined ? isUnknownRepeat(outcome) : end === undefined;
     // An order that has ended without effect is not accepted again.
     const { orderControl } = statusCodes(end === undefined ? outcome.kind : "refused", statusMap);
-    const numbers = numberFields(group, undefined, echo, profile);
+    const numbers = original.numberFields(group);
     const reasons = ownReasons(outcome, problemsOf(group), words);
     const [first] = groups.length > 1 ? reasons : [];
     const orc = controlSegment({
-      control: refusedControl(group, profile) ?? orderControl,
+      control: refusedControl(group) ?? orderControl,
       numbers,
       groupNumber: echo.field(group.orc, 4),
       status: isReportedAlone ? undefined : statusCodes(end ?? outcome.kind, statusMap).orderStatus,
@@ -226,7 +213,7 @@ function answeredOrders(outcome: MessageAnswer, original: Original, profile: Hl7
     return { group, orc, numbers: taken.has(group) ? undefined : numbers, reasons };
   };
   // What becomes of a request about an earlier order has an answer of its own, unless the message is refused.
-  const isAnswered = (group: OrderGroup) =>
+  const isAnswered = (group: OriginalGroup) =>
     isPlacing(group)
       ? !taken.has(group) && !known(group).some(({ sharesNumber }) => sharesNumber)
       : outcome.kind === "refused";
@@ -256,9 +243,8 @@ function takenNotes(
 }
 
 /** ORC-1 that refuses what a group wants of an earlier order; a question for a state is refused like an order. */
-function refusedControl(group: OrderGroup, profile: Hl7Profile): string | undefined {
-  const control = controlOf(group, profile);
-  return control === undefined || control === "status" ? undefined : controlCodes(control).refused;
+function refusedControl({ control }: OriginalGroup): string | undefined {
+  return control === undefined || control.kind === "status" ? undefined : controlCodes(control.kind).refused;
 }
 
 /** Whether an order that a message places again is no longer as it came. A new one that is parked at once is as it came. */
@@ -276,8 +262,8 @@ function isUnknownRepeat(outcome: MessageAnswer): boolean {
 function knownOrders(
   outcome: MessageAnswer,
   original: Original,
-): (group: OrderGroup) => readonly OutcomeOrder[] {
-  const found = new Map<OrderGroup, OutcomeOrder[]>();
+): (group: OriginalGroup) => readonly OutcomeOrder[] {
+  const found = new Map<OriginalGroup, OutcomeOrder[]>();
   for (const order of outcome.kind === "acknowledged" ? outcome.orders : []) {
     if (!order.sharesNumber && !isPast(order, outcome)) continue;
     for (const group of original.groupsOf(order.placerOrderNumber)) {

@@ -6,7 +6,6 @@ import { escapeText } from "../../formats/hl7/delimiters.ts";
 import { buildMessage, encodeHl7, type SegmentSpec } from "../../formats/hl7/encode.ts";
 import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
 import type { AckWants } from "../../formats/hl7/sent-segments.ts";
-import { writtenNumbers } from "../inbound/number-place.ts";
 import { type Hl7Profile, isReported, type Profile } from "../profile/profile.ts";
 import {
   type AnswerForm,
@@ -18,7 +17,7 @@ import {
 } from "./answer-hl7.ts";
 import { composeControlAnswer, composeControlResult } from "./control-hl7.ts";
 import { resultFileName } from "./file-name.ts";
-import { isAnswer, Original } from "./original.ts";
+import { Original, type OriginalGroup } from "./original.ts";
 import { inLabWords, inOneLanguage } from "./reasons.ts";
 import { composeChange } from "./result-hl7.ts";
 import { withSiteFields } from "./site-fields.ts";
@@ -82,7 +81,7 @@ function write<O extends Outcome>(
     const { delimiters } = from.echo;
     const composed = buildMessage(compose(outcome, from, profile), { delimiters });
     const text = withSiteFields(composed, outcome, from, profile);
-    return withoutSharedNumbers(text, outcome, from, profile);
+    return withoutSharedNumbers(text, outcome, from);
   };
   if (fact.kind === "changed") return encodeHl7(textOf(original), original.charset.encoding);
   const encode = (from: Original) => tryToEncode(textOf(from), from.charset.encoding);
@@ -112,7 +111,7 @@ function numberRead(outcome: Outcome, original: Original): string | undefined {
 function isComposed(outcome: Outcome, original: Original, profile: Hl7Profile): boolean {
   if (outcome.kind === "control") return profile.results.controlAnswers !== "none";
   if (!isReported(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return false;
-  return outcome.kind === "changed" || (original.isAnswerable && !isAnswer(original, profile.accept));
+  return outcome.kind === "changed" || (original.isAnswerable && !original.isAnswer);
 }
 
 /**
@@ -150,7 +149,7 @@ interface Replier {
   compose(answer: MessageAnswer, laterControlId: string): readonly Buffer[];
 }
 
-/** Answers to a message, which is read again for each: many wait for their verdict, and one answer is all that most get. */
+/** Answers to a message. */
 export function createReplier(
   message: OutcomeMessage,
   profile: Hl7Profile,
@@ -160,10 +159,10 @@ export function createReplier(
     isWhole: (answer) =>
       profile.results.formats?.[answer.kind] === undefined &&
       (applicationAck === "connection" ||
-        plan(answer, new Original(message, profile), profile).deferred === undefined),
+        plan(answer, new Original(message, profile)).deferred === undefined),
     compose: (answer, laterControlId) => {
       const original = new Original(message, profile);
-      const { immediate, deferred } = plan(answer, original, profile);
+      const { immediate, deferred } = plan(answer, original);
       const isPlain = form === "plain" || immediate?.startsWith("C");
       const isFollowed = deferred !== undefined;
       const now =
@@ -181,8 +180,8 @@ export function createReplier(
 /** Of an application acknowledgement over the sender's own connection, where nobody waits for an answer to it. */
 const NO_ANSWER: AckWants = { accept: "NE", application: "NE" };
 
-function plan(answer: MessageAnswer, original: Original, { accept }: Hl7Profile): AckPlan {
-  if (isAnswer(original, accept)) return { immediate: undefined, deferred: undefined };
+function plan(answer: MessageAnswer, original: Original): AckPlan {
+  if (original.isAnswer) return { immediate: undefined, deferred: undefined };
   return planAcks(original.header, outcomeOf(answer, original));
 }
 
@@ -201,16 +200,9 @@ const NUMBERS: Readonly<Record<string, readonly number[]>> = { SAC: [1, 2], SPM:
  * that of the other one. Whatever put it there, an echo or the site's own fields, it is taken out of all fields that name
  * orders.
  */
-function withoutSharedNumbers(
-  text: string,
-  outcome: Outcome,
-  original: Original,
-  profile: Hl7Profile,
-): string {
+function withoutSharedNumbers(text: string, outcome: Outcome, original: Original): string {
   const numbers = ordersOf(outcome).flatMap(({ sharesNumber, placerOrderNumber: number }) =>
-    sharesNumber && number !== undefined
-      ? [number, ...writtenNumbers(original.groupsOf(number), profile)]
-      : [],
+    sharesNumber && number !== undefined ? [number, ...original.groupsOf(number).flatMap(writtenNumber)] : [],
   );
   if (numbers.length === 0) return text;
   const { segments, delimiters } = Hl7Message.parse(text);
@@ -228,6 +220,11 @@ function withoutSharedNumbers(
       .map((field, n) => (n > 0 && namesOrder(name, n) && hasNumber(field) ? "" : field))
       .join(delimiters.field);
   return segments.map((segment) => `${clean(segment)}\r`).join("");
+}
+
+/** How a group's number is written where it was read: before the profile's transforms. */
+function writtenNumber({ orc, obrs, place: { segment, field } }: OriginalGroup): string[] {
+  return [(segment === "ORC" ? orc : obrs[0])?.get(field, 1, 1) ?? []].flat();
 }
 
 function ordersOf(outcome: Outcome): readonly OutcomeOrder[] {

@@ -1,7 +1,6 @@
 import { type Control, DONE, type FillerNumber, isCancelling } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome } from "../../core/outcome.ts";
 import type { SegmentSpec } from "../../formats/hl7/encode.ts";
-import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import {
   type AckError,
   controlSegment,
@@ -12,15 +11,12 @@ import {
   subjectSegment,
   versionOf,
 } from "../../formats/hl7/sent-segments.ts";
-import { findControlGroups } from "../inbound/control-hl7.ts";
-import { nameOf as segmentName } from "../inbound/find-hl7.ts";
-import { NO_NUMBERS, numberFields } from "../inbound/number-place.ts";
 import { controlCodes } from "../profile/message-type.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
 import { conditionOf, statusCodes } from "./codes.ts";
-import { OF_ORDER, observeContainer, observeOrder } from "./observations.ts";
-import type { Original } from "./original.ts";
+import { OF_ORDER, observeWhole } from "./observations.ts";
+import { NO_NUMBERS, type Original, type OriginalGroup } from "./original.ts";
 import { decisionOf, labPhrase } from "./reasons.ts";
 import { fillerOrderNumber, resultHeader, SERVICE_BY_OPERATION } from "./result-hl7.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
@@ -58,13 +54,12 @@ export function composeControlAnswer(
     if (refusal === undefined) return [];
     const { code } = refusal;
     const condition = conditionOf(code);
-    const orc = groupByAnswer.get(answer)?.orc;
     return [
       {
         condition: condition === "207" ? MESSAGE_ACCEPTED : condition,
         severity: "W",
         applicationCode: code,
-        place: orc && segmentName(orc),
+        place: groupByAnswer.get(answer)?.control?.at,
         text: `${nameOf(answer, profile)}: ${refusal.text}`,
       },
     ];
@@ -96,7 +91,7 @@ export function composeControlResult(
 ): SegmentSpec[] {
   const { format } = profile.results;
   const answered = findAnswered(outcome, original, profile);
-  const pid = original.message?.first("PID");
+  const { patient: pid } = original;
   // Without one in the message each order is its own subject's, and an order that there is not is nobody's.
   const byPatient =
     pid !== undefined
@@ -129,7 +124,7 @@ function withoutOrderFirst(answered: readonly Answered[]): Answered[] {
 interface Answered {
   readonly answer: ControlAnswer;
   /** Undefined of a request that is not seen in the message any more. */
-  readonly group: OrderGroup | undefined;
+  readonly group: OriginalGroup | undefined;
   readonly numbers: OrderNumbers;
   readonly orc: SegmentSpec;
 }
@@ -141,15 +136,15 @@ function findAnswered(
   profile: Hl7Profile,
 ): Answered[] {
   const at = formatHl7Timestamp(occurredAt, profile.results.timeZone);
-  const seen: (readonly [OrderGroup, ControlAnswer])[] = [];
+  const seen: (readonly [OriginalGroup, ControlAnswer])[] = [];
   const unseen: ControlAnswer[] = [];
   for (const answer of answers) {
-    const groups = findControlGroups(original.parts, profile, answer);
+    const groups = original.controlGroupsOf(answer);
     // Two requests may name an order alike, but for its filler number: both are answered.
     for (const group of groups) seen.push([group, answer]);
     if (groups.length === 0) unseen.push(answer);
   }
-  const withOrc = (answer: ControlAnswer, group: OrderGroup | undefined): Answered => {
+  const withOrc = (answer: ControlAnswer, group: OriginalGroup | undefined): Answered => {
     const { control, refusal } = answer;
     const numbers = numbersOf(answer, group, original, profile);
     const orc = controlSegment({
@@ -171,17 +166,17 @@ function findAnswered(
 /** The numbers by which the lab finds the order that a request names. */
 function numbersOf(
   { placerOrderNumber, fillerNumber, order }: ControlAnswer,
-  group: OrderGroup | undefined,
-  { echo }: Original,
-  profile: Hl7Profile,
+  group: OriginalGroup | undefined,
+  original: Original,
+  { results: { namespace } }: Hl7Profile,
 ): OrderNumbers {
-  const numbers = order?.sharesNumber ? NO_NUMBERS : numberFields(group, placerOrderNumber, echo, profile);
+  const numbers = order?.sharesNumber ? NO_NUMBERS : original.numberFields(group, placerOrderNumber);
   const named = fillerNumber && `${fillerNumber.kind === "request" ? "R" : "P"}${fillerNumber.id}`;
   const own = (order && fillerOrderNumber(order)) ?? named;
   // Where each OBR is an order, ORC has what is of several.
-  const asked = profile.ordersEach === "OBR" ? (group?.obrs[0] ?? group?.orc) : group?.orc;
-  const filler = numbers.filler ?? echo.field(asked, 3);
-  return { ...numbers, filler: filler ?? (own === undefined ? undefined : [own, profile.results.namespace]) };
+  const asked = original.isEachObr ? (group?.obrs[0] ?? group?.orc) : group?.orc;
+  const filler = numbers.filler ?? original.echo.field(asked, 3);
+  return { ...numbers, filler: filler ?? (own === undefined ? undefined : [own, namespace]) };
 }
 
 /** ORC-5: how the order stands by the profile's map, or as it was requested to be. */
@@ -230,10 +225,7 @@ function reportAnswer(
     ...noteSegments(refusal ? [refusal.text] : []),
     ...observationSegments([
       { type: "TX", code: OF_ORDER.request, value: decisionInWords(answer, profile), status: "F", at },
-      ...(order ? observeOrder(order, settings) : []),
-      ...containers.flatMap((container, i) =>
-        order ? observeContainer(order, container, i + 1, settings) : [],
-      ),
+      ...(order ? observeWhole(order, containers, settings) : []),
     ]),
   ];
 }

@@ -62,6 +62,19 @@ export function observeOrder(
   ];
 }
 
+/** What is known of an order, and of its containers under their own sub-ids. */
+export function observeWhole(
+  order: OutcomeOrder,
+  containers: OutcomeOrder["containers"],
+  settings: ObservationSettings,
+  messageControlId?: string,
+): Observation[] {
+  return [
+    ...observeOrder(order, settings, messageControlId),
+    ...containers.flatMap((container, i) => observeContainer(order, container, i + 1, settings)),
+  ];
+}
+
 /** Number and reason of the order, for messages that have no ORC for them. */
 export function observeNumber(order: OutcomeOrder, { at }: ObservationSettings): Observation[] {
   const { state, placerOrderNumber, sharesNumber, reason } = order;

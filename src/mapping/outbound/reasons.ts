@@ -1,11 +1,10 @@
 import { type FailureCode, isNumberTaken, type Problem, wordsForLab } from "../../core/failures.ts";
 import type { Control } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome, OutcomeOrder } from "../../core/outcome.ts";
-import type { OrderGroup } from "../../formats/hl7/groups.ts";
-import { nameOf } from "../inbound/find-hl7.ts";
-import { numbersOfGroup } from "../inbound/number-place.ts";
-import type { Hl7Profile, Profile, ResultSettings } from "../profile/profile.ts";
+import { segmentsNamedIn } from "../inbound/order-place.ts";
+import type { Profile, ResultSettings } from "../profile/profile.ts";
 import type { Decision, ReasonWord } from "../profile/results-schema.ts";
+import type { Original, OriginalGroup } from "./original.ts";
 
 type Reasons = ResultSettings["reasons"];
 
@@ -150,51 +149,36 @@ export function labWords(
 }
 
 /** What is wrong with one order of a message; nothing where only another order of it has a mistake. */
-type ReasonsOf = (group: OrderGroup) => readonly Problem[];
+type ReasonsOf = (group: OriginalGroup) => readonly Problem[];
 
 /**
- * Whose mistake each problem of a refused or waiting message is: that of the orders with the segment or number that it names, or
+ * Whose mistake each problem of a refused or waiting message is: that of the orders with the number or segment that it names, or
  * of all where it names none of theirs. Groups with one number are one order.
  */
-export function reasonsByOrder(
-  problems: readonly Problem[],
-  groups: readonly OrderGroup[],
-  profile: Hl7Profile,
-): ReasonsOf {
+export function reasonsByOrder(problems: readonly Problem[], original: Original): ReasonsOf {
+  const { groups } = original;
   if (groups.length <= 1 || problems.length === 0) return () => problems;
-  const groupsByName = new Map<string, Set<OrderGroup>>();
-  const note = (name: string, group: OrderGroup) => {
-    const others = groupsByName.get(name);
-    if (others === undefined) groupsByName.set(name, new Set([group]));
-    else others.add(group);
-  };
+  const groupsByNumber = new Map<string, OriginalGroup[]>();
   for (const group of groups) {
-    for (const segment of group.segments) note(nameOf(segment), group);
-    for (const number of numbersOfGroup(group, profile)) note(numberKey(number), group);
+    for (const number of group.numbers) {
+      const others = groupsByNumber.get(number);
+      if (others === undefined) groupsByNumber.set(number, [group]);
+      else others.push(group);
+    }
   }
-  const ownersOf = (names: readonly string[]) => names.flatMap((name) => [...(groupsByName.get(name) ?? [])]);
-  const reasons = new Map<OrderGroup, Problem[]>(groups.map((group) => [group, []]));
+  const numbered = (numbers: readonly string[]) =>
+    numbers.flatMap((number) => groupsByNumber.get(number) ?? []);
+  const reasons = new Map<OriginalGroup, Problem[]>(groups.map((group) => [group, []]));
   for (const problem of problems) {
-    const own = namesIn(problem)
-      .map(ownersOf)
-      .find((owners) => owners.length > 0);
-    const all = own?.flatMap((group) => [group, ...ownersOf(numbersOfGroup(group, profile).map(numberKey))]);
+    const { place, orderNumbers = [] } = problem;
+    const own = [
+      numbered(orderNumbers),
+      ...segmentsNamedIn(place).map((names) => names.flatMap((name) => original.ownersOf(name))),
+    ].find((owners) => owners.length > 0);
+    const all = own?.flatMap((group) => [group, ...numbered(group.numbers)]);
     for (const group of new Set(all ?? groups)) reasons.get(group)?.push(problem);
   }
   return (group) => reasons.get(group) ?? [];
-}
-
-/** Numbers are looked up beside the names of segments. */
-const numberKey = (number: string) => `order ${number}`;
-
-/** What of a problem may name its order, the best first: numbers, the segments of its place, the segment its order begins with. */
-function namesIn({ place, orderNumbers = [] }: Problem): string[][] {
-  const parts = place.replace(/, part \d+$/, "").split(", ");
-  const [, head] = /\(([A-Z][A-Z0-9]{2}(?:\[\d+\])?)\)$/.exec(parts.at(-2) ?? "") ?? [];
-  const segments = (parts.at(-1) ?? "")
-    .split(" and ")
-    .flatMap((each) => /^[A-Z][A-Z0-9]{2}(?:\[\d+\])?(?=-|$)/.exec(each)?.[0] ?? []);
-  return [orderNumbers.map(numberKey), segments, head === undefined ? [] : [head]];
 }
 
 /**
@@ -203,12 +187,11 @@ function namesIn({ place, orderNumbers = [] }: Problem): string[][] {
  */
 export function takenGroups(
   problems: readonly Problem[],
-  groups: readonly OrderGroup[],
-  profile: Hl7Profile,
-): ReadonlySet<OrderGroup> {
+  groups: readonly OriginalGroup[],
+): ReadonlySet<OriginalGroup> {
   const taken = problems.filter((problem) => isNumberTaken([problem]));
   const owners = taken.map(({ orderNumbers = [] }) =>
-    groups.filter((group) => numbersOfGroup(group, profile).some((number) => orderNumbers.includes(number))),
+    groups.filter(({ numbers }) => numbers.some((number) => orderNumbers.includes(number))),
   );
   return new Set(owners.some(({ length }) => length === 0) ? groups : owners.flat());
 }

@@ -1,8 +1,6 @@
 import { isSubjectNews, movesContainers } from "../../core/order.ts";
 import type { ContainerLocation, Outcome, OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { type Field, repeated, type SegmentSpec } from "../../formats/hl7/encode.ts";
-import type { OrderGroup } from "../../formats/hl7/groups.ts";
-import type { Segment } from "../../formats/hl7/message.ts";
 import { isVersionFrom } from "../../formats/hl7/segment.ts";
 import {
   blank,
@@ -14,15 +12,10 @@ import {
   subjectSegment,
   versionOf,
 } from "../../formats/hl7/sent-segments.ts";
-import { listContainers } from "../inbound/containers-hl7.ts";
-import { findSeveral } from "../inbound/find-hl7.ts";
-import { findMergeSegments } from "../inbound/merge-hl7.ts";
-import { NO_NUMBERS, numberFields } from "../inbound/number-place.ts";
 import type { Hl7Profile, ResultFormat, ResultSettings } from "../profile/profile.ts";
-import { readSeveral } from "../profile/value.ts";
 import { type StatusCodes, statusCodes } from "./codes.ts";
-import { observeContainer, observeNumber, observeOrder } from "./observations.ts";
-import type { Original } from "./original.ts";
+import { observeContainer, observeNumber, observeOrder, observeWhole } from "./observations.ts";
+import { NO_NUMBERS, type Original, type OriginalGroup } from "./original.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
 const TYPES = { oru: ["ORU", "R01"], orm: ["ORM", "O01"], ssu: ["SSU", "U03"] } as const;
@@ -96,11 +89,11 @@ function formatOf(
 /**
  * PID, ORC and OBR with the order's numbers and codes, the reason in ORC-16 and NTE, and OBX for the order and each container.
  *
- * @param groups the order's segments in the original; none when that is gone, or a newer profile reads it otherwise
+ * @param groups the order's segments in the original; none when that is gone
  */
 function orderStatus(
   { order, occurredAt, message: { messageControlId } }: Change,
-  [group]: readonly OrderGroup[],
+  [group]: readonly OriginalGroup[],
   codes: StatusCodes,
   original: Original,
   profile: Hl7Profile,
@@ -109,10 +102,10 @@ function orderStatus(
   const { timeZone, words, namespace, reasons } = profile.results;
   const at = formatHl7Timestamp(occurredAt, timeZone);
   const { reason, sharesNumber } = order;
-  const read = sharesNumber ? NO_NUMBERS : numberFields(group, order.placerOrderNumber, echo, profile);
+  const read = sharesNumber ? NO_NUMBERS : original.numberFields(group, order.placerOrderNumber);
   const own = fillerOrderNumber(order);
   const numbers = { ...read, filler: read.filler ?? (own === undefined ? undefined : [own, namespace]) };
-  const pid = findPid(order, original, profile);
+  const pid = original.patientOf(order);
   const settings = { timeZone, words, version: versionOf(header), at };
   return [
     pid === undefined ? subjectSegment(order.subjectCode.reveal()) : echo.segment(pid),
@@ -128,17 +121,8 @@ function orderStatus(
       ...(sharesNumber ? [reasons?.ORDER_NUMBER_REUSED ?? SHARED_NUMBER] : []),
       ...(reason ? [reason.text] : []),
     ]),
-    ...observationSegments([
-      ...observeOrder(order, settings, messageControlId),
-      ...order.containers.flatMap((container, i) => observeContainer(order, container, i + 1, settings)),
-    ]),
+    ...observationSegments(observeWhole(order, order.containers, settings, messageControlId)),
   ];
-}
-
-/** The order's own PID: a message may merge several patients. */
-function findPid(order: OutcomeOrder, { message }: Original, profile: Hl7Profile): Segment | undefined {
-  if (message === undefined || order.operation !== "MERGE") return message?.first("PID");
-  return findMergeSegments(message, profile, order)?.find(({ name }) => name === "PID");
 }
 
 /** Beside a result that names its order by our number alone. */
@@ -161,7 +145,7 @@ function isRefusedNews({ operation, state }: OutcomeOrder): boolean {
  */
 function specimenStatus(
   { order, occurredAt, message: { messageControlId } }: Change,
-  groups: readonly OrderGroup[],
+  groups: readonly OriginalGroup[],
   codes: StatusCodes,
   original: Original,
   profile: Hl7Profile,
@@ -171,7 +155,8 @@ function specimenStatus(
   const at = formatHl7Timestamp(occurredAt, timeZone);
   const settings = { timeZone, words, version: versionOf(header), at };
   const ofContainer = (container: OutcomeContainer, index: number): SegmentSpec[] => {
-    const { sac, spm } = findContainerSegments(container.label, groups, original, profile);
+    const [found] = groups.flatMap((group) => group.containerOf(container.label) ?? []);
+    const { sac, spm } = found ?? {};
     const status = containerStatus(codes.containerStatus, container, order, statusMap?.completed?.["SAC-8"]);
     return [
       [
@@ -265,28 +250,4 @@ function placeFields(location: ContainerLocation | undefined, facilityCode: stri
     undefined,
     repeated(...levels),
   ];
-}
-
-/**
- * The segments of the original that stand for the container with this label. None where the message is gone, or a
- * site's module gave the container another label than it reads: whose segments they are would be a guess.
- */
-function findContainerSegments(
-  label: string,
-  groups: readonly OrderGroup[],
-  { message }: Original,
-  profile: Hl7Profile,
-): { readonly sac?: Segment | undefined; readonly spm?: Segment | undefined } {
-  if (message === undefined) return {};
-  for (const group of groups) {
-    for (const { segment, scope } of listContainers(group, profile.each, [])) {
-      const { label: rule } = profile.rules;
-      const read = readSeveral(rule, findSeveral(rule.split), scope).flat();
-      if (!read.some((each) => each.status === "found" && each.value === label)) continue;
-      const spm = scope.find(({ name }) => name === "SPM") ?? (segment.name === "SPM" ? segment : undefined);
-      // What says several labels says more than this container's.
-      return { sac: segment.name === "SAC" && read.length === 1 ? segment : undefined, spm };
-    }
-  }
-  return {};
 }

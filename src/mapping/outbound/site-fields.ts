@@ -1,7 +1,4 @@
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
-import type { FieldPath } from "../../formats/hl7/path.ts";
-import { findMergeSegments } from "../inbound/merge-hl7.ts";
-import { findInOrder } from "../inbound/order-hl7.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { type Fillings, overrideFields } from "./field-overrides.ts";
 import type { Original } from "./original.ts";
@@ -19,7 +16,7 @@ export function withSiteFields(
   const { fields = [], timeZone } = profile.results;
   if (fields.length === 0) return text;
   const { state, order, orderNumber, reason } = subjectOf(outcome, profile);
-  let find: Find | undefined;
+  const found = original.foundOf(order);
   return overrideFields(text, fields, {
     state,
     order,
@@ -31,9 +28,10 @@ export function withSiteFields(
     hasContainers:
       outcome.kind === "changed" ||
       (outcome.kind === "control" && profile.results.controlAnswers === "result"),
-    find: (path, container) => {
-      find ??= finderIn(original, order, profile);
-      return find(path, container?.label);
+    find: ({ path }, container) => {
+      if (container === undefined) return found?.order[path];
+      const own = found?.containers.find(([label]) => label === container.label);
+      return (own?.[1] ?? found?.other)?.[path];
     },
   });
 }
@@ -73,21 +71,4 @@ function subjectOf(
 function ofOrder(state: string | undefined, order: OutcomeOrder | undefined) {
   const orderNumber = order?.sharesNumber ? undefined : order?.placerOrderNumber;
   return { state, order, orderNumber, reason: order?.reason };
-}
-
-/** Finds a value for an order, or for the container with a label. */
-type Find = (path: FieldPath, label: string | undefined) => string | undefined;
-
-/** What a value may be read from: never the segments of another order, or another container, of the same message. */
-function finderIn(original: Original, order: OutcomeOrder | undefined, profile: Hl7Profile): Find {
-  const { message } = original;
-  if (message === undefined) return () => undefined;
-  if (order?.operation === "MERGE")
-    return findInOrder([], findMergeSegments(message, profile, order) ?? message.all("MSH"), profile);
-  const { groups, shared } = original.parts;
-  return findInOrder(
-    groups.length <= 1 ? groups : original.groupsOf(order?.placerOrderNumber),
-    shared,
-    profile,
-  );
 }

@@ -1,18 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import {
-  type OrderGroup,
-  type OrderSegment,
-  orderGroups,
-  orderParts,
-} from "../../../src/formats/hl7/groups.ts";
+import { type OrderGroup, type OrderSegment, orderParts } from "../../../src/formats/hl7/groups.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { failureOf } from "./failure-of.ts";
 import { messageOf } from "./sample.ts";
 
 const groupsOf = (type: string, ...segments: string[]) => groupsBy("ORC", type, ...segments);
 const groupsBy = (each: OrderSegment, type: string, ...segments: string[]) =>
-  orderGroups(Hl7Message.parse(messageOf(type, "PID|1||A17", "NTE|1||about the patient", ...segments)), each);
+  orderParts(Hl7Message.parse(messageOf(type, "PID|1||A17", "NTE|1||about the patient", ...segments)), each)
+    .groups;
 
 /** A group in short: first field of ORC and OBRs, specimens with their containers, the names of the rest. */
 const inShort = ({ orc, obrs, specimens, others }: OrderGroup) => ({
@@ -152,7 +148,7 @@ describe("the orders of a message", () => {
     const message = Hl7Message.parse(
       messageOf("OML^O21", "PID|1||A17", "ORC|NW|A", "OBR|1", "ORC|NW|B", "OBR|2"),
     );
-    expect(orderGroups(message, "ORC").map((group) => message.get("OBR-1", group.segments))).toEqual([
+    expect(orderParts(message, "ORC").groups.map((group) => message.get("OBR-1", group.segments))).toEqual([
       "1",
       "2",
     ]);
@@ -168,7 +164,7 @@ test("each segment is shared by all orders or belongs to one at least, in whatev
     fc.property(type, segments, fc.constantFrom("ORC", "OBR"), (messageType, body, each) => {
       const message = Hl7Message.parse(messageOf(messageType, "PID|1||A17", ...body));
       let groups: OrderGroup[] = [];
-      if (failureOf(() => (groups = orderGroups(message, each))) !== undefined) return;
+      if (failureOf(() => (groups = orderParts(message, each).groups)) !== undefined) return;
       const owned = new Set(groups.flatMap((group) => group.segments));
       expect(message.segments.filter((segment) => !owned.has(segment))).toEqual(
         orderParts(message, each).shared,
@@ -255,7 +251,7 @@ describe("orders that cannot be distinguished for certain", () => {
     ["ADD", messageOf("OML^O21", "ORC|NW|A", "OBR|1", "SPM|1|VIAL-00", "ADD|12||SEM")],
     ["MSH-14", messageOf("ORM^O01", "ORC|NW|A").replace("|2.5\r", "|2.5||more\r")],
   ])("are refused: a part of a longer message, shown by %s", (place, text) => {
-    const failure = failureOf(() => orderGroups(Hl7Message.parse(text), "ORC"));
+    const failure = failureOf(() => orderParts(Hl7Message.parse(text), "ORC").groups);
     expect(failure).toMatchObject({ code: "HL7_CONTINUED", place });
   });
 

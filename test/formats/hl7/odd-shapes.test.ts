@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { decodeHl7 } from "../../../src/formats/hl7/charset.ts";
 import { splitHl7File } from "../../../src/formats/hl7/file.ts";
-import { orderGroups } from "../../../src/formats/hl7/groups.ts";
+import { orderParts } from "../../../src/formats/hl7/groups.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { failureOf } from "./failure-of.ts";
 
@@ -74,7 +74,7 @@ describe("odd messages that are read", () => {
       "",
     );
     const text = `${HEADER.replace("ORU^R01", "ORM^O01")}\rPID|1||A17\r${orders}`;
-    const groups = orderGroups(Hl7Message.parse(text), "ORC");
+    const groups = orderParts(Hl7Message.parse(text), "ORC").groups;
     expect(groups.map(({ orc, others }) => [orc?.get(2), others[0]?.get(5)])).toEqual(
       Array.from({ length: 30 }, (_, n) => [`P${n}`, `${n}`]),
     );

@@ -91,8 +91,8 @@ function takerOf(profile: Hl7Profile, isPlain: boolean): (input: Buffer) => stri
       expectSound(mapped);
       if (isPlain && message.content.kind === "hl7")
         expectWhole(mapped, message.content.text.reveal(), message.content.encoding);
-      const { verdict, problems } = mapped;
-      const incoming = { connector: "lims", message, peer: PEER, receivedAt: new Date(0) };
+      const { verdict, problems, echo } = mapped;
+      const incoming = { connector: "lims", echo, peer: PEER, receivedAt: new Date(0) };
       const reply = replyTo(incoming, replies).compose({ verdict, problems, messageId: 1 });
       if (reply !== undefined) expectAnswer(reply);
       return { mapped, accepted: { ordinal: 1, place: message.place, verdict, problems, orders: [], reply } };

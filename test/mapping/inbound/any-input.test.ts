@@ -3,10 +3,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { ORDER_STATES } from "../../../src/core/order-state.ts";
 import { phi } from "../../../src/core/phi.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
-import { composeHl7 } from "../../../src/mapping/outbound/compose-hl7.ts";
 import type { Profile } from "../../../src/mapping/profile/profile.ts";
 import { csvMessage, csvProfile, hl7Message, hl7Profile, hl7Text, mapOne } from "../mapped.ts";
-import { acknowledged, changed, outcomeOrder, refused } from "../outcomes.ts";
+import { acknowledged, changed, composeHl7, outcomeOrder, refused } from "../outcomes.ts";
 
 let hl7: Profile;
 let csv: Profile;

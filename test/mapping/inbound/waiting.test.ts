@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
-import { composeHl7 } from "../../../src/mapping/outbound/compose-hl7.ts";
 import { csvResultRows } from "../../../src/mapping/outbound/result-csv.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import {
@@ -13,7 +12,7 @@ import {
   hl7Text,
   mapOne,
 } from "../mapped.ts";
-import { waiting } from "../outcomes.ts";
+import { composeHl7, waiting } from "../outcomes.ts";
 
 const ROW = {
   order_number: "A-1",

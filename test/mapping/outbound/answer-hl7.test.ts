@@ -2,11 +2,11 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { FAILURES, type FailureCode, type Problem } from "../../../src/core/failures.ts";
 import { conditionOf } from "../../../src/mapping/outbound/codes.ts";
-import { composeHl7 } from "../../../src/mapping/outbound/compose-hl7.ts";
 import { hl7Profile, hl7Text } from "../mapped.ts";
 import {
   acknowledged,
   CANCEL,
+  composeHl7,
   ORIGINAL,
   outcomeOrder,
   refused,

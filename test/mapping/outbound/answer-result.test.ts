@@ -1,9 +1,16 @@
 import { describe, expect, test } from "vitest";
 import type { Problem } from "../../../src/core/failures.ts";
 import type { MessageAnswer } from "../../../src/mapping/outbound/answer-hl7.ts";
-import { createReplier } from "../../../src/mapping/outbound/compose-hl7.ts";
 import { hl7Profile, hl7Text, problemsOf } from "../mapped.ts";
-import { acknowledged, ORIGINAL, outcomeOrder, refused, segmentsOf, waiting } from "../outcomes.ts";
+import {
+  acknowledged,
+  createReplier,
+  ORIGINAL,
+  outcomeOrder,
+  refused,
+  segmentsOf,
+  waiting,
+} from "../outcomes.ts";
 
 /** For a lab that reads ORU alone. */
 const profile = (results: Record<string, unknown> = {}) =>

@@ -39,6 +39,13 @@ describe("the response to a batch", () => {
     expect(rest.at(-1)).toBe("BTS|2");
   });
 
+  test("refers to FHS-11 and BHS-11 as the sender wrote them", () => {
+    const id = "F\\T\\1^NORTH&1.2~X";
+    const batches = [{ header: BHS.replace("BATCH-1", id), messages: 0 }];
+    const lines = linesOf(compose({ fileHeader: FHS.replace("FILE-1", id), batches }));
+    expect(lines.slice(0, 2).map((line) => line.split("|")[11])).toEqual([id, id]);
+  });
+
   test("of a file has FHS and FTS around, with FHS-11 in FHS-12 and the number of batches", () => {
     const batches = [
       { header: BHS, messages: 1 },

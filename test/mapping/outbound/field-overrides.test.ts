@@ -3,11 +3,19 @@ import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../src/core/outcome.ts";
 import { phi } from "../../../src/core/phi.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
-import { composeHl7 } from "../../../src/mapping/outbound/compose-hl7.ts";
 import type { Hl7Profile } from "../../../src/mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { hl7Profile, hl7Text, problemsOf } from "../mapped.ts";
-import { acknowledged, changed, ORIGINAL, outcomeOrder, refused, segmentsOf, waiting } from "../outcomes.ts";
+import {
+  acknowledged,
+  changed,
+  composeHl7,
+  ORIGINAL,
+  outcomeOrder,
+  refused,
+  segmentsOf,
+  waiting,
+} from "../outcomes.ts";
 
 type Fields = NonNullable<NonNullable<ProfileDefinition["results"]>["fields"]>;
 const profileWith = (fields: Fields, more: ProfileDefinition["results"] = {}) =>

@@ -2,13 +2,12 @@ import fc from "fast-check";
 import { test as base, describe, expect } from "vitest";
 import type { Problem } from "../../../src/core/failures.ts";
 import type { Outcome } from "../../../src/core/outcome.ts";
-import { composeHl7 } from "../../../src/mapping/outbound/compose-hl7.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { machineHas } from "../../support/needs.ts";
 import { clientReading, ourReading, pythonReading, type Reading } from "../../support/peer-readings.ts";
 import { type PythonHl7, withPythonHl7 } from "../../support/python-hl7/python-hl7.ts";
 import { hl7Profile, hl7Text } from "../mapped.ts";
-import { acknowledged, changed, refused, waiting } from "../outcomes.ts";
+import { acknowledged, changed, composeHl7, refused, waiting } from "../outcomes.ts";
 
 /** Every delimiter, the escape character, what looks like an escape, letters of several scripts. */
 const HARD = "A|B^C&D~E\\F \\T\\ Žluťoučký Ζωή 凍結 😀 #";

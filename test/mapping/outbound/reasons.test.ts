@@ -1,11 +1,19 @@
 import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../src/core/outcome.ts";
 import { phi } from "../../../src/core/phi.ts";
-import { composeHl7, createReplier } from "../../../src/mapping/outbound/compose-hl7.ts";
 import { inLabWords, labPlace } from "../../../src/mapping/outbound/reasons.ts";
 import { resultsSchema } from "../../../src/mapping/profile/results-schema.ts";
 import { hl7Profile, problemsOf } from "../mapped.ts";
-import { acknowledged, changed, ORIGINAL, outcomeOrder, refused, waiting } from "../outcomes.ts";
+import {
+  acknowledged,
+  changed,
+  composeHl7,
+  createReplier,
+  ORIGINAL,
+  outcomeOrder,
+  refused,
+  waiting,
+} from "../outcomes.ts";
 
 const reasons = { SUBJECT_MISMATCH: "andere Person", MAPPING_CODE_UNKNOWN: "unbekannter Schlüssel" };
 const PARKED = { state: "parked", reason: { code: "SUBJECT_MISMATCH", text: "another name" } } as const;

@@ -6,11 +6,19 @@ import { phi } from "../../../src/core/phi.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { encodeFrame } from "../../../src/formats/hl7/mllp.ts";
 import type { MessageAnswer } from "../../../src/mapping/outbound/answer-hl7.ts";
-import { createReplier, type ReplySettings } from "../../../src/mapping/outbound/compose-hl7.ts";
+import type { ReplySettings } from "../../../src/mapping/outbound/compose-hl7.ts";
 import { builtinProfiles } from "../../../src/mapping/profile/builtin.ts";
 import { compileProfile } from "../../../src/mapping/profile/compile-profile.ts";
 import { hl7Profile, hl7Text } from "../mapped.ts";
-import { acknowledged, ORIGINAL, refused, segmentsOf, waiting } from "../outcomes.ts";
+import {
+  acknowledged,
+  createReplier,
+  ORIGINAL,
+  type Received,
+  refused,
+  segmentsOf,
+  waiting,
+} from "../outcomes.ts";
 
 /** Pieces of headers as hostile or broken senders write them. */
 const PIECES = [
@@ -69,8 +77,9 @@ describe("what is sent over the connection", () => {
       ...settings
     }: Partial<Record<"accept" | "application", string>> & Partial<ReplySettings> = {},
   ): Promise<string[][]> {
-    const text = outcome.message.text?.reveal().replace("|2.5.1", `|2.5.1|||${accept}|${application}`);
-    const message = { ...outcome.message, text: phi(text ?? "") };
+    const { text, ...received }: Received = outcome.message;
+    const header = `|2.5.1|||${accept}|${application}`;
+    const message = { ...received, text: phi(text?.reveal().replace("|2.5.1", header) ?? "") };
     const replier = createReplier(message, await hl7Profile(), {
       form: "plain",
       applicationAck: "connection",

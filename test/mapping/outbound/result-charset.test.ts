@@ -4,11 +4,18 @@ import { decodeHl7 } from "../../../src/formats/hl7/charset.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import type { MessageAnswer } from "../../../src/mapping/outbound/answer-hl7.ts";
 import { composeBatchResponse } from "../../../src/mapping/outbound/batch-hl7.ts";
-import { composeHl7, createReplier } from "../../../src/mapping/outbound/compose-hl7.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { failureOf } from "../../formats/hl7/failure-of.ts";
 import { hl7Profile, hl7Text, problemsOf } from "../mapped.ts";
-import { acknowledged, changed, refused } from "../outcomes.ts";
+import {
+  acknowledged,
+  changed,
+  composeHl7,
+  createReplier,
+  type Received,
+  refused,
+  withoutText,
+} from "../outcomes.ts";
 
 type Results = NonNullable<ProfileDefinition["results"]>;
 
@@ -26,7 +33,8 @@ function orderOf(name: string, declared = "", number = "LAB-1^NORTHLAB"): string
 
 /** The outcome of a message that was read in a character set. */
 function readIn(outcome: Outcome, encoding: string): Outcome {
-  return { ...outcome, message: { ...outcome.message, encoding } };
+  const message: Received = { ...outcome.message, encoding };
+  return { ...outcome, message };
 }
 
 /** An order that changed, of a message that came in UTF-8. */
@@ -116,10 +124,9 @@ describe("a result in the character set of its message", () => {
   });
 
   it("is UTF-8 once the message was pruned", async () => {
-    const outcome = changed();
-    const { text: _, ...message } = outcome.message;
-    const pruned = { ...outcome, message };
-    expect(readBack(composeHl7(pruned, await inSet("as-received"))?.bytes).charset).toBe("UNICODE UTF-8");
+    expect(readBack(composeHl7(withoutText(changed()), await inSet("as-received"))?.bytes).charset).toBe(
+      "UNICODE UTF-8",
+    );
   });
 });
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { OrderState } from "../../../src/core/order-state.ts";
-import { composeHl7 } from "../../../src/mapping/outbound/compose-hl7.ts";
 import { csvProfile, hl7Profile, hl7Text } from "../mapped.ts";
-import { changed, segmentsOf, withoutText } from "../outcomes.ts";
+import { changed, composeHl7, segmentsOf, withoutText } from "../outcomes.ts";
 
 /** The segments of a name. */
 function named(segments: readonly string[] | undefined, name: string): string[] {

@@ -13,7 +13,7 @@ import type {
 } from "../../../core/outcome.ts";
 import { phi } from "../../../core/phi.ts";
 import type { Surface } from "../../../core/surface.ts";
-import { decodeHl7, readHeaderLine } from "../../../formats/hl7/charset.ts";
+import { decodeHl7 } from "../../../formats/hl7/charset.ts";
 import { answerControlId, answerInBatch, batchFileName, refuseFile } from "../../../jobs/intake/replies.ts";
 import { messageAnswer } from "../../../mapping/outbound/answer-hl7.ts";
 import { type BatchedAnswer, composeBatchResponse } from "../../../mapping/outbound/batch-hl7.ts";
@@ -130,12 +130,8 @@ export function createAnswers(
   });
   const isAnsweredAtOnce = mllp !== undefined || response !== "none";
 
-  /** The message as an answer refers to it; one whose characters can't be read has its header alone. */
-  function answered(
-    { content, raw, place }: IncomingMessage,
-    { messageControlId }: MappedMessage,
-  ): OutcomeMessage {
-    const text = content.kind === "hl7" ? content.text.reveal() : readHeaderLine(raw.reveal());
+  /** The message as an answer refers to it. */
+  function answered({ place }: IncomingMessage, { messageControlId, echo }: MappedMessage): OutcomeMessage {
     return {
       messageId: "m1",
       connector: "",
@@ -144,8 +140,7 @@ export function createAnswers(
       place,
       dialect,
       receivedAt: now,
-      text: content.kind === "csv" ? undefined : phi(text),
-      encoding: content.kind === "hl7" ? content.encoding : undefined,
+      echo,
     };
   }
 
