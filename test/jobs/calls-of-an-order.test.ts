@@ -114,6 +114,18 @@ test("an order for a container that an open order of the subject stores is not s
     expect(lab.simulator.tally().journal).toHaveLength(1);
   }));
 
+test("an order with a label that another subject's container has registers nobody, and is not submitted", () =>
+  withSubmitLab(async (lab) => {
+    await submitted(lab, anOrder());
+    await commit(lab.pool, [aRecord(2, [anOrder({ placerOrderNumber: "A-2", code: "SUBJ-2" })])]);
+    await lab.submit();
+    expect(await findOrders(lab.pool, "A-2")).toMatchObject([
+      { state: "parked", failure: { code: "ORDER_LABEL_OF_OTHER_SUBJECT" }, calls: [] },
+    ]);
+    const { subjectsCreated, journal } = lab.simulator.tally();
+    expect([subjectsCreated.length, journal.length]).toEqual([1, 1]);
+  }));
+
 test("a call without an answer is looked for, and neither made again nor a person's at first", () =>
   withSubmitLab(
     async (lab) => {

@@ -261,7 +261,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/jobs/submit/guard.ts",
-    ["jobs/decide-duplicate.test.ts", "jobs/label-of-two-subjects.test.ts"],
+    ["jobs/decide-duplicate.test.ts", "jobs/label-of-two-subjects.test.ts", "jobs/calls-of-an-order.test.ts"],
     [
       "the same container is stored a second time",
       "  const double = same.find((each) => each.operation === operation && isOpen(each) && isFirst(each));",

@@ -168,6 +168,23 @@ test("leaves to another connector what was moved there while the lab took its ti
     expect(await countDeliveries(ledger.pool)).toMatchObject({ delivered: 1, pending: 1 });
   }));
 
+test("a result that is on its way learns at its last step that another worker may send it now", () =>
+  withLedger(async (ledger) => {
+    const lab = await aLab();
+    await commitNumbered(ledger, ["A-1"]);
+    let isMine = true;
+    const may: boolean[] = [];
+    const carry: TestTarget["deliver"] = async (file) => {
+      may.push(file.mayLeave());
+      isMine = false;
+      may.push(file.mayLeave());
+      throw new Failure("MLLP_UNREACHABLE", "not sent");
+    };
+    await deliver(ledger, { ...lab.target, deliver: carry }, { mayDeliver: () => isMine });
+    expect(may).toEqual([true, false]);
+    expect(await countDeliveries(ledger.pool)).toMatchObject({ pending: 1, delivered: 0 });
+  }));
+
 test("composes and sends nothing from the moment on in which another process may", () =>
   withLedger(async (ledger) => {
     await commitNumbered(ledger, ["A-1", "A-2", "A-3"]);
