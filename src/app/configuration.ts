@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { isSameConnector, takeOver } from "../config/take-over.ts";
+import { AS_IT_WAS, isSameConnector, takeOver } from "../config/take-over.ts";
 import type { Profile } from "../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../mapping/profile/schema.ts";
 
@@ -103,7 +103,7 @@ export class Configuration implements Settings {
     const connectors = next.config.connectors.map((own) => {
       const profile = this.profiles.get(own.profile);
       if (!profile || file.connectors.some((each) => isSameConnector(each, own))) return own;
-      const name = profiles.has(own.profile) ? `${own.profile} (as it was)` : own.profile;
+      const name = profiles.has(own.profile) ? `${own.profile}${AS_IT_WAS}` : own.profile;
       profiles.set(name, profile);
       return { ...own, profile: name };
     });

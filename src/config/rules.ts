@@ -81,7 +81,8 @@ function alertFindings(value: unknown): Finding[] {
   const seen = new Set<unknown>();
   const twins = (Array.isArray(places) ? places : []).flatMap((place, index) => {
     const name = childOf(place, "name") ?? childOf(place, "type");
-    const isTwin = name !== undefined && seen.has(name);
+    if (typeof name !== "string") return [];
+    const isTwin = seen.has(name);
     seen.add(name);
     const message = `another place is called "${name}"; give each a name of its own`;
     return isTwin ? [{ path: ["alerts", "to", index], message }] : [];

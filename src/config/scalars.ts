@@ -52,12 +52,16 @@ type WithUnits<Given> = {
     : Key]: Bare<Given[Key]>;
 };
 
+/** Keys of sections that say their unit, and how people write them; a name that somebody gave is none of them. */
+const written = new Map<string, string>();
+
 /** A section without other keys than these. The key of a duration says its unit after validation: `timeout` is `timeoutMs`. */
 export function section<Shape extends z.ZodRawShape>(shape: Shape) {
   const whole = z.strictObject(shape);
   const withUnit = new Map(
     Object.entries(shape).map(([key, schema]) => [key, isDuration(schema) ? `${key}Ms` : key]),
   );
+  for (const [key, read] of withUnit) if (read !== key) written.set(read, key);
   return whole.transform(
     (given) =>
       Object.fromEntries(
@@ -68,7 +72,7 @@ export function section<Shape extends z.ZodRawShape>(shape: Shape) {
 
 /** A key of a {@link section} as people write it. */
 export function writtenKey(key: string): string {
-  return key.replace(/Ms$/, "");
+  return written.get(key) ?? key;
 }
 
 const UNIT_BYTES: Readonly<Record<string, number>> = { KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 };

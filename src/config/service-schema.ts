@@ -165,7 +165,9 @@ export function isPeerUrl(schema: z.core.$ZodType): boolean {
   return peerUrls.has(schema);
 }
 
-function isMetadataAddress(host: string): boolean {
+function isMetadataAddress(named: string): boolean {
+  // A name may end in the dot of the root.
+  const host = named.replace(/\.$/, "");
   if (host === "metadata.google.internal" || host === "fd00:ec2::254") return true;
   // The URL parser writes an IPv4 address inside IPv6 as ::ffff:a9fe:….
   return host.startsWith("169.254.") || host.startsWith("::ffff:a9fe:") || /^fe[89ab][0-9a-f]:/.test(host);

@@ -27,6 +27,9 @@ export function changesOf(running: Config, read: Config): FileChanges {
   return { live: differing(running).filter((each) => !restart.includes(each)), restart };
 }
 
+/** Behind the name of a profile that a connector keeps until the restart, while the file has another one of that name. */
+export const AS_IT_WAS = " (as it was)";
+
 /** What the file and its profiles say, without what is made of it. */
 function settingsOf(config: Config): unknown {
   const {
@@ -37,7 +40,11 @@ function settingsOf(config: Config): unknown {
     warnings: _____,
     ...settings
   } = config;
-  return settings;
+  const connectors = settings.connectors.map((each) => ({
+    ...each,
+    profile: each.profile.replace(AS_IT_WAS, ""),
+  }));
+  return { ...settings, connectors };
 }
 
 /**

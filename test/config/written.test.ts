@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { stringify } from "yaml";
 import type { Config } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import { changesOf, takeOver } from "../../src/config/take-over.ts";
+import { AS_IT_WAS, changesOf, takeOver } from "../../src/config/take-over.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { siteConfig } from "../support/with-daemon.ts";
 import { withFolder } from "../support/with-folder.ts";
@@ -58,6 +58,23 @@ test("changes are named by the keys of the file, without their values, and apart
         restart: ["console.token", "lanes.parkedBlocks"],
       }),
   ));
+
+test("names that people gave stand in changes as they gave them, whatever they end in", () =>
+  readTwice(
+    { facilities: { M: 8, MMs: 7 } },
+    { facilities: { M: 9, MMs: { id: 7, surface: "external" } }, retention: { messages: "91d" } },
+    (first, second) =>
+      expect(changesOf(first, second)).toEqual({
+        live: ["facilities.M"],
+        restart: ["facilities.MMs", "retention.messages"],
+      }),
+  ));
+
+test("a profile that a connector keeps until the restart is no change of the file", () =>
+  readTwice({}, {}, (first, second) => {
+    const connectors = first.connectors.map((each) => ({ ...each, profile: `${each.profile}${AS_IT_WAS}` }));
+    expect(changesOf({ ...first, connectors }, second)).toEqual({ live: [], restart: [] });
+  }));
 
 test("a credential that is another one is a change, though neither of them can be seen", () =>
   readTwice(

@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import type { MessageEcho } from "../../src/core/message-echo.ts";
 import { phi } from "../../src/core/phi.ts";
+import { composeMessages } from "../../src/jobs/deliver/compose.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
+import { compileProfile } from "../../src/mapping/profile/compile-profile.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -46,4 +48,30 @@ test("as many outcomes are composed together as there is room for what is repeat
     expect(await count()).toBe(2);
     await resize(70, 1);
     expect(await count()).toBe(1);
+  }));
+
+test("what is kept of one message and can't be read back holds up no outcome of another, and none of it is said", () =>
+  withLedger(async ({ pool }) => {
+    for (const n of [1, 2])
+      await commit(pool, [aRecord(n, [anOrder({ placerOrderNumber: `A-${n}` })], { echo: ECHO })]);
+    await pool.query(`update messages set echo = '{"header":"MSH|CANARY"' where id = 1`);
+    const open = await listOpenOutcomes(pool, "lims", 100);
+    const compiled = await compileProfile(
+      "lab",
+      { extends: "builtin/hl7-orders" },
+      { loadModule: async () => ({}) },
+    );
+    if (!compiled.ok) throw new Error("the profile has mistakes");
+    const { deliveries, uncomposed } = await composeMessages(open, compiled.profile);
+    expect(deliveries).toHaveLength(1);
+    expect(uncomposed).toMatchObject([{ outcomeId: open[0]?.id, code: "UNCLASSIFIED" }]);
+    expect(uncomposed[0]?.text).not.toContain("CANARY");
+  }));
+
+test("of a message that is ignored and that nobody waits for, nothing is kept to be repeated", () =>
+  withLedger(async ({ pool }) => {
+    const ignored = { verdict: "ignored", echo: ECHO } as const;
+    await commit(pool, [aRecord(1, [], ignored), aRecord(2, [], { ...ignored, isAnsweredInBatch: true })]);
+    const { rows } = await pool.query("select echo is null as nothing from messages order by id");
+    expect(rows).toEqual([{ nothing: true }, { nothing: false }]);
   }));

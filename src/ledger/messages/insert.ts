@@ -112,8 +112,13 @@ async function insertMessages(
     column((draft) => draft.reuses ?? null),
     column(({ record }) => record.sender ?? null),
     column(encodeNames),
-    column(({ record }) => encodeEcho(record.echo)),
+    column((draft) => encodeEcho(isAnswered(draft) ? draft.record.echo : undefined)),
   ]);
+}
+
+/** Whether the lab may hear of a message: of one that the profile ignores only where an answer is asked for. */
+function isAnswered({ verdict, record: { replyTo, isAnsweredInBatch } }: MessageDraft): boolean {
+  return verdict !== "ignored" || replyTo !== undefined || isAnsweredInBatch === true;
 }
 
 async function recordDecided(client: pg.PoolClient, drafts: readonly MessageDraft[]): Promise<void> {

@@ -118,7 +118,7 @@ const toOrder = ({ priorSubjectCode, ...snapshot }: OrderSnapshot): OutcomeOrder
   ...(priorSubjectCode === undefined ? {} : { priorSubjectCode: phi(priorSubjectCode) }),
 });
 
-function toOutcome(row: OutcomeRow, echo: OutcomeMessage["echo"]): Outcome {
+function toOutcome(row: OutcomeRow, echoOf: (messageId: number | null) => OutcomeMessage["echo"]): Outcome {
   const common = {
     outcomeId: formatId("t", row.id),
     controlId: `CB${row.instance_code}${encodeCrockfordNumber(row.id).padStart(8, "0")}`,
@@ -131,7 +131,9 @@ function toOutcome(row: OutcomeRow, echo: OutcomeMessage["echo"]): Outcome {
       dialect: row.dialect ?? undefined,
       place: row.place ?? undefined,
       receivedAt: row.received_at,
-      echo,
+      get echo() {
+        return echoOf(row.message_id);
+      },
     },
   };
   const { payload } = row;
@@ -181,13 +183,26 @@ export async function listOpenOutcomes(
   const rows = withinBytes(await run<OutcomeRow>(pool, OPEN_OUTCOMES, [connector, limit]));
   const ids = new Set(rows.flatMap((row) => (row.echo_bytes === null ? [] : (row.message_id ?? []))));
   const echoes = ids.size === 0 ? [] : await run<{ id: number; echo: string }>(pool, FIND_ECHOES, [[...ids]]);
-  const echoById = new Map(echoes.map(({ id, echo }) => [id, decodeEcho(echo)]));
+  const echoOf = readEchoes(new Map(echoes.map(({ id, echo }) => [id, echo])));
   return rows.map((row) => ({
     id: row.id,
-    outcome: toOutcome(row, row.message_id === null ? undefined : echoById.get(row.message_id)),
+    outcome: toOutcome(row, echoOf),
     fileId: row.file_id ?? undefined,
     parkedAs: row.delivery_id ?? undefined,
   }));
+}
+
+/**
+ * Reads what is repeated of a message only when it is asked for, since it is ten times as large then, takes its time, and may be unreadable;
+ * the last one is at hand for the outcomes beside it.
+ */
+function readEchoes(textById: ReadonlyMap<number, string>): (id: number | null) => OutcomeMessage["echo"] {
+  let last: { readonly id: number; readonly echo: OutcomeMessage["echo"] } | undefined;
+  return (id) => {
+    if (id === null) return undefined;
+    if (last?.id !== id) last = { id, echo: decodeEcho(textById.get(id)) };
+    return last.echo;
+  };
 }
 
 /** The first of them, as many as there is room for what is repeated of their messages; one at least. */

@@ -170,6 +170,9 @@ function keepContainers(
   return [...byLabel].map(([label, segments]) => [label, ...segments]);
 }
 
+/** Containers times segments, of all orders of a message that may share them: more would take more than a moment. */
+const MOST_LOOKS = 2_000_000;
+
 /** What was found for each of several orders, with the first of its groups. */
 function keepFoundOfOrders(
   keptGroups: EchoGroup[],
@@ -182,9 +185,10 @@ function keepFoundOfOrders(
     const isOrder = number !== undefined && (control === undefined || isChanging(control.kind));
     return isOrder ? [{ number, index }] : [];
   });
+  const budget = { looks: MOST_LOOKS };
   for (const same of Map.groupBy(placing, ({ number }) => number).values()) {
     const own = same.flatMap(({ index }) => groups[index] ?? []);
-    const found = keepFound(own, shared, profile, isTaken);
+    const found = keepFound(own, shared, profile, isTaken, budget);
     const first = keptGroups[same[0]?.index ?? -1];
     if (found !== undefined && first !== undefined) first.found = found;
   }

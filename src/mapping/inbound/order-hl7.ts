@@ -332,12 +332,14 @@ const OF_CONTAINERS: readonly string[] = ["OBX", "SAC", "SPM"];
  *
  * @param groups those of the order
  * @param isTaken whether there are containers that anything is sent of
+ * @param budget for how many looks there is time; beyond it nothing is found of containers
  */
 export function keepFound(
   groups: readonly OrderGroup[],
   shared: readonly Segment[],
   profile: Hl7Profile,
   isTaken: boolean,
+  budget = { looks: MOST_LOOKS },
 ): EchoFound | undefined {
   const { fields = [] } = profile.results;
   const reads = fields.flatMap((field) => field.reads);
@@ -354,7 +356,8 @@ export function keepFound(
   const ofContainers = fields.flatMap((field) =>
     OF_CONTAINERS.includes(field.path.segment) ? field.reads : [],
   );
-  const isRead = isTaken && ofContainers.length > 0 && !hasTooMany(places, groups, shared);
+  budget.looks -= looksFor(places, groups, shared);
+  const isRead = isTaken && ofContainers.length > 0 && budget.looks >= 0;
   return {
     order: valuesOf(reads, undefined),
     other: isTaken ? valuesOf(ofContainers, "unknown") : {},
@@ -386,13 +389,12 @@ function segmentsOf(places: readonly ContainerPlace[]): ReadonlySet<Segment> {
 /** Containers times segments: more would take more than a moment, and results leave what is unclear empty. */
 const MOST_LOOKS = 20_000_000;
 
-function hasTooMany(
+function looksFor(
   places: readonly LabelledPlace[],
   groups: readonly OrderGroup[],
   shared: readonly Segment[],
-): boolean {
-  const count = groups.reduce((sum, { segments }) => sum + segments.length, shared.length);
-  return places.length * count > MOST_LOOKS;
+): number {
+  return places.length * groups.reduce((sum, { segments }) => sum + segments.length, shared.length);
 }
 
 /** What results about the order are to repeat of the message, where it isn't certain which value is meant. */
@@ -402,7 +404,8 @@ function unclearFields(
   places: readonly LabelledPlace[],
   { results: { fields = [], format, formats } }: Hl7Profile,
 ): Problem[] {
-  if (fields.every(({ reads }) => reads.length === 0) || hasTooMany(places, groups, shared)) return [];
+  if (fields.every(({ reads }) => reads.length === 0) || looksFor(places, groups, shared) > MOST_LOOKS)
+    return [];
   const containers = segmentsOf(places);
   const isOftenSsu = format === "ssu" || Object.values(formats ?? {}).includes("ssu");
   const isAlwaysSsu = format === "ssu" && formats === undefined;
