@@ -1,7 +1,8 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { NotInHand } from "../../src/core/dropped-files.ts";
-import { droppedFilesOf } from "../../src/ledger/messages/dropped-files.ts";
+import { inTransaction } from "../../src/ledger/database.ts";
+import { decideDropped, droppedFilesOf } from "../../src/ledger/messages/dropped-files.ts";
 import { openFile, settleFile } from "../../src/ledger/messages/files.ts";
 import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
 import { endWorker } from "../../src/ledger/workers/roster.ts";
@@ -62,6 +63,23 @@ test("a file that was decided is not decided again, and its worker is given what
     const known = { lying: [], inHand: [] };
     expect(await dropped.takeOver("lims", known)).toMatchObject({
       files: [{ id: "A", fate: { ...FATE, keptAs: "a.csv" } }],
+    });
+  }));
+
+test("what was decided about a file stands, also for its own worker", () =>
+  withWorkers(async ({ pool, hire }) => {
+    const { id: worker, dropped, settle } = await hire();
+    await dropped.claim("lims", [{ id: "A", name: "a.csv" }]);
+    await settle("A", "a.csv");
+    const fate = { ...FATE, folder: "error", keptAs: "b.csv" } as const;
+    const { rows } = await pool.query<{ id: number }>("select id from files");
+    const again = inTransaction(pool, (client) =>
+      decideDropped(client, { id: "A", worker, fileId: rows[0]?.id ?? 0, fate }),
+    );
+    await expect(again).rejects.toThrow(NotInHand);
+    const known = { lying: [], inHand: [] };
+    expect(await dropped.takeOver("lims", known)).toMatchObject({
+      files: [{ fate: { ...FATE, keptAs: "a.csv" } }],
     });
   }));
 

@@ -16,6 +16,8 @@ function daemonBeside(world: DropWorld, steps?: (step: Step) => void | Promise<v
 
 interface HangingDaemon {
   readonly intake: DropWorld["intake"];
+  /** The steps that it has come by, that at which it hangs included. */
+  readonly met: readonly Step[];
   /** Lets it go on; resolves once it has done all that it still does. */
   wake(): Promise<void>;
 }
@@ -28,8 +30,10 @@ async function withHanging(
   await withDropWorld(async (world) => {
     let wake = () => {};
     let isHanging = false;
-    const { intake, connector } = daemonBeside(world, (met) => {
-      if (met !== step || isHanging) return;
+    const met: Step[] = [];
+    const { intake, connector } = daemonBeside(world, (each) => {
+      met.push(each);
+      if (each !== step || isHanging) return;
       isHanging = true;
       return new Promise((resolve) => {
         wake = resolve;
@@ -43,7 +47,7 @@ async function withHanging(
         wake();
         await connector.stop();
       };
-      await run(world, { intake, wake: wakeUp });
+      await run(world, { intake, met, wake: wakeUp });
     } finally {
       wake();
     }
@@ -95,6 +99,15 @@ describe("a file that another daemon has claimed", () => {
       }),
   );
 });
+
+test("a daemon that wakes up does nothing more with a file that was taken over since it was decided", () =>
+  withHanging("settled", async (world, other) => {
+    other.intake.end();
+    await world.start(world.hl7());
+    await world.settled();
+    await other.wake();
+    expect(other.met.at(-1)).toBe("settled");
+  }));
 
 test("what was dropped later does not overtake a file of a daemon that was killed a moment ago", () =>
   withHanging("claimed", async (world, other) => {
