@@ -39,7 +39,13 @@ async function withShown(
       { name: "hl7", type: "hl7-drop", directory: join(site.folder, "hl7") },
       {
         ...{ name: "csv", type: "csv-drop", directory: join(site.folder, "csv"), stableFor: "300ms" },
-        ...{ scanInterval: "50ms", alertAfter: "1s", ...(marker === undefined ? {} : { marker }) },
+        // Names without a dot are none of the lab's.
+        ...{
+          files: "*.*",
+          scanInterval: "50ms",
+          alertAfter: "1s",
+          ...(marker === undefined ? {} : { marker }),
+        },
       },
     ];
     const config = { ...parse(await readFile(site.configFile, "utf8")), connectors };
@@ -70,6 +76,7 @@ describe("what lies in a drop folder and is not taken", () => {
         "LIST.TMP",
         "a.filepart",
         "Müller.crdownload",
+        "notes",
       ];
       for (const name of names) await writeFile(join(inbox, name), CSV);
       await mkdir(join(inbox, ".snapshot"));
@@ -90,10 +97,10 @@ describe("what lies in a drop folder and is not taken", () => {
         hint: expect.stringContaining("rename each file once it is whole"),
       });
       expect(item?.what).toContain(
-        "in the drop folder of connector csv, 6 files are never taken by name: a dot at the beginning, or an ending such as .tmp",
+        "in the drop folder of connector csv, 7 files are never taken by name: a dot at the beginning, or an ending such as .tmp",
       );
       expect(JSON.stringify(shown)).not.toContain("Müller");
-      expect(await metrics()).toContain('cryobridge_dropped_files_untaken{connector="csv",reason="name"} 6');
+      expect(await metrics()).toContain('cryobridge_dropped_files_untaken{connector="csv",reason="name"} 7');
       expect(await metrics()).toMatch(
         /cryobridge_dropped_file_untaken_age_seconds\{connector="csv",reason="name"\} [1-9]/,
       );
