@@ -183,4 +183,48 @@ export const FOUND: readonly { readonly what: string; readonly plan: Plan }[] = 
       others: [],
     },
   },
+  {
+    what: "a changed order was sent, and what it had asked for before as well, once the ledger was put back to before the change",
+    plan: {
+      chance: 7,
+      surface: "external",
+      daemons: 2,
+      service: {
+        envelope: "array",
+        mostPerPage: 100,
+        newestFirst: false,
+        listLagMs: 0,
+        tokenLifeMs: 3600000,
+        staffMs: 1000,
+        deviceMs: 1000,
+        reviews: ["accept"],
+        ends: ["COMPLETED"],
+        hasCancel: false,
+        isBusy: false,
+      },
+      orders: [
+        {
+          operation: "STORE",
+          subject: 0,
+          atMs: 3000,
+          acts: [
+            { what: "change", afterMs: 16300 },
+            { what: "change", afterMs: 2000 },
+          ],
+        },
+      ],
+      calls: [{ kind: "create", nth: 5, fate: "refused" }],
+      ledger: [{ daemon: 0, nth: 39, fate: "refused" }],
+      results: [],
+      daemonEvents: [],
+      placeEvents: [
+        { what: "ledger put back", atMs: 5000, forMs: 16500, byMs: 20000 },
+        { what: "ledger put back", atMs: 15700, forMs: 2500, byMs: 20000 },
+      ],
+      people: [],
+      strikes: [{ what: "kill", when: "after", at: "raises the epoch", nth: 3, forMs: 2000 }],
+      correlation: "token",
+      others: [],
+    },
+  },
 ];

@@ -20,6 +20,7 @@ import { loadConfig } from "../../src/config/load.ts";
 import { listOrders } from "../../src/ledger/operator/views.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import { linkOf } from "../../src/ledger/orders/row.ts";
+import { readEpochFile } from "../../src/ledger/restored/epoch-file.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
 import { Machine, replaceClients, type Site } from "./daemon.ts";
@@ -143,6 +144,10 @@ export class Histories {
   }
 }
 
+const WAITS_FOR_AGE = `
+select exists (select 1 from calls where outcome is null)
+       or exists (select 1 from ledger where restored_at is not null and restore_lifted_at is null) as "isThere"`;
+
 /** What happens to a daemon. */
 interface Happening {
   readonly what: "kill" | "freeze" | "clock";
@@ -200,7 +205,7 @@ class History {
     const steps = new Map<string, number>();
     const site: Site = {
       ...{ world, ledger, network: this.#network, queues: this.#queues, settings, users },
-      epochFileOf: (daemon) => `${FOLDER}/${daemon}.epoch`,
+      epochFileOf: (daemon) => this.#epochFileOf(daemon),
       connectorOf: (actor) => this.#lab.connectorOf(actor),
       ledgerFateOf: (daemon) => {
         if (this.#isQuiet) return "done";
@@ -408,8 +413,10 @@ class History {
         return this.#ledger.restart();
       case "ledger put back": {
         const copy = await this.#ledger.copy();
+        const [ledger] = await this.#ledger.ask<{ epoch: number }>("select epoch from ledger");
         world.later(outside, forMs, async () => {
           world.say("outside", `the ledger is put back as it was ${forMs / 1_000} s ago`);
+          await this.#noteFrozen(ledger?.epoch ?? 0);
           if (await copy.restore()) this.#lab.sendAllAgain();
         });
         return;
@@ -420,8 +427,30 @@ class History {
         this.#service.aheadMs += byMs;
         return;
       case "ledger clock":
+        if (byMs > 0 && (await this.#waitsForAge())) return world.say("outside", "it is left as it is");
         return this.#ledger.setAhead(byMs);
     }
+  }
+
+  /** Whether the age of a call counts right now: no clock is assumed to jump past the time in which a list may lag. */
+  async #waitsForAge(): Promise<boolean> {
+    const [found] = await this.#ledger.ask<{ isThere: boolean }>(WAITS_FOR_AGE);
+    return found?.isThere === true;
+  }
+
+  /**
+   * A daemon that was frozen since before a copy was made can't know what came of it since: that numbers are given twice, in the moments
+   * until another daemon notices the copy, is no fault.
+   */
+  async #noteFrozen(epoch: number): Promise<void> {
+    for (const { name } of this.#machines) {
+      const known = await readEpochFile(this.#epochFileOf(name));
+      if ((known?.epoch ?? -1) < epoch) this.#lab.isForgiving = true;
+    }
+  }
+
+  #epochFileOf(daemon: string): string {
+    return `${FOLDER}/${daemon}.epoch`;
   }
 
   /** Nothing goes wrong any more. */

@@ -19,6 +19,8 @@ export interface Finds {
   readonly possible: readonly number[];
   /** Those of the possible ones that may have been there before: no snapshot shows them. */
   readonly hidden: readonly number[];
+  /** For other containers and no order's: a restored ledger can't tell whether the order asked for those before it was changed. */
+  readonly other: readonly number[];
   /** Containers with the call's mark, though nothing else shows it. */
   readonly traces: readonly number[];
 }
@@ -67,7 +69,8 @@ export function nameIds(surface: Surface, ids: readonly number[], and = ", "): s
  * |---|---|---|---|
  * | 6 | any | only what another order has is certain | park, naming both |
  * | 18 | presumed | one certain, and nothing else that may be its own | made |
- * | 20 | presumed, younger than `giveUpAfter` | nothing | look again: a list may lag, and the call be on its way |
+ * | 20 | presumed, younger than `giveUpAfter` | nothing but others | look again: a list may lag, and the call be on its way |
+ * | 31 | presumed | others | park, naming them |
  * | 20 | presumed | nothing | nothing |
  * | 19 | presumed | anything else | park, naming it |
  * | 4 | lost | one certain | made |
@@ -94,7 +97,8 @@ export function decideFinds(call: Standing, finds: Finds): Decision {
     // One look is enough once no list can lag any more.
     const isYoung = call.ageMs < call.times.giveUpAfterMs;
     const next = isYoung ? planCheck(call.checks + 1, call.ageMs, call.times) : "believed";
-    return next === "believed" ? { kind: "nothing" } : { kind: "again", ...next, found: "nothing" };
+    if (next !== "believed") return { kind: "again", ...next, found: "nothing" };
+    return finds.other.length > 0 ? parkOther(surface, finds.other) : { kind: "nothing" };
   }
   if (only !== undefined && certain.length === 1) return { kind: "made", id: only };
   if (certain.length > 1) {
@@ -122,6 +126,16 @@ function parkForgotten(surface: Surface, ids: readonly number[], isMarked: boole
     kind: "park",
     code: "SUBMIT_FORGOTTEN_REQUEST",
     text: `the ledger was restored from an older copy; no order of it has ${nameIds(surface, ids)} at the service, made since that copy, which may be this order's${why}`,
+    ids,
+  };
+}
+
+function parkOther(surface: Surface, ids: readonly number[]): Decision {
+  const has = ids.length === 1 ? "is" : "are";
+  return {
+    kind: "park",
+    code: "SUBMIT_FORGOTTEN_REQUEST",
+    text: `the ledger was restored from an older copy; ${nameIds(surface, ids)} at the service ${has} for other containers of the subject, made since that copy, and no order's: if the order was changed since the copy, it may be this order's`,
     ids,
   };
 }

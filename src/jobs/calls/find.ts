@@ -75,11 +75,20 @@ export async function findMade(
     marked: idsOf("marked"),
     possible,
     hidden: possible.filter((id) => isHidden.has(id)),
+    other: idsOf("other"),
     traces,
   };
 }
 
-const NOTHING: Finds = { certain: [], taken: [], marked: [], possible: [], hidden: [], traces: [] };
+const NOTHING: Finds = {
+  certain: [],
+  taken: [],
+  marked: [],
+  possible: [],
+  hidden: [],
+  other: [],
+  traces: [],
+};
 
 /** What the call asked for: as it was sent, or as the order has it where nobody knows what was. */
 async function askedOf(

@@ -31,7 +31,7 @@ export interface MadeSearch extends SubjectSearch {
   readonly madeBefore?: Date | undefined;
   /** The call's mark, where it is a storage that carries one. */
   readonly mark?: string | undefined;
-  /** The labels of a storage: of what shows others, it isn't found out which marks it carries. */
+  /** The labels of a storage: of what shows others, it isn't found out which marks it carries, unless it has to be from before a time. */
   readonly labels?: readonly string[] | undefined;
 }
 
@@ -143,11 +143,13 @@ function join(a: Facts, b: Facts): Facts {
   };
 }
 
-function isEnough({ type, mark, labels: wanted }: MadeSearch, facts: Facts): boolean {
+function isEnough({ type, mark, labels: wanted, madeBefore }: MadeSearch, facts: Facts): boolean {
   if (type === "RETRIEVAL") return facts.containerIds !== undefined;
   if (facts.labels === undefined) return false;
   // Descriptions may be shown empty, or cut, where other places have them whole.
   if (mark === undefined || facts.marks.length > 0) return true;
+  // What a ledger may have forgotten is told from what it knows by a mark, whatever its labels.
+  if (madeBefore !== undefined) return false;
   return wanted !== undefined && !hasSameLabels(facts, wanted);
 }
 

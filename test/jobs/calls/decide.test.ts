@@ -27,7 +27,7 @@ const presumed = { isPresumed: true } as const;
 const retrieval = { operation: "RETRIEVAL" } as const;
 
 const finds = (given: Partial<Finds> = {}): Finds => ({
-  ...{ certain: [], taken: [], marked: [], possible: [], hidden: [], traces: [] },
+  ...{ certain: [], taken: [], marked: [], possible: [], hidden: [], other: [], traces: [] },
   ...given,
 });
 const TAKEN = [{ id: 9, holder: "order P-9" }];
@@ -175,6 +175,30 @@ describe("what a look means for an open call", () => {
       {},
       { kind: "nothing" },
     ],
+    [
+      "a presumed one, what is for other containers",
+      presumed,
+      { other: [5] },
+      {
+        ...{ kind: "park", code: "SUBMIT_FORGOTTEN_REQUEST", ids: [5] },
+        text: expect.stringMatching(
+          /request 5 at the service is for other containers .* if the order was changed/,
+        ),
+      },
+    ],
+    [
+      "a young presumed one, what is for other containers and may be that of an order not looked for yet",
+      { ...presumed, ...young },
+      { other: [5] },
+      { kind: "again", nextInMs: 25_000 },
+    ],
+    [
+      "a presumed one, a certain one beside what is for other containers",
+      presumed,
+      { certain: [5], other: [6] },
+      { kind: "made", id: 5 },
+    ],
+    ["a lost one, what is for other containers", {}, { other: [5] }, { kind: "nothing" }],
   ])("that finds %s", (_words, standing, found, expected) => {
     expect(decideFinds(call(standing), finds(found))).toMatchObject(expected);
   });
@@ -216,12 +240,16 @@ describe("what a look means for an open call", () => {
   const ids = fc.uniqueArray(fc.integer({ min: 1, max: 9 }), { maxLength: 9 });
   const anyFinds = ids.chain((all) =>
     fc
-      .tuple(...all.map(() => fc.constantFrom("certain", "taken", "marked", "possible", "hidden", "traces")))
+      .tuple(
+        ...all.map(() =>
+          fc.constantFrom("certain", "taken", "marked", "possible", "hidden", "other", "traces"),
+        ),
+      )
       .map((kinds) => {
         const of = (...wanted: string[]) => all.filter((_, n) => wanted.includes(kinds[n] as string));
         return {
           ...{ certain: of("certain"), marked: of("marked"), traces: of("traces") },
-          ...{ possible: of("possible", "hidden"), hidden: of("hidden") },
+          ...{ possible: of("possible", "hidden"), hidden: of("hidden"), other: of("other") },
           taken: of("taken").map((id) => ({ id, holder: "order P-9" })),
         };
       }),
@@ -246,7 +274,7 @@ describe("what a look means for an open call", () => {
         const decision = decideFinds(standing, found);
         if (decision.kind !== "nothing") return;
         expect([...found.certain, ...found.taken]).toEqual([]);
-        if (standing.isPresumed) expect([...found.marked, ...found.possible]).toEqual([]);
+        if (standing.isPresumed) expect([...found.marked, ...found.possible, ...found.other]).toEqual([]);
         else if (!standing.isApproved) expect(nameFinds(standing.surface, found)).toBeUndefined();
         // Nothing is believed before its time, but where the answer said so or nobody knows that a call left.
         const isTimely = standing.ageMs >= TIMES.giveUpAfterMs && standing.checks >= 2;

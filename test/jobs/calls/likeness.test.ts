@@ -65,7 +65,22 @@ describe("what is at the service is like what a call made", () => {
     ["its labels, where no marks are used", unmarked, exact, cameSince, "possible"],
     ["one of its labels", store, { labels: named("V-2", "V-9") }, called, "none"],
     ["one of its labels", store, { labels: named("V-2", "V-9") }, inCopy, "possible"],
-    ["other labels", store, { labels: named("V-9") }, inCopy, "none"],
+    ["other labels", store, { labels: named("V-9") }, called, "none"],
+    ["other labels", store, { labels: named("V-9") }, inCopy, "other"],
+    [
+      "other labels under a mark that nobody knows",
+      store,
+      { marks: [UNKNOWN], labels: named("V-9") },
+      cameSince,
+      "other",
+    ],
+    [
+      "other labels under another order's mark",
+      store,
+      { marks: [OTHER], labels: named("V-9") },
+      cameSince,
+      "none",
+    ],
     ["no containers", retrieval, {}, called, "possible"],
     ["no containers, from long before", retrieval, { age: "older" }, called, "none"],
     ["containers, where its own aren't known", unknownIds, { containerIds: [7] }, inCopy, "possible"],
@@ -78,7 +93,8 @@ describe("what is at the service is like what a call made", () => {
     ["its containers", retrieval, { containerIds: [8, 7] }, cameSince, "possible"],
     ["one of its containers", retrieval, { containerIds: [8] }, called, "none"],
     ["one of its containers", retrieval, { containerIds: [8, 9] }, inCopy, "possible"],
-    ["other containers", retrieval, { containerIds: [9] }, inCopy, "none"],
+    ["other containers", retrieval, { containerIds: [9] }, called, "none"],
+    ["other containers", retrieval, { containerIds: [9] }, inCopy, "other"],
   ])("that shows %s (%#)", (_words, asked, shown, suspicion, expected) => {
     expect(likenessOf(made(shown), asked, suspicion)).toBe(expected);
   });
@@ -113,7 +129,7 @@ describe("what is at the service is like what a call made", () => {
   });
 
   it("is never nothing where it carries the call's mark, nor less alike for it", () => {
-    const rank: Record<Likeness, number> = { none: 0, possible: 1, marked: 2, certain: 3 };
+    const rank: Record<Likeness, number> = { none: 0, other: 1, possible: 2, marked: 3, certain: 4 };
     fc.assert(
       fc.property(anyMade, anySuspicion, (shown, suspicion) => {
         const plain = { ...shown, marks: shown.marks.filter((mark) => mark !== MARK) };
