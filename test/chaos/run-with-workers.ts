@@ -136,7 +136,7 @@ function chooseBlow(cluster: Cluster, random: Random): Blow {
 }
 
 /** A start without the ledger ends the daemon; whoever supervises it starts it again. */
-async function superviseStart(daemon: ClusterDaemon): Promise<void> {
+export async function superviseStart(daemon: ClusterDaemon): Promise<void> {
   for (;;) {
     const isRunning = await daemon.restart().then(
       () => true,

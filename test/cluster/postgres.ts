@@ -1,5 +1,8 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { pino } from "pino";
 import {
   type EmbeddedConnection,
@@ -8,8 +11,13 @@ import {
   type LiveClient,
 } from "../../src/ledger/embedded/client.ts";
 import { CHILD_ENVIRONMENT, openDataDir, openHome } from "../../src/ledger/embedded/home.ts";
-import { findPostgresPackage, openCluster, openPrograms } from "../../src/ledger/embedded/programs.ts";
-import { stopServer } from "../../src/ledger/embedded/server.ts";
+import {
+  findPostgresPackage,
+  openCluster,
+  openPrograms,
+  SUPERUSER,
+} from "../../src/ledger/embedded/programs.ts";
+import { openLink } from "../support/cuttable-link.ts";
 import { eventually } from "../support/eventually.ts";
 import { findPort } from "../support/find-port.ts";
 import { layDatabase } from "../support/test-server.ts";
@@ -30,6 +38,16 @@ export interface ClusterPostgres {
   start(): Promise<void>;
   /** Stops and starts it. */
   restart(): Promise<void>;
+  /** Makes a stand-by of it, which follows it from then on. It is stopped and started for that. */
+  follow(): Promise<Standby>;
+}
+
+/** A server that follows another one and can take its place. */
+export interface Standby {
+  /** What the other one commits from now on doesn't come here any more. */
+  cutOff(): void;
+  /** Crashes the other one and takes its place, at its port, with what had come by then. */
+  takeOver(): Promise<void>;
 }
 
 /** Starts the server that the program brings along, on a data folder of its own. */
@@ -44,18 +62,19 @@ export async function startPostgres(dataDir: string): Promise<ClusterPostgres> {
   const connection = encodeConnection({ host: "127.0.0.1", port }, password, `cluster-${process.pid}`);
   const settings = {
     listen_addresses: "127.0.0.1",
-    port,
     unix_socket_directories: "",
     // Ten daemons.
     max_connections: 300,
     max_worker_processes: 2,
     log_min_messages: "fatal",
   };
-  const args = ["-D", home.data, ...Object.entries(settings).flatMap(([name, v]) => ["-c", `${name}=${v}`])];
+  let { data } = home;
   let child: ChildProcess | undefined;
+  let follower: ChildProcess | undefined;
 
-  const start = async () => {
-    const started = spawn(programs.postgres, args, {
+  const run = async (from: string, given: Readonly<Record<string, string | number>>) => {
+    const args = Object.entries({ ...settings, ...given }).flatMap(([name, v]) => ["-c", `${name}=${v}`]);
+    const started = spawn(programs.postgres, ["-D", from, ...args], {
       ...home.account,
       cwd: home.path,
       env: CHILD_ENVIRONMENT,
@@ -63,21 +82,52 @@ export async function startPostgres(dataDir: string): Promise<ClusterPostgres> {
       detached: true,
       stdio: "ignore",
     });
-    child = started;
     const answered = await eventually<LiveClient | "ended">(
-      async () => (hasEnded(started) ? "ended" : await knock(connection)),
+      async () => (hasEnded(started) ? "ended" : await knock({ ...connection, port: Number(given.port) })),
       { what: "the start of the database server" },
     );
-    if (answered === "ended") throw new Error(`the database server in ${home.data} does not start`);
+    if (answered === "ended") throw new Error(`the database server in ${from} does not start`);
     await answered.client.end();
+    return started;
   };
-  const end = async (how: (running: ChildProcess) => unknown) => {
-    if (!child || hasEnded(child)) return;
-    const ended = once(child, "exit");
-    await how(child);
+  const start = async () => {
+    child = await run(data, { port });
+  };
+  const end = async (how: (running: ChildProcess) => unknown, running = child) => {
+    if (!running || hasEnded(running)) return;
+    const ended = once(running, "exit");
+    await how(running);
     await ended;
   };
-  const stop = () => end(() => stopServer(home, programs));
+  const crash = () => end((running) => running.kill("SIGQUIT"));
+  const stop = async () => {
+    // Asked for a fast end.
+    for (const each of [follower, child]) await end((running) => running.kill("SIGINT"), each);
+  };
+
+  const follow = async (): Promise<Standby> => {
+    const copy = `${data}-follower`;
+    await stop();
+    await promisify(execFile)("cp", ["--archive", data, copy]);
+    await writeFile(join(copy, "standby.signal"), "");
+    await start();
+    const link = await openLink(port);
+    follower = await run(copy, {
+      port: await findPort(),
+      primary_conninfo: `host=127.0.0.1 port=${link.port} user=${SUPERUSER} password=${connection.password}`,
+    });
+    return {
+      cutOff: () => link.cut(),
+      takeOver: async () => {
+        await crash();
+        await link.close();
+        await stop();
+        await rm(join(copy, "standby.signal"));
+        data = copy;
+        await start();
+      },
+    };
+  };
   await start();
   return {
     url: encodeUrl(connection),
@@ -85,8 +135,7 @@ export async function startPostgres(dataDir: string): Promise<ClusterPostgres> {
     get pid() {
       return child?.pid ?? 0;
     },
-    stop,
-    crash: () => end((running) => running.kill("SIGQUIT")),
+    ...{ stop, crash, follow },
     start,
     restart: async () => {
       await stop();

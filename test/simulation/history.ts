@@ -439,13 +439,15 @@ class History {
   }
 
   /**
-   * A daemon that was frozen since before a copy was made can't know what came of it since: that numbers are given twice, in the moments
-   * until another daemon notices the copy, is no fault.
+   * A daemon that is frozen, or was just now, may not know what came of the ledger since a copy was made: that numbers are given twice, in
+   * the moments until another daemon notices the copy, is no fault.
    */
-  async #noteFrozen(epoch: number): Promise<void> {
+  async #noteFrozen(epochOfCopy: number): Promise<void> {
+    const [now] = await this.#ledger.ask<{ epoch: number }>("select epoch from ledger");
+    if (now?.epoch === epochOfCopy) return;
     for (const { name } of this.#machines) {
       const known = await readEpochFile(this.#epochFileOf(name));
-      if ((known?.epoch ?? -1) < epoch) this.#lab.isForgiving = true;
+      if ((known?.epoch ?? 0) <= epochOfCopy) this.#lab.isForgiving = true;
     }
   }
 
@@ -560,7 +562,11 @@ class History {
       retry: () => retry(site, order, act),
       discard: () => discard(site, order, act),
       release: () => release(site, order, act),
-      override: () => override(site, order, act),
+      // The same: what may be the order's is named to whoever does that.
+      override: async () =>
+        there !== undefined && order.failure?.code.startsWith("SUBMIT_")
+          ? undefined
+          : override(site, order, act),
       cancel: () => cancel(site, order, act),
       "not at service": async () => {
         // An honest person has looked at the service, where nothing is under way any more.

@@ -360,7 +360,11 @@ select extract(epoch from min(d.at))::float8 * 1000 as ms
         union all
         select k.look_at from calls k where k.look_at is not null
         union all
-        select r.next_at from control_requests r where r.state = 'open'
+        select r.next_at
+          from control_requests r
+          join orders o on o.id = r.order_id
+         where r.state = 'open'
+           and o.state in ('submitted', 'accepted', 'in_progress')
         union all
         select d.next_at from deliveries d where d.state = 'pending'
         union all
