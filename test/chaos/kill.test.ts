@@ -33,6 +33,17 @@ async function runAndPrint(title: string, plan: Omit<KillPlan, "orders" | "kills
 
 describe("a daemon that is killed again and again", () => {
   test.each(CASES)(
+    "on a database that stays up submits each order once and tells the lab of each (%s, seed %i)",
+    async (surface, seed) => {
+      const plan = { seed, surface, hasServer: true };
+      const { account, requests, uncertain } = await runAndPrint("kills beside a server", plan);
+      expect(account).toEqual(ALL_WELL);
+      expect(requests).toBeGreaterThanOrEqual(orders - uncertain);
+      expect(requests).toBeLessThanOrEqual(orders);
+    },
+  );
+
+  test.each(CASES)(
     "submits each order once and tells the lab of each (%s, seed %i)",
     async (surface, seed) => {
       const { account, requests, uncertain } = await runAndPrint("kills", { seed, surface });
