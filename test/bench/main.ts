@@ -1,7 +1,8 @@
 /**
  * `npm run bench [name…] [--json]`: measures, prints the figures, and ends with status 1 when one breaks its bound.
  * BENCH_CSV_MB sets the size of the large CSV file, BENCH_ORDERS the number of orders of the main job, BENCH_SUBMIT of those that
- * are only submitted, BENCH_CALLS of those of each kind whose calls are counted, BENCH_CLUSTER of those that several daemons submit, BENCH_SCALE of those that have ended in a large ledger.
+ * are only submitted, BENCH_CALLS of those of each kind whose calls are counted, BENCH_CLUSTER of those that several daemons submit,
+ * BENCH_SCALE of those that have ended in a large ledger. `day` runs only when it is named, and takes BENCH_DAY minutes.
  */
 import { type BenchReport, formatReport, isKept } from "./report.ts";
 
@@ -21,6 +22,7 @@ const BENCHES: Readonly<Record<string, () => Promise<BenchReport>>> = {
   calls: async () => (await import("./calls.ts")).benchCalls(Number(process.env.BENCH_CALLS ?? 100)),
   orders: async () =>
     (await import("./orders.ts")).benchOrders(Number(process.env.BENCH_ORDERS ?? 10_000), SUBMIT),
+  day: async () => (await import("./day.ts")).benchDay(Number(process.env.BENCH_DAY ?? 120)),
 };
 
 process.exitCode = await main(process.argv.slice(2));
@@ -35,7 +37,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const reports: BenchReport[] = [];
   for (const [name, bench] of Object.entries(BENCHES)) {
-    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    if (wanted.length > 0 ? !wanted.includes(name) : name === "day") continue;
     const report = await bench();
     reports.push(report);
     if (!isJson) console.log(`${formatReport(report)}\n`);

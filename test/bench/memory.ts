@@ -25,7 +25,8 @@ export function watchMemory(pid: number): MemoryWatch {
   };
 }
 
-function readResidentMb(pid: number): number | undefined {
+/** What a process has in memory now, MB (10^6 bytes); undefined when it is gone. */
+export function readResidentMb(pid: number): number | undefined {
   try {
     const kib =
       process.platform === "linux"
