@@ -336,8 +336,8 @@ export class SimulatedLedger {
 }
 
 /**
- * When the next thing is due, as ms since the epoch. What waits behind a parked order is not due, nor is what waits to be composed
- * behind a result that the lab has not taken; what is in a daemon's hands is, unless the ledger's clock has gone back and the daemon, which
+ * When the next thing is due, as ms since the epoch. What waits behind a parked order is not due, nor is a result, or what waits to be
+ * composed, behind one that the lab has not taken; what is in a daemon's hands is, unless the ledger's clock has gone back and the daemon, which
  * may be dead, was last heard of in what is the future now.
  */
 const QUIET_UNTIL = `
@@ -366,7 +366,15 @@ select extract(epoch from min(d.at))::float8 * 1000 as ms
          where r.state = 'open'
            and o.state in ('submitted', 'accepted', 'in_progress')
         union all
-        select d.next_at from deliveries d where d.state = 'pending'
+        select d.next_at
+          from deliveries d
+         where d.state = 'pending'
+           and not exists (select 1
+                             from deliveries e
+                            where e.order_ids && d.order_ids
+                              and e.id < d.id
+                              and e.state in ('pending', 'parked')
+                              and not (e.state = 'parked' and e.is_answer))
         union all
         select coalesce((select min(d.next_at)
                            from deliveries d
