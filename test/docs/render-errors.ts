@@ -72,9 +72,10 @@ const INTRODUCTION = `# Errors
 
 Every failure that Cryobridge understands has a code, which never changes. A code stands with what to do about it in the report of a
 file (\`NAME.error.txt\`), \`cryobridge orders show\`, \`cryobridge status\`, the console and what a command prints, also with
-\`--json\`; alone in the log and in answers to the lab. Of HL7, CSV, mapping and orders this page says it too, in a second line:
-commands without \`cryobridge\`; after a change of a profile or of \`encoding\`, \`reload\`; on the external surface
-\`--procedure-id N\` instead of \`--request-id N\`.
+\`--json\`; alone in the log and in answers to the lab. Of HL7, CSV, mapping and orders this page says it too, in a second line, with
+commands in short: \`orders discard\` stands for \`cryobridge orders discard ID --reason TEXT\`, and \`orders resolve\` links the request
+that \`--request-id N\` names, on the external surface \`--procedure-id N\`. A changed profile or \`encoding\` takes
+\`cryobridge reload\`.
 
 - **transient**: nothing happened; Cryobridge tries again by itself, for as long as it takes.
 - **permanent**, as every code is that does not say otherwise: a person has to change something.
@@ -112,10 +113,13 @@ function renderEntry(code: FailureCode): string {
   return `- **${code}**${mark}: ${meaning}`;
 }
 
+/** Of commands, what the introduction says once: which record, and why. */
+const ARGUMENTS = / (?:ID|NUMBER|--reason TEXT|--request-id N)(?= |$)/g;
+
 /** What to do, in a line of its own, without what the introduction says once; empty where nothing is to be done. */
 function renderHint(code: FailureCode): string {
   const hint = FAILURES[code].hint
-    .replaceAll("`cryobridge ", "`")
-    .replaceAll(" (external surface: `--procedure-id N`)", "");
+    .replaceAll(" (external surface: `--procedure-id N`)", "")
+    .replace(/`cryobridge ([^`]*)`/g, (_, command: string) => `\`${command.replace(ARGUMENTS, "")}\``);
   return hint === "Nothing." ? "" : `\\\n  ${hint}`;
 }
