@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { createCommands } from "../../src/cli/commands.ts";
 import { EXIT } from "../../src/cli/exit-status.ts";
+import { FAILURES } from "../../src/core/failures.ts";
 import { SecretMask } from "../../src/core/secret-mask.ts";
 import { listDocuments } from "./markdown.ts";
 
@@ -25,8 +26,10 @@ interface Use {
   readonly words: readonly string[];
 }
 
+const hints = Object.entries(FAILURES).map(([code, { hint }]) => ({ path: code, text: hint }));
+
 /** Uses in code only: `cryobridge orders list`, in a span or in a block. A path or a user of that name is none. */
-const uses = listDocuments().flatMap(({ path, text }): Use[] => {
+const uses = [...listDocuments(), ...hints].flatMap(({ path, text }): Use[] => {
   const code = [...text.matchAll(/^```\w*\n(.*?)^```|`([^`\n]+)`/gms)].flatMap((match) =>
     (match[1] ?? match[2] ?? "").split("\n"),
   );
@@ -62,7 +65,7 @@ function optionFault(said: string, words: readonly string[], known: readonly Com
   return unknown.length === 0 ? undefined : `${said}: no option ${unknown.join(", ")}`;
 }
 
-describe("commands in the documents", () => {
+describe("commands in the documents and hints", () => {
   test("are found", () => {
     expect(uses.length).toBeGreaterThan(30);
   });

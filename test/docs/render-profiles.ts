@@ -75,8 +75,8 @@ function renderProfile(name: string, profile: ProfileDefinition): string {
 }
 
 const HL7_NOTES = [
-  "A place in parentheses counts only when its field does not repeat. A label is read from the segment that stands for the container:",
-  "SAC, else SPM, for each specimen; where an order has no specimen, the OBX named below, else OBR.",
+  "A place in parentheses counts only when its field does not repeat. A label is read from",
+  "[the segment that stands for the container](mapping-cookbook.md#where-are-the-containers).",
 ];
 
 function isEmpty(value: unknown): boolean {
@@ -188,17 +188,19 @@ function renderSettings(): string {
 
 /** What the columns of CSV results can hold. */
 function renderColumns(): string {
-  const rows = Object.entries(WORDS_BY_COLUMN).map(([column, words]) => [
-    code(column),
-    words,
-    csvResultColumns.some((each) => each === column) ? "yes" : "",
-  ]);
+  const names: readonly string[] = csvResultColumns;
+  const isThere = ([column]: readonly [string, string]) => names.includes(column);
+  const all = Object.entries(WORDS_BY_COLUMN);
+  const rows = [...all.filter(isThere), ...all.filter((each) => !isThere(each))];
   return [
     "## Columns of CSV results",
     "",
-    "What `results.columns` can name. A column without a value is empty.",
+    `What \`results.columns\` can name; unless set those up to \`${all.findLast(isThere)?.[0]}\`. A column without a value is empty.`,
     "",
-    table(["column", "holds", "there unless set"], rows),
+    table(
+      ["column", "holds"],
+      rows.map(([column, words]) => [code(column), words]),
+    ),
     "",
   ].join("\n");
 }
