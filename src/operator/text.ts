@@ -59,19 +59,3 @@ export function reveal(value: Phi | undefined, mayShowPhi: boolean): string | un
 export function hideText(text: string, mayShowPhi: boolean): string {
   return mayShowPhi || text === "" ? text : HIDDEN;
 }
-
-/** Keys of the service's bodies and queries whose values identify a patient, or may hold anything a person typed. */
-const PERSONAL = new Set(["code", "subjectCode", "firstName", "lastName", "dateOfBirth", "description"]);
-
-/** A body or query with patients' values masked. */
-export function hideBody(value: unknown, mayShowPhi: boolean): unknown {
-  if (mayShowPhi) return value;
-  if (Array.isArray(value)) return value.map((entry) => hideBody(entry, mayShowPhi));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, entry]) => [
-      key,
-      PERSONAL.has(key) && entry !== "" && entry !== null ? HIDDEN : hideBody(entry, mayShowPhi),
-    ]),
-  );
-}

@@ -1,5 +1,4 @@
 import { Failure } from "../core/failures.ts";
-import type { Phi } from "../core/phi.ts";
 import { MADE_AT, RECORDS } from "../core/service-catalogue.ts";
 import type { Surface } from "../core/surface.ts";
 import { unwrapObject } from "./http/answer.ts";
@@ -19,8 +18,6 @@ export interface CancelTarget {
   readonly type: "STORE" | "RETRIEVAL";
   /** The procedure that became of a request, as far as it is known. */
   readonly procedureId?: number | undefined;
-  /** The patient's values, masked in whatever the service says. */
-  readonly sensitive: readonly Phi[];
 }
 
 /** How a request or procedure that is to be cancelled stands. */
@@ -57,7 +54,6 @@ export async function cancelAtService(
       id: target.id,
       cancels: true,
       body: call.body,
-      sensitive: target.sensitive,
       read: (answer) => {
         // Requests and procedures show their id and status alike.
         const shown = parseProcedure(unwrapObject(answer.json), context.settings.words);
@@ -94,10 +90,10 @@ export async function lookForCancel(
   } catch (error) {
     const endpoint = MADE_AT[target.surface].path;
     if (!isOwnNotFound(context, `${endpoint}/{id}`, error)) throw error;
-    const { facilityId, type, sensitive } = target;
+    const { facilityId, type } = target;
     const query = target.surface === "external" ? { facilityId, type } : { facilityId };
     const paging = { page: 1, perPage: context.settings.perPage };
-    await fetchPage(context, { endpoint, query, sensitive }, paging, signal);
+    await fetchPage(context, { endpoint, query }, paging, signal);
     return target.surface === "request" && target.procedureId !== undefined
       ? lookAtProcedure(context, target.procedureId, signal)
       : "gone";

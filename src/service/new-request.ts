@@ -115,8 +115,6 @@ function describe({ description, label }: OrderContainer): string {
 interface CreateOptions {
   /** Runs right before the first byte leaves, after all waiting; when it throws, nothing is sent. */
   readonly beforeSend?: (() => void | Promise<void>) | undefined;
-  /** Further values of the patient (names, birth date) to mask in what the service says. */
-  readonly sensitive?: readonly Phi[] | undefined;
 }
 
 /** What the service has certainly created. */
@@ -140,7 +138,7 @@ export function create(
   surface: Surface,
   request: NewRequest,
   signal: AbortSignal,
-  { sensitive = [], beforeSend }: CreateOptions = {},
+  { beforeSend }: CreateOptions = {},
 ): Promise<Created> {
   const route = MADE_AT[surface].path;
   const parse = surface === "external" ? parseProcedure : parseRequest;
@@ -161,11 +159,7 @@ export function create(
     throw new Failure("SERVICE_ANSWER_DIFFERS", `POST ${route}: ${what}`);
   };
   const body = requestBody(request, settings.correlation, surface);
-  const masked = [request.subjectCode, ...sensitive];
-  return transport.call(
-    { method: "POST", route, creates: request.type, body, sensitive: masked, beforeSend, read },
-    signal,
-  );
+  return transport.call({ method: "POST", route, creates: request.type, body, beforeSend, read }, signal);
 }
 
 /** What an answer shows of a request, or of a procedure of the external surface. */

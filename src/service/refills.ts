@@ -77,7 +77,6 @@ export async function readRefills(
     const listing = {
       endpoint: LISTS_OF.procedures[surface].path,
       query: question,
-      sensitive: [],
       ends: "empty",
     } as const;
     try {
@@ -155,7 +154,6 @@ export async function listTanks(
   const listing = {
     endpoint: LISTS.storage.path,
     query: { facilityId },
-    sensitive: [],
     ends: "short",
   } as const;
   const tanks: Tank[] = [];

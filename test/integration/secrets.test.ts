@@ -137,7 +137,7 @@ test("a service that quotes the token of a call gets it into nothing that is kep
       expect(rows).toHaveLength(1);
       expect(tokens[0]).toMatch(/.{8}/);
       expect(rows[0]?.body).not.toContain(tokens[0]);
-      expect(rows[0]?.body).toContain("[masked]");
+      expect(rows[0]?.body).toContain("[secret]");
     } finally {
       await front.close();
     }

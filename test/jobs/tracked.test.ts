@@ -112,7 +112,7 @@ describe("reading the service's word about an order", () => {
     expect(JSON.stringify(tracked)).not.toContain("Jane");
     expect(JSON.parse(tracked?.answer?.body?.reveal() ?? "")).toEqual({
       status: "FAILED",
-      error: "[masked]: label taken by Jane Roe",
+      error: "S-1: label taken by Jane Roe",
     });
   });
 

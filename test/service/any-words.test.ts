@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Phi } from "../../src/core/phi.ts";
+import { Phi, phi } from "../../src/core/phi.ts";
 import { parseAnswer } from "../../src/service/http/answer.ts";
-import { maskKeptText } from "../../src/service/http/mask.ts";
+import { keepAnswer } from "../../src/service/http/kept-answer.ts";
 import { describeRefusal } from "../../src/service/http/refusal.ts";
 import {
   parseContainer,
@@ -81,10 +81,15 @@ describe("whatever the service says", () => {
         const said = describeRefusal(
           parseAnswer(422, {}, Buffer.from(JSON.stringify(body))),
           new Set([words]),
-          [],
         );
-        const plain = describeRefusal(parseAnswer(422, {}, Buffer.from(words)), new Set(), []);
-        const kept = maskKeptText(words, [], 300);
+        const plain = describeRefusal(parseAnswer(422, {}, Buffer.from(words)), new Set());
+        const call = { method: "POST", route: "/api/subjects" } as const;
+        const kept = keepAnswer(
+          call,
+          parseAnswer(422, {}, Buffer.from(words)),
+          new Set(),
+          phi("token"),
+        ).body?.reveal();
         expect([said, plain, kept].filter((text) => text && !isKeepable(text))).toEqual([]);
       }),
       { numRuns: 300 },

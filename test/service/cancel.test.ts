@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { phi } from "../../src/core/phi.ts";
 import type { CancelTarget } from "../../src/service/cancel.ts";
 import { type StubService, send } from "./stub-service.ts";
 import { failureOf, never, withStub } from "./with-client.ts";
@@ -11,7 +10,6 @@ const target: CancelTarget = {
   id: 41,
   facilityId: 12,
   type: "STORE",
-  sensitive: [phi("SUBJ-CANARY"), phi("Quersack")],
 };
 
 describe("the configured cancel call", () => {

@@ -409,7 +409,7 @@ describe("an error that nobody foresaw while an answer is read", () => {
         throw new TypeError("x.trim is not a function");
       };
       const failure = await failureOf(
-        transport.call({ method, route: "/api/subjects", sensitive: [], read }, never, "other"),
+        transport.call({ method, route: "/api/subjects", read }, never, "other"),
       );
       expect(failure.code).toBe(code);
       await wire.close();

@@ -7,6 +7,7 @@ import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { KeptOrderAnswer } from "../../ledger/orders/service-answers.ts";
 import { CALL_COLUMNS, describeCall, type ShownCall } from "../../operator/calls.ts";
 import { type Column, forPrograms, recordJson } from "../../operator/column.ts";
+import { hideRecord } from "../../operator/hide-record.ts";
 import {
   DELIVERY_COLUMNS,
   ORDER_COLUMNS,
@@ -25,7 +26,7 @@ import {
   whyEnded,
   withStanding,
 } from "../../operator/order-details.ts";
-import { clean, hideBody } from "../../operator/text.ts";
+import { clean } from "../../operator/text.ts";
 import { describeEvent, describeStep, stepsOf } from "../../operator/timeline.ts";
 import { localTime, timeWithAge } from "../../operator/times.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
@@ -97,7 +98,7 @@ async function readDetails(
   });
   const { message, why, around, calls, answers, requests, tasks, events, deliveries, traceId } = details;
   const ended = whyEnded(order, details);
-  const shown = calls.map((call) => ({ ...call, sent: hideBody(call.sent, session.mayShowPhi) }));
+  const shown = calls.map((call) => ({ ...call, sent: hideRecord(call.sent, "order", session.mayShowPhi) }));
   const sent = shown.findLast((call) => call.sent !== undefined)?.sent;
   const paint = PAINT_BY_STATE[order.state];
   const state = session.paint(paint === undefined ? "bold" : ["bold", paint], stateInWords(order.state));

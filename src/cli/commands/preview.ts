@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { Order } from "../../core/order.ts";
 import { DONE } from "../../core/order-control.ts";
 import { encodeCsv } from "../../formats/csv/encode.ts";
+import { hideRecord } from "../../operator/hide-record.ts";
 import { hideHl7 } from "../../operator/hl7-tree.ts";
 import { numberJson, PAINT_BY_VERDICT, subjectJson } from "../../operator/order-columns.ts";
 import {
@@ -9,7 +10,6 @@ import {
   cleanLines,
   counted,
   countsInWords,
-  hideBody,
   hideText,
   problemLines,
   withHint,
@@ -65,8 +65,15 @@ export function viewOf(
 ) {
   const viewOfAnswer = (answer: Answer | undefined) =>
     answer ? showAnswer(answer, personalHeadings, session.mayShowPhi) : null;
-  const hide = (value: PlannedCall["query"] | PlannedCall["body"]) =>
-    hideBody(value, session.mayShowPhi) as Readonly<Record<string, unknown>> | undefined;
+  const hide = (value: PlannedCall["query"] | PlannedCall["body"]) => {
+    const shown = hideRecord(value, "order", session.mayShowPhi) as
+      | Readonly<Record<string, unknown>>
+      | undefined;
+    // No ids yet, but which container's they are going to be.
+    const ids =
+      value && "sampleContainerIds" in value ? { sampleContainerIds: value.sampleContainerIds } : {};
+    return shown && { ...shown, ...ids };
+  };
   return {
     ...preview,
     problems: problems.map(withHint),

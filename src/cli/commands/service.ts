@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { findList, type ListKind, type RecordKind } from "../../core/service-catalogue.ts";
 import { SURFACES, type Surface } from "../../core/surface.ts";
 import type { Column } from "../../operator/column.ts";
+import { hideRecord, OWNERS } from "../../operator/hide-record.ts";
 import { clean } from "../../operator/text.ts";
 import { readInventory } from "../../service/inventory/shape.ts";
 import type { RawObject } from "../../service/values.ts";
@@ -11,7 +12,6 @@ import { withProgress } from "../output/progress.ts";
 import { renderFields } from "../output/table.ts";
 import { type Act, type Cli, type Session, toAction } from "../session.ts";
 import { columnsOf, otherFields, type Shown } from "./service/columns.ts";
-import { hideRecord, OWNERS } from "./service/hidden.ts";
 import { listAct } from "./service/list.ts";
 
 /** `cryobridge service …`: reads of the storage service, for a person with a question. Nothing is changed there. */

@@ -9,6 +9,7 @@ import { type LedgerOrder, readOrders } from "../../ledger/orders/row.ts";
 import type { Override } from "../../ledger/orders/same-containers.ts";
 import type { Acted, OrderAct } from "../../operator/acts.ts";
 import { describeCall } from "../../operator/calls.ts";
+import { hideRecord } from "../../operator/hide-record.ts";
 import {
   DELIVERY_COLUMNS,
   PAINT_BY_STATE,
@@ -24,7 +25,6 @@ import {
   readOrderDetails,
   whyEnded,
 } from "../../operator/order-details.ts";
-import { hideBody } from "../../operator/text.ts";
 import { localTime } from "../../operator/times.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
 import {
@@ -151,7 +151,7 @@ ${section("Timeline", timeline(events, viewer))}
 ${requests.length === 0 ? "" : section("Order control requests", html`<ul class="plain">${requests.map((request) => html`<li>${localTime(request.askedAt)} ${describeControl(request)}${noteOf(hintForControl(request, order, details))}</li>`)}</ul>`)}
 ${tasks.length === 0 ? "" : section("For a person to do", listTable(TASK_COLUMNS, tasks, viewer, { nothing: "" }))}
 ${message === undefined ? "" : section("The message as it came", html`<details id="original" class="act" hx-morph-skip><summary class="small">Show it here</summary>${isRefresh ? "" : await messageContent(message, viewer.mayShowPhi)}</details>`)}
-${calls.length === 0 ? "" : section("Calls to the service", html`<ul class="plain">${calls.map((call) => html`<li>${localTime(call.at)} ${describeCall(call)}${call.sent === undefined ? "" : html`<pre>${JSON.stringify(hideBody(call.sent, viewer.mayShowPhi), null, 2)}</pre>`}</li>`)}</ul>`)}
+${calls.length === 0 ? "" : section("Calls to the service", html`<ul class="plain">${calls.map((call) => html`<li>${localTime(call.at)} ${describeCall(call)}${call.sent === undefined ? "" : html`<pre>${JSON.stringify(hideRecord(call.sent, "order", viewer.mayShowPhi), null, 2)}</pre>`}</li>`)}</ul>`)}
 ${answers.length === 0 ? "" : section("Answers of the service", html`<ul class="plain">${answers.map((answer) => html`<li>${localTime(answer.firstAt)} ${describeAnswer(answer)}${viewer.mayShowPhi && answer.body ? html`<pre>${answer.body.reveal()}</pre>` : ""}</li>`)}</ul>`)}
 ${section("Results for the lab", html`${listTable(RESULT_COLUMNS, deliveries, viewer, { nothing: "Nothing yet." })}${deliveries.some(isSent) ? html`<div class="acts">${resendForm(path, visit)}</div>` : ""}`)}`,
   };

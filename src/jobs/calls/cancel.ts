@@ -16,7 +16,6 @@ import {
 import { idOf, type LedgerOrder, linkOf, readOrders, type ServiceLink } from "../../ledger/orders/row.ts";
 import type { CancelTarget } from "../../service/cancel.ts";
 import type { ServiceCalls } from "../../service/client.ts";
-import { sensitiveOf } from "../../service/request-surface/subjects.ts";
 import type { ReconcileTimes } from "./decide.ts";
 
 /** What making the cancel calls takes. */
@@ -67,7 +66,6 @@ export function targetOf(order: LedgerOrder, link: ServiceLink): CancelTarget {
     facilityId: order.facilityId,
     type: order.operation === "RETRIEVAL" ? "RETRIEVAL" : "STORE",
     procedureId: order.procedureId,
-    sensitive: sensitiveOf(order.subject),
   };
 }
 

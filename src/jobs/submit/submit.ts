@@ -12,7 +12,6 @@ import {
   type Matches,
 } from "../../ledger/orders/same-containers.ts";
 import { requestBody } from "../../service/new-request.ts";
-import { sensitiveOf } from "../../service/request-surface/subjects.ts";
 import { nameFinds } from "../calls/decide.ts";
 import { findMade, nameUnclaimed, surfaceOf } from "../calls/find.ts";
 import { byLabel, whichContainers } from "../which-container.ts";
@@ -384,8 +383,7 @@ async function createRequest(
     needsSnapshot ? undefined : prepared.noted,
   );
   const beforeSend = () => requireLease(step, deps);
-  const sensitive = sensitiveOf(order.subject);
-  const created = await deps.service.create(surface, request, signal, { beforeSend, sensitive });
+  const created = await deps.service.create(surface, request, signal, { beforeSend });
   const made = createdOf(surface, order, created);
   await deps.writer.change({
     orderId: order.id,

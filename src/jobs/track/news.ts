@@ -3,7 +3,6 @@ import type { OrderState } from "../../core/order-state.ts";
 import type { Phi } from "../../core/phi.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { keepProcedureError } from "../../service/http/kept-answer.ts";
-import { sensitiveOf } from "../../service/request-surface/subjects.ts";
 import type { NamedContainer } from "../../service/shapes.ts";
 import { isOtherType } from "../../service/values.ts";
 
@@ -176,11 +175,11 @@ function reasonFor(state: OrderState, procedure: RemoteProcedure | undefined): T
 
 /** The service's words for what went wrong may be about anybody, so they are kept apart from what is sent. */
 function keepError(
-  { subject, surface = "request" }: LedgerOrder,
+  { surface = "request" }: LedgerOrder,
   procedure: RemoteProcedure | undefined,
 ): KeptAnswer | undefined {
   if (procedure?.error === undefined) return undefined;
-  return keepProcedureError(procedure.error, surface, sensitiveOf(subject));
+  return keepProcedureError(procedure.error, surface);
 }
 
 /** Whether what a person linked, for example, belongs to another order; what it doesn't show contradicts nothing. */

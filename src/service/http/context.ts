@@ -1,7 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { Phi } from "../../core/phi.ts";
 import type { InventoryWorth } from "../inventory/worth.ts";
 import type { Capabilities } from "../lists/capabilities.ts";
 import { requireReadableIds } from "../lists/list-query.ts";
@@ -40,7 +39,7 @@ export async function unlessRefused<T>(read: () => Promise<T>): Promise<T | unde
  */
 export function getOne<T>(
   context: ServiceContext,
-  target: { readonly route: string; readonly id: number; readonly sensitive?: readonly Phi[] },
+  target: { readonly route: string; readonly id: number },
   parse: (raw: RawObject, words: ServiceWords) => T | undefined,
   signal: AbortSignal,
 ): Promise<T> {
@@ -49,7 +48,6 @@ export function getOne<T>(
       method: "GET",
       route: target.route,
       id: target.id,
-      sensitive: target.sensitive ?? [],
       read: (answer) => {
         const raw = unwrapObject(answer.json);
         const value = raw && parse(raw, context.settings.words);

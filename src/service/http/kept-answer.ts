@@ -1,31 +1,28 @@
 import type { KeptAnswer } from "../../core/failures.ts";
 import { type Phi, phi } from "../../core/phi.ts";
+import { SecretMask } from "../../core/secret-mask.ts";
 import { RECORDS_OF } from "../../core/service-catalogue.ts";
 import type { Surface } from "../../core/surface.ts";
-import { isObject } from "../values.ts";
 import type { Answer } from "./answer.ts";
 import type { CallKind } from "./classify.ts";
-import { maskJson, maskKeptText } from "./mask.ts";
 import { type KnownCodes, plainCodes } from "./refusal.ts";
 
 /** Characters of a body that are kept. */
 const LONGEST_BODY = 4_096;
-const LONGEST_TEXT = 1_000;
 
 /**
- * Makes of an answer what is kept for an operator: its body without the patient's values, dates, quoted words, and
- * whatever text stands under a key that nobody knows to be harmless. Of an HTML page, which comes from a gateway, the
- * title and the headings are kept.
+ * Makes of an answer what is kept for an operator. What the service says may be about anybody, so its body is a patient's value as a
+ * whole: it is shown to whoever asks for it, which is recorded, and to nobody else. Of an HTML page, which comes from a gateway, the title and
+ * the headings are kept.
+ *
+ * @param token what the call was made with; nothing that is kept quotes it
  */
-export function keepAnswer(
-  call: CallKind,
-  answer: Answer,
-  sensitive: readonly Phi[],
-  known: KnownCodes,
-): KeptAnswer {
-  const [code] = plainCodes(answer, known, sensitive);
+export function keepAnswer(call: CallKind, answer: Answer, known: KnownCodes, token: Phi): KeptAnswer {
+  const [code] = plainCodes(answer, known);
   const contentType = CONTENT_TYPE.exec(answer.headers.mediaType ?? "")?.[0];
-  const body = maskBody(answer, sensitive);
+  const body = bodyOf(answer);
+  const secrets = new SecretMask();
+  secrets.add(token.reveal());
   return {
     method: call.method,
     route: call.route,
@@ -33,7 +30,7 @@ export function keepAnswer(
     shape: answer.shape,
     contentType,
     errorCode: code,
-    body: body === undefined || body === "" ? undefined : phi(body),
+    body: body === undefined || body === "" ? undefined : phi(shortened(secrets.mask(body))),
   };
 }
 
@@ -41,54 +38,36 @@ export function keepAnswer(
 const CONTENT_TYPE =
   /^(application|text)\/(json|problem\+json|hal\+json|vnd\.api\+json|html|xhtml\+xml|xml|plain|octet-stream)(?![\w.+-])/i;
 
-/**
- * Why a procedure failed, as the service says it, kept like an answer: those words are for an operator who asks for them,
- * and for nobody else.
- */
-export function keepProcedureError(error: Phi, surface: Surface, sensitive: readonly Phi[]): KeptAnswer {
+/** Why a procedure failed, as the service says it, kept like an answer. */
+export function keepProcedureError(error: Phi, surface: Surface): KeptAnswer {
   const route = RECORDS_OF.procedure[surface];
-  const text = maskKeptText(error.reveal(), sensitive, LONGEST_TEXT);
   return {
     ...{ method: "GET", route, status: 200, shape: "json" },
-    body: phi(JSON.stringify({ status: "FAILED", error: text }, null, 2)),
+    body: phi(shortened(JSON.stringify({ status: "FAILED", error: error.reveal() }, null, 2))),
   };
 }
 
-function maskBody(answer: Answer, sensitive: readonly Phi[]): string | undefined {
-  switch (answer.shape) {
-    case "json": {
-      const text = JSON.stringify(maskJson(answer.json, sensitive), null, 2);
-      return text.length > LONGEST_BODY ? `${text.slice(0, LONGEST_BODY).toWellFormed()}…` : text;
-    }
-    case "html":
-      return answer.text === undefined
-        ? undefined
-        : maskKeptText(headlines(answer.text), sensitive, LONGEST_TEXT);
-    case "other":
-      return answer.text === undefined ? undefined : maskKeptText(answer.text, sensitive, LONGEST_TEXT);
-    case "empty":
-      return undefined;
-  }
+function bodyOf(answer: Answer): string | undefined {
+  if (answer.shape === "json") return JSON.stringify(answer.json, null, 2);
+  if (answer.shape === "empty" || answer.text === undefined) return undefined;
+  return inOneLine(answer.shape === "html" ? headlines(answer.text) : answer.text);
+}
+
+/** Text that a terminal and a database take. */
+function inOneLine(text: string): string {
+  return text
+    .slice(0, LONGEST_BODY * 2)
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim();
+}
+
+function shortened(text: string): string {
+  return text.length > LONGEST_BODY ? `${text.slice(0, LONGEST_BODY).toWellFormed()}…` : text;
 }
 
 /** What a page calls itself: `502 Bad Gateway`, `Request blocked`. */
 function headlines(html: string): string {
   const found = html.slice(0, 65_536).matchAll(/<(title|h1|h2)\b[^>]*>([^<]{1,300})/gi);
   return [...new Set([...found].map((match) => match[2]?.trim() ?? ""))].slice(0, 5).join(" / ");
-}
-
-/** Keys of our own bodies and queries under which patients' values, or free text about them, stand. */
-const PERSONAL_KEYS = new Set(["code", "subjectCode", "firstName", "lastName", "dateOfBirth", "description"]);
-
-/** The patients' values that a call carries in its body and query, whichever call it is. */
-export function personalValues(value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap(personalValues);
-  if (!isObject(value)) return [];
-  return Object.entries(value).flatMap(([key, field]) => {
-    if (PERSONAL_KEYS.has(key) && (typeof field === "string" || typeof field === "number")) {
-      // A description ends with our own mark, which a service may leave away.
-      return [String(field), String(field).replace(/ ?\[ref [^\]]*\]$/, "")];
-    }
-    return personalValues(field);
-  });
 }

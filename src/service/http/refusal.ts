@@ -1,7 +1,5 @@
-import type { Phi } from "../../core/phi.ts";
 import { isObject, isPlainCode } from "../values.ts";
 import type { Answer } from "./answer.ts";
-import { holdsValue, isErrorCode } from "./mask.ts";
 
 /** The codes of an error body. May quote patients' values. */
 interface Report {
@@ -41,25 +39,19 @@ export type KnownCodes = ReadonlySet<string>;
  * The error codes of an answer that anybody may see: those that are made of the words of errors, and those that the site
  * knows. All else that the service says is free text, which may name another patient.
  */
-export function plainCodes(answer: Answer, known: KnownCodes, sensitive: readonly Phi[]): string[] {
-  return readReport(answer).codes.filter(
-    (code) => (known.has(code) || isPlainCode(code)) && !holdsValue(code, sensitive),
-  );
+export function plainCodes(answer: Answer, known: KnownCodes): string[] {
+  return readReport(answer).codes.filter((code) => known.has(code) || isPlainCode(code));
 }
 
 /**
  * What a refusal is, in one line for anybody: the service's error code, or what its body is. Never its own words, which
  * may be about another patient. Undefined when there is nothing to say.
  */
-export function describeRefusal(
-  answer: Answer,
-  known: KnownCodes,
-  sensitive: readonly Phi[],
-): string | undefined {
+export function describeRefusal(answer: Answer, known: KnownCodes): string | undefined {
   if (answer.shape === "html") return "an HTML page";
   if (answer.shape === "empty" && answer.status < 300) return "an empty answer";
   if (answer.shape === "other") return answer.text === undefined ? "an unreadable body" : "a text";
-  const codes = plainCodes(answer, known, sensitive).slice(0, MOST_ENTRIES);
+  const codes = plainCodes(answer, known).slice(0, MOST_ENTRIES);
   return codes.length === 0 ? undefined : codes.join(" ");
 }
 
@@ -105,6 +97,11 @@ function collectCodes(fields: ReadonlyMap<string, unknown>, found: Found): void 
   found.codes.add(type);
   const last = /([A-Za-z][\w.-]*)\/?$/.exec(type)?.[1];
   if (last !== undefined) found.codes.add(last);
+}
+
+/** Words joined by `_`, `.` or `-`, or all in capitals: `VALIDATION_ERROR`, `invalid_client`, `CONFLICT`. */
+function isErrorCode(text: string): boolean {
+  return /^[A-Za-z][A-Za-z0-9]*([_.-][A-Za-z0-9]+)+$|^[A-Z]{3,}$/.test(text);
 }
 
 /** One word, as codes are: no blanks, and no longer than anybody would make one. */

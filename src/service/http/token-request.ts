@@ -11,7 +11,6 @@ import { asSentence } from "../../core/tls-trouble.ts";
 import type { ServiceAuth } from "../settings.ts";
 import { isObject } from "../values.ts";
 import { type Answer, parseAnswer, parseRetryAfter } from "./answer.ts";
-import { MASK, maskKeptText } from "./mask.ts";
 import { readReport } from "./refusal.ts";
 import { reasonOf, SERVICE_TLS, type Wire } from "./wire.ts";
 
@@ -208,7 +207,29 @@ function saidBy(answer: Answer, { clientId, scope, audience, resource }: OAuth, 
   secrets.add(secret);
   const isShown = (quoted: string) => STANDARD_WORD.test(quoted) || own.has(quoted);
   const plain = secrets.mask(text).replace(/\b(Basic|Bearer)\s+\S+/gi, `$1 ${MASK}`);
-  return `; it says: ${maskKeptText(plain, [], LONGEST_SAID, isShown)}`;
+  return `; it says: ${withoutQuotes(plain, isShown)}`;
+}
+
+const MASK = "[masked]";
+/** What is between other quotes than `"`; an apostrophe inside a word opens and closes none. One that is never closed goes on to the end. */
+const OTHER_QUOTES = [
+  "(?<![\\p{L}\\p{N}])['‘’]((?:[^'‘’]|(?<=[\\p{L}\\p{N}])['’](?=[\\p{L}\\p{N}])){1,200})['’](?![\\p{L}\\p{N}])",
+  "[`“«]([^`”»]{1,200})[`”»]",
+];
+const ANY_QUOTES = new RegExp(['"((?:[^"\\\\]|\\\\.)*)(?:"|\\\\?$)', ...OTHER_QUOTES].join("|"), "gsu");
+
+function withoutQuotes(text: string, isShown: (quoted: string) => boolean): string {
+  const plain = text
+    .slice(0, LONGEST_SAID * 10)
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim();
+  const masked = plain.replace(ANY_QUOTES, (whole: string, ...groups: readonly unknown[]) =>
+    isShown(String(groups.slice(0, 3).find((group) => typeof group === "string") ?? ""))
+      ? whole
+      : `"${MASK}"`,
+  );
+  return masked.length > LONGEST_SAID ? `${masked.slice(0, LONGEST_SAID).toWellFormed()}…` : masked;
 }
 
 /** What a person sets where a token was not issued, by what the endpoint said; undefined where only its code says it. */

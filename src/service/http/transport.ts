@@ -9,7 +9,7 @@ import type { CallSettings } from "../settings.ts";
 import { type Answer, parseAnswer, parseRetryAfter } from "./answer.ts";
 import type { CircuitBreaker } from "./breaker.ts";
 import { type CallKind, classify, readPauseMs, type Seen, type Verdict } from "./classify.ts";
-import { keepAnswer, personalValues } from "./kept-answer.ts";
+import { keepAnswer } from "./kept-answer.ts";
 import type { Limiter } from "./limiter.ts";
 import { describeRefusal, type KnownCodes } from "./refusal.ts";
 import type { Turn } from "./sent-calls.ts";
@@ -35,11 +35,6 @@ interface Call<T> {
   readonly id?: number | undefined;
   readonly query?: Query | undefined;
   readonly body?: unknown;
-  /**
-   * Patients' values of this call; masked in whatever the service says about it. Those that stand in its body and query
-   * under the specification's own keys are masked anyway.
-   */
-  readonly sensitive: readonly Phi[];
   /** Reads the answer of a call that went well; throws a Failure when it can't. */
   readonly read: (answer: Answer) => T;
   /** Runs right before the request leaves; when it throws, nothing is sent. For the caller's lease check. */
@@ -343,7 +338,7 @@ export class Transport {
       throw new Failure(failure.code, {
         message: failure.message,
         retryAfterMs: failure.retryAfterMs,
-        answer: keepAnswer(call, answer, [...sensitiveOf(call), token], this.#knownCodes),
+        answer: keepAnswer(call, answer, this.#knownCodes, token),
         cause: failure.cause,
       });
     }
@@ -372,8 +367,7 @@ export class Transport {
       });
     }
     const retryAfterMs = parseRetryAfter(seen.answer.headers, this.#parts.clock.now());
-    const sensitive = [...sensitiveOf(call), token];
-    const said = describeRefusal(seen.answer, this.#knownCodes, sensitive);
+    const said = describeRefusal(seen.answer, this.#knownCodes);
     const isRedirect = seen.answer.status >= 300 && seen.answer.status < 400;
     const { unread } = seen.answer;
     const detail = isRedirect
@@ -383,7 +377,7 @@ export class Transport {
       message: `${shownName(call, settings)}: ${meaningOf(code)}status ${seen.answer.status}${detail}`,
       retryAfterMs,
       isAnswered: true,
-      answer: isWorthKeeping(code) ? keepAnswer(call, seen.answer, sensitive, this.#knownCodes) : undefined,
+      answer: isWorthKeeping(code) ? keepAnswer(call, seen.answer, this.#knownCodes, token) : undefined,
     });
   }
 }
@@ -453,10 +447,6 @@ function unreadable(call: Call<unknown>, cause: unknown): Failure {
 /** Only what a person may have to look into; what passes by itself says enough in its message. */
 function isWorthKeeping(code: FailureCode): boolean {
   return FAILURES[code].class !== "transient";
-}
-
-function sensitiveOf(call: Pick<Call<unknown>, "sensitive" | "body" | "query">): Phi[] {
-  return [...call.sensitive, ...personalValues(call.body).map(phi), ...personalValues(call.query).map(phi)];
 }
 
 function callUrl(settings: CallSettings, call: Routed & Pick<Call<unknown>, "id" | "query">): URL {

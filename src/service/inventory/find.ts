@@ -188,7 +188,6 @@ export function readInventoryPage(
       route: RECORDS.inventory,
       id: wanted.storageId,
       query,
-      sensitive: [],
       read: ({ json }) => readInventory(json, question),
     },
     signal,

@@ -206,7 +206,7 @@ export class BatchReader<T extends { readonly id: number }> {
 
   #listing(range: IdRange | undefined): Listing {
     const { endpoint, filters } = this.#kind;
-    return { endpoint, query: { ...filters, ...range }, sensitive: [], ends: "short" };
+    return { endpoint, query: { ...filters, ...range }, ends: "short" };
   }
 
   /** A service that ignores the filter is asked for its whole list. */

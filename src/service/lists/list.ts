@@ -1,5 +1,4 @@
 import { Failure } from "../../core/failures.ts";
-import type { Phi } from "../../core/phi.ts";
 import { type Answer, describeLists, totalOf, unwrapList } from "../http/answer.ts";
 import type { ServiceContext } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
@@ -23,7 +22,6 @@ export interface Listing {
   readonly endpoint: string;
   /** Filters. Only hints: the caller looks at each entry again, since a service may ignore any of them. */
   readonly query: Query;
-  readonly sensitive: readonly Phi[];
   /**
    * When the walk is over, by what an entry that is missed would do. `short`: nothing much, so the walk ends at a first page that
    * is the whole list ({@link isWholeList}), and at a later one that is shorter than those before it. `whole`: what is missed
@@ -180,7 +178,7 @@ function isNoSuchPage(error: unknown): boolean {
 /** Reads one page. @throws Failure SERVICE_SHAPE_UNKNOWN when no list is found in the answer. */
 export async function fetchPage(
   context: ServiceContext,
-  listing: Pick<Listing, "endpoint" | "query" | "sensitive">,
+  listing: Pick<Listing, "endpoint" | "query">,
   paging: { readonly page: number; readonly perPage: number },
   signal: AbortSignal,
 ): Promise<readonly RawObject[]> {
@@ -210,7 +208,7 @@ function readPage(
 
 function readEntries(
   { capabilities, settings, transport }: ServiceContext,
-  { endpoint, sensitive }: Listing,
+  { endpoint }: Listing,
   query: Query,
   signal: AbortSignal,
 ): Promise<SentPage> {
@@ -231,7 +229,7 @@ function readEntries(
     if ("page" in query) capabilities.sawPage(endpoint, entries.length);
     return { entries, total: totalOf(answer.json) };
   };
-  return transport.call({ method: "GET", route: endpoint, query, sensitive, read }, signal);
+  return transport.call({ method: "GET", route: endpoint, query, read }, signal);
 }
 
 /** All entries of a list that `keep` turns into something. */

@@ -10,7 +10,7 @@ export interface IdRange {
 
 /** What is wanted of a list. */
 interface RangeSearch {
-  readonly listing: Pick<Listing, "endpoint" | "query" | "sensitive">;
+  readonly listing: Pick<Listing, "endpoint" | "query">;
   readonly ids: Iterable<number>;
   /** Is given each page, which may hold others too. */
   readonly take: (page: readonly RawObject[]) => void;

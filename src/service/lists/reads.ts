@@ -1,5 +1,4 @@
 import { Failure } from "../../core/failures.ts";
-import { phi } from "../../core/phi.ts";
 import {
   findList,
   type ListKind,
@@ -124,7 +123,6 @@ export function getInventory(
       route: RECORDS.inventory,
       id: storageId,
       query: page === undefined ? {} : { page, perPage: context.settings.perPage },
-      sensitive: [],
       read: (answer) => answer.json ?? null,
     },
     signal,
@@ -135,12 +133,7 @@ function toListing({ list, surface, filters, unsent = [], isWhole, perPage }: Li
   const endpoint = findList(list, surface)?.path;
   if (endpoint === undefined) throw noSuchRead(list, surface);
   const query: Query = Object.fromEntries(Object.entries(filters).filter(([name]) => !unsent.includes(name)));
-  const sensitive = Object.entries(filters).flatMap(([name, value]) =>
-    /^(subject\.)?(code|subjectCode|firstName|lastName|dateOfBirth)(_|$)/.test(name)
-      ? [phi(String(value))]
-      : [],
-  );
-  return { endpoint, query, sensitive, ends: isWhole ? "whole" : "short", perPage, maxPages: MAX_PAGES };
+  return { endpoint, query, ends: isWhole ? "whole" : "short", perPage, maxPages: MAX_PAGES };
 }
 
 function noSuchRead(what: string, surface: Surface): Failure {

@@ -236,7 +236,6 @@ class ListProbe {
         method: "GET",
         route: endpoint,
         query: { ...this.#base, ...query },
-        sensitive: [],
         read: (answer) => {
           if (answer.shape === "empty") return { entries: [], envelope: "nothing at all" };
           const configured = envelopeOf(endpoint, this.#context.settings);
@@ -266,10 +265,7 @@ export async function probeUnknownId(
 ): Promise<UnknownId | undefined> {
   const route = surface === "request" ? RECORDS.request : RECORDS.externalProcedure;
   try {
-    await context.transport.call(
-      { method: "GET", route, id: UNLIKELY_ID, sensitive: [], read: () => undefined },
-      signal,
-    );
+    await context.transport.call({ method: "GET", route, id: UNLIKELY_ID, read: () => undefined }, signal);
     return undefined;
   } catch (error) {
     const failure = asFailure(error);

@@ -67,7 +67,7 @@ async function walk(
 ): Promise<(RequestStatus | ProcedureStatus)[]> {
   const { words } = context.settings;
   const endpoint = MADE_AT[surface].path;
-  const listing = { endpoint, query, sensitive: [], ends: "short", maxPages: MOST_PAGES } as const;
+  const listing = { endpoint, query, ends: "short", maxPages: MOST_PAGES } as const;
   const found: (RequestStatus | ProcedureStatus)[] = [];
   try {
     for await (const page of walkPages(context, listing, signal)) {

@@ -76,7 +76,7 @@ export async function snapshotRequestIds(
 /** Not by type: its spelling isn't known, and one that a service compares exactly would leave out what is ours. */
 function listingOf({ facilityId, subjectCode }: SubjectSearch): Listing {
   const query = { facilityId, subjectCode: subjectCode.reveal() };
-  return { endpoint: LISTS.requests.path, query, sensitive: [subjectCode], ends: "empty" };
+  return { endpoint: LISTS.requests.path, query, ends: "empty" };
 }
 
 async function onePass(
@@ -151,7 +151,7 @@ export async function searchProcedures(
 ): Promise<Map<number, ProcedureStatus>> {
   const { facilityId, type } = wanted;
   const query = { facilityId, type };
-  const listing = { endpoint: LISTS.externalProcedures.path, query, sensitive: [], ends: "empty" } as const;
+  const listing = { endpoint: LISTS.externalProcedures.path, query, ends: "empty" } as const;
   const found = new Map<number, ProcedureStatus>();
   for await (const page of walkPages(context, listing, signal)) {
     requireIds(listing.endpoint, page);

@@ -37,7 +37,6 @@ export async function listSubjectContainers(
   const listing = {
     endpoint,
     query: { subjectCode: wanted },
-    sensitive: [subjectCode],
     ends: "whole",
   } as const;
   const found: ServiceContainer[] = [];
@@ -86,7 +85,7 @@ export async function readContainers(
       if (container && ids.has(container.id)) found.set(container.id, container);
     }
   };
-  const listing = { endpoint, query: {}, sensitive: [] };
+  const listing = { endpoint, query: {} };
   try {
     await readRanges(context, { listing, ids, take, mostPages }, signal);
   } catch (error) {
@@ -126,7 +125,7 @@ async function isFilteredBySubject(
   const { capabilities } = context;
   const known = capabilities.filter(endpoint, "subjectCode");
   if (known !== undefined) return known === "honoured";
-  const listing = { endpoint, query: { subjectCode: IMPOSSIBLE_CODE }, sensitive: [] };
+  const listing = { endpoint, query: { subjectCode: IMPOSSIBLE_CODE } };
   const finding = await fetchPage(context, listing, { page: 1, perPage: 1 }, signal).then(
     (entries): FilterFinding => (entries.length === 0 ? "honoured" : "ignored"),
     (error: unknown): FilterFinding => {

@@ -25,7 +25,6 @@ export async function findSubject(
   const listing = {
     endpoint: SUBJECTS,
     query: { code: wanted, facilityId },
-    sensitive: [code],
     ends: "whole",
   } as const;
   const sameCode = await collect(
@@ -93,7 +92,6 @@ export function registerSubject(
       route,
       body: subjectBody(facilityId, subject),
       beforeSend,
-      sensitive: sensitiveOf(subject),
       read: (answer) => {
         const created = parseSubject(unwrapObject(answer.json));
         if (!created) throw new Failure("SERVICE_NO_ANSWER", `POST ${route}: the answer holds no subject id`);
@@ -109,12 +107,5 @@ export function registerSubject(
       },
     },
     signal,
-  );
-}
-
-/** A subject's values, for masking. */
-export function sensitiveOf(subject: OrderSubject): Phi[] {
-  return [subject.code, subject.firstName, subject.lastName, subject.dateOfBirth].filter(
-    (each) => each !== undefined,
   );
 }

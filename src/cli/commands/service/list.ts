@@ -2,6 +2,7 @@ import { type Config, wayOfFacility } from "../../../config/config.ts";
 import { asFailure, Failure } from "../../../core/failures.ts";
 import { findList, type ListKind } from "../../../core/service-catalogue.ts";
 import type { Surface } from "../../../core/surface.ts";
+import { hideRecord, OWNERS } from "../../../operator/hide-record.ts";
 import type { FilterRemark, ListQuestion } from "../../../service/lists/reads.ts";
 import {
   normalizeStatus,
@@ -16,7 +17,6 @@ import { ListWriter } from "../../output/list.ts";
 import { type Report, withProgress } from "../../output/progress.ts";
 import type { Act } from "../../session.ts";
 import { columnsOf } from "./columns.ts";
-import { hideRecord, OWNERS } from "./hidden.ts";
 
 /** The options of a list command. */
 interface ListOptions {

@@ -1,4 +1,4 @@
-import { HIDDEN } from "../../../operator/text.ts";
+import { HIDDEN } from "./text.ts";
 
 /** Whose values an object of the service holds. */
 type Owner = "person" | "procedure" | "container" | "place" | "order" | "unknown";
@@ -50,7 +50,7 @@ const PERSONAL =
   /name|birth|code|patient|subject|person|donor|description|comment|note|mrn|ssn|phone|mail|address/i;
 
 /**
- * What the service sent, with everything masked that names a patient or could: texts of fields that the specification
+ * What the service sent, or was sent, with everything masked that names a patient or could: texts of fields that the specification
  * doesn't know among them, since nobody knows what they hold. Keys, numbers of such fields, and null stay.
  */
 export function hideRecord(value: unknown, owner: Owner, mayShowPhi: boolean): unknown {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { hideRecord, OWNERS } from "../../src/cli/commands/service/hidden.ts";
+import { hideRecord, OWNERS } from "../../src/operator/hide-record.ts";
 
 const PATIENT = { code: "PAT-4711", firstName: "Ottilie", lastName: "Quersack", dateOfBirth: "1981-02-03" };
 const VALUES = Object.values(PATIENT);
