@@ -1,6 +1,8 @@
 import type { Command } from "commander";
-import type { Order } from "../../core/order.ts";
+import { shownProblem } from "../../core/failures.ts";
+import { type Order, sourcesInWords } from "../../core/order.ts";
 import { DONE } from "../../core/order-control.ts";
+import { placeText } from "../../core/place.ts";
 import { encodeCsv } from "../../formats/csv/encode.ts";
 import { hideHl7 } from "../../operator/hl7-tree.ts";
 import { numberJson, PAINT_BY_VERDICT, subjectJson } from "../../operator/order-columns.ts";
@@ -12,7 +14,6 @@ import {
   hideBody,
   hideText,
   problemLines,
-  withHint,
 } from "../../operator/text.ts";
 import type { PlannedCall } from "../../service/plan-calls.ts";
 import { wholeNumber } from "../arguments.ts";
@@ -69,13 +70,13 @@ export function viewOf(
     hideBody(value, session.mayShowPhi) as Readonly<Record<string, unknown>> | undefined;
   return {
     ...preview,
-    problems: problems.map(withHint),
+    problems: problems.map(shownProblem),
     messages: messages.map(({ messageControlId = null, messageType = null, ...message }) => ({
-      place: message.place,
+      place: placeText(message.place),
       messageControlId,
       messageType,
       verdict: message.verdict,
-      problems: message.problems.map(withHint),
+      problems: message.problems.map(shownProblem),
       orderControls: message.controlRequests.map(({ control, fillerNumber = null, content, ...request }) => ({
         control,
         ...numberJson(request),
@@ -95,10 +96,10 @@ export function viewOf(
         case: sample.case,
         answer: showAnswer(sample.answer, personalHeadings, session.mayShowPhi),
       })),
-      resultProblem: message.resultProblem ? withHint(message.resultProblem) : null,
+      resultProblem: message.resultProblem ? shownProblem(message.resultProblem) : null,
     })),
     fileAnswer: viewOfAnswer(fileAnswer),
-    fileProblem: fileProblem ? withHint(fileProblem) : null,
+    fileProblem: fileProblem ? shownProblem(fileProblem) : null,
   };
 }
 
@@ -109,7 +110,8 @@ function viewOfOrder(order: Order, session: Session) {
     description: hideText(description, session.mayShowPhi),
   }));
   const subject = subjectJson(order, session);
-  return { operation, ...numberJson(order), facilityCode, facilityId, subject, containers, sources };
+  const shown = { subject, containers, sources: sourcesInWords(sources) };
+  return { operation, ...numberJson(order), facilityCode, facilityId, ...shown };
 }
 
 /** An answer or result: HL7 as its text, CSV as cells by their headings and as the lines of its file. */
