@@ -90,12 +90,15 @@ function findDifference({ message, orders: before }: KeptMessage, now: MappedMes
   return [{ messageId, was, is, what: [...new Set(what)].sort() }];
 }
 
-function hasNumberOf(orders: readonly Order[], { placerOrderNumber }: Order): boolean {
+/** An order but for where its values came from. */
+type KeptOrder = Omit<Order, "sources">;
+
+function hasNumberOf(orders: readonly Order[], { placerOrderNumber }: KeptOrder): boolean {
   return orders.some((each) => each.placerOrderNumber === placerOrderNumber);
 }
 
 /** The order that an order has become: the one of its number, or the only one. */
-function findSame(now: readonly Order[], before: Order): Order | undefined {
+function findSame(now: readonly Order[], before: KeptOrder): Order | undefined {
   const [first, ...others] = now;
   return (
     now.find(({ placerOrderNumber }) => placerOrderNumber === before.placerOrderNumber) ??
@@ -103,9 +106,9 @@ function findSame(now: readonly Order[], before: Order): Order | undefined {
   );
 }
 
-function namesOfOther(before: Order, now: Order | undefined): string[] {
+function namesOfOther(before: KeptOrder, now: Order | undefined): string[] {
   if (now === undefined) return ["order missing"];
-  const values = (order: Order): Record<string, unknown> => ({
+  const values = (order: KeptOrder): Record<string, unknown> => ({
     operation: order.operation,
     "facility id": order.facilityId,
     "order number": order.placerOrderNumber,

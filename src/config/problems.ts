@@ -1,4 +1,4 @@
-import { Failure, hintOf, type Problem } from "../core/failures.ts";
+import { Failure, hintOf } from "../core/failures.ts";
 
 /** A place in a configuration file, both counted from 1. */
 export interface Position {
@@ -10,8 +10,12 @@ export interface Position {
 export type Path = readonly (string | number)[];
 
 /** One mistake (or, among the warnings, one risk) in the configuration. */
-export interface ConfigProblem extends Problem, Position {
+export interface ConfigProblem extends Position {
   readonly code: "CONFIG_INVALID";
+  /** For people: the file with the line and the column, and the way to the value. */
+  readonly place: string;
+  readonly message: string;
+  readonly hint?: string | undefined;
   /** The file as the caller named it, or a profile file beside it. */
   readonly file: string;
   /** The way to the value as people write it: `connectors[1].directory`; empty for the file as a whole. */

@@ -1,4 +1,4 @@
-import { hintOf, type Problem } from "../core/failures.ts";
+import { type Problem, shownProblem } from "../core/failures.ts";
 import {
   type Column,
   cellText,
@@ -133,8 +133,7 @@ const PROBLEMS = 50;
 export function problemBox(title: string, problems: readonly Problem[]): Html {
   if (problems.length === 0) return html``;
   const items = problems.slice(0, PROBLEMS).map((problem) => {
-    const { code, place, message } = problem;
-    const hint = hintOf(problem);
+    const { code, place, message, hint } = shownProblem(problem);
     return html`<li><strong>${place === "" ? "" : `${place}: `}${message}</strong> <code>${code}</code>${hint === null ? "" : html`<div class="note">${withCommands(hint)}</div>`}</li>`;
   });
   const others = problems.length - items.length;

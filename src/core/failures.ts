@@ -5,6 +5,7 @@ import { MAPPING_FAILURES } from "./failures/mapping.ts";
 import { ORDER_FAILURES } from "./failures/orders.ts";
 import { SERVICE_FAILURES } from "./failures/service.ts";
 import type { Phi } from "./phi.ts";
+import { type Place, placeText } from "./place.ts";
 import type { Surface } from "./surface.ts";
 
 /**
@@ -75,8 +76,8 @@ export interface AtService {
 interface FailureDetails {
   /** The place and the rule ("PID-3.1 is empty"), never a patient's value. */
   readonly message: string;
-  /** Where in a message, as problems name it (`SAC[2]`), for those who answer it. */
-  readonly place?: string | undefined;
+  /** Where in a message or file, for those who answer it. */
+  readonly place?: Place | undefined;
   /** How long the other side asked to be left alone, ms. */
   readonly retryAfterMs?: number | undefined;
   /** The call left, and an answer to it came back. */
@@ -101,8 +102,8 @@ export class Failure extends Error {
    * call that changes the service is repeated only after a look at the service.
    */
   readonly isAnswered: boolean;
-  /** Where in a message, as problems name it; undefined where that isn't known. */
-  readonly place: string | undefined;
+  /** Where in a message or file; undefined where that isn't known. */
+  readonly place: Place | undefined;
   /** What the service has that may be the order's, so that a person can link it by its id. */
   readonly atService: AtService | undefined;
   /** Private, so that no logger, inspector or serialiser that walks an error's properties comes across it. */
@@ -148,16 +149,23 @@ export function asFailure(error: unknown): Failure {
 /** One thing wrong with a piece of input, in words a lab person understands. */
 export interface Problem {
   readonly code: FailureCode;
-  /** Where: `message 2, PID-7` or `line 14, column date_of_birth`. */
-  readonly place: string;
-  /** What was expected and what was there. Values that identify a patient are described, not quoted. */
+  readonly place: Place;
+  /** What was expected and what was there, in English. Values that identify a patient are described, not quoted. */
   readonly message: string;
+  /** What was expected, as far as it is a value: forms of a date, codes, the most or the number of something. */
+  readonly expected?: readonly string[] | undefined;
+  /** The columns that it is about, where its place names none. */
+  readonly columns?: readonly string[] | undefined;
   /** The facility or operation code that no table knows; messages that wait for it are listed by it. */
   readonly unknownCode?: string | undefined;
   /** The table that lacks the code: `facilities` of the configuration, or one of the profile, such as `operation.table`. */
   readonly table?: string | undefined;
   /** What to do about this one, where that names more than the hint of its code: the profile and the table to edit. */
   readonly hint?: string | undefined;
+  /** The id of the message before it that it waits for. */
+  readonly earlier?: string | undefined;
+  /** The id of the message that has the code, where that is another one: its hint is about that. */
+  readonly codeIn?: string | undefined;
   /** The order numbers that other orders have, where it says that they are taken. */
   readonly orderNumbers?: readonly string[] | undefined;
   /** The message holds the number of an earlier order: its answer must not look like a status of that. */
@@ -165,8 +173,26 @@ export interface Problem {
 }
 
 /** What failed at a place, as a problem. */
-export function problemOf({ code, message, hint }: Failure, place: string): Problem {
+export function problemOf({ code, message, hint }: Failure, place: Place): Problem {
   return { code, place, message, hint };
+}
+
+/** A problem as programs and people read it. */
+export type ShownProblem = Omit<Problem, "place" | "hint"> & {
+  /** In words, such as `message 2, PID-7` or `line 14, column date_of_birth`. */
+  readonly place: string;
+  readonly hint: string | null;
+};
+
+/** A problem with its place and what to do about it in words. */
+export function shownProblem(problem: Problem): ShownProblem {
+  return { ...problem, place: placeText(problem.place), hint: hintOf(problem) };
+}
+
+/** A problem in one sentence. */
+export function problemSentence({ place, message }: Pick<Problem, "place" | "message">): string {
+  const words = placeText(place);
+  return words === "" ? message : `${words}: ${message}`;
 }
 
 /** What a lab reads of a failure whose message is this. */
@@ -176,16 +202,29 @@ export function wordsForLab(code: FailureCode | undefined, message: string): str
 }
 
 /** What to do about a problem; null for a code of a later release, which the ledger may hold. */
-export function hintOf({
-  code,
-  hint,
-}: {
-  readonly code: string;
-  readonly hint?: string | null | undefined;
-}): string | null {
-  const words = hint ?? FAILURES[code as FailureCode]?.hint;
+export function hintOf(
+  problem: { readonly code: string; readonly hint?: string | null | undefined } & Pick<
+    Problem,
+    "earlier" | "codeIn"
+  >,
+): string | null {
+  const words = problem.earlier === undefined ? hintOfCode(problem) : hintOfEarlier(problem);
   if (words === undefined || words === null) return null;
   return OF_PROFILE.test(words) && !TAKEN_OVER.test(words) ? `${words} ${RELOAD}` : words;
+}
+
+function hintOfCode({ code, hint }: { readonly code: string; readonly hint?: string | null | undefined }) {
+  return hint ?? FAILURES[code as FailureCode]?.hint;
+}
+
+/** What to do about the code of the message that has it, and which message came before. */
+function hintOfEarlier({
+  hint,
+  earlier,
+  codeIn = "ID",
+}: { readonly hint?: string | null | undefined } & Pick<Problem, "earlier" | "codeIn">): string {
+  const ofCode = hint ? `${hint.replace("discard ID", `discard ${codeIn}`)} ` : "";
+  return `${ofCode}The earlier message is ${earlier}: \`cryobridge messages show ${earlier}\`.`;
 }
 
 /** Settings that a running daemon takes over when it is told to. */

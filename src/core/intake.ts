@@ -1,6 +1,7 @@
 import type { Problem } from "./failures.ts";
 import type { Operation } from "./order.ts";
 import type { Phi } from "./phi.ts";
+import type { Place } from "./place.ts";
 
 /** How a CSV file is written; results about it are written the same way. */
 export interface FileDialect {
@@ -64,8 +65,8 @@ export interface BatchOutline {
 export interface IncomingMessage {
   /** Position in its file, from 1; with the file's digest it makes the message unique. */
   readonly ordinal: number;
-  /** Where it stands, for people: `message 3` or `lines 12-14`. */
-  readonly place: string;
+  /** Where it stands: which message, or in which lines. */
+  readonly place: Place;
   /** Whether it came in an HL7 batch, which may be answered as a whole. */
   readonly isInBatch?: boolean | undefined;
   /** The bytes as they came, kept whole. For CSV: the header line and the order's rows. */
@@ -102,7 +103,7 @@ export type Verdict = (typeof VERDICTS)[number];
 /** What became of a message, once that is durable. */
 export interface MessageVerdict {
   readonly ordinal: number;
-  readonly place: string;
+  readonly place: Place;
   readonly verdict: Verdict;
   /** MSH-10; absent for CSV and for messages without one. */
   readonly messageControlId?: string | undefined;

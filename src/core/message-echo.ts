@@ -30,7 +30,7 @@ const GROUP = z.object({
   control: z
     .object({
       kind: z.enum(CONTROLS),
-      at: z.string().optional(),
+      at: z.number().optional(),
       filler: z.object({ kind: z.enum(["request", "procedure"]), id: z.number() }).optional(),
     })
     .optional(),

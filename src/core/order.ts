@@ -1,4 +1,5 @@
 import type { Phi } from "./phi.ts";
+import { type Place, placeText } from "./place.ts";
 
 /**
  * What an order asks for. STORE and RETRIEVAL become procedure requests; REGISTER only makes the subject known. UPDATE
@@ -50,7 +51,12 @@ export interface Order {
   /** Empty for orders about a subject alone; otherwise at least one, labels unique within the order. */
   readonly containers: readonly OrderContainer[];
   /** Where each value came from: `subject.code` -> `PID-3[1].1` or `line 7, column subject_code`. No values. */
-  readonly sources: Readonly<Record<string, string>>;
+  readonly sources: Readonly<Record<string, Place>>;
+}
+
+/** Where each value of an order came from, in words. */
+export function sourcesInWords(sources: Order["sources"]): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(sources).map(([name, place]) => [name, placeText(place)]));
 }
 
 /**

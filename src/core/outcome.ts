@@ -5,6 +5,7 @@ import type { Operation } from "./order.ts";
 import type { Control, ControlRefusal, FillerNumber } from "./order-control.ts";
 import type { OrderState } from "./order-state.ts";
 import type { Phi } from "./phi.ts";
+import type { Place } from "./place.ts";
 
 /** Where a container stands, as far as the service shows it. Parts that it does not show are undefined. */
 export interface ContainerLocation {
@@ -35,8 +36,8 @@ export interface OutcomeOrder<Code = Phi> {
   readonly placerOrderNumber?: string | undefined;
   /** Another order has that number, so nothing that is written of this one may carry it. */
   readonly sharesNumber?: boolean | undefined;
-  /** Where its message has the number, where another order has it too: `line 7, column order_number`. */
-  readonly numberPlace?: string | undefined;
+  /** Where its message has the number, where another order has it too. */
+  readonly numberPlace?: Place | undefined;
   readonly facilityCode: string;
   readonly subjectCode: Code;
   /** MERGE: the identifier that goes. */
@@ -71,8 +72,8 @@ export interface OutcomeMessage {
   readonly messageControlId?: string | undefined;
   /** Name of the file it came in. */
   readonly fileName?: string | undefined;
-  /** Where it stands there, such as `lines 3-5`. */
-  readonly place?: string | undefined;
+  /** Where it stands there. */
+  readonly place?: Place | undefined;
   /** How that file is written; undefined for HL7. */
   readonly dialect?: FileDialect | undefined;
   readonly receivedAt: Date;

@@ -1,8 +1,9 @@
+import { problemSentence, shownProblem } from "../core/failures.ts";
 import type { Verdict } from "../core/intake.ts";
 import type { FileView } from "../ledger/messages/file-views.ts";
 import { ageColumn, type Column, forPrograms, type Paint } from "./column.ts";
 import { PAINT_BY_VERDICT } from "./order-columns.ts";
-import { countsInWords, withHint } from "./text.ts";
+import { countsInWords } from "./text.ts";
 
 /** What becomes of a file, in words. */
 export const FILE_STATUS_WORDS: Readonly<Record<FileView["status"], string>> = {
@@ -64,9 +65,8 @@ export const FILE_COLUMNS: readonly Column<FileView>[] = [
     title: "problem",
     only: "list",
     isFlexible: true,
-    value: ({ problems }) => problems.map(withHint),
-    show: ({ problems: [first] }) =>
-      first && `${first.place === "" ? "" : `${first.place}: `}${first.message}`,
+    value: ({ problems }) => problems.map(shownProblem),
+    show: ({ problems: [first] }) => first && problemSentence(first),
   },
 ];
 

@@ -1,14 +1,23 @@
+import { problemSentence, shownProblem } from "../core/failures.ts";
+import { placeText } from "../core/place.ts";
 import type { MessageView } from "../ledger/messages/views.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import { ageColumn, type Column } from "./column.ts";
 import { PAINT_BY_VERDICT } from "./order-columns.ts";
 import type { Known } from "./ready-hint.ts";
-import { clean, withHint } from "./text.ts";
+import { clean } from "./text.ts";
 
 /** A message may have thousands; people are shown this many ids. */
 const ORDERS = 20;
 
 /** The values of a message that lists show too. */
+/** Where a message stands in its file. */
+export const MESSAGE_PLACE: Column<MessageView> = {
+  key: "place",
+  title: "place",
+  value: ({ place }) => placeText(place),
+};
+
 export const MESSAGE_COLUMNS: readonly Column<MessageView>[] = [
   {
     key: "messageId",
@@ -26,7 +35,7 @@ export const MESSAGE_COLUMNS: readonly Column<MessageView>[] = [
       fileId === undefined ? replayOf && `/messages/${replayOf}` : `/files/${fileId}`,
   },
   { key: "fileId" },
-  { key: "place", title: "place" },
+  MESSAGE_PLACE,
   { key: "messageType", title: "type" },
   { key: "messageControlId", title: "control id", isFlexible: true },
   { key: "verdict", title: "verdict", only: "list", paint: ({ verdict }) => PAINT_BY_VERDICT[verdict] },
@@ -61,7 +70,7 @@ export const MESSAGE_COLUMNS: readonly Column<MessageView>[] = [
     title: "problem",
     only: "list",
     isFlexible: true,
-    value: ({ problems }) => problems.map(withHint),
+    value: ({ problems }) => problems.map(shownProblem),
     show: firstProblem,
   },
 ];
@@ -77,7 +86,7 @@ export const FILE_MESSAGE_COLUMNS = MESSAGE_COLUMNS.filter(
 function firstProblem({ problems: [first, ...others] }: MessageView): string {
   if (!first) return "";
   const more = others.length > 0 ? ` (and ${others.length} more)` : "";
-  return `${first.place}: ${first.message}${more}`;
+  return `${problemSentence(first)}${more}`;
 }
 
 const KIND_WORDS = {

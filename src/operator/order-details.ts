@@ -4,6 +4,7 @@ import { DONE } from "../core/order-control.ts";
 import { isTerminal } from "../core/order-state.ts";
 import { traceOf } from "../core/order-step.ts";
 import type { ContainerLocation } from "../core/outcome.ts";
+import { placeText } from "../core/place.ts";
 import { formatId } from "../ledger/ids.ts";
 import { findMessage, type MessageView, type StoredMessage } from "../ledger/messages/views.ts";
 import { findInstanceCode } from "../ledger/migrate.ts";
@@ -149,7 +150,7 @@ export const CONTAINER_COLUMNS: readonly Column<LedgerOrder["containers"][number
 ];
 
 function originOf({ message, messageId, connector }: WithMessage): string {
-  const parts = message ? [message.fileName, message.place, message.messageType] : [];
+  const parts = message ? [message.fileName, placeText(message.place), message.messageType] : [];
   const origin = parts.filter(Boolean).join(", ");
   return `${formatId("m", messageId)} through ${connector}${origin ? `: ${origin}` : ""}`;
 }

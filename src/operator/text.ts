@@ -1,4 +1,4 @@
-import { hintOf, type Problem } from "../core/failures.ts";
+import { hintOf, type ShownProblem } from "../core/failures.ts";
 import type { Phi } from "../core/phi.ts";
 import { type Known, readyHint } from "./ready-hint.ts";
 
@@ -33,15 +33,12 @@ export function withHint<T extends { readonly code: string; readonly hint?: stri
 }
 
 /** What is wrong with a piece of input, each with its place and its hint. @param known the records that the commands of hints are about */
-export function problemLines(
-  problems: readonly (Omit<Problem, "hint"> & { readonly hint?: string | null | undefined })[],
-  known: Known = {},
-): string[] {
+export function problemLines(problems: readonly ShownProblem[], known: Known = {}): string[] {
   return problems.flatMap((problem) => {
     const { code, place, message } = problem;
     return [
       `${place === "" ? "" : `${clean(place)}: `}${clean(message)} (${code})`,
-      `  ${clean(readyHint(hintOf(problem) ?? "", known))}`,
+      `  ${clean(readyHint(problem.hint ?? "", known))}`,
     ];
   });
 }

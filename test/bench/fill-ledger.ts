@@ -21,7 +21,7 @@ const FILL = [
      from generate_series(1, :all / 10) n`,
   `insert into messages (id, connector, file_id, ordinal, place, message_control_id, message_type, sender, sha256, raw, format, verdict,
                          received_at)
-   select :last + n, 'hl7', :file + 1 + (n - 1) / ${IN_A_FILE}, (n - 1) % ${IN_A_FILE} + 1, 'message 1', 'FILL-' || n, 'OML^O33',
+   select :last + n, 'hl7', :file + 1 + (n - 1) / ${IN_A_FILE}, (n - 1) % ${IN_A_FILE} + 1, '{"message": 1}', 'FILL-' || n, 'OML^O33',
           'LIMS^NORTH', sha256(n::text::bytea), convert_to(repeat('MSH|^~\\&|LIMS|NORTH|', 30), 'UTF8'), 'hl7', 'accepted',
           now() - (1 - n::float8 / :all) * interval '80 days'
      from generate_series(1, :all) n`,

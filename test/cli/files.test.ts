@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { closeFile, openFile } from "../../src/ledger/messages/files.ts";
+import { at } from "../support/places.ts";
 import { csvMessage, type Lab, PATIENT, withLab } from "./with-lab.ts";
 
 /** A taken file of three messages with one result, and a refused one of another connector. */
@@ -14,7 +15,7 @@ function withFiles(test: (lab: Lab) => Promise<void>): Promise<void> {
     await pool.query("update outcomes set delivery_id = 1 where message_id = 1");
     const dropped = { connector: "lims", fileName: "day.hl7", sha256: "9".padStart(64, "0"), sizeBytes: 1 };
     const { fileId } = await openFile(pool, dropped);
-    const problem = { code: "HL7_FILE_BINARY", place: "byte 3", message: "it holds a zero" } as const;
+    const problem = { code: "HL7_FILE_BINARY", place: at("byte 3"), message: "it holds a zero" } as const;
     await closeFile(pool, fileId, { status: "refused", problems: [problem] });
     await test(lab);
   });

@@ -3,12 +3,13 @@ import { describe, expect, it } from "vitest";
 import type { IncomingMessage } from "../../src/core/intake.ts";
 import { phi } from "../../src/core/phi.ts";
 import { adt, omlO33, ormControl } from "../support/lab-messages.ts";
+import { at } from "../support/places.ts";
 import { type Lab, withLab } from "./with-lab.ts";
 
 function message(text: string): IncomingMessage {
   return {
     ordinal: 1,
-    place: "message 1",
+    place: at("message 1"),
     raw: phi(Buffer.from(text)),
     content: { kind: "hl7", text: phi(text), encoding: "utf-8" },
   };

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { phi } from "../../src/core/phi.ts";
+import { at } from "../support/places.ts";
 import { csvMessage, hl7Message, hl7Text, PATIENT, withLab } from "./with-lab.ts";
 
 describe("messages list", () => {
@@ -123,15 +124,15 @@ describe("messages replay", () => {
       );
       const problem = {
         code: "HL7_CHARSET_BYTES",
-        place: "message 1, line 12",
+        place: at("message 1, line 12"),
         message: "does not fit",
       } as const;
       await take("lims", [
-        { ordinal: 1, place: "message 1", raw, content: { kind: "unreadable", problems: [problem] } },
+        { ordinal: 1, place: at("message 1"), raw, content: { kind: "unreadable", problems: [problem] } },
       ]);
       await cli(["messages", "replay", "m1"]);
-      const { rows } = await pool.query("select problems->0->>'place' as place from messages where id = 2");
-      expect(rows).toEqual([{ place: "message 1, line 8 of it" }]);
+      const { rows } = await pool.query("select problems->0->'place' as place from messages where id = 2");
+      expect(rows).toEqual([{ place: at("message 1, line 8 of it") }]);
     });
   });
 

@@ -4,7 +4,7 @@ import { csvMessage, withLab } from "./with-lab.ts";
 
 const MESSAGE = `
 insert into messages (id, connector, ordinal, place, sha256, format, verdict, peer)
-values (12, 'lims', 1, 'message 1', '\\x00', 'hl7', 'refused', '10.0.0.9')`;
+values (12, 'lims', 1, '{"message": 1}', '\\x00', 'hl7', 'refused', '10.0.0.9')`;
 const TASKS = `
 insert into tasks (message_id, delivery_id, kind, text)
 values (12, null, 'refusal', 'its sender was not told'), (null, 4, 'taken_back', 'the lab system answered AE')`;

@@ -9,6 +9,7 @@ import type { IncomingMessage, Intake, MessageVerdict } from "../../src/core/int
 import { phi } from "../../src/core/phi.ts";
 import { createIntake } from "../../src/jobs/intake/intake.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
+import { at } from "../support/places.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 import { type CliResult, type CliWorld, runCli } from "./run-cli.ts";
@@ -118,7 +119,7 @@ export function csvMessage(ordinal: number, own: Readonly<Record<string, string>
   const text = `${Object.keys(cells).join(",")}\n${Object.values(cells).join(",")}\n`;
   return {
     ordinal,
-    place: `line ${line}`,
+    place: at(`line ${line}`),
     raw: phi(Buffer.from(text)),
     content: { kind: "csv", rows: phi([{ line, values: new Map(Object.entries(cells)) }]) },
   };
@@ -145,7 +146,7 @@ export function hl7Message(ordinal: number, own: Parameters<typeof hl7Text>[0] =
   const text = hl7Text(own);
   return {
     ordinal,
-    place: `message ${ordinal}`,
+    place: at(`message ${ordinal}`),
     raw: phi(Buffer.from(text)),
     content: { kind: "hl7", text: phi(text), encoding: "utf-8" },
   };

@@ -20,6 +20,7 @@ import type {
   MessageSource,
   MessageVerdict,
 } from "../../src/core/intake.ts";
+import type { Place } from "../../src/core/place.ts";
 
 type Entry =
   | { readonly type: "file"; readonly id: string; readonly key: string; readonly name: string }
@@ -48,7 +49,7 @@ interface Journal {
 /** A message as the journal keeps it. */
 export interface JournalMessage {
   readonly ordinal: number;
-  readonly place: string;
+  readonly place: Place;
   readonly raw: string;
   readonly verdict: MessageVerdict["verdict"];
   /** CSV only: the values of each row. */

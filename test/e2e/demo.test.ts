@@ -12,6 +12,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { startEmbeddedPostgres } from "../../src/ledger/embedded/embedded-postgres.ts";
 import { eventually } from "../support/eventually.ts";
 import { machineHas } from "../support/needs.ts";
+import { at } from "../support/places.ts";
 import { makeTestFolder, withFolder } from "../support/with-folder.ts";
 import { silent } from "../support/with-ledger.ts";
 import { readSampleTables } from "./sample-tables.ts";
@@ -116,7 +117,7 @@ test(
 describe("what is unfinished", () => {
   const sample = { path: "", fileName: "a.hl7", sender: "lims", kind: "good" } as const;
   const file = { connector: "lims", fileName: "a.hl7", status: "taken", problems: [] } as const;
-  const refusal = { code: "HL7_NO_MSH", place: "line 1", message: "no MSH" } as const;
+  const refusal = { code: "HL7_NO_MSH", place: at("line 1"), message: "no MSH" } as const;
   const view: LedgerView = {
     files: [file],
     orders: [],

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { dropSample, listSamples, SAMPLES_FOLDER, type Sample } from "../../src/cli/demo/samples.ts";
+import { problemSentence } from "../../src/core/failures.ts";
 import { isTerminal } from "../../src/core/order-state.ts";
 import { formatId } from "../../src/ledger/ids.ts";
 import { listMessages } from "../../src/ledger/messages/views.ts";
@@ -109,7 +110,7 @@ async function findFates(site: Site): Promise<ReadonlyMap<string, Fate> | undefi
       problems: problemsOf.get(sample) ?? [],
       waits: ids
         .filter(({ verdict }) => verdict === "waiting")
-        .flatMap((message) => message.problems.map(({ place, message: words }) => `${place}: ${words}`)),
+        .flatMap((message) => message.problems.map(problemSentence)),
       orders: ids
         .toReversed()
         .flatMap(({ orderIds }) => orderIds.map((id) => orderById.get(id)))

@@ -7,6 +7,7 @@ import { findInstanceCode } from "../../src/ledger/migrate.ts";
 import { createMapper } from "../../src/mapping/inbound/mapper.ts";
 import { facilityIdByCode, hl7Profile } from "../mapping/mapped.ts";
 import { omlO33 } from "../support/lab-messages.ts";
+import { at } from "../support/places.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 
 const BHS = "BHS|^~\\&|LIMS|NORTH|CRYO|STORE|||||B-1";
@@ -15,7 +16,7 @@ const TAKEN = { status: "taken", problems: [] } as const;
 
 const message = (ordinal: number, text = omlO33({ number: `A-${ordinal}` })): IncomingMessage => ({
   ordinal,
-  place: `message ${ordinal}`,
+  place: at(`message ${ordinal}`),
   isInBatch: true,
   raw: phi(Buffer.from(text)),
   content: { kind: "hl7", text: phi(text) },
@@ -96,7 +97,7 @@ describe("the response to a file's batches", () => {
       const { fileId } = await intake.openFile(FILE);
       const problem = {
         code: "HL7_CHARSET_BYTES",
-        place: "message 1",
+        place: at("message 1"),
         message: "byte 9 is not utf-8",
       } as const;
       const unread = { ...message(1), content: { kind: "unreadable", problems: [problem] } } as const;
@@ -133,7 +134,7 @@ describe("the response to a file's batches", () => {
     withIntake(async (intake, told) => {
       const { fileId } = await intake.openFile(FILE);
       await intake.accept({ connector: "lims", fileId }, [message(1)]);
-      const problems = [{ code, place: "file", message: "the rest is missing" }];
+      const problems = [{ code, place: at("file"), message: "the rest is missing" }];
       await intake.closeFile(fileId, { status, problems }, outline(3));
       const [text = ""] = (await told()).deliveries;
       expect(text.split("\r").filter((line) => /^(?:MSA|BTS)/.test(line))).toEqual([

@@ -6,6 +6,7 @@ import { splitHl7File } from "../../src/formats/hl7/file.ts";
 import { answerBatchFrame, type ConnectionReplies, replyTo } from "../../src/jobs/intake/replies.ts";
 import { createMapper, type Mapper } from "../../src/mapping/inbound/mapper.ts";
 import { facilityIdByCode, hl7Profile } from "../mapping/mapped.ts";
+import { at } from "../support/places.ts";
 
 /**
  * So large is the larger frame of each comparison, bytes; the smaller has a quarter. What is quadratic takes twice the
@@ -181,7 +182,7 @@ function takeFrame(frame: Buffer): Accepted[] {
   const isWhole = problems.length === 0 && (parts.length > 0 || outline !== undefined);
   const messages: IncomingMessage[] = isWhole
     ? parts.map((part) => toMessage(part, {}))
-    : [{ ordinal: 1, place: "message 1", raw: phi(frame), content: { kind: "unreadable", problems } }];
+    : [{ ordinal: 1, place: at("message 1"), raw: phi(frame), content: { kind: "unreadable", problems } }];
   const accepted = messages.map((each): Accepted => {
     const { verdict, problems: found, echo } = mapper.map(each);
     const incoming = { connector: "lims", echo, peer: { address: "10.0.0.9" }, receivedAt: new Date(0) };

@@ -12,6 +12,7 @@ import { deliverTo } from "../support/deliver.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { at } from "../support/places.ts";
 import { withIntakes } from "../support/with-intakes.ts";
 import { type TestLedger, withLedger } from "../support/with-ledger.ts";
 
@@ -25,7 +26,7 @@ async function aLab({ pool }: TestLedger, name: string) {
   ]);
   const encoding = "windows-1250";
   const { text } = decodeHl7(raw, { override: encoding });
-  const message = { ordinal: 1, place: "message 1", raw: phi(raw) };
+  const message = { ordinal: 1, place: at("message 1"), raw: phi(raw) };
   const content = { kind: "hl7", text: phi(text), encoding } as const;
   const profile = await hl7Profile();
   const { echo } = mapOne(profile, { ...message, content });
@@ -105,7 +106,7 @@ test("what comes over a connection is answered in the character set that it was 
     for (const number of ["A-1", "A-2", "A-3"]) {
       const text = omlO33({ number }).replace("MSH|^~\\&|LIMS", "MSH|^~\\&|ŁIMS");
       const content = { kind: "hl7", text: phi(text), encoding: "iso-8859-2" } as const;
-      const message = { ordinal: 1, place: "message 1", raw: phi(Buffer.from(text)), content };
+      const message = { ordinal: 1, place: at("message 1"), raw: phi(Buffer.from(text)), content };
       const [received] = await intake.accept({ connector: "hl7", peer: { address: "127.0.0.1" } }, [message]);
       const reply = received?.reply ?? Buffer.alloc(0);
       expect(reply.includes(Buffer.from("|\xa3IMS|", "latin1"))).toBe(true);

@@ -142,7 +142,7 @@ test("a place that does not take what it is sent of alerts is named with how muc
 
 const MESSAGES = `
 insert into messages (connector, place, ordinal, verdict, sha256, format, raw, received_at)
-select $1, 'line ' || n, n, $2, decode(md5($1 || n), 'hex'), 'csv', 'x', $3
+select $1, jsonb_build_object('message', n), n, $2, decode(md5($1 || n), 'hex'), 'csv', 'x', $3
   from generate_series(1, $4::integer) n`;
 
 test("refusals of the last day are counted among the last messages only", () =>

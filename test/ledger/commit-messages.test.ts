@@ -10,6 +10,7 @@ import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
 import { reportedKinds } from "../support/order-control.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
+import { at } from "../support/places.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 const FILE = { connector: "lims", fileName: "orders.hl7", sha256: "ab".repeat(32), sizeBytes: 10 };
@@ -73,7 +74,7 @@ test("goes on with a file that changed while it was read, when it is there with 
     const { fileId } = await openFile(pool, FILE);
     const records = [aRecord(1, [anOrder()])];
     await commitMessages(pool, { fileId: parseId("f", fileId) as number, connector: "lims", records });
-    const problem = { code: "FILE_CHANGED", place: "file", message: "file changed" } as const;
+    const problem = { code: "FILE_CHANGED", place: at("file"), message: "file changed" } as const;
     await closeFile(pool, fileId, { status: "taken", problems: [problem] });
     const resumed = { status: "resumed", fileId, committedThrough: 1 };
     expect(await openFile(pool, FILE)).toEqual(resumed);
@@ -153,7 +154,7 @@ test("refuses the message of an order whose number an earlier one has, and keeps
     expect(outcomes.map(({ outcome }) => outcome.kind)).toEqual(["acknowledged", "refused"]);
     expect(outcomes[1]?.outcome).toMatchObject({
       message: { messageControlId: "C2" },
-      problems: [{ code: "ORDER_NUMBER_REUSED", place: "message 2" }],
+      problems: [{ code: "ORDER_NUMBER_REUSED", place: at("message 2") }],
       placerOrderNumber: undefined,
     });
   }));
@@ -200,7 +201,7 @@ test.each(["refused", "waiting"] as const)(
   (verdict) =>
     withLedger(async ({ pool }) => {
       await commit(pool, [aRecord(1, [anOrder()])]);
-      const problem = { code: "MAPPING_FACILITY_UNKNOWN", place: "MSH-4", message: "unknown" } as const;
+      const problem = { code: "MAPPING_FACILITY_UNKNOWN", place: at("MSH-4"), message: "unknown" } as const;
       const echoed = { placerOrderNumber: "A-1", echoedNumbers: ["A-0", "A-1"] };
       await commit(pool, [aRecord(2, [], { verdict, problems: [problem], ...echoed })]);
       const [, told] = await listOpenOutcomes(pool, "lims", 10);
@@ -217,7 +218,7 @@ test("gives one reason for an order control code that is not taken, and no statu
     await commit(pool, [aRecord(1, [anOrder()])]);
     const problem = {
       code: "MAPPING_ORDER_CONTROL_UNSUPPORTED",
-      place: "message 2, ORC-1",
+      place: at("message 2, ORC-1"),
       message: "holds HD",
     } as const;
     const refused = { verdict: "refused", problems: [problem], echoedNumbers: ["A-1"] } as const;
@@ -231,7 +232,7 @@ test("gives one reason for an order control code that is not taken, and no statu
 test("leaves the number of a refused message alone that no order has", () =>
   withLedger(async ({ pool }) => {
     await commit(pool, [aRecord(1, [anOrder()], {})], "bench");
-    const problem = { code: "MAPPING_DATE_INVALID", place: "PID-7", message: "no date" } as const;
+    const problem = { code: "MAPPING_DATE_INVALID", place: at("PID-7"), message: "no date" } as const;
     const refused = {
       verdict: "refused",
       problems: [problem],
@@ -269,7 +270,11 @@ test("lets two connectors use the same order number", () =>
 
 test("keeps a refused message with its problems, and answers it", () =>
   withLedger(async ({ pool }) => {
-    const problem = { code: "UNCLASSIFIED", place: "message 1, PID-7", message: "expected a date" } as const;
+    const problem = {
+      code: "UNCLASSIFIED",
+      place: at("message 1, PID-7"),
+      message: "expected a date",
+    } as const;
     await commit(pool, [aRecord(1, [], { verdict: "refused", problems: [problem] })]);
     const [open] = await listOpenOutcomes(pool, "lims", 10);
     expect(open?.outcome).toMatchObject({ kind: "refused", problems: [problem] });

@@ -14,6 +14,7 @@ import { presumeAll } from "../support/calls.ts";
 import { A_REQUEST, claimNext, recordCall, takeDue } from "../support/hand-over.ts";
 import { aCancel, aControl, reportedKinds } from "../support/order-control.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
+import { at } from "../support/places.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 const OPERATOR = { actor: "test", reason: "the ward rang" };
@@ -176,7 +177,7 @@ test("a message with a correction and an order that contradicts another is refus
 test("a message that waited for a code table corrects its order once it is mapped", () =>
   withLedger(async ({ pool }) => {
     const orderId = await commitParked(pool);
-    const unknown = { code: "MAPPING_CODE_UNKNOWN", place: "OBR-4.1", message: "unknown code" } as const;
+    const unknown = { code: "MAPPING_CODE_UNKNOWN", place: at("OBR-4.1"), message: "unknown code" } as const;
     const waits = aRecord(2, [], {
       ...{ verdict: "waiting", problems: [unknown], subjectCodes: [phi("SUBJ-1")] },
     });

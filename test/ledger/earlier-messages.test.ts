@@ -12,7 +12,7 @@ import { withLedger } from "../support/with-ledger.ts";
 async function fill(pool: pg.Pool, count: number, controlId: string): Promise<void> {
   await pool.query(
     `insert into messages (connector, ordinal, place, message_control_id, sha256, format, verdict)
-     select 'lims', n, 'message 1', ${controlId}, sha256(n::text::bytea), 'hl7', 'accepted'
+     select 'lims', n, '{"message": 1}', ${controlId}, sha256(n::text::bytea), 'hl7', 'accepted'
        from generate_series(1, $1) n`,
     [count],
   );

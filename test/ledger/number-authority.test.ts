@@ -11,6 +11,7 @@ import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { findMatches } from "../../src/ledger/orders/same-containers.ts";
 import { aCancel, aControl, answers, reportedKinds } from "../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { at } from "../support/places.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 const LAB = { namespaceId: "LAB" } as const;
@@ -254,7 +255,7 @@ describe("a request about an order number", () => {
       const waits = aRecord(7, [], {
         verdict: "waiting",
         problems: [
-          { code: "MAPPING_FACILITY_UNKNOWN", place: "MSH-4", message: "unknown", unknownCode: "WEST" },
+          { code: "MAPPING_FACILITY_UNKNOWN", place: at("MSH-4"), message: "unknown", unknownCode: "WEST" },
         ],
         subjectCodes: [phi("S-1")],
         orderNumbers: ["1"],

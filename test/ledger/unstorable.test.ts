@@ -9,13 +9,14 @@ import { findMessage, listMessages } from "../../src/ledger/messages/views.ts";
 import { listOrders } from "../../src/ledger/operator/views.ts";
 import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
+import { at } from "../support/places.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 /** Too long for any index, and nothing that a compression shortens. */
 const ENDLESS = randomBytes(6_000).toString("base64");
 
 const subject = { code: phi("SUBJ-1"), firstName: phi("Ada"), lastName: phi("Exa\0mple") };
-const problem = { code: "UNCLASSIFIED", place: "message 2, PID-7", message: "holds \0" } as const;
+const problem = { code: "UNCLASSIFIED", place: at("message 2, PID-7"), message: "holds \0" } as const;
 const csv = phi([{ line: 2, values: new Map([["order_number", "A\0"]]) }]);
 
 /** Records of which the database can't hold one value each. */
@@ -44,7 +45,11 @@ describe("a message with a value that the database can't hold", () => {
     withLedger(async ({ pool }) => {
       await commit(pool, [spoilt]);
       const [message] = await listMessages(pool, { limit: 10 });
-      expect(message).toMatchObject({ verdict: "refused", place: "message 2", messageControlId: undefined });
+      expect(message).toMatchObject({
+        verdict: "refused",
+        place: at("message 2"),
+        messageControlId: undefined,
+      });
       expect(message?.problems.map(({ code, place }) => [code, place])).toEqual([
         ["LEDGER_VALUE_UNSTORABLE", "message 2"],
       ]);

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
+import { shownProblem } from "../../src/core/failures.ts";
 import type { Order } from "../../src/core/order.ts";
 import { phi } from "../../src/core/phi.ts";
 import type { MessageRecord } from "../../src/ledger/messages/record.ts";
@@ -16,6 +17,7 @@ import { forgetOld } from "../../src/ledger/prune.ts";
 import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
 import { eventually } from "../support/eventually.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
+import { at } from "../support/places.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 const ACT = { actor: "ada", reason: "sent anew" };
@@ -25,7 +27,7 @@ function waiting(n: number, code: string, unknownCode = "WEST"): MessageRecord {
   return aRecord(n, [], {
     verdict: "waiting",
     problems: [
-      { code: "MAPPING_FACILITY_UNKNOWN", place: `message ${n}, MSH-4`, message: "unknown", unknownCode },
+      { code: "MAPPING_FACILITY_UNKNOWN", place: at(`message ${n}, MSH-4`), message: "unknown", unknownCode },
     ],
     subjectCodes: [phi(code)],
     orderNumbers: [`A-${n}`],
@@ -111,7 +113,7 @@ describe("a later message", () => {
       await commit(pool, [mapped(2, "S-1")]);
       expect(await verdictsOf(pool)).toEqual(["waiting", "waiting"]);
       const [held] = await listMessages(pool, { limit: 1 });
-      expect(held?.problems).toEqual([
+      expect(held?.problems.map(shownProblem)).toMatchObject([
         {
           code: "MAPPING_EARLIER_WAITS",
           place: "message 2",
@@ -146,8 +148,8 @@ describe("a later message", () => {
           ),
         },
       ];
-      expect(middle?.problems).toEqual(behind(root?.messageId, "C1"));
-      expect(last?.problems).toEqual(behind(middle?.messageId, "C2"));
+      expect(middle?.problems.map(shownProblem)).toMatchObject(behind(root?.messageId, "C1"));
+      expect(last?.problems.map(shownProblem)).toMatchObject(behind(middle?.messageId, "C2"));
       expect(
         (await listWaitingCodes(pool)).map(({ kind, code, messages, hint }) => [kind, code, messages, hint]),
       ).toEqual([
@@ -289,7 +291,11 @@ describe("a release", () => {
   test("refuses what has another mistake by now, and tells the lab", () =>
     withLedger(async ({ pool }) => {
       await commit(pool, [waiting(1, "S-1")]);
-      const problem = { code: "MAPPING_NO_CONTAINER", place: "message 1", message: "no container" } as const;
+      const problem = {
+        code: "MAPPING_NO_CONTAINER",
+        place: at("message 1"),
+        message: "no container",
+      } as const;
       await releaseMessages(pool, (stored) =>
         aRecord(stored.ordinal, [], { verdict: "refused", problems: [problem] }),
       );

@@ -2,14 +2,16 @@ import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import type { CsvRow, IncomingMessage } from "../../src/core/intake.ts";
 import type { MappedMessage } from "../../src/core/mapped-message.ts";
-import type { Order } from "../../src/core/order.ts";
+import { type Order, sourcesInWords } from "../../src/core/order.ts";
 import { phi } from "../../src/core/phi.ts";
+import { placeText } from "../../src/core/place.ts";
 import { readCsv } from "../../src/formats/csv/read.ts";
 import { decodeHl7 } from "../../src/formats/hl7/charset.ts";
 import { createMapper } from "../../src/mapping/inbound/mapper.ts";
 import { compileProfile } from "../../src/mapping/profile/compile-profile.ts";
 import type { CsvProfile, Hl7Profile, Profile } from "../../src/mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../src/mapping/profile/schema.ts";
+import { at } from "../support/places.ts";
 
 /** The facilities of every test, as a configuration would name them. */
 export const facilityIdByCode = new Map([
@@ -46,7 +48,7 @@ export async function problemsOf(
 export function hl7Message(text: string): IncomingMessage {
   return {
     ordinal: 1,
-    place: "message 1",
+    place: at("message 1"),
     raw: phi(Buffer.from(text)),
     content: { kind: "hl7", text: phi(text) },
   };
@@ -66,7 +68,7 @@ export function csvMessage(rows: readonly Record<string, string>[]): IncomingMes
   }));
   return {
     ordinal: 1,
-    place: "lines 2",
+    place: at("line 2"),
     raw: phi(Buffer.from("")),
     content: { kind: "csv", rows: phi(content) },
   };
@@ -87,7 +89,10 @@ export function plain({ verdict, orders, controlRequests, problems }: MappedMess
     subjectCode: request.subjectCode?.reveal(),
     content: content && plainOrder(content),
   }));
-  const found = problems.map(({ hint: _, table: __, ...problem }) => problem);
+  const found = problems.map(({ hint: _, table: __, expected: ___, ...problem }) => ({
+    ...problem,
+    place: placeText(problem.place),
+  }));
   const plain = { verdict, orders: orders.map(plainOrder), controlRequests: plainRequests, problems: found };
   return JSON.parse(JSON.stringify(plain));
 }
@@ -95,7 +100,12 @@ export function plain({ verdict, orders, controlRequests, problems }: MappedMess
 function plainOrder(order: Order): unknown {
   const subject = Object.entries(order.subject).map(([key, value]) => [key, value?.reveal()]);
   const priorSubjectCode = order.priorSubjectCode?.reveal();
-  return { ...order, subject: Object.fromEntries(subject), priorSubjectCode };
+  return {
+    ...order,
+    sources: sourcesInWords(order.sources),
+    subject: Object.fromEntries(subject),
+    priorSubjectCode,
+  };
 }
 
 /** Maps a fixture `NAME.hl7` by the built-in profile. */

@@ -136,7 +136,7 @@ export class SimulatedLab {
       const content = { kind: "hl7", text: phi(message.text), encoding: "UTF-8" } as const;
       void intake
         .accept({ connector: CONNECTOR, peer: { address: "lab" } }, [
-          { ordinal: 1, place: "message 1", raw, content },
+          { ordinal: 1, place: { message: 1 }, raw, content },
         ])
         .then(([accepted]) => {
           const reply = accepted?.reply?.toString() ?? "";

@@ -6,6 +6,7 @@ import { parseId } from "../../src/ledger/ids.ts";
 import { commitMessages } from "../../src/ledger/messages/commit.ts";
 import { openFile } from "../../src/ledger/messages/files.ts";
 import type { MessageRecord } from "../../src/ledger/messages/record.ts";
+import { at } from "./places.ts";
 
 /** An order of an invented patient; parts can be replaced. */
 export function anOrder(parts: Partial<Order> & { code?: string } = {}): Order {
@@ -22,7 +23,7 @@ export function anOrder(parts: Partial<Order> & { code?: string } = {}): Order {
       dateOfBirth: phi("1990-01-31"),
     },
     containers: [{ label: "V-1", description: "vial" }],
-    sources: { "subject.code": "PID-3.1" },
+    sources: { "subject.code": at("PID-3.1") },
     ...rest,
   };
 }
@@ -31,7 +32,7 @@ export function anOrder(parts: Partial<Order> & { code?: string } = {}): Order {
 export function aMessage(ordinal: number, text = `MSH|${ordinal}`): IncomingMessage {
   return {
     ordinal,
-    place: `message ${ordinal}`,
+    place: at(`message ${ordinal}`),
     raw: phi(Buffer.from(text)),
     content: { kind: "hl7", text: phi(text) },
   };

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import "./place-words.ts";
 
 const { CRYOBRIDGE_TEST_SEED: seed = "1" } = process.env;
 

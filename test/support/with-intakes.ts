@@ -10,6 +10,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import type { Accepted, IncomingMessage, Intake, Peer } from "../../src/core/intake.ts";
 import { phi } from "../../src/core/phi.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
+import { at } from "./places.ts";
 import { siteConfig } from "./with-daemon.ts";
 import { withFolder } from "./with-folder.ts";
 import { silent, type TestLedger, withLedger } from "./with-ledger.ts";
@@ -70,5 +71,5 @@ export async function withIntakes(test: (intakes: Intakes) => Promise<void>): Pr
 /** An HL7 message as a listener hands it over. */
 export function incoming(text: string, ordinal = 1): IncomingMessage {
   const content = { kind: "hl7", text: phi(text), encoding: "utf-8" } as const;
-  return { ordinal, place: `message ${ordinal}`, raw: phi(Buffer.from(text)), content };
+  return { ordinal, place: at(`message ${ordinal}`), raw: phi(Buffer.from(text)), content };
 }

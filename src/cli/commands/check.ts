@@ -5,12 +5,13 @@ import type { Config } from "../../config/config.ts";
 import { isConfigFailure } from "../../config/problems.ts";
 import { hintOf } from "../../core/failures.ts";
 import { readPem } from "../../core/given-file.ts";
+import { placeText } from "../../core/place.ts";
 import { findUnreached } from "../../mapping/inbound/unreached.ts";
 import { builtinProfiles } from "../../mapping/profile/builtin.ts";
 import { inheritProfile, resolveChain } from "../../mapping/profile/inherit.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
-import { listUntaken, listWordless } from "../../mapping/profile/wordless.ts";
+import { listReasonsLacking, listUntaken, listWordless } from "../../mapping/profile/wordless.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig } from "../open.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
@@ -183,7 +184,7 @@ function* checkContainerPlaces(profiles: ReadonlyMap<string, Profile>): Generato
     for (const value of findUnreached(profile)) {
       yield warning(
         `profile ${name}`,
-        `${value.name} is read from ${value.places}, which is never read below an order: containers.each is ${profile.containerPlace}`,
+        `${value.name} is read from ${placeText(value.places)}, which is never read below an order: containers.each is ${placeText(profile.containerPlace)}`,
         "Name the segment in containers.each, with a condition where only some of its name are containers, such as NTE[3^=LABEL=]; or read the value from one that each names, its OBR or ORC.",
       );
     }
@@ -205,6 +206,13 @@ function* checkWords(config: Config<ProfileDefinition>): Generator<Finding> {
         `Add the lab's words to ${table}, or the same ones where they are to stay.`,
       );
     }
+    const reasons = listReasonsLacking(whole);
+    if (reasons.length > 0)
+      yield warning(
+        `profile ${name}`,
+        `results.reasons has no words for ${reasons.join(", ")}: an answer with one of these is in English`,
+        "Add them to results.reasons of the profile; config/profiles/german-words.yaml is such a table with all of them.",
+      );
     for (const { column, lacking } of listUntaken(chain.links, whole)) {
       yield warning(
         `profile ${name}`,

@@ -11,6 +11,7 @@ import { startDaemon } from "../../app.ts";
 import { type Config, isFolderConnector } from "../../config/config.ts";
 import { directoriesOf } from "../../config/connector-schema.ts";
 import { loadConfig } from "../../config/load.ts";
+import { problemSentence } from "../../core/failures.ts";
 import { LogTarget } from "../../core/log-target.ts";
 import { createLogger, LOG_END_MS } from "../../core/logger.ts";
 import { isTerminal } from "../../core/order-state.ts";
@@ -237,7 +238,7 @@ function showChanges({ orders, files, results }: LedgerView, screen: Screen): vo
     if (status === "reading" || !first) continue;
     const heading = status === "refused" ? "refused" : "taken in part, the rest refused";
     const more = others.length > 0 ? ` (and ${others.length} more)` : "";
-    const why = `${clean(`${first.place}: ${first.message}`)}${more}`;
+    const why = `${clean(problemSentence(first))}${more}`;
     screen.happened(connector, fileName, `${screen.paint("yellow", heading)}: ${why}`);
   }
   for (const order of orders) {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type pg from "pg";
-import { Failure } from "../../core/failures.ts";
+import { Failure, shownProblem } from "../../core/failures.ts";
 import { parseId } from "../../ledger/ids.ts";
 import { findFile, listFiles } from "../../ledger/messages/file-views.ts";
 import { listFileMessageViews } from "../../ledger/messages/views.ts";
@@ -67,7 +67,7 @@ async function show(
     [`File ${file.fileId}, ${clean(file.fileName)}: ${status}`],
     [
       fields(FILE_COLUMNS, file, session),
-      { title: "Problems", json: {}, lines: problemLines(file.problems) },
+      { title: "Problems", json: {}, lines: problemLines(file.problems.map(shownProblem)) },
       table(["messages", "Messages"], FILE_MESSAGE_COLUMNS, found.slice(0, limit), session),
       {
         json: { hasMore },

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { Failure } from "../../core/failures.ts";
-import { counted, countsInWords, problemLines, withHint } from "../../operator/text.ts";
+import { Failure, shownProblem } from "../../core/failures.ts";
+import { counted, countsInWords, problemLines } from "../../operator/text.ts";
 import { wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig } from "../open.ts";
@@ -126,8 +126,9 @@ async function validateHl7(
   const found = [...problems, ...messages.flatMap((message) => message.problems)];
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const words = countsInWords(counts, "");
-  session.result({ counts, problems: found.map(withHint) }, [
-    ...problemLines(found),
+  const shown = found.map(shownProblem);
+  session.result({ counts, problems: shown }, [
+    ...problemLines(shown),
     `${counted(total, "message")}${words === "" ? "" : `: ${words}`}`,
   ]);
   return found.length > 0 ? EXIT.failed : undefined;

@@ -3,12 +3,13 @@ import {
   discardMessages as discardWaiting,
   releaseMessages as releaseWaitingMessages,
 } from "../../app/acts/messages.ts";
+import { shownProblem } from "../../core/failures.ts";
 import { findMessage, type StoredMessage } from "../../ledger/messages/views.ts";
 import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
 import type { Mapped } from "../../operator/acts.ts";
 import { recordJson } from "../../operator/column.ts";
 import { WAITING_COLUMNS, whatFor, whyStillWaiting } from "../../operator/message-columns.ts";
-import { clean, problemLines, withHint } from "../../operator/text.ts";
+import { clean, problemLines } from "../../operator/text.ts";
 import { type ActOptions, actOnEach, getAllNamed, printDone, requireReason } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { type OpenSite, readConfig, requireConnector, withLedger } from "../open.ts";
@@ -45,7 +46,7 @@ export async function replayMessages(
 const idOf = ({ messageId }: StoredMessage) => messageId;
 
 function mappedJson({ problems, ...mapped }: Mapped) {
-  return { ...mapped, problems: problems.map(withHint) };
+  return { ...mapped, problems: problems.map(shownProblem) };
 }
 
 function mappedLines(all: readonly Mapped[], refused: string): string[] {
@@ -58,7 +59,7 @@ function mappedLines(all: readonly Mapped[], refused: string): string[] {
       ignored: "of a type that the profile ignores",
       waiting: "waits",
     }[verdict];
-    return [`${messageId} ${words}`, ...problemLines(problems).map((line) => `  ${line}`)];
+    return [`${messageId} ${words}`, ...problemLines(problems.map(shownProblem)).map((line) => `  ${line}`)];
   });
 }
 

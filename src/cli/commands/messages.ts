@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { shownProblem } from "../../core/failures.ts";
 import { findMessage, type StoredMessage } from "../../ledger/messages/views.ts";
 import { messageText } from "../../operator/kept-text.ts";
 import { MESSAGE_LIST } from "../../operator/lists/messages.ts";
@@ -72,7 +73,11 @@ async function show(session: Session, word: string): Promise<undefined> {
     [`Message ${message.messageId}: ${verdict}`],
     [
       fields(MESSAGE_COLUMNS, message, session),
-      { title: "Problems", json: {}, lines: problemLines(message.problems, knownOf(message)) },
+      {
+        title: "Problems",
+        json: {},
+        lines: problemLines(message.problems.map(shownProblem), knownOf(message)),
+      },
       textSection(message, session),
     ],
   );

@@ -8,6 +8,7 @@ import type { KeptOrderAnswer } from "../../ledger/orders/service-answers.ts";
 import { CALL_COLUMNS, describeCall, type ShownCall } from "../../operator/calls.ts";
 import { type Column, forPrograms, recordJson } from "../../operator/column.ts";
 import { hideRecord } from "../../operator/hide-record.ts";
+import { MESSAGE_PLACE } from "../../operator/message-columns.ts";
 import {
   DELIVERY_COLUMNS,
   ORDER_COLUMNS,
@@ -79,9 +80,11 @@ interface Details {
   readonly sections: readonly Section[];
 }
 
-const MESSAGE = forPrograms<MessageView>(
-  ...(["messageId", "fileName", "place", "messageControlId", "messageType", "receivedAt"] as const),
-);
+const MESSAGE = [
+  ...forPrograms<MessageView>("messageId", "fileName"),
+  MESSAGE_PLACE,
+  ...forPrograms<MessageView>("messageControlId", "messageType", "receivedAt"),
+];
 
 async function readDetails(
   order: LedgerOrder,

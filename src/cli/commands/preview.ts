@@ -1,19 +1,13 @@
 import type { Command } from "commander";
-import type { Order } from "../../core/order.ts";
+import { shownProblem } from "../../core/failures.ts";
+import { type Order, sourcesInWords } from "../../core/order.ts";
 import { DONE } from "../../core/order-control.ts";
+import { placeText } from "../../core/place.ts";
 import { encodeCsv } from "../../formats/csv/encode.ts";
 import { hideRecord } from "../../operator/hide-record.ts";
 import { hideHl7 } from "../../operator/hl7-tree.ts";
 import { numberJson, PAINT_BY_VERDICT, subjectJson } from "../../operator/order-columns.ts";
-import {
-  clean,
-  cleanLines,
-  counted,
-  countsInWords,
-  hideText,
-  problemLines,
-  withHint,
-} from "../../operator/text.ts";
+import { clean, cleanLines, counted, countsInWords, hideText, problemLines } from "../../operator/text.ts";
 import type { PlannedCall } from "../../service/plan-calls.ts";
 import { wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
@@ -76,13 +70,13 @@ export function viewOf(
   };
   return {
     ...preview,
-    problems: problems.map(withHint),
+    problems: problems.map(shownProblem),
     messages: messages.map(({ messageControlId = null, messageType = null, ...message }) => ({
-      place: message.place,
+      place: placeText(message.place),
       messageControlId,
       messageType,
       verdict: message.verdict,
-      problems: message.problems.map(withHint),
+      problems: message.problems.map(shownProblem),
       orderControls: message.controlRequests.map(({ control, fillerNumber = null, content, ...request }) => ({
         control,
         ...numberJson(request),
@@ -102,10 +96,10 @@ export function viewOf(
         case: sample.case,
         answer: showAnswer(sample.answer, personalHeadings, session.mayShowPhi),
       })),
-      resultProblem: message.resultProblem ? withHint(message.resultProblem) : null,
+      resultProblem: message.resultProblem ? shownProblem(message.resultProblem) : null,
     })),
     fileAnswer: viewOfAnswer(fileAnswer),
-    fileProblem: fileProblem ? withHint(fileProblem) : null,
+    fileProblem: fileProblem ? shownProblem(fileProblem) : null,
   };
 }
 
@@ -116,7 +110,8 @@ function viewOfOrder(order: Order, session: Session) {
     description: hideText(description, session.mayShowPhi),
   }));
   const subject = subjectJson(order, session);
-  return { operation, ...numberJson(order), facilityCode, facilityId, subject, containers, sources };
+  const shown = { subject, containers, sources: sourcesInWords(sources) };
+  return { operation, ...numberJson(order), facilityCode, facilityId, ...shown };
 }
 
 /** An answer or result: HL7 as its text, CSV as cells by their headings and as the lines of its file. */

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { resendResult } from "../../app/acts/results.ts";
-import { Failure, type FailureCode } from "../../core/failures.ts";
+import { Failure, type FailureCode, shownProblem } from "../../core/failures.ts";
 import { parseId } from "../../ledger/ids.ts";
 import {
   type DeliveryDetails,
@@ -81,7 +81,7 @@ export function showResult(delivery: DeliveryDetails, session: Session, text?: S
         title: "Last error",
         json: {},
         lines: failure
-          ? problemLines([{ code, place: "", message: failure.text }], { result: deliveryId })
+          ? problemLines([shownProblem({ code, place: {}, message: failure.text })], { result: deliveryId })
           : [],
       },
       ...(text ? [text] : []),

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Problem } from "../../core/failures.ts";
+import { type Problem, problemSentence } from "../../core/failures.ts";
 import { isTerminal } from "../../core/order-state.ts";
 import { run } from "../../ledger/database.ts";
 import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
@@ -87,6 +87,6 @@ function unfinishedFile({ sender, fileName, kind }: Sample, files: readonly File
   if (!file || file.status === "reading") return [`${fileName} has not been taken from ${sender}/in yet`];
   const [problem] = file.problems;
   if (!problem || kind === "broken") return [];
-  const why = `${problem.place}: ${problem.message}`;
+  const why = problemSentence(problem);
   return [`${fileName} was refused although nothing is wrong with it: ${why}`];
 }

@@ -94,7 +94,7 @@ export function trailerOf(
   const text = trimBlanks(raw);
   const isTotalOf = (column: string, number: string) => {
     const total = new ColumnTotal({ column, group: 1, textOf: (row) => row.get(column)?.trim() ?? "" });
-    for (const row of rows) total.add(row, "");
+    for (const row of rows) total.add(row, {});
     return (
       rows.some((row) => row.get(column)?.trim()) && total.troubleWith(["", number], new Map()) === undefined
     );

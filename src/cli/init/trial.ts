@@ -2,6 +2,7 @@ import { csvFileFormat } from "../../connectors/csv-drop/csv-drop.ts";
 import { hl7FileFormat } from "../../connectors/hl7-drop/hl7-drop.ts";
 import type { Problem } from "../../core/failures.ts";
 import type { IncomingMessage } from "../../core/intake.ts";
+import { atNamed } from "../../core/place.ts";
 import { createMapper } from "../../mapping/inbound/mapper.ts";
 import { compileProfile } from "../../mapping/profile/compile-profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
@@ -32,7 +33,16 @@ export async function tryProfile(
   const loadModule = () => Promise.reject(new TypeError("a new profile has no module"));
   const compiled = await compileProfile("new", definition, { loadModule });
   if (!compiled.ok)
-    return { fitting: 0, problems: compiled.problems, unknownOperations: [], unknownFacilities: [] };
+    return {
+      fitting: 0,
+      problems: compiled.problems.map(({ place, message }) => ({
+        code: "CONFIG_INVALID",
+        place: atNamed(place),
+        message,
+      })),
+      unknownOperations: [],
+      unknownFacilities: [],
+    };
   const { profile } = compiled;
   const format =
     profile.format === "hl7"

@@ -1,5 +1,6 @@
 import { Failure, type Problem, problemOf } from "../../core/failures.ts";
 import type { FileDialect } from "../../core/intake.ts";
+import { atLine, FILE } from "../../core/place.ts";
 import {
   type CsvDialect,
   type CsvReading,
@@ -80,7 +81,7 @@ async function examine(bytes: Buffer, settings: Settings): Promise<FileContent> 
     };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const problems = [problemOf(error, error.place ?? "file")];
+    const problems = [problemOf(error, error.place ?? FILE)];
     return {
       problems: text ? await withHeadings(problems, { bytes, text }, settings) : problems,
       batches: () => inBatches([]),
@@ -122,7 +123,7 @@ async function readOrders(text: CsvText, { reading, limits }: Settings): Promise
 
 function tooManyRows({ line }: CsvRecord, maxRows: number): Failure {
   return new Failure("FILE_TOO_LARGE", {
-    place: `line ${line}`,
+    place: atLine(line),
     message: `the file has more than ${maxRows} rows, which is what is taken at once`,
     hint: "Split the file: each part begins with the headings, all rows of an order stand in one part, and where the profile has a `trailer` it ends with one of its own.",
   });

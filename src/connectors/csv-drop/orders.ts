@@ -2,6 +2,7 @@ import type { Problem } from "../../core/failures.ts";
 import type { IncomingMessage, RowIdentity } from "../../core/intake.ts";
 import { namingAllRows } from "../../core/order-rows.ts";
 import { phi } from "../../core/phi.ts";
+import { atLine, type Place } from "../../core/place.ts";
 import type { CsvReading } from "../../formats/csv/dialect.ts";
 import type { CsvRecord } from "../../formats/csv/row.ts";
 
@@ -82,7 +83,7 @@ export class OrdersOfFile {
       .map(
         ({ line }): Problem => ({
           code: "CSV_ORDER_INCOMPLETE",
-          place: `line ${line}`,
+          place: atLine(line),
           message:
             "has no order number and stands below an order that it may be part of, so none of that was taken; write the number into each row",
         }),
@@ -92,7 +93,7 @@ export class OrdersOfFile {
     // Nobody can say whether the order is meant that stands above the request or the one below it.
     const message = `asks for the order that line ${wanting?.line} wants something of; expected it above that line, or in a later file`;
     const hint = "Have the lab write a row that asks something of an order below the rows of that order.";
-    return [...problems, { code: "MAPPING_VALUES_DISAGREE", place: `line ${below.line}`, message, hint }];
+    return [...problems, { code: "MAPPING_VALUES_DISAGREE", place: atLine(below.line), message, hint }];
   }
 }
 
@@ -148,7 +149,7 @@ function fitting(rows: readonly CsvRecord[]): readonly CsvRecord[] {
   return most === -1 ? rows : rows.slice(0, most);
 }
 
-function tooLarge(rows: readonly CsvRecord[], place: string): Problem {
+function tooLarge(rows: readonly CsvRecord[], place: Place): Problem {
   const bytes = rows.reduce((sum, row) => sum + row.byteLength, 0);
   const message = `expected at most ${MOST_ROWS} rows and ${MOST_BYTES} bytes in one order, found ${rows.length} rows and ${bytes} bytes`;
   return { code: "CSV_ORDER_TOO_LARGE", place, message };
@@ -160,14 +161,14 @@ function withLineEnd(raw: string): string {
 }
 
 /** `line 12`, `lines 12-14`, or `lines 3, 9, 27` when they don't stand together. */
-function placeOf(rows: readonly CsvRecord[], rowCount: number): string {
+function placeOf(rows: readonly CsvRecord[], rowCount: number): Place {
   const lines = rows.map(({ line }) => line);
   const first = lines[0] ?? 0;
   const last = lines.at(-1) ?? first;
-  if (rowCount === 1) return `line ${first}`;
+  if (rowCount === 1) return atLine(first);
   // Quoted line ends make rows longer than a line: only clearly scattered rows are named one by one.
   const isTogether = lines.every((line, i) => i === 0 || line - (lines[i - 1] ?? 0) <= 1);
-  if (isTogether) return `lines ${first}-${last}`;
-  const named = lines.slice(0, MOST_LINES_NAMED).join(", ");
-  return lines.length > MOST_LINES_NAMED ? `lines ${named}, …` : `lines ${named}`;
+  if (isTogether) return { lines: { at: [first, last], by: "to" } };
+  const isMore = lines.length > MOST_LINES_NAMED;
+  return { lines: { at: lines.slice(0, MOST_LINES_NAMED), by: ",", ...(isMore ? { isMore } : {}) } };
 }

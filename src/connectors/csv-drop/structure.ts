@@ -1,4 +1,5 @@
 import type { Problem } from "../../core/failures.ts";
+import { atLine, HEADER, type Place } from "../../core/place.ts";
 import { type CsvReading, delimiterName, isLineLike } from "../../formats/csv/dialect.ts";
 import { headingOf } from "../../formats/csv/headings.ts";
 import { type CsvFile, strayQuoteHint } from "../../formats/csv/read.ts";
@@ -15,7 +16,7 @@ export function columnProblems(header: FileShape, reading: CsvReading): Problem[
   const { columns, width } = header;
   if (typeof reading.header === "object" && columns.length !== width) {
     const message = `expected ${columns.length} columns, found ${width}`;
-    return [{ code: "CSV_COLUMN_MISSING", place: "header", message }];
+    return [{ code: "CSV_COLUMN_MISSING", place: HEADER, message, expected: [String(columns.length)] }];
   }
   const isMissing = (names: readonly string[]) => !names.some((name) => columns.includes(name));
   const { all = [], any = [] } = reading.controlListLacks ?? {};
@@ -43,7 +44,7 @@ export function columnProblems(header: FileShape, reading: CsvReading): Problem[
     const wanted = names.map((name) => `"${name}"`).join(" or ");
     const message = `expected a column named ${wanted}; none of the file's ${columns.length} columns is${why}`;
     const hint = joined === "" ? columnHint(names, near, reading) : undefined;
-    return { code: "CSV_COLUMN_MISSING", place: "header", message, ...(hint && { hint }) };
+    return { code: "CSV_COLUMN_MISSING", place: HEADER, message, columns: names, ...(hint && { hint }) };
   });
 }
 
@@ -117,8 +118,8 @@ export function noRowTest(columns: readonly string[], reading: CsvReading): (row
 }
 
 /** The line that a row begins on; of a damaged one all of its lines. */
-export function beginningOf({ problem, line }: CsvRecord): string {
-  return problem?.place ?? `line ${line}`;
+export function beginningOf({ problem, line }: CsvRecord): Place {
+  return problem?.place ?? atLine(line);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Problem } from "../../core/failures.ts";
+import { HEADER, type Place, placeText } from "../../core/place.ts";
 import type { CsvReading, CsvTotal, CsvTrailer } from "../../formats/csv/dialect.ts";
 import { trimBlanks } from "../../formats/csv/headings.ts";
 import type { CsvRecord } from "../../formats/csv/row.ts";
@@ -16,13 +17,13 @@ export class TrailerCheck {
   readonly #problems: Problem[] = [];
   readonly #identify: CsvReading["identify"];
   /** Lines that were counted though they have no order number. */
-  readonly #withoutNumber: string[] = [];
+  readonly #withoutNumber: Place[] = [];
   readonly #total: ColumnTotal | undefined;
   #rows = 0;
-  #firstRowPlace = "";
-  #lastRowPlace = "";
-  #trailerPlace: string | undefined;
-  #lastPlace = "header";
+  #firstRowPlace: Place = {};
+  #lastRowPlace: Place = {};
+  #trailerPlace: Place | undefined;
+  #lastPlace = HEADER;
 
   constructor(reading: CsvReading) {
     this.#trailer = reading.trailer;
@@ -37,7 +38,7 @@ export class TrailerCheck {
     this.#lastPlace = beginningOf(row);
     const isTrailer = this.#isTrailer(row);
     if (this.#trailerPlace !== undefined && this.#problems.length === 0) {
-      const message = `the file goes on below its trailer (${this.#trailerPlace}); it may be several files in one`;
+      const message = `the file goes on below its trailer (${placeText(this.#trailerPlace)}); it may be several files in one`;
       this.#problems.push({ code: "CSV_TRAILER_MISSING", place: this.#lastPlace, message, hint: BELOW });
     }
     if (!isTrailer) this.#count(row);
@@ -64,8 +65,8 @@ export class TrailerCheck {
 
   /** Which lines were counted, since one of them may be no row. */
   #hint(): string {
-    const range = `Counted were the rows from ${this.#firstRowPlace} to ${this.#lastRowPlace}.`;
-    const odd = this.#withoutNumber.join(", ");
+    const range = `Counted were the rows from ${placeText(this.#firstRowPlace)} to ${placeText(this.#lastRowPlace)}.`;
+    const odd = this.#withoutNumber.map((place) => placeText(place)).join(", ");
     const which = odd === "" ? "" : ` Without an order number: ${odd}.`;
     return `${range}${which} If one of them is no row, write its pattern into \`noRow\` of the profile; else have the sender write the file again.`;
   }
@@ -101,14 +102,14 @@ export class ColumnTotal {
     [".", 0n],
   ]);
   /** The first line from which on the column can't be added up. */
-  #unread: string | undefined;
+  #unread: Place | undefined;
 
   constructor(of: CsvTotal) {
     this.#of = of;
   }
 
-  /** @param place the line, as people are told it */
-  add(values: ReadonlyMap<string, string>, place: string): void {
+  /** @param place the line */
+  add(values: ReadonlyMap<string, string>, place: Place): void {
     const text = this.#of.textOf(values);
     // A row without a value adds nothing.
     if (text === "") return;
@@ -129,7 +130,7 @@ export class ColumnTotal {
   troubleWith(groups: readonly string[], values: ReadonlyMap<string, string>): string | undefined {
     const { column, group, textOf } = this.#of;
     if (this.#unread !== undefined)
-      return `the trailer's total of column "${column}" can't be checked, since ${this.#unread} holds no number there`;
+      return `the trailer's total of column "${column}" can't be checked, since ${placeText(this.#unread)} holds no number there`;
     const text = textOf(group === undefined ? values : new Map([[column, groups[group] ?? ""]]));
     const said = [...this.#sums].map(([mark, sum]) => ({ mark, sum, total: parseNumber(text, mark) }));
     if (said.some(({ sum, total }) => sum === total)) return undefined;

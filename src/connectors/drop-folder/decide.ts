@@ -4,6 +4,7 @@ import { type FileHandle, lstat } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Failure, type Problem } from "../../core/failures.ts";
 import type { BatchOutline, Fate, FileEnd, FileReport, IncomingFile, Intake } from "../../core/intake.ts";
+import { FILE } from "../../core/place.ts";
 import type { Claim } from "./claim.ts";
 import { errnoOf, type FileOps, fingerprint, fingerprintOf, readWhole } from "./file-ops.ts";
 import { narrow } from "./layout.ts";
@@ -111,7 +112,7 @@ async function offer(
     await assertUnchanged();
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const { code, message, place = "file" } = error;
+    const { code, message, place = FILE } = error;
     const problem: Problem = { code, place, message };
     if (error.code === "FILE_CHANGED") {
       // What was read is in the ledger; the file will be read again as what it has become by then.
@@ -236,7 +237,7 @@ async function openOrdinary(
     if (["ELOOP", "ENXIO", "EISDIR"].includes(code)) return { problem: notRegular("no ordinary file") };
     if (!isLastTry || !["EACCES", "EPERM"].includes(code)) throw error;
     return {
-      problem: { code: "FILE_UNREADABLE", place: "file", message: `the file may not be read (${code})` },
+      problem: { code: "FILE_UNREADABLE", place: FILE, message: `the file may not be read (${code})` },
     };
   }
   const stat = await handle.stat({ bigint: true });
@@ -258,11 +259,11 @@ function oddity(stat: BigIntStats): Problem | undefined {
 }
 
 function notRegular(what: string): Problem {
-  return { code: "FILE_NOT_REGULAR", place: "file", message: `expected an ordinary file, found ${what}` };
+  return { code: "FILE_NOT_REGULAR", place: FILE, message: `expected an ordinary file, found ${what}` };
 }
 
 function tooLarge(sizeBytes: bigint, maxBytes: number): Problem | undefined {
   if (sizeBytes <= maxBytes) return undefined;
   const message = `the file has ${sizeBytes} bytes; expected at most ${maxBytes}`;
-  return { code: "FILE_TOO_LARGE", place: "file", message };
+  return { code: "FILE_TOO_LARGE", place: FILE, message };
 }

@@ -1,5 +1,6 @@
-import { FAILURES, hintOf, type Problem } from "../../core/failures.ts";
+import { FAILURES, hintOf, type Problem, shownProblem } from "../../core/failures.ts";
 import type { FileReport, MessageVerdict, VerdictCounts } from "../../core/intake.ts";
+import { FILE, lineOf, type Place, placeText, within } from "../../core/place.ts";
 import type { Claim } from "./claim.ts";
 
 /** Reports name that many problems and count the others; the ledger has all of them. */
@@ -51,7 +52,7 @@ export class Tally {
     const { total, counts } = this;
     const message = `${counts.refused + counts.waiting} of ${total} messages have mistakes, and the profile takes a file whole or not at all`;
     for (const problem of this.waiting.splice(0)) this.addProblem(problem);
-    this.problems.unshift({ code: "FILE_WHOLE_REFUSED", place: "file", message });
+    this.problems.unshift({ code: "FILE_WHOLE_REFUSED", place: FILE, message });
     Object.assign(counts, { ...NO_COUNTS, refused: total });
   }
 
@@ -73,8 +74,8 @@ export function reportAsJson({ claim, connector, report }: ReportedFile): string
       result: report.result,
       sha256: report.sha256,
       counts: report.counts,
-      problems: report.problems.map((problem) => ({ ...problem, hint: hintOf(problem) })),
-      waiting: report.waiting.map((problem) => ({ ...problem, hint: hintOf(problem) })),
+      problems: report.problems.map(shownProblem),
+      waiting: report.waiting.map(shownProblem),
       moreProblems: report.moreProblems,
       duplicateOf: report.duplicateOf && {
         file: report.duplicateOf.fileName,
@@ -122,7 +123,7 @@ export function reportAsText({ claim, connector, report }: ReportedFile): string
 
 function describe(problems: readonly Problem[], why: string): string[] {
   return problems.flatMap((problem, index) => [
-    `${index + 1}. ${problem.place}`,
+    `${index + 1}. ${placeText(problem.place)}`,
     `   ${why.padEnd(14)} ${problem.message}`,
     `   What to do:    ${hintOf(problem)}`,
     `   Code:          ${problem.code}`,
@@ -146,9 +147,10 @@ function describeCounts({ counts, result }: FileReport): string[] {
 }
 
 /** A problem of a message that doesn't itself say where in the file it is gets the message's place before it. */
-function placeInFile(messagePlace: string, place: string): string {
-  if (place === "") return messagePlace;
-  return /^(?:file|header|batch|message|lines?)\b/.test(place) ? place : `${messagePlace}, ${place}`;
+function placeInFile(messagePlace: Place, place: Place): Place {
+  const { message, whole } = place;
+  const isInFile = message !== undefined || whole !== undefined || lineOf(place) !== undefined;
+  return isInFile ? place : within(messagePlace, place);
 }
 
 function forPeople(time: Date): string {

@@ -1,6 +1,7 @@
 import { Failure, problemOf } from "../../core/failures.ts";
 import type { IncomingMessage } from "../../core/intake.ts";
 import { phi } from "../../core/phi.ts";
+import { atLine, type Place, within } from "../../core/place.ts";
 import { type CharsetOptions, decodeIncoming } from "../../formats/hl7/charset.ts";
 import { type Hl7FilePart, splitHl7File } from "../../formats/hl7/file.ts";
 import { DEFAULT_MAX_BYTES, type FileContent, type FileFormat, inBatches } from "../drop-folder/settings.ts";
@@ -41,20 +42,22 @@ export function toMessage(
   { ordinal, raw, line }: Pick<Hl7FilePart, "ordinal" | "raw"> & Partial<Pick<Hl7FilePart, "line">>,
   charset: CharsetOptions,
 ): IncomingMessage {
-  const place = `message ${ordinal}`;
+  const place: Place = { message: ordinal };
   try {
     const { text, encoding } = decodeIncoming(raw, charset);
     return { ordinal, place, raw: phi(raw), content: { kind: "hl7", text: phi(text), encoding } };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const problems = [problemOf(error, `${place}, ${placeOf(error, line)}`)];
+    const problems = [problemOf(error, within(place, placeOf(error, line)))];
     return { ordinal, place, raw: phi(raw), content: { kind: "unreadable", problems } };
   }
 }
 
 /** @param firstLine that of the file on which the message begins; where that is not known, lines count in the message */
-function placeOf({ place = "line 1" }: Failure, firstLine: number | undefined): string {
-  const within = /^line (\d+)$/.exec(place)?.[1];
-  if (within === undefined) return place;
-  return firstLine === undefined ? `${place} of it` : `line ${firstLine + Number(within) - 1}`;
+function placeOf({ place = atLine(1) }: Failure, firstLine: number | undefined): Place {
+  const [line] = place.lines?.at ?? [];
+  if (line === undefined) return place;
+  return firstLine === undefined
+    ? { lines: { at: [line], isOfMessage: true } }
+    : atLine(firstLine + line - 1);
 }

@@ -3,6 +3,7 @@ import { asFailure, codeOf } from "../../core/failures.ts";
 import type { Accepted, BatchOutline, IncomingMessage, Intake, Peer } from "../../core/intake.ts";
 import type { PeerCertificates } from "../../core/peer-certificates.ts";
 import { phi } from "../../core/phi.ts";
+import type { Place } from "../../core/place.ts";
 import { decodeHl7 } from "../../formats/hl7/charset.ts";
 import { splitHl7File } from "../../formats/hl7/file.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
@@ -143,19 +144,22 @@ function readFrame(
     return { messages: parts.map((part) => toMessage(part, charset)), outline };
   }
   const content = { kind: "unreadable", problems } as const;
-  return { messages: [{ ordinal: 1, place: "message 1", raw: phi(frame), content }], outline };
+  return { messages: [{ ordinal: 1, place: ONLY, raw: phi(frame), content }], outline };
 }
 
 function unendedMessage(bytes: Buffer): IncomingMessage {
   const message = "the frame had no end block (0x1C 0x0D) before the next one began";
-  const problems = [{ code: "MLLP_FRAME_UNENDED", place: "message 1", message }] as const;
-  return { ordinal: 1, place: "message 1", raw: phi(bytes), content: { kind: "unreadable", problems } };
+  const problems = [{ code: "MLLP_FRAME_UNENDED", place: ONLY, message }] as const;
+  return { ordinal: 1, place: ONLY, raw: phi(bytes), content: { kind: "unreadable", problems } };
 }
 
 /** Each answer in a frame of its own. */
 function replyFrames(accepted: readonly Accepted[]): readonly Buffer[] {
   return accepted.flatMap(({ reply }) => (reply === undefined ? [] : splitReply(reply)));
 }
+
+/** A frame has one message. */
+const ONLY: Place = { message: 1 };
 
 const NEXT_MESSAGE = Buffer.from("\rMSH");
 

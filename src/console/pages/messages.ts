@@ -1,3 +1,5 @@
+import { problemSentence } from "../../core/failures.ts";
+import { placeText } from "../../core/place.ts";
 import { parseId } from "../../ledger/ids.ts";
 import { listMessagesById, listStoredMessages, type MessageView } from "../../ledger/messages/views.ts";
 import { listWaitingCodes } from "../../ledger/messages/waiting.ts";
@@ -122,7 +124,7 @@ async function findChosen(
 }
 
 function nameOf({ messageId, connector, fileName, place, messageControlId }: MessageView): string {
-  const from = fileName === undefined ? `through ${connector}` : `${fileName}, ${place}`;
+  const from = fileName === undefined ? `through ${connector}` : `${fileName}, ${placeText(place)}`;
   return [messageId, messageControlId, from].filter((each) => each !== undefined).join(" · ");
 }
 
@@ -165,7 +167,7 @@ export function describeReplayed(all: readonly Replayed[]): Notice {
   const refusals = all.flatMap((each) => ("refusal" in each ? [each.refusal] : []));
   const counts = countsInWords(countBy(mapped.map(({ verdict }) => verdict)), "none");
   const problems = mapped.flatMap(({ messageId, problems: [first] }) =>
-    first === undefined ? [] : [`${messageId}: ${first.place}: ${first.message} (${first.code})`],
+    first === undefined ? [] : [`${messageId}: ${problemSentence(first)} (${first.code})`],
   );
   const lines = [...refusals.map((why) => `Not replayed: ${why}`), ...problems];
   return {

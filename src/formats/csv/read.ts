@@ -1,4 +1,5 @@
 import { Failure, type FailureCode, type Problem } from "../../core/failures.ts";
+import { atLine, FILE, type Place } from "../../core/place.ts";
 import { findMisguess } from "../misguess.ts";
 import { announcedDelimiter, type CsvDialect, detectDelimiter, isLineLike } from "./dialect.ts";
 import { headerProblem, isBlank, readHeader } from "./headings.ts";
@@ -54,7 +55,7 @@ export async function openCsv(
   const { delimiter } = opening;
   const records = parseRecords(file, opening, { delimiter, quote: dialect.quote, maxRowBytes });
   const first = await records.next();
-  if (first.done) fail("CSV_EMPTY", "file", "expected a header and rows, found nothing");
+  if (first.done) fail("CSV_EMPTY", FILE, "expected a header and rows, found nothing");
   const head = first.value;
   if (head.problem) throw failureOf(head.problem);
   const { cells, line, place } = head;
@@ -63,7 +64,7 @@ export async function openCsv(
   const width = cells.length;
   const problem = headerProblem(found, maxColumns);
   if (problem) fail(problem.code, place, problem.message);
-  const doubtful = isGuess && isHeader ? misguessIn(cells, `line ${line}`) : undefined;
+  const doubtful = isGuess && isHeader ? misguessIn(cells, atLine(line)) : undefined;
   if (doubtful) throw failureOf(doubtful);
   const columns = typeof dialect.header === "object" ? dialect.header : found;
   file.columns = columns;
@@ -73,8 +74,7 @@ export async function openCsv(
       const row = next.value;
       if (row.problem) row.problem = { ...row.problem, ...strayQuoteHint(row.raw, shape) };
       else
-        row.problem =
-          misfitOf(row, shape) ?? (isGuess ? misguessIn(row.cells, `line ${row.line}`) : undefined);
+        row.problem = misfitOf(row, shape) ?? (isGuess ? misguessIn(row.cells, atLine(row.line)) : undefined);
       yield row;
       next = await records.next();
     }
@@ -181,7 +181,7 @@ export function strayQuoteHint(
 }
 
 /** A line of a file in no encoding that was agreed, in which a word shows that the guess is wrong. */
-function misguessIn(cells: readonly string[], place: string): Problem | undefined {
+function misguessIn(cells: readonly string[], place: Place): Problem | undefined {
   for (const cell of cells) {
     const likely = findMisguess(cell);
     if (likely === undefined) continue;
@@ -192,7 +192,7 @@ function misguessIn(cells: readonly string[], place: string): Problem | undefine
   return undefined;
 }
 
-function fail(code: FailureCode, place: string, message: string): never {
+function fail(code: FailureCode, place: Place, message: string): never {
   throw new Failure(code, { place, message });
 }
 

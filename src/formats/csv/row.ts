@@ -1,5 +1,6 @@
 import type { Problem } from "../../core/failures.ts";
 import type { CsvRow } from "../../core/intake.ts";
+import { atLines, type Place } from "../../core/place.ts";
 
 /** What all rows of a file share. */
 export interface RowsOfFile {
@@ -81,8 +82,7 @@ export class CsvRecord implements CsvRow {
     return this.#to - this.#from;
   }
 
-  /** For people: `line 4` or `lines 4-6`. */
-  get place(): string {
-    return this.endLine > this.line ? `lines ${this.line}-${this.endLine}` : `line ${this.line}`;
+  get place(): Place {
+    return atLines(this.line, this.endLine);
   }
 }

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Failure, type Problem } from "../../core/failures.ts";
+import { atLine } from "../../core/place.ts";
 import { decodeBytes, type Encoding, findByteOrderMark, isWide } from "../encoding.ts";
 import { findUtf8, OTHER_ENCODINGS } from "../misguess.ts";
 import { type CsvDialect, requireDialect } from "./dialect.ts";
@@ -64,7 +65,7 @@ async function decode(bytes: Buffer, encoding: Encoding, from = 0, hint = NO_UTF
       // In the sequence of the file: what has a NUL before it is no text, whatever the encoding.
       requireNoNul(isWide(encoding) ? Buffer.alloc(0) : bytes.subarray(0, offset));
       throw new Failure("CSV_BYTES", {
-        place: `line ${lineAt(bytes.subarray(from, offset), encoding)}`,
+        place: atLine(lineAt(bytes.subarray(from, offset), encoding)),
         message: `byte ${offset} of the file is not ${encoding}`,
         ...(encoding === "utf-8" ? { hint } : {}),
       });
@@ -116,13 +117,13 @@ function requireText(bytes: Buffer): void {
   const opening = bytes.toString("latin1", 0, 4);
   const [, what] = NO_TEXT.find(([beginning]) => opening.startsWith(beginning)) ?? [];
   if (what === undefined) return;
-  throw new Failure("CSV_BINARY", { place: "line 1", message: `expected text, found ${what}` });
+  throw new Failure("CSV_BINARY", { place: atLine(1), message: `expected text, found ${what}` });
 }
 
 function requireNoNul(bytes: Buffer): void {
   const at = bytes.indexOf(0);
   if (at === -1) return;
-  const place = `line ${1 + countLineEnds(bytes, 0, at)}`;
+  const place = atLine(1 + countLineEnds(bytes, 0, at));
   throw new Failure("CSV_BINARY", { place, message: "expected text, found a NUL character" });
 }
 
@@ -131,7 +132,7 @@ function utf8Problem(
   encoding: Encoding,
 ): Omit<Problem, "code"> {
   return {
-    place: `line ${line}`,
+    place: atLine(line),
     message: `is UTF-8 (byte ${offset} of the file), and ${encoding} was agreed for this interface; expected one character set`,
     hint: `If the sender writes UTF-8, set \`encoding: utf-8\` or \`auto\`; else have the file saved in ${encoding}. If it only looks like UTF-8: \`encoding: { name: ${encoding}, forced: true }\` for the connector.`,
   };

@@ -1,5 +1,6 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { BatchOutline } from "../../core/intake.ts";
+import { atLine } from "../../core/place.ts";
 
 /** A hostile file can break a million batches; people read the first few. */
 const MAX_PROBLEMS = 20;
@@ -133,7 +134,7 @@ export class BatchTracker {
 
   #note(code: FailureCode, line: number, message: string): void {
     if (this.problems.length >= MAX_PROBLEMS) return;
-    this.problems.push({ code, place: `line ${line}`, message });
+    this.problems.push({ code, place: atLine(line), message });
   }
 }
 

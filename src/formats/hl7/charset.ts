@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { Failure } from "../../core/failures.ts";
+import { atField, atLine, type Place } from "../../core/place.ts";
 import { decodeBytes, type Encoding, findByteOrderMark, findEncoding, isWide } from "../encoding.ts";
 import { findUtf8 } from "../misguess.ts";
 
@@ -31,7 +32,7 @@ export function decodeHl7(raw: Buffer, options: CharsetOptions = {}): { text: st
   throw new Failure("HL7_CHARSET_BYTES", {
     message: `byte ${offset} of the message is not ${encoding}`,
     ...(encoding === "utf-8" ? { hint: NO_UTF8 } : {}),
-    ...(isWide(encoding) ? {} : { place: `line ${lineAt(raw, offset)}` }),
+    ...(isWide(encoding) ? {} : { place: atLine(lineAt(raw, offset)) }),
   });
 }
 
@@ -49,7 +50,7 @@ export function decodeIncoming(
     if (foreign !== undefined) {
       const by = options.override ? "what was agreed for this interface" : "MSH-18";
       throw new Failure("HL7_CHARSET_UTF8", {
-        place: `line ${foreign.line}`,
+        place: atLine(foreign.line),
         message: `is UTF-8 (byte ${foreign.offset} of the message), and ${by} says ${encoding}; expected one character set`,
         hint: hintOfForeign(raw, encoding, options.override !== undefined),
       });
@@ -99,23 +100,26 @@ function isFirstLetter(byte: number | undefined): boolean {
   return byte === 0x4d || byte === 0x46 || byte === 0x42;
 }
 
+/** Where a message says its character set. */
+const DECLARED = atField("MSH", 18);
+
 function chooseEncoding(raw: Buffer, options: CharsetOptions): Encoding {
   if (options.override) return requireEncoding(options.override);
   const names = readCharacterSets(raw);
   const declared = names[0] ?? "";
   if (names.length > 1 && names.some((name, n) => n > 0 && name !== "") && raw.includes(ESCAPE_BYTE)) {
     throw new Failure("HL7_CHARSET_UNKNOWN", {
-      place: "MSH-18",
+      place: DECLARED,
       message: "switching between character sets within a message is not supported",
     });
   }
-  if (declared !== "") return requireEncoding(declared, "MSH-18");
+  if (declared !== "") return requireEncoding(declared, DECLARED);
   if (options.fallback) return requireEncoding(options.fallback);
   return "utf-8";
 }
 
 /** @param place where the message says so; undefined for what the site says */
-function requireEncoding(name: string, place?: string): Encoding {
+function requireEncoding(name: string, place?: Place): Encoding {
   const encoding = findEncoding(name);
   // A UTF-16 message was recognised by its zero bytes already: one that is readable byte by byte is none.
   if (encoding !== undefined && !isWide(encoding)) return encoding;

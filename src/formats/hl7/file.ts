@@ -1,5 +1,6 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { BatchOutline } from "../../core/intake.ts";
+import { atLine, FILE, type Place } from "../../core/place.ts";
 import { decodeBytes, type Encoding, findByteOrderMark } from "../encoding.ts";
 import { BatchTracker } from "./batch.ts";
 import { findUtf16 } from "./charset.ts";
@@ -61,7 +62,7 @@ export function splitHl7File(
   const text = isWide ? narrow(after, mark.encoding === "utf-16le") : after;
   const zero = text.indexOf(0);
   if (zero !== -1) {
-    return refuse("HL7_FILE_BINARY", `byte ${start + zero * unit}`, "expected HL7 text, found a NUL byte");
+    return refuse("HL7_FILE_BINARY", { byte: start + zero * unit }, "expected HL7 text, found a NUL byte");
   }
 
   const parts: Hl7FilePart[] = [];
@@ -93,7 +94,7 @@ export function splitHl7File(
       const most = excess === "messages" ? mostMessages : mostBatches;
       return refuse(
         "HL7_TOO_MANY_MESSAGES",
-        `line ${lines.line}`,
+        atLine(lines.line),
         `more than ${most} ${excess}, expected no more in one`,
       );
     }
@@ -119,19 +120,19 @@ export function splitHl7File(
   batches?.end();
 
   if (parts.length === 0 && batches === undefined && strayLine === undefined) {
-    return refuse("HL7_FILE_EMPTY", "file", "expected at least one message, found nothing");
+    return refuse("HL7_FILE_EMPTY", FILE, "expected at least one message, found nothing");
   }
   const problems: Problem[] = [];
   if (strayLine !== undefined && (parts.length > 0 || batches !== undefined)) {
     problems.push({
       code: "HL7_FILE_TEXT_OUTSIDE",
-      place: `line ${strayLine}`,
+      place: atLine(strayLine),
       message: "text that belongs to no message: expected MSH or a batch header",
     });
   } else if (strayLine !== undefined) {
     problems.push({
       code: "HL7_NO_MSH",
-      place: `line ${strayLine}`,
+      place: atLine(strayLine),
       message: "expected a message that begins with MSH; the file has no MSH at all",
     });
   }
@@ -180,7 +181,7 @@ class EndsOfMessages {
     return [
       {
         code: "HL7_LINE_ENDS_MIXED",
-        place: `line ${odd.line}`,
+        place: atLine(odd.line),
         message: `ends with ${ends}, and others with ${nameLineEnds(this.#first ?? 0)}: text with line breaks in a field looks like that, and what follows like another message; expected the same end for all`,
       },
     ];
@@ -193,7 +194,7 @@ function headerText(raw: Buffer, encoding: Encoding = "utf-8"): string {
   return decoded.ok ? decoded.text : raw.toString("latin1");
 }
 
-function refuse(code: FailureCode, place: string, message: string): Hl7File {
+function refuse(code: FailureCode, place: Place, message: string): Hl7File {
   return { parts: [], problems: [{ code, place, message }] };
 }
 

@@ -1,4 +1,5 @@
 import { Failure } from "../../core/failures.ts";
+import { atField, atSegment } from "../../core/place.ts";
 import type { Hl7Message, Segment } from "./message.ts";
 
 /** A specimen and its containers; `spm` is undefined where containers stand without one (2.4, or no SPM sent). */
@@ -235,7 +236,8 @@ export function requireWhole(message: Hl7Message): void {
     }
   }
   const mark = message.first("DSC") ?? message.first("ADD");
-  const place = mark?.name ?? (message.first("MSH")?.get(14) ? "MSH-14" : undefined);
+  const isContinued = (message.first("MSH")?.get(14) ?? "") !== "";
+  const place = mark ? atSegment(mark) : isContinued ? atField("MSH", 14) : undefined;
   if (place !== undefined) {
     throw new Failure("HL7_CONTINUED", { message: "the message is continued elsewhere", place });
   }
@@ -400,10 +402,9 @@ function lastContainer({ segments }: Draft): Segment | undefined {
 }
 
 function structureFailure(segment: Segment, rule: string): Failure {
-  const place = segment.ordinal > 1 ? `${segment.name}[${segment.ordinal}]` : segment.name;
   return new Failure("HL7_STRUCTURE", {
     message: `segment ${segment.index + 1} (${segment.name}): ${rule}`,
-    place,
+    place: atSegment(segment),
   });
 }
 

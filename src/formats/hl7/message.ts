@@ -1,4 +1,5 @@
 import { Failure } from "../../core/failures.ts";
+import type { Place } from "../../core/place.ts";
 import { type Encoding, findEncoding } from "../encoding.ts";
 import { type Delimiters, parseDelimiters, STANDARD_DELIMITERS } from "./delimiters.ts";
 import { type FieldPath, findValue, parsePath } from "./path.ts";
@@ -127,7 +128,7 @@ export class Hl7Message implements SegmentReading {
   }
 
   /** Like {@link get}, with where the value was found, such as `PID-3[2].1`. */
-  find(path: string | FieldPath, scope?: readonly Segment[]): { value: string; place: string } | undefined {
+  find(path: string | FieldPath, scope?: readonly Segment[]): { value: string; place: Place } | undefined {
     const parsed = typeof path === "string" ? parsePath(path) : path;
     return findValue(parsed, scope ?? this.#scopeOf(parsed));
   }

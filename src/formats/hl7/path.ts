@@ -1,4 +1,5 @@
 import { Failure } from "../../core/failures.ts";
+import { atSegment, type Place, type Spot } from "../../core/place.ts";
 import { isSegmentName, type Segment } from "./segment.ts";
 
 /** How a condition compares: equal, not equal, begins with. */
@@ -28,8 +29,8 @@ export interface FieldPath {
   readonly whichRepetition?: PathSelector;
   readonly component?: number;
   readonly subcomponent?: number;
-  /** Where its value stands in the first segment and repetition, for people: made once, since most stand there. */
-  readonly firstPlace: string;
+  /** Where its value stands in the first segment and repetition: made once, since most stand there. */
+  readonly firstPlace: Place;
 }
 
 /** More than any standard field, and small enough that nobody mistypes their way into a loop. */
@@ -142,13 +143,13 @@ function isDigit(code: number): boolean {
 }
 
 /**
- * The value at a path among those segments that have the path's name, and its place in words such as `PID-3[2].1`.
+ * The value at a path among those segments that have the path's name, and its place.
  * Without a segment selector it is the first one's; with conditions, the first that holds a value among what they select.
  */
 export function findValue(
   path: FieldPath,
   segments: readonly Segment[],
-): { value: string; place: string } | undefined {
+): { value: string; place: Place } | undefined {
   const located = locateValue(path, segments);
   return located && { value: located.value, place: located.place };
 }
@@ -156,7 +157,7 @@ export function findValue(
 /** A value, and the segment and repetition that hold it. */
 export interface Located {
   readonly value: string;
-  readonly place: string;
+  readonly place: Place;
   readonly segment: Segment;
   readonly repetition: number;
 }
@@ -193,7 +194,7 @@ function findWithin(segment: Segment, path: FieldPath): Located | undefined {
 }
 
 /** Where the value of a path stands, such as `OBX[2]-5[3].1`. */
-export function placeOf(path: FieldPath, { ordinal }: Segment, repetition: number): string {
+export function placeOf(path: FieldPath, { ordinal }: Segment, repetition: number): Place {
   return ordinal === 1 && repetition === 1 ? path.firstPlace : placeIn(path, ordinal, repetition);
 }
 
@@ -245,10 +246,27 @@ function fits(found: string | undefined, { operator, value }: PathCondition): bo
   return (given === value) === (operator === "=");
 }
 
-function placeIn(path: Omit<FieldPath, "firstPlace">, ordinal: number, repetition: number): string {
-  const which = ordinal > 1 ? `[${ordinal}]` : "";
-  const repeated = path.whichRepetition || repetition > 1 ? `[${repetition}]` : "";
-  const component = path.component === undefined ? "" : `.${path.component}`;
-  const subcomponent = path.subcomponent === undefined ? "" : `.${path.subcomponent}`;
-  return `${path.segment}${which}-${path.field}${repeated}${component}${subcomponent}`;
+function placeIn(path: Omit<FieldPath, "firstPlace">, ordinal: number, repetition: number): Place {
+  const { segment: name, field, component, subcomponent } = path;
+  return atSegment(
+    { name, ordinal },
+    {
+      field,
+      ...(path.whichRepetition || repetition > 1 ? { repetition } : {}),
+      ...(component === undefined ? {} : { component }),
+      ...(subcomponent === undefined ? {} : { subcomponent }),
+    },
+  );
+}
+
+/** A path as a place where nothing was found. Where it selects by a condition, that says no more than which segment is meant. */
+export function spotOfPath(path: FieldPath): Spot {
+  const { path: written, segment, whichSegment, field, whichRepetition, component, subcomponent } = path;
+  if (whichSegment?.kind === "where") return { name: written };
+  if (whichRepetition?.kind === "where" && whichSegment === undefined) return { name: written, segment };
+  if (whichRepetition?.kind === "where") return { name: written };
+  return {
+    ...{ segment, ordinal: whichSegment?.n, field, repetition: whichRepetition?.n, component, subcomponent },
+    ...(whichSegment?.n === 1 ? { written } : {}),
+  };
 }

@@ -1,3 +1,4 @@
+import { lastField, type Place } from "../../core/place.ts";
 import { type Component, type Field, repeated, type SegmentSpec } from "./encode.ts";
 import { type Hl7Header, isVersionFrom } from "./segment.ts";
 
@@ -99,8 +100,8 @@ export type ErrorCondition = keyof typeof ERROR_CONDITIONS;
 /** One thing that ERR reports. */
 export interface AckError {
   readonly condition: ErrorCondition;
-  /** Where, as problems name it (`PID-3[2].1`, `message 2, PID-7`); left out of ERR when it is no place in a message. */
-  readonly place?: string | undefined;
+  /** Left out of ERR when it is no place in a message. */
+  readonly place?: Place | undefined;
   /** For the sender's people; stands in the sender's logs, so it holds no patient's values. */
   readonly text: string;
   /** Table 0516; `E` unless given. */
@@ -159,14 +160,14 @@ function codedCondition(condition: ErrorCondition): Component & readonly string[
   return [condition, ERROR_CONDITIONS[condition], "HL70357"];
 }
 
-const PLACE =
-  /(?:^|[ ,])([A-Z][A-Z0-9]{2})(?:\[(\d{1,4})\])?(?:-(\d{1,4})(?:\[(\d{1,4})\])?(?:\.(\d{1,4})(?:\.(\d{1,4}))?)?)?(?:, part \d+)?$/;
-
 /** ERR-2: segment, its sequence, field, repetition, component and subcomponent; the first one where the place does not say. */
-function locationOf(place = ""): (string | undefined)[] {
-  const [, segment, sequence, field, repetition, component, subcomponent] = PLACE.exec(place) ?? [];
-  const [nth, once] = [segment && (sequence ?? "1"), field && (repetition ?? "1")];
-  return [segment, nth, field, once, component, subcomponent];
+function locationOf(place: Place = {}): (string | undefined)[] {
+  const spot = lastField(place);
+  if (spot === undefined || !/^[A-Z][A-Z0-9]{2}$/.test(spot.segment))
+    return Array.from({ length: 6 }, () => undefined);
+  const { segment, ordinal = 1, field, repetition = 1, component, subcomponent } = spot;
+  const once = field === undefined ? undefined : repetition;
+  return [segment, ordinal, field, once, component, subcomponent].map((part) => part?.toString());
 }
 
 /** NTE-1 to NTE-3: words for people. */

@@ -212,7 +212,7 @@ export function answerInBatch(
 
 /** What is wrong with a file as a whole where that is sent, since its messages' mistakes stand in their own answers. */
 function reasonsOf({ problems }: FileEnd): readonly Problem[] {
-  const ofFile = problems.filter(({ place }) => place === "file");
+  const ofFile = problems.filter(({ place }) => place.whole === "file");
   return ofFile.length > 0 ? ofFile : problems;
 }
 

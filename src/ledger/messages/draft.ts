@@ -4,6 +4,7 @@ import { isNumberTaken, type Problem } from "../../core/failures.ts";
 import { areOfTwoAuthorities, type Order } from "../../core/order.ts";
 import { type ControlRequest, isCancelling } from "../../core/order-control.ts";
 import { isTerminal } from "../../core/order-state.ts";
+import type { Place } from "../../core/place.ts";
 import { prepared, type Queryable, together } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { digestOrder, placeOfNumber } from "../orders/row.ts";
@@ -205,8 +206,6 @@ function needsNoOther(request: ControlRequest, known: KnownOrders): boolean {
   return !areOfTwoAuthorities(order.authority, request.placerAuthority);
 }
 
-const EARLIER_IS = "The earlier message is";
-
 /**
  * A later message of a subject must not overtake one that waits: the one may take out what the other puts in. It has the codes
  * that the earlier one waits for, and what to do about them.
@@ -218,8 +217,7 @@ function waitFor(
   // The lab knows its message by MSH-10 alone; the id here is for operators.
   const name = messageControlId === undefined ? "an earlier message" : `message ${messageControlId}`;
   const first = `${name}, which came first and is about the same subject or order,`;
-  const id = formatId("m", messageId);
-  const named = `${EARLIER_IS} ${id}: \`cryobridge messages show ${id}\`.`;
+  const earlier = formatId("m", messageId);
   const codes = problems.filter(({ unknownCode }) => unknownCode !== undefined);
   const isCancellation =
     orders.length === 0 &&
@@ -228,18 +226,18 @@ function waitFor(
   // What waits becomes an order and is cancelled in one transaction.
   const meanwhile = isCancellation ? "; nothing of the order is sent before it can be cancelled" : "";
   if (codes.length === 0)
-    return [{ code: "MAPPING_EARLIER_WAITS", place, message: `${first} waits${meanwhile}`, hint: named }];
-  return codes.map(({ unknownCode, table, hint = "" }) => ({
-    ...{ code: "MAPPING_EARLIER_WAITS", place, unknownCode },
+    return [{ code: "MAPPING_EARLIER_WAITS", place, message: `${first} waits${meanwhile}`, earlier }];
+  return codes.map(({ unknownCode, table, hint, codeIn = earlier }) => ({
+    // The earlier one may wait for one before it, which has the code.
+    ...{ code: "MAPPING_EARLIER_WAITS", place, unknownCode, earlier, codeIn },
+    ...(hint === undefined ? {} : { hint }),
     ...(table === undefined ? {} : { table }),
     message: `${first} waits for code "${unknownCode}", which is not known yet${meanwhile}`,
-    // The earlier one may wait for one before it, which its hint names; to discard is the one with the code.
-    hint: `${hint.split(EARLIER_IS)[0]?.trim().replace("discard ID", `discard ${id}`)} ${named}`.trim(),
   }));
 }
 
 function toProblem(
-  messagePlace: string,
+  messagePlace: Place,
   { sources, placerOrderNumber: number }: Order,
   { code, text }: NumberConflict,
 ): Problem {

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { Problem } from "../../core/failures.ts";
+import { atField, within } from "../../core/place.ts";
 import { prepared } from "../database.ts";
 import { formatId } from "../ids.ts";
 import type { MessageDraft, MessageRecord } from "./record.ts";
@@ -133,7 +134,7 @@ export function findReusedControlIds(
 export function reusedControlId({ message }: MessageRecord, messageId: number): Problem {
   return {
     code: "HL7_CONTROL_ID_REUSED",
-    place: `${message.place}, MSH-10`,
+    place: within(message.place, atField("MSH", 10)),
     message: `message ${formatId("m", messageId)} had this control id and other content`,
   };
 }

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { CsvRow } from "../../core/intake.ts";
+import { placeText } from "../../core/place.ts";
 import { prepared, together } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { changeOrdersWithin, GOES_ON } from "../orders/change.ts";
@@ -16,7 +17,7 @@ insert into messages (id, connector, file_id, ordinal, place, message_control_id
                       replay_of)
 select x.id, $1, $2, x.ordinal, x.place, x.control_id, x.message_type, x.sha256, x.raw, x.format,
        x.encoding, x.csv_rows, x.verdict, x.problems, x.duplicate_of, x.peer, x.reply, x.reuses, x.sender, x.names, x.echo, $3
-  from unnest($4::bigint[], $5::integer[], $6::text[], $7::text[], $8::text[], $9::bytea[], $10::bytea[], $11::text[],
+  from unnest($4::bigint[], $5::integer[], $6::jsonb[], $7::text[], $8::text[], $9::bytea[], $10::bytea[], $11::text[],
               $12::text[], $13::jsonb[], $14::text[], $15::jsonb[], $16::bigint[], $17::text[], $18::bytea[],
               $19::bigint[], $20::text[], $21::jsonb[], $22::text[])
        as x(id, ordinal, place, control_id, message_type, sha256, raw, format, encoding, csv_rows, verdict, problems,
@@ -42,16 +43,16 @@ update messages m
  */
 const INSERT_ORDERS = `
 insert into orders (id, message_id, position, connector, numbered_by, operation, facility_code, facility_id,
-                    placer_order_number, shares_number, placer_authority, subject_code, prior_subject_code, subject, sources,
+                    placer_order_number, shares_number, placer_authority, subject_code, prior_subject_code, subject, sources, number_place,
                     content_digest, state, failure_code, failure_text)
 select x.id, x.message_id, x.position, x.connector, x.numbered_by, x.operation, x.facility_code, x.facility_id,
        x.placer_order_number, x.shares_number, x.placer_authority, x.subject_code, x.prior_subject_code, x.subject, x.sources,
-       decode(x.digest, 'hex'), x.state, x.failure_code, x.failure_text
+       x.number_place, decode(x.digest, 'hex'), x.state, x.failure_code, x.failure_text
   from jsonb_to_recordset($1::jsonb)
        as x(id bigint, message_id bigint, position integer, connector text, numbered_by text, operation text,
             facility_code text, facility_id bigint, placer_order_number text, shares_number boolean,
             placer_authority jsonb,
-            subject_code text, prior_subject_code text, subject jsonb, sources jsonb, digest text, state text,
+            subject_code text, prior_subject_code text, subject jsonb, sources jsonb, number_place jsonb, digest text, state text,
             failure_code text, failure_text text)
  order by x.numbered_by, x.placer_order_number`;
 
@@ -92,7 +93,7 @@ async function insertMessages(
     batch.replayOf ?? null,
     column((draft) => draft.messageId),
     column((draft) => draft.record.message.ordinal),
-    column((draft) => draft.record.message.place),
+    column((draft) => JSON.stringify(draft.record.message.place)),
     column((draft) => draft.record.messageControlId ?? null),
     column((draft) => draft.record.messageType ?? null),
     column((draft) => draft.sha256),
@@ -176,6 +177,7 @@ async function insertOrders(
         numbered_by: conflict || order.placerOrderNumber === undefined ? undefined : connector,
         placer_order_number: order.placerOrderNumber,
         shares_number: conflict !== undefined,
+        number_place: conflict && order.sources.placerOrderNumber,
         state: conflict ? "parked" : "received",
         failure_code: conflict?.code,
         failure_text: conflict?.text,
@@ -199,7 +201,7 @@ async function insertTimeline(client: pg.PoolClient, drafts: readonly MessageDra
       orderId,
       kind: conflict ? "parked" : "received",
       toState: conflict ? ("parked" as const) : ("received" as const),
-      detail: conflict ? { ...conflict } : { place: draft.record.message.place },
+      detail: conflict ? { ...conflict } : { place: placeText(draft.record.message.place) },
     })),
   );
   const repeats = drafts.flatMap((draft) =>

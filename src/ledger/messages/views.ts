@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { Problem } from "../../core/failures.ts";
 import type { Verdict } from "../../core/intake.ts";
 import type { OutcomeMessage } from "../../core/outcome.ts";
+import type { Place } from "../../core/place.ts";
 import { beginsWith, list, type Queryable } from "../database.ts";
 import { parseId } from "../ids.ts";
 import { type LedgerOrder, listOrderRows, ORDER_COLUMNS } from "../orders/row.ts";
@@ -15,7 +16,7 @@ export interface MessageView {
   /** Such as `f3`; undefined for one that came over a connection, and for a replay. */
   readonly fileId: string | undefined;
   readonly fileName: string | undefined;
-  readonly place: string;
+  readonly place: Place;
   readonly messageControlId: string | undefined;
   readonly messageType: string | undefined;
   readonly verdict: Verdict;

@@ -106,7 +106,8 @@ create table messages (
   connector          text not null,
   file_id            bigint references files,
   ordinal            integer not null,
-  place              text not null,
+  -- Which message of its file, or in which lines (src/core/place.ts).
+  place              jsonb not null,
   message_control_id text,
   message_type       text,
   -- Who sent it, as far as it says (MSH-3.1 and MSH-4.1 with ^ between): each sender numbers its messages by itself, also
@@ -241,8 +242,10 @@ create table orders (
   subject_id          bigint,
   -- firstName, lastName, dateOfBirth where the message has them.
   subject             jsonb not null,
-  -- Where each value came from.
+  -- Where each value came from, for people.
   sources             jsonb not null,
+  -- Where its number came from, if another order has that (src/core/place.ts).
+  number_place        jsonb,
   content_digest      bytea not null,
   lane                text generated always as (facility_id::text || '/' || subject_code) stored,
   state               text not null default 'received' check (state in

@@ -14,6 +14,7 @@ import {
   type OrderState,
 } from "../../core/order-state.ts";
 import type { ContainerLocation } from "../../core/outcome.ts";
+import type { Place } from "../../core/place.ts";
 import { inTransaction } from "../database.ts";
 import { closeSettledTasks, type NewTask, openTasks } from "../operator/tasks.ts";
 import { type NewOutcome, recordOutcomes } from "../results/outcomes.ts";
@@ -351,7 +352,7 @@ async function updateOrders(
   }
 }
 
-type ReportedRow = OrderRow & { readonly changedBy: number | null; readonly messagePlace: string };
+type ReportedRow = OrderRow & { readonly changedBy: number | null; readonly messagePlace: Place };
 
 /**
  * Records that these orders are reported to the lab as they stand. The report echoes the message that changed an order: the codes
@@ -380,12 +381,12 @@ function isRefusedForNumber({ sharesNumber, surface, state }: LedgerOrder): bool
   return sharesNumber && surface === undefined && (state === "parked" || endedWithoutEffect(state));
 }
 
-function refusalOf({ failure, sources }: LedgerOrder, messagePlace: string): Problem {
+function refusalOf({ failure, numberPlace }: LedgerOrder, messagePlace: Place): Problem {
   const isOfNumber = failure !== undefined && isNumberTaken([failure]);
   const reason = failure === undefined ? "" : `: ${failure.text}`;
   return {
     code: isOfNumber ? failure.code : "ORDER_NUMBER_REUSED",
-    place: placeOfNumber(messagePlace, sources.placerOrderNumber),
+    place: placeOfNumber(messagePlace, numberPlace),
     message: isOfNumber ? failure.text : `another order with this number exists${reason}`,
   };
 }

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { FailureCode } from "../../core/failures.ts";
-import type { Order, OrderSubject } from "../../core/order.ts";
+import { type Order, type OrderSubject, sourcesInWords } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import type { OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
+import { lineOf, type Place, within } from "../../core/place.ts";
 import type { Surface } from "../../core/surface.ts";
 import { type Queryable, run, type WithNulls, withoutNulls } from "../database.ts";
 import { formatId } from "../ids.ts";
@@ -17,12 +18,16 @@ export interface LedgerContainer extends OutcomeContainer {
 }
 
 /** An order as the ledger keeps it. */
-export interface LedgerOrder extends Order {
+export interface LedgerOrder extends Omit<Order, "sources"> {
   readonly id: number;
   readonly messageId: number;
   readonly connector: string;
   /** Another order has its number: whatever becomes of this one is never reported under it. */
   readonly sharesNumber: boolean;
+  /** Where each value came from, in words. */
+  readonly sources: Readonly<Record<string, string>>;
+  /** Where its number came from, if another order has that. */
+  readonly numberPlace?: Place | undefined;
   readonly containers: readonly LedgerContainer[];
   readonly state: OrderState;
   readonly failure: { readonly code: FailureCode; readonly text: string } | undefined;
@@ -64,7 +69,7 @@ export const ORDER_COLUMNS = `
   o.id, o.message_id as "messageId", o.connector, o.operation, o.facility_code as "facilityCode",
   o.facility_id as "facilityId", o.placer_order_number as "placerOrderNumber", o.shares_number as "sharesNumber",
   o.placer_authority as "placerAuthority", o.subject || jsonb_build_object('code', o.subject_code) as subject,
-  o.prior_subject_code as "priorSubjectCode", o.sources, o.state,
+  o.prior_subject_code as "priorSubjectCode", o.sources, o.number_place as "numberPlace", o.state,
   case when o.failure_code is not null
        then jsonb_build_object('code', o.failure_code, 'text', coalesce(o.failure_text, '')) end as failure,
   o.mark, o.attempts, o.next_at as "nextAt", o.fence, o.surface,
@@ -170,13 +175,15 @@ export type OrderSnapshot = OutcomeOrder<string>;
 
 /** The order as it stands, or as it is about to be kept, for an outcome's payload. */
 export function snapshotOrder(
-  order: Order & Pick<LedgerOrder, "id" | "state" | "failure"> & Partial<Omit<LedgerOrder, keyof Order>>,
+  order: Omit<Order, "sources"> &
+    Pick<LedgerOrder, "id" | "state" | "failure"> &
+    Partial<Omit<LedgerOrder, keyof Order>>,
 ): OrderSnapshot {
   return {
     orderId: formatId("o", order.id),
     operation: order.operation,
     placerOrderNumber: order.placerOrderNumber,
-    ...(order.sharesNumber ? { sharesNumber: true, numberPlace: order.sources.placerOrderNumber } : {}),
+    ...(order.sharesNumber ? { sharesNumber: true, numberPlace: order.numberPlace } : {}),
     facilityCode: order.facilityCode,
     subjectCode: order.subject.code.reveal(),
     priorSubjectCode: order.priorSubjectCode?.reveal(),
@@ -193,9 +200,9 @@ export function snapshotOrder(
 }
 
 /** Where in a file an order's number stands: places of CSV name the line, and those of HL7 the message's own field. */
-export function placeOfNumber(messagePlace: string, source: string | undefined): string {
+export function placeOfNumber(messagePlace: Place, source: Place | undefined): Place {
   if (source === undefined) return messagePlace;
-  return source.startsWith("line") ? source : `${messagePlace}, ${source}`;
+  return lineOf(source) === undefined ? within(messagePlace, source) : source;
 }
 
 /** What an order asks for, as the ledger keeps it: plain JSON, with the patient's values in clear. */
@@ -213,13 +220,13 @@ export function contentOf(order: Order, digest: string = digestOrder(order)) {
       lastName: subject.lastName?.reveal(),
       dateOfBirth: subject.dateOfBirth?.reveal(),
     },
-    sources: order.sources,
+    sources: sourcesInWords(order.sources),
     digest,
   };
 }
 
 /** Digest over everything an order asks for, whatever way it was written in the message; who numbered it is no part. Hex. */
-export function digestOrder(order: Order): string {
+export function digestOrder(order: Omit<Order, "sources">): string {
   const { subject, priorSubjectCode } = order;
   const content = [
     order.operation,
@@ -267,13 +274,14 @@ update orders o
        subject = o.subject || x.subject,
        subject_id = null,
        sources = o.sources || x.sources,
+       number_place = case when o.shares_number then x.number_place end,
        content_digest = decode(x.digest, 'hex'),
        placer_authority = coalesce(o.placer_authority, x.placer_authority),
        overrides = '{}',
        mark = new_mark()
   from jsonb_to_record($2::jsonb)
-       as x(operation text, facility_code text, facility_id bigint, subject jsonb, sources jsonb, digest text,
-            placer_authority jsonb)
+       as x(operation text, facility_code text, facility_id bigint, subject jsonb, sources jsonb, number_place jsonb,
+            digest text, placer_authority jsonb)
  where o.id = $1`;
 
 /** $1 order id. Index: the primary key. */
@@ -281,7 +289,8 @@ const DELETE_CONTAINERS = "delete from order_containers where order_id = $1";
 
 /** Has an order ask for something else. The caller holds its row locked and knows that nothing has left of it. */
 export async function replaceContent(client: pg.PoolClient, orderId: number, content: Order): Promise<void> {
-  await client.query(REPLACE_CONTENT, [orderId, JSON.stringify(contentOf(content))]);
+  const number_place = content.sources.placerOrderNumber;
+  await client.query(REPLACE_CONTENT, [orderId, JSON.stringify({ ...contentOf(content), number_place })]);
   await client.query(DELETE_CONTAINERS, [orderId]);
   const containers = containerRows(orderId, content.containers);
   if (containers.length > 0) await client.query(INSERT_CONTAINERS, [JSON.stringify(containers)]);

@@ -11,6 +11,7 @@ import {
   withCodes,
 } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
+import type { Place } from "../../core/place.ts";
 import { run } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { decodeEcho } from "../messages/echo.ts";
@@ -102,7 +103,7 @@ interface OutcomeRow {
   /** Null for what has no echo. */
   echo_bytes: number | null;
   file_id: number | null;
-  place: string | null;
+  place: Place | null;
   received_at: Date;
   file_name: string | null;
   dialect: FileDialect | null;

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Problem } from "../../core/failures.ts";
+import { type Problem, problemSentence } from "../../core/failures.ts";
 import { run } from "../database.ts";
 import { isReportedByReply, type MessageDraft } from "../messages/record.ts";
 
@@ -76,7 +76,7 @@ async function openTasks(
 function wordsOf([first, ...others]: readonly Problem[]): string {
   if (first === undefined) return "see messages show";
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-  return `${first.place}: ${first.message}${more}`;
+  return `${problemSentence(first)}${more}`;
 }
 
 /** Once for each result; $1 connector, $2 file name, $3 text. Indexes: deliveries (connector, file_name), tasks_delivery. */

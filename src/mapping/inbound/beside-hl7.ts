@@ -1,3 +1,4 @@
+import { joined, placeText } from "../../core/place.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import type { FieldPath } from "../../formats/hl7/path.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
@@ -81,7 +82,7 @@ function linesBeside(path: FieldPath, { containers, others }: Block): readonly F
 function joinLines(lines: readonly Found[]): Found {
   return {
     value: lines.map(({ value }) => value.trim()).join(" "),
-    place: `${lines[0]?.place} to ${lines.at(-1)?.place}`,
+    place: joined([lines[0]?.place ?? {}, lines.at(-1)?.place ?? {}], "to"),
   };
 }
 
@@ -98,7 +99,7 @@ function findOtherText(
     const other = findText(within, isOnly, [segment]);
     if (other === undefined || "code" in other || other.value.trim() === found.value.trim()) continue;
     return {
-      place: `${found.place} and ${other.place}`,
+      place: joined([found.place, other.place], "and"),
       code: "MAPPING_VALUES_DISAGREE",
       trouble: "are different descriptions, expected one",
       hint: `Have the sender write one of them below each OBR, or name the one that is meant as containers.description of the profile, such as \`${whichSegment === undefined ? `${path.path.slice(0, 3)}[1=1]${path.path.slice(3)}` : pathOfOne(path)}\`.`,
@@ -159,12 +160,12 @@ function lookBeside(
   const isBetween = own.some((each) => each.index < index) && own.some((each) => each.index > index);
   if (other === undefined && !isBetween) return first.segment;
   return {
-    place: other === undefined ? first.found.place : `${first.found.place} and ${other.found.place}`,
+    place: other === undefined ? first.found.place : joined([first.found.place, other.found.place], "and"),
     code: "MAPPING_VALUES_DISAGREE",
     trouble:
       other === undefined
         ? "is a description between two containers, expected one value for all containers of the order"
         : "are different descriptions beside the order's containers, expected one value for all of them",
-    hint: `Have the sender write each container's description into the segment that stands for it (${containerPlace}), and name that place as containers.description of the profile, which now is ${placesOf(rules.description.sources)}.`,
+    hint: `Have the sender write each container's description into the segment that stands for it (${placeText(containerPlace)}), and name that place as containers.description of the profile, which now is ${placeText(placesOf(rules.description.sources))}.`,
   };
 }

@@ -1,4 +1,5 @@
 import type { Problem } from "../../core/failures.ts";
+import { atSegment, type Place, within } from "../../core/place.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import { findOddEnds, nameLineEnds } from "../../formats/hl7/line-ends.ts";
 import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
@@ -23,7 +24,7 @@ import type { MapperSettings } from "./mapped-message.ts";
 export function checkEnd(
   text: string,
   last: Segment | undefined,
-  messagePlace: string,
+  messagePlace: Place,
   { module, valueSegments }: Pick<Hl7Profile, "module" | "valueSegments">,
   { unterminated = "refuse", isFramed = false }: Pick<MapperSettings, "unterminated" | "isFramed"> = {},
 ): Problem[] {
@@ -37,7 +38,7 @@ export function checkEnd(
   return [
     {
       code: "HL7_UNTERMINATED",
-      place: `${messagePlace}, ${nameOf(last)}`,
+      place: within(messagePlace, atSegment(last)),
       message: "the message ends inside this segment, it may be cut; expected a carriage return after it",
       hint,
     },
@@ -51,15 +52,21 @@ export function checkEnd(
  */
 export function checkLineEnds(
   message: Hl7Message,
-  messagePlace: string,
+  messagePlace: Place,
   profile: Pick<Hl7Profile, "module" | "valueFields">,
   mixedLineEnds: "refuse" | "accept" = "refuse",
 ): Problem[] {
   const { module, valueFields } = profile;
   const { usual, odd } = findOddEnds(message.toString());
-  const complain = (segment: Segment, field: string, line: number, kinds: number, why: string): Problem => ({
+  const complain = (
+    segment: Segment,
+    field: number | undefined,
+    line: number,
+    kinds: number,
+    why: string,
+  ): Problem => ({
     code: "HL7_LINE_ENDS_MIXED",
-    place: `${messagePlace}, ${nameOf(segment)}${field}`,
+    place: within(messagePlace, atSegment(segment, field === undefined ? {} : { field })),
     message: `line ${line} of the message ends with ${nameLineEnds(kinds)}, most others with ${nameLineEnds(usual)}; ${why}`,
   });
   for (const { segment: index, line, kinds } of odd) {
@@ -67,7 +74,7 @@ export function checkLineEnds(
     if (segment === undefined) continue;
     if (mixedLineEnds === "refuse") {
       const why = "what follows may be text of this segment; expected the same end for all segments";
-      const problem = complain(segment, "", line, kinds, why);
+      const problem = complain(segment, undefined, line, kinds, why);
       const [cut] = checkLineEnds(message, messagePlace, profile, "accept");
       return [cut === undefined ? problem : { ...problem, hint: cut.hint }];
     }
@@ -75,7 +82,7 @@ export function checkLineEnds(
     if (module === undefined && !valueFields.has(`${segment.name}-${field}`)) continue;
     const why = "a value of the order is read from this field, which may be cut there";
     const hint = `${BY_SENDER} \`mixedLineEnds: accept\` alone does not help: a value of the order is read from ${nameOf(segment)}-${field}, which may be cut there.`;
-    return [{ ...complain(segment, `-${field}`, line, kinds, why), hint }];
+    return [{ ...complain(segment, field, line, kinds, why), hint }];
   }
   return [];
 }
@@ -124,7 +131,7 @@ export function checkPlacing({ orc, obrs }: OrderGroup, profile: Hl7Profile): Pr
   const { controls } = profile;
   const complain = (segment: Segment, field: number, message: string, hint = ENDED_HINT): Problem => ({
     code: "MAPPING_ORDER_CONTROL_UNSUPPORTED",
-    place: `${nameOf(segment)}-${field}`,
+    place: atSegment(segment, { field }),
     message,
     hint,
   });
@@ -134,7 +141,8 @@ export function checkPlacing({ orc, obrs }: OrderGroup, profile: Hl7Profile): Pr
     const known = [...controls.keys()].sort().join(", ");
     const expected = `NW (new order)${known === "" ? "" : ` or one of ${known}`}`;
     const message = `holds ${quote(code)}, expected ${expected}; nothing was changed or cancelled`;
-    return [complain(orc, 1, message, hintOfControl(code, profile))];
+    const codes = ["NW", ...[...controls.keys()].sort()];
+    return [{ ...complain(orc, 1, message, hintOfControl(code, profile)), expected: codes }];
   }
   const problems: Problem[] = [];
   const status = orc?.get(5) ?? "";

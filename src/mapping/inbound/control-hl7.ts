@@ -1,10 +1,11 @@
 import type { Problem } from "../../core/failures.ts";
 import type { Control, ControlRequest, FillerNumber } from "../../core/order-control.ts";
 import { phi } from "../../core/phi.ts";
+import { atSegment, joined, type Place, within } from "../../core/place.ts";
 import type { OrderGroup, OrderParts } from "../../formats/hl7/groups.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import type { Reading } from "../profile/value.ts";
-import { eachHint, findSingle, findSubjectCode, groupScopes, nameOf, readStrictly } from "./find-hl7.ts";
+import { eachHint, findSingle, findSubjectCode, groupScopes, readStrictly } from "./find-hl7.ts";
 import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
 import { findUnfit } from "./unfit.ts";
 
@@ -32,7 +33,7 @@ export function isChanging(control: Control | undefined): control is "change" | 
  * Nothing but a number of the order is needed: OBR, specimens and containers may be missing, or be there as in the order
  * itself. Groups that want the same of one order are one request.
  */
-export function readControl(parts: OrderParts, profile: Hl7Profile, messagePlace: string): ReadControl {
+export function readControl(parts: OrderParts, profile: Hl7Profile, messagePlace: Place): ReadControl {
   const groups = parts.groups.flatMap((group) => {
     const control = controlOf(group, profile);
     return control === undefined || isChanging(control) ? [] : [{ group, control }];
@@ -40,7 +41,7 @@ export function readControl(parts: OrderParts, profile: Hl7Profile, messagePlace
   if (groups.length === 0) return { controlRequests: [], problems: [] };
   const problems: Problem[] = [];
   const complain = (problem: Problem) =>
-    problems.push({ ...problem, place: `${messagePlace}, ${problem.place}` });
+    problems.push({ ...problem, place: within(messagePlace, problem.place) });
   const subject = readStrictly(profile.rules.subject.code, findSubjectCode, parts.segments);
   if (subject.status === "bad") {
     complain({ code: subject.code, place: subject.place, message: subject.trouble, hint: subject.hint });
@@ -102,13 +103,16 @@ function readNames(
   const [oneFiller, otherFiller] = listFillers(group, profile);
   if (otherFiller !== undefined) {
     const text = "are two numbers of ours, expected that of one order";
-    const place = `${oneFiller?.place} and ${otherFiller.place}`;
+    const place = joined([oneFiller?.place ?? {}, otherFiller.place], "and");
     complain({ code: "MAPPING_VALUES_DISAGREE", place, message: text });
     return undefined;
   }
   if (placerOrderNumber === undefined && fillerNumber === undefined) {
     const place = first?.place ?? profile.rules.placerOrderNumber.places;
-    const none = /ORC(?:\[\d+\])?-3/.test(place) ? "" : ", and ORC-3 holds no number of ours";
+    const isOfFiller = place.spots?.some(
+      (spot) => "field" in spot && spot.segment === "ORC" && spot.field === 3,
+    );
+    const none = isOfFiller ? "" : ", and ORC-3 holds no number of ours";
     const text = `is empty${none}; expected the number of the order that is meant`;
     complain({ code: "MAPPING_VALUE_MISSING", place, message: text });
     return undefined;
@@ -143,13 +147,19 @@ export function readFiller(group: OrderGroup, profile: Hl7Profile): FillerNumber
 function listFillers(
   { orc, obrs }: OrderGroup,
   { results }: Hl7Profile,
-): readonly (FillerNumber & { readonly place: string })[] {
+): readonly (FillerNumber & { readonly place: Place })[] {
   const found = [orc, ...obrs].flatMap((segment) => {
     if (segment?.get(3, 1, 2) !== results.namespace) return [];
     const match = /^([RP])([1-9]\d{0,15})$/.exec(segment.get(3, 1, 1) ?? "");
     const id = Number(match?.[2]);
     if (!match || !Number.isSafeInteger(id)) return [];
-    return [{ kind: match[1] === "R" ? "request" : "procedure", id, place: `${nameOf(segment)}-3` } as const];
+    return [
+      {
+        kind: match[1] === "R" ? "request" : "procedure",
+        id,
+        place: atSegment(segment, { field: 3 }),
+      } as const,
+    ];
   });
   const [first] = found;
   return found.filter((one) => one === first || (one.kind === first?.kind && one.id !== first.id));

@@ -1,9 +1,11 @@
 import type { CsvRow } from "../../core/intake.ts";
+import { atLine, lineOf, type Place } from "../../core/place.ts";
 import { withoutGuard } from "../../formats/csv/encode.ts";
 import { type Allowed, findMisread, SHORTENED, SHORTENED_TROUBLE } from "../profile/misread.ts";
 import {
   type Found,
   type Misfit,
+  placesOf,
   type Reading,
   readSeveral,
   readValue,
@@ -18,14 +20,15 @@ export function readRow(rule: ValueRule<string>, row: CsvRow, find = findColumn)
 }
 
 function atRow(reading: Reading, rule: ValueRule<string>, { line }: CsvRow): Reading {
-  if (reading.status !== "absent" || reading.place.startsWith("line ")) return reading;
-  return { status: "absent", place: `line ${line}, ${columnsOf(rule)}` };
+  if (reading.status !== "absent" || isInRow(reading)) return reading;
+  const { spots = [] } = placesOf(rule.sources);
+  const inRow = spots.map((spot, n) => (n === 0 && "column" in spot ? { ...spot, line } : spot));
+  return { status: "absent", place: inRow.length === 0 ? atLine(line) : { spots: inRow } };
 }
 
-/** Where a value is looked for, for people: `column Auftrag or column Nummer`. */
-export function columnsOf({ sources }: ValueRule<string>): string {
-  const columns = sources.flatMap((source) => (source.kind === "place" ? [`column ${source.text}`] : []));
-  return columns.join(" or ");
+/** Whether it stands in a row, and is nothing that the profile itself brings. */
+export function isInRow({ place }: Reading): boolean {
+  return lineOf(place) !== undefined;
 }
 
 /**
@@ -42,7 +45,7 @@ function columnInForce(rule: ValueRule<string>, { values }: CsvRow): ValueRule<s
   return {
     ...rule,
     sources: mustAgree ? counting : [first],
-    places: isPlace && !mustAgree ? first.text : rule.places,
+    places: isPlace && !mustAgree ? { spots: first.spots } : rule.places,
     fallback: isPlace ? undefined : fallback,
   };
 }
@@ -65,7 +68,7 @@ export function readCode(rule: ValueRule<string>, row: CsvRow): Reading {
 
 /** What the profile itself brings is as its author wants it. */
 function tidied(reading: Reading): Reading {
-  if (reading.status !== "found" || !reading.place.startsWith("line ")) return reading;
+  if (reading.status !== "found" || !isInRow(reading)) return reading;
   return { ...reading, value: tidy(reading.value) };
 }
 
@@ -74,13 +77,13 @@ function tidy(code: string): string {
 }
 
 /** A code as {@link readCode} leaves it, or what it says of a damaged one. */
-export function guardCode(text: string, place: string, allow?: readonly Allowed[]): Reading {
+export function guardCode(text: string, place: Place, allow?: readonly Allowed[]): Reading {
   const value = tidy(text);
   const misread = findMisread(value, "code", allow);
   return misread ? invalid(place, misread.trouble, misread.hint) : { status: "found", value, place };
 }
 
-function invalid(place: string, trouble: string, hint?: string): Reading {
+function invalid(place: Place, trouble: string, hint?: string): Reading {
   return { status: "bad", place, code: "MAPPING_VALUE_INVALID", trouble, hint };
 }
 
@@ -98,7 +101,7 @@ export function readContainers(
   const labels = readParts(label.every ? label : columnInForce(label, row), row, findCode);
   const guarded = labels.map((group) =>
     group.map((reading) => {
-      const isOfProfile = reading.status === "found" && !reading.place.startsWith("line ");
+      const isOfProfile = reading.status === "found" && !isInRow(reading);
       return isOfProfile ? reading : withoutList(tidied(reading), label.split?.texts);
     }),
   );
@@ -133,7 +136,7 @@ function readParts(
 }
 
 /** A label as {@link readContainers} leaves it. */
-export function guardLabel(text: string, place: string, allow?: readonly Allowed[]): Reading {
+export function guardLabel(text: string, place: Place, allow?: readonly Allowed[]): Reading {
   return withoutList(guardCode(text, place, allow));
 }
 
@@ -151,7 +154,7 @@ function withoutList(reading: Reading, split: readonly string[] = []): Reading {
 }
 
 /** A name as a profile's rule leaves it, or what it says of a word for none. */
-export function guardName(value: string, place: string, allow?: readonly Allowed[]): Reading {
+export function guardName(value: string, place: Place, allow?: readonly Allowed[]): Reading {
   const misread = findMisread(value, "name", allow);
   return misread ? invalid(place, misread.trouble, misread.hint) : { status: "found", value, place };
 }
@@ -172,5 +175,5 @@ function findCode(column: string, isOnly: boolean, row: CsvRow): Found | Misfit 
 
 function findColumn(column: string, _isOnly: boolean, { line, values }: CsvRow): Found | Misfit | undefined {
   const value = values.get(column);
-  return value === undefined ? undefined : { value, place: `line ${line}, column ${column}` };
+  return value === undefined ? undefined : { value, place: { spots: [{ column, line }] } };
 }

@@ -8,6 +8,7 @@ import {
   type OrderSubject,
 } from "../../core/order.ts";
 import { phi } from "../../core/phi.ts";
+import { atField, type Place, placeText, within } from "../../core/place.ts";
 import { isOperation, TABLE_OPERATIONS } from "../profile/message-type.ts";
 import { nearInCase, quote } from "../profile/transforms.ts";
 import type { Reading, ValueRule } from "../profile/value.ts";
@@ -54,11 +55,11 @@ export interface Draft {
   };
   readonly containers: readonly DraftContainer[];
   /** Where containers were looked for: `SAC or SPM`. */
-  readonly containerPlace: string;
+  readonly containerPlace: Place;
   /** HL7: the segment with which the order begins, such as `OBR[2]`. */
-  readonly head?: string | undefined;
+  readonly head?: Place | undefined;
   /** A place as it is reported of this order; as it is unless a message has several orders. */
-  readonly placeOf?: ((place: string) => string) | undefined;
+  readonly placeOf?: ((place: Place) => Place) | undefined;
   /** What does not fit together, found while reading; without {@link FinishSettings.messagePlace}. */
   readonly problems: readonly Problem[];
 }
@@ -78,13 +79,13 @@ export function pairContainers(
       if (all.length === 1) return { label, description: first };
       if (all.length === group.length) return { label, description: all[n] ?? first };
       const trouble = `are ${all.length} descriptions of ${group.length} labels; expected as many, or one for all`;
-      const place = first.place.replace(/, part 1$/, "");
+      const { part: _, ...place } = first.place;
       return { label, description: { status: "bad", place, code: "MAPPING_VALUES_DISAGREE", trouble } };
     });
   });
 }
 
-const NO_DESCRIPTION: Reading = { status: "absent", place: "" };
+const NO_DESCRIPTION: Reading = { status: "absent", place: {} };
 
 export interface FinishSettings {
   /** The service's id by the lab's name for the facility. */
@@ -93,15 +94,18 @@ export interface FinishSettings {
   readonly labelsPerOrder?: number | undefined;
   /** Wall time, ms since the epoch; the machine's unless given. */
   readonly now?: (() => number) | undefined;
-  /** What stands before a place in a problem, such as `message 3`; empty where places name lines themselves. */
-  readonly messagePlace: string;
+  /** The message that places are in; nothing where they name lines themselves. */
+  readonly messagePlace: Place;
 }
 
 /** No lab stores or thaws that many containers at once; what has more is a list that was taken for an order. */
 export const LABELS_PER_ORDER = 500;
 
 /** Where the operation of an order stands that is made of a message's type. */
-export const OPERATION_BY_TYPE = "MSH-9";
+export const BY_TYPE = atField("MSH", 9);
+
+/** Where the identifier stands that a merge does away with. */
+const PRIOR = atField("MRG", 1);
 
 /** Judges a draft: the order, or everything that is wrong with it. */
 export function finishDraft(
@@ -164,7 +168,7 @@ export function judge(
   if (reading.status === "found") {
     const unfit = findUnfit(reading.value, kind);
     if (unfit === undefined) return reading.value;
-    complain({ code: unfit.code, place, message: unfit.trouble });
+    complain({ code: unfit.code, place, message: unfit.trouble, ...pickExpected(unfit) });
   } else if (reading.status === "bad") {
     complain({ code: reading.code, place, message: reading.trouble, ...missingOf(reading) });
   } else if (needed !== undefined) {
@@ -176,18 +180,18 @@ export function judge(
 
 class Judge {
   readonly problems: Problem[];
-  readonly #placeOf: (place: string) => string;
+  readonly #placeOf: (place: Place) => Place;
 
-  constructor({ problems, placeOf = (place) => place }: Draft, messagePlace: string) {
-    this.#placeOf = (place) => (messagePlace === "" ? place : `${messagePlace}, ${placeOf(place)}`);
+  constructor({ problems, placeOf = (place) => place }: Draft, messagePlace: Place) {
+    this.#placeOf = (place) => within(messagePlace, placeOf(place));
     this.problems = problems.map((problem) => ({ ...problem, place: this.#placeOf(problem.place) }));
   }
 
   #complain(
     code: FailureCode,
-    place: string,
+    place: Place,
     message: string,
-    missing?: Pick<Problem, "unknownCode" | "table" | "hint">,
+    missing?: Pick<Problem, "unknownCode" | "table" | "hint" | "expected">,
   ): undefined {
     this.#add({ code, place, message, ...missing });
   }
@@ -214,12 +218,12 @@ class Judge {
     const value = this.value(withCode(reading, "MAPPING_OPERATION_UNKNOWN"), "an operation code");
     if (value === undefined || isOperation(value)) return value;
     // Only the type of a message says so; no table may give it.
-    if ((value === "UPDATE" || value === "MERGE") && reading.place === OPERATION_BY_TYPE) return value;
+    if ((value === "UPDATE" || value === "MERGE") && reading.place === BY_TYPE) return value;
     return this.#complain(
       "MAPPING_OPERATION_UNKNOWN",
       reading.place,
       `holds ${quote(value)}, expected one of ${TABLE_OPERATIONS.join(", ")}`,
-      { unknownCode: value, table: "operation.table" },
+      { unknownCode: value, table: "operation.table", expected: TABLE_OPERATIONS },
     );
   }
 
@@ -233,16 +237,16 @@ class Judge {
     if (id !== undefined) return id;
     const known = [...idByCode.keys()].join(", ") || "none";
     const message = `names facility ${quote(code)}, which is not known here; expected one of ${known}${nearInCase(code, idByCode.keys())}`;
-    const missing = { unknownCode: code, table: "facilities" };
+    const missing = { unknownCode: code, table: "facilities", expected: [...idByCode.keys()] };
     return this.#complain("MAPPING_FACILITY_UNKNOWN", reading.place, message, missing);
   }
 
   /** The identifier that goes must be another than the one that stays. */
   priorCode(reading: Reading | undefined, code: string | undefined): string | undefined {
-    const prior = this.value(reading ?? { status: "absent", place: "MRG-1" }, "the prior identifier");
+    const prior = this.value(reading ?? { status: "absent", place: PRIOR }, "the prior identifier");
     if (prior === undefined || prior !== code) return prior;
     const message = "is the identifier that the subject keeps; expected the one that goes";
-    return this.#complain("MAPPING_VALUES_DISAGREE", reading?.place ?? "MRG-1", message);
+    return this.#complain("MAPPING_VALUES_DISAGREE", reading?.place ?? PRIOR, message);
   }
 
   /** A birth date in the one form that the service takes, whatever the profile's transforms made of it. */
@@ -262,7 +266,7 @@ class Judge {
   tooManyLabels({ containers, containerPlace, head = containerPlace }: Draft, most: number): boolean {
     if (containers.length <= most) return false;
     const message = `the order has ${containers.length} labels, expected at most ${most}`;
-    this.#complain("MAPPING_TOO_MANY_LABELS", head, message);
+    this.#complain("MAPPING_TOO_MANY_LABELS", head, message, { expected: [String(most)] });
     return true;
   }
 
@@ -270,7 +274,7 @@ class Judge {
     if (movesContainers(operation)) {
       const { containers, containerPlace, head } = draft;
       if (containers.length > 0) return;
-      const what = head === undefined ? "no container" : `no container (${containerPlace})`;
+      const what = head === undefined ? "no container" : `no container (${placeText(containerPlace)})`;
       const message = `${what} in the order, expected at least one for ${operation}`;
       this.#complain("MAPPING_NO_CONTAINER", head ?? containerPlace, message);
       return;
@@ -287,7 +291,7 @@ class Judge {
 
   containers({ containers: drafts, required }: Draft): { label: string; description: string }[] {
     const needed = required?.has("description") ? "the container's description" : undefined;
-    const placeByLabel = drafts.length > 1 ? new Map<string, string>() : undefined;
+    const placeByLabel = drafts.length > 1 ? new Map<string, Place>() : undefined;
     const containers: { label: string; description: string }[] = [];
     for (const { label: read, description: readDescription } of drafts) {
       const label = this.value(asContainer(read), undefined);
@@ -295,8 +299,8 @@ class Judge {
       if (label === undefined) continue;
       const before = placeByLabel?.get(label);
       if (before !== undefined) {
-        const other = before === read.place ? "another container" : before;
-        const message = `gives the same label as ${other}; each container of an order needs its own`;
+        const [place, other] = [read.place, before].map((each) => placeText(each));
+        const message = `gives the same label as ${place === other ? "another container" : other}; each container of an order needs its own`;
         this.#complain("MAPPING_CONTAINER_LABEL_TWICE", read.place, message);
       }
       placeByLabel?.set(label, read.place);
@@ -321,6 +325,10 @@ function unlikelyBirth(day: string, nowMs: number): string | undefined {
 const UNLIKELY_BIRTH =
   "Have the lab correct the date of birth, or correct which value the profile reads as one, and in which form.";
 
+function pickExpected({ expected }: Pick<Problem, "expected">): Pick<Problem, "expected"> {
+  return expected === undefined ? {} : { expected };
+}
+
 /** Without a label there is no container, whatever else a row or segment says of one. */
 function asContainer(label: Reading): Reading {
   if (label.status !== "absent" && label.status !== "deleted") return label;
@@ -341,19 +349,21 @@ export function missingOf({
   code,
   value,
   table,
+  expected,
   hint,
-}: Extract<Reading, { status: "bad" }>): Pick<Problem, "unknownCode" | "table" | "hint"> {
+}: Extract<Reading, { status: "bad" }>): Pick<Problem, "unknownCode" | "table" | "expected" | "hint"> {
   const isQuoted = code === "MAPPING_OPERATION_UNKNOWN" || code === "MAPPING_FACILITY_UNKNOWN";
   return {
     ...(isQuoted && value !== undefined ? { unknownCode: value } : {}),
     ...(table === undefined ? {} : { table }),
+    ...(expected === undefined ? {} : { expected }),
     ...(hint === undefined ? {} : { hint }),
   };
 }
 
 /** Where each value was found that the order has. */
-function listSources(draft: Draft, isSubjectAlone: boolean): Record<string, string> {
-  const sources: Record<string, string> = {};
+function listSources(draft: Draft, isSubjectAlone: boolean): Record<string, Place> {
+  const sources: Record<string, Place> = {};
   const { code, firstName, lastName, dateOfBirth } = draft.subject;
   note(sources, "operation", draft.operation);
   note(sources, "facility", draft.facility);
@@ -373,6 +383,6 @@ function listSources(draft: Draft, isSubjectAlone: boolean): Record<string, stri
   return sources;
 }
 
-function note(sources: Record<string, string>, name: string, reading: Reading | undefined): void {
+function note(sources: Record<string, Place>, name: string, reading: Reading | undefined): void {
   if (reading?.status === "found") sources[name] = reading.place;
 }

@@ -1,3 +1,4 @@
+import { atSegment, joined, type Place } from "../../core/place.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import type { Segment } from "../../formats/hl7/message.ts";
 import {
@@ -63,7 +64,7 @@ export function findIn(
 function findRepeated(path: FieldPath, segment: Segment): Misfit | undefined {
   if (countValued(segment, path.field) <= 1) return undefined;
   return {
-    place: `${nameOf(segment)}-${path.field}`,
+    place: atSegment(segment, { field: path.field }),
     code: "MAPPING_VALUE_INVALID",
     trouble: "repeats, expected one value",
     hint: `Have the sender fill in one value, or name the repetition that is meant in the profile, such as \`${pathOfRepetition(path)}\`.`,
@@ -257,7 +258,7 @@ function findGiven(
 }
 
 /** Where a value should stand that is missing, such as `SAC[2]-3.1`; undefined where the scope has no such segment. */
-export function missingAt({ sources }: ValueRule<FieldPath>, scope: readonly Segment[]): string | undefined {
+export function missingAt({ sources }: ValueRule<FieldPath>, scope: readonly Segment[]): Place | undefined {
   const places = sources.flatMap((source) => {
     if (source.kind === "constant") return [];
     const { path } = source;
@@ -267,7 +268,7 @@ export function missingAt({ sources }: ValueRule<FieldPath>, scope: readonly Seg
     const n = whichRepetition?.kind === "where" ? findGiven(segment, path) : (whichRepetition?.n ?? 1);
     return n === undefined ? [] : [placeOf(path, segment, n)];
   });
-  return places.length === 0 ? undefined : places.join(" or ");
+  return places.length === 0 ? undefined : joined(places, "or");
 }
 
 /**
@@ -308,7 +309,7 @@ export function findSingle(
     const other = segment.get(field, n, component, subcomponent)?.trim() ?? "";
     if (other === "" || other === found.value.trim()) continue;
     return {
-      place: `${found.place} and ${nameOf(segment)}-${field}[${n}]${component === undefined ? "" : `.${component}`}`,
+      place: joined([found.place, atSegment(segment, { field, repetition: n, component })], "and"),
       code: "MAPPING_VALUE_INVALID",
       trouble: "are different values in one field, expected one",
       hint: `Have the sender write a segment for each, or name the repetition that is meant in the profile, such as \`${pathOfRepetition(path)}\`. Of labels, \`split: repetitions\` reads all.`,
@@ -404,7 +405,7 @@ function otherValued(
     if (other === undefined || other.value.trim() === "" || other.value.trim() === found.value.trim())
       continue;
     return {
-      place: `${found.place} and ${other.place}`,
+      place: joined([found.place, other.place], "and"),
       code: "MAPPING_VALUES_DISAGREE",
       trouble: "are different values of one thing, expected one",
       hint: `Have the sender correct one of the values, or name the segment that is meant in the profile, such as \`${pathOfOne(path)}\`.`,
@@ -455,10 +456,11 @@ export function findSubjectCode(
   const segment = firstOf(scope, path);
   if (segment === undefined) return found;
   for (const n of repetitionsMeant(path, segment)) {
-    const other = segment.get(path.field, n, path.component, path.subcomponent);
-    if (other === undefined || other.trim() === found.value.trim()) continue;
+    const value = segment.get(path.field, n, path.component, path.subcomponent);
+    if (value === undefined || value.trim() === found.value.trim()) continue;
+    const other = { field: path.field, repetition: n, component: path.component ?? 1 };
     return {
-      place: `${found.place} and ${nameOf(segment)}-${path.field}[${n}].${path.component ?? 1}`,
+      place: joined([found.place, atSegment(segment, other)], "and"),
       code: "MAPPING_SUBJECT_AMBIGUOUS",
       trouble: "are different identifiers of one kind, expected one",
       hint: `Both fit ${path.path} of the profile: name the assigning authority too, such as \`PID-3[4.1=LAB&5=MR].1\`.`,

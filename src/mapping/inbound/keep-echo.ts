@@ -1,6 +1,7 @@
 import { Failure } from "../../core/failures.ts";
 import type { MappedMessage } from "../../core/mapped-message.ts";
 import type { EchoGroup, MessageEcho } from "../../core/message-echo.ts";
+import { segmentsNamedIn } from "../../core/place.ts";
 import { type OrderGroup, type OrderParts, orderParts } from "../../formats/hl7/groups.ts";
 import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
 import { isAcknowledgment, isMessageType } from "../profile/message-type.ts";
@@ -12,7 +13,6 @@ import { findSeveral, nameOf } from "./find-hl7.ts";
 import { readMerges } from "./merge-hl7.ts";
 import { findNumberPlace, numbersOfGroup } from "./number-place.ts";
 import { keepFound } from "./order-hl7.ts";
-import { segmentsNamedIn } from "./order-place.ts";
 
 /** What is known of a message whose characters or segments can't be read: its header, where that is one. */
 export function keepHeader(text: string, profile: Hl7Profile, encoding?: string): MessageEcho {
@@ -135,7 +135,7 @@ function keepNumbers(
   return {
     control: kind && {
       kind,
-      at: group.orc && nameOf(group.orc),
+      at: group.orc?.ordinal,
       filler: number === undefined ? readFiller(group, profile) : undefined,
     },
     number,

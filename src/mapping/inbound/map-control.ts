@@ -1,6 +1,7 @@
 import type { Problem } from "../../core/failures.ts";
 import type { MappedMessage } from "../../core/mapped-message.ts";
 import type { ControlRequest } from "../../core/order-control.ts";
+import { atField, type Place, within } from "../../core/place.ts";
 import type { OrderParts } from "../../formats/hl7/groups.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { controlOf, readControl } from "./control-hl7.ts";
@@ -23,7 +24,7 @@ interface MappedControl {
 export function mapControl(
   parts: OrderParts,
   profile: Hl7Profile,
-  place: string,
+  place: Place,
   finish: (drafts: readonly Draft[]) => MappedMessage,
 ): MappedControl | undefined {
   const isAsked = parts.groups.some((group) => controlOf(group, profile) !== undefined);
@@ -51,7 +52,7 @@ export function mapControl(
 }
 
 /** What is wanted of one order: nobody could say which of two things is to hold in the end. A question may stand beside. */
-function findClashes(controlRequests: readonly ControlRequest[], place: string): Problem[] {
+function findClashes(controlRequests: readonly ControlRequest[], place: Place): Problem[] {
   const seen = new Set<string>();
   return controlRequests.flatMap(({ control, placerOrderNumber, fillerNumber: ours }) => {
     if (control === "status") return [];
@@ -63,7 +64,7 @@ function findClashes(controlRequests: readonly ControlRequest[], place: string):
     for (const each of names) seen.add(each);
     if (twice === undefined) return [];
     const message = `wants two things of ${twice}, expected a message of its own for each`;
-    return [{ code: "MAPPING_VALUES_DISAGREE" as const, place: `${place}, ORC-1`, message }];
+    return [{ code: "MAPPING_VALUES_DISAGREE" as const, place: within(place, atField("ORC", 1)), message }];
   });
 }
 
@@ -71,7 +72,7 @@ function findClashes(controlRequests: readonly ControlRequest[], place: string):
 export function withControl(
   mapped: MappedMessage,
   { controlRequests, contents, problems: found }: MappedControl,
-  place: string,
+  place: Place,
 ): MappedMessage {
   const parts = [mapped, ...contents];
   const isRefused = found.length > 0 || parts.some(({ verdict }) => verdict === "refused");
@@ -93,5 +94,5 @@ export function withControl(
   const both = mapped.orders.find(({ placerOrderNumber }) => asked.has(placerOrderNumber));
   if (both === undefined) return { ...mapped, orderNumbers, controlRequests };
   const message = `asks for order ${both.placerOrderNumber} as a new one and wants something else of it; expected a message of its own for each`;
-  return refuse([{ code: "MAPPING_VALUES_DISAGREE", place: `${place}, ORC-1`, message }]);
+  return refuse([{ code: "MAPPING_VALUES_DISAGREE", place: within(place, atField("ORC", 1)), message }]);
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage } from "../../core/intake.ts";
 import type { MappedMessage, MessageName } from "../../core/mapped-message.ts";
 import type { MessageEcho } from "../../core/message-echo.ts";
 import { phi } from "../../core/phi.ts";
+import { atField, type Place, within } from "../../core/place.ts";
 import { findEncoding } from "../../formats/encoding.ts";
 import { orderParts, requireWhole, secondPatient } from "../../formats/hl7/groups.ts";
 import { type HeaderCodes, Hl7Message } from "../../formats/hl7/message.ts";
@@ -26,7 +27,7 @@ const MOST_PROBLEMS = 100;
 /** What an HL7 message asks for, or what is wrong with it: everything, or where that is endless the first hundred. */
 export function mapHl7(
   content: Extract<IncomingMessage["content"], { kind: "hl7" }>,
-  place: string,
+  place: Place,
   profile: Hl7Profile,
   settings: MapperSettings,
 ): MappedMessage {
@@ -61,7 +62,7 @@ function echoedNumbers({ groups }: MessageEcho): string[] {
 function mapMessage(
   message: Hl7Message,
   text: string,
-  place: string,
+  place: Place,
   profile: Hl7Profile,
   settings: MapperSettings,
 ): MappedMessage {
@@ -84,13 +85,13 @@ function mapMessage(
     return { ...mapWhole(message, place, profile, settings), ...name };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    return refuse([problemOf(error, error.place === undefined ? place : `${place}, ${error.place}`)], name);
+    return refuse([problemOf(error, within(place, error.place ?? {}))], name);
   }
 }
 
 function mapWhole(
   message: Hl7Message,
-  place: string,
+  place: Place,
   profile: Hl7Profile,
   settings: MapperSettings,
 ): MappedMessage {
@@ -110,7 +111,13 @@ function mapWhole(
   }
   if (secondPatient(message) !== undefined) {
     const text = "more than one PID segment, expected the orders of one patient";
-    return refuse([{ code: "MAPPING_SECOND_PATIENT", place: `${place}, PID[2]`, message: text }]);
+    return refuse([
+      {
+        code: "MAPPING_SECOND_PATIENT",
+        place: within(place, { spots: [{ segment: "PID", ordinal: 2 }] }),
+        message: text,
+      },
+    ]);
   }
   if (subjectOperation !== undefined) {
     return finishWhole([readSubjectOrder(message, profile, subjectOperation)]);
@@ -120,7 +127,9 @@ function mapWhole(
   const controlRequests = mapControl(parts, profile, place, finishWhole);
   if (drafts.length === 0 && controlRequests === undefined) {
     const text = "neither ORC nor OBR, expected an order";
-    return refuse([{ code: "MAPPING_NO_ORDER", place: `${place}, ORC`, message: text }]);
+    return refuse([
+      { code: "MAPPING_NO_ORDER", place: within(place, { spots: [{ segment: "ORC" }] }), message: text },
+    ]);
   }
   const mapped: MappedMessage =
     drafts.length === 0 ? { verdict: "accepted", orders: [], problems: [] } : finishWhole(drafts);
@@ -138,8 +147,14 @@ function subjectOperationOf(
 }
 
 /** Says once that PID is missing, instead of naming each of its fields. */
-function withoutPatient(mapped: MappedMessage, place: string): MappedMessage {
-  const others = mapped.problems.filter((problem) => !problem.place.startsWith(`${place}, PID`));
+function withoutPatient(mapped: MappedMessage, place: Place): MappedMessage {
+  const isOfPatient = ({ order, head, spots: [first] = [] }: Place) =>
+    order === undefined &&
+    head === undefined &&
+    first !== undefined &&
+    "segment" in first &&
+    first.segment === "PID";
+  const others = mapped.problems.filter((problem) => !isOfPatient(problem.place));
   const message = "no PID segment, expected the patient";
   return {
     ...mapped,
@@ -147,25 +162,29 @@ function withoutPatient(mapped: MappedMessage, place: string): MappedMessage {
     subjectCodes: undefined,
     orderNumbers: undefined,
     orders: [],
-    problems: [{ code: "MAPPING_NO_PATIENT", place: `${place}, PID`, message }, ...others],
+    problems: [
+      { code: "MAPPING_NO_PATIENT", place: within(place, { spots: [{ segment: "PID" }] }), message },
+      ...others,
+    ],
   };
 }
 
 /** What of MSH keeps a message from being mapped: its type, its version, its processing id, its control id. */
 function checkHeader(
   header: HeaderCodes,
-  messagePlace: string,
+  messagePlace: Place,
   profile: Hl7Profile,
   processingId: "P" | "T" | "D" | undefined,
 ): Problem[] {
   const problems: Problem[] = [];
   if (!isMessageType(profile.accept, header)) {
     const type = [header.messageCode, header.triggerEvent].filter((part) => part !== undefined).join("^");
-    const known = profile.accept.map(formatMessageType).join(", ");
+    const known = profile.accept.map(formatMessageType);
     problems.push({
       code: "MAPPING_MESSAGE_TYPE_UNSUPPORTED",
-      place: `${messagePlace}, MSH-9`,
-      message: `${type === "" ? "is empty" : `holds ${quote(type)}`}, expected one of ${known}`,
+      place: within(messagePlace, atField("MSH", 9)),
+      message: `${type === "" ? "is empty" : `holds ${quote(type)}`}, expected one of ${known.join(", ")}`,
+      expected: known,
       ...hintOfType(type, profile),
     });
   }
@@ -173,8 +192,9 @@ function checkHeader(
   if (version === undefined || !profile.versions.some((known) => isVersionOf(version, known))) {
     problems.push({
       code: "MAPPING_VERSION_UNSUPPORTED",
-      place: `${messagePlace}, MSH-12`,
+      place: within(messagePlace, atField("MSH", 12)),
       message: `${version === undefined ? "is empty" : `holds ${quote(version)}`}, expected one of ${profile.versions.join(", ")}`,
+      expected: profile.versions,
       ...hintOfVersion(version, profile),
     });
   }
@@ -183,8 +203,9 @@ function checkHeader(
     const found = header.processingId === undefined ? "is empty" : `holds ${quote(header.processingId)}`;
     problems.push({
       code: "MAPPING_PROCESSING_ID",
-      place: `${messagePlace}, MSH-11`,
+      place: within(messagePlace, atField("MSH", 11)),
       message: `${found}, expected ${expected}`,
+      expected: [expected],
       ...hintOfProcessingId(header.processingId, profile),
     });
   }
@@ -193,7 +214,7 @@ function checkHeader(
   if (mode !== undefined && reason !== undefined && !profile.processingModes.includes(mode)) {
     problems.push({
       code: "MAPPING_PROCESSING_MODE",
-      place: `${messagePlace}, MSH-11.2`,
+      place: within(messagePlace, atField("MSH", 11, 2)),
       message: `holds ${quote(mode)} (${reason}); what was ordered once is not done again`,
       hint: `Keep such messages off this interface. If they are to be carried out, set \`processingModes: [${[...profile.processingModes, mode].join(", ")}]\` in ${nameProfile(profile)}.`,
     });
@@ -201,7 +222,12 @@ function checkHeader(
   problems.push(...checkControlId(header, messagePlace, profile));
   const { messageControlId } = header;
   const unfit = messageControlId === undefined ? undefined : findUnfit(messageControlId, "code");
-  if (unfit) problems.push({ code: unfit.code, place: `${messagePlace}, MSH-10`, message: unfit.trouble });
+  if (unfit)
+    problems.push({
+      code: unfit.code,
+      place: within(messagePlace, atField("MSH", 10)),
+      message: unfit.trouble,
+    });
   return problems;
 }
 
@@ -239,14 +265,14 @@ function hintOfProcessingId(found: string | undefined, profile: Hl7Profile): Pic
  */
 function checkControlId(
   { messageControlId }: HeaderCodes,
-  messagePlace: string,
+  messagePlace: Place,
   { controlId, name }: Pick<Hl7Profile, "controlId" | "name">,
 ): Problem[] {
   if (controlId === "optional" || isControlId(messageControlId)) return [];
   return [
     {
       code: "MAPPING_VALUE_MISSING",
-      place: `${messagePlace}, MSH-10`,
+      place: within(messagePlace, atField("MSH", 10)),
       message: "is empty; a control id is expected",
       hint: `Have the sender give each message a control id. For a sender that never has one, set \`controlId: optional\` in profile ${name}.`,
     },

@@ -2,6 +2,7 @@ import type { Problem } from "../../core/failures.ts";
 import type { MappedMessage, MessageName } from "../../core/mapped-message.ts";
 import type { Order } from "../../core/order.ts";
 import { phi } from "../../core/phi.ts";
+import { type Place, placeText, within } from "../../core/place.ts";
 import { type MessageView, moduleFailure, runSiteModule, type SiteModule } from "../profile/module.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { Reading } from "../profile/value.ts";
@@ -41,7 +42,7 @@ export function finishAll(
   profile: Profile,
   viewOf: (n: number) => MessageView,
   finish: FinishSettings & MapperSettings,
-  place: string,
+  place: Place,
 ): MappedMessage {
   const { module } = profile;
   const runs: readonly Run[] = module
@@ -83,8 +84,8 @@ export function finishAll(
 }
 
 /** The place of a whole order. */
-function placeOf({ head, placeOf: within }: Draft, messagePlace: string): string {
-  return head === undefined || within === undefined ? messagePlace : `${messagePlace}, ${within(head)}`;
+function placeOf({ head, placeOf: inOrder }: Draft, messagePlace: Place): Place {
+  return head === undefined || inOrder === undefined ? messagePlace : within(messagePlace, inOrder(head));
 }
 
 /** What the site's module left of some drafts, if there is one, and what is wrong with it. */
@@ -121,7 +122,7 @@ export function withoutRepeats(problems: readonly Problem[]): readonly Problem[]
   if (problems.length <= 1) return problems;
   return [
     ...new Map(
-      problems.map((problem) => [`${problem.code} ${problem.place} ${problem.message}`, problem]),
+      problems.map((problem) => [`${problem.code} ${placeText(problem.place)} ${problem.message}`, problem]),
     ).values(),
   ];
 }

@@ -1,4 +1,5 @@
 import { Failure } from "../../core/failures.ts";
+import type { Spot } from "../../core/place.ts";
 import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import type { Reading } from "../profile/value.ts";
@@ -43,12 +44,19 @@ export function readMerges(message: Hl7Message, profile: Hl7Profile): ReadMerge[
 function withOrdinals(reading: Reading, segments: readonly Segment[]): Reading {
   if (reading.status !== "absent") return reading;
   const pair = segments.find(({ name }) => name === "PID")?.ordinal ?? 1;
-  const place = reading.place.replace(/\b([A-Z][A-Z0-9]{2})-(?=\d)/g, (path, name: string) => {
-    const own = segments.find((segment) => segment.name === name)?.ordinal;
-    const ordinal = own ?? (name === "MRG" ? pair : 1);
-    return ordinal > 1 ? `${name}[${ordinal}]-` : path;
-  });
-  return { status: "absent", place };
+  const counted = (spot: Spot): Spot => {
+    if ("column" in spot || spot.segment === undefined) return spot;
+    const { segment } = spot;
+    const isCounted = !("name" in spot) && (spot.ordinal !== undefined || spot.written !== undefined);
+    const own = segments.find(({ name }) => name === segment)?.ordinal;
+    const ordinal = own ?? (segment === "MRG" ? pair : 1);
+    if (isCounted || ordinal === 1) return spot;
+    return "name" in spot
+      ? { ...spot, name: `${segment}[${ordinal}]${spot.name.slice(segment.length)}` }
+      : { ...spot, ordinal };
+  };
+  const { spots = [] } = reading.place;
+  return { status: "absent", place: { ...reading.place, spots: spots.map(counted) } };
 }
 
 function withHint(reading: Reading): Reading {

@@ -1,5 +1,6 @@
 import type { Problem } from "../../core/failures.ts";
 import { type AssigningAuthority, areOfTwoAuthorities, formatAuthority } from "../../core/order.ts";
+import { joined, type Place } from "../../core/place.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import type { Reading } from "../profile/value.ts";
 import { keptIfFit } from "./unfit.ts";
@@ -25,7 +26,7 @@ export function disagreementOnAuthority(groups: readonly NumberedGroup[]): Probl
       if (!areOfTwoAuthorities(before.authority, found.authority)) continue;
       return {
         code: "MAPPING_VALUES_DISAGREE",
-        place: `${before.place} and ${found.place}`,
+        place: joined([before.place, found.place], "and"),
         message:
           "one order number of two assigning authorities, expected a message, or a number, of its own for each",
       };
@@ -46,25 +47,24 @@ export function authorityOf(groups: readonly NumberedGroup[]): AssigningAuthorit
 
 interface FoundAuthority {
   readonly authority: AssigningAuthority;
-  readonly place: string;
+  readonly place: Place;
 }
 
 /** The fields of type EI, by segment; what stands beside a number in any other is no authority, but anything. */
 const EI_FIELDS: Readonly<Record<string, readonly number[]>> = { ORC: [2, 3, 4], OBR: [2, 3] };
 
-/** The first component of a field, and of a value of several places the first one. */
-const FIRST_COMPONENT = /^((ORC|OBR)(?:\[\d+\])?-(\d+)(?:\[(\d+)\])?)(?:\.1){0,2}(?: |$)/;
-
 /** EI.2 to EI.4 beside the number, in the field and repetition where that was found; what can't be kept counts as nothing. */
 function findAuthority({ group, number }: NumberedGroup): FoundAuthority | undefined {
   if (number.status !== "found") return undefined;
-  const field = FIRST_COMPONENT.exec(number.place);
-  if (field === null) return undefined;
-  const [, place, name = "", n, repetition = "1"] = field;
-  if (!EI_FIELDS[name]?.includes(Number(n))) return undefined;
+  // Of a value of several places it is the first one that counts.
+  const [spot] = number.place.spots ?? [];
+  if (spot === undefined || !("segment" in spot) || "name" in spot || spot.field === undefined)
+    return undefined;
+  const { segment: name, field, repetition = 1, component = 1, subcomponent = 1 } = spot;
+  if (component !== 1 || subcomponent !== 1 || EI_FIELDS[name]?.includes(field) !== true) return undefined;
   const segment = name === "ORC" ? group.orc : group.obrs[0];
-  const part = (component: number): string | undefined => {
-    const value = segment?.get(Number(n), Number(repetition), component)?.trim();
+  const part = (n: number): string | undefined => {
+    const value = segment?.get(field, repetition, n)?.trim();
     return value === "" || value === '""' ? undefined : keptIfFit(value);
   };
   const [namespaceId, universalId] = [part(2), part(3)];
@@ -76,6 +76,10 @@ function findAuthority({ group, number }: NumberedGroup): FoundAuthority | undef
       ...(universalId === undefined ? {} : { universalId }),
       ...(universalIdType === undefined ? {} : { universalIdType }),
     },
-    place: `${place}.${namespaceId === undefined ? 3 : 2}`,
+    place: {
+      spots: [
+        { ...spot, component: namespaceId === undefined ? 3 : 2, subcomponent: undefined, by: undefined },
+      ],
+    },
   };
 }

@@ -36,14 +36,16 @@ export function findNumberPlace(
   }
   for (const scope of groupScopes(group, [])) {
     const reading = readValue(rule, findSingle, scope);
-    const [, name = "", field] = /^(\w{3})(?:\[\d+\])?-(\d+)/.exec(reading.place) ?? [];
-    if (reading.status === "found") return toPlace(name, Number(field));
+    const [spot] = reading.place.spots ?? [];
+    if (reading.status !== "found") continue;
+    return spot !== undefined && "field" in spot ? toPlace(spot.segment, spot.field) : PLACER;
   }
   return PLACER;
 }
 
-function toPlace(segment: string, field: number): NumberPlace {
-  if ((segment !== "ORC" && segment !== "OBR") || FILLED[segment].includes(field)) return PLACER;
+function toPlace(segment: string, field: number | undefined): NumberPlace {
+  if ((segment !== "ORC" && segment !== "OBR") || field === undefined) return PLACER;
+  if (FILLED[segment].includes(field)) return PLACER;
   return { segment, field };
 }
 

@@ -6,13 +6,14 @@ import type { Control, ControlRequest } from "../../core/order-control.ts";
 import { namingAllRows } from "../../core/order-rows.ts";
 import type { OrderAsRead } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
+import { atLine, FILE, type Place } from "../../core/place.ts";
 import { type ControlOperation, isControlOperation } from "../profile/message-type.ts";
 import { viewCsv } from "../profile/module.ts";
 import type { CsvProfile, Profile } from "../profile/profile.ts";
-import type { Reading, ValueRule } from "../profile/value.ts";
+import { placesOf, type Reading, type ValueRule } from "../profile/value.ts";
 import { nameProfile } from "./code-hint.ts";
 import type { ReadControl } from "./control-hl7.ts";
-import { columnsOf, readCode, readContainers, readDate, readRow } from "./csv-codes.ts";
+import { readCode, readContainers, readDate, readRow } from "./csv-codes.ts";
 import { type Draft, judge, LABELS_PER_ORDER, listRequired } from "./draft.ts";
 import { finishAll, type MapperSettings, refuse } from "./mapped-message.ts";
 import { keptIfFit } from "./unfit.ts";
@@ -45,7 +46,7 @@ function mapControlRows(
   const [order] = orderRows;
   // They came together while the word of one of them was in no table, and waited.
   if (order !== undefined) {
-    const place = `lines ${order.line} and ${rows[0]?.row.line}`;
+    const place: Place = { lines: { at: [order.line, rows[0]?.row.line ?? 0], by: "and" } };
     const message =
       "one asks for an order and one wants something of it, and they waited together for a word";
     const hint = "Have the lab send both rows again, the order first.";
@@ -59,12 +60,14 @@ function mapControlRows(
 
 function mapOrderRows(rows: readonly CsvRow[], profile: CsvProfile, settings: MapperSettings): MappedMessage {
   const first = rows[0];
-  if (first === undefined) return refuse([{ code: "MAPPING_NO_ORDER", place: "file", message: "no rows" }]);
+  if (first === undefined) return refuse([{ code: "MAPPING_NO_ORDER", place: FILE, message: "no rows" }]);
   const missing = missingColumns(rows, profile);
   if (missing.length > 0) return refuse(missing);
   const draft = readRows(rows, profile);
-  const finish = { ...settings, messagePlace: "" };
-  const place = rows.length === 1 ? `line ${first.line}` : `lines ${first.line}-${rows.at(-1)?.line}`;
+  const finish = { ...settings, messagePlace: {} };
+  const last = rows.at(-1)?.line ?? first.line;
+  const place: Place =
+    rows.length === 1 ? atLine(first.line) : { lines: { at: [first.line, last], by: "to" } };
   const mapped = finishAll([draft], profile, () => viewCsv(rows), finish, place);
   const isRefused = mapped.verdict === "refused";
   const each = isRefused ? listRows(rows, profile, settings) : undefined;
@@ -134,13 +137,13 @@ function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft {
   const problems: Problem[] = [];
   const read = (rule: ValueRule<string>, readOne: ReadOne = readRow): Reading => {
     const readings = rows.map((row) => readOne(rule, row));
-    const first = readings[0] ?? { status: "absent", place: "file" };
+    const first = readings[0] ?? { status: "absent", place: FILE };
     const odd = readings.findIndex((reading) => !isSame(first, reading));
     const [firstRow, oddRow] = [rows[0], rows[odd]];
     if (firstRow && oddRow && first.status !== "bad" && readings[odd]?.status !== "bad") {
       problems.push({
         code: "MAPPING_VALUES_DISAGREE",
-        place: `lines ${firstRow.line} and ${oddRow.line}, ${columnsOf(rule)}`,
+        place: { lines: { at: [firstRow.line, oddRow.line], by: "and" }, ...placesOf(rule.sources) },
         message: "the rows of one order must have the same value",
         hint: "Rows with one order number are one order: correct the row that differs, or give it an order number of its own.",
       });
@@ -164,7 +167,7 @@ function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft {
   return {
     ...draft,
     containers: isRegistration ? containers.filter(({ label }) => label.status === "found") : containers,
-    containerPlace: columnsOf(rules.label),
+    containerPlace: placesOf(rules.label.sources),
     required: listRequired(rules),
     problems,
   };
@@ -177,7 +180,7 @@ function missingColumns(rows: readonly CsvRow[], { reading }: CsvProfile): Probl
   return reading.requiredColumns.flatMap((alternatives): Problem[] => {
     if (alternatives.some((name) => first.values.has(name))) return [];
     const message = `the file has no column ${alternatives.join(" or ")}`;
-    return [{ code: "CSV_COLUMN_MISSING", place: `line ${first.line}`, message }];
+    return [{ code: "CSV_COLUMN_MISSING", place: atLine(first.line), message, columns: alternatives }];
   });
 }
 
@@ -230,7 +233,7 @@ function readControlRows(rows: readonly ControlRow[], { rules }: CsvProfile): Re
     if (before !== undefined && subject !== undefined && before !== subject) {
       const message = "the rows about one order must have the same subject code";
       const hint = "Correct the row that differs, or leave its subject code empty.";
-      problems.push({ code: "MAPPING_VALUES_DISAGREE", place: `line ${row.line}`, message, hint });
+      problems.push({ code: "MAPPING_VALUES_DISAGREE", place: atLine(row.line), message, hint });
     }
     if (subject !== undefined) subjectByNumber.set(number, subject);
     const last = controlRequests.at(-1);

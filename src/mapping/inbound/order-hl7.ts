@@ -1,6 +1,7 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { EchoFound } from "../../core/message-echo.ts";
 import type { Control } from "../../core/order-control.ts";
+import { atField, atSegment, joined, type Place, placeText } from "../../core/place.ts";
 import type { OrderGroup, OrderParts } from "../../formats/hl7/groups.ts";
 import type { Hl7Message } from "../../formats/hl7/message.ts";
 import type { FieldPath } from "../../formats/hl7/path.ts";
@@ -11,7 +12,7 @@ import { describeContainers } from "./beside-hl7.ts";
 import { checkPlacing } from "./check-structure.ts";
 import { type ContainerPlace, isCounted, listContainers, strayContainers } from "./containers-hl7.ts";
 import { controlOf, isChanging } from "./control-hl7.ts";
-import { type Draft, listRequired, missingOf, OPERATION_BY_TYPE, pairContainers } from "./draft.ts";
+import { BY_TYPE, type Draft, listRequired, missingOf, pairContainers } from "./draft.ts";
 import {
   eachHint,
   findIn,
@@ -21,7 +22,6 @@ import {
   groupScopes,
   inForce,
   missingAt,
-  nameOf,
   readStrictly,
 } from "./find-hl7.ts";
 import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
@@ -72,8 +72,8 @@ export function readOrders(parts: OrderParts, profile: Hl7Profile, control?: "ch
       subject,
       containers,
       containerPlace: profile.containerPlace,
-      head: head && nameOf(head),
-      ...(isAmongOthers ? { placeOf: (place: string) => placeIn(index, place) } : {}),
+      head: head && atSegment(head),
+      ...(isAmongOthers ? { placeOf: (place: Place) => placeIn(index, place) } : {}),
       problems: [
         ...own,
         ...problems,
@@ -109,13 +109,13 @@ export function readSubjectOrder(
   const subject = readSubject(scope, profile);
   const { rules } = profile;
   return {
-    operation: { status: "found", value: operation, place: OPERATION_BY_TYPE },
+    operation: { status: "found", value: operation, place: BY_TYPE },
     facility: readValue(rules.facility, findSingle, scope),
-    placerOrderNumber: { status: "absent", place: OPERATION_BY_TYPE },
+    placerOrderNumber: { status: "absent", place: BY_TYPE },
     ...(operation === "MERGE" ? { priorCode: readPriorCode(scope, profile) } : {}),
     subject,
     containers: [],
-    containerPlace: "",
+    containerPlace: {},
     problems: [...compareNames(subject), ...unclearFields([], scope, [], profile)],
   };
 }
@@ -126,7 +126,7 @@ function readPriorCode(scope: readonly Segment[], { rules }: Hl7Profile): Readin
   if (rule.sources.length > 0) return readStrictly(rule, findSubjectCode, scope);
   return {
     status: "bad",
-    place: "MRG-1",
+    place: atField("MRG", 1),
     code: "MAPPING_VALUE_MISSING",
     trouble: "is not read: where the identifier that goes stands was not agreed for this interface",
     hint: "Name the place of the identifier that goes as `subject.priorCode` in the profile.",
@@ -203,7 +203,7 @@ function refuseSameNumber([first, ...others]: readonly Unit[], { ordersEach }: H
   return others.map(({ number }) => ({
     code: "MAPPING_VALUES_DISAGREE",
     place: number.place,
-    message: `gives the same order number as ${first?.number.place}; expected a number of its own for each ${ordersEach}`,
+    message: `gives the same order number as ${placeText(first?.number.place ?? {})}; expected a number of its own for each ${ordersEach}`,
     hint: `Have the lab give each order its own number. Where ${ordersEach}s with one number are one order with several containers, set \`orders: { sameNumber: join }\` in the profile.`,
   }));
 }
@@ -218,7 +218,8 @@ function disagree(one: Reading, other: Reading, what: string): Problem | undefin
   if (one.status === "bad" || other.status === "bad") return undefined;
   const [a, b] = [one, other].map((reading) => (reading.status === "found" ? reading.value : undefined));
   if (a === b) return undefined;
-  const place = one.place === other.place ? one.place : `${one.place} and ${other.place}`;
+  const isSame = placeText(one.place) === placeText(other.place);
+  const place = isSame ? one.place : joined([one.place, other.place], "and");
   return { code: "MAPPING_VALUES_DISAGREE", place, message: `one order must have one ${what}` };
 }
 
@@ -234,25 +235,18 @@ function readSubject(scope: readonly Segment[], { rules }: Hl7Profile): Draft["s
 /** PID-5 repeats (legal, maiden, alias); a given name of one and a family name of another would be nobody's. */
 function compareNames({ firstName, lastName }: Draft["subject"]): Problem[] {
   if (firstName.status !== "found" || lastName.status !== "found") return [];
-  // Nearly always both are components of one repetition.
-  if (fieldOf(firstName.place) === fieldOf(lastName.place)) return [];
-  const [first, last] = [firstName, lastName].map(({ place }) =>
-    /^([A-Z0-9]{3}-\d+)(?:\[(\d+)\])?/.exec(place),
-  );
-  if (!first || !last || first[1] !== last[1] || (first[2] ?? "1") === (last[2] ?? "1")) return [];
+  const [first, last] = [firstName, lastName].map(({ place }) => place.spots?.[0]);
+  if (first === undefined || last === undefined || !("field" in first) || !("field" in last)) return [];
+  const isOneField = first.segment === last.segment && first.field === last.field;
+  const repetitions = [first, last].map(({ repetition = 1 }) => repetition);
+  if (!isOneField || first.ordinal !== last.ordinal || repetitions[0] === repetitions[1]) return [];
   return [
     {
       code: "MAPPING_VALUES_DISAGREE",
-      place: `${firstName.place} and ${lastName.place}`,
+      place: joined([firstName.place, lastName.place], "and"),
       message: "the first and last name come from different repetitions, expected both in one",
     },
   ];
-}
-
-/** A place without its component. */
-function fieldOf(place: string): string {
-  const dot = place.indexOf(".");
-  return dot === -1 ? place : place.slice(0, dot);
 }
 
 function complainOfStrays(
@@ -262,7 +256,7 @@ function complainOfStrays(
 ): Problem[] {
   return strayContainers(groups, shared, each).map((segment) => ({
     code: "MAPPING_CONTAINER_UNEXPECTED",
-    place: nameOf(segment),
+    place: atSegment(segment),
     message:
       "names a container before its OBR or beside specimens, expected it below an OBR and without them",
   }));
@@ -424,7 +418,7 @@ function unclearFields(
         if (found === undefined || !("code" in found)) continue;
         const message = `${found.trouble}: results.fields has {${path.path}} in ${target.path}`;
         const { code, place, hint } = found;
-        problems.set(`${path.path} ${place}`, { code, place, message, ...(hint ? { hint } : {}) });
+        problems.set(`${path.path} ${placeText(place)}`, { code, place, message, ...(hint ? { hint } : {}) });
       }
     }
   }
@@ -453,11 +447,11 @@ function missingLabel(
 ): Reading {
   const place = missingAt(rule, scope);
   if (place !== undefined) return { status: "absent", place };
-  if (segment.name === "OBR") return { status: "absent", place: nameOf(segment) };
+  if (segment.name === "OBR") return { status: "absent", place: atSegment(segment) };
   return {
     status: "bad",
-    place: nameOf(segment),
+    place: atSegment(segment),
     code: "MAPPING_NO_CONTAINER",
-    trouble: `has no ${isCounted(segment, each) ? rule.places : containerPlace} of its own, expected the container's label there`,
+    trouble: `has no ${placeText(isCounted(segment, each) ? rule.places : containerPlace)} of its own, expected the container's label there`,
   };
 }

@@ -1,3 +1,4 @@
+import { type Place, segmentOf } from "../../core/place.ts";
 import type { OrderGroup, OrderSegment } from "../../formats/hl7/groups.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
 import { nameOf } from "./find-hl7.ts";
@@ -25,21 +26,22 @@ export function orderPlaces(
   orders: readonly PlacedOrder[],
   shared: readonly Segment[],
   each: OrderSegment,
-): (index: number, place: string) => string {
+): (index: number, place: Place) => Place {
   let owners: ReadonlyMap<string, Owner> | undefined;
   return (index, place) => {
     owners ??= findOwners(orders, shared);
-    const [segment] = /^[A-Z][A-Z0-9]{2}(?:\[\d+\])?(?=-|$| )/.exec(place) ?? [];
+    const segment = segmentOf(place.spots?.[0]);
     const owner = segment === undefined ? undefined : owners.get(segment);
     if (owner === "several") return place;
     const { number, groups } = orders[index] as PlacedOrder;
     const group = owner?.index === index ? owner.group : groups[0];
-    const head = group && headOf(group, each);
-    if (head === undefined) return place;
-    const name = nameOf(head);
-    const fit = keptIfFit(number);
-    if (segment === name) return fit === undefined ? place : `order ${fit}, ${place}`;
-    return `${fit === undefined ? name : `order ${fit} (${name})`}, ${place}`;
+    const begins = group && headOf(group, each);
+    if (begins === undefined) return place;
+    const order = keptIfFit(number);
+    const named = order === undefined ? {} : { order };
+    if (segment === nameOf(begins)) return { ...named, ...place };
+    const { name, ordinal } = begins;
+    return { ...named, head: { segment: name, ...(ordinal > 1 ? { ordinal } : {}) }, ...place };
   };
 }
 
@@ -61,17 +63,4 @@ function findOwners(orders: readonly PlacedOrder[], shared: readonly Segment[]):
     }
   }
   return owners;
-}
-
-/**
- * The segments that a place such as those of {@link orderPlaces} names, the best first: those where something stands, and the one that its
- * order begins with.
- */
-export function segmentsNamedIn(place: string): string[][] {
-  const parts = place.replace(/, part \d+$/, "").split(", ");
-  const [, head] = /\(([A-Z][A-Z0-9]{2}(?:\[\d+\])?)\)$/.exec(parts.at(-2) ?? "") ?? [];
-  const segments = (parts.at(-1) ?? "")
-    .split(" and ")
-    .flatMap((each) => /^[A-Z][A-Z0-9]{2}(?:\[\d+\])?(?=-|$)/.exec(each)?.[0] ?? []);
-  return [segments, head === undefined ? [] : [head]];
 }

@@ -1,3 +1,4 @@
+import { joined, type Place } from "../../core/place.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import { type FieldPath, findValue, placeOf } from "../../formats/hl7/path.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
@@ -129,7 +130,7 @@ function findOne(path: FieldPath, named: readonly Segment[]): Found | Misfit | u
   const [first] = valued;
   if (first === undefined) return undefined;
   const other = valued.find(({ value }) => value.trim() !== first.value.trim());
-  if (other !== undefined) return severalAt(`${first.place} and ${other.place}`, path);
+  if (other !== undefined) return severalAt(joined([first.place, other.place], "and"), path);
   // Where another one is empty the value is that one's alone, unless the path selects by a condition.
   if (whichSegment === undefined && valued.length < candidates.length) return severalAt(first.place, path);
   const segment = candidates[found.indexOf(first)];
@@ -144,7 +145,7 @@ function findRepeated(path: FieldPath, segment: Segment, first: Found): Misfit |
     const value = segment.get(field, n, component, subcomponent)?.trim() ?? "";
     if (value === "" || value === first.value.trim()) continue;
     return {
-      place: `${first.place} and ${placeOf(path, segment, n)}`,
+      place: joined([first.place, placeOf(path, segment, n)], "and"),
       code: "MAPPING_VALUES_DISAGREE",
       trouble: "are different values in one field, expected one",
       hint: `Name the repetition that is meant in the profile, such as \`{${pathOfRepetition(path)}}\`.`,
@@ -153,7 +154,7 @@ function findRepeated(path: FieldPath, segment: Segment, first: Found): Misfit |
   return undefined;
 }
 
-function severalAt(place: string, { path, segment, whichSegment }: FieldPath): Misfit {
+function severalAt(place: Place, { path, segment, whichSegment }: FieldPath): Misfit {
   const field = path.slice(whichSegment === undefined ? 3 : path.indexOf("]-") + 1);
   return {
     place,

@@ -1,4 +1,5 @@
-import type { FailureCode, Problem } from "../../core/failures.ts";
+import type { Problem } from "../../core/failures.ts";
+import { renamed } from "../../core/place.ts";
 
 /** What a value is for: a code that things are found by, a person's name, or free text for staff. */
 export type ValueKind = "code" | "name" | "text";
@@ -18,7 +19,7 @@ const MOST_CHARACTERS: Readonly<Record<ValueKind, number>> = { code: 200, name: 
 export function findUnfit(
   value: string,
   kind: ValueKind,
-): { readonly code: FailureCode; readonly trouble: string } | undefined {
+): (Pick<Problem, "code" | "expected"> & { readonly trouble: string }) | undefined {
   if (value.length <= MOST_CHARACTERS[kind] && isPlain(value, kind)) return undefined;
   if (!value.isWellFormed()) {
     return { code: "MAPPING_CHARACTER_INVALID", trouble: "holds half of a character, expected whole ones" };
@@ -45,6 +46,7 @@ export function findUnfit(
   return {
     code: "MAPPING_VALUE_TOO_LONG",
     trouble: `has ${length} characters, expected at most ${most}`,
+    expected: [String(most)],
   };
 }
 
@@ -74,9 +76,12 @@ export function keptIfFit(value: string | undefined): string | undefined {
 }
 
 /** A problem whose words can be kept and printed, whatever they quote: modules and profiles write them too. */
-export function presentable({ code, place, message, unknownCode, table, hint }: Problem): Problem {
+export function presentable(given: Problem): Problem {
+  const { code, place, message, unknownCode, table, hint, expected, columns } = given;
   const problem = {
-    ...{ code, place: printable(place), message: printable(message) },
+    ...{ code, place: renamed(place, printable), message: printable(message) },
+    ...(expected === undefined ? {} : { expected: expected.map(printable) }),
+    ...(columns === undefined ? {} : { columns: columns.map(printable) }),
     ...(table === undefined ? {} : { table }),
     ...(hint === undefined ? {} : { hint: printable(hint) }),
   };

@@ -1,3 +1,4 @@
+import type { Place } from "../../core/place.ts";
 import type { FieldPath } from "../../formats/hl7/path.ts";
 import type { ContainerKind, Hl7Profile } from "../profile/profile.ts";
 import { isBeside } from "./beside-hl7.ts";
@@ -24,7 +25,7 @@ const PATIENT_SEGMENTS = [
 interface UnreachedValue {
   /** `containers.label`. */
   readonly name: string;
-  readonly places: string;
+  readonly places: Place;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type Control, DONE, type FillerNumber, isCancelling } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome } from "../../core/outcome.ts";
+import { atSegment, type Place } from "../../core/place.ts";
 import type { SegmentSpec } from "../../formats/hl7/encode.ts";
 import {
   type AckError,
@@ -59,7 +60,7 @@ export function composeControlAnswer(
         condition: condition === "207" ? MESSAGE_ACCEPTED : condition,
         severity: "W",
         applicationCode: code,
-        place: groupByAnswer.get(answer)?.control?.at,
+        place: placeOfControl(groupByAnswer.get(answer)?.control?.at),
         text: `${nameOf(answer, profile)}: ${refusal.text}`,
       },
     ];
@@ -177,6 +178,11 @@ function numbersOf(
   const asked = original.isEachObr ? (group?.obrs[0] ?? group?.orc) : group?.orc;
   const filler = numbers.filler ?? original.echo.field(asked, 3);
   return { ...numbers, filler: filler ?? (own === undefined ? undefined : [own, namespace]) };
+}
+
+/** Where the ORC of a request stands. */
+function placeOfControl(ordinal: number | undefined): Place | undefined {
+  return ordinal === undefined ? undefined : atSegment({ name: "ORC", ordinal });
 }
 
 /** ORC-5: how the order stands by the profile's map, or as it was requested to be. */

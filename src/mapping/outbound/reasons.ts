@@ -1,7 +1,14 @@
 import { type FailureCode, isNumberTaken, type Problem, wordsForLab } from "../../core/failures.ts";
 import type { Control } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome, OutcomeOrder } from "../../core/outcome.ts";
-import { segmentsNamedIn } from "../inbound/order-place.ts";
+import {
+  columnsIn,
+  inEnglish,
+  type Place,
+  type PlaceWord,
+  placeText,
+  segmentsNamedIn,
+} from "../../core/place.ts";
 import type { Profile, ResultSettings } from "../profile/profile.ts";
 import type { Decision, ReasonWord } from "../profile/results-schema.ts";
 import type { Original, OriginalGroup } from "./original.ts";
@@ -71,7 +78,7 @@ export function inLabWords<T extends Answer>(outcome: T, { reasons }: Pick<Resul
         ...outcome,
         problems: outcome.problems.map((problem) => ({
           ...problem,
-          message: word(problem.code, problem.message, partsOf(problem)),
+          message: word(problem.code, problem.message, partsOf(problem, reasons)),
         })),
       };
     case "control":
@@ -91,25 +98,14 @@ export function labPhrase(reasons: Reasons, word: ReasonWord, shipped: string): 
   return reasons?.[word] ?? shipped;
 }
 
-/**
- * A place as problems name it (`message 1, PV1-3.4`, `line 3, column A or column B, part 2`) with its words as the lab has
- * them. The name of a column stays, whatever words it holds.
- */
-export function labPlace(place: string, reasons: Reasons): string {
-  if (reasons === undefined) return place;
-  const word = (text: string) => labPhrase(reasons, text as ReasonWord, text);
-  const nextColumn = (_: string, and: string, line: string | undefined) =>
-    ` ${word(and)} ${line === undefined ? "" : `${word("line")} ${line}, `}${word("column")} `;
-  const [, lead = "", names, part] = /^(.*?)(?:(?<=^|, )column (.*?))?(?:, part (\d+))?$/s.exec(place) ?? [];
-  return [
-    lead.replace(/(?<=^|, | )(?:message|lines?|order|and|or)(?= )|^(?:header|file)$/g, word),
-    ...(names === undefined ? [] : [`${word("column")} ${names.replace(NEXT_COLUMN, nextColumn)}`]),
-    ...(part === undefined ? [] : [`, ${word("part")} ${part}`]),
-  ].join("");
+/** A place with its words as the lab has them. The name of a column stays, whatever words it holds. */
+export function labPlace(place: Place, reasons: Reasons): string {
+  return placeText(place, reasons && placeWordsOf(reasons));
 }
 
-/** Between the names of two columns. */
-const NEXT_COLUMN = / (and|or) (?:line (\d+), )?column /g;
+function placeWordsOf(reasons: NonNullable<Reasons>): (word: PlaceWord) => string {
+  return (word) => reasons[word] ?? inEnglish(word);
+}
 
 /** A problem in one sentence: its place, and what is wrong there. */
 export function problemInWords(
@@ -126,12 +122,20 @@ interface ReasonParts {
   readonly expected: string;
 }
 
-/** The column that a problem is about, and what was expected there: a form such as `dd.MM.yyyy`, else the English words. */
-function partsOf({ place, message, unknownCode = "" }: Problem): ReasonParts {
-  const named = message.match(/"[^"]*"(?= or "|;)/g)?.join(", ");
-  const column = /(?:^|, )column (.*?)(?:, part \d+)?$/s.exec(place)?.[1] ?? named ?? "";
-  const [, expected = ""] = /\bexpected (?:form: |form$|.*?\bwritten as )?([^;]*)/s.exec(message) ?? [];
-  return { code: unknownCode, column, expected };
+/** The columns that a problem is about, and what was expected there. */
+function partsOf(
+  { place, unknownCode = "", columns, expected = [] }: Problem,
+  reasons: Reasons,
+): ReasonParts {
+  const word = placeWordsOf(reasons ?? {});
+  const named = columns?.map((column) => `"${column}"`).join(", ");
+  const others = expected.slice(0, -1).join(", ");
+  const last = expected.at(-1) ?? "";
+  return {
+    code: unknownCode,
+    column: columnsIn(place, word) || (named ?? ""),
+    expected: others === "" ? last : `${others} ${word("or")} ${last}`,
+  };
 }
 
 /** A reason in words for the lab: the profile's where it has some for its code. */

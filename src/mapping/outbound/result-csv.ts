@@ -2,6 +2,7 @@ import { Failure, type Problem } from "../../core/failures.ts";
 import type { FileDialect } from "../../core/intake.ts";
 import type { Control } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome, OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
+import { lineOf, type Place } from "../../core/place.ts";
 import { encodeCsv } from "../../formats/csv/encode.ts";
 import { type Encoding, encodeText, isEncodable, spellOut } from "../../formats/encoding.ts";
 import type { ControlOperation } from "../profile/message-type.ts";
@@ -71,7 +72,7 @@ function toOrders(original: Outcome, results: ResultSettings): PlainRow[][] {
   const common = {
     ...EMPTY,
     input_file: outcome.message.fileName ?? "",
-    line: lineOf(outcome.message.place),
+    line: lineIn(outcome.message.place),
     updated_at: outcome.occurredAt.toISOString(),
   };
   // A request about an earlier order is always answered.
@@ -143,11 +144,6 @@ const OPERATION_BY_CONTROL: Readonly<Partial<Record<Control, ControlOperation>>>
  */
 const MOST_REASONS = 50;
 
-/** The line on which what stands at `lines 3-5` begins. */
-function lineOf(place: string | undefined): string {
-  return /^lines? (\d+)/.exec(place ?? "")?.[1] ?? "";
-}
-
 /** A refused request is no refused order, though it may have the number of one. */
 const REFUSED_REQUESTS: Readonly<Record<string, string>> = {
   CANCEL: "cancel_refused",
@@ -155,6 +151,11 @@ const REFUSED_REQUESTS: Readonly<Record<string, string>> = {
   RELEASE: "release_refused",
   STATUS: "status_refused",
 } satisfies Record<ControlOperation, string>;
+
+/** The line on which a place begins, as a cell. */
+function lineIn(place: Place = {}): string {
+  return lineOf(place)?.toString() ?? "";
+}
 
 /** What no order is made of, for good or for now: a row for each label that was read, or one where none was. */
 function unmadeRows(
@@ -185,7 +186,7 @@ const FILE_REFUSED = "the file {file} was refused, and nothing of it was taken";
 
 /** A file of which nothing was taken: the lab hears of none of its orders otherwise. */
 function fileRow({ kind, problems }: Unmade, common: PlainRow, { reasons }: ResultSettings): PlainRow {
-  const lines = problems.map(({ place }) => lineOf(place));
+  const lines = problems.map(({ place }) => lineIn(place));
   const refused = labPhrase(reasons, "fileRefused", FILE_REFUSED);
   return {
     ...common,

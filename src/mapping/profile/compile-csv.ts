@@ -3,7 +3,7 @@ import type { CsvRow, RowIdentity } from "../../core/intake.ts";
 import type { CsvReading, CsvTotal } from "../../formats/csv/dialect.ts";
 import { headingOf } from "../../formats/csv/headings.ts";
 import { findEncoding } from "../../formats/encoding.ts";
-import { readCode, readRow } from "../inbound/csv-codes.ts";
+import { isInRow, readCode, readRow } from "../inbound/csv-codes.ts";
 import { compileBoundedRegex } from "./bounded-regex.ts";
 import { type Complain, compileRules } from "./compile-rules.ts";
 import { delimiterOf } from "./delimiter.ts";
@@ -48,10 +48,15 @@ export function compileCsv(
     complain("encoding", `${encoding} is no encoding that Cryobridge knows`);
   }
   const parsePlace = (text: string) => requireColumn(text, header);
+  const spotOf = (column: string) => ({ column });
   const { dateFormats } = whole;
-  const rules = compileRules<string>(whole, { parsePlace, dateFormats, areAllPartsNeeded: true }, complain);
+  const rules = compileRules<string>(
+    whole,
+    { parsePlace, spotOf, dateFormats, areAllPartsNeeded: true },
+    complain,
+  );
   checkGroupBy(whole, rules, header, complain);
-  const sum = compileSum(whole.trailer?.sum, { parsePlace, dateFormats }, complain);
+  const sum = compileSum(whole.trailer?.sum, { parsePlace, spotOf, dateFormats }, complain);
   const requiredColumns = [...listRequiredColumns(rules), ...(sum === undefined ? [] : columnsNeeded(sum))];
   return {
     format: "csv",
@@ -119,7 +124,7 @@ function compileLine(source: string, place: string, complain: Complain): RegExp 
 /** What a total adds up: a value like any other, so that the site's transforms make numbers of `12 Stk` too. */
 function compileSum(
   definition: ValueDefinition | undefined,
-  settings: Pick<CompileSettings<string>, "parsePlace" | "dateFormats">,
+  settings: Pick<CompileSettings<string>, "parsePlace" | "spotOf" | "dateFormats">,
   complain: Complain,
 ): ValueRule<string> | undefined {
   if (definition === undefined) return undefined;
@@ -277,7 +282,7 @@ function identifyRow(values: ReadonlyMap<string, string>, rules: OrderRules<stri
   const orderNumber = () => {
     const number = readCode(rules.placerOrderNumber, row);
     if (number.status === "bad") return withoutUnseen(asItStands(rules, values).replace(MARKS, ""));
-    return number.status === "found" && isOfRow(number.place) ? withoutUnseen(number.value) : "";
+    return number.status === "found" && isInRow(number) ? withoutUnseen(number.value) : "";
   };
   return {
     get orderNumber() {
@@ -286,7 +291,7 @@ function identifyRow(values: ReadonlyMap<string, string>, rules: OrderRules<stri
     get needsNumber() {
       if (operation() === "REGISTER") return false;
       const number = readCode(rules.placerOrderNumber, row);
-      return number.status !== "found" || isOfRow(number.place);
+      return number.status !== "found" || isInRow(number);
     },
     get subjectCode() {
       const subject = readCode(rules.subject.code, row);
@@ -300,15 +305,10 @@ function identifyRow(values: ReadonlyMap<string, string>, rules: OrderRules<stri
     },
     get isOrder() {
       const reading = readRow(rules.operation, row);
-      const isOwn = reading.status === "found" && isOfRow(reading.place) && hasOperation(reading.value);
+      const isOwn = reading.status === "found" && isInRow(reading) && hasOperation(reading.value);
       return isOwn && orderNumber() !== "";
     },
   };
-}
-
-/** A number that the profile itself brings doesn't say which rows belong together. */
-function isOfRow(place: string): boolean {
-  return place.startsWith("line ");
 }
 
 /** What a spreadsheet or an export puts around a number; the row is refused, and with it the order that it belongs to. */

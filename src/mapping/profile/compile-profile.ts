@@ -1,6 +1,7 @@
-import { asFailure, type Problem } from "../../core/failures.ts";
+import { asFailure } from "../../core/failures.ts";
+import { joined } from "../../core/place.ts";
 import { findEncoding } from "../../formats/encoding.ts";
-import { type FieldPath, parsePath } from "../../formats/hl7/path.ts";
+import { type FieldPath, parsePath, spotOfPath } from "../../formats/hl7/path.ts";
 import { listValueFields, listValueSegments } from "../inbound/check-structure.ts";
 import { builtinProfiles } from "./builtin.ts";
 import { compileCsv } from "./compile-csv.ts";
@@ -9,7 +10,7 @@ import { type Complain, compileRules, profileProblem } from "./compile-rules.ts"
 import { inheritProfile, resolveChain } from "./inherit.ts";
 import { compileControls, parseMessageType } from "./message-type.ts";
 import { readSiteModule, type SiteModule } from "./module.ts";
-import type { CompiledProfile, ContainerKind, CsvProfile, Hl7Profile } from "./profile.ts";
+import type { CompiledProfile, ContainerKind, CsvProfile, Hl7Profile, ProfileProblem } from "./profile.ts";
 import type { ProfileDefinition } from "./schema.ts";
 import { placesOf, type Source, type ValueRule } from "./value.ts";
 
@@ -32,7 +33,7 @@ export async function compileProfile(
   const chain = resolveChain(name, definition, byName);
   if (!chain.ok) return chain;
   const whole = chain.links.map((link) => link.definition).reduceRight(inheritProfile);
-  const problems: Problem[] = [];
+  const problems: ProfileProblem[] = [];
   const complain = (place: string, message: string) => problems.push(profileProblem(place, message));
   const declaredBy = chain.links.find((link) => link.definition.module !== undefined)?.name ?? name;
   const module = await loadSiteModule(whole, declaredBy, deps, complain);
@@ -102,7 +103,7 @@ function compileHl7(
     complain("containers.each", "is missing; builtin/hl7-orders brings it");
   const compiled = compileRules<FieldPath>(
     whole,
-    { parsePlace: parsePath, dateFormats: undefined },
+    { parsePlace: parsePath, spotOf: spotOfPath, dateFormats: undefined },
     complain,
   );
   const ordersEach = whole.orders?.each ?? "ORC";
@@ -128,7 +129,10 @@ function compileHl7(
     each,
     valueSegments: listValueSegments(rules, each),
     valueFields: listValueFields(rules, each),
-    containerPlace: each.map(({ segment }) => segment).join(" or "),
+    containerPlace: joined(
+      each.map(({ segment }) => ({ spots: [{ segment }] })),
+      "or",
+    ),
   };
 }
 

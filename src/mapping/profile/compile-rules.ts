@@ -1,13 +1,14 @@
-import type { Problem } from "../../core/failures.ts";
+import type { Spot } from "../../core/place.ts";
 import { builtinProfiles } from "./builtin.ts";
 import { CONTROL_OPERATIONS, isControlOperation, isOperation, TABLE_OPERATIONS } from "./message-type.ts";
 import type { GuardedKind } from "./misread.ts";
-import type { OrderRules } from "./profile.ts";
+import type { OrderRules, ProfileProblem } from "./profile.ts";
 import type { ProfileDefinition, ValueDefinition } from "./schema.ts";
 import { compileValue, toValueObject, type ValueRule } from "./value.ts";
 
 interface RuleSettings<P> {
   readonly parsePlace: (text: string) => P;
+  readonly spotOf: (path: P) => Spot;
   readonly dateFormats: readonly string[] | undefined;
   /** See `CompileSettings`. */
   readonly areAllPartsNeeded?: boolean | undefined;
@@ -86,7 +87,7 @@ const MAY_LACK: ReadonlySet<string> = new Set([
 /** A rule that finds nothing. */
 const ABSENT: ValueRule<never> = {
   sources: [],
-  places: "",
+  places: {},
   pipeline: [],
   fallback: undefined,
   mustAgree: false,
@@ -133,7 +134,7 @@ function checkContainers({ format, containers }: ProfileDefinition, complain: Co
 /** Receives a mistake: its place inside the profile and what is wrong. */
 export type Complain = (place: string, message: string) => void;
 
-/** A mistake of a profile at a place inside it, such as `subject.dateOfBirth.as`. */
-export function profileProblem(place: string, message: string): Problem {
-  return { code: "CONFIG_INVALID", place, message };
+/** A mistake of a profile. */
+export function profileProblem(place: string, message: string): ProfileProblem {
+  return { place, message };
 }

@@ -1,6 +1,6 @@
-import type { Problem } from "../../core/failures.ts";
-import { parsePath } from "../../formats/hl7/path.ts";
+import { parsePath, spotOfPath } from "../../formats/hl7/path.ts";
 import { profileProblem } from "./compile-rules.ts";
+import type { ProfileProblem } from "./profile.ts";
 import type { ProfileDefinition, SourceDefinition, ValueDefinition } from "./schema.ts";
 import { tableKey } from "./transforms.ts";
 import { compileValue, toValueObject } from "./value.ts";
@@ -16,7 +16,9 @@ export function resolveChain(
   name: string,
   definition: ProfileDefinition,
   byName: ReadonlyMap<string, ProfileDefinition>,
-): { readonly ok: true; readonly links: Link[] } | { readonly ok: false; readonly problems: Problem[] } {
+):
+  | { readonly ok: true; readonly links: Link[] }
+  | { readonly ok: false; readonly problems: ProfileProblem[] } {
   const refuse = (message: string) => ({
     ok: false as const,
     problems: [profileProblem("extends", message)],
@@ -116,7 +118,13 @@ function isSound(code: ValueDefinition): boolean {
   const complain = () => {
     isSound = false;
   };
-  compileValue(code, { parsePlace: parsePath, dateFormats: undefined, mayQuote: false, complain });
+  compileValue(code, {
+    parsePlace: parsePath,
+    spotOf: spotOfPath,
+    dateFormats: undefined,
+    mayQuote: false,
+    complain,
+  });
   return isSound;
 }
 

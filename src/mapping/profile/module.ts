@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import type { Problem } from "../../core/failures.ts";
 import { readGivenFile } from "../../core/given-file.ts";
 import type { CsvRow } from "../../core/intake.ts";
+import { atNamed, type Place } from "../../core/place.ts";
 import { headingOf } from "../../formats/csv/headings.ts";
 import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
 import { guardCode, guardLabel, guardName } from "../inbound/csv-codes.ts";
@@ -70,7 +71,7 @@ interface Allowances {
 interface ModuleSite {
   readonly message: MessageView;
   /** Of the order, for people. */
-  readonly place: string;
+  readonly place: Place;
   /** Those of the profile: what they allow is allowed to the module, too. */
   readonly rules: Allowances;
 }
@@ -111,7 +112,7 @@ export function runSiteModule(
 }
 
 /** A mistake of the module: the sender reads that it is none of the message. */
-export function moduleFailure(specifier: string, place: string, what: string): Problem {
+export function moduleFailure(specifier: string, place: Place, what: string): Problem {
   return {
     code: "MAPPING_MODULE_FAILED",
     place,
@@ -175,7 +176,7 @@ function rereadContainers(
   specifier: string,
   guard: Guard,
 ): DraftContainer[] {
-  const absent: Reading = { status: "absent", place: `module ${specifier}` };
+  const absent: Reading = { status: "absent", place: ofModule(specifier) };
   const byLabel = new Map<string | undefined, DraftContainer>();
   for (const container of before) {
     const label = foundValue(container.label);
@@ -190,15 +191,20 @@ function rereadContainers(
   });
 }
 
+/** Where values stand that the module set. */
+function ofModule(specifier: string): Place {
+  return atNamed(`module ${specifier}`);
+}
+
 /** Looks at a value that the module set. */
-type Guard = (value: string, place: string) => Reading;
+type Guard = (value: string, place: Place) => Reading;
 
 /** For what is judged by its table, its form or not at all. */
 const unguarded: Guard = (value, place) => ({ status: "found", value, place });
 
 function rereading(value: string | undefined, before: Reading, specifier: string, guard: Guard): Reading {
   if (value === foundValue(before)) return before;
-  const place = `module ${specifier}`;
+  const place = ofModule(specifier);
   if (value === undefined || value.trim() === "") return { status: "absent", place };
   return guard(value, place);
 }

@@ -1,6 +1,6 @@
-import type { Problem } from "../../core/failures.ts";
 import type { Control } from "../../core/order-control.ts";
 import type { OrderState } from "../../core/order-state.ts";
+import type { Place } from "../../core/place.ts";
 import type { CsvReading } from "../../formats/csv/dialect.ts";
 import type { ResultEncoding } from "../../formats/hl7/charset.ts";
 import type { OrderSegment } from "../../formats/hl7/groups.ts";
@@ -123,7 +123,7 @@ export interface Hl7Profile extends ProfileBase {
   /** The fields that anything of an order is read or chosen by, such as `SAC-3`. */
   readonly valueFields: ReadonlySet<string>;
   /** What stands for a container, for people: `SAC or SPM`. */
-  readonly containerPlace: string;
+  readonly containerPlace: Place;
 }
 
 /** A compiled profile for CSV rows. */
@@ -136,10 +136,17 @@ export interface CsvProfile extends ProfileBase {
 /** A profile that is ready to map with. Made by `compileProfile` only. */
 export type Profile = Hl7Profile | CsvProfile;
 
+/** A mistake of a profile. */
+export interface ProfileProblem {
+  /** Inside the profile, such as `subject.dateOfBirth.as`. */
+  readonly place: string;
+  readonly message: string;
+}
+
 /** What compiling gives: the profile, or every mistake with its place inside the profile. */
 export type CompiledProfile =
   | { readonly ok: true; readonly profile: Profile }
-  | { readonly ok: false; readonly problems: readonly Problem[] };
+  | { readonly ok: false; readonly problems: readonly ProfileProblem[] };
 
 /** What an outcome reports: an answer to a message, or the state that an order reached. */
 export type ReportedState = ResultState | OrderState;

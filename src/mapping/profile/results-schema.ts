@@ -172,11 +172,14 @@ const INTERNAL_FAILURES =
   /^(?:CLI|CONFIG|CONSOLE|LEDGER|QUEUE|MLLP|DELIVERY|RESULT|FILE)_(?!VALUE_UNSTORABLE|FRAME_UNENDED|WHOLE_REFUSED|TOO_LARGE|UNREADABLE|NOT_REGULAR|DUPLICATE)/;
 
 /** Failures that can reach a lab by their code. */
-const LAB_FAILURES = (Object.keys(FAILURES) as FailureCode[]).filter((code) => !INTERNAL_FAILURES.test(code));
+export const LAB_FAILURES = (Object.keys(FAILURES) as FailureCode[]).filter(
+  (code) => !INTERNAL_FAILURES.test(code),
+);
 
 /** What stands before reasons in English: words of places, names of what a request is about, and whole sentences. */
-const REASON_WORDS = [
+export const REASON_WORDS = [
   ...(["message", "line", "lines", "column", "part", "and", "or", "header", "file"] as const),
+  ...(["with", "to", "byte", "ofMessage"] as const),
   ...(["order", "request", "procedure", "onHold", "otherOrder", "otherWaits"] as const),
   ...(["repeated", "recorded", "fileRefused"] as const),
   ...DECISIONS,

@@ -9,6 +9,8 @@ type Transformed =
   | {
       readonly code: FailureCode;
       readonly trouble: string;
+      /** What was expected, as far as it is a value: forms, or the codes that are known. */
+      readonly expected?: readonly string[];
       /** The pattern that it does not match, for operators: a lab is sent what was expected in words. */
       readonly pattern?: string;
       /** What an operator does about it, where that is another thing than the hint of its code. */
@@ -98,8 +100,7 @@ export function tableTransform(
   const ownValues = new Set(Object.keys(table).flatMap((code) => (isShipped(code) ? [] : [table[code]])));
   const known = Object.keys(table)
     .filter((code) => !isShipped(code) || !ownValues.has(table[code]))
-    .map((code) => code.trim())
-    .join(", ");
+    .map((code) => code.trim());
   // Nearly every code is written as the table has it, and a file may have a million.
   const asWritten = new Map(Object.entries(table));
   return (value) => {
@@ -107,7 +108,8 @@ export function tableTransform(
     if (translated !== undefined) return translated;
     const holds = settings.mayQuote ? `holds ${quote(value)}` : "holds an unknown code";
     const near = settings.mayQuote ? nearInCase(value, asWritten.keys()) : "";
-    return { code: "MAPPING_CODE_UNKNOWN", trouble: `${holds}, expected one of ${known}${near}` };
+    const trouble = `${holds}, expected one of ${known.join(", ")}${near}`;
+    return { code: "MAPPING_CODE_UNKNOWN", trouble, expected: known };
   };
 }
 
@@ -136,6 +138,7 @@ function dateTransform(formats: readonly string[] | undefined, settings: Transfo
     formats.slice(i + 1).flatMap((other) => (areAmbiguous(one, other) ? [`${one} and ${other}`] : [])),
   );
   const written = formats.map((each) => (each === "excel" ? "Excel's serial number" : each)).join(" or ");
+  const shown = formats.map((each) => (each === "excel" ? "Excel" : each));
   for (const pair of clash) settings.complain(`date formats ${pair} read the same text as different days`);
   return (value) => {
     for (const { parse } of compiled) {
@@ -146,10 +149,15 @@ function dateTransform(formats: readonly string[] | undefined, settings: Transfo
       ? partOfDate(value.trim())
       : undefined;
     return partial === undefined
-      ? { code: "MAPPING_DATE_INVALID", trouble: `expected a day that exists, written as ${written}` }
+      ? {
+          code: "MAPPING_DATE_INVALID",
+          trouble: `expected a day that exists, written as ${written}`,
+          expected: shown,
+        }
       : {
           code: "MAPPING_DATE_INVALID",
           trouble: `${partial}, expected a full date as ${written}`,
+          expected: shown,
           hint: WHOLE_DATE,
         };
   };
@@ -161,6 +169,7 @@ const standardDate: Transform = (value) => {
   return {
     code: "MAPPING_DATE_INVALID",
     trouble: `${result.trouble}, expected a full date as YYYYMMDD or YYYY-MM-DD`,
+    expected: ["YYYYMMDD", "YYYY-MM-DD"],
     ...(partOfDate(value.trim()) === undefined ? {} : { hint: WHOLE_DATE }),
   };
 };
@@ -172,7 +181,7 @@ const WHOLE_DATE = "Have the lab send the whole date, with year, month and day: 
 function partOfDate(text: string): string | undefined {
   if (!/^\d{4}(?:-?\d{2})?$/.test(text)) return undefined;
   const result = parseStandardDate(text);
-  return typeof result === "object" && result.trouble.startsWith("has only") ? result.trouble : undefined;
+  return typeof result === "object" && result.isPart === true ? result.trouble : undefined;
 }
 
 function padTransform(pad: {
@@ -209,7 +218,8 @@ function regexTransform(
         expected === undefined
           ? "does not have the expected form"
           : `does not have the expected form: ${expected}`;
-      return { code: "MAPPING_VALUE_INVALID", trouble, pattern: match };
+      const shown = expected === undefined ? {} : { expected: [expected] };
+      return { code: "MAPPING_VALUE_INVALID", trouble, ...shown, pattern: match };
     }
     const result = value.replace(pattern, replace);
     if (result.length <= REGEX_MAX_RESULT_LENGTH) return result;
@@ -331,16 +341,18 @@ const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}(?::\d{2}){1,2}(?:\.\d{1,9})?(?:
  * as written, with no shift of zone. Otherwise, in words that do not repeat the value, why not: a partial date (`1980`,
  * `198005`) is never filled up, since nobody was born on an invented day.
  */
-export function parseStandardDate(text: string): string | { readonly trouble: string } {
+export function parseStandardDate(
+  text: string,
+): string | { readonly trouble: string; readonly isPart?: true } {
   const isIso = ISO_DATE.test(text);
   const written = parseHl7Date(isIso ? text.slice(0, 4) + text.slice(5, 7) + text.slice(8, 10) : text);
-  if (written?.precision === "year") return { trouble: "has only a year" };
-  if (written?.precision === "month") return { trouble: "has only a year and a month" };
+  if (written?.precision === "year") return { trouble: "has only a year", isPart: true };
+  if (written?.precision === "month") return { trouble: "has only a year and a month", isPart: true };
   if (written?.date !== undefined) {
     // The calendar has that day, or it would not have been read.
     if (Number(written.date.slice(0, 4)) >= FIRST_YEAR) return written.date;
   }
-  if (/^\d{4}-\d{2}$/.test(text)) return { trouble: "has only a year and a month" };
+  if (/^\d{4}-\d{2}$/.test(text)) return { trouble: "has only a year and a month", isPart: true };
   if (isIso || /^\d{8}/.test(text)) return { trouble: "is a day or time that does not exist" };
   return { trouble: "is not written as a date" };
 }

@@ -1,4 +1,12 @@
 import type { FailureCode } from "../../core/failures.ts";
+import {
+  atNamed,
+  joined as joinedPlaces,
+  joinedSpots,
+  type Place,
+  placeText,
+  type Spot,
+} from "../../core/place.ts";
 import { type Allowed, findMisread, type GuardedKind, settingOf } from "./misread.ts";
 import type { SourceDefinition, SplitterDefinition, ValueDefinition } from "./schema.ts";
 import {
@@ -10,10 +18,10 @@ import {
 } from "./transform-schema.ts";
 import { compileTransform, type Transform, type TransformSettings, tableTransform } from "./transforms.ts";
 
-/** A value and where it was found, such as `PID-3[2].1` or `line 7, column subject_code`. */
+/** A value and where it was found. */
 export interface Found {
   readonly value: string;
-  readonly place: string;
+  readonly place: Place;
 }
 
 /**
@@ -24,13 +32,15 @@ export interface Found {
  * - `bad`: something is there that does not do; `trouble` says why without repeating it.
  */
 export type Reading =
-  | { readonly status: "found"; readonly value: string; readonly place: string }
-  | { readonly status: "absent" | "deleted"; readonly place: string }
+  | { readonly status: "found"; readonly value: string; readonly place: Place }
+  | { readonly status: "absent" | "deleted"; readonly place: Place }
   | {
       readonly status: "bad";
-      readonly place: string;
+      readonly place: Place;
       readonly code: FailureCode;
       readonly trouble: string;
+      /** What was expected there, as far as it is a value. */
+      readonly expected?: readonly string[] | undefined;
       /** The code that no table knows, where codes may be quoted. */
       readonly value?: string | undefined;
       /** The table of the profile that lacks the code, such as `operation.table`. */
@@ -45,6 +55,8 @@ export type Source<P> =
       readonly kind: "place";
       readonly path: P;
       readonly text: string;
+      /** The same as where its values stand. */
+      readonly spots: readonly Spot[];
       readonly isOnly: boolean;
       /** Places whose values follow that of the first, each after this text. */
       readonly joined?: Joined<P> | undefined;
@@ -66,8 +78,8 @@ interface Joined<P> {
 /** How one value is read; made from a profile by {@link compileValue}. */
 export interface ValueRule<P> {
   readonly sources: readonly Source<P>[];
-  /** Where it looks, for people: `SAC-3.1 or SPM-2.1.1`. */
-  readonly places: string;
+  /** Where it looks: `SAC-3.1 or SPM-2.1.1`. */
+  readonly places: Place;
   readonly pipeline: readonly Transform[];
   /** Which value of the profile it is, such as `operation`. */
   readonly name?: string | undefined;
@@ -98,9 +110,11 @@ export interface Split {
 
 /** What keeps a value from being read where it stands. */
 export interface Misfit {
-  readonly place: string;
+  readonly place: Place;
   readonly code: FailureCode;
   readonly trouble: string;
+  /** What was expected there, as far as it is a value. */
+  readonly expected?: readonly string[] | undefined;
   /** What an operator does about it, where that names more than the hint of its code. */
   readonly hint?: string | undefined;
 }
@@ -121,6 +135,8 @@ export type FinderOfSeveral<P, S> = (
 export interface CompileSettings<P> extends TransformSettings {
   /** Reads a path or column; throws a Failure that says what is wrong with it. */
   readonly parsePlace: (text: string) => P;
+  /** Where the values of such stand, for what is not found. */
+  readonly spotOf: (path: P) => Spot;
   /** Which value of the profile it is, such as `operation`. */
   readonly name?: string | undefined;
   /** Whether a code that is joined of several places needs a value in each: an empty cell is a mistake, not a part that is missing. */
@@ -223,9 +239,10 @@ function compileSplit(splitters: readonly SplitterDefinition[]): Split {
   };
 }
 
-/** Where sources look, for people. */
-export function placesOf(sources: readonly Source<unknown>[]): string {
-  return sources.flatMap((source) => (source.kind === "place" ? [source.text] : [])).join(" or ");
+/** Where sources look. */
+export function placesOf(sources: readonly Source<unknown>[]): Place {
+  const spots = sources.flatMap((source) => (source.kind === "place" ? [source.spots] : []));
+  return { spots: joinedSpots(spots, "or") };
 }
 
 function compileSource<P>(source: SourceDefinition, settings: CompileSettings<P>): Source<P>[] {
@@ -233,7 +250,10 @@ function compileSource<P>(source: SourceDefinition, settings: CompileSettings<P>
   if (typeof source === "object" && "join" in source) return compileJoin(source, settings);
   const text = typeof source === "string" ? source : source.only;
   try {
-    return [{ kind: "place", path: settings.parsePlace(text), text, isOnly: typeof source !== "string" }];
+    const path = settings.parsePlace(text);
+    return [
+      { kind: "place", path, text, spots: [settings.spotOf(path)], isOnly: typeof source !== "string" },
+    ];
   } catch (error) {
     settings.complain(error instanceof Error ? error.message : `cannot read ${text}`);
     return [];
@@ -260,7 +280,12 @@ function compileJoin<P>(
   // What a name has not is no gap in it.
   const usual: EmptyParts = isCode ? "keepInner" : settings.kind === "name" ? "drop" : "keep";
   const joined = { paths, between, names: join.map(nameOfPart), empty: empty ?? usual, isCode, isWhole };
-  return [{ kind: "place", path, text: join.map(placeOfPart).join(" with "), isOnly: false, joined }];
+  const text = join.map(placeOfPart).join(" with ");
+  const spots = joinedSpots(
+    [path, ...paths].map((each) => [settings.spotOf(each)]),
+    "with",
+  );
+  return [{ kind: "place", path, text, spots, isOnly: false, joined }];
 }
 
 /** The values of all places as one, none where none has any, or of a code the first. */
@@ -286,14 +311,24 @@ function findJoined<P, S>(
   // Nothing, or HL7's delete.
   if (filled.length === 0) return there.find(({ value }) => value.trim() !== "") ?? there[0];
   const values = found.map((part) => (part === undefined || isNothing(part.value) ? "" : part.value.trim()));
-  return { value: joinParts(values, joined), place: filled.map(({ place }) => place).join(" and ") };
+  return {
+    value: joinParts(values, joined),
+    place: joinedPlaces(
+      filled.map(({ place }) => place),
+      "and",
+    ),
+  };
 }
 
 function emptyPart(first: Found, part: Found | undefined): Misfit {
   const code = "MAPPING_VALUE_MISSING";
   return part === undefined
     ? { place: first.place, code, trouble: "is one part of a code, and another part is missing" }
-    : { place: part.place, code, trouble: `is empty, expected the part that follows ${first.place}` };
+    : {
+        place: part.place,
+        code,
+        trouble: `is empty, expected the part that follows ${placeText(first.place)}`,
+      };
 }
 
 function isNothing(value: string): boolean {
@@ -317,7 +352,7 @@ export function readValue<P, S>(rule: ValueRule<P>, find: Finder<P, S>, scope: S
     else if (first.value.trim() !== found.value.trim()) {
       return {
         status: "bad",
-        place: `${first.place} and ${found.place}`,
+        place: joinedPlaces([first.place, found.place], "and"),
         code: "MAPPING_VALUES_DISAGREE",
         trouble: "must have the same value",
         hint: disagreementHint(rule, source.text),
@@ -327,7 +362,7 @@ export function readValue<P, S>(rule: ValueRule<P>, find: Finder<P, S>, scope: S
   }
   if (first === undefined) {
     if (rule.fallback === undefined) return { status: "absent", place: rule.places };
-    return { status: "found", value: rule.fallback, place: "default of the profile" };
+    return { status: "found", value: rule.fallback, place: DEFAULT };
   }
   if (first.value.trim() === '""') return { status: "deleted", place: first.place };
   return applyPipeline(rule, first);
@@ -342,7 +377,8 @@ function disagreementHint({ name, sources }: ValueRule<unknown>, text: string): 
 }
 
 /** Where a value stands that the profile itself brings; it is as its author wants it. */
-const CONSTANT = "constant of the profile";
+const CONSTANT = atNamed("constant of the profile");
+const DEFAULT = atNamed("default of the profile");
 
 function applyPipeline(rule: ValueRule<unknown>, found: Found): Reading {
   const { pipeline, name, hasTable } = rule;
@@ -355,6 +391,7 @@ function applyPipeline(rule: ValueRule<unknown>, found: Found): Reading {
         place: found.place,
         code: result.code,
         trouble: result.trouble,
+        expected: result.expected,
         value,
         hint: result.pattern === undefined ? result.hint : patternHint(result.pattern, name),
       } as const;
@@ -393,12 +430,13 @@ export function splitFound(found: Found, split: Split | undefined): readonly Fou
   const parts = split?.between === undefined ? [found.value] : found.value.split(split.between);
   if (parts.length === 1) return [found];
   if (parts.length <= MOST_PARTS) {
-    return parts.map((value, i) => ({ value, place: `${found.place}, part ${i + 1}` }));
+    return parts.map((value, i) => ({ value, place: { ...found.place, part: i + 1 } }));
   }
   return {
     place: found.place,
     code: "MAPPING_TOO_MANY_LABELS",
     trouble: `has ${parts.length} parts, expected at most ${MOST_PARTS}`,
+    expected: [String(MOST_PARTS)],
   };
 }
 
@@ -419,7 +457,7 @@ export function readSeveral<P, S>(
   }
   if (groups.some((group) => group.length > 0)) return groups;
   if (rule.fallback === undefined) return [[{ status: "absent", place: rule.places }]];
-  return [[{ status: "found", value: rule.fallback, place: "default of the profile" }]];
+  return [[{ status: "found", value: rule.fallback, place: DEFAULT }]];
 }
 
 function findEach<P, S>(

@@ -8,8 +8,10 @@ import { describe, expect, test } from "vitest";
 import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-drop.ts";
 import { DropFolder } from "../../../src/connectors/drop-folder/drop-folder.ts";
 import type { DropFolderDeps } from "../../../src/connectors/drop-folder/settings.ts";
+import type { IncomingMessage } from "../../../src/core/intake.ts";
 import type { CsvReading } from "../../../src/formats/csv/dialect.ts";
 import { eventually } from "../../support/eventually.ts";
+import { at } from "../../support/places.ts";
 import { type DropWorld, QUICK, withDropWorld } from "../drop-world.ts";
 import { JournalIntake } from "../journal-intake.ts";
 import { readingBy } from "./reading.ts";
@@ -52,7 +54,10 @@ describe("a CSV file that only cancels", () => {
         await world.start(csv(world, CANCEL_LIST));
         await world.drop("c.csv", `${header}\n1,CANCEL${",S".repeat(header.split(",").length - 2)}\n`);
         await world.settled();
-        expect(world.intake.summary()[0]).toMatchObject({ status: "taken", messages: [{ place: "line 2" }] });
+        expect(world.intake.summary()[0]).toMatchObject({
+          status: "taken",
+          messages: [{ place: at("line 2") }],
+        });
       }),
   );
 
@@ -93,8 +98,8 @@ describe("the same CSV file again", () => {
   test("is taken again when it wants something of an earlier order, which may have changed since", () =>
     dropTwice(`${HEADER}1,CANCEL,\n`, async (world) => {
       expect(world.intake.summary()).toMatchObject([
-        { status: "taken", messages: [{ place: "line 2" }] },
-        { status: "taken", messages: [{ place: "line 2" }] },
+        { status: "taken", messages: [{ place: at("line 2") }] },
+        { status: "taken", messages: [{ place: at("line 2") }] },
       ]);
       expect(await world.list("error")).toEqual([]);
     }));
@@ -140,7 +145,9 @@ describe("a CSV file", () => {
       await world.settled();
       expect(world.intake.summary()).toMatchObject([{ status: "refused", messages: [] }]);
       expect(await world.list("error")).toEqual(["o.csv", "o.csv.error.json", "o.csv.error.txt"]);
-      expect(await problemsOf(world, "o.csv")).toMatchObject([{ code: "CSV_ROW_RAGGED", place: "line 3" }]);
+      expect(await problemsOf(world, "o.csv")).toMatchObject([
+        { code: "CSV_ROW_RAGGED", place: at("line 3") },
+      ]);
       await world.drop("o.csv", `${HEADER}1,STORE,L1\n2,STORE,L2\n3,STORE,L3\n`);
       await world.settled();
       expect(world.intake.summary()[1]?.messages.map((message) => message.verdict)).toEqual([
@@ -185,9 +192,9 @@ describe("a CSV file", () => {
       expect(report.counts).toEqual({ accepted: 0, duplicate: 0, refused: 3, ignored: 0, waiting: 0 });
       expect(report.waiting).toEqual([]);
       expect(report.problems).toMatchObject([
-        { place: "file", message: expect.stringContaining("2 of 3 messages have mistakes") },
-        { code: "HL7_STRUCTURE", place: "line 3" },
-        { code: "MAPPING_OPERATION_UNKNOWN", place: "line 4", hint: expect.any(String) },
+        { place: at("file"), message: expect.stringContaining("2 of 3 messages have mistakes") },
+        { code: "HL7_STRUCTURE", place: at("line 3") },
+        { code: "MAPPING_OPERATION_UNKNOWN", place: at("line 4"), hint: expect.any(String) },
       ]);
       expect(await world.read("error", "o.csv.error.txt")).not.toContain("These wait");
     }));
@@ -199,7 +206,7 @@ describe("a CSV file", () => {
       await world.settled();
       const [problem, ...others] = await problemsOf(world, "o.csv");
       expect(others).toEqual([]);
-      expect(problem).toMatchObject({ code: "CSV_COLUMN_MISSING", place: "header" });
+      expect(problem).toMatchObject({ code: "CSV_COLUMN_MISSING", place: at("header") });
       expect(problem?.message).toContain('"Order Number" is nearly the same');
       expect(world.intake.summary()[0]?.messages).toEqual([]);
     }));
@@ -276,7 +283,7 @@ test("a CSV file of more rows than are taken at once is refused, and how to spli
   expect(await problemsOf("1,STORE,L1\n2,STORE,L2\n3,STORE,L3\n")).toMatchObject([
     {
       code: "FILE_TOO_LARGE",
-      place: "line 4",
+      place: at("line 4"),
       hint: expect.stringContaining("all rows of an order stand in one part"),
     },
   ]);
@@ -311,7 +318,7 @@ test("a large CSV file takes no more memory than some times its size", () =>
     let batches = 0;
     const intake = {
       openFile: async () => ({ status: "new", fileId: "1", committedThrough: 0 }) as const,
-      accept: async (_source: unknown, messages: readonly { ordinal: number; place: string }[]) => {
+      accept: async (_source: unknown, messages: readonly Pick<IncomingMessage, "ordinal" | "place">[]) => {
         accepted += messages.length;
         if (batches++ % 20 === 0) mostBytes = Math.max(mostBytes, usedBytes() - before);
         return messages.map(({ ordinal, place }) => ({
@@ -366,7 +373,7 @@ describe("a CSV file in UTF-8 where another encoding is set", () => {
       await world.drop("u.csv", `${HEADER}1,STORE,MÜLLER\n`);
       await world.settled();
       const [problem] = await problemsOf(world, "u.csv");
-      expect(problem).toMatchObject({ code: "CSV_ENCODING_UTF8", place: "line 2" });
+      expect(problem).toMatchObject({ code: "CSV_ENCODING_UTF8", place: at("line 2") });
     }));
 
   test.each(ROWS)("is taken where that is forced: %s", (_, rows) =>

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-drop.ts";
+import { placeText } from "../../../src/core/place.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { csvProfile, mapOne } from "../../mapping/mapped.ts";
 
@@ -22,14 +23,14 @@ async function outcomeOf(file: string): Promise<string[]> {
   const bytes = Buffer.from(file);
   const format = csvFileFormat({ reading: profile.reading });
   const content = await format.examine(bytes);
-  const lines = content.problems.map(({ code, place, message }) => `${code} ${place}: ${message}`);
+  const lines = content.problems.map(({ code, place, message }) => `${code} ${placeText(place)}: ${message}`);
   for await (const batch of content.batches()) {
     for (const message of batch) {
       const { orders, problems } = mapOne(profile, message);
       for (const { placerOrderNumber, containers } of orders) {
         lines.push(`${placerOrderNumber}: ${containers.map(({ label }) => label).join(" ")}`);
       }
-      for (const { code, place } of problems) lines.push(`${code} ${place}`);
+      for (const { code, place } of problems) lines.push(`${code} ${placeText(place)}`);
     }
   }
   return lines;

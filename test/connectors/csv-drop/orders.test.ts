@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { OrdersOfFile } from "../../../src/connectors/csv-drop/orders.ts";
 import type { IncomingMessage } from "../../../src/core/intake.ts";
+import { placeText } from "../../../src/core/place.ts";
 import { readCsv } from "../../../src/formats/csv/read.ts";
 import { DEFAULT_DIALECT } from "../../formats/csv/source.ts";
 import { readingBy } from "./reading.ts";
@@ -23,7 +24,7 @@ async function assemble(rows: readonly string[]): Promise<IncomingMessage[]> {
 const HEADER = "order,label,subject,operation\n";
 
 function describeMessage({ ordinal, place, content }: IncomingMessage): string {
-  return `${ordinal} ${place} ${content.kind}`;
+  return `${ordinal} ${placeText(place)} ${content.kind}`;
 }
 
 describe("rows of a CSV file", () => {

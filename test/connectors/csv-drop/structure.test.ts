@@ -2,6 +2,7 @@ import iconv from "iconv-lite";
 import { describe, expect, test } from "vitest";
 import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-drop.ts";
 import { hintOf } from "../../../src/core/failures.ts";
+import { placeText } from "../../../src/core/place.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { csvProfile, mapOne, problemsOf } from "../../mapping/mapped.ts";
 
@@ -17,7 +18,7 @@ async function outcomeOf(file: string | Buffer, definition: ProfileDefinition = 
   const bytes = Buffer.from(file as string);
   const format = csvFileFormat({ reading: profile.reading });
   const content = await format.examine(bytes);
-  const reported = content.problems.map(({ code, place }) => `file refused: ${code} ${place}`);
+  const reported = content.problems.map(({ code, place }) => `file refused: ${code} ${placeText(place)}`);
   for await (const batch of content.batches()) {
     for (const message of batch) {
       const { verdict, orders, controlRequests = [], problems } = mapOne(profile, message);
@@ -29,7 +30,7 @@ async function outcomeOf(file: string | Buffer, definition: ProfileDefinition = 
         ...controlRequests.map(({ control, placerOrderNumber = "" }) => `${control} ${placerOrderNumber}`),
         ...new Set(problems.map(({ code }) => code)),
       ];
-      reported.push(`${message.place} ${verdict}: ${words.join(", ")}`);
+      reported.push(`${placeText(message.place)} ${verdict}: ${words.join(", ")}`);
     }
   }
   return reported;

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { closeFile, openFile } from "../../../src/ledger/messages/files.ts";
 import { csvMessage, PATIENT } from "../../cli/with-lab.ts";
+import { at } from "../../support/places.ts";
 import { withPages, wordsOf } from "./with-pages.ts";
 
 const idsOf = (page: string) => [...page.matchAll(/href="\/files\/(f\d+)"/g)].map(([, id]) => id);
@@ -44,7 +45,7 @@ test("files are found by the beginning of their names, by status and by connecto
     const broken = { connector: "lims", fileName: "<b>.hl7", sha256: "9".padStart(64, "0"), sizeBytes: 1 };
     const { fileId } = await openFile(pool, broken);
     expect(wordsOf(await operator.open("/files?status=reading"))).toContain("being read");
-    const problem = { code: "HL7_FILE_BINARY", place: "", message: "it holds a <zero>" } as const;
+    const problem = { code: "HL7_FILE_BINARY", place: at(""), message: "it holds a <zero>" } as const;
     await closeFile(pool, fileId, { status: "refused", problems: [problem] });
     expect(idsOf(await operator.open("/files"))).toEqual(["f5", "f4", "f1", "f2", "f1"]);
     const named = async (find: string) => idsOf(await operator.send("/files/filter", { find }));

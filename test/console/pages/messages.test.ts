@@ -145,7 +145,7 @@ describe("many messages at once", () => {
       expect(done).toContain("Not replayed: the text of m1 was pruned by retention");
       await pool.query(
         `insert into messages (connector, ordinal, place, sha256, format, verdict)
-         select 'bench', n, 'line 2', '', 'csv', 'refused' from generate_series(1, 1001) n`,
+         select 'bench', n, '{"message": 2}', '', 'csv', 'refused' from generate_series(1, 1001) n`,
       );
       const asked = { act: "replay", all: "yes", filter: "verdict=refused" };
       expect(wordsOf(await operator.send("/messages/choose", asked))).toContain("narrow the filter");

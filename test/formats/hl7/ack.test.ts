@@ -3,18 +3,19 @@ import { type AckedOutcome, type AckRequest, buildAck, planAcks } from "../../..
 import { buildMessage } from "../../../src/formats/hl7/encode.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import type { AckError } from "../../../src/formats/hl7/sent-segments.ts";
+import { at } from "../../support/places.ts";
 import { ORDER } from "./sample.ts";
 
 const ERRORS: AckError[] = [
   {
     condition: "103",
-    place: "message 2, OBR-4.1",
+    place: at("message 2, OBR-4.1"),
     text: "operation THAW is not mapped",
     applicationCode: "MAPPING_CODE_UNKNOWN",
   },
-  { condition: "101", place: "PID[2]-3[4].1.2", text: "PID-3 is empty", severity: "F" },
-  { condition: "207", place: "line 14, column subject", text: "try later" },
-  { condition: "100", place: "ORC", text: "no ORC" },
+  { condition: "101", place: at("PID[2]-3[4].1.2"), text: "PID-3 is empty", severity: "F" },
+  { condition: "207", place: at("line 14, column subject"), text: "try later" },
+  { condition: "100", place: at("ORC"), text: "no ORC" },
 ];
 
 function answer(version: string | undefined, request: Partial<AckRequest> = {}) {
@@ -85,7 +86,7 @@ describe("an acknowledgement", () => {
   });
 
   it("names the field of one part of a value", () => {
-    const place = "message 1, OBX[2]-5[3].1, part 2";
+    const place = at("message 1, OBX[2]-5[3].1, part 2");
     const [, , err] = answer("2.5.1", {
       code: "AE",
       errors: [{ condition: "101", place, text: "is empty" }],

@@ -1,4 +1,5 @@
 import { Failure } from "../../../src/core/failures.ts";
+import { placeText } from "../../../src/core/place.ts";
 
 /** Code, message and place of the Failure that some work ends with; undefined when it ends well. Other errors pass through. */
 export function failureOf(
@@ -9,7 +10,7 @@ export function failureOf(
   } catch (error) {
     if (error instanceof Failure) {
       const { code, message, place } = error;
-      return { code, message, ...(place === undefined ? {} : { place }) };
+      return { code, message, ...(place === undefined ? {} : { place: placeText(place) }) };
     }
     throw error;
   }

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { placeText } from "../../../src/core/place.ts";
 import { decodeHl7 } from "../../../src/formats/hl7/charset.ts";
 import { splitHl7File } from "../../../src/formats/hl7/file.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
@@ -8,7 +9,8 @@ const FIRST = "MSH|^~\\&|LIMS|NORTH|||20261121||ORM^O01|M1|P|2.3\rPID|1||A17\r";
 const SECOND = "MSH|^~\\&|LIMS|NORTH|||20261121||ORM^O01|M2|P|2.3\rPID|1||B9\r";
 const split = (text: string) => splitHl7File(Buffer.from(text, "latin1"));
 const rawsOf = (text: string) => split(text).parts.map((part) => part.raw.toString("latin1"));
-const codesOf = (text: string) => split(text).problems.map(({ code, place }) => `${code} at ${place}`);
+const codesOf = (text: string) =>
+  split(text).problems.map(({ code, place }) => `${code} at ${placeText(place)}`);
 
 describe("splitting a file into messages", () => {
   it.each([
@@ -115,7 +117,7 @@ describe("a file that is refused as a whole", () => {
     ],
   ])("for %s", (_, text, problem) => {
     const { parts, problems } = split(text);
-    expect(problems.map(({ code, place }) => `${code} at ${place}`)).toEqual([problem]);
+    expect(problems.map(({ code, place }) => `${code} at ${placeText(place)}`)).toEqual([problem]);
     expect(parts).toEqual([]);
   });
 });
@@ -171,7 +173,7 @@ describe("batches", () => {
     ["FHS after messages", `${FIRST}${FHS}FTS|0\r`, "HL7_BATCH_INCOMPLETE at line 3"],
   ])("are refused whole for %s", (_, text, problem) => {
     const { parts, problems } = split(text);
-    expect(problems.map(({ code, place }) => `${code} at ${place}`)[0]).toBe(problem);
+    expect(problems.map(({ code, place }) => `${code} at ${placeText(place)}`)[0]).toBe(problem);
     expect(parts).toEqual([]);
   });
 

@@ -3,6 +3,7 @@ import { parse } from "yaml";
 import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-drop.ts";
 import type { FileDialect } from "../../../src/core/intake.ts";
 import type { MappedMessage } from "../../../src/core/mapped-message.ts";
+import { placeText } from "../../../src/core/place.ts";
 import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
 import { compileProfile } from "../../../src/mapping/profile/compile-profile.ts";
 import type { CsvProfile } from "../../../src/mapping/profile/profile.ts";
@@ -104,7 +105,7 @@ function expectWhole(outcomes: readonly MappedMessage[], input: Buffer, dialect:
   for (const order of orders) {
     for (const [name, value] of Object.entries(valuesOf(order))) {
       if (value === undefined) continue;
-      const place = PLACE.exec(order.sources[name] ?? "");
+      const place = PLACE.exec(placeText(order.sources[name] ?? {}));
       if (place === null) throw new Fault(`a value of ${name} without a source`);
       const there = reader.valueAt(Number(place[1]), place[2] ?? "", header);
       if (there === undefined || tidied(there) !== tidied(value))

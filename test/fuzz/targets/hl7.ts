@@ -5,6 +5,7 @@ import type { Accepted, IncomingMessage } from "../../../src/core/intake.ts";
 import type { MappedMessage } from "../../../src/core/mapped-message.ts";
 import type { Order } from "../../../src/core/order.ts";
 import { phi } from "../../../src/core/phi.ts";
+import { placeText } from "../../../src/core/place.ts";
 import { splitHl7File } from "../../../src/formats/hl7/file.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { encodeFrame } from "../../../src/formats/hl7/mllp.ts";
@@ -13,6 +14,7 @@ import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
 import { compileProfile } from "../../../src/mapping/profile/compile-profile.ts";
 import type { Hl7Profile } from "../../../src/mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
+import { at } from "../../support/places.ts";
 import { type InputForm, piecesIn } from "../mutate.ts";
 import { hashOf } from "../random.ts";
 import { Hl7Reader } from "../readers/hl7-reader.ts";
@@ -85,7 +87,7 @@ function takerOf(profile: Hl7Profile, isPlain: boolean): (input: Buffer) => stri
     const isWhole = problems.length === 0 && (parts.length > 0 || outline !== undefined);
     const messages: IncomingMessage[] = isWhole
       ? parts.map((part) => toMessage(part, {}))
-      : [{ ordinal: 1, place: "message 1", raw: phi(input), content: { kind: "unreadable", problems } }];
+      : [{ ordinal: 1, place: at("message 1"), raw: phi(input), content: { kind: "unreadable", problems } }];
     const outcomes = messages.map((message) => {
       const mapped = mapper.map(message);
       expectSound(mapped);
@@ -145,7 +147,7 @@ function expectWhole({ orders }: MappedMessage, text: string, encoding: string |
       expectThat(place !== undefined, `a value of ${name} without a source`);
       // What characters by number stand for is the product's alone to say.
       if (/\\X[0-9A-Fa-f]+\\/.test(text) && encoding !== undefined) continue;
-      const there = reader.valueAt(place ?? "");
+      const there = reader.valueAt(placeText(place ?? {}));
       if (there === undefined) continue;
       const isDate = name === "subject.dateOfBirth";
       const isSame = isDate ? asDay(there) === value : collapsed(there) === collapsed(value);

@@ -10,6 +10,7 @@ import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
 import { compileProfile } from "../../../src/mapping/profile/compile-profile.ts";
 import type { Profile } from "../../../src/mapping/profile/profile.ts";
 import { profileSchema } from "../../../src/mapping/profile/schema.ts";
+import { at } from "../../support/places.ts";
 import { type InputForm, piecesIn } from "../mutate.ts";
 import { examples } from "../seeds.ts";
 import { expectKnown, expectThat, type Target } from "../target.ts";
@@ -67,7 +68,6 @@ export async function makeTarget(): Promise<Target> {
       const compiled = await compileProfile("p", validation.value, { loadModule });
       if (!compiled.ok) {
         expectThat(compiled.problems.length > 0, "a profile that is not compiled without a reason");
-        for (const { code } of compiled.problems) expectKnown(code);
         return JSON.stringify([told, compiled.problems]);
       }
       return JSON.stringify([told, await useOf(compiled.profile)]);
@@ -83,7 +83,7 @@ async function useOf(profile: Profile): Promise<unknown> {
     return shown(mapped);
   };
   if (profile.format === "hl7") {
-    const message = { ordinal: 1, place: "message 1", raw: phi(Buffer.from(HL7)) };
+    const message = { ordinal: 1, place: at("message 1"), raw: phi(Buffer.from(HL7)) };
     return map({ ...message, content: { kind: "hl7", text: phi(HL7) } });
   }
   const content = await csvFileFormat({ reading: profile.reading }).examine(CSV);

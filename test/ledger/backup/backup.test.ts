@@ -11,7 +11,7 @@ const madeAt = new Date("2026-11-21T10:00:00Z");
 /** $1 how many messages, $2 bytes of each. */
 const ADD_MESSAGES = `
 insert into messages (connector, place, ordinal, sha256, raw, format, verdict)
-select 'lims', 'message 1', n, sha256(n::text::bytea), convert_to(repeat('x', $2), 'UTF8'), 'hl7', 'ignored'
+select 'lims', '{"message": 1}', n, sha256(n::text::bytea), convert_to(repeat('x', $2), 'UTF8'), 'hl7', 'ignored'
   from generate_series(1, $1::integer) n`;
 
 const withTarget = (test: (ledger: TestLedger, file: string, folder: string) => Promise<void>) =>

@@ -20,6 +20,7 @@ import { presumeAll } from "../../support/calls.ts";
 import { claimNext, recordCall, takeDue } from "../../support/hand-over.ts";
 import { aCancel, answers, reportedKinds } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
+import { at } from "../../support/places.ts";
 import { withLedger } from "../../support/with-ledger.ts";
 
 const OPERATOR = { actor: "test", reason: "the patient moved" };
@@ -179,7 +180,9 @@ test("a request to cancel waits behind a message about the same order that waits
     const waiting = aRecord(1, [], {
       verdict: "waiting",
       orderNumbers: ["A-1"],
-      problems: [{ code: "MAPPING_FACILITY_UNKNOWN", place: "message 1, MSH-4", message: 'holds "WEST"' }],
+      problems: [
+        { code: "MAPPING_FACILITY_UNKNOWN", place: at("message 1, MSH-4"), message: 'holds "WEST"' },
+      ],
     });
     await commit(pool, [waiting, aRecord(2, [anOrder({ placerOrderNumber: "A-2" })])]);
     await commit(pool, [aCancel(3, CANCEL, { orderNumbers: ["A-1"] })]);

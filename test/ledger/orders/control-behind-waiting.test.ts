@@ -9,6 +9,7 @@ import { findOrders } from "../../../src/ledger/operator/views.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
 import { aCancel, aControl, answers } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
+import { at } from "../../support/places.ts";
 import { withLedger } from "../../support/with-ledger.ts";
 
 const A1 = { placerOrderNumber: "A-1", subjectCode: phi("SUBJ-1") } as const;
@@ -18,7 +19,9 @@ const OTHER = anOrder({ containers: [{ label: "V-2", description: "straw" }] });
 function waiting(ordinal: number, number: string): MessageRecord {
   return aRecord(ordinal, [], {
     verdict: "waiting",
-    problems: [{ code: "MAPPING_FACILITY_UNKNOWN", place: "MSH-4", message: "unknown", unknownCode: "WEST" }],
+    problems: [
+      { code: "MAPPING_FACILITY_UNKNOWN", place: at("MSH-4"), message: "unknown", unknownCode: "WEST" },
+    ],
     subjectCodes: [A1.subjectCode],
     orderNumbers: [number],
   });

@@ -96,7 +96,7 @@ test("a refused message or file counts once for each of its reasons", () =>
     );
     await pool.query(
       `insert into messages (connector, ordinal, place, sha256, format, verdict, problems, received_at)
-       select 'lims', 1, 'message 1', 'a', 'hl7', x.verdict, x.problems::jsonb, $1
+       select 'lims', 1, '{"message": 1}', 'a', 'hl7', x.verdict, x.problems::jsonb, $1
          from (values ('refused', '[{"code": "SUBJECT_INCOMPLETE"}, {"code": "SUBJECT_INCOMPLETE"}, {"code": "CONFIG_INVALID"}]'),
                       ('refused', '[{"code": "SUBJECT_INCOMPLETE"}]'),
                       ('waiting', '[{"code": "MAPPING_CODE_UNKNOWN"}]')) as x(verdict, problems)`,

@@ -4,8 +4,8 @@ import { withLedger } from "../../support/with-ledger.ts";
 
 const OF = (connector: string, id: number) => `
 insert into messages (id, connector, ordinal, place, sha256, format, verdict)
-values (${id}, '${connector}', 1, 'message', '\\x00', 'hl7', 'accepted'),
-       (${id + 1}, '${connector}', 1, 'message', '\\x00', 'hl7', 'waiting');
+values (${id}, '${connector}', 1, '{}', '\\x00', 'hl7', 'accepted'),
+       (${id + 1}, '${connector}', 1, '{}', '\\x00', 'hl7', 'waiting');
 insert into orders (message_id, position, connector, operation, facility_code, facility_id, subject_code, subject,
                     sources, content_digest, state)
 select ${id}, n, '${connector}', 'STORE', 'NORTH', 12, 'S-1', '{}', '{}', '\\x00',

@@ -4,6 +4,7 @@ import { ORDER_STATES } from "../../../src/core/order-state.ts";
 import { phi } from "../../../src/core/phi.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import type { Profile } from "../../../src/mapping/profile/profile.ts";
+import { at } from "../../support/places.ts";
 import { csvMessage, csvProfile, hl7Message, hl7Profile, hl7Text, mapOne } from "../mapped.ts";
 import { acknowledged, changed, composeHl7, outcomeOrder, refused } from "../outcomes.ts";
 
@@ -105,7 +106,7 @@ describe("whatever the lab and the service write", () => {
         const text = hl7Text("OML^O21", segments);
         for (const outcome of [
           acknowledged([outcomeOrder()], text),
-          refused([{ code: "MAPPING_NO_PATIENT", place: "PID", message: "x" }], text),
+          refused([{ code: "MAPPING_NO_PATIENT", place: at("PID"), message: "x" }], text),
           changed({}, text),
         ]) {
           const bytes = composeHl7(outcome, hl7)?.bytes;

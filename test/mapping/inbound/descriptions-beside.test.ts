@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { placeText } from "../../../src/core/place.ts";
 import { findUnreached } from "../../../src/mapping/inbound/unreached.ts";
 import { hl7Message, hl7Profile, hl7Text, mapOne } from "../mapped.ts";
 
@@ -15,7 +16,7 @@ async function map(...segments: string[]) {
     containers: orders.map((order) =>
       order.containers.map(({ label, description }) => `${label}: ${description}`),
     ),
-    problems: problems.map(({ place, message }) => `${place} ${message}`),
+    problems: problems.map(({ place, message }) => `${placeText(place)} ${message}`),
   };
 }
 

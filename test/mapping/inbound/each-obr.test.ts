@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { placeText } from "../../../src/core/place.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { hl7Message, hl7Profile, hl7Text, mapOne, problemsOf } from "../mapped.ts";
 import { acknowledged, changed, outcomeOrder, segmentsOf } from "../outcomes.ts";
@@ -75,7 +76,7 @@ describe("several OBRs with numbers of their own below one ORC", () => {
     const withoutLabel = TWO.map((segment) => segment.replace("^^STRAW-1", ""));
     const { problems } = await map(withoutLabel);
     expect(problems).toHaveLength(1);
-    expect(problems[0]?.place).toContain("OBR");
+    expect(placeText(problems[0]?.place ?? {})).toContain("OBR");
   });
 
   test("are named by number and OBR wherever something below them is wrong", async () => {
@@ -97,7 +98,7 @@ describe("several OBRs with numbers of their own below one ORC", () => {
       ],
       definition,
     );
-    expect(problems.map(({ place, message }) => `${place}: ${message}`)).toEqual([
+    expect(problems.map(({ place, message }) => `${placeText(place)}: ${message}`)).toEqual([
       "message 1, order LAB-2 (OBR[2]), NTE[4]-3: does not have the expected form",
       "message 1, order LAB-3, OBR[3]: no container (NTE) in the order, expected at least one for STORE",
       "message 1, OBR[4]-2.1: is empty; the order number is expected",
@@ -208,6 +209,6 @@ test.each(["ORC", "OBR"] as const)(
         ),
       },
     ]);
-    expect(problems[0]?.place).toMatch(/\[2\]-2/);
+    expect(placeText(problems[0]?.place ?? {})).toMatch(/\[2\]-2/);
   },
 );

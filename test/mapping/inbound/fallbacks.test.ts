@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { placeText } from "../../../src/core/place.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { csvMessage, csvProfile, hl7Message, hl7Profile, hl7Text, mapOne } from "../mapped.ts";
 
@@ -19,7 +20,7 @@ async function refusedAt(segments: readonly string[], type: string, definition: 
   const { verdict, orders, problems } = await map(type, segments, definition);
   expect(verdict).toBe("refused");
   expect(orders).toEqual([]);
-  return problems.map(({ code, place }) => `${code} ${place}`);
+  return problems.map(({ code, place }) => `${code} ${placeText(place)}`);
 }
 
 describe("the label of a container", () => {

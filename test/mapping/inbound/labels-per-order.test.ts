@@ -48,6 +48,7 @@ test("an order may have 500 labels, and one with more is refused with words and 
         code: "MAPPING_TOO_MANY_LABELS",
         place,
         message: "the order has 501 labels, expected at most 500",
+        expected: ["500"],
       },
     ]);
   }

@@ -6,6 +6,7 @@ import { splitHl7File } from "../../../src/formats/hl7/file.ts";
 import type { MapperSettings } from "../../../src/mapping/inbound/mapped-message.ts";
 import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
 import type { Hl7Profile } from "../../../src/mapping/profile/profile.ts";
+import { placeWith } from "../../support/places.ts";
 import { facilityIdByCode, hl7Message, hl7Profile, hl7Text } from "../mapped.ts";
 
 const PID = "PID|1||MRN-1^^^N^MR||Beispiel^Anna||19800101";
@@ -188,7 +189,7 @@ describe("mixedLineEnds: accept", () => {
       expect(mapped[0]).toMatchObject({
         verdict: "refused",
         orders: [],
-        problems: [{ code: "HL7_LINE_ENDS_MIXED", place: expect.stringMatching(`^message 1, ${segment}-`) }],
+        problems: [{ code: "HL7_LINE_ENDS_MIXED", place: placeWith(`message 1, ${segment}-`) }],
       });
     },
   );

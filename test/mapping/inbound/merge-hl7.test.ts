@@ -1,10 +1,12 @@
 import { describe, expect, it, test } from "vitest";
 import type { OutcomeOrder } from "../../../src/core/outcome.ts";
 import { phi } from "../../../src/core/phi.ts";
+import { placeText } from "../../../src/core/place.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { mergeGroups } from "../../../src/mapping/inbound/merge-hl7.ts";
 import { failureOf } from "../../formats/hl7/failure-of.ts";
 import { messageOf } from "../../formats/hl7/sample.ts";
+import { at } from "../../support/places.ts";
 import { hl7Message, hl7Profile, hl7Text, mapOne, plain } from "../mapped.ts";
 import { changed, segmentsOf } from "../outcomes.ts";
 
@@ -48,7 +50,7 @@ describe("a message with several merges", () => {
     expect(mapped.problems).toEqual([
       {
         code: "MAPPING_VALUE_MISSING",
-        place: "message 1, MRG[2]-1[5=MR].1 or MRG[2]-1[5=PI].1 or MRG[2]-1.1",
+        place: at("message 1, MRG[2]-1[5=MR].1 or MRG[2]-1[5=PI].1 or MRG[2]-1.1"),
         message: "is empty; the prior identifier is expected",
       },
     ]);
@@ -87,7 +89,7 @@ describe("MRG-1 with several identifiers", () => {
     expect(mapped.problems).toMatchObject([
       {
         code: "MAPPING_SUBJECT_AMBIGUOUS",
-        place: "message 1, MRG[2]-1[1].1 and MRG[2]-1[2].1",
+        place: at("message 1, MRG[2]-1[1].1 and MRG[2]-1[2].1"),
         message: expect.stringContaining("a merge has one prior identifier, so expected a PID and an MRG"),
       },
     ]);
@@ -100,7 +102,7 @@ describe("a profile that says where subject codes stand and nothing of MRG", () 
     const { orders, problems } = await map([STAYS, mrg], { subject: { code } });
     return orders
       .map(({ priorSubjectCode }) => priorSubjectCode?.reveal())
-      .concat(problems.map(({ place }) => place));
+      .concat(problems.map(({ place }) => placeText(place)));
   };
 
   test("means the identifier of the same authority, and no other's", async () => {
@@ -127,7 +129,7 @@ describe("a profile that says where subject codes stand and nothing of MRG", () 
     const code = "PID-19";
     const pid = "PID|1||||Beispiel^Anna||||||||||||||SSN-1";
     const { problems } = await map([pid, "MRG|SSN-2"], { subject: { code } });
-    expect(problems).toMatchObject([{ code: "MAPPING_VALUE_MISSING", place: "message 1, MRG-1" }]);
+    expect(problems).toMatchObject([{ code: "MAPPING_VALUE_MISSING", place: at("message 1, MRG-1") }]);
     const { orders } = await map([pid, "MRG|SSN-2"], { subject: { code, priorCode: "MRG-1.1" } });
     expect(orders.map(({ priorSubjectCode }) => priorSubjectCode?.reveal())).toEqual(["SSN-2"]);
   });

@@ -118,7 +118,7 @@ describe("a value that joins several places", () => {
 
   test("names the places that it is made of, and is refused where one of them has two values", async () => {
     const { orders } = await map(order("1^LAB", "1"), joined);
-    expect(orders[0]?.sources.placerOrderNumber).toBe("ORC-2.1 and ORC-2.2");
+    expect(orders[0]?.sources.placerOrderNumber).toEqual("ORC-2.1 and ORC-2.2");
     const { problems } = await map(order("1^LAB~1^EPIC", "1"), joined);
     expect(problems).toMatchObject([{ code: "MAPPING_VALUE_INVALID" }]);
   });

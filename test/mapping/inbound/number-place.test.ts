@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../src/core/outcome.ts";
 import type { Hl7Profile } from "../../../src/mapping/profile/profile.ts";
+import { at } from "../../support/places.ts";
 import { hl7Message, hl7Profile, hl7Text, mapOne } from "../mapped.ts";
 import { acknowledged, changed, outcomeOrder, refused, segmentsOf, withoutText } from "../outcomes.ts";
 
@@ -65,7 +66,7 @@ describe.each(PLACES)("an order number that the profile reads from %s", (place) 
       "the refusal of a message",
       () =>
         refused(
-          [{ code: "MAPPING_DATE_INVALID", place: "PID-7", message: "is no date" }],
+          [{ code: "MAPPING_DATE_INVALID", place: at("PID-7"), message: "is no date" }],
           messageAt(place, "NW"),
         ),
     ],

@@ -1,5 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { linesOf, placeText } from "../../../src/core/place.ts";
+import { at } from "../../support/places.ts";
 import { csvMessage, csvProfile, hl7Message, mapOne } from "../mapped.ts";
 
 const ROW = {
@@ -34,7 +36,7 @@ describe("the rows of a CSV order", () => {
       expect(problems).toEqual([
         {
           code: "MAPPING_VALUES_DISAGREE",
-          place: `lines 2 and 3, column ${column}`,
+          place: at(`lines 2 and 3, column ${column}`),
           message: "the rows of one order must have the same value",
           hint: expect.stringMatching(/^Rows with one order number are one order/),
         },
@@ -66,7 +68,7 @@ describe("the rows of a CSV order", () => {
   test("report each container's trouble at its own line", async () => {
     const rows = [ROW, { ...ROW, container_label: " " }, { ...ROW, container_label: "V-1 " }];
     const { problems } = mapOne(await csvProfile(), csvMessage(rows));
-    expect(problems.map(({ code, place }) => `${code} ${place}`)).toEqual([
+    expect(problems.map(({ code, place }) => `${code} ${placeText(place)}`)).toEqual([
       "MAPPING_NO_CONTAINER line 3, column container_label",
       "MAPPING_CONTAINER_LABEL_TWICE line 4, column container_label",
       "CSV_ROW_OF_REFUSED_ORDER line 2",
@@ -80,11 +82,11 @@ describe("the rows of a CSV order", () => {
     ];
     const mapped = mapOne(await csvProfile(), csvMessage(rows));
     expect(mapped.problems).toMatchObject([
-      { code: "MAPPING_VALUES_DISAGREE", place: "lines 2 and 3, column subject_code" },
-      { code: "MAPPING_VALUE_INVALID", place: "line 3, column order_number" },
+      { code: "MAPPING_VALUES_DISAGREE", place: at("lines 2 and 3, column subject_code") },
+      { code: "MAPPING_VALUE_INVALID", place: at("line 3, column order_number") },
     ]);
     const same = mapOne(await csvProfile(), csvMessage([rows[0] ?? ROW, { ...ROW, order_number: "7.0" }]));
-    expect(same.problems.map(({ place }) => place)).toContain("line 2");
+    expect(same.problems.map(({ place }) => place)).toContainEqual("line 2");
     expect(mapped).toMatchObject({ verdict: "refused", placerOrderNumber: "7" });
     expect(mapped.asRead?.rows).toMatchObject([
       { line: 2, placerOrderNumber: "7", labels: ["V-1"] },
@@ -102,7 +104,7 @@ describe("the rows of a CSV order", () => {
         const rows = drawn.map((column, n) => ({ ...ROW, container_label: `V-${n}`, [column]: value }));
         const { verdict, problems } = mapOne(profile, csvMessage(rows));
         if (verdict !== "refused") return;
-        const lines = problems.flatMap(({ place }) => place.match(/\d+/g) ?? []);
+        const lines = problems.flatMap(({ place }) => linesOf(place).map(String));
         expect([...new Set(lines)].sort()).toEqual(rows.map((_, n) => String(n + 2)));
       }),
     );
@@ -116,7 +118,7 @@ describe("the rows of a CSV order", () => {
         expect(problems).toEqual([
           {
             code: "MAPPING_VALUE_INVALID",
-            place: `line 2, column ${column}`,
+            place: at(`line 2, column ${column}`),
             message: expect.stringContaining("give the column the format Text"),
           },
         ]);
@@ -133,7 +135,12 @@ describe("the rows of a CSV order", () => {
     const { subject_code, ...rest } = ROW;
     const { problems } = mapOne(await csvProfile(), csvMessage([rest, rest]));
     expect(problems).toEqual([
-      { code: "CSV_COLUMN_MISSING", place: "line 2", message: "the file has no column subject_code" },
+      {
+        code: "CSV_COLUMN_MISSING",
+        place: at("line 2"),
+        message: "the file has no column subject_code",
+        columns: ["subject_code"],
+      },
     ]);
   });
 

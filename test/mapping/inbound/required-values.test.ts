@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { placeText } from "../../../src/core/place.ts";
 import { csvMessage, csvProfile, hl7Message, hl7Profile, hl7Text, mapOne, problemsOf } from "../mapped.ts";
 
 const REQUIRED = { subject: { dateOfBirth: { required: true }, firstName: { required: true } } };
@@ -7,7 +8,7 @@ const ORDER = ["ORC|NW|A-1", "OBR|1|A-1||CRYO-STORE", "OBX||ST|CONTAINER||V-1"];
 test("an order without a value that the profile requires is refused with its place", async () => {
   const text = hl7Text("ORM^O01", ["PID|1||MRN-1^^^N^MR||Beispiel^Anna", ...ORDER]);
   const { problems } = mapOne(await hl7Profile(REQUIRED), hl7Message(text));
-  expect(problems.map(({ place, message }) => `${place}: ${message}`)).toEqual([
+  expect(problems.map(({ place, message }) => `${placeText(place)}: ${message}`)).toEqual([
     "message 1, PID-7: is empty; the date of birth is expected",
   ]);
   expect(mapOne(await hl7Profile(), hl7Message(text)).verdict).toBe("accepted");

@@ -134,7 +134,7 @@ describe("of several segments of one name the first is not taken:", () => {
     const noted = ["NTE|1||afraid of needles", NEW, LABELLED, "NTE|1||FREEZE"];
     expect((await map("ORM^O01", noted, { operation })).orders[0]?.operation).toBe("STORE");
     const { problems } = await map("ORM^O01", ["ZFA|NORTH", "ZFA|SOUTH", NEW, LABELLED], facility);
-    expect(problems.map(({ place }) => place)).toContain("message 1, ZFA-1 and ZFA[2]-1");
+    expect(problems.map(({ place }) => place)).toContainEqual("message 1, ZFA-1 and ZFA[2]-1");
   });
 
   test("a note on the patient is no description of a container", async () => {

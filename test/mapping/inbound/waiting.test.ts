@@ -3,6 +3,7 @@ import { parse } from "yaml";
 import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
 import { csvResultRows } from "../../../src/mapping/outbound/result-csv.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
+import { at } from "../../support/places.ts";
 import {
   csvMessage,
   csvProfile,
@@ -96,7 +97,7 @@ describe("a message that waits is answered", () => {
   const problems = [
     {
       code: "MAPPING_FACILITY_UNKNOWN",
-      place: "message 1, MSH-4.1",
+      place: at("message 1, MSH-4.1"),
       message: 'holds "WEST"',
       unknownCode: "WEST",
     },

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { placeText } from "../../../src/core/place.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
+import { placeWith } from "../../support/places.ts";
 import { hl7Message, hl7Profile, hl7Text, mapOne } from "../mapped.ts";
 
 /** What stands in the places of a message that makes one order. */
@@ -47,7 +49,10 @@ async function map(values: Partial<typeof VALUES>, definition: ProfileDefinition
 const describedBy = (description: ProfileDefinition["containers"]) => ({ containers: description });
 const descriptionOf = async (...of: Parameters<typeof map>) => {
   const { orders, problems } = await map(...of);
-  return orders[0]?.containers[0]?.description ?? problems.map(({ place, message }) => `${place} ${message}`);
+  return (
+    orders[0]?.containers[0]?.description ??
+    problems.map(({ place, message }) => `${placeText(place)} ${message}`)
+  );
 };
 
 test("the message that the tests below spoil is accepted as it is", async () => {
@@ -83,7 +88,7 @@ describe.each(CODES)("the value of %s", (place) => {
       const { orders, problems } = await map({ [place]: spoilt });
       expect(orders).toEqual([]);
       expect(problems).toMatchObject([
-        { code: "MAPPING_CHARACTER_INVALID", place: expect.stringContaining(FIELDS[place] ?? "") },
+        { code: "MAPPING_CHARACTER_INVALID", place: placeWith(FIELDS[place] ?? "") },
       ]);
     }
   });

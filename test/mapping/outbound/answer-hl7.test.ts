@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { FAILURES, type FailureCode, type Problem } from "../../../src/core/failures.ts";
 import { conditionOf } from "../../../src/mapping/outbound/codes.ts";
+import { at } from "../../support/places.ts";
 import { hl7Profile, hl7Text } from "../mapped.ts";
 import {
   acknowledged,
@@ -15,8 +16,8 @@ import {
 } from "../outcomes.ts";
 
 const PROBLEMS: Problem[] = [
-  { code: "MAPPING_DATE_INVALID", place: "message 1, PID-7", message: "has only a year" },
-  { code: "MAPPING_OPERATION_UNKNOWN", place: "message 1, OBR[2]-4.1", message: 'holds "X|Y"' },
+  { code: "MAPPING_DATE_INVALID", place: at("message 1, PID-7"), message: "has only a year" },
+  { code: "MAPPING_OPERATION_UNKNOWN", place: at("message 1, OBR[2]-4.1"), message: 'holds "X|Y"' },
 ];
 
 function fixture(name: string): Promise<string> {
@@ -166,7 +167,7 @@ describe("a message that was refused", () => {
     ["MAPPING_PROCESSING_MODE", "202"],
     ["HL7_CONTINUED", "207"],
   ] as const)("for %s is rejected with AR and %s", async (code, condition) => {
-    const outcome = refused([{ code, place: "message 1, MSH-9", message: "x" }], hl7Text("SIU^S12", []));
+    const outcome = refused([{ code, place: at("message 1, MSH-9"), message: "x" }], hl7Text("SIU^S12", []));
     const segments = segmentsOf(outcome, await hl7Profile());
     expect(segments?.[1]).toMatch(/^MSA\|AR\|MSG-1/);
     expect(segments?.[2]).toContain(`|${condition}^`);
@@ -184,7 +185,10 @@ describe("a message that was refused", () => {
     ["MAPPING_MODULE_FAILED", "207"],
     ["ORDER_DISCARDED", "207"],
   ] as const)("for %s has %s in ERR-3", async (code, condition) => {
-    const segments = segmentsOf(refused([{ code, place: "message 1", message: "x" }]), await hl7Profile());
+    const segments = segmentsOf(
+      refused([{ code, place: at("message 1"), message: "x" }]),
+      await hl7Profile(),
+    );
     expect(segments?.find((segment) => segment.startsWith("ERR"))?.split("|")[3]).toMatch(
       new RegExp(`^${condition}\\^`),
     );
@@ -199,13 +203,13 @@ describe("a message that was refused", () => {
 
   test("for something below one of several orders has it in ERR-2, counted in the message", async () => {
     const place = "message 1, order A-2 (OBR[2]), NTE[3]-3";
-    const problems: Problem[] = [{ code: "MAPPING_VALUE_INVALID", place, message: "x" }];
+    const problems: Problem[] = [{ code: "MAPPING_VALUE_INVALID", place: at(place), message: "x" }];
     const err = segmentsOf(refused(problems), await hl7Profile())?.[2]?.split("|");
     expect([err?.[2], err?.[8]]).toEqual(["NTE^3^3^1", `${place}: x`]);
   });
 
   test("with a broken segment is answered by what its header says", async () => {
-    const problems: Problem[] = [{ code: "HL7_SEGMENT_INVALID", place: "message 1", message: "line 2" }];
+    const problems: Problem[] = [{ code: "HL7_SEGMENT_INVALID", place: at("message 1"), message: "line 2" }];
     const segments = segmentsOf(refused(problems, hl7Text("ORM^O01", ["no segment"])), await hl7Profile());
     expect(segments?.map((segment) => segment.slice(0, 12))).toEqual([
       "MSH|^~\\&|CRY",
@@ -224,7 +228,7 @@ describe("a message that was refused", () => {
   );
 
   test("without a readable header has no answer", async () => {
-    const outcome = refused([{ code: "HL7_NO_MSH", place: "message 1", message: "x" }], "garbage");
+    const outcome = refused([{ code: "HL7_NO_MSH", place: at("message 1"), message: "x" }], "garbage");
     const { messageControlId, ...message } = outcome.message;
     expect(composeHl7({ ...outcome, message }, await hl7Profile())).toBeUndefined();
     expect(composeHl7(withoutText({ ...outcome, message }), await hl7Profile())).toBeUndefined();

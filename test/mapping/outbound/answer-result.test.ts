@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Problem } from "../../../src/core/failures.ts";
 import type { MessageAnswer } from "../../../src/mapping/outbound/answer-hl7.ts";
+import { at } from "../../support/places.ts";
 import { hl7Profile, hl7Text, problemsOf } from "../mapped.ts";
 import {
   acknowledged,
@@ -16,10 +17,14 @@ import {
 const profile = (results: Record<string, unknown> = {}) =>
   hl7Profile({ results: { formats: { acknowledged: "oru", refused: "oru", waiting: "oru" }, ...results } });
 
-const DATE: Problem = { code: "MAPPING_DATE_INVALID", place: "message 1, PID-7", message: "has only a year" };
+const DATE: Problem = {
+  code: "MAPPING_DATE_INVALID",
+  place: at("message 1, PID-7"),
+  message: "has only a year",
+};
 const WEST: Problem = {
   code: "MAPPING_FACILITY_UNKNOWN",
-  place: "message 1, MSH-4.1",
+  place: at("message 1, MSH-4.1"),
   message: 'names facility "WEST", which is not known here',
 };
 const shapes = (segments: readonly string[] | undefined) => segments?.slice(1);
@@ -87,12 +92,12 @@ describe("an answer to a lab that reads ORU alone", () => {
     ]);
     const LABEL: Problem = {
       code: "MAPPING_VALUE_INVALID",
-      place: "message 1, order 2 (ORC[2]), OBX[2]-5.1",
+      place: at("message 1, order 2 (ORC[2]), OBX[2]-5.1"),
       message: "is no label",
     };
     const TAKEN: Problem = {
       code: "ORDER_NUMBER_REUSED",
-      place: "message 1, ORC[2]-2.1",
+      place: at("message 1, ORC[2]-2.1"),
       message: "is taken",
       orderNumbers: ["2"],
     };
@@ -150,7 +155,7 @@ describe("an answer to a lab that reads ORU alone", () => {
   test("names no order whose number another one has, and no order where none can be told", async () => {
     const taken: Problem = {
       code: "ORDER_NUMBER_REUSED",
-      place: "message 1",
+      place: at("message 1"),
       message: "another order has it",
     };
     for (const [problem, text] of [

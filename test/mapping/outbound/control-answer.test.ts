@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { phi } from "../../../src/core/phi.ts";
 import { csvResultRows } from "../../../src/mapping/outbound/result-csv.ts";
+import { at } from "../../support/places.ts";
 import { csvProfile, hl7Profile, hl7Text } from "../mapped.ts";
 import {
   acknowledged,
@@ -146,7 +147,9 @@ describe("the answer to another request", () => {
     ["SS", "UA"],
   ])("refuses %s by %s when the message is refused as a whole", async (code, refusedBy) => {
     const text = hl7Text("ORM^O01", [PID, `ORC|${code}|LAB-1`]);
-    const problems = [{ code: "MAPPING_VALUE_MISSING", place: "message 1, X", message: "is empty" }] as const;
+    const problems = [
+      { code: "MAPPING_VALUE_MISSING", place: at("message 1, X"), message: "is empty" },
+    ] as const;
     const segments = segmentsOf(refused([...problems], text), await hl7Profile());
     expect(fieldsOf(segments, "ORC")).toMatchObject([{ 1: refusedBy }]);
   });
@@ -169,7 +172,7 @@ describe("the answer to the message itself", () => {
 
   test("says UC of what it would have cancelled when the message is refused", async () => {
     const problems = [
-      { code: "MAPPING_VALUE_MISSING", place: "message 1, ORC-2", message: "is empty" },
+      { code: "MAPPING_VALUE_MISSING", place: at("message 1, ORC-2"), message: "is empty" },
     ] as const;
     const segments = segmentsOf(refused([...problems], CANCEL), await hl7Profile());
     expect(fieldsOf(segments, "ORC")).toMatchObject([{ 1: "UC" }]);

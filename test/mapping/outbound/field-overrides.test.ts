@@ -5,6 +5,7 @@ import { phi } from "../../../src/core/phi.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import type { Hl7Profile } from "../../../src/mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
+import { at } from "../../support/places.ts";
 import { hl7Profile, hl7Text, problemsOf } from "../mapped.ts";
 import {
   acknowledged,
@@ -124,7 +125,7 @@ describe("a field of the profile", () => {
   });
 
   test("reaches refusals as well", async () => {
-    const problem = { code: "MAPPING_NO_ORDER", place: "message 1, ORC", message: "x" } as const;
+    const problem = { code: "MAPPING_NO_ORDER", place: at("message 1, ORC"), message: "x" } as const;
     const segments = segmentsOf(refused([problem]), await profileWith({ "MSH-8": { refused: "NO" } }));
     expect(segments?.[0]?.split("|")[7]).toBe("NO");
   });
@@ -136,7 +137,7 @@ describe("a field of the profile", () => {
         reasons: { MAPPING_NO_ORDER: "kein Auftrag", message: "Nachricht" },
       },
     });
-    const problem = { code: "MAPPING_NO_ORDER", place: "message 1, ORC", message: "x" } as const;
+    const problem = { code: "MAPPING_NO_ORDER", place: at("message 1, ORC"), message: "x" } as const;
     const expected = "MAPPING_NO_ORDER: Nachricht 1, ORC: kein Auftrag; Nachricht 1, ORC: kein Auftrag";
     for (const outcome of [refused([problem, problem]), waiting([problem, problem])])
       expect(segmentsOf(outcome, profile)?.[0]?.split("|")[7]).toBe(expected);

@@ -5,6 +5,7 @@ import type { Outcome } from "../../../src/core/outcome.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { machineHas } from "../../support/needs.ts";
 import { clientReading, ourReading, pythonReading, type Reading } from "../../support/peer-readings.ts";
+import { at } from "../../support/places.ts";
 import { type PythonHl7, withPythonHl7 } from "../../support/python-hl7/python-hl7.ts";
 import { hl7Profile, hl7Text } from "../mapped.ts";
 import { acknowledged, changed, composeHl7, refused, waiting } from "../outcomes.ts";
@@ -34,8 +35,8 @@ const ORDERS: Readonly<Record<string, readonly string[]>> = {
 const orderMessage = (type: string, version: string) => hl7Text(type, ORDERS[type] ?? [PID], version);
 
 const PROBLEMS: Problem[] = [
-  { code: "MAPPING_DATE_INVALID", place: "message 1, PID-7", message: "has only a year" },
-  { code: "MAPPING_OPERATION_UNKNOWN", place: "message 1, OBR[2]-4.1", message: `holds "${HARD}"` },
+  { code: "MAPPING_DATE_INVALID", place: at("message 1, PID-7"), message: "has only a year" },
+  { code: "MAPPING_OPERATION_UNKNOWN", place: at("message 1, OBR[2]-4.1"), message: `holds "${HARD}"` },
 ];
 const ORDER = {
   placerOrderNumber: HARD,

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Outcome } from "../../../src/core/outcome.ts";
 import { phi } from "../../../src/core/phi.ts";
+import { atNamed, type Place, placeText } from "../../../src/core/place.ts";
 import { inLabWords, labPlace } from "../../../src/mapping/outbound/reasons.ts";
 import { resultsSchema } from "../../../src/mapping/profile/results-schema.ts";
+import { at } from "../../support/places.ts";
 import { hl7Profile, problemsOf } from "../mapped.ts";
 import {
   acknowledged,
@@ -17,7 +19,7 @@ import {
 
 const reasons = { SUBJECT_MISMATCH: "andere Person", MAPPING_CODE_UNKNOWN: "unbekannter Schlüssel" };
 const PARKED = { state: "parked", reason: { code: "SUBJECT_MISMATCH", text: "another name" } } as const;
-const PROBLEMS = [{ code: "MAPPING_CODE_UNKNOWN", place: "PV1-3.4", message: 'holds "WEST"' }] as const;
+const PROBLEMS = [{ code: "MAPPING_CODE_UNKNOWN", place: at("PV1-3.4"), message: 'holds "WEST"' }] as const;
 
 /** Composes with the lab's words, and gives the lines of a segment. */
 async function linesOf(outcome: Parameters<typeof composeHl7>[0], name: string) {
@@ -40,13 +42,20 @@ test("the lab's words may have the column put in, and what was expected there", 
   const words = {
     CSV_COLUMN_MISSING: "brak kolumny {column}",
     MAPPING_DATE_INVALID: "kolumna {column}: oczekiwano {expected}",
+    or: "lub",
   };
   const problems = [
-    { code: "CSV_COLUMN_MISSING", place: "header", message: 'expected a column named "A" or "B"; none is' },
+    {
+      code: "CSV_COLUMN_MISSING",
+      place: at("header"),
+      message: 'expected a column named "A" or "B"; none is',
+      columns: ["A", "B"],
+    },
     {
       code: "MAPPING_DATE_INVALID",
-      place: "line 3, column Data",
-      message: "expected a day that exists, written as dd.MM.yyyy",
+      place: at("line 3, column Data"),
+      message: "expected a day that exists, written as dd.MM.yyyy or d.M.yyyy",
+      expected: ["dd.MM.yyyy", "d.M.yyyy"],
     },
   ] as const;
   const { problems: answered } = inLabWords(
@@ -55,7 +64,7 @@ test("the lab's words may have the column put in, and what was expected there", 
   );
   expect(answered.map(({ message }) => message)).toEqual([
     'brak kolumny "A", "B"',
-    "kolumna Data: oczekiwano dd.MM.yyyy",
+    "kolumna Data: oczekiwano dd.MM.yyyy lub d.M.yyyy",
   ]);
   expect(
     await problemsOf({
@@ -75,7 +84,7 @@ test("so has an answer over a connection", async () => {
 });
 
 test("an answer with a reason that the table lacks is in English as a whole", async () => {
-  const other = { code: "MAPPING_DATE_INVALID", place: "PID-7", message: "has only a year" } as const;
+  const other = { code: "MAPPING_DATE_INVALID", place: at("PID-7"), message: "has only a year" } as const;
   const lines = (await linesOf(refused([...PROBLEMS, other]), "ERR")).join();
   expect(lines).toContain('holds "WEST"');
   expect(lines).toContain("has only a year");
@@ -119,19 +128,44 @@ describe("what stands before a reason", () => {
     or: "oder",
     header: "Kopfzeile",
   };
-  test.each([
-    ["message 2, PID-3.1 and PID-4.1", "Nachricht 2, PID-3.1 und PID-4.1"],
-    ["message 1, OBX[2]-5.1, part 2", "Nachricht 1, OBX[2]-5.1, Teil 2"],
-    ["line 3, column Proben, part 2", "Zeile 3, Spalte Proben, Teil 2"],
-    ["lines 3 and 9, column line and part", "Zeilen 3 und 9, Spalte line and part"],
-    ["line 4, column a, column b", "Zeile 4, Spalte a, column b"],
-    ["line 4, column this or that", "Zeile 4, Spalte this or that"],
-    ["line 4, column A or column B, part 2", "Zeile 4, Spalte A oder Spalte B, Teil 2"],
-    ["line 4, column A and line 4, column B", "Zeile 4, Spalte A und Zeile 4, Spalte B"],
-    ["lines 3-5", "Zeilen 3-5"],
-    ["header", "Kopfzeile"],
-    ["module ./line.ts", "module ./line.ts"],
-  ])("is in the lab's words but for the name of a column: %s", (place, wanted) => {
+  test.each<[string, Place, string]>([
+    [
+      "message 2, PID-3.1 and PID-4.1",
+      at("message 2, PID-3.1 and PID-4.1"),
+      "Nachricht 2, PID-3.1 und PID-4.1",
+    ],
+    ["message 1, OBX[2]-5.1, part 2", at("message 1, OBX[2]-5.1, part 2"), "Nachricht 1, OBX[2]-5.1, Teil 2"],
+    ["line 3, column Proben, part 2", at("line 3, column Proben, part 2"), "Zeile 3, Spalte Proben, Teil 2"],
+    [
+      "lines 3 and 9, column line and part",
+      { lines: { at: [3, 9], by: "and" }, spots: [{ column: "line and part" }] },
+      "Zeilen 3 und 9, Spalte line and part",
+    ],
+    [
+      "line 4, column a, column b",
+      { spots: [{ line: 4, column: "a, column b" }] },
+      "Zeile 4, Spalte a, column b",
+    ],
+    [
+      "line 4, column this or column that",
+      { spots: [{ line: 4, column: "this or column that" }] },
+      "Zeile 4, Spalte this or column that",
+    ],
+    [
+      "line 4, column A or column B, part 2",
+      at("line 4, column A or column B, part 2"),
+      "Zeile 4, Spalte A oder Spalte B, Teil 2",
+    ],
+    [
+      "line 4, column A and line 4, column B",
+      at("line 4, column A and line 4, column B"),
+      "Zeile 4, Spalte A und Zeile 4, Spalte B",
+    ],
+    ["lines 3-5", at("lines 3-5"), "Zeilen 3-5"],
+    ["header", at("header"), "Kopfzeile"],
+    ["module ./line.ts", atNamed("module ./line.ts"), "module ./line.ts"],
+  ])("is in the lab's words but for the name of a column: %s", (shipped, place, wanted) => {
+    expect(placeText(place)).toBe(shipped);
     expect(labPlace(place, words)).toBe(wanted);
   });
 
@@ -149,7 +183,7 @@ describe("what stands before a reason", () => {
   const problems = [
     {
       code: "MAPPING_FACILITY_UNKNOWN",
-      place: "message 1, order A-1, PV1-3.4",
+      place: at("message 1, order A-1, PV1-3.4"),
       message: "holds",
       unknownCode: "WEST",
     },
@@ -206,9 +240,9 @@ test("files of results have the names that the site wants, with the control id, 
   const fileName = "{number}-{status}-{time:yyyyMMdd}_{controlId}.txt";
   const profile = await hl7Profile({ results: { fileName } });
   expect(composeHl7(changed(), profile)?.fileName).toBe("LAB-1-completed-20261120_CB0000000005.txt");
-  const bad = { code: "MAPPING_DATE_INVALID", place: "message 1, PID-7", message: "is no date" } as const;
+  const bad = { code: "MAPPING_DATE_INVALID", place: at("message 1, PID-7"), message: "is no date" } as const;
   expect(composeHl7(refused([bad]), profile)?.fileName).toBe("LAB-1-refused-20261120_CB0000000005.txt");
-  const taken = { code: "ORDER_NUMBER_REUSED", place: "message 1", message: "is taken" } as const;
+  const taken = { code: "ORDER_NUMBER_REUSED", place: at("message 1"), message: "is taken" } as const;
   expect(composeHl7(refused([taken]), profile)?.fileName).toBe("MSG-1-refused-20261120_CB0000000005.txt");
 });
 

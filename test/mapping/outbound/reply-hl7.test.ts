@@ -9,6 +9,7 @@ import type { MessageAnswer } from "../../../src/mapping/outbound/answer-hl7.ts"
 import type { ReplySettings } from "../../../src/mapping/outbound/compose-hl7.ts";
 import { builtinProfiles } from "../../../src/mapping/profile/builtin.ts";
 import { compileProfile } from "../../../src/mapping/profile/compile-profile.ts";
+import { at } from "../../support/places.ts";
 import { hl7Profile, hl7Text } from "../mapped.ts";
 import {
   acknowledged,
@@ -52,7 +53,11 @@ test("an answer can be composed, framed and read back whatever was sent", async 
       const answer: MessageAnswer =
         kind === "acknowledged"
           ? { ...common, kind, orders: [], isDuplicate: false }
-          : { ...common, kind, problems: [{ code: "HL7_NO_MSH", place: "message 1", message: "no MSH" }] };
+          : {
+              ...common,
+              kind,
+              problems: [{ code: "HL7_NO_MSH", place: at("message 1"), message: "no MSH" }],
+            };
       for (const reply of createReplier(message, profile, { form, applicationAck }).compose(answer, "CL1")) {
         encodeFrame(reply);
         const read = Hl7Message.parse(reply.toString("utf8"));
@@ -65,7 +70,7 @@ test("an answer can be composed, framed and read back whatever was sent", async 
 
 describe("what is sent over the connection", () => {
   const PROBLEMS: Problem[] = [
-    { code: "MAPPING_DATE_INVALID", place: "message 1, PID-7", message: "has only a year" },
+    { code: "MAPPING_DATE_INVALID", place: at("message 1, PID-7"), message: "has only a year" },
   ];
 
   /** The segments of each reply to a message with these acknowledgement types. */
@@ -113,7 +118,7 @@ describe("what is sent over the connection", () => {
   it("is nothing where an acknowledgement came, in whatever mode and however it was judged", async () => {
     const text = hl7Text("ACK^O33^ACK", ["MSA|CA|CA000001"]);
     const unknown: Problem[] = [
-      { code: "MAPPING_MESSAGE_TYPE_UNSUPPORTED", place: "message 1, MSH-9", message: "ACK" },
+      { code: "MAPPING_MESSAGE_TYPE_UNSUPPORTED", place: at("message 1, MSH-9"), message: "ACK" },
     ];
     for (const [accept, application] of [
       ["", ""],

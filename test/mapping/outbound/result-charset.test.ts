@@ -6,6 +6,7 @@ import type { MessageAnswer } from "../../../src/mapping/outbound/answer-hl7.ts"
 import { composeBatchResponse } from "../../../src/mapping/outbound/batch-hl7.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { failureOf } from "../../formats/hl7/failure-of.ts";
+import { at } from "../../support/places.ts";
 import { hl7Profile, hl7Text, problemsOf } from "../mapped.ts";
 import {
   acknowledged,
@@ -177,7 +178,11 @@ describe("an answer", () => {
   });
 
   it("spells in its reasons what the set does not have, since codes are quoted there", async () => {
-    const problem = { code: "MAPPING_FACILITY_UNKNOWN", place: "MSH-4.1", message: 'holds "Łódź"' } as const;
+    const problem = {
+      code: "MAPPING_FACILITY_UNKNOWN",
+      place: at("MSH-4.1"),
+      message: 'holds "Łódź"',
+    } as const;
     const outcome = readIn(refused([problem], orderOf("Laska")), "utf-8");
     const { charset, text } = readBack(composeHl7(outcome, await inSet("8859/1"))?.bytes);
     expect(charset).toBe("8859/1");

@@ -1,10 +1,12 @@
 import { describe, expect, it, test } from "vitest";
 import type { FileDialect } from "../../../src/core/intake.ts";
 import type { Outcome, OutcomeOrder } from "../../../src/core/outcome.ts";
+import type { Place } from "../../../src/core/place.ts";
 import { csvResultFile, csvResultRows, csvResultSeries } from "../../../src/mapping/outbound/result-csv.ts";
 import { resultsSchema } from "../../../src/mapping/profile/results-schema.ts";
 import { type ProfileDefinition, profileSchema } from "../../../src/mapping/profile/schema.ts";
 import { failureOf } from "../../formats/hl7/failure-of.ts";
+import { at } from "../../support/places.ts";
 import { csvProfile, problemsOf } from "../mapped.ts";
 import { changed, refused } from "../outcomes.ts";
 
@@ -246,13 +248,13 @@ describe("a CSV file of results", () => {
   });
 
   it("says of each row on which line of its file the order begins", async () => {
-    const at = async (outcome: Outcome, place: string | undefined) => {
+    const lineOf = async (outcome: Outcome, place: Place | undefined) => {
       const about = { ...outcome, message: { ...outcome.message, place } } as Outcome;
       return (await write(about, { columns: ["status", "line"] })).text.split("\r\n")[1];
     };
-    expect(await at(changed(), "lines 12-14")).toBe("completed,12");
-    expect(await at(refused([]), "line 3")).toBe("refused,3");
-    expect(await at(changed(), undefined)).toBe("completed,");
+    expect(await lineOf(changed(), at("lines 12-14"))).toBe("completed,12");
+    expect(await lineOf(refused([]), at("line 3"))).toBe("refused,3");
+    expect(await lineOf(changed(), undefined)).toBe("completed,");
   });
 
   it("has the failure's code and the lab's words for it", async () => {
@@ -261,8 +263,8 @@ describe("a CSV file of results", () => {
       reasons: { MAPPING_CODE_UNKNOWN: "unbekannter Schlüssel", SUBJECT_MISMATCH: "andere Person" },
     };
     const problems = [
-      { code: "MAPPING_CODE_UNKNOWN", place: "line 2, column Ort", message: 'holds "WEST"' },
-      { code: "MAPPING_DATE_INVALID", place: "line 2, column geboren", message: "is no date" },
+      { code: "MAPPING_CODE_UNKNOWN", place: at("line 2, column Ort"), message: 'holds "WEST"' },
+      { code: "MAPPING_DATE_INVALID", place: at("line 2, column geboren"), message: "is no date" },
     ] as const;
     const lineOf = async (about: typeof problems | readonly [(typeof problems)[0]]) =>
       (await write(refused(about), results, EXCEL)).text.split("\r\n")[1];

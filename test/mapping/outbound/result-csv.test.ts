@@ -5,6 +5,7 @@ import { csvResultFile, csvResultRows } from "../../../src/mapping/outbound/resu
 import { csvResultColumns } from "../../../src/mapping/profile/results-schema.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { failureOf } from "../../formats/hl7/failure-of.ts";
+import { at } from "../../support/places.ts";
 import { csvProfile } from "../mapped.ts";
 import { acknowledged, changed, outcomeOrder, refused } from "../outcomes.ts";
 
@@ -38,8 +39,8 @@ describe("CSV results", () => {
 
   test("report a refused message in a row of its own with every reason", async () => {
     const problems = [
-      { code: "MAPPING_DATE_INVALID", place: "line 2, column date_of_birth", message: "is no date" },
-      { code: "MAPPING_FACILITY_UNKNOWN", place: "line 2, column facility", message: 'holds "WEST"' },
+      { code: "MAPPING_DATE_INVALID", place: at("line 2, column date_of_birth"), message: "is no date" },
+      { code: "MAPPING_FACILITY_UNKNOWN", place: at("line 2, column facility"), message: 'holds "WEST"' },
     ] as const;
     const rows = csvResultRows(refused(problems), await csvProfile());
     expect(rows).toEqual([
@@ -55,7 +56,7 @@ describe("CSV results", () => {
   test("have a row for each label of a refused order, and all that was read of it", async () => {
     const problems = Array.from({ length: 60 }, (_, i) => ({
       code: "MAPPING_VALUE_MISSING" as const,
-      place: `line ${i + 2}`,
+      place: at(`line ${i + 2}`),
       message: "is empty",
     }));
     const asRead = { operation: "STORE", subjectCode: phi("P-7"), labels: ["V-1", "V-2"] };
@@ -86,7 +87,7 @@ describe("CSV results", () => {
     "have a word of its own for the refusal of a row with %s, which is no refused order",
     async (operation) => {
       const problems = [
-        { code: "MAPPING_VALUE_MISSING", place: "line 2, column n", message: "is empty" },
+        { code: "MAPPING_VALUE_MISSING", place: at("line 2, column n"), message: "is empty" },
       ] as const;
       const outcome = { ...refused(problems), asRead: { operation, labels: [] } };
       expect(csvResultRows(outcome, await csvProfile())).toMatchObject([
@@ -98,7 +99,7 @@ describe("CSV results", () => {
   test("name a file that was refused whole in the lab's words", async () => {
     const problems = Array.from({ length: 51 }, (_, i) => ({
       code: "CSV_ROW_RAGGED" as const,
-      place: `line ${i + 2}`,
+      place: at(`line ${i + 2}`),
       message: "expected 9 columns, found 8",
     }));
     const outcome = { ...refused(problems), isFile: true };
@@ -115,7 +116,7 @@ describe("CSV results", () => {
   test("list the first fifty reasons, so that the cell stays one that readers take", async () => {
     const problems = Array.from({ length: 5_000 }, (_, i) => ({
       code: "CSV_ROW_RAGGED" as const,
-      place: `line ${i + 2}`,
+      place: at(`line ${i + 2}`),
       message: "expected 9 columns, found 8",
     }));
     const [row] = csvResultRows(refused(problems), await csvProfile());

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type CsvResultRow, csvResultRows } from "../../../src/mapping/outbound/result-csv.ts";
+import { at } from "../../support/places.ts";
 import { csvProfile, hl7Message, hl7Profile, hl7Text, mapOne } from "../mapped.ts";
 import { acknowledged, changed, outcomeOrder, refused, segmentsOf, waiting } from "../outcomes.ts";
 
@@ -16,7 +17,7 @@ const TEXT = hl7Text("OML^O21^OML_O21", [
 const definition = {
   placerOrderNumber: { from: "ORC-2.1", as: { regex: { match: "^X-(.*)$", replace: "$1" } } },
 } as const;
-const shared = outcomeOrder({ placerOrderNumber: NUMBER, sharesNumber: true, numberPlace: "ORC-2.1" });
+const shared = outcomeOrder({ placerOrderNumber: NUMBER, sharesNumber: true, numberPlace: at("ORC-2.1") });
 
 describe("an order whose number another order has", () => {
   test("is read without the prefix that its message writes", async () => {
@@ -74,8 +75,12 @@ describe("an order whose number another order has", () => {
     ["waiting", waiting],
   ] as const)("is not echoed by the answer to a message that is %s", async (_kind, outcome) => {
     const problems = [
-      { code: "MAPPING_FACILITY_UNKNOWN", place: "MSH-4", message: "is unknown" },
-      { code: "ORDER_NUMBER_REUSED", place: "message 1", message: "another order with this number exists" },
+      { code: "MAPPING_FACILITY_UNKNOWN", place: at("MSH-4"), message: "is unknown" },
+      {
+        code: "ORDER_NUMBER_REUSED",
+        place: at("message 1"),
+        message: "another order with this number exists",
+      },
     ] as const;
     const profile = await hl7Profile(definition);
     const segments = segmentsOf(outcome(problems, TEXT), profile) ?? [];
@@ -87,7 +92,7 @@ describe("an order whose number another order has", () => {
 
   test("stands in rows of its container and request, with where its number is", async () => {
     const profile = await csvProfile();
-    const order = outcomeOrder({ ...shared, numberPlace: "line 7, column order_number" });
+    const order = outcomeOrder({ ...shared, numberPlace: at("line 7, column order_number") });
     const rows = csvResultRows(changed(order), profile);
     expect(rows).toMatchObject([
       {

@@ -1,4 +1,4 @@
-import { Failure } from "../../../core/failures.ts";
+import { Failure, problemSentence } from "../../../core/failures.ts";
 import { buildAck, planAcks } from "../../../formats/hl7/ack.ts";
 import { charsetOf } from "../../../formats/hl7/charset.ts";
 import { createEcho } from "../../../formats/hl7/echo.ts";
@@ -47,7 +47,7 @@ export function answerFrame(frame: Buffer, settings: AnswerSettings): HeardFrame
   const { parts, problems, outline } = splitHl7File(frame);
   const [problem] = problems;
   if (problem) {
-    const what = `${problem.place}: ${problem.message} (${problem.code})`;
+    const what = `${problemSentence(problem)} (${problem.code})`;
     return { messages: [{ what, codes: [], raw: frame }], isBatch: outline !== undefined, replies: [] };
   }
   const answered = parts.map((part, n) =>

@@ -1,4 +1,5 @@
 import { Failure, type Problem } from "../../../core/failures.ts";
+import { placeText } from "../../../core/place.ts";
 import type { Encoding } from "../../../formats/encoding.ts";
 import { decodeHl7 } from "../../../formats/hl7/charset.ts";
 import { type Hl7FilePart, splitHl7File } from "../../../formats/hl7/file.ts";
@@ -48,7 +49,7 @@ export function wholeFailure(path: string, { code, place, message }: Problem, by
     const hint = "save the bytes of one TCP stream instead, as Wireshark does with Follow, Save as, Raw";
     return new Failure(code, `${name} is a capture of network packets; ${hint}`);
   }
-  return new Failure(code, `${name}, ${place}: ${message}`);
+  return new Failure(code, `${name}, ${placeText(place)}: ${message}`);
 }
 
 /** A message of a file. @param charset the character set that it is read in whatever it says of itself */

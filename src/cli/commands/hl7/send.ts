@@ -1,6 +1,6 @@
 import { type Acknowledgment, isTaken, readAcknowledgment } from "../../../connectors/mllp/acknowledgment.ts";
 import { MllpSender, type MllpSendSettings } from "../../../connectors/mllp/sender.ts";
-import { asFailure, Failure } from "../../../core/failures.ts";
+import { asFailure, Failure, problemSentence } from "../../../core/failures.ts";
 import { findByteOrderMark } from "../../../formats/encoding.ts";
 import { type Hl7FilePart, splitHl7File } from "../../../formats/hl7/file.ts";
 import { findOddEnds, nameLineEnds } from "../../../formats/hl7/line-ends.ts";
@@ -161,7 +161,7 @@ async function readWhole(session: Session, path: string): Promise<Frame> {
   const whole = splitHl7File(bytes, { mixedLineEnds: "refuse" });
   for (const problem of whole.problems) {
     if (!LEFT_TO_RECEIVER.includes(problem.code)) throw wholeFailure(nameOfInput(path), problem, bytes);
-    session.note(`${problem.place}: ${problem.message} (${problem.code}); it is sent as it is`);
+    session.note(`${problemSentence(problem)} (${problem.code}); it is sent as it is`);
   }
   const withoutBatch = () => Buffer.from(bytes.toString("latin1").replace(BATCH_LINE, ""), "latin1");
   const { parts } = whole.problems.length > 0 ? splitHl7File(withoutBatch()) : whole;

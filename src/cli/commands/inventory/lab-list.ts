@@ -1,4 +1,4 @@
-import { Failure } from "../../../core/failures.ts";
+import { Failure, problemSentence } from "../../../core/failures.ts";
 import { withoutGuard } from "../../../formats/csv/encode.ts";
 import { readCsv } from "../../../formats/csv/read.ts";
 import type { LabLine } from "../../../ledger/reports/inventory.ts";
@@ -56,8 +56,7 @@ export async function readLabList(
   let batch: LabLine[] = [];
   const counts = { lines: 0, leftOut: 0, withoutLabel: 0 };
   for await (const { line, values, problem } of rows) {
-    if (problem)
-      throw new Failure(problem.code, `${nameOfInput(file)}: ${problem.place}: ${problem.message}`);
+    if (problem) throw new Failure(problem.code, `${nameOfInput(file)}: ${problemSentence(problem)}`);
     columns ??= findColumns({ header, second: values }, options, only);
     const cellOf = (column: string | undefined) =>
       column === undefined ? "" : (values.get(column) ?? "").trim();

@@ -12,6 +12,7 @@ import { openGivenFile } from "../../../core/given-file.ts";
 import type { Verdict } from "../../../core/intake.ts";
 import type { Order } from "../../../core/order.ts";
 import type { ControlRequest } from "../../../core/order-control.ts";
+import { FILE, type Place } from "../../../core/place.ts";
 import type { Mapper } from "../../../mapping/inbound/mapper.ts";
 import { mayHold } from "../../../mapping/outbound/csv-cells.ts";
 import type { Profile } from "../../../mapping/profile/profile.ts";
@@ -33,7 +34,7 @@ interface PreviewOrder {
 
 /** A message of the file and what would become of it. */
 interface PreviewMessage {
-  readonly place: string;
+  readonly place: Place;
   readonly messageControlId: string | undefined;
   readonly messageType: string | undefined;
   readonly verdict: Exclude<Verdict, "duplicate">;
@@ -170,7 +171,7 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
     messages.sort((one, other) => Number(isStuck(other.verdict)) - Number(isStuck(one.verdict)));
   const isRefusedWhole = content.problems.length > 0 || (format.isWholeFile && counts.refused > 0);
   if (isRefusedWhole && content.problems.length === 0) tally.refuseWhole();
-  const refusal = orParked("file", () => (isRefusedWhole ? answers.refusal(tally.problems) : undefined));
+  const refusal = orParked(FILE, () => (isRefusedWhole ? answers.refusal(tally.problems) : undefined));
   return {
     fileName,
     connector: connector.name,
@@ -198,7 +199,7 @@ function makeRoom(messages: PreviewMessage[], verdict: PreviewMessage["verdict"]
 }
 
 /** What was made for the lab, or why it would be parked: the character set of the results can't hold what it repeats. */
-function orParked<T>(place: string, make: () => T): { readonly made?: T; readonly problem?: Problem } {
+function orParked<T>(place: Place, make: () => T): { readonly made?: T; readonly problem?: Problem } {
   try {
     return { made: make() };
   } catch (error) {
