@@ -1,12 +1,12 @@
 import { PART_SIGNS } from "../operator/alert-columns.ts";
 import { relativeTime } from "../operator/times.ts";
 import { assetPath } from "./assets.ts";
-import { toneOf } from "./components.ts";
 import type { ConsoleUser } from "./deps.ts";
 import { type Content, type Html, html } from "./html.ts";
 import { pageOf, withCommands } from "./page-of-command.ts";
 import type { Notice } from "./session.ts";
 import type { StatusPart } from "./status-document.ts";
+import { toneOf } from "./tone.ts";
 
 /** Only the console's own files run, and only this server is asked. */
 export const CONTENT_SECURITY_POLICY = [

@@ -7,13 +7,14 @@ import { SERVICE_COLUMNS } from "../../operator/service-columns.ts";
 import { counted } from "../../operator/text.ts";
 import { relativeTime, roundToUnit } from "../../operator/times.ts";
 import { commandForParked, meaningOf } from "../attention.ts";
-import { age, badge, toneOf, whoActs } from "../components.ts";
+import { age, badge, whoActs } from "../components.ts";
 import type { ConsoleDeps } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import { pageOf, withCommands } from "../page-of-command.ts";
 import type { Site, Visit } from "../site.ts";
 import { haltedConnectors } from "../standing.ts";
 import type { Attention, Status } from "../status-document.ts";
+import { toneOf } from "../tone.ts";
 import { watchTraffic } from "../traffic.ts";
 import { connectorTable, trafficCharts } from "./traffic.ts";
 
