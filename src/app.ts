@@ -14,9 +14,9 @@ import { startTracing, tracingTroubles } from "./app/tracing.ts";
 import { startWorker } from "./app/worker.ts";
 import type { Config } from "./config/config.ts";
 import type { Connector } from "./connectors/connector.ts";
-import type { ExceededLimit } from "./console/facts.ts";
-import { aboutOn, type Trouble, trouble } from "./core/alert.ts";
+import { aboutOn } from "./core/alert.ts";
 import { systemClock } from "./core/clock.ts";
+import { type Condition, condition } from "./core/condition.ts";
 import { formatMinute } from "./core/duration.ts";
 import type { LogTarget } from "./core/log-target.ts";
 import { noTracer } from "./core/order-step.ts";
@@ -48,7 +48,7 @@ export interface Daemon {
   readonly service: ServiceClient | undefined;
   readonly connectors: readonly Connector[];
   /** Which limits of its machine are exceeded. */
-  machineLimits(): Promise<readonly ExceededLimit[]>;
+  machineLimits(): Promise<readonly Condition[]>;
   /** Whether it takes what comes in. */
   readonly isTaking: boolean;
   /** Whether the lab takes no results through a connector, as far as this daemon sends them. */
@@ -56,7 +56,7 @@ export interface Daemon {
   /** Reports what happens, until the returned function is called; for metrics. */
   observe(observer: DaemonObserver): () => void;
   /** Why orders can't be taken or worked off right now; empty when all is well. */
-  troubles(): Trouble[];
+  troubles(): Condition[];
   /** Its number among the workers of the ledger right now. */
   readonly workerId: number;
   /** Does something that one daemon at a time may do; see {@link Membership.exclusively}. */
@@ -128,13 +128,16 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
     }
     const troubles = () => [
       ...connectors.flatMap(({ name, trouble: down, warning }) =>
-        [down, warning].flatMap((words) =>
-          words ? [trouble("connectorDown", aboutOn(host, name), `connector ${name}: ${words}`)] : [],
-        ),
+        [down, warning].flatMap((words) => {
+          const more = { stopsIntake: words === down };
+          return words
+            ? [condition("connectorDown", aboutOn(host, name), `connector ${name}: ${words}`, more)]
+            : [];
+        }),
       ),
       ...logTroubles(options.log, host),
       ...tracingTroubles(traces, host),
-      ...watchdog.troubles().map((text) => trouble("daemonTrouble", aboutOn(host, "event loop"), text)),
+      ...watchdog.troubles().map((text) => condition("daemonTrouble", aboutOn(host, "event loop"), text)),
       ...(worker?.troubles() ?? []),
     ];
     const machineLimits = machineLimitsOf(config, { host, clock, peers: certificates });
@@ -175,7 +178,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
 }
 
 /** That lines of the log are missing, as long as none can be written. */
-function logTroubles(log: LogTarget | undefined, host: string): Trouble[] {
+function logTroubles(log: LogTarget | undefined, host: string): Condition[] {
   const missing = log?.missing;
   if (missing === undefined) return [];
   const { lines, since, why } = missing;
@@ -185,7 +188,7 @@ function logTroubles(log: LogTarget | undefined, host: string): Trouble[] {
   };
   const reason = words[why] ?? why;
   const text = `the log can't be written (${reason}): ${lines} lines are missing since ${formatMinute(since)}`;
-  return [trouble("daemonTrouble", aboutOn(host, "log"), text)];
+  return [condition("daemonTrouble", aboutOn(host, "log"), text)];
 }
 
 /** Enters this daemon among those that work with the ledger. */

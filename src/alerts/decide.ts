@@ -1,4 +1,5 @@
-import { type AlertCondition, type AlertKind, alertKey } from "../core/alert.ts";
+import { type AlertKind, alertKey } from "../core/alert.ts";
+import type { AlertCondition } from "../core/condition.ts";
 import type { Alert, AlertChanges } from "../ledger/alerts/alerts.ts";
 
 /** What decides when an alert starts and ends. */

@@ -1,4 +1,4 @@
-import type { AlertCondition } from "../core/alert.ts";
+import type { AlertCondition } from "../core/condition.ts";
 import { changeAlerts, forgetAlerts } from "../ledger/alerts/alerts.ts";
 import { type AlertMoment, type AlertRules, decideAlerts } from "./decide.ts";
 import type { AlertPlace } from "./places/place.ts";

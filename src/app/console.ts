@@ -4,13 +4,14 @@ import type { Config } from "../config/config.ts";
 import { listSecrets } from "../config/secret.ts";
 import type { Connector } from "../connectors/connector.ts";
 import type { MllpConnector } from "../connectors/mllp/mllp.ts";
-import { describeRestored } from "../console/attention.ts";
+import { restoredCondition } from "../console/attention.ts";
 import type { AskedDeps, ConsoleDeps, ConsoleUser } from "../console/deps.ts";
-import type { LedgerCounts, ListenerRow, Readiness } from "../console/facts.ts";
+import type { LedgerCounts, ListenerRow } from "../console/facts.ts";
 import { createMetrics, type Metrics } from "../console/metrics.ts";
 import { type RunningConsole, startConsole } from "../console/server.ts";
 import type { StatusConnector } from "../console/status-document.ts";
 import type { Clock } from "../core/clock.ts";
+import { type Condition, condition } from "../core/condition.ts";
 import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { ORDER_STATES, type OrderState } from "../core/order-state.ts";
@@ -169,7 +170,7 @@ export function daemonView(daemon: Daemon, clock: Clock): Omit<AskedDeps, "logge
       (await listWorkers(daemon.pool, WORKERS_ENDED_WITHIN_MS)).map((worker) =>
         worker.id === daemon.workerId ? { ...worker, troubles: [] } : worker,
       ),
-    readiness: () => readReadiness(daemon),
+    own: () => readOwn(daemon),
     limits: limitsOf(daemon.pool, daemon.config, clock, daemon.machineLimits),
     untaken: () => listUntaken(daemon.connectors),
   };
@@ -202,23 +203,20 @@ function watch({ service, observe }: Daemon, metrics: Metrics, meter: CallMeter 
 }
 
 /** Orders can be taken while the database answers and no connector is in trouble; the service may be away meanwhile. */
-async function readReadiness(daemon: Daemon): Promise<Readiness> {
-  const found = daemon.troubles();
-  const troubles = found.map(({ text }) => text);
-  const subjectByReason = new Map(found.map((each) => [each.text, each] as const));
-  const isIntakeWell = daemon.connectors.every((connector) => connector.trouble === undefined);
+async function readOwn(daemon: Daemon): Promise<Condition[]> {
+  const troubles = daemon.troubles();
   try {
     const isWorkedOff = daemon.queues !== undefined || (await isWorkerThere(daemon.pool));
     const restored = await findRestored(daemon.pool);
     const isComparing = restored !== undefined && restored.uncompared > 0;
-    const reasons = [
+    return [
       ...troubles,
-      ...(isWorkedOff ? [] : [NO_WORKER]),
-      ...(isComparing ? [describeRestored(restored)] : []),
+      ...(isWorkedOff ? [] : [condition("daemonTrouble", "", NO_WORKER)]),
+      ...(isComparing ? [restoredCondition(restored)] : []),
     ];
-    return { ready: isIntakeWell, reasons, subjectByReason };
   } catch (error) {
-    return { ready: false, reasons: [ledgerFailureInWords(error), ...troubles], subjectByReason };
+    const away = condition("daemonTrouble", "", ledgerFailureInWords(error), { stopsIntake: true });
+    return [away, ...troubles];
   }
 }
 
@@ -226,7 +224,6 @@ async function readReadiness(daemon: Daemon): Promise<Readiness> {
 const NO_WORKER =
   "no daemon with the role worker works on this ledger: orders are taken, and nothing is sent to the service or the lab until one is started";
 
-/** With the failure's code at its end, by which its hint is found. */
 function ledgerFailureInWords(error: unknown): string {
   const failure = error instanceof Failure ? error : asRefusal(error);
   if (failure === undefined) return "the ledger's database gives an error; the log says more";

@@ -5,9 +5,10 @@ import type pg from "pg";
 import type { AlertsConfig } from "../config/alerts-schema.ts";
 import { type Config, isFolderConnector } from "../config/config.ts";
 import { directoriesOf } from "../config/connector-schema.ts";
-import type { ExceededLimit } from "../console/facts.ts";
+import { HINT_REFUSED } from "../console/attention.ts";
 import { aboutOn } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
+import { type Condition, condition } from "../core/condition.ts";
 import { formatDuration, formatMinute } from "../core/duration.ts";
 import { MOST_PEM_BYTES, openGivenFile } from "../core/given-file.ts";
 import type { PeerCertificates } from "../core/peer-certificates.ts";
@@ -36,8 +37,8 @@ export function limitsOf(
   pool: pg.Pool,
   config: Pick<Config, "alerts" | "connectors" | "database">,
   clock: Clock,
-  ofMachine: () => Promise<readonly ExceededLimit[]>,
-): () => Promise<readonly ExceededLimit[]> {
+  ofMachine: () => Promise<readonly Condition[]>,
+): () => Promise<readonly Condition[]> {
   return async () => {
     const { alerts } = config;
     const states = Object.keys(alerts.rules.ordersOld.above);
@@ -77,7 +78,7 @@ export function limitsOf(
 export function machineLimitsOf(
   config: Pick<Config, "alerts" | "connectors" | "database" | "dataDir" | "queue" | "service">,
   { host, clock, peers }: Machine,
-): () => Promise<readonly ExceededLimit[]> {
+): () => Promise<readonly Condition[]> {
   const disks = diskReader(config, host, clock);
   const certificates = patiently(
     () => endingCertificates(config, host, new Date(clock.now())),
@@ -105,7 +106,7 @@ export async function endingCertificates(
   config: Pick<Config, "alerts" | "connectors" | "queue" | "service">,
   host: string,
   now: Date,
-): Promise<readonly ExceededLimit[]> {
+): Promise<readonly Condition[]> {
   const { withinMs } = config.alerts.rules.certificateExpiring;
   return (await readCertificates(config)).flatMap(({ file, endsAt }) => {
     const noun = `the certificate ${file}`;
@@ -118,49 +119,57 @@ export function exceededPace(
   { oldest, ended, messages, latest }: Pace,
   { rules, expectTraffic }: Pick<AlertsConfig, "rules" | "expectTraffic">,
   now: Date,
-): ExceededLimit[] {
+): Condition[] {
   const oldMs = new Map<string, number>(Object.entries(rules.ordersOld.above));
   const isExceeded = ({ wrong, all }: Pace["ended"], { above, atLeast }: (typeof rules)["ordersFailing"]) =>
     all >= atLeast && (wrong * 100) / all > above;
-  const old = oldest.flatMap(({ state, since }): ExceededLimit[] => {
+  const old = oldest.flatMap(({ state, since }): Condition[] => {
     const limitMs = oldMs.get(state) ?? Number.POSITIVE_INFINITY;
     if (now.getTime() - since.getTime() <= limitMs) return [];
     const text = `the oldest order that is ${state} has been so for longer than ${formatDuration(limitMs)}`;
     const command = `cryobridge orders list --state ${state}`;
-    return [{ kind: "ordersOld", about: state, text, since: since.toISOString(), command }];
+    return [condition("ordersOld", state, text, { since: since.toISOString(), command })];
   });
-  const failed: ExceededLimit[] = isExceeded(ended, rules.ordersFailing)
+  const failed: Condition[] = isExceeded(ended, rules.ordersFailing)
     ? [
-        {
-          ...{
-            kind: "ordersFailing",
-            about: "",
-            since: null,
-            command: "cryobridge orders list --state failed",
-          },
-          text: `${ended.wrong} of the ${ended.all} orders that ended within the last hour failed`,
-        },
+        condition(
+          "ordersFailing",
+          "",
+          `${ended.wrong} of the ${ended.all} orders that ended within the last hour failed`,
+          { command: "cryobridge orders list --state failed" },
+        ),
       ]
     : [];
-  const refusals = messages.flatMap((each): ExceededLimit[] => {
+  const refusals = messages.flatMap((each): Condition[] => {
     if (!isExceeded(each, rules.messagesRefused)) return [];
     const { connector, wrong, all } = each;
     const text = `${wrong} of the ${all} messages of the last hour through ${connector} were refused`;
     const command = `cryobridge messages list --verdict refused --connector ${connector} --since 1h`;
-    return [{ kind: "messagesRefused", about: connector, text, since: null, command }];
+    return [condition("messagesRefused", connector, text, { level: "look", command, hint: HINT_REFUSED })];
   });
   const latestByConnector = new Map(latest.map((each) => [each.connector, each]));
-  const quiet = expectTraffic.flatMap((expected): ExceededLimit[] => {
+  const quiet = expectTraffic.flatMap((expected): Condition[] => {
     const { connector, quietForMs } = expected;
     const { at, since } = latestByConnector.get(connector) ?? {};
     const from = at ?? since;
     if (from === undefined || msWithin(expected, from, now) <= quietForMs) return [];
     const when = at === undefined ? "none ever came" : `the last came at ${formatMinute(at)}`;
     const text = `no message came through ${connector} for longer than ${formatDuration(quietForMs)}: ${when}`;
-    return [{ kind: "noTraffic", about: connector, text, since: null, command: null }];
+    return [condition("noTraffic", connector, text, { hint: HINTS.noTraffic })];
   });
   return [...old, ...failed, ...refusals, ...quiet];
 }
+
+/** What to do about each. */
+const HINTS = {
+  noTraffic: "Look whether the lab system sends, and whether it reaches this machine.",
+  diskFilling: "Free space on it, or move the folder: nothing is taken while the disk is full.",
+  certificateExpiring:
+    "Put a new certificate in its place, then restart the daemon; one of another machine is for whoever runs that.",
+  backupOld:
+    "Make one: `cryobridge backup FILE`; `systemctl status cryobridge-backup` says why the nightly one fails. Where the ledger is backed up by other means, set alerts.rules.backupOld.on to false.",
+  secretExpiring: "Renew it, then write the new end under alerts.expiries.",
+} as const;
 
 /** A night's backup that failed is known before the next one. */
 const BACKUP_MS = 129_600_000;
@@ -169,7 +178,7 @@ const BACKUP_MS = 129_600_000;
 async function oldBackup(
   pool: pg.Pool,
   { alerts, database }: Pick<Config, "alerts" | "database">,
-): Promise<ExceededLimit[]> {
+): Promise<Condition[]> {
   const { on, aboveMs } = alerts.rules.backupOld;
   const most = aboveMs ?? (database.url === undefined ? BACKUP_MS : undefined);
   if (!on || most === undefined) return [];
@@ -177,7 +186,7 @@ async function oldBackup(
   if (ageMs <= most) return [];
   const which = at === undefined ? "none was ever made" : `the last is of ${formatMinute(at)}`;
   const text = `the ledger has had no backup for longer than ${formatDuration(most)}: ${which}`;
-  return [{ kind: "backupOld", about: "", text, since: at?.toISOString() ?? null, command: null }];
+  return [condition("backupOld", "", text, { since: at?.toISOString() ?? null, hint: HINTS.backupOld })];
 }
 
 const DAY_MS = 86_400_000;
@@ -189,13 +198,13 @@ function ending(
   endsAt: Date,
   withinMs: number,
   now: Date,
-): ExceededLimit[] {
+): Condition[] {
   const leftMs = endsAt.getTime() - now.getTime();
   if (leftMs > withinMs) return [];
   const days = Math.floor(leftMs / DAY_MS);
   const when = leftMs <= 0 ? "ended" : `ends in ${days === 1 ? "1 day" : `${days} days`}`;
   const text = `${noun} ${when}, at ${formatMinute(endsAt)}`;
-  return [{ kind, about, text, since: null, command: null }];
+  return [condition(kind, about, text, { hint: HINTS[kind] })];
 }
 
 /** Certificates of the configuration, each with its end; of a file with several the first end. */
@@ -258,7 +267,7 @@ function diskReader(
   config: Pick<Config, "alerts" | "connectors" | "database" | "dataDir">,
   host: string,
   clock: Clock,
-): () => Promise<readonly ExceededLimit[]> {
+): () => Promise<readonly Condition[]> {
   const folders = [
     ...(config.database.url === undefined ? [config.dataDir] : []),
     ...config.connectors.filter(isFolderConnector).flatMap((each) => Object.values(directoriesOf(each))),
@@ -273,14 +282,14 @@ function diskReader(
   }));
   return async () => {
     const found = await Promise.all(readers.map(async ({ folder, read }) => ({ folder, ...(await read()) })));
-    const limits = new Map<string, ExceededLimit>();
+    const limits = new Map<string, Condition>();
     for (const { folder, value, isLate } of found) {
       const silent = `the disk of ${folder} does not answer`;
       if (!isLate && value === undefined) continue;
       const about = value?.about ?? aboutOn(host, folder);
       const text = isLate || value === undefined ? silent : value.text;
       if (!limits.has(about))
-        limits.set(about, { kind: "diskFilling", about, text, since: null, command: null });
+        limits.set(about, condition("diskFilling", about, text, { hint: HINTS.diskFilling }));
     }
     return [...limits.values()];
   };
@@ -291,7 +300,7 @@ async function readFullDisk(
   folder: string,
   host: string,
   mostPercent: number,
-): Promise<Pick<ExceededLimit, "about" | "text"> | undefined> {
+): Promise<Pick<Condition, "about" | "text"> | undefined> {
   try {
     const { blocks, bfree, bavail, bsize } = await statfs(folder);
     const percent = ((blocks - bfree) * 100) / Math.max(1, blocks - bfree + bavail);

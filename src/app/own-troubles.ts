@@ -2,10 +2,10 @@ import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { Connector } from "../connectors/connector.ts";
 import { untakenOf } from "../console/attention.ts";
-import type { ExceededLimit, UntakenRow } from "../console/facts.ts";
+import type { UntakenRow } from "../console/facts.ts";
 import { untakenStatus } from "../console/status.ts";
-import { type Trouble, trouble } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
+import { type Condition, condition } from "../core/condition.ts";
 import { EVERY_MS } from "../core/every.ts";
 import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
@@ -24,9 +24,9 @@ interface OwnTroublesDeps {
   /** This one among the workers of the ledger. */
   readonly worker: Pick<Membership, "id" | "isSure">;
   /** Which limits of its machine are exceeded. */
-  readonly machineLimits: () => Promise<readonly ExceededLimit[]>;
+  readonly machineLimits: () => Promise<readonly Condition[]>;
   /** What keeps this daemon from its work. */
-  readonly troubles: () => readonly Trouble[];
+  readonly troubles: () => readonly Condition[];
 }
 
 /**
@@ -38,8 +38,7 @@ export function noteOwnTroubles(deps: OwnTroublesDeps): () => Promise<void> {
   let noted = "";
   return startLoop(deps, EVERY_MS.ownTroubles, "the troubles of this daemon could not be noted", async () => {
     if (!worker.isSure) return false;
-    const exceeded = (await machineLimits()).map(({ kind, about, text }) => trouble(kind, about, text));
-    const troubles = [...deps.troubles(), ...exceeded];
+    const troubles = [...deps.troubles(), ...(await machineLimits())];
     // One that was taken for dead goes on under another number.
     const now = JSON.stringify([worker.id, troubles]);
     if (now === noted) return false;
@@ -57,11 +56,8 @@ export function listUntaken(connectors: readonly Connector[]): UntakenRow[] {
 }
 
 /** The same as what other daemons are to know of it. */
-export function untakenTroubles(connectors: readonly Connector[]): Trouble[] {
-  const untakenFiles = untakenStatus({ untaken: () => listUntaken(connectors) });
-  return untakenOf({ untakenFiles }).flatMap(({ level, alerts }) =>
-    alerts.map((each) => ({ ...each, level })),
-  );
+export function untakenTroubles(connectors: readonly Connector[]): Condition[] {
+  return untakenOf({ untakenFiles: untakenStatus({ untaken: () => listUntaken(connectors) }) });
 }
 
 /** Longer than a disk takes that works: one of a server that is away must keep nobody from stopping. */
@@ -70,7 +66,7 @@ const UNNOTED = "the end of the audit is not noted, so that nobody would see it 
 
 /** Watches whether the audit loses its end, and whether that could be seen. */
 interface AuditWatch {
-  troubles(): Trouble[];
+  troubles(): Condition[];
   stop(): Promise<void>;
 }
 
@@ -79,14 +75,14 @@ export function watchAudit(
   { epochFile }: Pick<Config, "epochFile">,
   deps: { readonly pool: pg.Pool; readonly clock: Clock; readonly logger: Logger },
 ): AuditWatch {
-  let found: Trouble | undefined;
+  let found: Condition | undefined;
   const file = auditNoteFile(epochFile);
   const note = patiently(() => noteEnd(deps.pool, file), WITHIN_MS, deps.clock);
   const stop = startLoop(deps, EVERY_MS.auditEnd, "the end of the audit could not be noted", async () => {
     const { value, isLate } = await note();
     const text = isLate ? `${UNNOTED}: ${file} does not answer` : value;
     if (text !== undefined && text !== found?.text) deps.logger.warn(text);
-    found = text === undefined ? undefined : trouble("daemonTrouble", "audit", text);
+    found = text === undefined ? undefined : condition("daemonTrouble", "audit", text);
     return false;
   });
   return { troubles: () => (found ? [found] : []), stop };
@@ -176,13 +172,13 @@ export class UntakenValues {
    *
    * @param profileOf a connector's profile as it is now: what was composed by an earlier one is corrected, or seen again
    */
-  troubles(profileOf: (connector: string) => Profile | undefined): Trouble[] {
+  troubles(profileOf: (connector: string) => Profile | undefined): Condition[] {
     const since = this.#clock.monotonic() - SAID_FOR_MS;
     return [...this.#seen.values()]
       .filter(({ connector, profile, lastAt }) => lastAt > since && profileOf(connector) === profile)
       .map(({ connector, column, values }) => {
         const text = `connector ${connector}: the lab read ${counted(values, "value")} of the column ${column} as they came, since the profile's transforms don't take them; \`cryobridge check\` names the words`;
-        return { ...trouble("daemonTrouble", `${connector} ${column}`, text), level: "look" };
+        return condition("daemonTrouble", `${connector} ${column}`, text, { level: "look" });
       });
   }
 }

@@ -1,11 +1,13 @@
 import { type Config, wayOfFacility } from "../config/config.ts";
-import { type Trouble, trouble } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
+import { type Condition, condition } from "../core/condition.ts";
 import { formatMinute, formatSecond } from "../core/duration.ts";
 import { EVERY_MS } from "../core/every.ts";
+import { FAILURES } from "../core/failures.ts";
 import { readPem } from "../core/given-file.ts";
 import type { Logger } from "../core/logger.ts";
 import { readExceptions } from "../core/proxy-exceptions.ts";
+import { whoSeesTo } from "../core/who.ts";
 import type { JobQueues } from "../jobs/queues.ts";
 import { createServiceClient, type ServiceClient, type ServiceDeps } from "../service/client.ts";
 import type { Opening } from "../service/http/breaker.ts";
@@ -94,11 +96,14 @@ function authSettings(auth: AuthConfig): ServiceSettings["auth"] {
 const AWAY_MS = 15 * 60_000;
 
 /** That nothing goes to the service right now. Nobody is needed for a while, unless it refuses the credentials. */
-export function serviceTrouble(opening: Opening, nowMs: number): Trouble {
+export function serviceTrouble(opening: Opening, nowMs: number): Condition {
   const { cause, since } = opening;
   const isPassing = cause.code !== "SERVICE_CREDENTIALS_REFUSED" && nowMs - since.getTime() < AWAY_MS;
-  const found = trouble("serviceUnreachable", "", serviceTroubleInWords(opening, nowMs));
-  return isPassing ? { ...found, level: "wait" } : found;
+  return condition("serviceUnreachable", "", serviceTroubleInWords(opening, nowMs), {
+    level: isPassing ? "wait" : "act",
+    hint: FAILURES[cause.code].hint,
+    who: whoSeesTo(cause.code),
+  });
 }
 
 /**

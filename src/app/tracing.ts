@@ -1,8 +1,9 @@
 import { hostname } from "node:os";
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
-import { aboutOn, type Trouble, trouble } from "../core/alert.ts";
+import { aboutOn } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
+import { type Condition, condition } from "../core/condition.ts";
 import { formatMinute } from "../core/duration.ts";
 import type { Logger } from "../core/logger.ts";
 import { VERSION } from "../core/version.ts";
@@ -42,9 +43,9 @@ export async function startTracing(
 }
 
 /** That spans are dropped, as long as the collector takes none. Nobody's orders lack anything. */
-export function tracingTroubles(traces: Tracing | undefined, host: string): Trouble[] {
+export function tracingTroubles(traces: Tracing | undefined, host: string): Condition[] {
   const dropped = traces?.losses.dropped;
   if (dropped === undefined) return [];
   const text = `the collector takes no traces: ${dropped.spans} spans were dropped since ${formatMinute(dropped.since)}`;
-  return [{ ...trouble("daemonTrouble", aboutOn(host, "traces"), text), level: "look" }];
+  return [condition("daemonTrouble", aboutOn(host, "traces"), text, { level: "look" })];
 }

@@ -1,6 +1,7 @@
 import type { Config } from "../config/config.ts";
 import type { Connector } from "../connectors/connector.ts";
-import { aboutOn, type Trouble, trouble } from "../core/alert.ts";
+import { aboutOn } from "../core/alert.ts";
+import { type Condition, condition } from "../core/condition.ts";
 import { EVERY_MS } from "../core/every.ts";
 import { startFeeder } from "../jobs/feeder.ts";
 import { type JobQueues, openQueues } from "../jobs/queues.ts";
@@ -37,7 +38,7 @@ interface RunningWorker {
   readonly queues: JobQueues;
   readonly service: ServiceClient;
   isLabAway(connector: string): boolean;
-  troubles(): Trouble[];
+  troubles(): Condition[];
 }
 
 /** Starts it. @throws Failure with what is in the way */
@@ -151,8 +152,8 @@ export async function startWorker(
     service,
     isLabAway: (connector) => targets.get(connector)?.breaker.isOpen === true,
     troubles: () => {
-      const troubles: Trouble[] = [];
-      const add = (about: string, text: string) => troubles.push(trouble("daemonTrouble", about, text));
+      const troubles: Condition[] = [];
+      const add = (about: string, text: string) => troubles.push(condition("daemonTrouble", about, text));
       const here = (part: string) => aboutOn(host, part);
       if (!membership.isSure)
         add(here("ledger"), "the ledger does not answer: nothing is sent until it does");

@@ -4,10 +4,12 @@ import { listSecrets } from "../config/secret.ts";
 import { haltedConnectors, INTAKE } from "../console/standing.ts";
 import { readStatus } from "../console/status.ts";
 import type { Attention, Status, StatusPart } from "../console/status-document.ts";
+import { condition } from "../core/condition.ts";
 import { Failure } from "../core/failures.ts";
 import { VERSION } from "../core/version.ts";
+import { WHO } from "../core/who.ts";
 import { isWorkerThere } from "../ledger/workers/roster.ts";
-import { LEVELS } from "../operator/alert-columns.ts";
+import { LEVELS, PART_SIGNS } from "../operator/alert-columns.ts";
 import { backlogInWords, callsInWords, limitInWords } from "../operator/service-columns.ts";
 import { clean } from "../operator/text.ts";
 import { timeWithAge } from "../operator/times.ts";
@@ -64,7 +66,7 @@ async function readFromLedger(site: KeptSite, session: Session, why: string | un
   const status = await readStatus(
     {
       ...ledgerView(pool, config, session.clock),
-      readiness: async () => ({ ready: false, reasons: [reason] }),
+      own: async () => [condition("daemonTrouble", "", reason, { stopsIntake: true })],
       logger: session.logger,
       clock: session.clock,
     },
@@ -88,19 +90,13 @@ export function takingLine({ status, isRunning, isAnswered }: SiteStatus, sessio
 /** How the parts beside the intake stand, in one line: `✗ storage service (status 503, since …)  ✓ labs`; none where nothing is known. */
 export function partsLines({ parts }: Status, session: Session): string[] {
   const inWords = ({ name, state, words, since }: StatusPart) => {
-    const { sign, paint } = SIGN_BY_PART[state];
+    const { sign, paint } = PART_SIGNS[state];
     const when = since === null ? "" : `, since ${timeWithAge(new Date(since), session.clock.now())}`;
     return `${session.paint(paint, sign)} ${clean(state === "up" ? name : `${name} (${words}${when})`)}`;
   };
   const others = parts.filter(({ name }) => name !== INTAKE);
   return others.length === 0 ? [] : [others.map(inWords).join("  ")];
 }
-
-const SIGN_BY_PART = {
-  up: { sign: "✓", paint: "green" },
-  waits: { sign: "◦", paint: "yellow" },
-  down: { sign: "✗", paint: "red" },
-} as const;
 
 /**
  * What needs a person.
@@ -134,12 +130,17 @@ function isNeeded({ level }: Attention): boolean {
   return level === "act";
 }
 
-function linesOf({ level, what, since, hint, command }: Attention, session: Session): string[] {
+function linesOf({ level, what, since, hint, command, who }: Attention, session: Session): string[] {
   const { sign, paint } = LEVELS[level];
   const when = since === null ? "" : `, since ${timeWithAge(new Date(since), session.clock.now())}`;
   return [
     `${session.paint(paint, sign)} ${clean(what)}${when}`,
-    ...(hint === null ? [] : [`    ${clean(hint)}`]),
+    // A daemon of an earlier release does not say who.
+    ...(who
+      ? [`    For ${WHO[who]}${hint === null ? "" : `: ${clean(hint)}`}`]
+      : hint === null
+        ? []
+        : [`    ${clean(hint)}`]),
     ...(command === null ? [] : [`    ${session.paint("bold", clean(command))}`]),
   ];
 }

@@ -1,9 +1,9 @@
 import type { Clock } from "../core/clock.ts";
+import { type Condition, condition } from "../core/condition.ts";
 import { asFailure, Failure } from "../core/failures.ts";
 import { LATE, within } from "../core/within.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { AskedDeps } from "./deps.ts";
-import type { Readiness } from "./facts.ts";
 
 /** Longer than a healthy ledger ever takes, shorter than a browser or a monitor waits. */
 const DEADLINE_MS = 5_000;
@@ -30,15 +30,20 @@ export async function ask<T>(
   }
 }
 
-/** Readiness as a fact: when it can't be found out, it is "not ready", with the reason. */
-export async function askReadiness(deps: AskedDeps): Promise<Readiness> {
+/** What the daemon says of itself: when that can't be found out, that it takes no orders, with the reason. */
+export async function askOwn(deps: AskedDeps): Promise<readonly Condition[]> {
   try {
-    return await withDeadline(deps.readiness(), deps.clock);
+    return await withDeadline(deps.own(), deps.clock);
   } catch (error) {
     const failure = asFailure(error);
     deps.logger.warn({ err: failure }, "readiness could not be found out");
-    return { ready: false, reasons: [`${failure.message} (${failure.code})`] };
+    return [condition("daemonTrouble", "", `${failure.message} (${failure.code})`, { stopsIntake: true })];
   }
+}
+
+/** Whether orders can be taken. */
+export function isReady(own: readonly Condition[]): boolean {
+  return !own.some(({ stopsIntake }) => stopsIntake);
 }
 
 /** What is asked to say how things stand, as people read of what did not answer. */
@@ -59,21 +64,21 @@ const NAMES = Object.keys(QUESTIONS) as Question[];
 export type Answers = {
   readonly [Name in Question]?: Awaited<ReturnType<NonNullable<AskedDeps[Name]>>>;
 } & {
-  readonly readiness: Readiness;
+  readonly own: readonly Condition[];
   /** What did not answer, in words. */
   readonly unread: readonly string[];
 };
 
 /** Asks all of that once. Answers within seconds even while the ledger does not. */
 export async function askAll(deps: AskedDeps): Promise<Answers> {
-  const [readiness, ...answers] = await Promise.all([
-    askReadiness(deps),
+  const [own, ...answers] = await Promise.all([
+    askOwn(deps),
     ...NAMES.map(async (name) => [name, await askOne(deps, name)] as const),
   ]);
   const unread = answers.flatMap(([name, answer]) =>
     deps[name] && answer === undefined ? [QUESTIONS[name]] : [],
   );
-  return { ...Object.fromEntries(answers), readiness, unread };
+  return { ...Object.fromEntries(answers), own, unread };
 }
 
 function askOne<Name extends Question>(deps: AskedDeps, name: Name): Promise<Answers[Name] | undefined> {
@@ -91,7 +96,7 @@ export function askOrphaned(deps: AskedDeps): Promise<readonly Orphaned[] | unde
  * pages and monitors that ask again and again, of a ledger that is slow or hangs, take no more of its connections.
  */
 export function askOnceAtATime<Deps extends AskedDeps>(deps: Deps): Deps {
-  const asked = (["readiness", ...NAMES] as const).flatMap((name) => {
+  const asked = (["own", ...NAMES] as const).flatMap((name) => {
     const question: (() => Promise<unknown>) | undefined = deps[name];
     return question ? [[name, once(question)] as const] : [];
   });

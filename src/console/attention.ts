@@ -1,84 +1,81 @@
-import { type AlertKind, type Trouble, trouble } from "../core/alert.ts";
+import { type AlertKind, alertKey } from "../core/alert.ts";
+import { type Condition, condition, isAlerted } from "../core/condition.ts";
 import { formatMinute } from "../core/duration.ts";
 import { FAILURES, type FailureCode, LASTING } from "../core/failures.ts";
 import type { UntakenReason } from "../core/untaken-files.ts";
+import { whoSeesTo } from "../core/who.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
-import { alert, item } from "./attention-item.ts";
+import type { Answers } from "./ask.ts";
 import { configurationsOf, lostWorkersOf, workerTroublesOf } from "./attention-workers.ts";
 import type { Attention, Status, StatusStillOrders, StatusWaiting } from "./status-document.ts";
 
 type Facts = Omit<Status, "attention" | "parts" | "version">;
 
 /**
- * Everything in a status document that somebody should know, what needs a person first; empty when all is well.
- *
- * @param unread what the ledger did not answer, in words
- * @param subjectByReason what each of the status's reasons is about, where that is known
+ * Everything that somebody should know, what needs a person first; empty when all is well. What several say is said by the first of
+ * them alone: what is true of the service, of a machine that has two daemons, or of a folder that two machines share.
  */
-export function listAttention(
-  status: Facts,
-  unread: readonly string[],
-  subjectByReason: ReadonlyMap<string, Trouble> = new Map(),
-): Attention[] {
-  const untaken = untakenOf(status);
-  const known = [
-    ...subjectByReason.values(),
-    ...untaken.flatMap(({ alerts }) => alerts),
-    ...(status.limits ?? []),
-  ];
+export function listConditions(
+  facts: Facts,
+  { own, restored, limits, unread }: Pick<Answers, "own" | "restored" | "limits" | "unread">,
+): Condition[] {
+  const said = new Set<string>();
   const found = [
-    ...restoredOf(status),
-    ...status.reasons
-      .filter((what) => what !== status.restored?.text)
-      .map((what) => {
-        const found = subjectByReason.get(what) ?? trouble("daemonTrouble", "", what);
-        const more = { hint: hintOf(what), command: "cryobridge check" };
-        return item(found.level ?? "act", what, {
-          ...more,
-          ...alert(found.kind, found.about, what),
-        });
-      }),
-    ...unreadOf(status, unread),
-    ...ordersOf(status),
-    ...goingOnOf(status),
-    ...deliveriesOf(status),
-    ...orphanedOf(status),
-    ...waitingOf(status),
-    ...tasksOf(status),
-    ...pausesOf(status),
-    ...placesOf(status),
-    ...untaken,
-    ...lostWorkersOf(status),
-    ...workerTroublesOf(status, known),
-    ...configurationsOf(status),
-    ...tanksOf(status),
-    ...limitsOf(status),
-    ...refusalsOf(status),
-  ];
+    restored ? [restoredCondition(restored)] : [],
+    own.map((each) => ({ ...each, command: each.command ?? "cryobridge check" })),
+    unreadOf(facts, unread),
+    ordersOf(facts),
+    goingOnOf(facts),
+    deliveriesOf(facts),
+    orphanedOf(facts),
+    waitingOf(facts),
+    tasksOf(facts),
+    pausesOf(facts),
+    placesOf(facts),
+    untakenOf(facts),
+    limits ?? [],
+    lostWorkersOf(facts),
+    ...workerTroublesOf(facts),
+    configurationsOf(facts),
+    tanksOf(facts),
+    refusalsOf(facts),
+  ].flatMap((source) => {
+    const further = source.filter((each) => !said.has(alertKey(each)));
+    for (const each of further) said.add(alertKey(each));
+    return further;
+  });
   const order = ["act", "wait", "look"];
-  const rank = ({ level, alerts }: Attention) =>
-    order.indexOf(level) * 2 + (alerts.some(({ kind }) => OF_PARTS.has(kind)) ? 0 : 1);
+  const rank = ({ level, kind }: Condition) => order.indexOf(level) * 2 + (OF_PARTS.has(kind) ? 0 : 1);
   return found.sort((one, other) => rank(one) - rank(other));
 }
 
 /** What is down, or kept from its work, has others wait: it is told before them. */
-const OF_PARTS: ReadonlySet<AlertKind> = new Set<AlertKind>([
+const OF_PARTS: ReadonlySet<string> = new Set<AlertKind>([
   ...(["ledgerRestored", "serviceUnreachable", "connectorDown", "daemonTrouble"] as const),
   ...(["workerDead", "queuePaused", "diskFilling"] as const),
 ]);
 
+/** Conditions as lines. All codes are in one, since a person adds them together. */
+export function listAttention(
+  conditions: readonly Condition[],
+  { waitingMessages }: Pick<Status, "waitingMessages">,
+): Attention[] {
+  const lines = Map.groupBy(conditions, (each) => (each.kind === "codesUnmapped" ? each.kind : each));
+  return [...lines.values()].flatMap((all) =>
+    all.slice(0, 1).map(({ level, text, since, hint, command, who, kind }) => ({
+      ...{ level, what: text, since, hint, command, who: level === "wait" ? null : who },
+      ...(kind === "codesUnmapped" ? codesInOne(waitingMessages ?? []) : {}),
+      alerts: all.filter(isAlerted).map((each) => ({ kind: each.kind, about: each.about, text: each.text })),
+    })),
+  );
+}
+
 /** A ledger that is away altogether is among the reasons already. */
-function unreadOf({ isReady, states }: Facts, unread: readonly string[]): Attention[] {
+function unreadOf({ isReady, states }: Facts, unread: readonly string[]): Condition[] {
   if (unread.length === 0 || (!isReady && states === null)) return [];
-  return [
-    item(
-      "act",
-      `the ledger did not answer in time, or at all: ${unread.join(", ")}; more may be wrong than stands here`,
-      {
-        hint: "Look at the log, and whether the database is overloaded or something locks its tables.",
-      },
-    ),
-  ];
+  const text = `the ledger did not answer in time, or at all: ${unread.join(", ")}; more may be wrong than stands here`;
+  const hint = "Look at the log, and whether the database is overloaded or something locks its tables.";
+  return [condition("ledgerUnread", "", text, { hint })];
 }
 
 /** How a restored ledger stands, in one sentence. */
@@ -97,17 +94,15 @@ export function describeRestored(restored: Restored): string {
 const HINT_RESTORED =
   "Have the lab send again what it sent since then: what is here already is recognised. Once nothing is missing, or to stop comparing, `cryobridge orders release-after-restore --reason TEXT`.";
 
-function restoredOf({ restored }: Facts): Attention[] {
-  if (!restored) return [];
-  const isHeld = restored.uncomparedOrders > 0;
-  return [
-    item(isHeld ? "act" : "look", restored.text, {
-      ...alert("ledgerRestored", "", restored.text),
-      since: restored.noticedAt,
-      hint: HINT_RESTORED,
-      command: isHeld ? "cryobridge orders list --state received,submitting,parked" : null,
-    }),
-  ];
+/** That the ledger was restored from an older copy; nothing is submitted while open orders are still to be compared. */
+export function restoredCondition(restored: Restored): Condition {
+  const isHeld = restored.uncompared > 0;
+  return condition("ledgerRestored", "", describeRestored(restored), {
+    level: isHeld ? "act" : "look",
+    since: restored.at.toISOString(),
+    hint: HINT_RESTORED,
+    command: isHeld ? "cryobridge orders list --state received,submitting,parked" : null,
+  });
 }
 
 const PARKED = "cryobridge orders list --state parked";
@@ -115,21 +110,21 @@ const HINT_PARKED =
   "`cryobridge orders show ID` says why; fix the cause, then retry, resolve or discard the order.";
 
 /** Parked orders, a line for each reason; one for all while the reasons are not known. */
-function ordersOf({ states, stillOrders, generatedAt }: Facts): Attention[] {
+function ordersOf({ states, stillOrders, generatedAt }: Facts): Condition[] {
   const groups = (stillOrders ?? []).filter(({ kind }) => kind === "parked");
   if (groups.length > 0)
-    return groups.map(({ count, orderId, orderIds, since, code, hint }) => {
+    return groups.map(({ count, orderId, orderIds, since, code, hint, who }) => {
       const what = `${many(count, "order waits", "orders wait")} for a person${named(orderIds)}: ${meaningOf(code ?? "UNCLASSIFIED")}`;
       const command = commandForParked(count, orderId, code);
-      const own = alert("ordersParked", code ?? "UNCLASSIFIED", what);
-      return item("act", what, { since, command, hint: hint ?? HINT_PARKED, ...own });
+      return condition("ordersParked", code ?? "UNCLASSIFIED", what, {
+        ...{ since, command, who, hint: hint ?? HINT_PARKED },
+      });
     });
   const parked = states?.find(({ state }) => state === "parked");
   if (!parked || parked.count === 0) return [];
   const what = `${many(parked.count, "order waits", "orders wait")} for a person`;
   const since = before(generatedAt, parked.oldestSeconds);
-  const more = { since, command: PARKED, hint: HINT_PARKED };
-  return [item("act", what, more)];
+  return [condition("ordersParked", "", what, { since, command: PARKED, hint: HINT_PARKED })];
 }
 
 /** What shows the one order that is parked for a reason, or all of them. */
@@ -155,7 +150,7 @@ export function meaningOf(code: string): string {
 const LONG_MS = 3_600_000;
 
 /** Orders that go on without a person here, a line for each reason; one that goes on failing for long, or until something is changed, needs a person. */
-function goingOnOf({ stillOrders, generatedAt }: Facts): Attention[] {
+function goingOnOf({ stillOrders, generatedAt }: Facts): Condition[] {
   return (stillOrders ?? [])
     .filter(({ kind }) => kind !== "parked")
     .map((each) => {
@@ -166,71 +161,80 @@ function goingOnOf({ stillOrders, generatedAt }: Facts): Attention[] {
     });
 }
 
-function goingOn(still: StatusStillOrders): Attention {
-  const { kind, count, orderId, orderIds, since, code, text, hint } = still;
+function goingOn(still: StatusStillOrders): Condition {
+  const { kind, count, orderId, orderIds, since, code, text, hint, who } = still;
   const ids = named(orderIds);
   const said = code === null ? "" : `: ${text ?? ""} (${code})`;
+  const stalled = (what: string, more: Partial<Condition>) =>
+    condition("ordersStalled", code ?? "", what, { level: "wait", since, hint, who, ...more });
   const [itself, them] = count === 1 ? ["itself", "it"] : ["themselves", "them"];
   if (kind === "on_hold") {
     const what = `${many(count, "order", "orders")}${ids} ${count === 1 ? "is" : "are"} on hold by the lab (ORC-1 HD), until the lab releases or cancels ${them}`;
-    return item("wait", what, { since, command: "cryobridge orders list --state received" });
+    const command = "cryobridge orders list --state received";
+    return condition("ordersOnHold", "", what, { level: "wait", since, command });
   }
   if (kind === "missing") {
     const requests = count === 1 ? "the request of 1 order" : `the requests of ${count} orders`;
     const what = `the service does not know ${requests} any more, or does not let ${count === 1 ? "it" : "them"} be read: ${text ?? ""} (${code})`;
-    return item("act", what, {
-      ...{ since, hint, command: `cryobridge orders show ${orderId}` },
-      ...alert("ordersStalled", code ?? "", what),
-    });
+    return stalled(what, { level: "act", command: `cryobridge orders show ${orderId}` });
   }
   if (kind === "reconciling") {
     const what = `no sure answer came to the call for ${many(count, "order", "orders")}${ids}; the service is searched for what the call did before anything is sent again${said}`;
-    return item("wait", what, {
-      ...{ since, hint, command: "cryobridge orders list --state submitting" },
-      ...alert("ordersStalled", code ?? "", what),
-    });
+    return stalled(what, { command: "cryobridge orders list --state submitting" });
   }
   const what = `${many(count, "order is", "orders are")} tried again by ${itself}${ids}${said}`;
-  return item("wait", what, {
-    ...{ since, hint, command: "cryobridge queue" },
-    ...alert("ordersStalled", code ?? "", what),
-  });
+  return stalled(what, { command: "cryobridge queue" });
 }
 
-function deliveriesOf({ failingDeliveries, generatedAt }: Facts): Attention[] {
+function deliveriesOf({ failingDeliveries, generatedAt }: Facts): Condition[] {
   return (failingDeliveries ?? []).map(({ connector, state, count, deliveryId, since, code, text, hint }) => {
     const isParked = state === "parked";
     const isLong = Date.parse(generatedAt) - Date.parse(since) > LONG_MS;
     const tail = isParked ? "" : "; tried again by itself";
     const what = `the lab doesn't have ${many(count, "result", "results")} through ${connector}: ${text} (${code})${tail}; later results of the same orders wait`;
-    return item(isParked || isLong ? "act" : "wait", what, {
-      ...{ since, hint, command: count === 1 ? `cryobridge results show ${deliveryId}` : "cryobridge queue" },
-      ...alert("resultsNotTaken", connector, what),
+    return condition("resultsNotTaken", connector, what, {
+      level: isParked || isLong ? "act" : "wait",
+      command: count === 1 ? `cryobridge results show ${deliveryId}` : "cryobridge queue",
+      ...{ since, hint, who: whoSeesTo(code) },
     });
   });
 }
 
-function orphanedOf({ orphaned }: Facts): Attention[] {
+function orphanedOf({ orphaned }: Facts): Condition[] {
   return (orphaned ?? []).map(({ connector, text, since, hint }) =>
-    item("act", text, {
-      ...{ since, hint, command: "cryobridge queue" },
-      ...alert("connectorOrphaned", connector, text),
-    }),
+    condition("connectorOrphaned", connector, text, { since, hint, command: "cryobridge queue" }),
   );
 }
 
 /** Codes of which there are more are counted. */
 const MOST_CODES = 8;
 
-/** All codes in one line, since a person adds them together; and what waits behind those messages and goes on by itself. */
-function waitingOf({ waitingMessages }: Facts): Attention[] {
-  const [earlier, unknown] = partition(waitingMessages ?? [], ({ kind }) => kind === "earlier");
-  return [...unknownCodesOf(unknown), ...earlier.map(behindOf)];
+/** A condition for each code, and what waits behind those messages and goes on by itself. */
+function waitingOf({ waitingMessages }: Facts): Condition[] {
+  const byCode = Map.groupBy(waitingMessages ?? [], ({ kind, code }) =>
+    kind === "earlier" ? undefined : `${kind} ${code ?? ""}`,
+  );
+  const behind = byCode.get(undefined) ?? [];
+  return [
+    ...[...byCode].flatMap(([name, each]) => (name ? [unknownCode(name, each)] : [])),
+    ...behind.map(behindOf),
+  ];
 }
 
-function unknownCodesOf(groups: readonly StatusWaiting[]): Attention[] {
-  const [first] = groups;
-  if (first === undefined) return [];
+const HINT_CODES = "`cryobridge messages waiting` names the place for each; then `cryobridge reload`.";
+
+function unknownCode(name: string, groups: readonly StatusWaiting[]): Condition {
+  const messages = groups.reduce((sum, each) => sum + each.messages, 0);
+  const wait = many(messages, "message waits", "messages wait");
+  return condition("codesUnmapped", name, `${wait} for a code that no table knows: ${name}`, {
+    since: earliest(groups),
+    hint: groups[0]?.hint ?? HINT_CODES,
+    command: "cryobridge messages waiting",
+  });
+}
+
+function codesInOne(waiting: readonly StatusWaiting[]): Pick<Attention, "what" | "since" | "hint"> {
+  const groups = waiting.filter(({ kind }) => kind !== "earlier");
   const byCode = [...Map.groupBy(groups, ({ kind, code }) => `${kind} ${code ?? ""}`)];
   const named = byCode.slice(0, MOST_CODES).map(([name, each]) => {
     const counts = each.map(
@@ -239,38 +243,25 @@ function unknownCodesOf(groups: readonly StatusWaiting[]): Attention[] {
     return `${name} (${counts.join(", ")})`;
   });
   const more = byCode.length > MOST_CODES ? [`and ${byCode.length - MOST_CODES} more`] : [];
-  const hints = new Set(groups.map(({ hint }) => hint));
-  const several = "`cryobridge messages waiting` names the place for each; then `cryobridge reload`.";
-  const [hint] = hints.size === 1 ? hints : [several];
-  return [
-    item("act", `messages wait for codes that no table knows: ${[...named, ...more].join(", ")}`, {
-      since: earliest(groups.map(({ since }) => since)),
-      hint: hint ?? several,
-      command: "cryobridge messages waiting",
-      alerts: byCode.map(([name, each]) => {
-        const messages = each.reduce((sum, { messages }) => sum + messages, 0);
-        const wait = many(messages, "message waits", "messages wait");
-        return {
-          kind: "codesUnmapped",
-          about: name,
-          text: `${wait} for a code that no table knows: ${name}`,
-        };
-      }),
-    }),
-  ];
+  const [hint, ...others] = new Set(groups.map((each) => each.hint));
+  return {
+    what: `messages wait for codes that no table knows: ${[...named, ...more].join(", ")}`,
+    since: earliest(groups),
+    hint: others.length > 0 ? HINT_CODES : (hint ?? HINT_CODES),
+  };
 }
 
-function behindOf({ connector, code, messages, since }: StatusWaiting): Attention {
+function behindOf({ connector, code, messages, since }: StatusWaiting): Condition {
   const what = `${many(messages, "message", "messages")} through ${connector} ${messages === 1 ? "waits" : "wait"} for an earlier message of the same subject or order${code === null ? "" : `, which waits until code ${code} is added`}; goes on with it`;
-  return item("wait", what, { since, command: "cryobridge messages list --verdict waiting" });
+  const command = "cryobridge messages list --verdict waiting";
+  return condition("messagesBehind", connector, what, { level: "wait", since, command });
 }
 
-function tasksOf({ tasks, generatedAt }: Facts): Attention[] {
+function tasksOf({ tasks, generatedAt }: Facts): Condition[] {
   if (!tasks || tasks.open === 0) return [];
   const what = `${many(tasks.open, "task is", "tasks are")} open`;
   return [
-    item("act", what, {
-      ...alert("tasksOpen", "", what),
+    condition("tasksOpen", "", what, {
       since: before(generatedAt, tasks.oldestSeconds),
       hint: "See to it, then write that down with `cryobridge tasks done ID`.",
       command: "cryobridge tasks",
@@ -278,22 +269,22 @@ function tasksOf({ tasks, generatedAt }: Facts): Attention[] {
   ];
 }
 
-function pausesOf({ pausedQueues }: Facts): Attention[] {
+function pausesOf({ pausedQueues }: Facts): Condition[] {
   return (pausedQueues ?? []).map(({ queue, since, actor }) => {
     const what = `the queue ${queue} was paused by ${actor}: ${PAUSED[queue] ?? "its work waits"}`;
     const command = `cryobridge queue resume ${queue}`;
-    return item("act", what, { since, command, ...alert("queuePaused", queue, what) });
+    return condition("queuePaused", queue, what, { since, command });
   });
 }
 
-/** No alert of its own: it would go to the place that fails. */
-function placesOf({ failingAlertPlaces }: Facts): Attention[] {
-  return (failingAlertPlaces ?? []).map(({ place, count, since, failure }) =>
-    item("act", `${place} does not take ${many(count, "message", "messages")} about alerts: ${failure}`, {
+function placesOf({ failingAlertPlaces }: Facts): Condition[] {
+  return (failingAlertPlaces ?? []).map(({ place, count, since, failure }) => {
+    const text = `${place} does not take ${many(count, "message", "messages")} about alerts: ${failure}`;
+    return condition("alertsNotTaken", place, text, {
       ...{ since, command: "cryobridge alerts list" },
       hint: "Correct the place in `alerts.to`; `cryobridge alerts test` shows whether it takes them. They are tried again by themselves.",
-    }),
-  );
+    });
+  });
 }
 
 const PAUSED: Readonly<Record<string, string>> = {
@@ -303,13 +294,12 @@ const PAUSED: Readonly<Record<string, string>> = {
 };
 
 /** Dropped files that aren't taken. A name that is never taken may be the file system's own, so somebody should look; the others are files that somebody means. */
-export function untakenOf({ untakenFiles }: Pick<Facts, "untakenFiles">): Attention[] {
+export function untakenOf({ untakenFiles }: Pick<Facts, "untakenFiles">): Condition[] {
   return (untakenFiles ?? []).map(({ connector, reason, count, since, marker }) => {
     const { what, hint } = describeUntaken(reason, count, marker ?? "");
     const level = reason === "name" ? "look" : "act";
     const where = `in the drop folder of connector ${connector}, ${what}`;
-    const own = alert("filesUntaken", `${connector} ${reason}`, where);
-    return item(level, where, { since, hint, ...own });
+    return condition("filesUntaken", `${connector} ${reason}`, where, { level, since, hint });
   });
 }
 
@@ -355,66 +345,47 @@ function describeUntaken(
   }
 }
 
-function tanksOf({ overdueTanks }: Facts): Attention[] {
+function tanksOf({ overdueTanks }: Facts): Condition[] {
   return (overdueTanks ?? []).map(({ storage, facilityCode, since }) => {
     const what = `tank ${storage} of ${facilityCode} was not refilled for too long`;
     const more = { since, hint: "Call the facility.", command: "cryobridge refills tanks" };
-    return item("act", what, { ...more, ...alert("tankOverdue", `${facilityCode} ${storage}`, what) });
+    return condition("tankOverdue", `${facilityCode} ${storage}`, what, more);
   });
 }
 
-function limitsOf({ limits }: Facts): Attention[] {
-  return (limits ?? []).map(({ kind, about, text, since, command }) => {
-    const more = { since, command, hint: LIMIT_HINTS[kind] ?? null };
-    return item(kind === "messagesRefused" ? "look" : "act", text, { ...more, ...alert(kind, about, text) });
-  });
-}
-
-const HINT_REFUSED =
+/** What is done about messages that were refused. */
+export const HINT_REFUSED =
   "Have the lab correct what it sends, or correct the profile, `cryobridge reload`, then `cryobridge messages replay ID`.";
 
-const LIMIT_HINTS: Readonly<Partial<Record<AlertKind, string>>> = {
-  messagesRefused: HINT_REFUSED,
-  noTraffic: "Look whether the lab system sends, and whether it reaches this machine.",
-  diskFilling: "Free space on it, or move the folder: nothing is taken while the disk is full.",
-  certificateExpiring:
-    "Put a new certificate in its place, then restart the daemon; one of another machine is for whoever runs that.",
-  backupOld:
-    "Make one: `cryobridge backup FILE`; `systemctl status cryobridge-backup` says why the nightly one fails. Where the ledger is backed up by other means, set alerts.rules.backupOld.on to false.",
-  secretExpiring: "Renew it, then write the new end under alerts.expiries.",
-};
-
 /** Messages of a connector that refuses too many of the last hour's have their line among the limits. */
-function refusalsOf({ refusals, limits }: Facts): Attention[] {
+function refusalsOf({ refusals, limits }: Facts): Condition[] {
   const known = new Set(limits?.flatMap(({ kind, about }) => (kind === "messagesRefused" ? [about] : [])));
   const others = refusals?.filter(({ kind, connector }) => kind === "file" || !known.has(connector));
   return (others ?? []).map(({ kind, connector, count, latestAt }) => {
     const was = `through ${connector} ${count === 1 ? "was" : "were"} refused`;
     const when = `within the last day, the latest at ${formatMinute(new Date(latestAt))}`;
-    return kind === "file"
-      ? item("look", `${many(count, "file", "files")} ${was} as a whole ${when}`, {
-          hint: "The folder error has each with its report, which says where and why; have the lab correct them and drop them again.",
-        })
-      : item("look", `${many(count, "message", "messages")} ${was} ${when}`, {
-          hint: HINT_REFUSED,
-          command: `cryobridge messages list --verdict refused --connector ${connector} --since 1d`,
-        });
+    const isFile = kind === "file";
+    const counted = isFile ? many(count, "file", "files") : many(count, "message", "messages");
+    const command = `cryobridge messages list --verdict refused --connector ${connector} --since 1d`;
+    return condition(
+      "refusedLately",
+      `${connector} ${kind}`,
+      `${counted} ${was}${isFile ? " as a whole" : ""} ${when}`,
+      {
+        level: "look",
+        hint: isFile ? HINT_REFUSED_FILE : HINT_REFUSED,
+        command: isFile ? null : command,
+      },
+    );
   });
 }
 
-/** The hint of the failure whose code ends a sentence, as in `… (LEDGER_UNAVAILABLE)`. */
-function hintOf(sentence: string): string | null {
-  const code = /[([]([A-Z]+_[A-Z_]+)[)\]]$/.exec(sentence)?.[1];
-  return FAILURES[code as FailureCode]?.hint ?? null;
-}
-
-function partition<T>(all: readonly T[], isFirst: (each: T) => boolean): [T[], T[]] {
-  return [all.filter(isFirst), all.filter((each) => !isFirst(each))];
-}
+const HINT_REFUSED_FILE =
+  "The folder error has each with its report, which says where and why; have the lab correct them and drop them again.";
 
 /** ISO 8601 in UTC sorts as text. */
-function earliest(times: readonly string[]): string | null {
-  return [...times].sort()[0] ?? null;
+function earliest(all: readonly { readonly since: string }[]): string | null {
+  return all.map(({ since }) => since).sort()[0] ?? null;
 }
 
 function many(count: number, one: string, several: string): string {

@@ -11,23 +11,11 @@ import { localTime, relativeTime } from "../operator/times.ts";
 import { type Content, type Html, html } from "./html.ts";
 import { withCommands } from "./page-of-command.ts";
 import type { Visit } from "./site.ts";
+import { toneOf } from "./tone.ts";
 
 // What pages are made of.
 
 /** How the colours of a terminal look here; each has words or a sign beside it, too. */
-const TONES: Readonly<Partial<Record<Paint, string>>> = {
-  green: "good",
-  red: "bad",
-  yellow: "wait",
-  dim: "dim",
-};
-
-/** The class of a colour that a terminal would use. */
-export function toneOf(paint: Paint | readonly Paint[] | undefined): string {
-  const [first] = typeof paint === "string" || paint === undefined ? [paint] : paint;
-  return (first && TONES[first]) ?? "";
-}
-
 /** A few words that stand out: a state, a verdict. */
 export function badge(words: string, paint: Paint | readonly Paint[] | undefined): Html {
   return html`<span class="badge ${toneOf(paint)}">${words}</span>`;

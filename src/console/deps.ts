@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
+import type { Condition } from "../core/condition.ts";
 import type { Logger } from "../core/logger.ts";
 import type { JobQueues } from "../jobs/queues.ts";
 import type { TankLimits } from "../jobs/refills/tanks.ts";
@@ -10,14 +11,7 @@ import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";
 import type { Acts } from "../operator/acts.ts";
 import type { ServiceView } from "../operator/service-columns.ts";
-import type {
-  ExceededLimit,
-  LedgerCounts,
-  ListenerRow,
-  Readiness,
-  RefillOverview,
-  UntakenRow,
-} from "./facts.ts";
+import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./facts.ts";
 import type { Metrics } from "./metrics.ts";
 import type { StatusConnector } from "./status-document.ts";
 
@@ -25,7 +19,8 @@ import type { StatusConnector } from "./status-document.ts";
 export interface ConsoleDeps {
   /** A text without the credentials of the configuration. */
   readonly mask?: ((text: string) => string) | undefined;
-  readiness(): Promise<Readiness>;
+  /** What this daemon says of itself: what keeps it from its work, or from taking orders. */
+  own(): Promise<readonly Condition[]>;
   counts(): Promise<LedgerCounts>;
   /** Dropped files that aren't taken; absent where no daemon looks. */
   readonly untaken?: (() => readonly UntakenRow[]) | undefined;
@@ -40,7 +35,7 @@ export interface ConsoleDeps {
   /** The daemons that work with the ledger, and those that ended within a day. */
   readonly workers?: (() => Promise<readonly WorkerView[]>) | undefined;
   /** Limits of age, failures, traffic, disks and ends that are exceeded; absent where no daemon looks. */
-  readonly limits?: (() => Promise<readonly ExceededLimit[]>) | undefined;
+  readonly limits?: (() => Promise<readonly Condition[]>) | undefined;
   /** What waits of connectors that aren't configured. */
   readonly orphaned?: (() => Promise<readonly Orphaned[]>) | undefined;
   /** Connectors that listen for messages. */

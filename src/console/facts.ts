@@ -1,25 +1,7 @@
-import type { AlertSubject, Trouble } from "../core/alert.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { UntakenFiles } from "../core/untaken-files.ts";
 import type { TankAge } from "../jobs/refills/tanks.ts";
 import type { TaskCount } from "../ledger/operator/tasks.ts";
-
-/** Whether orders can be taken right now, and if not, why: each reason one sentence without patients' data. */
-export interface Readiness {
-  readonly ready: boolean;
-  readonly reasons: readonly string[];
-  /** What each of them is about, where that is known. */
-  readonly subjectByReason?: ReadonlyMap<string, Trouble> | undefined;
-}
-
-/** A limit of the configuration that is exceeded, in words without patients' data. */
-export interface ExceededLimit extends AlertSubject {
-  readonly text: string;
-  /** ISO 8601; null where the text says it. */
-  readonly since: string | null;
-  /** The command that shows more. */
-  readonly command: string | null;
-}
 
 /** How much of what the ledger holds. */
 export interface LedgerCounts {

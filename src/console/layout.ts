@@ -1,3 +1,4 @@
+import { PART_SIGNS } from "../operator/alert-columns.ts";
 import { relativeTime } from "../operator/times.ts";
 import { assetPath } from "./assets.ts";
 import type { ConsoleUser } from "./deps.ts";
@@ -5,6 +6,7 @@ import { type Content, type Html, html } from "./html.ts";
 import { pageOf, withCommands } from "./page-of-command.ts";
 import type { Notice } from "./session.ts";
 import type { StatusPart } from "./status-document.ts";
+import { toneOf } from "./tone.ts";
 
 /** Only the console's own files run, and only this server is asked. */
 export const CONTENT_SECURITY_POLICY = [
@@ -110,19 +112,17 @@ function zoneOf(now: Date): string {
   return `${timeZone}, UTC${minutes < 0 ? "-" : "+"}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`;
 }
 
-const TONE_BY_PART = { up: "good", waits: "wait", down: "bad" } as const;
-const SIGN_BY_PART = { up: "✓", waits: "◦", down: "✗" } as const;
-
 /** What is down is said on each page, and what it has to do with what is looked at is for the person. */
 function strip(parts: readonly StatusPart[], nowMs: number): Html {
   if (parts.length === 0) return html``;
   return html`<ul class="parts" aria-label="How the parts stand">${parts.map(
     ({ name, state, words, since, command }) => {
+      const { sign, paint } = PART_SIGNS[state];
       const page = command === null ? undefined : pageOf(command);
       const shown = page === undefined ? name : html`<a href="${page.to}">${name}</a>`;
       const when =
         since === null ? "" : html` <span class="note">${relativeTime(new Date(since), nowMs)}</span>`;
-      return html`<li class="${TONE_BY_PART[state]}"><span class="sign">${SIGN_BY_PART[state]}</span> ${shown}${state === "up" ? html`<span class="unseen"> ${words}</span>` : html`: ${words}${when}`}</li>`;
+      return html`<li class="${toneOf(paint)}"><span class="sign">${sign}</span> ${shown}${state === "up" ? html`<span class="unseen"> ${words}</span>` : html`: ${words}${when}`}</li>`;
     },
   )}</ul>`;
 }

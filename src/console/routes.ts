@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { askAll, askReadiness } from "./ask.ts";
+import { askAll, askOwn, isReady } from "./ask.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import type { Guard } from "./guard.ts";
 import { loginPage, troublePage } from "./layout.ts";
@@ -17,15 +17,16 @@ export function errorBody(code: string, message: string) {
 export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings, deps: ConsoleDeps): void {
   app.get("/healthz", async () => ({ alive: true }));
   app.get("/readyz", async (_request, reply) => {
-    const { ready, reasons } = await askReadiness(deps);
-    return reply.code(ready ? 200 : 503).send({ ready, reasons });
+    const own = await askOwn(deps);
+    const ready = isReady(own);
+    return reply.code(ready ? 200 : 503).send({ ready, reasons: own.map(({ text }) => text) });
   });
   app.get("/metrics", async (_request, reply) => {
     const answers = await askAll(deps);
-    const { readiness, counts, refills, waiting, orphaned } = answers;
+    const { own, counts, refills, waiting, orphaned } = answers;
     const nowMs = deps.clock.now();
     const text = await deps.metrics.render({
-      isReady: readiness.ready,
+      isReady: isReady(own),
       counts,
       refills,
       untaken: deps.untaken?.(),

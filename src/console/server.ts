@@ -74,10 +74,10 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
   addAssets(app);
   addSignIn(app, { guard, whoAsks });
   const site = openSite(app, { version: settings.version, hasUsers: settings.users.length > 0 }, asked);
-  addOverview(site, asked, settings);
+  addOverview(site, asked);
   if (asked.records) {
     const beginWork = addWorkPage(site, asked);
-    addAlertPages(site, asked, asked.records, settings);
+    addAlertPages(site, asked.records);
     addAuditPage(site, asked.records);
     addFilePages(site, asked, asked.records);
     addMessageList(site, asked.records, beginWork);

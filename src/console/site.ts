@@ -9,6 +9,7 @@ import { KeptWords } from "./kept-words.ts";
 import { CONTENT_SECURITY_POLICY, layOut, type Page, type Section } from "./layout.ts";
 import { isEqual, type Notice, type Session } from "./session.ts";
 import { readStatus } from "./status.ts";
+import type { Status } from "./status-document.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -33,6 +34,8 @@ export interface Visit {
   readonly isRefresh: boolean;
   /** What the person searched for, by keys. */
   readonly words: Words;
+  /** How things stand: asked once for a page, whose strip then says the same. */
+  status(): Promise<Status>;
 }
 
 /** What was searched for may name a patient, so no address has it. */
@@ -109,6 +112,7 @@ export function openSite(
   deps: ConsoleDeps,
 ): Site {
   const words = new KeptWords();
+  const askedFor = new WeakMap<FastifyRequest, Promise<Status>>();
   /** The paths of pages, as they were added. */
   const pages = new Set<string>();
   const visitOf = (request: FastifyRequest, mayShowPhi = false): Visit => {
@@ -128,6 +132,11 @@ export function openSite(
       isRefresh: REFRESH_HEADER in request.headers,
       mayAct: session?.user.role === "operator",
       formToken: session?.formToken ?? "",
+      status: () => {
+        const status = askedFor.get(request) ?? readStatus(deps, version);
+        askedFor.set(request, status);
+        return status;
+      },
     };
   };
   // A page doesn't wait for what stands above it: it has what was known before then.
@@ -148,7 +157,7 @@ export function openSite(
       formToken: session?.formToken ?? "",
       path: request.url,
       notice,
-      parts: await partsNow(),
+      parts: (await askedFor.get(request))?.parts ?? (await partsNow()),
       nowMs: deps.clock.now(),
     };
     return sendHtml(reply.code(page.status ?? 200), layOut(page, frame));

@@ -1,5 +1,7 @@
-import type { AlertLevel, AlertSubject, Trouble } from "../core/alert.ts";
+import type { AlertLevel, AlertSubject } from "../core/alert.ts";
+import type { Condition } from "../core/condition.ts";
 import type { OrderState, TerminalState } from "../core/order-state.ts";
+import type { Who } from "../core/who.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type {
   FailingDeliveries,
@@ -10,9 +12,10 @@ import type {
 } from "../ledger/operator/attention.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { ConfigurationState } from "../ledger/workers/configuration.ts";
+import type { WorkerView } from "../ledger/workers/roster.ts";
 import type { ConnectorView } from "../operator/connector-columns.ts";
 import type { ServiceView } from "../operator/service-columns.ts";
-import type { ExceededLimit, UntakenRow } from "./facts.ts";
+import type { UntakenRow } from "./facts.ts";
 
 /** The document of `/api/status`. Keys are stable; times are ISO 8601. */
 export interface Status {
@@ -60,7 +63,7 @@ export interface Status {
   /** The service, as the daemon that answers sees it; null where none does, or where that one does not call it. */
   readonly service: ServiceView | null;
   /** Limits of the configuration that are exceeded; null where no daemon looks, or while that is not known. */
-  readonly limits: readonly ExceededLimit[] | null;
+  readonly limits: readonly Condition[] | null;
   /** The daemons that work with the ledger, and those that were lost within a day; null while that is not known. */
   readonly workers: readonly StatusWorker[] | null;
   /** Tanks that were not refilled for too long, longest first; null when no refills are followed. */
@@ -71,9 +74,10 @@ export interface Status {
 export type Json<Row> = { readonly [Key in keyof Required<Row>]: JsonValue<Row[Key]> };
 type JsonValue<Value> = Value extends Date ? string : Value extends undefined ? null : Value;
 
-/** What to do about it. */
+/** What to do about it, and who does. */
 interface Hinted {
   readonly hint: string | null;
+  readonly who: Who;
 }
 
 /** Messages that wait for the same code, in the status document. */
@@ -118,7 +122,7 @@ export interface StatusWorker {
    * What keeps it from its work, as it said last; none of the daemon that was asked, whose are among `reasons`. Of one that is gone
    * what is wrong with its machine, until another daemon of that machine works.
    */
-  readonly troubles: readonly Trouble[];
+  readonly troubles: WorkerView["troubles"];
 }
 
 /** A ledger that was restored from an older copy, in the status document. */
@@ -149,7 +153,7 @@ export interface StatusTank {
   readonly since: string;
 }
 
-/** One thing that somebody should know, in words without patients' data. */
+/** Conditions as a line: one, or all codes that are to be added. In words without patients' data. */
 export interface Attention {
   readonly level: AlertLevel;
   /** What is wrong, and what it affects. */
@@ -160,6 +164,8 @@ export interface Attention {
   readonly hint: string | null;
   /** The command that shows more. */
   readonly command: string | null;
+  /** Who sees to it; null where nobody is needed, since it goes on by itself. */
+  readonly who: Who | null;
   /** The alerts whose condition this is, each in its own words; empty where nobody is to be called for it. */
   readonly alerts: readonly (AlertSubject & { readonly text: string })[];
 }

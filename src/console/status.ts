@@ -1,13 +1,15 @@
-import { type AlertCondition, isOn } from "../core/alert.ts";
+import { isOn } from "../core/alert.ts";
+import { type AlertCondition, isAlerted } from "../core/condition.ts";
 import { FAILURES, type FailureCode } from "../core/failures.ts";
 import { OPEN_STATES, TERMINAL_STATES } from "../core/order-state.ts";
+import { whoSeesTo } from "../core/who.ts";
 import { type TankAge, tankName } from "../jobs/refills/tanks.ts";
 import type { TaskCount } from "../ledger/operator/tasks.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";
 import { readyHint } from "../operator/ready-hint.ts";
-import { type Answers, askAll } from "./ask.ts";
-import { describeRestored, listAttention } from "./attention.ts";
+import { type Answers, askAll, isReady } from "./ask.ts";
+import { describeRestored, listAttention, listConditions } from "./attention.ts";
 import type { AskedDeps } from "./deps.ts";
 import type { LedgerCounts } from "./facts.ts";
 import { describeOrphaned, hintForOrphaned } from "./orphaned.ts";
@@ -19,26 +21,19 @@ const WAITING = 50;
 
 /** How things stand, as one document. Answers within seconds even while the ledger does not. */
 export async function readStatus(deps: AskedDeps, version: string): Promise<Status> {
-  return { version, ...statusOf(deps, await askAll(deps)) };
+  const answers = await askAll(deps);
+  const facts = factsOf(deps, answers);
+  const attention = listAttention(listConditions(facts, answers), facts);
+  return { version, ...facts, attention, parts: partsOf({ ...facts, attention }) };
 }
 
-function statusOf(deps: AskedDeps, answers: Answers): Omit<Status, "version"> {
-  const {
-    readiness,
-    counts,
-    refills,
-    waiting,
-    attention: still,
-    orphaned,
-    restored,
-    workers,
-    limits,
-  } = answers;
+function factsOf(deps: AskedDeps, answers: Answers): Omit<Status, "version" | "attention" | "parts"> {
+  const { own, counts, refills, waiting, attention: still, orphaned, restored, workers, limits } = answers;
   const gone = new Set(orphaned?.map(({ connector }) => connector));
-  const facts = {
+  return {
     generatedAt: new Date(deps.clock.now()).toISOString(),
-    isReady: readiness.ready,
-    reasons: readiness.reasons,
+    isReady: isReady(own),
+    reasons: own.map(({ text }) => text),
     ...countsStatus(counts),
     stillOrders: still?.orders.map(withHint) ?? null,
     waitingMessages: waiting?.slice(0, WAITING).map((each) => json({ hint: undefined, ...each })) ?? null,
@@ -64,8 +59,6 @@ function statusOf(deps: AskedDeps, answers: Answers): Omit<Status, "version"> {
         .slice(0, TANKS)
         .map(toStatusTank) ?? null,
   };
-  const attention = listAttention(facts, answers.unread, readiness.subjectByReason);
-  return { ...facts, attention, parts: partsOf({ ...facts, attention }) };
 }
 
 function countsStatus(
@@ -109,6 +102,7 @@ function withHint<Row extends Group>(row: Row) {
   const hint = FAILURES[code as FailureCode]?.hint;
   return {
     ...json(row),
+    who: whoSeesTo(code ?? "UNCLASSIFIED"),
     hint: hint === undefined ? null : readyHint(hint, count === 1 ? { order, result } : {}),
   };
 }
@@ -180,7 +174,5 @@ function sumTasks(tasks: readonly TaskCount[]): Status["tasks"] {
 /** The conditions of alerts that hold; undefined while the ledger did not answer everything, since what is unknown is not over. */
 export function conditionsOf(deps: AskedDeps, answers: Answers): AlertCondition[] | undefined {
   if (answers.unread.length > 0) return undefined;
-  return statusOf(deps, answers).attention.flatMap(({ level, alerts, hint }) =>
-    alerts.map((alert) => ({ ...alert, level, hint })),
-  );
+  return listConditions(factsOf(deps, answers), answers).filter(isAlerted);
 }

@@ -4,7 +4,7 @@ interface AlertKindFacts {
   readonly after: string;
 }
 
-/** Every kind of alert. Each is a condition over the status document; see `src/console/attention.ts`. */
+/** Every kind of alert. Each is a kind of condition; see `src/core/condition.ts`. */
 export const ALERT_KINDS = {
   ledgerRestored: { after: "0s", means: "The ledger was put back to an older copy." },
   serviceUnreachable: {
@@ -84,7 +84,7 @@ export interface AlertSubject {
 }
 
 /** One line by which an alert is known again. Neither part holds a line end. */
-export function alertKey({ kind, about }: AlertSubject): string {
+export function alertKey({ kind, about }: { readonly kind: string; readonly about: string }): string {
   return `${kind}\n${about}`;
 }
 
@@ -101,29 +101,10 @@ export function isOn(host: string, about: string): boolean {
   return about.endsWith(aboutOn(host, ""));
 }
 
-/** Something that keeps a daemon from its work, in a sentence. */
-export interface Trouble extends AlertSubject {
-  readonly text: string;
-  /** A person is needed unless it says otherwise. */
-  readonly level?: AlertLevel | undefined;
-}
-
-/** A {@link Trouble}. */
-export function trouble(kind: AlertKind, about: string, text: string): Trouble {
-  return { kind, about, text };
-}
-
 /**
  * How urgent something is. `act`: a person is needed. `wait`: it goes on by itself once its cause is gone. `look`: worth a look.
  */
 export type AlertLevel = "act" | "wait" | "look";
-
-/** A condition that holds, in words without patients' data. */
-export interface AlertCondition extends AlertSubject {
-  readonly level: AlertLevel;
-  readonly text: string;
-  readonly hint: string | null;
-}
 
 /** What is reported of an alert. */
 export type AlertEvent = "started" | "over" | "test";

@@ -17,6 +17,13 @@ export const LEVELS = {
   { readonly sign: string; readonly meaning: string; readonly paint: Paint }
 >;
 
+/** How a part stands of which everything else depends. */
+export const PART_SIGNS = {
+  up: { sign: "✓", paint: "green" },
+  waits: { sign: "◦", paint: "yellow" },
+  down: { sign: "✗", paint: "red" },
+} as const satisfies Record<string, { readonly sign: string; readonly paint: Paint }>;
+
 /** An alert with what became of its messages. */
 export interface AlertRow extends Alert {
   readonly messages: readonly AlertDelivery[];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type AlertMoment, decideAlerts } from "../../src/alerts/decide.ts";
-import type { AlertCondition } from "../../src/core/alert.ts";
+import type { AlertCondition } from "../../src/core/condition.ts";
 import type { Alert, AlertChanges } from "../../src/ledger/alerts/alerts.ts";
 
 const NOW = new Date("2026-11-23T12:00:00Z");

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { alertRounds } from "../../src/alerts/watch.ts";
-import type { AlertCondition, AlertKind, AlertNews } from "../../src/core/alert.ts";
+import type { AlertKind, AlertNews } from "../../src/core/alert.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import type { AlertCondition } from "../../src/core/condition.ts";
 import { never } from "../service/with-client.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 

@@ -49,8 +49,13 @@ test("a machine's disk is the same alert whichever daemon leads or is asked, and
         return attention.length > 1 && attention;
       });
     try {
-      const [found, own] = await bothOf(leader);
-      expect(found).toMatchObject({ level: "act", command: "cryobridge workers" });
+      const [own, found] = await bothOf(leader);
+      expect(found).toMatchObject({
+        level: "act",
+        command: "cryobridge workers",
+        hint: own?.hint,
+        who: "it",
+      });
       expect(found?.what).toMatch(/^daemon lab-2 \(w\d+\) on lab-2: the disk of \S+ is \d+ % full/);
       expect(own?.what).toMatch(/^the disk of /);
       const abouts = (await Promise.all([leader, second].map(bothOf))).map((all) =>

@@ -29,8 +29,8 @@ test("once its time has come, the next try is due", () => {
 test.each([
   ["SERVICE_UNREACHABLE", 14, "wait"],
   ["SERVICE_TOKEN_UNAVAILABLE", 14, "wait"],
-  ["SERVICE_UNREACHABLE", 15, undefined],
-  ["SERVICE_CREDENTIALS_REFUSED", 0, undefined],
+  ["SERVICE_UNREACHABLE", 15, "act"],
+  ["SERVICE_CREDENTIALS_REFUSED", 0, "act"],
 ] as const)("%s for %i minutes needs a person unless it most likely passes: %s", (code, minutes, level) => {
   const now = opening.since.getTime() + minutes * 60_000;
   expect(serviceTrouble({ ...opening, cause: { code, text: "no connection" } }, now).level).toBe(level);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { ConsoleDeps } from "../../src/console/deps.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
+import { condition } from "../../src/core/condition.ts";
 import { acquireDaemonLock } from "../../src/ledger/embedded/lock.ts";
 import { TOKEN, USERS, withConsole } from "../console/console-fixture.ts";
 import { standIn } from "../support/worker.ts";
@@ -46,20 +47,17 @@ test("says with status 4 that no daemon works, and what the ledger holds, withou
   }));
 
 test("shows what the running daemon's console says, with status 1 while a person is needed", () =>
-  withRunning(
-    { readiness: async () => ({ ready: true, reasons: ["the sea is rough"] }) },
-    async ({ cli }) => {
-      const { status, stdout } = await cli(["status"]);
-      expect(stdout).toContain("✓ Orders are taken.\n✗ the sea is rough\n");
-      expect(status).toBe(1);
-      const document = JSON.parse((await cli(["status", "--json"])).stdout);
-      expect(document).toMatchObject({ isDaemonRunning: true, version: "1.2.3", isReady: true });
-    },
-  ));
+  withRunning({ own: async () => [condition("daemonTrouble", "", "the sea is rough")] }, async ({ cli }) => {
+    const { status, stdout } = await cli(["status"]);
+    expect(stdout).toContain("✓ Orders are taken.\n✗ the sea is rough\n");
+    expect(status).toBe(1);
+    const document = JSON.parse((await cli(["status", "--json"])).stdout);
+    expect(document).toMatchObject({ isDaemonRunning: true, version: "1.2.3", isReady: true });
+  }));
 
 test("a retry of an order says what keeps the running daemon from trying at once", () =>
   withRunning(
-    { readiness: async () => ({ ready: true, reasons: ["out of reach; next try at 10:31:07 UTC"] }) },
+    { own: async () => [condition("daemonTrouble", "", "out of reach; next try at 10:31:07 UTC")] },
     async ({ cli, pool, take }) => {
       await take("bench", [csvMessage(1)]);
       await pool.query(PARKED);

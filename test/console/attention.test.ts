@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { HINT_REFUSED } from "../../src/console/attention.ts";
 import type { ConsoleDeps } from "../../src/console/deps.ts";
 import type { Status } from "../../src/console/status-document.ts";
+import { condition } from "../../src/core/condition.ts";
 import { FAILURES, type FailureCode } from "../../src/core/failures.ts";
 import type { LedgerAttention } from "../../src/ledger/operator/attention.ts";
 import type { WorkerView } from "../../src/ledger/workers/roster.ts";
@@ -24,7 +26,7 @@ async function attentionOf(deps: Partial<ConsoleDeps>): Promise<Status["attentio
 }
 
 const full = (host: string, leftMb: number) =>
-  ({ kind: "diskFilling", about: `/srv on ${host}`, text: `${leftMb} MB are left` }) as const;
+  condition("diskFilling", `/srv on ${host}`, `${leftMb} MB are left`, { hint: "Free space on it." });
 
 const worker = (id: number, troubles: WorkerView["troubles"], own: Partial<WorkerView> = {}): WorkerView => ({
   ...{ id, name: `lab-${id}`, host: `m${id}`, pid: 1, version: "1", roles: ["worker"], connectors: [] },
@@ -59,6 +61,7 @@ describe("what somebody should know", () => {
         since: since.toISOString(),
         hint: expect.stringContaining("Check that the lab system listens"),
         command: "cryobridge queue",
+        who: null,
         alerts: [{ kind: "resultsNotTaken", about: "lims", text: expect.stringContaining("ECONNREFUSED") }],
       },
     ]);
@@ -106,11 +109,10 @@ describe("what somebody should know", () => {
   });
 
   it("has the hint of the failure that a reason ends with", async () => {
-    const readiness = async () => ({
-      ready: false,
-      reasons: ["intake is waiting: the disk [FILE_SYSTEM_ERROR]"],
-    });
-    const [found] = await attentionOf({ readiness });
+    const own = async () => [
+      condition("daemonTrouble", "", "intake is waiting: the disk [FILE_SYSTEM_ERROR]"),
+    ];
+    const [found] = await attentionOf({ own });
     expect(found).toMatchObject({ level: "act", hint: expect.stringContaining("Free space") });
   });
 
@@ -127,8 +129,10 @@ describe("what somebody should know", () => {
 
   it("says once that the ledger is away", async () => {
     const gone = () => Promise.reject(new Error("gone"));
-    const readiness = async () => ({ ready: false, reasons: ["the ledger is away (LEDGER_UNAVAILABLE)"] });
-    const found = await attentionOf({ readiness, counts: gone, attention: gone });
+    const own = async () => [
+      condition("daemonTrouble", "", "the ledger is away (LEDGER_UNAVAILABLE)", { stopsIntake: true }),
+    ];
+    const found = await attentionOf({ own, counts: gone, attention: gone });
     expect(found.map(({ what }) => what)).toEqual(["the ledger is away (LEDGER_UNAVAILABLE)"]);
   });
 
@@ -286,7 +290,7 @@ describe("what somebody should know", () => {
   it("has one line for the refused messages of a connector that refuses too many of the last hour's", async () => {
     const text = "7 of the 22 messages of the last hour through lims were refused";
     const found = await attentionOf({
-      limits: async () => [{ kind: "messagesRefused", about: "lims", text, since: null, command: "c" }],
+      limits: async () => [condition("messagesRefused", "lims", text, { hint: HINT_REFUSED })],
       attention: async () => ({
         ...QUIET,
         refusals: [
@@ -339,16 +343,16 @@ describe("what somebody should know", () => {
     const away = { kind: "serviceUnreachable", about: "", text: "out of reach", level: "wait" } as const;
     const found = await attentionOf({
       attention: async () => QUIET,
-      limits: async () => [{ ...full("m1", 9), since: null, command: null }],
+      limits: async () => [full("m1", 9)],
       workers: async () => [
         ...[worker(1, []), worker(2, [full("m2", 9), away]), worker(3, [full("m2", 8), away])],
         ...[worker(4, [full("m1", 8), full("m4", 9)])],
       ],
     });
     expect(found.map(({ level, what, alerts }) => [level, what, alerts[0]?.about])).toEqual([
+      ["act", "9 MB are left", "/srv on m1"],
       ["act", "daemon lab-2 (w2) on m2: 9 MB are left", "/srv on m2"],
       ["act", "daemon lab-4 (w4) on m4: 9 MB are left", "/srv on m4"],
-      ["act", "9 MB are left", "/srv on m1"],
       ["wait", "daemon lab-2 (w2) on m2: out of reach", ""],
     ]);
   });

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Guard } from "../../src/console/guard.ts";
 import { IDLE_SECONDS, SESSION_SECONDS, Sessions } from "../../src/console/session.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { condition } from "../../src/core/condition.ts";
 import { depsOf, statusWithHost, TOKEN, USERS, withConsole } from "./console-fixture.ts";
 
 const LOCKED = { settings: { users: USERS } };
@@ -36,8 +37,8 @@ describe("with a token", () => {
       const ask = async (headers = {}) => (await fetch(`${url}/readyz`, { headers })).status;
       expect([await ask(), await ask({ "x-forwarded-for": "192.0.2.7" })]).toEqual([200, 401]);
     });
-    const readiness = async () => ({ ready: false, reasons: ["the database is away"] });
-    await withConsole({ ...LOCKED, deps: { readiness } }, async ({ url }) =>
+    const own = async () => [condition("daemonTrouble", "", "the database is away", { stopsIntake: true })];
+    await withConsole({ ...LOCKED, deps: { own } }, async ({ url }) =>
       expect((await fetch(`${url}/readyz`)).status).toBe(503),
     );
   });

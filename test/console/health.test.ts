@@ -2,11 +2,12 @@ import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { startConsole } from "../../src/console/server.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { condition } from "../../src/core/condition.ts";
 import { depsOf, USERS, withConsole } from "./console-fixture.ts";
 
 describe("/healthz", () => {
   it("answers even when nothing else does", async () => {
-    const deps = { readiness: () => Promise.reject(new Error("broken")) };
+    const deps = { own: () => Promise.reject(new Error("broken")) };
     await withConsole({ deps }, async ({ url }) => {
       const answer = await fetch(`${url}/healthz`);
       expect([answer.status, await answer.json()]).toEqual([200, { alive: true }]);
@@ -23,16 +24,17 @@ describe("/readyz", () => {
   });
 
   it("is 503 with the reasons while they can't", async () => {
-    const readiness = async () => ({ ready: false, reasons: ["the folder in of lims can't be read"] });
-    await withConsole({ deps: { readiness } }, async ({ url }) => {
+    const text = "the folder in of lims can't be read";
+    const own = async () => [condition("connectorDown", "lims", text, { stopsIntake: true })];
+    await withConsole({ deps: { own } }, async ({ url }) => {
       const answer = await fetch(`${url}/readyz`);
-      expect([answer.status, await answer.json()]).toEqual([503, await readiness()]);
+      expect([answer.status, await answer.json()]).toEqual([503, { ready: false, reasons: [text] }]);
     });
   });
 
   it("is 503 when it can't be found out, without the words of a foreign error", async () => {
-    const readiness = () => Promise.reject(new Error("duplicate key (Nora Example)"));
-    await withConsole({ deps: { readiness } }, async ({ url }) => {
+    const own = () => Promise.reject(new Error("duplicate key (Nora Example)"));
+    await withConsole({ deps: { own } }, async ({ url }) => {
       const answer = await fetch(`${url}/readyz`);
       expect(answer.status).toBe(503);
       expect(await answer.text()).not.toContain("Nora");
@@ -45,8 +47,8 @@ describe("/readyz", () => {
       ...systemClock,
       sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 100, signal),
     };
-    const readiness = () => new Promise<never>(() => undefined);
-    await withConsole({ deps: { readiness, clock } }, async ({ url }) => {
+    const own = () => new Promise<never>(() => undefined);
+    await withConsole({ deps: { own, clock } }, async ({ url }) => {
       const answer = await fetch(`${url}/readyz`);
       expect(await answer.json()).toEqual({
         ready: false,

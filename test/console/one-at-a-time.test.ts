@@ -51,13 +51,13 @@ test("metrics ask each question once", async () => {
     };
   const { clock, questions } = countingClock();
   const deps = {
-    ...{ clock, readiness: noting("readiness", { ready: true, reasons: [] }) },
+    ...{ clock, own: noting("own", []) },
     ...{ counts: noting("counts", countsOf()), waiting: noting("waiting", []) },
   };
   await withConsole({ deps }, async ({ url }) => {
     expect((await fetch(`${url}/metrics`)).status).toBe(200);
   });
-  expect(asked.sort()).toEqual(["counts", "readiness", "waiting"]);
+  expect(asked.sort()).toEqual(["counts", "own", "waiting"]);
   expect(questions()).toBe(3);
 });
 

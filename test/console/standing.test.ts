@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ConsoleDeps } from "../../src/console/deps.ts";
 import type { Status } from "../../src/console/status-document.ts";
-import { trouble } from "../../src/core/alert.ts";
+import { condition } from "../../src/core/condition.ts";
 import type { LedgerAttention } from "../../src/ledger/operator/attention.ts";
 import { countsOf, withConsole } from "./console-fixture.ts";
 import { withPages, wordsOf } from "./pages/with-pages.ts";
@@ -16,10 +16,7 @@ const QUIET: LedgerAttention = {
 const SINCE = new Date("2026-11-22T08:00:00Z");
 const OUT = "the storage service is out of reach since 08:00: status 503";
 const OUTAGE = {
-  readiness: async () => ({
-    ...{ ready: true, reasons: [OUT] },
-    subjectByReason: new Map([[OUT, trouble("serviceUnreachable", "", OUT)]]),
-  }),
+  own: async () => [condition("serviceUnreachable", "", OUT)],
 } satisfies Partial<ConsoleDeps>;
 const PARKED = (["SUBJECT_UNKNOWN", "CONTAINER_UNKNOWN"] as const).map((code, n) => ({
   ...{ kind: "parked", orderId: `o${n + 1}`, orderIds: [], count: 1, since: SINCE, text: "x", code },
@@ -104,7 +101,7 @@ it("each page says above all else what is down, and the overview has parked orde
       }
       const overview = await operator.open("/");
       expect(wordsOf(overview)).toMatch(
-        /Orders that wait for a person orders reason oldest what to do 1 .*SUBJECT_UNKNOWN.*CONTAINER_UNKNOWN/,
+        /Orders that wait for a person orders reason oldest who sees to it what to do 1 .*SUBJECT_UNKNOWN.*CONTAINER_UNKNOWN/,
       );
       expect(overview).toContain('href="/orders/o1"');
       expect(wordsOf(overview)).not.toContain("order waits for a person");

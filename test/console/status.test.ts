@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { haltedConnectors } from "../../src/console/standing.ts";
 import type { Status, StatusConnector } from "../../src/console/status-document.ts";
+import { condition } from "../../src/core/condition.ts";
 import { countsOf, USERS, withConsole } from "./console-fixture.ts";
 
 describe("/api/status", () => {
@@ -48,9 +49,11 @@ describe("/api/status", () => {
   });
 
   it("holds no credential of the configuration, in whatever words it would stand", async () => {
-    const readiness = async () => ({ ready: false, reasons: ["the service said: hunter2 is wrong"] });
+    const own = async () => [
+      condition("daemonTrouble", "", "the service said: hunter2 is wrong", { stopsIntake: true }),
+    ];
     const mask = (text: string) => text.replaceAll("hunter2", "[secret]");
-    await withConsole({ deps: { readiness, mask } }, async ({ url }) => {
+    await withConsole({ deps: { own, mask } }, async ({ url }) => {
       for (const path of ["/api/status", "/readyz"])
         expect(await (await fetch(url + path)).text()).toContain("the service said: [secret] is wrong");
     });

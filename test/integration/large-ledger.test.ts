@@ -80,8 +80,8 @@ async function gatherStatements({ pool }: TestLedger): Promise<Statement[]> {
     status: () => {
       // The connector of the orders is not configured.
       const view = ledgerView(pool, { connectors: [], refills: undefined }, systemClock);
-      const readiness = async () => ({ ready: true, reasons: [] });
-      return readStatus({ ...view, readiness, logger: silent, clock: systemClock }, "1");
+      const own = async () => [];
+      return readStatus({ ...view, own, logger: silent, clock: systemClock }, "1");
     },
     queue: () => countQueueWork(pool),
     "queue: orders": () => listWaitingOrders(pool, limit),

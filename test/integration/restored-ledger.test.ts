@@ -203,8 +203,8 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
       expect(restored).toMatchObject({ open: 3, uncompared: 3 });
       const [trouble] = await eventually(async () => {
         const view = ledgerView(site.pool, third.config, systemClock);
-        const readiness = async () => ({ ready: true, reasons: [] });
-        const status = await readStatus({ ...view, readiness, logger: silent, clock: systemClock }, "test");
+        const own = async () => [];
+        const status = await readStatus({ ...view, own, logger: silent, clock: systemClock }, "test");
         return status.attention;
       });
       expect(trouble?.what).toMatch(

@@ -114,8 +114,8 @@ function* checkAuthorities(config: Config<ProfileDefinition>): Generator<Finding
 
 /** Warns of certificates of the configuration that end within `certificateExpiring`, or have ended. */
 async function* checkCertificates(config: Config<ProfileDefinition>, { clock }: Session): Findings {
-  for (const { text } of await endingCertificates(config, hostname(), new Date(clock.now())))
-    yield warning("certificate", text, "Put a new certificate in its place.");
+  for (const { text, hint } of await endingCertificates(config, hostname(), new Date(clock.now())))
+    yield warning("certificate", text, hint ?? undefined);
 }
 
 const HINT =

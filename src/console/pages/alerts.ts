@@ -24,13 +24,12 @@ import {
 } from "../../operator/alert-columns.ts";
 import { ALERT_LIST } from "../../operator/lists/alerts.ts";
 import { actForm, age, badge, details, listTable, options, section } from "../components.ts";
-import type { ConsoleDeps, Records } from "../deps.ts";
+import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { readListPage } from "../listing.ts";
 import { withCommands } from "../page-of-command.ts";
 import type { Answer, ReasonedSubmission, Site, Visit } from "../site.ts";
-import { readStatus } from "../status.ts";
 import type { Attention } from "../status-document.ts";
 import { whereToAct } from "./overview.ts";
 
@@ -39,20 +38,15 @@ const PATH = "/alerts";
 const SILENCES = 1_000;
 
 /** Alerts: the list, the page of one alert, seeing to it, silences, and trying the places. */
-export function addAlertPages(
-  site: Site,
-  deps: ConsoleDeps,
-  records: Records,
-  { version }: { readonly version: string },
-): void {
+export function addAlertPages(site: Site, records: Records): void {
   const { pool, acts } = records;
   const find = async ({ params: { id = "" } }: Visit) => {
     const number = parseId("a", id);
     return number === undefined ? undefined : findAlert(pool, number);
   };
   /** What leads to what an open alert is about, as the overview has it. */
-  const commandOf = async ({ kind, about }: AlertRow) => {
-    const { attention } = await readStatus(deps, version);
+  const commandOf = async ({ kind, about }: AlertRow, { status }: Visit) => {
+    const { attention } = await status();
     const isMeant = (each: Pick<Attention, "alerts">) =>
       each.alerts.some((one) => one.kind === kind && one.about === about);
     return attention.find(isMeant)?.command ?? undefined;
@@ -62,7 +56,7 @@ export function addAlertPages(
   site.page(`${PATH}/:id`, async (visit) => {
     const alert = await find(visit);
     const [row] = alert === undefined ? [] : await withMessages(pool, [alert]);
-    return row && alertPage(row, row.overAt ? undefined : await commandOf(row), visit);
+    return row && alertPage(row, row.overAt ? undefined : await commandOf(row, visit), visit);
   });
   site.reasonedForm(`${PATH}/:id/acknowledge`, async (submission) => {
     const alert = await find(submission);

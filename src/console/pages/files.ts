@@ -6,7 +6,7 @@ import { FILE_COLUMNS, FILE_STATUS_WORDS, paintOfFile } from "../../operator/fil
 import { FILE_LIST } from "../../operator/lists/files.ts";
 import { FILE_MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { DELIVERY_COLUMNS } from "../../operator/order-columns.ts";
-import { untakenOf } from "../attention.ts";
+import { listAttention, untakenOf } from "../attention.ts";
 import { age, badge, details, listTable, problemBox, section } from "../components.ts";
 import type { ConsoleDeps, Records } from "../deps.ts";
 import { html } from "../html.ts";
@@ -36,7 +36,7 @@ export function addFilePages(site: Site, deps: ConsoleDeps, records: Records): v
 async function listPage(visit: Visit, deps: ConsoleDeps, records: Records): Promise<Page> {
   const { viewer } = visit;
   const { rows, nothing, form, more } = await readListPage(FILE_LIST, PATH, visit, records);
-  const untaken = untakenOf({ untakenFiles: untakenStatus(deps) });
+  const untaken = listAttention(untakenOf({ untakenFiles: untakenStatus(deps) }), { waitingMessages: null });
   return {
     title: "Files",
     section: PATH,

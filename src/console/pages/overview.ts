@@ -1,4 +1,5 @@
 import type { OrderState } from "../../core/order-state.ts";
+import { WHO } from "../../core/who.ts";
 import { LEVELS } from "../../operator/alert-columns.ts";
 import { detailTexts } from "../../operator/column.ts";
 import { stateInWords } from "../../operator/order-columns.ts";
@@ -6,23 +7,23 @@ import { SERVICE_COLUMNS } from "../../operator/service-columns.ts";
 import { counted } from "../../operator/text.ts";
 import { relativeTime, roundToUnit } from "../../operator/times.ts";
 import { commandForParked, meaningOf } from "../attention.ts";
-import { age, badge, toneOf, whoActs } from "../components.ts";
+import { age, badge, whoActs } from "../components.ts";
 import type { ConsoleDeps } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import { pageOf, withCommands } from "../page-of-command.ts";
 import type { Site, Visit } from "../site.ts";
 import { haltedConnectors } from "../standing.ts";
-import { readStatus } from "../status.ts";
 import type { Attention, Status } from "../status-document.ts";
+import { toneOf } from "../tone.ts";
 import { watchTraffic } from "../traffic.ts";
 import { connectorTable, trafficCharts } from "./traffic.ts";
 
 /** The first page: what needs a person, and how things stand. */
-export function addOverview(site: Site, deps: ConsoleDeps, { version }: { readonly version: string }): void {
+export function addOverview(site: Site, deps: ConsoleDeps): void {
   const readTraffic = deps.records && watchTraffic(deps, deps.records);
   site.page("/", async (visit: Visit) => {
     const { viewer } = visit;
-    const [status, traffic] = await Promise.all([readStatus(deps, version), readTraffic?.()]);
+    const [status, traffic] = await Promise.all([visit.status(), readTraffic?.()]);
     const needed = status.attention.filter(({ level }) => level === "act").length;
     return {
       title: needed === 0 ? "Overview" : `(${needed}) Overview`,
@@ -51,11 +52,11 @@ const parkedOf = (still: Status["stillOrders"]) => (still ?? []).filter(({ kind 
 function parkedTable({ stillOrders }: Status, viewer: Visit["viewer"]): Html {
   const groups = parkedOf(stillOrders);
   if (groups.length === 0) return html``;
-  const rows = groups.map(({ count, orderId, since, code, hint }) => {
+  const rows = groups.map(({ count, orderId, since, code, hint, who }) => {
     const where = whereToAct(commandForParked(count, orderId, code));
-    return html`<tr><td data-head="orders" class="right">${count}</td><td data-head="reason">${meaningOf(code ?? "UNCLASSIFIED")}</td><td data-head="oldest" class="whole">${age(new Date(since), viewer)}</td><td data-head="what to do"><div class="note">${hint === null ? "" : withCommands(hint)}</div>${where}</td></tr>`;
+    return html`<tr><td data-head="orders" class="right">${count}</td><td data-head="reason">${meaningOf(code ?? "UNCLASSIFIED")}</td><td data-head="oldest" class="whole">${age(new Date(since), viewer)}</td><td data-head="who sees to it">${WHO[who]}</td><td data-head="what to do"><div class="note">${hint === null ? "" : withCommands(hint)}</div>${where}</td></tr>`;
   });
-  return html`<section class="parked"><h2>Orders that wait for a person</h2><div class="table"><table><thead><tr><th scope="col" class="right">orders</th><th scope="col">reason</th><th scope="col">oldest</th><th scope="col">what to do</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
+  return html`<section class="parked"><h2>Orders that wait for a person</h2><div class="table"><table><thead><tr><th scope="col" class="right">orders</th><th scope="col">reason</th><th scope="col">oldest</th><th scope="col">who sees to it</th><th scope="col">what to do</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
 }
 
 function takingWords(status: Status): string {
@@ -78,9 +79,9 @@ export function attentionList(items: readonly Attention[], nowMs: number): Html 
 
 function itemList(items: readonly Attention[], nowMs: number): Html {
   return html`<ul class="attention" aria-label="What somebody should know">${items.map(
-    ({ level, what, since, hint, command }) => {
+    ({ level, what, since, hint, command, who }) => {
       const { sign, meaning, paint } = LEVELS[level];
-      return html`<li class="${level}"><span class="sign ${toneOf(paint)}" title="${meaning}">${sign}<span class="unseen">${meaning}: </span></span><div class="grow"><div class="what">${what}${since === null ? "" : html` <span class="note">${relativeTime(new Date(since), nowMs)}</span>`}</div>${hint === null ? "" : html`<div class="note">${withCommands(hint)}</div>`}${command === null ? "" : whereToAct(command)}</div></li>`;
+      return html`<li class="${level}"><span class="sign ${toneOf(paint)}" title="${meaning}">${sign}<span class="unseen">${meaning}: </span></span><div class="grow"><div class="what">${what}${since === null ? "" : html` <span class="note">${relativeTime(new Date(since), nowMs)}</span>`}</div>${who === null && hint === null ? "" : html`<div class="note">${who === null ? "" : html`For ${WHO[who]}${hint === null ? "" : ": "}`}${hint === null ? "" : withCommands(hint)}</div>`}${command === null ? "" : whereToAct(command)}</div></li>`;
     },
   )}</ul>`;
 }

@@ -1,5 +1,5 @@
-import type { Trouble } from "../../core/alert.ts";
 import type { Clock } from "../../core/clock.ts";
+import { type Condition, condition } from "../../core/condition.ts";
 import type { Failure } from "../../core/failures.ts";
 
 /** What passes by itself has passed by then, ms; after that a person has to look. */
@@ -35,18 +35,15 @@ export class UnreadFacilities {
    *
    * @param codeOf the lab's name for a facility
    */
-  troubles(codeOf: (facilityId: number) => string): Trouble[] {
+  troubles(codeOf: (facilityId: number) => string): Condition[] {
     this.#forget();
     const nowMs = this.#clock.monotonic();
     return [...this.#byId].map(([facilityId, { sinceMs, failure }]) => {
       const minutes = Math.round((nowMs - sinceMs) / 60_000);
       const code = codeOf(facilityId);
-      return {
-        kind: "ordersStalled",
-        about: `facility ${code}`,
-        text: `orders of ${code} can't be asked about, for ${minutes} min now: ${failure.message} (${failure.code})`,
-        level: nowMs - sinceMs > LONG_MS ? "act" : "wait",
-      };
+      const text = `orders of ${code} can't be asked about, for ${minutes} min now: ${failure.message} (${failure.code})`;
+      const level = nowMs - sinceMs > LONG_MS ? "act" : "wait";
+      return condition("ordersStalled", `facility ${code}`, text, { level });
     });
   }
 

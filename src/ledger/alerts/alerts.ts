@@ -1,5 +1,6 @@
 import type pg from "pg";
-import type { AlertCondition, AlertKind, AlertLevel } from "../../core/alert.ts";
+import type { AlertKind, AlertLevel } from "../../core/alert.ts";
+import type { AlertCondition } from "../../core/condition.ts";
 import { inTransaction, list, type Queryable, run } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";

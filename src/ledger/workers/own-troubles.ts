@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Trouble } from "../../core/alert.ts";
+import type { Condition } from "../../core/condition.ts";
 import { run } from "../database.ts";
 
 /** $1 the worker's id, $2 JSON array. Index: the primary key. */
@@ -9,7 +9,7 @@ const RECORD = "update workers set troubles = $2 where id = $1 and ended_at is n
 export async function recordTroubles(
   pool: pg.Pool,
   self: number,
-  troubles: readonly Trouble[],
+  troubles: readonly Condition[],
 ): Promise<void> {
   await run(pool, RECORD, [self, JSON.stringify(troubles)]);
 }

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Trouble } from "../../core/alert.ts";
+import type { Condition } from "../../core/condition.ts";
 import type { ServiceNews, ServiceOutage } from "../../core/service-outage.ts";
 import type { Quota } from "../../core/service-quota.ts";
 import { inTransaction, list, run, withSession } from "../database.ts";
@@ -239,7 +239,7 @@ export interface WorkerView extends NewWorker {
   /** Orders that it works on right now. */
   readonly inHand: number;
   /** What keeps it from its work, as it said last. */
-  readonly troubles: readonly Trouble[];
+  readonly troubles: readonly (Pick<Condition, "kind" | "about" | "text"> & Partial<Condition>)[];
 }
 
 /** $1 how long ago a worker that is listed may have ended, ms. */
