@@ -154,11 +154,14 @@ class PatientPool extends pg.Pool {
   }
 }
 
-/** The names of prepared statements by their texts: constants of ours, of which there are few hundred. */
+/** The names of prepared statements by their texts: constants of ours, of which there are a few hundred. */
 const statementNames = new Map<string, string>();
 
+/** Says how the statement begins, for who reads what the server does. A name has at most 63 characters. */
 function nameOf(text: string): string {
-  const name = statementNames.get(text) ?? `s${statementNames.size + 1}`;
+  const known = statementNames.get(text);
+  if (known !== undefined) return known;
+  const name = `${text.trim().replaceAll(/\s+/g, " ").slice(0, 50)} ${statementNames.size + 1}`;
   statementNames.set(text, name);
   return name;
 }
