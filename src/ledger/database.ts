@@ -71,6 +71,12 @@ const OF_POOLS = {
 /** A connection that died without a word is given up after this, ms; longer than `statement_timeout`. */
 const QUERY_TIMEOUT_MS = 130_000;
 
+/**
+ * A session keeps the plans that it made, which are made anew when the server has counted a table's rows again. Where it never does,
+ * those that were made for small tables end with their session.
+ */
+const SESSION_SECONDS = 600;
+
 const INT8 = 20;
 const INT8_ARRAY = 1016;
 
@@ -148,6 +154,31 @@ class PatientPool extends pg.Pool {
   }
 }
 
+/** The names of prepared statements by their texts: constants of ours, of which there are a few hundred. */
+const statementNames = new Map<string, string>();
+
+/** Says how the statement begins, for who reads what the server does. A name has at most 63 characters. */
+function nameOf(text: string): string {
+  const known = statementNames.get(text);
+  if (known !== undefined) return known;
+  const name = `${text.trim().replaceAll(/\s+/g, " ").slice(0, 50)} ${statementNames.size + 1}`;
+  statementNames.set(text, name);
+  return name;
+}
+
+/**
+ * A client that prepares each statement with values when it is first sent, since to plan one takes ten times as long as to carry it
+ * out. One that is given as an object is left alone.
+ */
+export class PreparingClient extends pg.Client {
+  // The driver declares a dozen forms of this, which all end here.
+  override query = ((query: unknown, values: unknown, ...more: unknown[]) => {
+    const isPrepared = typeof query === "string" && Array.isArray(values) && values.length > 0;
+    const asked = isPrepared ? [{ name: nameOf(query), text: query, values }] : [query, values];
+    return Reflect.apply(super.query, this, [...asked, ...more]);
+  }) as pg.Client["query"];
+}
+
 type ConnectDone = (
   error: Error | undefined,
   client: pg.PoolClient | undefined,
@@ -175,9 +206,10 @@ export function openPool(settings: PoolSettings, logger: Logger): pg.Pool {
     types: TYPES,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 60_000,
+    maxLifetimeSeconds: SESSION_SECONDS,
     keepAlive: true,
     // What is asked for at the same time leaves at the same time. BullMQ's pool, the patient one, is left as it knows it.
-    pipeline: settings.pauseAfterFailureMs === undefined,
+    ...(settings.pauseAfterFailureMs === undefined && { pipeline: true, Client: PreparingClient }),
     query_timeout: settings.mayTakeLong ? undefined : QUERY_TIMEOUT_MS,
   };
   const listener = { logger, observer: settings.observer ?? DEAF };
@@ -199,19 +231,6 @@ export function placeOf(pool: Queryable): string | undefined {
 
 /** A query runner: the pool, or one connection inside a transaction. */
 export type Queryable = Pick<pg.PoolClient, "query">;
-
-/**
- * A statement that is run so often that each connection keeps it planned, under a name of its own. Of those that leave
- * at the same time no two may have one name.
- */
-export function prepared<Row extends pg.QueryResultRow>(
-  client: Queryable,
-  name: string,
-  text: string,
-  values: readonly unknown[],
-): Promise<pg.QueryResult<Row>> {
-  return client.query<Row>({ name, text, values: [...values] });
-}
 
 /**
  * Sends statements of one transaction in one go and waits for them; they are carried out in the order in which they are
@@ -319,6 +338,23 @@ export async function run<Row extends pg.QueryResultRow>(
   try {
     const result = await pool.query<Row>(text, [...values]);
     return result.rows;
+  } catch (error) {
+    throw asLedgerFailure(error, placeOf(pool));
+  }
+}
+
+/**
+ * The rows of a list that people narrow. What is undefined narrows nothing, so the best plan depends on what is given, and is made for that
+ * each time.
+ */
+export async function narrowed<Row extends pg.QueryResultRow>(
+  pool: Queryable,
+  text: string,
+  given: readonly unknown[],
+): Promise<Row[]> {
+  try {
+    const { rows } = await pool.query<Row>({ text, values: given.map((value) => value ?? null) });
+    return rows;
   } catch (error) {
     throw asLedgerFailure(error, placeOf(pool));
   }

@@ -1,6 +1,5 @@
 import type pg from "pg";
-import { placeOf, prepared } from "./database.ts";
-import { asLedgerFailure } from "./database-failures.ts";
+import { run } from "./database.ts";
 import { IS_LOOK_DUE } from "./orders/due-looks.ts";
 import { IS_UNCOMPARED } from "./orders/forgotten-calls.ts";
 import { DUE_FACILITIES } from "./orders/tracking.ts";
@@ -80,10 +79,5 @@ select array(select q.queue from paused_queues q) as paused,
 
 /** What there is to do, for these connectors. @throws Failure LEDGER_… */
 export async function findDue(pool: pg.Pool, connectors: readonly string[]): Promise<DueWork> {
-  try {
-    const { rows } = await prepared<DueWork & pg.QueryResultRow>(pool, "find_due", FIND_DUE, [connectors]);
-    return rows[0] ?? NOTHING_DUE;
-  } catch (error) {
-    throw asLedgerFailure(error, placeOf(pool));
-  }
+  return (await run<DueWork & pg.QueryResultRow>(pool, FIND_DUE, [connectors]))[0] ?? NOTHING_DUE;
 }

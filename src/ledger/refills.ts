@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Refill, Tank } from "../core/refill.ts";
 import { serviceTimeMs } from "../core/service-time.ts";
 import type { Surface } from "../core/surface.ts";
-import { inTransaction, run } from "./database.ts";
+import { inTransaction, narrowed, run } from "./database.ts";
 
 /** A facility whose refills are followed. */
 export interface RefillFacility {
@@ -366,8 +366,8 @@ export async function recordChecks(
 
 /** Refills, latest change first. */
 export function listRefills(pool: pg.Pool, filter: RefillFilter): Promise<LedgerRefill[]> {
-  const { facilityId = null, since = null, limit, beforeId = null } = filter;
-  return run<LedgerRefill>(pool, LIST_REFILLS, [facilityId, since, limit, beforeId]);
+  const { facilityId, since, limit, beforeId } = filter;
+  return narrowed<LedgerRefill>(pool, LIST_REFILLS, [facilityId, since, limit, beforeId]);
 }
 
 /** The last completed refill of each tank that has one; those without a tank count as one of each facility. */

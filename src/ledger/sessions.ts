@@ -85,15 +85,12 @@ interface UnfitSetting {
  * not every name can be written in.
  */
 const UNFIT = `
-select s.name, s.setting as value, w.wanted,
-       format('ALTER ROLE %I IN DATABASE %I SET %I = %L', session_user, current_database(), s.name, w.wanted) as command
-  from pg_settings s
-  join (values ('session_replication_role', 'origin'), ('idle_session_timeout', '0'),
-               ('transaction_timeout', '0'), ('default_transaction_read_only', 'off'),
-               ('client_encoding', 'UTF8')) w (name, wanted)
-    on w.name = s.name
- where s.setting <> w.wanted
- order by s.name`;
+select w.name, current_setting(w.name, true) as value, w.wanted,
+       format('ALTER ROLE %I IN DATABASE %I SET %I = %L', session_user, current_database(), w.name, w.wanted) as command
+  from (values ('client_encoding', 'UTF8'), ('default_transaction_read_only', 'off'), ('idle_session_timeout', '0'),
+               ('session_replication_role', 'origin'), ('transaction_timeout', '0')) w (name, wanted)
+ where current_setting(w.name, true) <> w.wanted
+ order by w.name`;
 
 /**
  * Makes sure that the sessions of a pool are fit for the ledger.

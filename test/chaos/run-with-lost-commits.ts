@@ -19,7 +19,7 @@ const [WRITES_BETWEEN, OTHERS_BETWEEN]: readonly [Spread, Spread] = [
 /** How long until a backend gets what was sent to it, and then until the server notices that nobody is there. */
 const ORPHANED_MS: Spread = [0, 400];
 /** What a worker that claimed an order and got no answer loses is no order but the minutes until its lease is over. */
-const CLAIM = "fence = nextval('fences'),\n       claimed_at";
+const CLAIM = "select o.id, o.claimed_at";
 
 /** The site's own daemon, and an MLLP connector, with the database behind a way that breaks. */
 async function configure({ configFile }: Site, way: CutWay, port: number): Promise<void> {

@@ -122,7 +122,8 @@ async function gatherStatements({ pool }: TestLedger): Promise<Statement[]> {
   };
   for (const [what, look] of Object.entries(looks)) {
     Object.assign(pool, {
-      query: (text: string, values: unknown[] = []) => {
+      query: (asked: string | Omit<Statement, "what">, given: unknown[] = []) => {
+        const { text, values } = typeof asked === "string" ? { text: asked, values: given } : asked;
         statements.push({ what, text, values });
         return query(text, values);
       },

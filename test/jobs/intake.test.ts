@@ -42,7 +42,7 @@ test("a cancellation finds the order before it when another daemon of the same c
 
 test("messages that came together are tried together and once when the database is away", () =>
   withBoth(async ({ open }, way) => {
-    const tries = way.cutOften((sent) => (sent.includes("insert_messages") ? "nobody" : undefined));
+    const tries = way.cutOften((sent) => (sent.includes("insert into messages ") ? "nobody" : undefined));
     const intake = await open({}, way.pool);
     const ends = await Promise.allSettled(["A-1", "A-2", "A-3"].map((number) => intake.take(order(number))));
     expect(ends.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);

@@ -26,7 +26,7 @@ const withBoth = (run: (intakes: Intakes, way: CutWay) => Promise<void>) =>
  */
 async function loseHeld(pool: pg.Pool, way: CutWay, take: () => Promise<unknown>) {
   const held = await holdFirstCommit(pool, "messages");
-  const cut = way.cutAt("commit\0", "server", "insert_messages");
+  const cut = way.cutAt("commit\0", "server", "insert into messages ");
   await expect(take()).rejects.toMatchObject(unavailable);
   await held.isHeld();
   return async () => {
@@ -50,7 +50,7 @@ describe("a plain message whose commit nobody was told of is taken once, and ans
   test("when the commit comes about before it is sent again", () =>
     withBoth(async ({ pool, open }, way) => {
       const intake = await open({}, way.pool);
-      const cut = way.cutAt("commit\0", "server", "insert_messages");
+      const cut = way.cutAt("commit\0", "server", "insert into messages ");
       await expect(intake.take(A1)).rejects.toMatchObject(unavailable);
       await (await cut).isDone;
       await expectOnce(pool, await intake.take(A1), await intake.take(A1));
@@ -147,7 +147,7 @@ describe.each(DECIDED)("%s", (_, text, rows) => {
     const beside = ormControl("SC", { number: "A-0" });
     const take = async () => (await Promise.all([intake.take(text), intake.take(beside)]))[0];
     await (await open()).take(ormCancel({ number: "A-0" }));
-    const cut = way.cutAt("commit\0", reach, "insert_messages");
+    const cut = way.cutAt("commit\0", reach, "insert into messages ");
     await expect(take()).rejects.toMatchObject(unavailable);
     return { orphan: await cut, take };
   };

@@ -188,20 +188,20 @@ test("all are read from their indexes among many that need nobody", () =>
   withLedger(async ({ pool }) => {
     await pool.query(DELIVERIES);
     await pool.query(
-      "insert into deliveries (connector, file_name, bytes, state) select 'lims', 'd' || n, 'x', 'delivered' from generate_series(1, 20000) n",
+      "insert into deliveries (connector, file_name, bytes, state) select 'lims', 'd' || n, 'x', 'delivered' from generate_series(1, 4000) n",
     );
-    await pool.query(MESSAGES, ["lims", "accepted", new Date(), 20_000]);
-    await addOrders(pool, 20_000);
-    await pool.query("update orders set state = 'completed' where position > 10000");
+    await pool.query(MESSAGES, ["lims", "accepted", new Date(), 4_000]);
+    await addOrders(pool, 4_000);
+    await pool.query("update orders set state = 'completed' where position > 2000");
     await pool.query("analyze orders");
-    await pool.query(FILES, ["lims", "refused", new Date(), 20_000]);
+    await pool.query(FILES, ["lims", "refused", new Date(), 4_000]);
     await pool.query("analyze files");
     await pool.query("analyze deliveries");
     await pool.query("analyze messages");
     const plan = async (sql: string, limit: number) =>
       JSON.stringify((await pool.query(`explain (format json) ${sql}`, [limit])).rows);
     expect(await plan(FAILING_DELIVERIES, 50)).not.toContain("Seq Scan");
-    // Ten thousand wait, and few stand still.
+    // Two thousand wait, and few stand still.
     expect(await plan(STILL_ORDERS, 50)).toContain("orders_still");
     expect(await plan(RECENT_REFUSALS, MESSAGES_SEARCHED)).not.toContain("Seq Scan");
     const { rows } = await pool.query(`explain (format json) ${COUNT_OPEN_DELIVERIES}`);

@@ -173,8 +173,8 @@ describe("a server, a database and a role with settings of their own", () => {
     }));
 
   test.each([
-    ["idle_session_timeout", "10s", "idle_session_timeout is 10000 and has to be 0"],
-    ["transaction_timeout", "10s", "transaction_timeout is 10000 and has to be 0"],
+    ["idle_session_timeout", "10s", "idle_session_timeout is 10s and has to be 0"],
+    ["transaction_timeout", "10s", "transaction_timeout is 10s and has to be 0"],
     ["default_transaction_read_only", "on", "default_transaction_read_only is on and has to be off"],
   ])(
     "are refused in words where no session can change them, with the command that helps: %s",

@@ -495,7 +495,7 @@ test("a claim is answered from its indexes among many ended orders", () =>
       `insert into orders (message_id, position, connector, operation, facility_code, facility_id, subject_code, subject,
                            sources, content_digest, state)
        select message_id, n + 1, connector, operation, facility_code, facility_id, 'S' || n, '{}', '{}', '', 'completed'
-         from orders, generate_series(1, 10000) n
+         from orders, generate_series(1, 2000) n
         where id = $1`,
       [id],
     );

@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Problem } from "../../core/failures.ts";
 import type { Accepted, MessageVerdict } from "../../core/intake.ts";
 import { phi } from "../../core/phi.ts";
-import { inTransaction, list, prepared, type Queryable } from "../database.ts";
+import { inTransaction, list, type Queryable } from "../database.ts";
 import { isInsertRace, isUnstorable } from "../database-failures.ts";
 import { acceptControlRequests } from "../orders/accept-control.ts";
 import type { OrderSnapshot } from "../orders/row.ts";
@@ -195,7 +195,7 @@ async function lockControlIds(
 ): Promise<void> {
   const keys = [...new Set(controlIds.map((controlId) => lockKey(connector, controlId)))];
   if (keys.length === 0) return;
-  await prepared(client, "lock_messages", LOCK_MESSAGES, [keys.sort((a, b) => (a < b ? -1 : 1))]);
+  await client.query(LOCK_MESSAGES, [keys.sort((a, b) => (a < b ? -1 : 1))]);
 }
 
 /** Computed here, since the database may not be able to take the control id as a text. */

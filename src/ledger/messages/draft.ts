@@ -5,7 +5,7 @@ import { areOfTwoAuthorities, type Order } from "../../core/order.ts";
 import { type ControlRequest, isCancelling } from "../../core/order-control.ts";
 import { isTerminal } from "../../core/order-state.ts";
 import type { Place } from "../../core/place.ts";
-import { prepared, type Queryable, together } from "../database.ts";
+import { type Queryable, together } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { digestOrder, placeOfNumber } from "../orders/row.ts";
 import {
@@ -91,7 +91,7 @@ async function takeIds(
   client: Queryable,
   counts: { readonly messages: number; readonly orders: number },
 ): Promise<{ messages: number[]; orders: number[] }> {
-  const { rows } = await prepared<{ kind: string; id: number }>(client, "take_ids", TAKE_IDS, [
+  const { rows } = await client.query<{ kind: string; id: number }>(TAKE_IDS, [
     counts.messages,
     counts.orders,
   ]);

@@ -1,7 +1,6 @@
 import type pg from "pg";
 import type { Problem } from "../../core/failures.ts";
 import { atField, within } from "../../core/place.ts";
-import { prepared } from "../database.ts";
 import { formatId } from "../ids.ts";
 import type { MessageDraft, MessageRecord } from "./record.ts";
 
@@ -57,9 +56,7 @@ export async function findEarlierMessages(
 ): Promise<Map<MessageRecord, EarlierMessages>> {
   const named = messages.filter(({ record }) => record.messageControlId !== undefined);
   if (named.length === 0) return new Map();
-  const { rows } = await prepared<{ n: number; same_id: number | null; other_id: number | null }>(
-    client,
-    "earlier_messages",
+  const { rows } = await client.query<{ n: number; same_id: number | null; other_id: number | null }>(
     FIND_EARLIER,
     [
       connector,

@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Problem } from "../../core/failures.ts";
 import type { Verdict } from "../../core/intake.ts";
 import { isTerminal, ORDER_STATES } from "../../core/order-state.ts";
-import { beginsWith, list } from "../database.ts";
+import { beginsWith, list, narrowed, withoutNulls } from "../database.ts";
 
 export const FILE_STATUSES = ["reading", "taken", "refused", "duplicate"] as const;
 
@@ -95,17 +95,13 @@ interface FileFilter {
 }
 
 /** Files, newest first. */
-export function listFiles(
+export async function listFiles(
   pool: pg.Pool,
   { connector, status, name, since, beforeId, limit }: FileFilter,
 ): Promise<FileView[]> {
   const pattern = name === undefined ? undefined : beginsWith(name);
   const values = [COUNTED_IN_LIST, DONE, connector, status, pattern, beforeId, limit, since];
-  return list<FileView>(
-    pool,
-    LIST_FILES,
-    values.map((value) => value ?? null),
-  );
+  return (await narrowed(pool, LIST_FILES, values)).map((row) => withoutNulls(row) as FileView);
 }
 
 /** $3 id. Index: the primary key. */

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { CsvRow } from "../../core/intake.ts";
 import { placeText } from "../../core/place.ts";
-import { prepared, together } from "../database.ts";
+import { together } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { changeOrdersWithin, GOES_ON } from "../orders/change.ts";
 import { recordEvents } from "../orders/events.ts";
@@ -87,7 +87,7 @@ async function insertMessages(
 ): Promise<void> {
   if (drafts.length === 0) return;
   const column = <T>(pick: (draft: MessageDraft) => T): T[] => drafts.map(pick);
-  await prepared(client, "insert_messages", INSERT_MESSAGES, [
+  await client.query(INSERT_MESSAGES, [
     batch.connector,
     batch.fileId,
     batch.replayOf ?? null,
@@ -189,9 +189,8 @@ async function insertOrders(
     draft.orders.flatMap(({ order, orderId }) => containerRows(orderId, order.containers)),
   );
   await together(client, () => [
-    prepared(client, "insert_orders", INSERT_ORDERS, [JSON.stringify(orders)]),
-    containers.length > 0 &&
-      prepared(client, "insert_containers", INSERT_CONTAINERS, [JSON.stringify(containers)]),
+    client.query(INSERT_ORDERS, [JSON.stringify(orders)]),
+    containers.length > 0 && client.query(INSERT_CONTAINERS, [JSON.stringify(containers)]),
   ]);
 }
 

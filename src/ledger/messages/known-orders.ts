@@ -8,7 +8,7 @@ import {
   type Order,
 } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
-import { prepared, type WithNulls, withoutNulls } from "../database.ts";
+import { type WithNulls, withoutNulls } from "../database.ts";
 import { digestOrder } from "../orders/row.ts";
 import type { MessageRecord, NumberConflict } from "./record.ts";
 
@@ -126,7 +126,7 @@ export class KnownOrders {
     type Row = WithNulls<KnownOrder> & { number: string; asked: string | null; alike: Alike[] | null };
     const values = [connector, [...asked.values()].map(([number]) => number)];
     const digests = [...asked.values()].map(([, digest]) => digest);
-    const { rows } = await prepared<Row>(client, "orders_by_number", FIND_BY_NUMBER, [...values, digests]);
+    const { rows } = await client.query<Row>(FIND_BY_NUMBER, [...values, digests]);
     for (const { number, asked: digest, alike, ...first } of rows) {
       known.#firstByNumber.set(number, withoutNulls(first));
       if (alike !== null) known.#alike.set(contentKey(number, digest ?? ""), alike);

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { isNumberTaken, type Problem } from "../../core/failures.ts";
 import type { MessageVerdict, Verdict } from "../../core/intake.ts";
-import { inTransaction } from "../database.ts";
+import { inTransaction, narrowed } from "../database.ts";
 import { formatId, parseId } from "../ids.ts";
 import { RELEASE_LOCK } from "../locks.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
@@ -123,13 +123,8 @@ async function releaseBatch(
   { map, filter, after }: BatchSettings,
 ): Promise<{ released: Released[]; last: number | undefined }> {
   await client.query("select pg_advisory_xact_lock($1)", [RELEASE_LOCK]);
-  const { rows } = await client.query<{ id: number }>(FIND_WAITING, [
-    after,
-    filter.connector ?? null,
-    filter.code ?? null,
-    filter.isEarlierOnly === true,
-    BATCH,
-  ]);
+  const values = [after, filter.connector, filter.code, filter.isEarlierOnly === true, BATCH];
+  const rows = await narrowed<{ id: number }>(client, FIND_WAITING, values);
   const released: Released[] = [];
   let run: { connector: string; records: MessageRecord[] } | undefined;
   const insertGathered = async () => {

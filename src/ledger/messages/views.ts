@@ -3,7 +3,7 @@ import type { Problem } from "../../core/failures.ts";
 import type { Verdict } from "../../core/intake.ts";
 import type { OutcomeMessage } from "../../core/outcome.ts";
 import type { Place } from "../../core/place.ts";
-import { beginsWith, list, type Queryable } from "../database.ts";
+import { beginsWith, list, narrowed, type Queryable, withoutNulls } from "../database.ts";
 import { parseId } from "../ids.ts";
 import { type LedgerOrder, listOrderRows, ORDER_COLUMNS } from "../orders/row.ts";
 import { decodeEcho } from "./echo.ts";
@@ -99,7 +99,7 @@ export interface MessageFilter {
 }
 
 /** Messages, newest first. */
-export function listMessages(
+export async function listMessages(
   pool: pg.Pool,
   filter: MessageFilter & { readonly limit: number },
 ): Promise<MessageView[]> {
@@ -107,11 +107,7 @@ export function listMessages(
   const id = word === undefined ? undefined : parseId("m", word);
   const name = word === undefined ? undefined : beginsWith(word);
   const values = [connector, verdict, since, beforeId, word, id, name, limit];
-  return list<MessageView>(
-    pool,
-    LIST_MESSAGES,
-    values.map((value) => value ?? null),
-  );
+  return (await narrowed(pool, LIST_MESSAGES, values)).map((row) => withoutNulls(row) as MessageView);
 }
 
 /** $1 ids. Index: the primary key. */

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Problem } from "../../core/failures.ts";
-import { list, prepared } from "../database.ts";
+import { list } from "../database.ts";
 import type { MessageRecord } from "./record.ts";
 
 /** What waiting messages wait for: a code of a facility or an operation, or an earlier message of the same subject. */
@@ -113,17 +113,12 @@ export class WaitingKeys {
     const waiting = new WaitingKeys();
     if (keys.length === 0) return waiting;
     const isRelease = records.some(({ waitedAs }) => waitedAs !== undefined);
-    const { rows } = await prepared<{
+    const { rows } = await client.query<{
       key: string;
       message_id: number;
       message_control_id: string | null;
       problems: Problem[];
-    }>(
-      client,
-      isRelease ? "waiting_for_update" : "waiting_for_share",
-      `${FIND_WAITING_KEYS} for ${isRelease ? "update" : "share"} of w`,
-      [connector, keys],
-    );
+    }>(`${FIND_WAITING_KEYS} for ${isRelease ? "update" : "share"} of w`, [connector, keys]);
     for (const { key, message_id: messageId, message_control_id: controlId, problems } of rows)
       waiting.add({ messageId, messageControlId: controlId ?? undefined, problems }, [key]);
     return waiting;

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { list, type Queryable, run } from "../database.ts";
+import { list, narrowed, type Queryable, run, withoutNulls } from "../database.ts";
 
 /** Stands behind the name of a person who acts in the console. */
 export const IN_CONSOLE = " (console)";
@@ -54,7 +54,7 @@ select a.id, a.at, a.actor, a.action, a.target, a.detail
  limit $6`;
 
 /** What was done and seen, newest first. */
-export function listAudit(
+export async function listAudit(
   pool: pg.Pool,
   filter: {
     /** A name; without where the person acts it finds what was done in either place. */
@@ -68,18 +68,9 @@ export function listAudit(
   },
 ): Promise<AuditEntry[]> {
   const { actor, target, beforeId, action, since, limit } = filter;
-  return list<AuditEntry>(
-    pool,
-    LIST_AUDIT,
-    [
-      actor === undefined ? undefined : [actor, `${actor}${IN_CONSOLE}`],
-      target,
-      beforeId,
-      action,
-      since,
-      limit,
-    ].map((value) => value ?? null),
-  );
+  const actors = actor === undefined ? undefined : [actor, `${actor}${IN_CONSOLE}`];
+  const values = [actors, target, beforeId, action, since, limit];
+  return (await narrowed(pool, LIST_AUDIT, values)).map((row) => withoutNulls(row) as AuditEntry);
 }
 
 /**

@@ -1,9 +1,16 @@
 import type pg from "pg";
 import type { OrderState } from "../../core/order-state.ts";
 import type { Surface } from "../../core/surface.ts";
-import { beginsWith, list } from "../database.ts";
+import { beginsWith, list, narrowed, withoutNulls } from "../database.ts";
 import { parseId } from "../ids.ts";
-import { type LedgerOrder, listOrderRows, ORDER_COLUMNS, type ServiceLink } from "../orders/row.ts";
+import {
+  fromOrderRow,
+  type LedgerOrder,
+  listOrderRows,
+  ORDER_COLUMNS,
+  type OrderRow,
+  type ServiceLink,
+} from "../orders/row.ts";
 import { WAITS_BEHIND } from "../results/deliveries.ts";
 
 /** Which orders to list; all conditions hold together. */
@@ -39,14 +46,10 @@ select ${ORDER_COLUMNS}
  limit $6`;
 
 /** Orders, newest first. */
-export function listOrders(pool: pg.Pool, filter: OrderFilter): Promise<LedgerOrder[]> {
+export async function listOrders(pool: pg.Pool, filter: OrderFilter): Promise<LedgerOrder[]> {
   const { states, connector, subjectCode, since, beforeId, limit, ids, failureCode } = filter;
   const values = [states, connector, subjectCode, since, beforeId, limit, ids, failureCode];
-  return listOrderRows(
-    pool,
-    LIST_ORDERS,
-    values.map((value) => value ?? null),
-  );
+  return (await narrowed<OrderRow>(pool, LIST_ORDERS, values)).map(fromOrderRow);
 }
 
 /** $1 id. Index: the primary key. */
@@ -337,16 +340,12 @@ select ${DELIVERY}
  limit $5`;
 
 /** Results, sent or not, newest first. */
-export function listDeliveries(
+export async function listDeliveries(
   pool: pg.Pool,
   { state, connector, orderId, since, limit, beforeId }: DeliveryFilter,
 ): Promise<DeliveryView[]> {
   const values = [state, connector, orderId, since, limit, beforeId];
-  return list<DeliveryView>(
-    pool,
-    LIST_DELIVERIES,
-    values.map((value) => value ?? null),
-  );
+  return (await narrowed(pool, LIST_DELIVERIES, values)).map((row) => withoutNulls(row) as DeliveryView);
 }
 
 /** Deliveries that the lab does not have; $1 limit. Index: deliveries_open. */

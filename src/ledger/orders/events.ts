@@ -1,7 +1,7 @@
 import type { Logger } from "../../core/logger.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { isStage, type OrderName, type OrderStep } from "../../core/order-step.ts";
-import { prepared, type Queryable, reportOnceCommitted } from "../database.ts";
+import { type Queryable, reportOnceCommitted } from "../database.ts";
 import { formatId } from "../ids.ts";
 
 /** An entry of an order's timeline. */
@@ -61,7 +61,7 @@ interface Step extends OrderName {
  */
 export async function recordEvents(client: Queryable, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
-  const { rows } = await prepared<Step>(client, "insert_events", INSERT_EVENTS, [JSON.stringify(events)]);
+  const { rows } = await client.query<Step>(INSERT_EVENTS, [JSON.stringify(events)]);
   reportOnceCommitted(client, ({ logger, observer }) => {
     logSteps(logger, rows);
     observer.ordersMoved(rows.map(toOrderStep));
