@@ -6,6 +6,7 @@ import { InHand } from "../../src/jobs/submit/in-hand.ts";
 import { findDueCancels } from "../../src/ledger/orders/cancellations.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { clampSchedule } from "../../src/ledger/orders/due-times.ts";
+import { findServicePause } from "../../src/ledger/workers/service-pause.ts";
 import { eventually } from "../support/eventually.ts";
 import { aCancel } from "../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
@@ -66,6 +67,14 @@ test("so it is with a result that the lab doesn't have yet", () =>
     expect(await clampSchedule(pool, 2 * HOUR)).toBe(1);
     const { rows } = await pool.query("select 1 from deliveries where next_at <= now()");
     expect(rows).toHaveLength(1);
+  }));
+
+test("so it is with a pause of all calls", () =>
+  withLedger(async ({ pool }) => {
+    await pool.query("update service_pause set asked_until = now() + interval '3 years'");
+    expect(await findServicePause(pool)).toBeDefined();
+    expect(await clampSchedule(pool, 2 * HOUR)).toBe(1);
+    expect([await findServicePause(pool), await clampSchedule(pool, 2 * HOUR)]).toEqual([undefined, 0]);
   }));
 
 test("so it is with the call to cancel an order", () =>

@@ -337,13 +337,14 @@ export class SimulatedLedger {
 
 /**
  * When the next thing is due, as ms since the epoch. What waits behind a parked order is not due, nor is a result, or what waits to be
- * composed, behind one that the lab has not taken; what is in a daemon's hands is, unless the ledger's clock has gone back and the daemon, which
+ * composed, behind one that the lab has not taken, nor what needs a call while none may leave; what is in a daemon's hands is, unless the ledger's clock has gone back and the daemon, which
  * may be dead, was last heard of in what is the future now.
  */
 const QUIET_UNTIL = `
 select extract(epoch from min(d.at))::float8 * 1000 as ms
-  from (select o.next_at as at
+  from (select greatest(o.next_at, p.asked_until, p.until_at) as at
           from orders o
+         cross join service_pause p
          where o.state in ('received', 'submitted', 'accepted', 'in_progress')
            and (o.state <> 'received' or o.held_at is null)
            and (o.state <> 'received'
@@ -358,7 +359,10 @@ select extract(epoch from min(d.at))::float8 * 1000 as ms
           join workers w on w.id = o.owner
          where o.state = 'submitting'
         union all
-        select k.look_at from calls k where k.look_at is not null
+        select greatest(k.look_at, p.asked_until, p.until_at)
+          from calls k
+         cross join service_pause p
+         where k.look_at is not null
         union all
         select r.next_at
           from control_requests r

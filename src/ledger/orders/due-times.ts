@@ -40,6 +40,14 @@ update workers
    and heartbeat_at > now() + $1 * interval '1 millisecond'
 returning id`;
 
+/** What keeps all calls from leaving; $1 ms. Index: none, it is one row. */
+const PAUSES = `
+update service_pause
+   set asked_until = now(),
+       until_at = now()
+ where greatest(asked_until, until_at) > now() + $1 * interval '1 millisecond'
+returning 1`;
+
 /**
  * Makes due what is put off for longer than anything ever is: it was put off while the clock was far ahead, and would be
  * left alone until that time comes, which may be years.
@@ -49,7 +57,7 @@ returning id`;
  */
 export async function clampSchedule(pool: pg.Pool, longestMs: number): Promise<number> {
   let count = 0;
-  for (const statement of [ORDERS, DELIVERIES, CANCELS, LOOKS, HEARTBEATS])
+  for (const statement of [ORDERS, DELIVERIES, CANCELS, LOOKS, HEARTBEATS, PAUSES])
     count += (await run(pool, statement, [longestMs])).length;
   return count;
 }
