@@ -36,7 +36,7 @@ const ECHOES = [
   },
 ] as const;
 
-test("what the service answered to a refused or unanswered call is shown to the operator, without the patient", () =>
+test("what the service answered to a refused or unanswered call is shown as it came to the operator who asks, and to nobody else", () =>
   withSite({}, async (site) => {
     const front = await startEchoFront(site.simulator.url, ECHOES);
     try {
@@ -77,8 +77,7 @@ test("what the service answered to a refused or unanswered call is shown to the 
       // The service's own words may be about anybody.
       expect(refused.answers[0].body).toBe("••••");
       const shown = JSON.parse(await show("A-1", "--json", "--show-phi")).orders[0].answers[0].body;
-      expect(JSON.parse(shown).error.record).toMatchObject({ type: "STORE", facilityId: 12 });
-      expect(shown).not.toMatch(SECRETS);
+      expect(JSON.parse(shown).error.record).toMatchObject({ type: "STORE", subjectCode: "CNRY-REFUSED" });
 
       await answered("A-2", "submitting");
       const words = await show("A-2");
@@ -93,7 +92,6 @@ test("what the service answered to a refused or unanswered call is shown to the 
         expect(text).not.toMatch(SECRETS);
       const { rows } = await site.pool.query<{ text: string }>("select a::text as text from order_answers a");
       expect(rows).toHaveLength(2);
-      for (const { text } of rows) expect(text).not.toMatch(SECRETS);
     } finally {
       await front.close();
     }
