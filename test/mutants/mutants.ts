@@ -181,9 +181,9 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       "a call leaves before it is written down",
-      `  const created = await deps.service.create(surface, request, signal, { beforeSend, sensitive });
+      `  const created = await deps.service.create(surface, request, signal, { beforeSend });
   const made`,
-      `  const created = await deps.service.create(surface, request, signal, { beforeSend, sensitive }).catch(async (error) => {
+      `  const created = await deps.service.create(surface, request, signal, { beforeSend }).catch(async (error) => {
     await deps.writer.change({ orderId: order.id, fence: order.fence, call: { end: "not_sent" } });
     throw error;
   });
