@@ -170,7 +170,7 @@ function nameOf(text: string): string {
  * A client that prepares each statement with values when it is first sent, since to plan one takes ten times as long as to carry it
  * out. One that is given as an object is left alone.
  */
-export class PreparingClient extends pg.Client {
+class PreparingClient extends pg.Client {
   // The driver declares a dozen forms of this, which all end here.
   override query = ((query: unknown, values: unknown, ...more: unknown[]) => {
     const isPrepared = typeof query === "string" && Array.isArray(values) && values.length > 0;

@@ -1,9 +1,9 @@
-import type pg from "pg";
+import pg from "pg";
 import type { Clock } from "../../core/clock.ts";
 import { EVERY_MS } from "../../core/every.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ServiceNews } from "../../core/service-outage.ts";
-import { type DatabaseConnection, PreparingClient } from "../database.ts";
+import type { DatabaseConnection } from "../database.ts";
 import { asLedgerFailure } from "../database-failures.ts";
 import { WORKER_LOCK } from "../locks.ts";
 import type { Epoch } from "../restored/epoch.ts";
@@ -298,7 +298,7 @@ class Member implements Membership {
   /** Opens the session and takes this worker's lock on it. */
   async #attach(): Promise<Session> {
     const { connection } = this.#deps;
-    const client = new PreparingClient({
+    const client = new pg.Client({
       ...connection,
       keepAlive: true,
       options: SESSION,
@@ -346,11 +346,12 @@ class Member implements Membership {
     const { clock, logger, onDrain } = this.#deps;
     const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
     const compare = this.#epoch?.look();
-    const { rows } = await session.client.query<Heartbeat>(HEARTBEAT, [
-      this.#id,
-      this.#isAnswered?.() === true,
-      this.#said?.isLeader === true,
-    ]);
+    const { rows } = await session.client.query<Heartbeat>({
+      // Planned once a session.
+      name: "heartbeat",
+      text: HEARTBEAT,
+      values: [this.#id, this.#isAnswered?.() === true, this.#said?.isLeader === true],
+    });
     const [said] = rows;
     // The others took this worker for dead, and have what it had in hand.
     if (!said) {
