@@ -41,8 +41,9 @@ export interface Standing
 export type Decision =
   /** This is what it made. */
   | { readonly kind: "made"; readonly id: number }
-  /** It made nothing. */
+  /** It made nothing: the order goes on as before it, and is sent again. */
   | { readonly kind: "nothing" }
+  /** Nobody knows yet: the service is looked at again. */
   | { readonly kind: "again"; readonly nextInMs: number; readonly found: string }
   /** A person is needed; `ids` is what of the service may be the order's. */
   | {

@@ -95,7 +95,7 @@ export interface ObservedCall {
 
 /**
  * Carries calls: breaker, concurrency and rate, token, exchange, verdict. A read that fails for now is tried again a few
- * times (`read-retry.ts`), and one whose token is refused (a 401, or what a site's rule calls `credentials`) with a new token.
+ * times (`readPauseMs` in `classify.ts`), and one whose token is refused (a 401, or what a site's rule calls `credentials`) with a new token.
  * A call that changes the service is never sent twice: its token is renewed too, and the caller looks at the service first.
  */
 export class Transport {
