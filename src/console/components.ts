@@ -15,7 +15,6 @@ import { toneOf } from "./tone.ts";
 
 // What pages are made of.
 
-/** How the colours of a terminal look here; each has words or a sign beside it, too. */
 /** A few words that stand out: a state, a verdict. */
 export function badge(words: string, paint: Paint | readonly Paint[] | undefined): Html {
   return html`<span class="badge ${toneOf(paint)}">${words}</span>`;

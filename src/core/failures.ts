@@ -82,7 +82,7 @@ interface FailureDetails {
   readonly retryAfterMs?: number | undefined;
   /** The call left, and an answer to it came back. */
   readonly isAnswered?: boolean | undefined;
-  /** The service's answer, for an operator; masked already. */
+  /** The service's answer, for an operator who asks for it. */
   readonly answer?: KeptAnswer | undefined;
   /** What a person does about this one, where that names more than the hint of its code. */
   readonly hint?: string | undefined;
@@ -234,8 +234,8 @@ const RELOAD = "A running daemon takes a changed setting over by `cryobridge rel
 
 /**
  * An answer of the service that a person may have to look at: what came back to a call that was refused, or that may
- * or may not have had an effect. The patient's own values in its body are masked before it is made; what else it says may
- * be about anybody, so it is shown to operators who ask for it, and never logged.
+ * or may not have had an effect. What it says may be about anybody, so it is shown to operators who ask for it, which is recorded,
+ * and never logged.
  */
 export interface KeptAnswer {
   readonly method: string;
@@ -247,7 +247,7 @@ export interface KeptAnswer {
   readonly contentType?: string | undefined;
   /** The service's own error code, such as `VALIDATION_ERROR`, where it is made of the words of errors alone. */
   readonly errorCode?: string | undefined;
-  /** The masked body, at most some KB; absent when there was none, or none that could be read. */
+  /** The body as it came, at most some KB; absent when there was none, or none that could be read. */
   readonly body?: Phi | undefined;
 }
 

@@ -161,7 +161,8 @@ const statementNames = new Map<string, string>();
 function nameOf(text: string): string {
   const known = statementNames.get(text);
   if (known !== undefined) return known;
-  const name = `${text.trim().replaceAll(/\s+/g, " ").slice(0, 50)} ${statementNames.size + 1}`;
+  // Names are cut after 63 bytes; the number is what tells them apart.
+  const name = `${statementNames.size + 1} ${text.trim().replaceAll(/\s+/g, " ").slice(0, 50)}`;
   statementNames.set(text, name);
   return name;
 }
@@ -206,10 +207,11 @@ export function openPool(settings: PoolSettings, logger: Logger): pg.Pool {
     types: TYPES,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 60_000,
-    maxLifetimeSeconds: SESSION_SECONDS,
     keepAlive: true,
     // What is asked for at the same time leaves at the same time. BullMQ's pool, the patient one, is left as it knows it.
-    ...(settings.pauseAfterFailureMs === undefined && { pipeline: true, Client: PreparingClient }),
+    ...(settings.pauseAfterFailureMs === undefined && {
+      ...{ pipeline: true, Client: PreparingClient, maxLifetimeSeconds: SESSION_SECONDS },
+    }),
     query_timeout: settings.mayTakeLong ? undefined : QUERY_TIMEOUT_MS,
   };
   const listener = { logger, observer: settings.observer ?? DEAF };

@@ -10,7 +10,6 @@ import { clean } from "./text.ts";
 /** A message may have thousands; people are shown this many ids. */
 const ORDERS = 20;
 
-/** The values of a message that lists show too. */
 /** Where a message stands in its file. */
 export const MESSAGE_PLACE: Column<MessageView> = {
   key: "place",
@@ -18,6 +17,7 @@ export const MESSAGE_PLACE: Column<MessageView> = {
   value: ({ place }) => placeText(place),
 };
 
+/** The values of a message that lists show too. */
 export const MESSAGE_COLUMNS: readonly Column<MessageView>[] = [
   {
     key: "messageId",

@@ -53,6 +53,12 @@ describe("what is kept of an answer", () => {
   it("quotes the access token in no form", () => {
     for (const body of [{ message: `token ${TOKEN} refused` }, `Bearer ${TOKEN}`, `{"a": "${TOKEN}`])
       expect(bodyOf(body)).not.toContain(TOKEN);
+    // Nor a piece of one, where a text or a title is cut.
+    for (const before of [65_530, 65_536, 4_090])
+      expect(bodyOf(`${"x ".repeat(before / 2)}${TOKEN} ${TOKEN}`, "text/plain")).not.toMatch(/secret(?!\])/);
+    expect(bodyOf(`<html><title>${"x".repeat(294)} ${TOKEN}</title>`, "text/html")).not.toMatch(
+      /secre(?!t\])/,
+    );
   });
 
   it("is that there was none", () => {

@@ -71,7 +71,7 @@ export function nameIds(surface: Surface, ids: readonly number[], and = ", "): s
  * | 6 | any | only what another order has is certain | park, naming both |
  * | 18 | presumed | one certain, and nothing else that may be its own | made |
  * | 20 | presumed, younger than `giveUpAfter` | nothing but others | look again: a list may lag, and the call be on its way |
- * | 31 | presumed | others | park, naming them |
+ * | 31 | presumed | others | look again once, then park, naming them |
  * | 20 | presumed | nothing | nothing |
  * | 19 | presumed | anything else | park, naming it |
  * | 4 | lost | one certain | made |
@@ -99,7 +99,10 @@ export function decideFinds(call: Standing, finds: Finds): Decision {
     const isYoung = call.ageMs < call.times.giveUpAfterMs;
     const next = isYoung ? planCheck(call.checks + 1, call.ageMs, call.times) : "believed";
     if (next !== "believed") return { kind: "again", ...next, found: "nothing" };
-    return finds.other.length > 0 ? parkOther(surface, finds.other) : { kind: "nothing" };
+    if (finds.other.length === 0) return { kind: "nothing" };
+    // It may be of another order that is looked for only now.
+    if (call.checks === 0) return { kind: "again", nextInMs: call.times.checksMs[0] ?? 0, found: "nothing" };
+    return parkOther(surface, finds.other);
   }
   if (only !== undefined && certain.length === 1) return { kind: "made", id: only };
   if (certain.length > 1) {

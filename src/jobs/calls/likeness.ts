@@ -4,8 +4,8 @@ import { hasSameLabels, type Made } from "../../service/reconcile/made.ts";
 
 /**
  * Whether something at the service is what a call made. `marked`: it carries the call's mark, and the service shows
- * other labels with it, or none: somebody may have corrected or copied it, so a person decides. `other`: it is for other containers, and a
- * ledger that has forgotten what it sent can't tell whether the order asked for those before.
+ * other labels with it, or none: somebody may have corrected or copied it, so a person decides. `other`: it was made since a ledger was
+ * copied that was restored then, for other containers, and nobody can tell whether the order asked for those before.
  */
 export type Likeness = "certain" | "marked" | "possible" | "other" | "none";
 
@@ -51,11 +51,11 @@ export type Suspicion =
  * | STORE | exactly the labels, and the site uses no marks | certain if newer and not hidden, else possible | certain if in the copy, else possible |
  * | STORE | exactly the labels | possible | possible |
  * | STORE | some of the labels | none | possible |
- * | STORE | other labels | none | other |
+ * | STORE | other labels | none | other if newer, else none |
  * | RETRIEVAL | no containers, or the call's aren't known | possible, older: none | possible |
  * | RETRIEVAL | exactly the containers | certain if it is new and not hidden, else possible | certain if in the copy, else possible |
  * | RETRIEVAL | some of the containers | none | possible |
- * | RETRIEVAL | other containers | none | other |
+ * | RETRIEVAL | other containers | none | other if newer, else none |
  *
  * A retrieval is new by its time, or, where that isn't shown, for not being in the snapshot.
  */
@@ -85,7 +85,7 @@ function likeStore(
     return ref === undefined && isSure ? "certain" : "possible";
   }
   if (isCalled) return "none";
-  return made.labels.flat().some((label) => labels.includes(label)) ? "possible" : "other";
+  return made.labels.flat().some((label) => labels.includes(label)) ? "possible" : otherBy(made);
 }
 
 function likeRetrieval(
@@ -103,5 +103,10 @@ function likeRetrieval(
     return isSure ? "certain" : "possible";
   }
   if (isCalled) return "none";
-  return containerIds.some((id) => wanted.includes(id)) ? "possible" : "other";
+  return containerIds.some((id) => wanted.includes(id)) ? "possible" : otherBy({ age });
+}
+
+/** What shows no time, or one before the copy, is no sign that anything was forgotten. */
+function otherBy({ age }: Pick<Made, "age">): Likeness {
+  return age === "newer" ? "other" : "none";
 }

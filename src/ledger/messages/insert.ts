@@ -177,7 +177,7 @@ async function insertOrders(
         numbered_by: conflict || order.placerOrderNumber === undefined ? undefined : connector,
         placer_order_number: order.placerOrderNumber,
         shares_number: conflict !== undefined,
-        number_place: conflict && order.sources.placerOrderNumber,
+        number_place: order.sources.placerOrderNumber,
         state: conflict ? "parked" : "received",
         failure_code: conflict?.code,
         failure_text: conflict?.text,

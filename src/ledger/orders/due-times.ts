@@ -43,8 +43,8 @@ returning id`;
 /** What keeps all calls from leaving; $1 ms. Index: none, it is one row. */
 const PAUSES = `
 update service_pause
-   set asked_until = now(),
-       until_at = now()
+   set asked_until = case when asked_until > now() + $1 * interval '1 millisecond' then now() else asked_until end,
+       until_at = case when until_at > now() + $1 * interval '1 millisecond' then now() else until_at end
  where greatest(asked_until, until_at) > now() + $1 * interval '1 millisecond'
 returning 1`;
 

@@ -274,7 +274,7 @@ update orders o
        subject = o.subject || x.subject,
        subject_id = null,
        sources = o.sources || x.sources,
-       number_place = case when o.shares_number then x.number_place end,
+       number_place = coalesce(x.number_place, o.number_place),
        content_digest = decode(x.digest, 'hex'),
        placer_authority = coalesce(o.placer_authority, x.placer_authority),
        overrides = '{}',

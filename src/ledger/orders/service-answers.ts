@@ -11,17 +11,22 @@ interface OrderAnswer {
   readonly answer: KeptAnswer;
 }
 
+/** A body without what differs each time: times, also as seconds since 1970, and long ids. */
+const withoutIds = (body: string) =>
+  `regexp_replace(${body}, '[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+|[0-9a-fA-F-]{16,}|[0-9]{10,}', '', 'g')`;
+
 /** Further answers of an order push out its oldest ones. */
 export const MOST_ANSWERS = 10;
 
 /**
- * Notes that the newest answer of the order came once more; $1 order id, $2 method, $3 route, $4 status, $5 failure code,
+ * Notes that the newest answer of the order came once more, but for times and ids in it; $1 order id, $2 method, $3 route, $4 status, $5 failure code,
  * $6 body. Index: order_answers_order.
  */
 const REPEAT_ANSWER = `
 update order_answers a
    set times = a.times + 1,
-       last_at = now()
+       last_at = now(),
+       body = $6
  where a.id = (select max(n.id)
                  from order_answers n
                 where n.order_id = $1)
@@ -29,7 +34,7 @@ update order_answers a
    and a.route = $3
    and a.status = $4
    and a.failure_code = $5
-   and a.body is not distinct from $6
+   and ${withoutIds("a.body")} is not distinct from ${withoutIds("$6::text")}
 returning a.id`;
 
 /** $1 order id, $2 method, $3 route, $4 status, $5 failure code, $6 body, $7 shape, $8 content type, $9 error code. */

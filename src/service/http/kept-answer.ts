@@ -20,9 +20,7 @@ const LONGEST_BODY = 4_096;
 export function keepAnswer(call: CallKind, answer: Answer, known: KnownCodes, token: Phi): KeptAnswer {
   const [code] = plainCodes(answer, known);
   const contentType = CONTENT_TYPE.exec(answer.headers.mediaType ?? "")?.[0];
-  const body = bodyOf(answer);
-  const secrets = new SecretMask();
-  secrets.add(token.reveal());
+  const body = bodyOf(answer, token);
   return {
     method: call.method,
     route: call.route,
@@ -30,7 +28,7 @@ export function keepAnswer(call: CallKind, answer: Answer, known: KnownCodes, to
     shape: answer.shape,
     contentType,
     errorCode: code,
-    body: body === undefined || body === "" ? undefined : phi(shortened(secrets.mask(body))),
+    body: body === undefined || body === "" ? undefined : phi(shortened(body)),
   };
 }
 
@@ -47,16 +45,31 @@ export function keepProcedureError(error: Phi, surface: Surface): KeptAnswer {
   };
 }
 
-function bodyOf(answer: Answer): string | undefined {
-  if (answer.shape === "json") return JSON.stringify(answer.json, null, 2);
+/** What commands a terminal, but for line ends. */
+const COMMANDS = /(?!\n)[\p{Cc}\p{Cf}]/gu;
+
+/** Characters of a text that are looked at. */
+const LONGEST_READ = 65_536;
+
+/** A token that the end cuts is left out with what is before it. */
+function withoutToken(text: string, token: Phi): string {
+  const secrets = new SecretMask();
+  secrets.add(token.reveal());
+  const masked = secrets.mask(text.slice(0, LONGEST_READ).toWellFormed());
+  return text.length > LONGEST_READ ? masked.slice(0, -token.reveal().length * 6) : masked;
+}
+
+function bodyOf(answer: Answer, token: Phi): string | undefined {
+  if (answer.shape === "json")
+    return withoutToken(JSON.stringify(answer.json, null, 2), token).replace(COMMANDS, "?");
   if (answer.shape === "empty" || answer.text === undefined) return undefined;
-  return inOneLine(answer.shape === "html" ? headlines(answer.text) : answer.text);
+  const text = withoutToken(answer.text, token);
+  return inOneLine(answer.shape === "html" ? headlines(text) : text);
 }
 
 /** Text that a terminal and a database take. */
 function inOneLine(text: string): string {
   return text
-    .slice(0, LONGEST_BODY * 2)
     .toWellFormed()
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .trim();

@@ -99,6 +99,8 @@ export async function listMade(
     const facts = await complete(context, entry, { search, shown, containersOnce }, signal);
     if (facts === undefined) continue;
     const { createdAt = entry.createdAt, ...rest } = facts;
+    const hasMark = mark !== undefined && rest.marks.includes(mark);
+    if (!hasMark && !isBetween(search, createdAt)) continue;
     const isHidden = (entry as SearchedRequest).isHidden === true;
     made.push({ ...rest, id: entry.id, age: ageOf(context, search.sentAfter, { createdAt }), isHidden });
   }
@@ -167,8 +169,10 @@ async function complete(
   { search, shown, containersOnce }: Sources,
   signal: AbortSignal,
 ): Promise<Facts | undefined> {
-  if (isEnough(search, shown)) return shown;
   const isExternal = search.surface === "external";
+  // Which patient's it is, its details say, where what a ledger may have forgotten is looked for.
+  const isTheirs = !isExternal || listed.subjectCode !== undefined || search.madeBefore === undefined;
+  if (isTheirs && isEnough(search, shown)) return shown;
   const entry = await unlessRefused<ServiceEntry & { readonly procedureId?: number | undefined }>(() =>
     isExternal
       ? getProcedure(context, "external", listed.id, signal)

@@ -198,6 +198,12 @@ describe("what a look means for an open call", () => {
       { certain: [5], other: [6] },
       { kind: "made", id: 5 },
     ],
+    [
+      "a presumed one that is looked for the first time, what is for other containers",
+      { ...presumed, checks: 0 },
+      { other: [5] },
+      { kind: "again", found: "nothing" },
+    ],
     ["a lost one, what is for other containers", {}, { other: [5] }, { kind: "nothing" }],
   ])("that finds %s", (_words, standing, found, expected) => {
     expect(decideFinds(call(standing), finds(found))).toMatchObject(expected);

@@ -66,11 +66,13 @@ describe("what is at the service is like what a call made", () => {
     ["one of its labels", store, { labels: named("V-2", "V-9") }, called, "none"],
     ["one of its labels", store, { labels: named("V-2", "V-9") }, inCopy, "possible"],
     ["other labels", store, { labels: named("V-9") }, called, "none"],
-    ["other labels", store, { labels: named("V-9") }, inCopy, "other"],
+    ["other labels", store, { labels: named("V-9") }, inCopy, "none"],
+    ["other labels, made since the copy", store, { labels: named("V-9"), age: "newer" }, inCopy, "other"],
+    ["other labels, from long before", store, { labels: named("V-9"), age: "older" }, inCopy, "none"],
     [
       "other labels under a mark that nobody knows",
       store,
-      { marks: [UNKNOWN], labels: named("V-9") },
+      { marks: [UNKNOWN], labels: named("V-9"), age: "newer" },
       cameSince,
       "other",
     ],
@@ -94,7 +96,14 @@ describe("what is at the service is like what a call made", () => {
     ["one of its containers", retrieval, { containerIds: [8] }, called, "none"],
     ["one of its containers", retrieval, { containerIds: [8, 9] }, inCopy, "possible"],
     ["other containers", retrieval, { containerIds: [9] }, called, "none"],
-    ["other containers", retrieval, { containerIds: [9] }, inCopy, "other"],
+    ["other containers", retrieval, { containerIds: [9] }, inCopy, "none"],
+    [
+      "other containers, made since the copy",
+      retrieval,
+      { containerIds: [9], age: "newer" },
+      inCopy,
+      "other",
+    ],
   ])("that shows %s (%#)", (_words, asked, shown, suspicion, expected) => {
     expect(likenessOf(made(shown), asked, suspicion)).toBe(expected);
   });
