@@ -157,11 +157,10 @@ class PatientPool extends pg.Pool {
 /** The names of prepared statements by their texts: constants of ours, of which there are a few hundred. */
 const statementNames = new Map<string, string>();
 
-/** Says how the statement begins, for who reads what the server does. A name has at most 63 characters. */
+/** Says how the statement begins, for who reads what the server does. Names are cut after 63 bytes, so what tells them apart comes first. */
 function nameOf(text: string): string {
   const known = statementNames.get(text);
   if (known !== undefined) return known;
-  // Names are cut after 63 bytes; the number is what tells them apart.
   const name = `${statementNames.size + 1} ${text.trim().replaceAll(/\s+/g, " ").slice(0, 50)}`;
   statementNames.set(text, name);
   return name;

@@ -61,6 +61,12 @@ describe("what is kept of an answer", () => {
     );
   });
 
+  it("keeps no piece of a long token either, where so many stand in a text that it is cut", () => {
+    const token = `eyJ${"0123456789".repeat(340)}`;
+    const answer = parseAnswer(403, {}, Buffer.from(`${token} `.repeat(30)));
+    expect(keepAnswer(CALL, answer, new Set(), phi(token)).body?.reveal() ?? "").not.toContain("eyJ0");
+  });
+
   it("is that there was none", () => {
     expect(kept("")).toMatchObject({ shape: "empty", body: undefined, errorCode: undefined });
   });
