@@ -34,10 +34,10 @@ export interface CutWay {
   /** Breaks all connections there are, none of which may be about to send anything; gives what they leave behind. */
   cutIdle(): Promise<readonly Orphan[]>;
   /**
-   * Has a connection break at each statement that `decide` says, from now on; gives all of them. What reaches nobody is
-   * let go by the test.
+   * Has a connection break at each statement that `decide` says, from now on; gives all of them. `decide` is given what is
+   * sent, with the words of a prepared statement that it names. What reaches nobody is let go by the test.
    */
-  cutOften(decide: (sent: Buffer) => Reach | undefined): readonly Orphan[];
+  cutOften(decide: (statement: string) => Reach | undefined): readonly Orphan[];
 }
 
 interface Cut {
@@ -47,6 +47,10 @@ interface Cut {
 
 /** The end of what a server sends when it is in no transaction and waits for the next statement. */
 const IDLE = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
+
+/** How the driver begins to send a statement that it prepares, and one that the session has prepared. */
+const PARSE = /^P[\s\S]{4}([^\0]+)\0([^\0]+)\0/;
+const BIND = /^B[\s\S]{4}[^\0]*\0([^\0]+)\0/;
 
 /** Gives a test such a way to a ledger. */
 export async function withCutWay<T>(
@@ -106,8 +110,13 @@ export async function withCutWay<T>(
         }),
       cutOften: (isCut) => {
         const orphans: Orphan[] = [];
-        decide = (sent) => {
-          const reach = isCut(sent);
+        const prepared = new Map<string, string>();
+        decide = (bytes) => {
+          const sent = bytes.toString("latin1");
+          const [, parsed, words] = PARSE.exec(sent) ?? [];
+          if (parsed !== undefined && words !== undefined) prepared.set(parsed, words);
+          const [, bound = ""] = BIND.exec(sent) ?? [];
+          const reach = isCut(sent + (prepared.get(bound) ?? ""));
           return reach && { reach, onCut: (each) => orphans.push(each) };
         };
         return orphans;
