@@ -13,6 +13,7 @@ import { type OnReleased, type ReleaseFilter, releaseMessages } from "../ledger/
 import type { StoredMessage } from "../ledger/messages/views.ts";
 import { findInstanceCode } from "../ledger/migrate.ts";
 import type { Mapper } from "../mapping/inbound/mapper.ts";
+import { formatMessageType } from "../mapping/profile/message-type.ts";
 import type { Profile } from "../mapping/profile/profile.ts";
 import type { Configuration, Settings } from "./configuration.ts";
 import { charsetOf, createMappers, profileOf } from "./connectors.ts";
@@ -72,7 +73,7 @@ export async function releaseWaiting(
     const profile = profileOf(connector, profiles);
     if ((profile.format === "csv") !== (message.format === "csv")) return undefined;
     const incoming = toIncoming(message, connector, profile);
-    return asAnswered({ ...mapper.map(incoming), message: incoming });
+    return asAnswered({ ...mapper.map(incoming), message: incoming }, profile);
   };
   await releaseMessages(pool, map, filter, onReleased);
 }
@@ -81,11 +82,12 @@ export async function releaseWaiting(
  * The record of a message that was answered as taken: its sender has to hear the end of it, also when the profile
  * leaves its type alone now.
  */
-function asAnswered(record: MessageRecord): MessageRecord {
+function asAnswered(record: MessageRecord, profile: Profile): MessageRecord {
   if (record.verdict !== "ignored") return record;
   const { place } = record.message;
   const message = "messages of this type are not processed here any more";
-  const problem = { code: "MAPPING_MESSAGE_TYPE_UNSUPPORTED", place, message } as const;
+  const expected = profile.format === "csv" ? [] : profile.accept.map(formatMessageType);
+  const problem = { code: "MAPPING_MESSAGE_TYPE_UNSUPPORTED", place, message, expected } as const;
   return { ...record, verdict: "refused", problems: [problem] };
 }
 

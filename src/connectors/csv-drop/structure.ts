@@ -1,5 +1,5 @@
 import type { Problem } from "../../core/failures.ts";
-import { atLine, HEADER, type Place } from "../../core/place.ts";
+import { atLine, FILE, HEADER, type Place } from "../../core/place.ts";
 import { type CsvReading, delimiterName, isLineLike } from "../../formats/csv/dialect.ts";
 import { headingOf } from "../../formats/csv/headings.ts";
 import { type CsvFile, strayQuoteHint } from "../../formats/csv/read.ts";
@@ -16,7 +16,9 @@ export function columnProblems(header: FileShape, reading: CsvReading): Problem[
   const { columns, width } = header;
   if (typeof reading.header === "object" && columns.length !== width) {
     const message = `expected ${columns.length} columns, found ${width}`;
-    return [{ code: "CSV_COLUMN_MISSING", place: HEADER, message, expected: [String(columns.length)] }];
+    const hint =
+      "The file has to have the columns that the profile names under `header`: correct the file, or the list.";
+    return [{ code: "CSV_ROW_RAGGED", place: FILE, message, hint, expected: [String(columns.length)] }];
   }
   const isMissing = (names: readonly string[]) => !names.some((name) => columns.includes(name));
   const { all = [], any = [] } = reading.controlListLacks ?? {};

@@ -25,34 +25,42 @@ type Answer = Outcome | Extract<Outcome, { kind: "acknowledged" | "refused" | "w
 export function inOneLanguage<P extends Profile>(outcome: Answer, profile: P): P {
   const { reasons } = profile.results;
   if (reasons === undefined) return profile;
-  const isWhole = codesOf(outcome).every((code) => PEOPLES_WORDS.has(code) || reasons[code] !== undefined);
+  const isWhole = reasonsOf(outcome, reasons).every(
+    ({ code, parts }) => PEOPLES_WORDS.has(code) || ownWords(reasons, code, parts) !== undefined,
+  );
   return isWhole ? profile : { ...profile, results: { ...profile.results, reasons: undefined } };
 }
 
 /** Failures whose message a person of the site has written. */
 const PEOPLES_WORDS: ReadonlySet<FailureCode> = new Set(["MAPPING_MODULE_REFUSED"]);
 
-function codesOf(outcome: Answer): FailureCode[] {
+/** A reason that an answer gives, and what its words may have put in. */
+interface Reason {
+  readonly code: FailureCode;
+  readonly parts?: ReasonParts;
+}
+
+function reasonsOf(outcome: Answer, reasons: NonNullable<Reasons>): Reason[] {
   switch (outcome.kind) {
     case "acknowledged":
-      return outcome.orders.flatMap(codesOfOrder);
+      return outcome.orders.flatMap(reasonsOfOrder);
     case "changed":
-      return codesOfOrder(outcome.order);
+      return reasonsOfOrder(outcome.order);
     case "refused":
     case "waiting":
-      return outcome.problems.map(({ code }) => code);
+      return outcome.problems.map((problem) => ({ code: problem.code, parts: partsOf(problem, reasons) }));
     case "control":
       return outcome.answers.flatMap(({ refusal, order }) => [
-        ...(refusal === undefined ? [] : [refusal.code]),
-        ...(order === undefined ? [] : codesOfOrder(order)),
+        ...(refusal === undefined ? [] : [{ code: refusal.code }]),
+        ...(order === undefined ? [] : reasonsOfOrder(order)),
       ]);
   }
 }
 
-function codesOfOrder({ reason, sharesNumber }: OutcomeOrder): FailureCode[] {
+function reasonsOfOrder({ reason, sharesNumber }: OutcomeOrder): Reason[] {
   return [
-    ...(reason?.code === undefined ? [] : [reason.code]),
-    ...(sharesNumber === true ? (["ORDER_NUMBER_REUSED"] as const) : []),
+    ...(reason?.code === undefined ? [] : [{ code: reason.code }]),
+    ...(sharesNumber === true ? [{ code: "ORDER_NUMBER_REUSED" } as const] : []),
   ];
 }
 
@@ -115,26 +123,27 @@ export function problemInWords(
   return `${labPlace(place, reasons)}: ${message}`;
 }
 
-/** What the profile's words for a reason may have put in. */
+/** What the profile's words for a reason may have put in; empty where there is none. */
 interface ReasonParts {
   readonly code: string;
   readonly column: string;
   readonly expected: string;
 }
 
-/** The columns that a problem is about, and what was expected there. */
+const NO_PARTS: ReasonParts = { code: "", column: "", expected: "" };
+
+/** The columns that a problem is about, any of which would do, and what was expected there. */
 function partsOf(
-  { place, unknownCode = "", columns, expected = [] }: Problem,
+  { place, unknownCode = "", columns = [], expected = [] }: Problem,
   reasons: Reasons,
 ): ReasonParts {
   const word = placeWordsOf(reasons ?? {});
-  const named = columns?.map((column) => `"${column}"`).join(", ");
-  const others = expected.slice(0, -1).join(", ");
-  const last = expected.at(-1) ?? "";
+  const either = (choices: readonly string[]) =>
+    [choices.slice(0, -1).join(", "), ...choices.slice(-1)].filter(Boolean).join(` ${word("or")} `);
   return {
     code: unknownCode,
-    column: columnsIn(place, word) || (named ?? ""),
-    expected: others === "" ? last : `${others} ${word("or")} ${last}`,
+    column: columnsIn(place, word) || either(columns.map((column) => `"${column}"`)),
+    expected: either(expected),
   };
 }
 
@@ -143,13 +152,35 @@ export function labWords(
   reasons: Reasons,
   code: FailureCode | undefined,
   text: string,
-  parts: ReasonParts = { code: "", column: "", expected: "" },
+  parts?: ReasonParts,
 ): string {
+  return ownWords(reasons, code, parts) ?? wordsForLab(code, text);
+}
+
+/** A part that is put in, alone or within a clause in brackets. */
+const PUT_IN = /\[([^[\]]*)\{(code|column|expected)\}([^[\]]*)\]|\{(code|column|expected)\}/g;
+
+/**
+ * The profile's words for a reason. A clause in brackets is left out where there is nothing to put in; without brackets the profile has
+ * no words for that reason then, since half a sentence says nothing.
+ */
+function ownWords(
+  reasons: Reasons,
+  code: FailureCode | undefined,
+  parts: ReasonParts = NO_PARTS,
+): string | undefined {
   const words = code === undefined ? undefined : reasons?.[code];
-  return (
-    words?.replace(/\{(code|column|expected)\}/g, (_, part: keyof ReasonParts) => parts[part]) ??
-    wordsForLab(code, text)
+  let isWhole = true;
+  const written = words?.replace(
+    PUT_IN,
+    (_, before: string | undefined, inClause: keyof ReasonParts, after: string, alone: keyof ReasonParts) => {
+      const part = parts[inClause ?? alone];
+      if (before !== undefined) return part === "" ? "" : `${before}${part}${after}`;
+      isWhole &&= part !== "";
+      return part;
+    },
   );
+  return isWhole ? written : undefined;
 }
 
 /** What is wrong with one order of a message; nothing where only another order of it has a mistake. */

@@ -245,7 +245,7 @@ export const resultsSchema = z.strictObject({
     .partialRecord(z.enum([...LAB_FAILURES, ...REASON_WORDS]), wordSchema)
     .optional()
     .describe(
-      `The lab's words for reasons, by failure code (docs/errors.md), and for what stands before them: ${REASON_WORDS.join(", ")}. {code} inserts an unknown facility or operation code; in CSV_ and MAPPING_ codes {column} and {expected} insert the column and what was expected there. An answer with a reason that has no words here is in English.`,
+      `The lab's words for reasons, by failure code (docs/errors.md), and for what stands before them: ${REASON_WORDS.join(", ")}. {code} inserts an unknown facility or operation code; in CSV_ and MAPPING_ codes {column} and {expected} insert the column and what was expected there, and a clause in brackets ([, expected {expected}]) is left out where there is none. An answer with a reason that has no words here is in English.`,
     ),
   suffix: z
     .string()

@@ -63,7 +63,7 @@ test("the lab's words may have the column put in, and what was expected there", 
     { reasons: words },
   );
   expect(answered.map(({ message }) => message)).toEqual([
-    'brak kolumny "A", "B"',
+    'brak kolumny "A" lub "B"',
     "kolumna Data: oczekiwano dd.MM.yyyy lub d.M.yyyy",
   ]);
   expect(
@@ -72,6 +72,25 @@ test("the lab's words may have the column put in, and what was expected there", 
       results: { reasons: { ORDER_DISCARDED: "{column}" } },
     }),
   ).toEqual(["results.reasons.ORDER_DISCARDED: {column} stands for nothing here"]);
+});
+
+test("words in brackets are left out where there is nothing to put in", () => {
+  const problems = [
+    { code: "MAPPING_DATE_INVALID", place: at("PID-7"), message: "lies in the future" },
+  ] as const;
+  const { problems: answered } = inLabWords(
+    { ...refused(problems), kind: "refused", problems },
+    { reasons: { MAPPING_DATE_INVALID: "kein Datum[, erwartet {expected}] [SOP 7]" } },
+  );
+  expect(answered[0]?.message).toBe("kein Datum [SOP 7]");
+});
+
+test("an answer whose words have something to put in that there is not is in English", async () => {
+  const problems = [
+    { code: "MAPPING_DATE_INVALID", place: at("PID-7"), message: "lies in the future" },
+  ] as const;
+  const profile = await hl7Profile({ results: { reasons: { MAPPING_DATE_INVALID: "erwartet {expected}" } } });
+  expect(composeHl7(refused(problems), profile)?.bytes.toString()).toContain("lies in the future");
 });
 
 test("so has an answer over a connection", async () => {

@@ -1,10 +1,16 @@
 import { readFile } from "node:fs/promises";
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
+import type { Outcome } from "../../../src/core/outcome.ts";
+import { FILE } from "../../../src/core/place.ts";
+import { inLabWords } from "../../../src/mapping/outbound/reasons.ts";
 import { LAB_FAILURES, REASON_WORDS } from "../../../src/mapping/profile/results-schema.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { listReasonsLacking } from "../../../src/mapping/profile/wordless.ts";
 import { profileOf } from "../mapped.ts";
+
+type Refusal = Extract<Outcome, { kind: "refused" }>;
 
 const CONFIG = new URL("../../../config/", import.meta.url);
 
@@ -18,6 +24,22 @@ test("the German table has words for each reason and each word, and puts in only
   expect(Object.keys(reasons).sort()).toEqual([...LAB_FAILURES, ...REASON_WORDS].sort());
   for (const format of ["builtin/hl7-orders", "builtin/csv-orders"] as const)
     expect((await profileOf({ ...german, extends: format })).results.reasons).toEqual(reasons);
+});
+
+test("the German table says whole sentences, whatever there is to put in", async () => {
+  const { reasons = {} } = (await read("profiles/german-words.yaml")).results ?? {};
+  const some = fc.option(fc.constantFrom("A", "B"), { nil: undefined });
+  const parts = fc.record({ unknownCode: some, columns: fc.array(fc.constant("S"), { maxLength: 3 }) });
+  const expected = fc.array(fc.constant("YYYY"), { maxLength: 3 });
+  fc.assert(
+    fc.property(fc.constantFrom(...LAB_FAILURES), parts, expected, (code, given, choices) => {
+      const problem = { ...given, code, place: FILE, message: "in English", expected: choices };
+      const answer = { kind: "refused", problems: [problem] } as unknown as Refusal;
+      const [{ message = "" } = {}] = inLabWords(answer, { reasons }).problems;
+      expect(message).toMatch(/^\S+(?: \S+)*$/);
+      expect(message).not.toMatch(/[{}[\]]|(?:erwartet|soll|höchstens)(?: sein| Zeichen)?$/);
+    }),
+  );
 });
 
 test.each(["labs/german-csv/profiles/labor.yaml", "profiles/lab-b.yaml"])(
