@@ -57,6 +57,7 @@ export async function startWorker(
     config,
     {
       ...{ clock, logger, certificates: context.certificates, wire: options.wire },
+      ledgerNow: () => membership.ledgerNow(),
       onCall: (call) => report(context, (observer) => observer.serviceCalled(call)),
       others: reportToOthers(ledger.pool, logger),
     },

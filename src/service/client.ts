@@ -81,7 +81,7 @@ export interface ServiceCalls extends Bound {
   has(name: PathName): boolean;
   /** Which surface's ids of containers locations are asked by. */
   readonly locationSurface: Surface;
-  /** How far the service's clock is ahead of ours, ms; undefined before the first answer. */
+  /** How far the service's clock is ahead of the ledger's, ms; undefined before the first answer. */
   readonly clockSkewMs: number | undefined;
 }
 
@@ -130,6 +130,8 @@ export interface CallLimit {
 
 export interface ServiceDeps {
   readonly clock: Clock;
+  /** The time by the ledger's clock, which that of the service is compared with; this machine's where there is no ledger. */
+  readonly ledgerNow?: (() => number) | undefined;
   readonly logger: Logger;
   /** Between 0 and 1, for jitter; `Math.random` by default. */
   readonly random?: (() => number) | undefined;
@@ -159,7 +161,7 @@ function bind(context: ServiceContext): ServiceCalls {
 /** Opens a client of the service, both its surfaces. Nothing is sent until the first call. */
 export function createServiceClient(given: ServiceSettings, deps: ServiceDeps): ServiceClient {
   const settings = callSettings(given);
-  const { clock, logger, random = Math.random, others, onCall } = deps;
+  const { clock, ledgerNow = () => clock.now(), logger, random = Math.random, others, onCall } = deps;
   const wire = deps.wire ?? createWire(settings, deps.certificates);
   const breaker = new CircuitBreaker(clock, random, others);
   breaker.onChange((change) => logger.warn(change, "circuit breaker of the service"));
@@ -196,6 +198,7 @@ export function createServiceClient(given: ServiceSettings, deps: ServiceDeps): 
     limiter,
     breaker,
     clock,
+    ledgerNow,
     random,
     logger,
     onCall,

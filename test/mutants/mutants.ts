@@ -309,7 +309,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       "a retrieval takes over a request while its neighbour's call is open",
-      "isOnlyNew && !call.hasLaneOpen) {",
+      "isOnlyNew && call.isAlone) {",
       "isOnlyNew) {",
     ],
   ),

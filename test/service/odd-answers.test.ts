@@ -400,7 +400,7 @@ describe("an error that nobody foresaw while an answer is read", () => {
       const settings = callSettings(usualSettings(stub.baseUrl));
       const wire = createWire(settings);
       const transport = new Transport({
-        ...{ settings, wire, clock, random: () => 0, logger: logSink().logger },
+        ...{ settings, wire, clock, ledgerNow: () => clock.now(), random: () => 0, logger: logSink().logger },
         tokens: new StaticTokens("t", { clock, key: "service.auth" }),
         limiter: new Limiter({ ...settings, maxWaitMs: 1_000 }, clock, () => 0),
         breaker: new CircuitBreaker(clock, () => 0),

@@ -293,6 +293,9 @@ class History {
       ...judgeWords(judged),
       ...(trouble === undefined ? [] : [trouble]),
     ];
+    if (troubles.length > 0)
+      for (const { what } of await this.#ledger.ask<{ what: string }>(LIVES_IN_WORDS))
+        world.say("the ledger", what);
     for (const machine of this.#machines) {
       machine.isStopped = true;
       machine.kill();
@@ -625,6 +628,22 @@ union all
 select concat_ws(' ', 'control', r.control, 'due in', extract(epoch from r.next_at - now())::integer, 's')
   from control_requests r
  where r.state = 'open'`;
+
+/** What the ledger knows of each order, for whoever looks into what went wrong. */
+const LIVES_IN_WORDS = `
+select x.what
+  from (select o.id, 0 as part, e.id as nth,
+               concat_ws(' ', o.placer_order_number, e.at::time(3), e.kind, '> ' || e.to_state, nullif(e.detail, '{}')) as what
+          from order_events e
+          join orders o on o.id = e.order_id
+        union all
+        select o.id, 1, k.id,
+               concat_ws(' ', o.placer_order_number, k.at::time(3), 'call', k.kind, case when k.is_presumed then 'presumed' end,
+                         k.mark, 'since ' || k.since::time(3), 'left by ' || k.left_by::time(3), k.answer, k.failure_code,
+                         coalesce(k.outcome, 'open'), k.service_id)
+          from calls k
+          join orders o on o.id = k.order_id) x
+ order by x.id, x.part, x.nth`;
 
 /** Which moves, calls and refusals there were. */
 const COVERED = `

@@ -30,8 +30,8 @@ export interface Standing
   extends Pick<OrderCall, "kind" | "isPresumed" | "answer" | "isApproved" | "checks" | "ageMs"> {
   readonly surface: Surface;
   readonly operation: LedgerOrder["operation"];
-  /** Another order of the lane has a call of which nobody knows what it made. */
-  readonly hasLaneOpen: boolean;
+  /** No other call of the lane can have made what is found: none is open, and no restored ledger has forgotten one since. */
+  readonly isAlone: boolean;
   /** Calls of the order before this one, in a row, that were believed to have made nothing. */
   readonly lostBefore: number;
   readonly times: ReconcileTimes;
@@ -112,7 +112,7 @@ export function decideFinds(call: Standing, finds: Finds): Decision {
   const candidates = [...marked, ...possible];
   const [candidate] = candidates;
   const isOnlyNew = candidates.length === 1 && candidate !== undefined && !finds.hidden.includes(candidate);
-  if (surface === "request" && call.operation === "RETRIEVAL" && isOnlyNew && !call.hasLaneOpen) {
+  if (surface === "request" && call.operation === "RETRIEVAL" && isOnlyNew && call.isAlone) {
     return { kind: "made", id: candidate };
   }
   const evidence = describe(surface, finds);
@@ -171,7 +171,7 @@ const MOST_LOST = 5;
  * | 13 | a retrieval on the request surface, where those are not retried, and no person has seen it | park |
  * | 13 | any other | nothing |
  */
-export function decideEmpty(call: Omit<Standing, "hasLaneOpen">): Decision {
+export function decideEmpty(call: Omit<Standing, "isAlone">): Decision {
   if (call.answer === "refused") return { kind: "nothing" };
   const next = planCheck(call.checks + 1, call.ageMs, call.times);
   if (next !== "believed") return { kind: "again", nextInMs: next.nextInMs, found: "nothing" };

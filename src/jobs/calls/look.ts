@@ -4,7 +4,7 @@ import type { Surface } from "../../core/surface.ts";
 import { formatId } from "../../ledger/ids.ts";
 import type { OrderCall } from "../../ledger/orders/calls.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
-import { type DueLook, findDueLooks, hasLaneOpenCall, postponeLook } from "../../ledger/orders/due-looks.ts";
+import { type DueLook, findDueLooks, mayBeOfOtherCall, postponeLook } from "../../ledger/orders/due-looks.ts";
 import { recordLook } from "../../ledger/orders/looks.ts";
 import { idOf, type LedgerOrder, linkOf, readOrders, toLink } from "../../ledger/orders/row.ts";
 import { findRestored } from "../../ledger/restored/restore.ts";
@@ -102,7 +102,7 @@ async function decide(
     return { kind: "made", id: known.id };
   }
   const finds = await findMade(order, call, deps, signal);
-  return decideFinds({ ...common, hasLaneOpen: await hasLaneOpenCall(pool, order.id) }, finds);
+  return decideFinds({ ...common, isAlone: !(await mayBeOfOtherCall(pool, order.id, call.id)) }, finds);
 }
 
 /**

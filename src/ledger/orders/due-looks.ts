@@ -76,18 +76,28 @@ export async function findDueLooks(pool: pg.Pool, limit: number): Promise<DueLoo
   return [...new Map(rows.reverse().map((row) => [row.orderId, row])).values()].reverse();
 }
 
-/** Whether another order of the lane has a call of which nobody knows what it made; $1 order id. Indexes: orders_lane, calls_order. */
-const LANE_HAS_OPEN = `
+/**
+ * Whether another order of the lane has a call of which nobody knows what it made, or a ledger that was restored since the call may
+ * have forgotten one; $1 order id, $2 call. Indexes: orders_lane, calls_order.
+ */
+const LANE_MAY_HAVE_OPEN = `
 select exists (
   select 1
     from orders o
     join orders e on e.lane = o.lane and e.id <> o.id
    where o.id = $1
      and e.state in ('submitting', 'parked')
-     and ${HAS_OPEN_REQUEST}) as is_there`;
+     and ${HAS_OPEN_REQUEST})
+    or exists (
+  select 1
+    from calls k
+   cross join ledger l
+   where k.id = $2
+     and k.at <= l.restored_at
+     and l.restore_lifted_at is null) as is_there`;
 
-/** Whether a request of this lane could be of the open call of another order as well. */
-export async function hasLaneOpenCall(pool: pg.Pool, orderId: number): Promise<boolean> {
-  const [row] = await run<{ is_there: boolean }>(pool, LANE_HAS_OPEN, [orderId]);
+/** Whether a request of this lane could be of another call as well as of this open one. */
+export async function mayBeOfOtherCall(pool: pg.Pool, orderId: number, callId: number): Promise<boolean> {
+  const [row] = await run<{ is_there: boolean }>(pool, LANE_MAY_HAVE_OPEN, [orderId, callId]);
   return row?.is_there === true;
 }

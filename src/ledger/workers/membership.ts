@@ -34,6 +34,8 @@ export interface Membership {
    * is away, or after the process was stopped for a while.
    */
   readonly isSure: boolean;
+  /** The time by the database's clock, ms since 1970, whatever this machine's says: that of the latest heartbeat, and what has gone by since. */
+  ledgerNow(): number;
   /** Resolves once it is, or when the signal is aborted; gives whether it is. */
   untilSure(signal: AbortSignal): Promise<boolean>;
   /** Whether this one feeds the queues and calls the service for all. True of two for some seconds at most. */
@@ -144,6 +146,7 @@ class Member implements Membership {
   #said: Heartbeat | undefined;
   /** When the latest heartbeat that was answered was sent, by both clocks: one stands still while a machine sleeps, one may jump. */
   #sentAt = NEVER;
+  #ledgerAt = { monotonic: 0, ms: 0 };
   #beating: Promise<void> = Promise.resolve();
   #endBeat = () => {};
   #wake: NodeJS.Timeout | undefined;
@@ -162,6 +165,10 @@ class Member implements Membership {
 
   get isSure(): boolean {
     return this.#session !== undefined && this.#silentMs() < SURE_FOR_MS;
+  }
+
+  ledgerNow(): number {
+    return this.#ledgerAt.ms + this.#deps.clock.monotonic() - this.#ledgerAt.monotonic;
   }
 
   async untilSure(signal: AbortSignal): Promise<boolean> {
@@ -362,6 +369,7 @@ class Member implements Membership {
     const wasLeader = this.#said?.isLeader;
     this.#said = said;
     this.#sentAt = sentAt;
+    this.#ledgerAt = { monotonic: sentAt.monotonic, ms: said.nowMs };
     for (const listener of this.#listeners) listener(newsOf(said));
     if (said.isLeader && !wasLeader) {
       logger.info({ worker: this.#id }, "this worker is the leader: it hands out the work");

@@ -92,6 +92,7 @@ select me.is_draining as "isDraining",
                 and w.id <> $1
                 and ${IS_GONE}) as gone,
        g.epoch::float8 as epoch, g.restores,
+       extract(epoch from now())::float8 * 1000 as "nowMs",
        p.cause, p.text, p.since,
        extract(epoch from now() - coalesce(p.failing_since, now()))::float8 * 1000 as "failingMs",
        extract(epoch from greatest(p.until_at, now()) - now())::float8 * 1000 as "leftMs",
@@ -123,11 +124,13 @@ export interface Heartbeat extends Omit<ServiceOutage, "cause">, Pick<ServiceNew
   /** How far the ledger has come, and how often it was found to be an older copy. */
   readonly epoch: number;
   readonly restores: number;
+  /** The time by the database's clock, ms since 1970. */
+  readonly nowMs: number;
 }
 
 /** What a heartbeat says of the service. */
 export function newsOf(
-  said: Omit<Heartbeat, "isDraining" | "reload" | "isLeader" | "gone" | "epoch" | "restores">,
+  said: Omit<Heartbeat, "isDraining" | "reload" | "isLeader" | "gone" | "epoch" | "restores" | "nowMs">,
 ): ServiceNews {
   const { workers, commands, pauseMs, cause, text, since, failingMs, leftMs } = said;
   const outage = cause === null ? undefined : { cause, text, since, failingMs, leftMs };

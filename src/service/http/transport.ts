@@ -50,6 +50,7 @@ interface TransportParts {
   readonly limiter: Limiter;
   readonly breaker: CircuitBreaker;
   readonly clock: Clock;
+  readonly ledgerNow: () => number;
   /** Between 0 and 1, for jitter. */
   readonly random: () => number;
   readonly logger: Logger;
@@ -125,7 +126,7 @@ export class Transport {
     return this.#counts;
   }
 
-  /** How far the service's clock is ahead of ours by its last `Date` header, ms; undefined before the first. */
+  /** How far the service's clock is ahead of the ledger's by its last `Date` header, ms; undefined before the first. */
   get clockSkewMs(): number | undefined {
     return this.#clockSkewMs;
   }
@@ -315,7 +316,7 @@ export class Transport {
       return judged({ broken: result });
     }
     const { dateMs } = result.headers;
-    if (dateMs !== undefined) this.#clockSkewMs = dateMs - clock.now();
+    if (dateMs !== undefined) this.#clockSkewMs = dateMs - this.#parts.ledgerNow();
     logger.debug({ call: name(call), status: result.status, ms }, "call answered");
     const answer = parseAnswer(result.status, result.headers, result.body);
     const { seen, verdict } = judged({ answer });

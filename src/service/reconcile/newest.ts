@@ -20,14 +20,14 @@ interface Newest {
   readonly id: number;
   readonly type: "STORE" | "RETRIEVAL" | undefined;
   readonly subjectCode: Phi | undefined;
-  /** By our clock; undefined where the service doesn't show it. */
+  /** By the ledger's clock; undefined where the service doesn't show it. */
   readonly madeAt: Date | undefined;
   /** All marks in its descriptions. */
   readonly marks: readonly string[];
 }
 
 /**
- * What a facility's service made since a moment, by our clock: one bounded walk of each list. A service that ignores the filter
+ * What a facility's service made since a moment, by the ledger's clock: one bounded walk of each list. A service that ignores the filter
  * by time and lists its oldest entries first may show none of the newest.
  *
  * @throws those of the lists and reads, but for a list that goes on for too long and single reads without an answer

@@ -180,7 +180,7 @@ export function misfitOf(
 
 /**
  * Whether something was created after ours was sent, as far as its `createdAt` shows. Several clocks have a say in that: the
- * service's, that of the gateway which writes `Date`, the database's and ours. So it may speak for something that shows the
+ * service's, that of the gateway which writes `Date`, and the database's. So it may speak for something that shows the
  * right content. It never speaks against such a one; and against one that shows no content only when it is `older` by more than
  * clocks and time zones are ever wrong.
  */

@@ -19,7 +19,7 @@ const TIMES = {
 /** A lost call to create a storage that is old enough to be believed. */
 const call = (given: Partial<Standing> = {}): Standing => ({
   ...{ kind: "request", isPresumed: false, answer: undefined, isApproved: false, checks: 2, ageMs: 900_000 },
-  ...{ surface: "request", operation: "STORE", hasLaneOpen: false, lostBefore: 0, times: TIMES },
+  ...{ surface: "request", operation: "STORE", isAlone: true, lostBefore: 0, times: TIMES },
   ...given,
 });
 const young = { checks: 0, ageMs: 5_000 };
@@ -82,7 +82,7 @@ describe("what a look means for an open call", () => {
     ],
     [
       "one that may be another lost call's",
-      { ...retrieval, ...young, hasLaneOpen: true },
+      { ...retrieval, ...young, isAlone: false },
       { possible: [5] },
       { kind: "again" },
     ],
@@ -269,7 +269,7 @@ describe("what a look means for an open call", () => {
     ageMs: fc.integer({ min: 0, max: 2_000_000 }),
     surface: fc.constantFrom("request" as const, "external" as const),
     operation: fc.constantFrom("STORE" as const, "RETRIEVAL" as const),
-    hasLaneOpen: fc.boolean(),
+    isAlone: fc.boolean(),
     lostBefore: fc.integer({ min: 0, max: 6 }),
     times: fc.constant(TIMES),
   });
