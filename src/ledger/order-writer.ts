@@ -33,7 +33,7 @@ interface Written {
 /**
  * Records steps of orders that are worked on at the same time, each as if it were alone, with shared commits: while one
  * is under way, what comes meanwhile gathers for the next. A hundred orders in flight cost a few statements and flushes
- * instead of hundreds. An order has one step under way at a time.
+ * instead of hundreds. A claim of an order has one step under way at a time.
  */
 export interface OrderWriter {
   /**
@@ -76,7 +76,28 @@ export function openOrderWriter(pool: pg.Pool, epoch: Pick<Epoch, "raise" | "kee
   };
 }
 
+/**
+ * Each order's first step together, then the others: one that was taken back from this worker, and claimed by it once more, may bring a step
+ * of each claim at once, and what becomes of the one says nothing of the other.
+ */
 async function write(
+  client: pg.PoolClient,
+  steps: readonly Step[],
+  epoch: Pick<Epoch, "raise">,
+): Promise<Written[]> {
+  const written = new Map<Step, Written>();
+  for (let left = steps; left.length > 0; left = left.filter((step) => !written.has(step))) {
+    const firsts = [...Map.groupBy(left, orderOf).values()].flatMap((ofOrder) => ofOrder.slice(0, 1));
+    const results = await writeOrders(client, firsts, epoch);
+    for (const [n, result] of results.entries()) written.set(firsts[n] as Step, result);
+  }
+  return steps.flatMap((step) => written.get(step) ?? []);
+}
+
+const orderOf = ({ change, call }: Step) => (change ?? call)?.orderId;
+
+/** Steps of different orders. */
+async function writeOrders(
   client: pg.PoolClient,
   steps: readonly Step[],
   epoch: Pick<Epoch, "raise">,

@@ -63,6 +63,32 @@ test("a step whose order is another's is refused alone, and the others of its tr
     expect(states.flat().map(({ state }) => state)).toEqual(["submitted", "submitting", "submitting"]);
   }));
 
+test.each([
+  ["before", (own: unknown, former: unknown) => [former, own]],
+  ["after", (own: unknown, former: unknown) => [own, former]],
+])(
+  "a step of a former claim that comes right %s one of its own worker's new claim records nothing",
+  (_, inTurn) =>
+    withLedger(async (ledger) => {
+      const { pool } = ledger;
+      const [former] = await inHand(ledger, 1);
+      await pool.query("update orders set state = 'received', owner = null, fence = nextval('fences')");
+      const [own] = await takeDue(pool);
+      if (!former || !own) throw new Error("the order was claimed twice");
+      const writer = openOrderWriter(pool, UNCOUNTED);
+      const intents = inTurn(own, former) as (typeof own)[];
+      const results = await Promise.all(intents.map((each) => writer.intend({ ...each, ...CALL })));
+      expect(results.map(({ kind }) => kind)).toEqual(inTurn("recorded", "not ours"));
+      const ends = inTurn({ ...own, ...submitted(7) }, { ...former, ...submitted(8) }) as OrderChange[];
+      const changed = await Promise.all(ends.map((each) => writer.change(each)));
+      expect(changed).toEqual(inTurn(true, false));
+      const { rows } = await pool.query("select service_id from calls");
+      expect(rows).toEqual([{ service_id: 7 }]);
+      const events = await listEvents(pool, own.orderId);
+      expect(events.filter(({ kind }) => kind === "submitted")).toHaveLength(1);
+    }),
+);
+
 test("an intent is written behind the change that comes with it, and not for an order in other hands", () =>
   withLedger(async (ledger) => {
     const { pool } = ledger;

@@ -132,6 +132,15 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   ),
   ...faults(
+    "src/ledger/order-writer.ts",
+    ["ledger/order-writer.test.ts"],
+    [
+      "steps of two claims of an order are written as those of one",
+      ".flatMap((ofOrder) => ofOrder.slice(0, 1))",
+      ".flat()",
+    ],
+  ),
+  ...faults(
     "src/ledger/orders/change.ts",
     ["ledger/submission.test.ts", "ledger/orders"],
     [

@@ -341,4 +341,57 @@ export const FOUND: readonly { readonly what: string; readonly plan: Plan }[] = 
       others: [],
     },
   },
+  {
+    what: "a claim that was taken back sends with the intent of the next claim of the same worker",
+    plan: {
+      chance: 15,
+      surface: "request",
+      daemons: 1,
+      service: {
+        envelope: "array",
+        mostPerPage: 100,
+        newestFirst: false,
+        listLagMs: 2000,
+        tokenLifeMs: 3600000,
+        staffMs: 1000,
+        deviceMs: 1000,
+        reviews: ["reject"],
+        ends: ["COMPLETED"],
+        hasCancel: false,
+        isBusy: false,
+      },
+      orders: [
+        { operation: "STORE", subject: 0, atMs: 3700, acts: [] },
+        {
+          operation: "STORE",
+          subject: 0,
+          atMs: 4300,
+          acts: [
+            { what: "change", afterMs: 15400 },
+            { what: "release", afterMs: 7600 },
+          ],
+        },
+        { operation: "STORE", subject: 1, atMs: 7000, acts: [] },
+      ],
+      calls: [
+        { kind: "create", nth: 8, fate: "silent after" },
+        { kind: "create", nth: 7, fate: "reset before" },
+      ],
+      ledger: [],
+      results: [],
+      daemonEvents: [
+        { what: "clock", daemon: 0, atMs: 400, forMs: 21300, byMs: -3600000 },
+        { what: "freeze", daemon: 1, atMs: 39400, forMs: 1300, byMs: 3600000 },
+        { what: "kill", daemon: 0, atMs: 34000, forMs: 1000, byMs: 20000 },
+      ],
+      placeEvents: [
+        { what: "tokens end", atMs: 10800, forMs: 10300, byMs: 3600000 },
+        { what: "ledger put back", atMs: 19700, forMs: 1200, byMs: 20000 },
+      ],
+      people: [],
+      strikes: [{ what: "freeze", when: "before", at: "records what calls came to", nth: 3, forMs: 40000 }],
+      correlation: "token",
+      others: [{ order: 2, atMs: 25400 }],
+    },
+  },
 ];
