@@ -417,11 +417,13 @@ class History {
       case "ledger put back": {
         const copy = await this.#ledger.copy();
         const [ledger] = await this.#ledger.ask<{ epoch: number }>("select epoch from ledger");
-        world.later(outside, forMs, async () => {
+        const putBack = async () => {
+          if (await this.#isUnknownToOne()) return void world.later(outside, LEARNT_MS, putBack);
           world.say("outside", `the ledger is put back as it was ${forMs / 1_000} s ago`);
           await this.#noteFrozen(ledger?.epoch ?? 0);
           if (await copy.restore()) this.#lab.sendAllAgain();
-        });
+        };
+        world.later(outside, forMs, putBack);
         return;
       }
       case "tokens end":
@@ -433,6 +435,18 @@ class History {
         if (byMs > 0 && (await this.#waitsForAge())) return world.say("outside", "it is left as it is");
         return this.#ledger.setAhead(byMs);
     }
+  }
+
+  /**
+   * Whether calls that bear no mark may have left of which a daemon hasn't heard: until one that has notices the copy, it would go on with
+   * it. That is not promised.
+   */
+  async #isUnknownToOne(): Promise<boolean> {
+    const { correlation, orders } = this.#plan;
+    if (correlation === "token" && orders.every(({ operation }) => operation === "STORE")) return false;
+    const [now] = await this.#ledger.ask<{ epoch: number }>("select epoch from ledger");
+    const known = await Promise.all(this.#machines.map(({ name }) => readEpochFile(this.#epochFileOf(name))));
+    return known.some((each) => (each?.epoch ?? 0) < (now?.epoch ?? 0));
   }
 
   /** Whether the age of a call counts right now: no clock is assumed to jump past the time in which a list may lag. */
@@ -609,6 +623,9 @@ select (select count(*)::integer
        + (select count(*)::integer from deliveries d where d.state = 'pending') as results,
        (select count(*)::integer from calls k where k.outcome is not null and k.look_at is not null)
        + (select count(*)::integer from control_requests r where r.state = 'open') as calls`;
+
+/** By then the next heartbeats have told all daemons how far the ledger has come. */
+const LEARNT_MS = 1_100;
 
 const OPEN_IN_WORDS = `
 select concat_ws(' ', o.placer_order_number, o.state, o.failure_code, 'due in', extract(epoch from o.next_at - now())::integer, 's') as what
