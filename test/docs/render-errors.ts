@@ -5,10 +5,7 @@ interface Area {
   readonly about: string;
   /** First words of its codes. */
   readonly prefixes: readonly string[];
-  /**
-   * The page says what to do as well: a lab gets these codes without the program at hand. All other hints are read where the
-   * code is, with the ids and settings that are meant.
-   */
+  /** The page says what to do as well: a sender gets these codes without the program at hand, which says it of all codes. */
   readonly isWithHints?: true;
 }
 
@@ -55,9 +52,9 @@ const AREAS: readonly Area[] = [
   },
   {
     title: "Orders",
-    about: "Why an order waits for a person, or did not end as the lab wanted.",
+    about:
+      "Why an order waits for a person, or did not end as the lab wanted. `cryobridge orders show ID` says what to do.",
     prefixes: ["ORDER", "SUBJECT", "CONTAINER", "SUBMIT", "REQUEST", "PROCEDURE", "CANCEL", "CONTROL"],
-    isWithHints: true,
   },
   { title: "Storage service", about: "Failures of calls to the service.", prefixes: ["SERVICE"] },
   {
@@ -70,12 +67,10 @@ const AREAS: readonly Area[] = [
 
 const INTRODUCTION = `# Errors
 
-Every failure that Cryobridge understands has a code, which never changes. A code stands with what to do about it in the report of a
-file (\`NAME.error.txt\`), \`cryobridge orders show\`, \`cryobridge status\`, the console and what a command prints, also with
-\`--json\`; alone in the log and in answers to the lab. Of HL7, CSV, mapping and orders this page says it too, in a second line, with
-commands in short: \`orders discard\` stands for \`cryobridge orders discard ID --reason TEXT\`, and \`orders resolve\` links the request
-that \`--request-id N\` names, on the external surface \`--procedure-id N\`. A changed profile or \`encoding\` takes
-\`cryobridge reload\`.
+Each failure has a code, which never changes. What to do about it, with the ids and settings that are meant, stands beside the code in
+\`cryobridge status\`, \`orders show\`, the console, the report of a file (\`NAME.error.txt\`) and what a command prints. Answers to the
+lab and the log have the code alone: for HL7, CSV and mapping this page says in a second line what to do. A changed profile or
+\`encoding\` takes \`cryobridge reload\`.
 
 - **transient**: nothing happened; Cryobridge tries again by itself, for as long as it takes.
 - **permanent**, as every code is that does not say otherwise: a person has to change something.
@@ -113,13 +108,7 @@ function renderEntry(code: FailureCode): string {
   return `- **${code}**${mark}: ${meaning}`;
 }
 
-/** Of commands, what the introduction says once: which record, and why. */
-const ARGUMENTS = / (?:ID|NUMBER|--reason TEXT|--request-id N)(?= |$)/g;
-
-/** What to do, in a line of its own, without what the introduction says once; empty where nothing is to be done. */
+/** What to do, in a line of its own. */
 function renderHint(code: FailureCode): string {
-  const hint = FAILURES[code].hint
-    .replaceAll(" (external surface: `--procedure-id N`)", "")
-    .replace(/`cryobridge ([^`]*)`/g, (_, command: string) => `\`${command.replace(ARGUMENTS, "")}\``);
-  return hint === "Nothing." ? "" : `\\\n  ${hint}`;
+  return `\\\n  ${FAILURES[code].hint}`;
 }
