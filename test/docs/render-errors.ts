@@ -5,8 +5,6 @@ interface Area {
   readonly about: string;
   /** First words of its codes. */
   readonly prefixes: readonly string[];
-  /** The page says what to do as well: a sender gets these codes without the program at hand, which says it of all codes. */
-  readonly isWithHints?: true;
 }
 
 const AREAS: readonly Area[] = [
@@ -25,7 +23,6 @@ const AREAS: readonly Area[] = [
     title: "HL7",
     about: "What can't be read as HL7. The report names the message, the line or the field.",
     prefixes: ["HL7"],
-    isWithHints: true,
   },
   {
     title: "MLLP",
@@ -42,18 +39,15 @@ const AREAS: readonly Area[] = [
     about:
       "What can't be read as CSV. The report names the line or the column. A damaged file is refused whole.",
     prefixes: ["CSV"],
-    isWithHints: true,
   },
   {
     title: "Mapping",
     about: "What was read, but is not an order by the connector's profile.",
     prefixes: ["MAPPING"],
-    isWithHints: true,
   },
   {
     title: "Orders",
-    about:
-      "Why an order waits for a person, or did not end as the lab wanted. `cryobridge orders show ID` says what to do.",
+    about: "Why an order waits for a person, or did not end as the lab wanted.",
     prefixes: ["ORDER", "SUBJECT", "CONTAINER", "SUBMIT", "REQUEST", "PROCEDURE", "CANCEL", "CONTROL"],
   },
   { title: "Storage service", about: "Failures of calls to the service.", prefixes: ["SERVICE"] },
@@ -67,10 +61,9 @@ const AREAS: readonly Area[] = [
 
 const INTRODUCTION = `# Errors
 
-Each failure has a code, which never changes. What to do about it, with the ids and settings that are meant, stands beside the code in
-\`cryobridge status\`, \`orders show\`, the console, the report of a file (\`NAME.error.txt\`) and what a command prints. Answers to the
-lab and the log have the code alone: for HL7, CSV and mapping this page says in a second line what to do. A changed profile or
-\`encoding\` takes \`cryobridge reload\`.
+Each failure has a code, which never changes. What to do about it, with the ids and settings that are meant, stands beside the code
+in \`cryobridge status\`, \`orders show\`, \`messages show\`, the console, the report of a file (\`NAME.error.txt\`) and what a command
+prints, also with \`--json\`. The log and answers to the lab have the code; an answer also says where and what was expected.
 
 - **transient**: nothing happened; Cryobridge tries again by itself, for as long as it takes.
 - **permanent**, as every code is that does not say otherwise: a person has to change something.
@@ -85,11 +78,9 @@ export function renderErrors(): string {
   const prefixes = new Set(AREAS.flatMap((area) => area.prefixes));
   const homeless = codes.filter((code) => !prefixes.has(prefixOf(code)));
   if (homeless.length > 0) throw new RangeError(`no area of docs/errors.md for ${homeless.join(", ")}`);
-  const sections = AREAS.map(({ title, about, prefixes: own, isWithHints }) => {
+  const sections = AREAS.map(({ title, about, prefixes: own }) => {
     const entries = own.flatMap((prefix) =>
-      codes
-        .filter((code) => prefixOf(code) === prefix)
-        .map((code) => (isWithHints ? `${renderEntry(code)}${renderHint(code)}` : renderEntry(code))),
+      codes.filter((code) => prefixOf(code) === prefix).map(renderEntry),
     );
     return [`## ${title}`, about, entries.join("\n")].join("\n\n");
   });
@@ -106,9 +97,4 @@ function renderEntry(code: FailureCode): string {
   const { class: failureClass, meaning } = FAILURES[code];
   const mark = failureClass === "permanent" ? "" : ` (${failureClass})`;
   return `- **${code}**${mark}: ${meaning}`;
-}
-
-/** What to do, in a line of its own. */
-function renderHint(code: FailureCode): string {
-  return `\\\n  ${FAILURES[code].hint}`;
 }
