@@ -21,7 +21,7 @@ const AREAS: readonly Area[] = [
   },
   {
     title: "HL7",
-    about: "What can't be read as HL7. The report names the message, the line or the field.",
+    about: "What can't be read as HL7.",
     prefixes: ["HL7"],
   },
   {
@@ -36,8 +36,7 @@ const AREAS: readonly Area[] = [
   },
   {
     title: "CSV",
-    about:
-      "What can't be read as CSV. The report names the line or the column. A damaged file is refused whole.",
+    about: "What can't be read as CSV. A damaged file is refused whole.",
     prefixes: ["CSV"],
   },
   {
