@@ -2,8 +2,7 @@
 export const INTAKE_FAILURES = {
   MLLP_NOT_LISTENING: {
     class: "permanent",
-    meaning:
-      "An MLLP connector can't listen on its address: taken by another program, or not of this machine.",
+    meaning: "An MLLP connector can't listen on its address: taken, or not of this machine.",
     hint: "Set `listen.host` and `listen.port` to a free address of this machine (`cryobridge hl7 listen`: `--host`, `--port`).",
   },
   HL7_CONTROL_ID_REUSED: {
@@ -100,8 +99,7 @@ export const INTAKE_FAILURES = {
   },
   HL7_CHARSET_UTF8: {
     class: "permanent",
-    meaning:
-      "The message, or a line of it, is UTF-8, but MSH-18 or the configuration names another character set.",
+    meaning: "The message, or a line of it, is UTF-8, but MSH-18 or the configuration says otherwise.",
     hint: "Have the sender name UNICODE UTF-8 in MSH-18, or correct `encoding`. If it only looks like UTF-8: `encoding: { name: …, forced: true }` for the connector.",
   },
   HL7_CHARSET_BYTES: {
@@ -147,12 +145,12 @@ export const INTAKE_FAILURES = {
   },
   CSV_HEADER_EMPTY: {
     class: "permanent",
-    meaning: "A column of the CSV header has no name.",
+    meaning: "A column of the header has no name.",
     hint: "Name the column or remove it. For a sender that always writes it so, and never in another sequence, set `skipLines` one higher, and `header` with a name for each column, in the profile: headings are then not compared.",
   },
   CSV_HEADER_DOUBLED: {
     class: "permanent",
-    meaning: "Two columns of the CSV header have the same name.",
+    meaning: "Two columns of the header have the same name.",
     hint: "Rename or remove one. For a sender that always writes it so, and never in another sequence, set `skipLines` one higher, and `header` with a name for each column, in the profile: headings are then not compared.",
   },
   CSV_HEADER_SECOND: {
@@ -162,7 +160,7 @@ export const INTAKE_FAILURES = {
   },
   CSV_HEADER_TOO_WIDE: {
     class: "permanent",
-    meaning: "The CSV header has more columns than allowed.",
+    meaning: "The header has more columns than allowed.",
     hint: "Set `delimiter` of the profile to what the sender writes, or have it send fewer columns.",
   },
   CSV_DIALECT_INVALID: {
@@ -172,7 +170,7 @@ export const INTAKE_FAILURES = {
   },
   CSV_ROW_RAGGED: {
     class: "permanent",
-    meaning: "A CSV row has more or fewer columns than the header, or values in the wrong columns.",
+    meaning: "A row has more or fewer columns than the header, or values in the wrong columns.",
     hint: "Quote values that hold the delimiter, and drop the file again. For comment lines set `noRow: ['#.*']` in the profile, for a last line such as a total `trailer: { line: 'Total.*' }`, each with the pattern of the whole line.",
   },
   CSV_ROW_QUOTES: {
@@ -182,13 +180,13 @@ export const INTAKE_FAILURES = {
   },
   CSV_ROW_UNFINISHED: {
     class: "permanent",
-    meaning: "The CSV file ends within a row, or its last line has no line end: it may be cut short.",
+    meaning: "The file ends within a row, or its last line has no line end: it may be cut short.",
     hint: "Drop the whole file again. If the sender never ends the last line, set `lastLineEnd: optional` in the profile.",
   },
   CSV_TRAILER_MISSING: {
     class: "permanent",
     meaning:
-      "The CSV file does not end with the profile's trailer: it may be cut short, or several files in one.",
+      "The file does not end with the profile's trailer: it may be cut short, or several files in one.",
     hint: "Drop the whole file again. If the sender leaves it out sometimes, set `required: false` below `trailer` in the profile: a file that was cut is then not noticed.",
   },
   CSV_TRAILER_COUNT: {
@@ -198,12 +196,12 @@ export const INTAKE_FAILURES = {
   },
   CSV_TRAILER_SUM: {
     class: "permanent",
-    meaning: "The trailer says another total of a column than the rows above it: the file may be cut short.",
+    meaning: "The trailer says another total than the rows above it: the file may be cut short.",
     hint: "Drop the whole file again. If it adds up something else, correct `trailer.sum` in the profile, or leave it out.",
   },
   CSV_ROW_TOO_LONG: {
     class: "permanent",
-    meaning: "A CSV row is longer than 1 MiB: a quote or line end is missing.",
+    meaning: "A row is longer than 1 MiB: a quote or line end is missing.",
     hint: "Correct the line that is named and drop the file again.",
   },
   CSV_QUOTE_UNCLOSED: {
@@ -213,18 +211,18 @@ export const INTAKE_FAILURES = {
   },
   CSV_ENCODING_UTF8: {
     class: "permanent",
-    meaning: "The CSV file, or a line of it, is UTF-8, but another encoding is configured.",
+    meaning: "The file, or a line of it, is UTF-8, but another encoding is configured.",
     hint: "Correct `encoding` (`auto` detects it), or save the file in that encoding. If it only looks like UTF-8: `encoding: { name: …, forced: true }` for the connector.",
   },
   CSV_ENCODING_DOUBTFUL: {
     class: "permanent",
     meaning:
-      "No encoding is configured, the file is no UTF-8, and read as Windows-1252 it has words that nobody writes.",
+      "No encoding is configured, the file is no UTF-8, and as Windows-1252 it has words that nobody writes.",
     hint: "Set `encoding` to what the sender writes (cp850, cp437, macintosh, cp852, windows-1250, …), or have the file saved as UTF-8.",
   },
   CSV_BYTES: {
     class: "permanent",
-    meaning: "The CSV file holds bytes that its encoding does not have.",
+    meaning: "The file holds bytes that its encoding does not have.",
     hint: "Set `encoding` to what the sender writes, such as `windows-1252`, or have the file saved as UTF-8.",
   },
   FILE_NOT_REGULAR: {
@@ -269,8 +267,7 @@ export const INTAKE_FAILURES = {
   },
   FILE_FOLDER_UNUSABLE: {
     class: "permanent",
-    meaning:
-      "A folder of a drop connector is missing, a link, not writable, or on another file system than its siblings.",
+    meaning: "A drop folder is missing, a link, not writable, or on another file system than its siblings.",
     hint: "Correct the folder that is named, then run `cryobridge check`.",
   },
   FILE_SYSTEM_ERROR: {
@@ -280,7 +277,7 @@ export const INTAKE_FAILURES = {
   },
   CSV_COLUMN_MISSING: {
     class: "permanent",
-    meaning: "The CSV header lacks a column that the profile needs.",
+    meaning: "The header lacks a column that the profile needs.",
     hint: "Add the column, or name the right one in the profile.",
   },
   CSV_ORDER_INCOMPLETE: {

@@ -37,7 +37,7 @@ export const MAPPING_FAILURES = {
   },
   MAPPING_NO_CONTAINER: {
     class: "permanent",
-    meaning: "An order to store or retrieve names no container, or a container without a label.",
+    meaning: "An order to store or retrieve names no container, or one without a label.",
     hint: 'Have the sender name each container, or name its segment and the place of its label in the profile, such as `containers: { each: "OBX[3.1=VIAL]", label: OBX-5.1 }`.',
   },
   MAPPING_TOO_MANY_LABELS: {
@@ -53,7 +53,7 @@ export const MAPPING_FAILURES = {
   MAPPING_CONTAINER_UNEXPECTED: {
     class: "permanent",
     meaning:
-      "A registration names a container, or a segment names one where none is read (before its OBR, or beside specimens).",
+      "A registration names a container, or a segment does where none is read (before its OBR, or beside specimens).",
     hint: "Have the sender leave the container out of a registration. Otherwise have it send each container below its OBR, and all in one way: by specimens (SPM, SAC), or by other segments.",
   },
   MAPPING_OPERATION_UNKNOWN: {
@@ -79,7 +79,7 @@ export const MAPPING_FAILURES = {
   MAPPING_ORDER_CONTROL_UNSUPPORTED: {
     class: "permanent",
     meaning:
-      "The profile does not take this code in ORC-1, or a new order carries the status of an ended one (ORC-5, OBR-25).",
+      "The profile does not take this ORC-1, or a new order carries the status of an ended one (ORC-5, OBR-25).",
     hint: "Arrange the change with the storage staff, or add the code to `cancel` or `control` of the profile. Have ORC-5 and OBR-25 left empty in new orders.",
   },
   MAPPING_VALUE_MISSING: {
@@ -109,8 +109,7 @@ export const MAPPING_FAILURES = {
   },
   MAPPING_VALUES_DISAGREE: {
     class: "permanent",
-    meaning:
-      "Two places of one order that must agree differ, or one message requests two things of one order.",
+    meaning: "Two places of one order that must agree differ, or a message requests two things of it.",
     hint: "Have the sender correct the place that is wrong, or send a message for each request.",
   },
   MAPPING_SUBJECT_AMBIGUOUS: {

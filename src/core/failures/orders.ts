@@ -3,13 +3,13 @@ export const ORDER_FAILURES = {
   ORDER_NUMBER_REUSED: {
     class: "permanent",
     meaning:
-      "An order has the number of an earlier order but other content. Its message was refused; the order is parked.",
+      "An order has the number of an earlier one, but other content. Its message was refused; the order is parked.",
     hint: "`cryobridge orders show NUMBER` has both. Have the lab send it under a new number, then `cryobridge orders discard ID --reason TEXT`. To carry it out as it is: `cryobridge orders retry ID --override --reason TEXT`.",
   },
   ORDER_NUMBER_OTHER_AUTHORITY: {
     class: "permanent",
     meaning:
-      "An order has the number of an earlier order but another assigning authority (ORC-2.2 to 2.4). Its message was refused; the order is parked.",
+      "An order has the number of an earlier one of another assigning authority (ORC-2.2 to 2.4). Its message was refused; the order is parked.",
     hint: "`cryobridge orders show NUMBER` has both. Ask the lab. If it is the same order: `cryobridge orders discard ID --reason TEXT`; else `cryobridge orders retry ID --override --reason TEXT`. Give systems that number independently a connector each.",
   },
   ORDER_CONTAINER_IN_OPEN_ORDER: {
@@ -112,7 +112,7 @@ export const ORDER_FAILURES = {
   REQUEST_GONE: {
     class: "permanent",
     meaning:
-      "The service does not know a request or procedure of an order any more. The order is read again for a day, then parked.",
+      "The service no longer knows a request or procedure of an order. It is asked again for a day; then the order is parked.",
     hint: "Ask the service's operator what happened to it. It is there under another number: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). Certainly nothing of it was or will be done: `cryobridge orders discard ID --reason TEXT`, and have the lab send it again under a new number. The service knows it again: it goes on by itself, once parked by `cryobridge orders retry ID`.",
   },
   ORDER_LEASE_LOST: {
