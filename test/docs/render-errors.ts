@@ -2,7 +2,8 @@ import { FAILURES, type FailureCode } from "../../src/core/failures.ts";
 
 interface Area {
   readonly title: string;
-  readonly about: string;
+  /** Where its codes are met, unless that is plain. */
+  readonly about?: string;
   /** First words of its codes. */
   readonly prefixes: readonly string[];
 }
@@ -13,7 +14,7 @@ const AREAS: readonly Area[] = [
     about: "Reported by a command or at the start, before anything is done.",
     prefixes: ["CONFIG", "CLI"],
   },
-  { title: "Console", about: "Reported at the start, or by the console.", prefixes: ["CONSOLE"] },
+  { title: "Console", prefixes: ["CONSOLE"] },
   {
     title: "Dropped files",
     about: "In the report beside a file in the folder `error`, or in `cryobridge status`.",
@@ -21,7 +22,6 @@ const AREAS: readonly Area[] = [
   },
   {
     title: "HL7",
-    about: "What can't be read as HL7.",
     prefixes: ["HL7"],
   },
   {
@@ -31,31 +31,26 @@ const AREAS: readonly Area[] = [
   },
   {
     title: "Results",
-    about: "Why a result for the lab waits, or needs a person.",
     prefixes: ["DELIVERY", "RESULT"],
   },
   {
     title: "CSV",
-    about: "What can't be read as CSV. A damaged file is refused whole.",
     prefixes: ["CSV"],
   },
   {
     title: "Mapping",
-    about: "What was read, but is not an order by the connector's profile.",
     prefixes: ["MAPPING"],
   },
   {
     title: "Orders",
-    about: "Why an order waits for a person, or did not end as the lab wanted.",
     prefixes: ["ORDER", "SUBJECT", "CONTAINER", "SUBMIT", "REQUEST", "PROCEDURE", "CANCEL", "CONTROL"],
   },
-  { title: "Storage service", about: "Failures of calls to the service.", prefixes: ["SERVICE"] },
+  { title: "Storage service", prefixes: ["SERVICE"] },
   {
     title: "Ledger and queue",
-    about: "The database that holds everything, and the queue beside it.",
     prefixes: ["LEDGER", "RESTORE", "QUEUE"],
   },
-  { title: "Anything else", about: "Errors without a code of their own.", prefixes: ["UNCLASSIFIED"] },
+  { title: "Anything else", prefixes: ["UNCLASSIFIED"] },
 ];
 
 const INTRODUCTION = `# Errors
@@ -81,7 +76,7 @@ export function renderErrors(): string {
     const entries = own.flatMap((prefix) =>
       codes.filter((code) => prefixOf(code) === prefix).map(renderEntry),
     );
-    return [`## ${title}`, about, entries.join("\n")].join("\n\n");
+    return [`## ${title}`, ...(about ? [about] : []), entries.join("\n")].join("\n\n");
   });
   return `${[INTRODUCTION, ...sections].join("\n")}\n`
     .replace(/\n(## )/g, "\n\n$1")
