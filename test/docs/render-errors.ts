@@ -2,54 +2,25 @@ import { FAILURES, type FailureCode } from "../../src/core/failures.ts";
 
 interface Area {
   readonly title: string;
-  /** Where its codes are met, unless that is plain. */
-  readonly about?: string;
   /** First words of its codes. */
   readonly prefixes: readonly string[];
 }
 
 const AREAS: readonly Area[] = [
-  {
-    title: "Configuration and command line",
-    about: "Reported by a command or at the start, before anything is done.",
-    prefixes: ["CONFIG", "CLI"],
-  },
+  { title: "Configuration and command line", prefixes: ["CONFIG", "CLI"] },
   { title: "Console", prefixes: ["CONSOLE"] },
-  {
-    title: "Dropped files",
-    about: "In the report beside a file in the folder `error`, or in `cryobridge status`.",
-    prefixes: ["FILE"],
-  },
-  {
-    title: "HL7",
-    prefixes: ["HL7"],
-  },
-  {
-    title: "MLLP",
-    about: "Reported at the start, by `cryobridge hl7`, or of a result that could not be sent.",
-    prefixes: ["MLLP"],
-  },
-  {
-    title: "Results",
-    prefixes: ["DELIVERY", "RESULT"],
-  },
-  {
-    title: "CSV",
-    prefixes: ["CSV"],
-  },
-  {
-    title: "Mapping",
-    prefixes: ["MAPPING"],
-  },
+  { title: "Dropped files", prefixes: ["FILE"] },
+  { title: "HL7", prefixes: ["HL7"] },
+  { title: "MLLP", prefixes: ["MLLP"] },
+  { title: "Results", prefixes: ["DELIVERY", "RESULT"] },
+  { title: "CSV", prefixes: ["CSV"] },
+  { title: "Mapping", prefixes: ["MAPPING"] },
   {
     title: "Orders",
     prefixes: ["ORDER", "SUBJECT", "CONTAINER", "SUBMIT", "REQUEST", "PROCEDURE", "CANCEL", "CONTROL"],
   },
   { title: "Storage service", prefixes: ["SERVICE"] },
-  {
-    title: "Ledger and queue",
-    prefixes: ["LEDGER", "RESTORE", "QUEUE"],
-  },
+  { title: "Ledger and queue", prefixes: ["LEDGER", "RESTORE", "QUEUE"] },
   { title: "Anything else", prefixes: ["UNCLASSIFIED"] },
 ];
 
@@ -72,11 +43,11 @@ export function renderErrors(): string {
   const prefixes = new Set(AREAS.flatMap((area) => area.prefixes));
   const homeless = codes.filter((code) => !prefixes.has(prefixOf(code)));
   if (homeless.length > 0) throw new RangeError(`no area of docs/errors.md for ${homeless.join(", ")}`);
-  const sections = AREAS.map(({ title, about, prefixes: own }) => {
+  const sections = AREAS.map(({ title, prefixes: own }) => {
     const entries = own.flatMap((prefix) =>
       codes.filter((code) => prefixOf(code) === prefix).map(renderEntry),
     );
-    return [`## ${title}`, ...(about ? [about] : []), entries.join("\n")].join("\n\n");
+    return [`## ${title}`, entries.join("\n")].join("\n\n");
   });
   return `${[INTRODUCTION, ...sections].join("\n")}\n`
     .replace(/\n(## )/g, "\n\n$1")
