@@ -49,7 +49,7 @@ export const INTAKE_FAILURES = {
   HL7_NO_MSH: {
     class: "permanent",
     meaning: "The text does not begin with an MSH segment.",
-    hint: "Send HL7 v2 messages. CSV files need a `csv-drop` connector.",
+    hint: "Send HL7 v2 messages. CSV files need a `csv-drop` connector; `cryobridge preview FILE --connector NAME` shows what it reads.",
   },
   HL7_DELIMITERS: {
     class: "permanent",
@@ -64,7 +64,7 @@ export const INTAKE_FAILURES = {
   HL7_SECOND_HEADER: {
     class: "permanent",
     meaning: "A message contains a second MSH, or a batch header or trailer.",
-    hint: "Have the sender end every segment with a carriage return, the last one of a message too.",
+    hint: "Have the sender end every segment with a carriage return, the last one of a message too, and send again.",
   },
   HL7_STRUCTURE: {
     class: "permanent",
@@ -120,7 +120,7 @@ export const INTAKE_FAILURES = {
   HL7_FILE_TEXT_OUTSIDE: {
     class: "permanent",
     meaning: "The file has text before the first MSH or outside its batches.",
-    hint: "Remove the text that begins in the line that is named.",
+    hint: "Remove the text that begins in the line that is named, or have the sender write HL7 only.",
   },
   HL7_BATCH_INCOMPLETE: {
     class: "permanent",
@@ -171,7 +171,7 @@ export const INTAKE_FAILURES = {
   CSV_ROW_RAGGED: {
     class: "permanent",
     meaning: "A row has more or fewer columns than the header, or values in the wrong columns.",
-    hint: "Quote values that hold the delimiter, and drop the file again. For comment lines set `noRow: ['#.*']` in the profile, for a last line such as a total `trailer: { line: 'Total.*' }`, each with the pattern of the whole line.",
+    hint: "Correct the row (quote values that hold the delimiter), and drop the file again. For comment lines set `noRow: ['#.*']` in the profile, for a last line such as a total `trailer: { line: 'Total.*' }`, each with the pattern of the whole line.",
   },
   CSV_ROW_QUOTES: {
     class: "permanent",
@@ -192,12 +192,12 @@ export const INTAKE_FAILURES = {
   CSV_TRAILER_COUNT: {
     class: "permanent",
     meaning: "The trailer counts other rows than stand above it: the file may be cut short.",
-    hint: "Drop the whole file again. If it counts something else, take `count` out of `trailer` in the profile.",
+    hint: "Drop the whole file again. If the trailer counts something else, take `count` out of `trailer` in the profile.",
   },
   CSV_TRAILER_SUM: {
     class: "permanent",
     meaning: "The trailer says another total than the rows above it: the file may be cut short.",
-    hint: "Drop the whole file again. If it adds up something else, correct `trailer.sum` in the profile, or leave it out.",
+    hint: "Drop the whole file again. If the trailer adds up something else, correct `trailer.sum` in the profile, or leave it out.",
   },
   CSV_ROW_TOO_LONG: {
     class: "permanent",
@@ -207,7 +207,7 @@ export const INTAKE_FAILURES = {
   CSV_QUOTE_UNCLOSED: {
     class: "permanent",
     meaning: "A quoted value is never closed.",
-    hint: 'Close the quote, and drop the file again. For a sender that never quotes values set `quote: ""` in the profile.',
+    hint: 'Close the quote on the line that is named, and drop the file again. For a sender that never quotes values set `quote: ""` in the profile.',
   },
   CSV_ENCODING_UTF8: {
     class: "permanent",

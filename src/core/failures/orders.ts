@@ -30,7 +30,7 @@ export const ORDER_FAILURES = {
   ORDER_LABEL_OF_OTHER_SUBJECT: {
     class: "permanent",
     meaning: "A label of the order belongs to another subject of the facility. Nothing was sent.",
-    hint: "Find out whose container it is: it may be the wrong patient. The wrong order: `cryobridge orders discard ID --reason TEXT`. Both are right: `cryobridge orders retry ID --override --reason TEXT`. If labels are unique only within a subject: set `guards: { labelOfTwoSubjects: allow }`, restart the daemon, then `cryobridge orders retry ID`.",
+    hint: "Find out whose container it is: it may be the wrong patient. If the order is wrong: `cryobridge orders discard ID --reason TEXT`. If both are right: `cryobridge orders retry ID --override --reason TEXT`. If labels are unique only within a subject: set `guards: { labelOfTwoSubjects: allow }`, restart the daemon, then `cryobridge orders retry ID`.",
   },
   ORDER_TRIED_TOO_OFTEN: {
     class: "permanent",
@@ -41,7 +41,7 @@ export const ORDER_FAILURES = {
   SUBJECT_MISMATCH: {
     class: "permanent",
     meaning: "The service has another name or birth date for this subject code.",
-    hint: "Find out which record is wrong: this may be another patient. The lab's: have it send the order again, same number, right values. The service's: have the facility correct it, then `cryobridge orders retry ID`. Another patient: `cryobridge orders discard ID --reason TEXT`.",
+    hint: "Find out which record is wrong: this may be another patient. The lab's: have it send the order again under the same number with the right values. The service's: have the facility correct it, then `cryobridge orders retry ID`. Another patient: `cryobridge orders discard ID --reason TEXT`.",
   },
   SUBJECT_UNKNOWN: {
     class: "permanent",
@@ -76,12 +76,12 @@ export const ORDER_FAILURES = {
   CONTAINER_UNKNOWN: {
     class: "permanent",
     meaning: "The subject has no container with the label of a retrieval.",
-    hint: "Check label and subject with the lab. Only the label is wrong: have the lab send the order again under the same number. The service lists the container by now: `cryobridge orders retry ID`. Else `cryobridge orders discard ID --reason TEXT`; if it was taken out without an order, tell the lab, which may have heard that it is stored.",
+    hint: "Check label and subject with the lab. If only the label is wrong, have the lab send the order again under the same number. If the service lists the container by now: `cryobridge orders retry ID`. Else `cryobridge orders discard ID --reason TEXT`; if it was taken out without an order, tell the lab, which may have heard that it is stored.",
   },
   CONTAINER_OF_OTHER_SUBJECT: {
     class: "permanent",
     meaning: "The service refused a retrieval: a container is not the subject's (VALIDATION_ERROR).",
-    hint: "Check labels and subject with the lab: it may be another patient's container. `cryobridge orders show ID --show-phi` has the service's answer. The order is wrong: `cryobridge orders discard ID --reason TEXT`. Once the facility has corrected its record: `cryobridge orders retry ID`.",
+    hint: "Check labels and subject with the lab: it may be another patient's container. `cryobridge orders show ID --show-phi` has the service's answer. If the order is wrong: `cryobridge orders discard ID --reason TEXT`. Once the facility has corrected its record: `cryobridge orders retry ID`.",
     lab: "a container is not this subject's, says the storage service; nothing was done",
   },
   CONTAINER_LABEL_AMBIGUOUS: {
@@ -113,7 +113,7 @@ export const ORDER_FAILURES = {
     class: "permanent",
     meaning:
       "The service no longer knows a request or procedure of an order. It is asked again for a day; then the order is parked.",
-    hint: "Ask the service's operator what happened to it. It is there under another number: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). Certainly nothing of it was or will be done: `cryobridge orders discard ID --reason TEXT`, and have the lab send it again under a new number. The service knows it again: it goes on by itself, once parked by `cryobridge orders retry ID`.",
+    hint: "Ask the service's operator what happened to it. If it is there under another number: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). Once it is certain that nothing of it was or will be done: `cryobridge orders discard ID --reason TEXT`, and have the lab send it again under a new number. Should the service know it again, it goes on by itself, once parked by `cryobridge orders retry ID`.",
   },
   ORDER_LEASE_LOST: {
     class: "transient",
@@ -208,7 +208,7 @@ export const ORDER_FAILURES = {
   REQUEST_MISMATCH: {
     class: "permanent",
     meaning: "What the service has differs from the order in subject, facility, operation or containers.",
-    hint: "Have the facility stop the procedure, then find out which request belongs to which order: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). Only the service's record was wrong, and was corrected: `cryobridge orders retry ID`. Nothing there is this order's: `cryobridge orders discard ID --reason TEXT`, and have the lab send it again under a new number.",
+    hint: "Have the facility stop the procedure, then find out which request belongs to which order: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). If only the service's record was wrong, and was corrected: `cryobridge orders retry ID`. If nothing there is this order's: `cryobridge orders discard ID --reason TEXT`, and have the lab send it again under a new number.",
   },
   REQUEST_REJECTED: {
     class: "permanent",
