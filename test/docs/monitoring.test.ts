@@ -1,17 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { createMetrics, type MetricDefinition } from "../../src/console/metrics.ts";
+import { createMetrics } from "../../src/console/metrics.ts";
 import { ALERT_KIND_NAMES, ALERT_KINDS } from "../../src/core/alert.ts";
 import { findProgram, machineHas } from "../support/needs.ts";
 import { ROOT } from "./markdown.ts";
 
 const RULES = join(ROOT, "config/monitoring/alert-rules.yaml");
 const DASHBOARD = join(ROOT, "config/monitoring/grafana-dashboard.json");
-const TABLE_OF = join(ROOT, "docs/guide/monitoring.md");
-const TABLE = /(<!-- metrics, made from the code -->\n\n)[\s\S]*?(<!-- end -->)/;
 /** What Prometheus adds to every series, and the label of a histogram's buckets. */
 const ADDED = ["job", "instance", "le"];
 
@@ -109,16 +107,4 @@ describe("the dashboard for Grafana", () => {
     const titles = dashboard.panels.map(({ title }) => title);
     expect(new Set(titles).size).toBe(titles.length);
   });
-});
-
-test("docs/guide/monitoring.md names every metric of the program (UPDATE_DOCS=1 writes them)", () => {
-  const own = definitions.filter(({ name }) => name.startsWith("cryobridge_"));
-  const rowOf = ({ name, type, labels, help }: MetricDefinition) =>
-    `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(", ") || "-"} | ${help} |`;
-  const table = ["| metric | type | labels | meaning |", "| --- | --- | --- | --- |", ...own.map(rowOf)];
-  const text = readFileSync(TABLE_OF, "utf8");
-  expect(text).toMatch(TABLE);
-  const wanted = text.replace(TABLE, `$1${table.join("\n")}\n\n$2`);
-  if (process.env.UPDATE_DOCS === "1") writeFileSync(TABLE_OF, wanted);
-  expect(readFileSync(TABLE_OF, "utf8")).toBe(wanted);
 });

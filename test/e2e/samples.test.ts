@@ -9,6 +9,7 @@ import { formatId } from "../../src/ledger/ids.ts";
 import { listMessages } from "../../src/ledger/messages/views.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
+import { FAULTS, WAITS } from "./sample-faults.ts";
 import { readSampleTables } from "./sample-tables.ts";
 
 /** What became of a sample. */
@@ -51,10 +52,9 @@ describe("a good sample", () => {
 
 describe("a broken sample", () => {
   test.each(samples.filter(({ kind }) => kind === "broken"))(
-    "$fileName is refused in the README's words",
+    "$fileName is refused with the place and what is wrong there",
     ({ fileName }) => {
-      const reported = cellsOf(fileName).map(([place, words]) => `${place}: ${words}`);
-      expect(fates.get(fileName)?.problems).toEqual(reported);
+      expect(fates.get(fileName)?.problems).toEqual(FAULTS[fileName]);
     },
   );
 
@@ -72,13 +72,10 @@ describe("a broken sample", () => {
 
 describe("a sample with an unknown code", () => {
   test.each(samples.filter(({ kind }) => kind === "waiting"))(
-    "$fileName waits, for what the README says, and is not at fault",
+    "$fileName waits for it, and is not at fault",
     ({ fileName }) => {
       const { problems, waits } = fates.get(fileName) ?? {};
-      expect({ problems, waits }).toEqual({
-        problems: [],
-        waits: cellsOf(fileName).map(([place, words]) => `${place}: ${words}`),
-      });
+      expect({ problems, waits }).toEqual({ problems: [], waits: WAITS[fileName] });
     },
   );
 

@@ -2,8 +2,7 @@
 export const INTAKE_FAILURES = {
   MLLP_NOT_LISTENING: {
     class: "permanent",
-    meaning:
-      "An MLLP connector can't listen on its address: taken by another program, or not of this machine.",
+    meaning: "An MLLP connector can't listen on its address: taken, or not of this machine.",
     hint: "Set `listen.host` and `listen.port` to a free address of this machine (`cryobridge hl7 listen`: `--host`, `--port`).",
   },
   HL7_CONTROL_ID_REUSED: {
@@ -59,19 +58,17 @@ export const INTAKE_FAILURES = {
   },
   HL7_SEGMENT_INVALID: {
     class: "permanent",
-    meaning:
-      "A line is not a segment: it does not begin with a three-character name and the field separator.",
+    meaning: "A line does not begin with a three-character name and the field separator.",
     hint: "Have the sender write line breaks inside fields as `\\.br\\`, or correct the line.",
   },
   HL7_SECOND_HEADER: {
     class: "permanent",
     meaning: "A message contains a second MSH, or a batch header or trailer.",
-    hint: "Have the sender end every segment with a carriage return, the last one of a message too, and send whole messages again.",
+    hint: "Have the sender end every segment with a carriage return, the last one of a message too, and send again.",
   },
   HL7_STRUCTURE: {
     class: "permanent",
-    meaning:
-      "The segments are not in the sequence of their message type: it is not certain which belong together.",
+    meaning: "The segments are not in the sequence of their message type.",
     hint: "Have the sender follow the structure of the message type in MSH-9.",
   },
   HL7_CONTINUED: {
@@ -87,7 +84,7 @@ export const INTAKE_FAILURES = {
   HL7_CHARSET_UNKNOWN: {
     class: "permanent",
     meaning: "MSH-18 or the configuration names a character set that Cryobridge can't read.",
-    hint: "Set the connector's `encoding` to what the sender really uses, such as `utf-8` or `windows-1252` (`--charset` of `cryobridge hl7`).",
+    hint: "Set the connector's `encoding` to what the sender uses, such as `windows-1252` (`--charset` of `cryobridge hl7`).",
   },
   HL7_UNTERMINATED: {
     class: "permanent",
@@ -97,13 +94,12 @@ export const INTAKE_FAILURES = {
   HL7_LINE_ENDS_MIXED: {
     class: "permanent",
     meaning:
-      "The segments of a message end in different ways. A line break in a pasted text looks like the end of a segment, and the rest of the text like segments, or like another message.",
+      "The segments of a message end in different ways, as where a text with line breaks was pasted into a field.",
     hint: "Have the sender write line breaks inside fields as `\\.br\\`, and end all segments alike. If it never does, set `mixedLineEnds: accept` for the connector and restart the daemon.",
   },
   HL7_CHARSET_UTF8: {
     class: "permanent",
-    meaning:
-      "The message, or a line of it, is UTF-8, but MSH-18 or the configuration names another character set.",
+    meaning: "The message, or a line of it, is UTF-8, but MSH-18 or the configuration says otherwise.",
     hint: "Have the sender name UNICODE UTF-8 in MSH-18, or correct `encoding`. If it only looks like UTF-8: `encoding: { name: …, forced: true }` for the connector.",
   },
   HL7_CHARSET_BYTES: {
@@ -119,7 +115,7 @@ export const INTAKE_FAILURES = {
   HL7_FILE_BINARY: {
     class: "permanent",
     meaning: "The file holds NUL bytes, so it is not text.",
-    hint: "Find out what wrote the file. Messages must be in UTF-8, UTF-16 or the character set of MSH-18.",
+    hint: "Send text in UTF-8, UTF-16 or the character set of MSH-18.",
   },
   HL7_FILE_TEXT_OUTSIDE: {
     class: "permanent",
@@ -129,7 +125,7 @@ export const INTAKE_FAILURES = {
   HL7_BATCH_INCOMPLETE: {
     class: "permanent",
     meaning: "A batch or file header has no trailer, or a trailer no header: the file may be cut short.",
-    hint: "Have the sender send the whole file again. If it never writes the trailers (BTS, FTS), have it leave out the headers (BHS, FHS) too.",
+    hint: "Have the sender send the whole file again. If it never writes trailers (BTS, FTS), have it leave out the headers (BHS, FHS) too.",
   },
   HL7_BATCH_COUNT: {
     class: "permanent",
@@ -144,18 +140,18 @@ export const INTAKE_FAILURES = {
   CSV_BINARY: {
     class: "permanent",
     meaning:
-      "The file is no text in this encoding: it holds NUL characters, or begins as a picture, a PDF or an Excel workbook does.",
-    hint: "Save a workbook as CSV. For a CSV file, set the connector's `encoding` to what the sender writes, such as `utf-16le` where NUL characters were found.",
+      "The file is no text in this encoding: it holds NUL characters, or is a picture, a PDF or an Excel workbook.",
+    hint: "Save a workbook as CSV. For a CSV file set the connector's `encoding` to what the sender writes, such as `utf-16le` where NUL characters were found.",
   },
   CSV_HEADER_EMPTY: {
     class: "permanent",
-    meaning: "A column of the CSV header has no name.",
-    hint: "Name the column or remove it. For a sender that always writes it so, and never in another sequence, since headings are not compared then: set `skipLines` to one more than it is, and `header` with a name for each column in the profile.",
+    meaning: "A column of the header has no name.",
+    hint: "Name the column or remove it. For a sender that always writes it so, and never in another sequence, set `skipLines` one higher, and `header` with a name for each column, in the profile: headings are then not compared.",
   },
   CSV_HEADER_DOUBLED: {
     class: "permanent",
-    meaning: "Two columns of the CSV header have the same name.",
-    hint: "Rename or remove one of them. For a sender that always writes it so, and never in another sequence, since headings are not compared then: set `skipLines` to one more than it is, and `header` with a name for each column in the profile.",
+    meaning: "Two columns of the header have the same name.",
+    hint: "Rename or remove one. For a sender that always writes it so, and never in another sequence, set `skipLines` one higher, and `header` with a name for each column, in the profile: headings are then not compared.",
   },
   CSV_HEADER_SECOND: {
     class: "permanent",
@@ -164,7 +160,7 @@ export const INTAKE_FAILURES = {
   },
   CSV_HEADER_TOO_WIDE: {
     class: "permanent",
-    meaning: "The CSV header has more columns than allowed.",
+    meaning: "The header has more columns than allowed.",
     hint: "Set `delimiter` of the profile to what the sender writes, or have it send fewer columns.",
   },
   CSV_DIALECT_INVALID: {
@@ -174,7 +170,7 @@ export const INTAKE_FAILURES = {
   },
   CSV_ROW_RAGGED: {
     class: "permanent",
-    meaning: "A CSV row has more or fewer columns than the header, or values in the wrong columns.",
+    meaning: "A row has more or fewer columns than the header, or values in the wrong columns.",
     hint: "Correct the row (quote values that hold the delimiter), and drop the file again. For comment lines set `noRow: ['#.*']` in the profile, for a last line such as a total `trailer: { line: 'Total.*' }`, each with the pattern of the whole line.",
   },
   CSV_ROW_QUOTES: {
@@ -184,13 +180,13 @@ export const INTAKE_FAILURES = {
   },
   CSV_ROW_UNFINISHED: {
     class: "permanent",
-    meaning: "The CSV file ends within a row, or its last line has no line end: it may be cut short.",
+    meaning: "The file ends within a row, or its last line has no line end: it may be cut short.",
     hint: "Drop the whole file again. If the sender never ends the last line, set `lastLineEnd: optional` in the profile.",
   },
   CSV_TRAILER_MISSING: {
     class: "permanent",
     meaning:
-      "The CSV file does not end with the profile's trailer: it may be cut short, or several files in one.",
+      "The file does not end with the profile's trailer: it may be cut short, or several files in one.",
     hint: "Drop the whole file again. If the sender leaves it out sometimes, set `required: false` below `trailer` in the profile: a file that was cut is then not noticed.",
   },
   CSV_TRAILER_COUNT: {
@@ -200,12 +196,12 @@ export const INTAKE_FAILURES = {
   },
   CSV_TRAILER_SUM: {
     class: "permanent",
-    meaning: "The trailer says another total of a column than the rows above it: the file may be cut short.",
+    meaning: "The trailer says another total than the rows above it: the file may be cut short.",
     hint: "Drop the whole file again. If the trailer adds up something else, correct `trailer.sum` in the profile, or leave it out.",
   },
   CSV_ROW_TOO_LONG: {
     class: "permanent",
-    meaning: "A CSV row is longer than 1 MiB: a quote or line end is missing.",
+    meaning: "A row is longer than 1 MiB: a quote or line end is missing.",
     hint: "Correct the line that is named and drop the file again.",
   },
   CSV_QUOTE_UNCLOSED: {
@@ -215,18 +211,18 @@ export const INTAKE_FAILURES = {
   },
   CSV_ENCODING_UTF8: {
     class: "permanent",
-    meaning: "The CSV file, or a line of it, is UTF-8, but another encoding is configured.",
+    meaning: "The file, or a line of it, is UTF-8, but another encoding is configured.",
     hint: "Correct `encoding` (`auto` detects it), or save the file in that encoding. If it only looks like UTF-8: `encoding: { name: …, forced: true }` for the connector.",
   },
   CSV_ENCODING_DOUBTFUL: {
     class: "permanent",
     meaning:
-      "Nobody said how the CSV file is encoded, it is no UTF-8, and read as Windows-1252 it has words that nobody writes.",
+      "No encoding is configured, the file is no UTF-8, and as Windows-1252 it has words that nobody writes.",
     hint: "Set `encoding` to what the sender writes (cp850, cp437, macintosh, cp852, windows-1250, …), or have the file saved as UTF-8.",
   },
   CSV_BYTES: {
     class: "permanent",
-    meaning: "The CSV file holds bytes that its encoding does not have.",
+    meaning: "The file holds bytes that its encoding does not have.",
     hint: "Set `encoding` to what the sender writes, such as `windows-1252`, or have the file saved as UTF-8.",
   },
   FILE_NOT_REGULAR: {
@@ -241,8 +237,8 @@ export const INTAKE_FAILURES = {
   },
   FILE_TOO_LARGE: {
     class: "permanent",
-    meaning: "The dropped file is larger than the connector allows, or has more rows than are taken at once.",
-    hint: "Split the file: of a CSV file each part begins with the headings, all rows of an order stand in one part, and where the profile has a `trailer` it ends with one of its own. Or set `maxBytes` of the connector higher, such as `maxBytes: 256MB`, restart the daemon, and drop the file again.",
+    meaning: "The dropped file is larger, or has more rows, than the connector takes.",
+    hint: "Split the file: each part of a CSV file needs the headings, all rows of its orders, and the `trailer` where the profile has one. Or set `maxBytes` of the connector higher, such as `maxBytes: 256MB`, restart the daemon, and drop the file again.",
   },
   FILE_CHANGED: {
     class: "transient",
@@ -271,8 +267,7 @@ export const INTAKE_FAILURES = {
   },
   FILE_FOLDER_UNUSABLE: {
     class: "permanent",
-    meaning:
-      "A folder of a drop connector is missing, a link, not writable, or on another file system than its siblings.",
+    meaning: "A drop folder is missing, a link, not writable, or on another file system than its siblings.",
     hint: "Correct the folder that is named, then run `cryobridge check`.",
   },
   FILE_SYSTEM_ERROR: {
@@ -282,7 +277,7 @@ export const INTAKE_FAILURES = {
   },
   CSV_COLUMN_MISSING: {
     class: "permanent",
-    meaning: "The CSV header lacks a column that the profile needs.",
+    meaning: "The header lacks a column that the profile needs.",
     hint: "Add the column, or name the right one in the profile.",
   },
   CSV_ORDER_INCOMPLETE: {
@@ -292,12 +287,12 @@ export const INTAKE_FAILURES = {
   },
   CSV_ROW_OF_REFUSED_ORDER: {
     class: "permanent",
-    meaning: "Another row of this order was refused, and so this one was not taken either.",
+    meaning: "Another row of this order was refused, so this one was not taken.",
     hint: "Correct the other row that is named, and send all rows of the order again; or give this row an order number of its own.",
   },
   CSV_ORDER_TOO_LARGE: {
     class: "permanent",
     meaning: "More rows share one order number than one order may have.",
-    hint: "Check that the profile's column for `placerOrderNumber` holds order numbers. An order that is really so large has to come in parts, each under a number of its own.",
+    hint: "Check that the profile's column for `placerOrderNumber` holds order numbers. An order that is really so large has to come in parts, each under its own number.",
   },
 } as const;

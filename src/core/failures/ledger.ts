@@ -12,7 +12,7 @@ export const LEDGER_FAILURES = {
   },
   LEDGER_NO_ACCOUNT: {
     class: "permanent",
-    meaning: "Started as root, the embedded database needs an unprivileged account, and the system has none.",
+    meaning: "Started as root, the embedded database needs an unprivileged account, and there is none.",
     hint: "Create a system user `cryobridge`, or start Cryobridge as an ordinary user.",
   },
   LEDGER_PLACE_UNREACHABLE: {
@@ -122,30 +122,28 @@ export const LEDGER_FAILURES = {
   },
   LEDGER_OLDER_AT_WORK: {
     class: "permanent",
-    meaning:
-      "Daemons of an older release work with the ledger, and this one would change its tables under them.",
+    meaning: "Daemons of an older release work with the ledger, whose tables this one would change.",
     hint: "Stop them on their machines (`systemctl stop cryobridge`), or where nothing starts them again by `cryobridge workers --drain NAME` with the older release. Then start this one.",
   },
   LEDGER_OLDER: {
     class: "permanent",
-    meaning: "A build from before the first release made the ledger, and there is no upgrade.",
+    meaning: "A build from before the first release made the ledger: there is no upgrade.",
     hint: "Start with an empty `dataDir` or database, or run the build that made this ledger.",
   },
   LEDGER_EPOCH_UNUSABLE: {
     class: "transient",
     meaning:
-      "The file by which a restored ledger is noticed can't be read or written. No call that creates something is made.",
+      "The file that shows a restored ledger can't be read or written. No call that creates something is made.",
     hint: "Correct the rights of the file and its folder, free disk space, or set `epochFile` to a place that no restore overwrites. A file that holds something else: put back the one of your last backup, or move it away if the ledger was not restored since the last stop.",
   },
   LEDGER_WENT_BACK: {
     class: "transient",
-    meaning:
-      "The ledger was restored to an older state. Open orders are compared with the service before anything is sent.",
+    meaning: "The ledger was restored to an older state. Open orders are first compared with the service.",
     hint: "Nothing while the daemon runs; `cryobridge status` shows the progress. If it ended, start it again.",
   },
   QUEUE_UNAVAILABLE: {
     class: "transient",
-    meaning: "The server of the job queue did not answer in time, or refuses what the queue needs.",
+    meaning: "The server of the job queue does not answer in time, or refuses what the queue needs.",
     hint: "Check that PostgreSQL runs, or with `queue.backend: redis` what `queue.url` names, and run `cryobridge check`: it has a job go through the queue and says what the server refuses and what to do. No order is lost.",
   },
 } as const;

@@ -27,7 +27,7 @@ export const MAPPING_FAILURES = {
   },
   MAPPING_SECOND_PATIENT: {
     class: "permanent",
-    meaning: "The message has several PID segments: it is not certain whose orders these are.",
+    meaning: "The message has several PID segments.",
     hint: "Have a message sent for each patient. Only merges may have several pairs of PID and MRG.",
   },
   MAPPING_NO_ORDER: {
@@ -37,13 +37,13 @@ export const MAPPING_FAILURES = {
   },
   MAPPING_NO_CONTAINER: {
     class: "permanent",
-    meaning: "An order to store or retrieve names no container, or a container without a label.",
-    hint: 'Have the sender name each container, or say in the profile which segments stand for one and where its label is, such as `containers: { each: "OBX[3.1=VIAL]", label: OBX-5.1 }`.',
+    meaning: "An order to store or retrieve names no container, or one without a label.",
+    hint: 'Have the sender name each container, or name its segment and the place of its label in the profile, such as `containers: { each: "OBX[3.1=VIAL]", label: OBX-5.1 }`.',
   },
   MAPPING_TOO_MANY_LABELS: {
     class: "permanent",
     meaning: "The order names more containers than `guards.labelsPerOrder` allows.",
-    hint: "Check that many orders do not share one number, or set it higher in the configuration, such as `guards: { labelsPerOrder: 2000 }`, and restart the daemon.",
+    hint: "Check that many orders do not share one number, or set it higher, such as `guards: { labelsPerOrder: 2000 }`, and restart the daemon.",
   },
   MAPPING_CONTAINER_LABEL_TWICE: {
     class: "permanent",
@@ -53,34 +53,34 @@ export const MAPPING_FAILURES = {
   MAPPING_CONTAINER_UNEXPECTED: {
     class: "permanent",
     meaning:
-      "A registration names a container, or a segment names one where none is read (before its OBR, or beside specimens).",
-    hint: "Of a registration: have the sender leave the container out, or send the code of an operation that stores or retrieves. Otherwise have it send each container below its OBR, and all of them in one way: by specimens (SPM, SAC), or by other segments.",
+      "A registration names a container, or a segment does where none is read (before its OBR, or beside specimens).",
+    hint: "Have the sender leave the container out of a registration. Otherwise have it send each container below its OBR, and all in one way: by specimens (SPM, SAC), or by other segments.",
   },
   MAPPING_OPERATION_UNKNOWN: {
     class: "permanent",
     meaning: "The operation code is not in the profile's table.",
-    hint: "Add the code to `operation.table` of the profile, then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code.",
+    hint: "Add the code to `operation.table` of the profile, then `cryobridge reload`: waiting messages go on. Or have the lab correct it.",
   },
   MAPPING_FACILITY_UNKNOWN: {
     class: "permanent",
     meaning: "The facility code is not in the profile's table, or not in `facilities` of the configuration.",
-    hint: "Add the code to the table that is named: `facility.table` of the profile, or `facilities`. Then `cryobridge reload`; waiting messages are then processed. Or have the lab correct the code.",
+    hint: "Add the code to the table that is named: `facility.table` of the profile, or `facilities`. Then `cryobridge reload`: waiting messages go on. Or have the lab correct it.",
   },
   MAPPING_CODE_UNKNOWN: {
     class: "permanent",
     meaning: "A value is not in the table by which the profile translates it.",
-    hint: "Add the value to the profile's table, `cryobridge reload`, then `cryobridge messages replay ID`. Or have the lab correct the value.",
+    hint: "Add the value to the profile's table, `cryobridge reload`, then `cryobridge messages replay ID`. Or have the lab correct it.",
   },
   MAPPING_EARLIER_WAITS: {
     class: "transient",
     meaning: "An earlier message of the same subject waits for a code, and this one must not overtake it.",
-    hint: "`cryobridge messages waiting` lists the code: add it, or discard the earlier message, which the lab then has to send again.",
+    hint: "`cryobridge messages waiting` lists the code: add it, or discard the earlier message.",
   },
   MAPPING_ORDER_CONTROL_UNSUPPORTED: {
     class: "permanent",
     meaning:
-      "The profile does not take this code in ORC-1, or a new order carries the status of an ended one (ORC-5, OBR-25).",
-    hint: "Arrange the change with the storage staff, or add the code to `cancel` or `control` of the profile, as the message says. Have ORC-5 and OBR-25 left empty in new orders.",
+      "The profile does not take this ORC-1, or a new order carries the status of an ended one (ORC-5, OBR-25).",
+    hint: "Arrange the change with the storage staff, or add the code to `cancel` or `control` of the profile. Have ORC-5 and OBR-25 left empty in new orders.",
   },
   MAPPING_VALUE_MISSING: {
     class: "permanent",
@@ -109,8 +109,7 @@ export const MAPPING_FAILURES = {
   },
   MAPPING_VALUES_DISAGREE: {
     class: "permanent",
-    meaning:
-      "Two places of one order that must agree differ, or one message requests two things of one order.",
+    meaning: "Two places of one order that must agree differ, or a message requests two things of it.",
     hint: "Have the sender correct the place that is wrong, or send a message for each request.",
   },
   MAPPING_SUBJECT_AMBIGUOUS: {

@@ -3,13 +3,13 @@ export const ORDER_FAILURES = {
   ORDER_NUMBER_REUSED: {
     class: "permanent",
     meaning:
-      "An order has the number of an earlier order but other content. Its message was refused; the order is parked.",
+      "An order has the number of an earlier one, but other content. Its message was refused; the order is parked.",
     hint: "`cryobridge orders show NUMBER` has both. Have the lab send it under a new number, then `cryobridge orders discard ID --reason TEXT`. To carry it out as it is: `cryobridge orders retry ID --override --reason TEXT`.",
   },
   ORDER_NUMBER_OTHER_AUTHORITY: {
     class: "permanent",
     meaning:
-      "An order has the number of an earlier order but another assigning authority (ORC-2.2 to 2.4). Its message was refused; the order is parked.",
+      "An order has the number of an earlier one of another assigning authority (ORC-2.2 to 2.4). Its message was refused; the order is parked.",
     hint: "`cryobridge orders show NUMBER` has both. Ask the lab. If it is the same order: `cryobridge orders discard ID --reason TEXT`; else `cryobridge orders retry ID --override --reason TEXT`. Give systems that number independently a connector each.",
   },
   ORDER_CONTAINER_IN_OPEN_ORDER: {
@@ -20,7 +20,7 @@ export const ORDER_FAILURES = {
   ORDER_CONTAINER_STORED_ALREADY: {
     class: "permanent",
     meaning: "A container to store is in storage already.",
-    hint: "Find out what stored it. This order's own request, as after a restore or where staff typed it in: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). Another vial under this label: `cryobridge orders retry ID --override --reason TEXT`. Discard only what is not stored for this order (`cryobridge orders discard ID --reason TEXT`): the lab is told that it wasn't done.",
+    hint: "Find out what stored it. This order's own request: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). Another vial under this label: `cryobridge orders retry ID --override --reason TEXT`. Discard only what is not stored for this order (`cryobridge orders discard ID --reason TEXT`): the lab is told that it wasn't done.",
   },
   ORDER_CONTAINER_RETRIEVED_ALREADY: {
     class: "permanent",
@@ -30,12 +30,12 @@ export const ORDER_FAILURES = {
   ORDER_LABEL_OF_OTHER_SUBJECT: {
     class: "permanent",
     meaning: "A label of the order belongs to another subject of the facility. Nothing was sent.",
-    hint: "Find out whose container it is: it may be the wrong patient. The wrong order: `cryobridge orders discard ID --reason TEXT`. If both are right: `cryobridge orders retry ID --override --reason TEXT`. If labels are unique only within a subject: set `guards: { labelOfTwoSubjects: allow }` in the configuration, restart the daemon, then `cryobridge orders retry ID`.",
+    hint: "Find out whose container it is: it may be the wrong patient. If the order is wrong: `cryobridge orders discard ID --reason TEXT`. If both are right: `cryobridge orders retry ID --override --reason TEXT`. If labels are unique only within a subject: set `guards: { labelOfTwoSubjects: allow }`, restart the daemon, then `cryobridge orders retry ID`.",
   },
   ORDER_TRIED_TOO_OFTEN: {
     class: "permanent",
     meaning: "Each of many tries ended with the daemon, before the order was through.",
-    hint: "The daemon's log, or the system's, shows why it ended each time: killed, out of memory, an error. Fix that, then `cryobridge orders retry ID`.",
+    hint: "The daemon's log, or the system's, shows why it ended each time, such as out of memory. Fix that, then `cryobridge orders retry ID`.",
     lab: "could not be processed; the receiver's staff look into it",
   },
   SUBJECT_MISMATCH: {
@@ -76,7 +76,7 @@ export const ORDER_FAILURES = {
   CONTAINER_UNKNOWN: {
     class: "permanent",
     meaning: "The subject has no container with the label of a retrieval.",
-    hint: "Check label and subject with the lab. If only the label is wrong, have the lab send the order again under the same number. If the container is listed at the service by now: `cryobridge orders retry ID`. Else `cryobridge orders discard ID --reason TEXT`; if it was taken out at the service without an order, say so to the lab, which may have been told that it is stored.",
+    hint: "Check label and subject with the lab. If only the label is wrong, have the lab send the order again under the same number. If the service lists the container by now: `cryobridge orders retry ID`. Else `cryobridge orders discard ID --reason TEXT`; if it was taken out without an order, tell the lab, which may have heard that it is stored.",
   },
   CONTAINER_OF_OTHER_SUBJECT: {
     class: "permanent",
@@ -92,7 +92,7 @@ export const ORDER_FAILURES = {
   SUBMIT_UNCERTAIN: {
     class: "permanent",
     meaning:
-      "It is not known whether the service carried out a call: what was found there can't be proved to be the order's, or nothing was found.",
+      "It is not known whether the service carried out a call: nothing was found there, or nothing that is surely the order's.",
     hint: "Search with `cryobridge service requests --subject CODE` (external surface: `service procedures --subject CODE`). If the order's request is there, `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). If not, or once one from before a change of the order is cancelled there, `cryobridge orders retry ID`, which may send it again.",
     lab: "it is not certain whether the storage service has the order; staff find out",
   },
@@ -112,7 +112,7 @@ export const ORDER_FAILURES = {
   REQUEST_GONE: {
     class: "permanent",
     meaning:
-      "The service does not know a request or procedure of an order any more. The order is read again for a day, then parked.",
+      "The service no longer knows a request or procedure of an order. It is asked again for a day; then the order is parked.",
     hint: "Ask the service's operator what happened to it. If it is there under another number: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). Once it is certain that nothing of it was or will be done: `cryobridge orders discard ID --reason TEXT`, and have the lab send it again under a new number. Should the service know it again, it goes on by itself, once parked by `cryobridge orders retry ID`.",
   },
   ORDER_LEASE_LOST: {
@@ -166,7 +166,7 @@ export const ORDER_FAILURES = {
     class: "permanent",
     meaning:
       "The number of a hold, release, change or status query is that of several open orders, subjects or authorities.",
-    hint: "`cryobridge orders show NUMBER` has them all. Ask the lab which one is meant. The first is named by the number with its subject and assigning authority, a later one only by the filler order number (ORC-3) of its results: have the lab send its request so; then `cryobridge tasks done ID`.",
+    hint: "`cryobridge orders show NUMBER` has them all. Ask the lab which one is meant, and have it send the request again: for the first order with subject and assigning authority, for a later one by the filler order number (ORC-3) of its results. Then `cryobridge tasks done ID`.",
   },
   CONTROL_ORDER_DIFFERS: {
     class: "permanent",
@@ -187,7 +187,7 @@ export const ORDER_FAILURES = {
   CONTROL_UNDER_WAY: {
     class: "permanent",
     meaning:
-      "The lab asked to hold, release or change the order while a call for it was under way or not yet reconciled.",
+      "The lab asked to hold, release or change the order while a call for it was under way or being looked for.",
     hint: "If it still applies, have the lab send the request again; then `cryobridge tasks done ID`.",
   },
   CANCEL_REFUSED: {
@@ -223,7 +223,7 @@ export const ORDER_FAILURES = {
   ORDER_PLACE_UNKNOWN: {
     class: "permanent",
     meaning: "The storage is completed, but the service did not show where each container is.",
-    hint: "Ask the facility where the containers are; `cryobridge service location N` shows whether the service knows it by now, by the container's id. If the service lists containers without labels, name the field with the label in `service.containerLabelFields` and restart the daemon, for the orders to come.",
+    hint: "Ask the facility where the containers are; `cryobridge service location N` shows whether the service knows it by now, by the container's id. If it lists containers without labels, set `service.containerLabelFields` to the field with the label and restart the daemon, for orders to come.",
   },
   PROCEDURE_FAILED: {
     class: "permanent",

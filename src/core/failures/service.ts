@@ -94,14 +94,13 @@ export const SERVICE_FAILURES = {
   },
   SERVICE_SHAPE_UNKNOWN: {
     class: "transient",
-    meaning: "A read was answered with JSON of an unknown shape, such as an unknown wrapping of a list.",
+    meaning: "A read was answered with JSON of an unknown shape, such as another wrapping of a list.",
     hint: "Where the message names lists, say which one holds the entries: `service.listEnvelope: { key: name }`, then restart the daemon. Otherwise ask the service's operator what answers there.",
     lab: "the storage service gave no usable answer",
   },
   SERVICE_ANSWER_UNREADABLE: {
     class: "transient",
-    meaning:
-      "A read was answered in bytes that are no text: not UTF-8, nor the charset that the answer names.",
+    meaning: "A read was answered in bytes that are neither UTF-8 nor the charset that the answer names.",
     hint: "Ask the operator of the service, or of the gateway before it, to answer in UTF-8, or to name the right charset in `Content-Type`.",
     lab: "the storage service gave no usable answer",
   },
@@ -113,8 +112,7 @@ export const SERVICE_FAILURES = {
   },
   SERVICE_LIST_UNPAGED: {
     class: "transient",
-    meaning:
-      "A list may be cut: the service refuses or ignores `page`, and gives just as many entries as a page holds.",
+    meaning: "A list may be cut: the service refuses or ignores `page`, and gives just one full page.",
     hint: "Ask the service's operator for paging. Where the list comes whole when it is asked without `page` and `perPage`, name it, such as `service.unpaged: [containers]`; where its length follows `perPage`, ask for more than it ever holds, such as `service.perPage: 1000`. Then restart the daemon.",
     lab: "the storage service gave no usable answer",
   },
