@@ -232,6 +232,17 @@ export async function changeOrders(pool: pg.Pool, changes: readonly OrderChange[
   return inTransaction(pool, (client) => changeOrdersWithin(client, changes));
 }
 
+/** Applies the change, and in the same transaction those of other orders that follow from it; none of them where it is left out. */
+export async function changeWithOthers(
+  pool: pg.Pool,
+  change: OrderChange,
+  others: readonly OrderChange[],
+): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    if ((await changeOrdersWithin(client, [change])).size > 0) await changeOrdersWithin(client, others);
+  });
+}
+
 /** {@link changeOrders} inside a transaction that the caller began. */
 export async function changeOrdersWithin(
   client: pg.PoolClient,
