@@ -48,7 +48,11 @@ test("orders that a list out of order doesn't show are each followed in their tu
           concurrency: 2,
         };
         for (let round = 0; round < 3; round += 1) {
-          await trackFacility(12, { ...deps, wayOf: byRequest, worker: { isSure: true, ledgerNow: Date.now } }, never);
+          await trackFacility(
+            12,
+            { ...deps, wayOf: byRequest, worker: { isSure: true, ledgerNow: Date.now } },
+            never,
+          );
           // All come due again as they were put off, a minute later.
           await pool.query("update orders set next_at = next_at - interval '60 seconds'");
         }

@@ -75,6 +75,12 @@ function inWords(field: SubjectField): string {
   return { firstName: "first name", lastName: "last name", dateOfBirth: "date of birth" }[field];
 }
 
+/** The end of an order that asks for nothing but its subject, which the service has. */
+export function registered({ id: orderId, fence }: LedgerOrder): OrderChange {
+  const common = { orderId, fence, failure: null, isReleased: true, isReported: true };
+  return { ...common, to: "completed", event: { kind: "registered" } };
+}
+
 /** The lab gets this many order numbers at most; the tasks name every order. */
 const MOST_NUMBERS = 10;
 
