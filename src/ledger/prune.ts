@@ -41,7 +41,10 @@ update messages
                limit $2)
 returning id`;
 
-/** Bytes of results that the lab has had for long; $1 ms, $2 how many. Index: deliveries_with_bytes. */
+/**
+ * Bytes of results that the lab has had for long; $1 ms, $2 how many. The row is asked once more, since a person may have it go on at the moment
+ * when it is found. Index: deliveries_with_bytes.
+ */
 const FORGET_BYTES = `
 update deliveries
    set bytes = null
@@ -52,9 +55,13 @@ update deliveries
                  and d.created_at < now() - $1 * interval '1 millisecond'
                order by d.created_at
                limit $2)
+   and state in ('delivered', 'dropped')
 returning id`;
 
-/** Personal data of orders that ended long ago; the order itself, its number and its timeline stay. $1 ms, $2 how many. Index: orders_with_subject. */
+/**
+ * Personal data of orders that ended long ago; the order itself, its number and its timeline stay. $1 ms, $2 how many. The row is asked once
+ * more as above. Index: orders_with_subject.
+ */
 export const FORGET_SUBJECTS = `
 update orders
    set subject = '{}'
@@ -65,6 +72,7 @@ update orders
                  and o.subject <> '{}'
                order by o.changed_at
                limit $2)
+   and state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
 returning id`;
 
 /** What was sent of orders that ended long ago; $1 ms, $2 how many. Indexes: calls_with_body, the primary key of orders. */

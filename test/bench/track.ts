@@ -70,7 +70,11 @@ export async function benchTrack(count: number): Promise<BenchReport> {
       const endsAt = performance.now() + INTERVAL_MS;
       while (performance.now() < endsAt) {
         for (const facilityId of (await findDue(pool, [])).facilities) {
-          await trackFacility(facilityId, { ...deps, wayOf: byRequest, worker: { isSure: true } }, signal);
+          await trackFacility(
+            facilityId,
+            { ...deps, wayOf: byRequest, worker: { isSure: true, ledgerNow: Date.now } },
+            signal,
+          );
         }
         await systemClock.sleep(pollPauseMs(polling));
       }

@@ -51,7 +51,7 @@ describe("words that no database can keep", () => {
           polling,
           concurrency: 2,
           wayOf: byRequest,
-          worker: { isSure: true },
+          worker: { isSure: true, ledgerNow: Date.now },
         };
         await trackFacility(12, deps, never);
         expect((await findOrders(pool, `o${plain}`))[0]?.state).toBe("rejected");

@@ -51,7 +51,7 @@ async function withLab<T>(
       polling,
       concurrency: 2,
       wayOf,
-      worker: { isSure: true },
+      worker: { isSure: true, ledgerNow: Date.now },
     };
     const track = async () => {
       await pool.query("update orders set next_at = now()");

@@ -44,7 +44,7 @@ async function withLab<T>(run: (lab: Lab) => Promise<T>): Promise<T> {
       polling: POLLING,
       concurrency: 2,
       wayOf: byRequest,
-      worker: { isSure: true },
+      worker: { isSure: true, ledgerNow: Date.now },
     };
     try {
       return await run({
@@ -225,7 +225,7 @@ describe("following orders", () => {
         polling: POLLING,
         concurrency: 1,
         wayOf: byRequest,
-        worker: { isSure: true },
+        worker: { isSure: true, ledgerNow: Date.now },
       };
       await trackFacility(12, deps, new AbortController().signal);
       expect(recorded.indexOf("A-2")).toBeLessThan(40);
@@ -271,13 +271,32 @@ describe("following orders", () => {
         polling: POLLING,
         concurrency: 1,
         wayOf: byRequest,
-        worker: { isSure: true },
+        worker: { isSure: true, ledgerNow: Date.now },
       };
       await trackFacility(12, deps, new AbortController().signal);
       await fresh.close();
       expect(await theOrder(lab.pool)).toMatchObject({ state: "parked", failure: { code: "REQUEST_GONE" } });
       expect((await listEvents(lab.pool, orderId)).map((event) => event.kind)).toContain("missing");
     }));
+
+  test.each([26, -26])(
+    "counts how long a request is forgotten by the ledger's clock, where this machine's is %i hours off",
+    (offHours) =>
+      withLab(async (lab) => {
+        const { requestId } = await submitted(lab);
+        lab.simulator.control.forget("request", requestId);
+        const clock = { ...systemClock, now: () => systemClock.now() + offHours * 3_600_000 };
+        const deps = { ...lab.deps, clock };
+        await trackFacility(12, deps, never);
+        await due(lab.pool);
+        await trackFacility(12, deps, never);
+        expect((await theOrder(lab.pool)).state).toBe("submitted");
+        await lab.pool.query("update orders set missing_since = missing_since - interval '25 h'");
+        await due(lab.pool);
+        await trackFacility(12, deps, never);
+        expect((await theOrder(lab.pool)).state).toBe("parked");
+      }),
+  );
 
   test("counts the time for which locations are looked up from the completion, however long the request was missing", () =>
     withLab(async (lab) => {
@@ -334,7 +353,7 @@ describe("following orders", () => {
     withLab(async (lab) => {
       const { requestId } = await submitted(lab);
       const { id } = lab.simulator.control.acceptRequest(requestId);
-      const worker = { isSure: true };
+      const worker = { isSure: true, ledgerNow: Date.now };
       const late = withLateProcedures(lab.service, async () => {
         worker.isSure = false;
       });

@@ -307,3 +307,42 @@ test("only an order that is parked is corrected, and of which no call was ever a
       { numRuns: 20, seed: 7 },
     );
   }));
+
+test("an order that is parked while the correction of another one waits stands still from then on as well", () =>
+  withLedger(async ({ pool }) => {
+    const [first, second] = (await commit(pool, [
+      aRecord(1, [bare()]),
+      aRecord(2, [{ ...bare("V-8"), placerOrderNumber: "A-2" }]),
+    ])) as [number, number];
+    const park = (orderId: number) =>
+      changeOrders(pool, [{ orderId, from: ["received"], to: "parked", failure: INCOMPLETE }]);
+    await park(first);
+    const [holder, gate] = [await pool.connect(), await pool.connect()];
+    await holder.query("begin");
+    await holder.query("select from orders where id = $1 for update", [first]);
+    const other = { placerOrderNumber: "A-2", containers: [{ label: "V-9", description: "straw" }] };
+    const committing = commit(pool, [aRecord(3, [corrected]), aRecord(4, [anOrder(other)])]);
+    const waiters = async (what: string) =>
+      (
+        await pool.query("select from pg_stat_activity where wait_event_type = 'Lock' and query ilike $1", [
+          what,
+        ])
+      ).rowCount;
+    await expect.poll(() => waiters("%for no key update%")).toBe(1);
+    await park(second);
+    // What is written next waits, so that there is time between what was read and what is done about it.
+    await gate.query("begin; lock table messages in exclusive mode");
+    await holder.query("commit");
+    await expect.poll(() => waiters("%insert into messages%")).toBe(1);
+    const sending = retryOrder(pool, { id: second }, OPERATOR).then(() => takeDue(pool));
+    const isSent = await Promise.race([
+      sending.then(() => true),
+      new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 1_000)),
+    ]);
+    await gate.query("commit");
+    for (const each of [holder, gate]) each.release();
+    await committing;
+    expect(isSent).toBe(false);
+    await sending;
+    expect(await labelsOf(pool, second)).toEqual(["V-9"]);
+  }));

@@ -2,6 +2,7 @@ import pg from "pg";
 import { expect, test } from "vitest";
 import { FORGET_SUBJECTS, forgetOld } from "../../src/ledger/prune.ts";
 import { fillLedger } from "../bench/fill-ledger.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 const ENDED = 10_000;
@@ -25,3 +26,34 @@ test("what was pruned of orders is not read again each time", () =>
     const { Plan: plan } = rows[0]["QUERY PLAN"][0];
     expect(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]).toBeLessThan(20);
   }));
+
+test.each([
+  ["an order", "update orders set state = 'received', changed_at = now()"],
+  ["a result", "update deliveries set state = 'pending'"],
+])("%s that a person has go on at the moment when it is pruned stays whole", (_, goesOn) =>
+  withLedger(async ({ pool }) => {
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    await pool.query("update orders set state = 'failed', changed_at = now() - interval '1 hour'");
+    await pool.query(
+      `insert into deliveries (connector, file_name, bytes, state, created_at, delivered_at)
+       values ('lims', 'a.hl7', 'MSH', 'delivered', now() - interval '1 hour', now())`,
+    );
+    const person = await pool.connect();
+    await person.query("begin");
+    const { rows } = await person.query(`${goesOn} returning 1`);
+    expect(rows).toHaveLength(1);
+    const forgetting = forgetOld(pool, { messagesMs: 60_000, ordersMs: 60_000 }, BATCH);
+    const waiters = "select from pg_stat_activity where wait_event_type = 'Lock'";
+    await expect.poll(async () => (await pool.query(waiters)).rowCount).toBe(1);
+    await person.query("commit");
+    person.release();
+    const { orders, deliveries } = await forgetting;
+    expect(orders + deliveries).toBe(1);
+    const kept = await pool.query(
+      `select from orders where state = 'received' and subject <> '{}'
+        union all
+       select from deliveries where state = 'pending' and bytes is not null`,
+    );
+    expect(kept.rowCount).toBe(1);
+  }),
+);

@@ -82,7 +82,7 @@ async function cancel(
   const decision = decideControl("cancel", facts, offered.has(link.surface));
   if (decision.kind === "unable") return recordUncancelled(pool, order.id, decision.refusal);
   const firstLookMs = reconcile.checksMs[0] ?? reconcile.giveUpAfterMs;
-  const callId = await recordCancelCall(pool, { requestId }, link, firstLookMs);
+  const callId = await recordCancelCall(pool, { requestId, orderId: order.id }, link, firstLookMs);
   if (callId === undefined) return;
   const attempt = cancelCallsOf(order, idOf(link)).length + 1;
   const result = await service.cancelAtService(targetOf(order, link), signal).then(

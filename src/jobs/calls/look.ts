@@ -8,7 +8,7 @@ import { type DueLook, findDueLooks, mayBeOfOtherCall, postponeLook } from "../.
 import { recordLook } from "../../ledger/orders/looks.ts";
 import { idOf, type LedgerOrder, linkOf, readOrders, toLink } from "../../ledger/orders/row.ts";
 import { findRestored } from "../../ledger/restored/restore.ts";
-import { requireSameSubject } from "../submit/subject.ts";
+import { registered, requireSameSubject } from "../submit/subject.ts";
 import { type Decision, decideEmpty, decideFinds, nameIds, type Remains, remainsOf, WORD } from "./decide.ts";
 import type { LookDeps } from "./deps.ts";
 import { findMade, surfaceOf } from "./find.ts";
@@ -136,7 +136,11 @@ function toChange(order: LedgerOrder, call: OrderCall, decision: Decision, deps:
     case "made": {
       if (call.kind === "subject") {
         const event = { kind: "reconciled", detail: { found: "subject" } };
-        return { ...goesOn, failure: null, call: { end: "made", serviceId: decision.id }, event };
+        const made = { call: { end: "made", serviceId: decision.id }, failure: null } as const;
+        // It is done: going on, it could still be cancelled as if it were not.
+        return order.operation === "REGISTER" && order.state === "submitting"
+          ? { ...made, ...registered(order), eventBefore: event }
+          : { ...made, ...goesOn, event };
       }
       const request = toLink(surface, decision.id);
       return {

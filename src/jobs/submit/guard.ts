@@ -33,7 +33,7 @@ export async function guardOrder(
   const decision = isGuarded ? decideDuplicate(order, matches.sameContainers) : undefined;
   if (decision?.kind === "park") {
     if (matches.sameContainers.some(({ hasSameNumber }) => hasSameNumber))
-      await recordSharedNumber(pool, order.id);
+      await recordSharedNumber(pool, order);
     throw new Failure(decision.code, decision.text);
   }
   if (labelHolder && needsFreeLabels(order, matches, settings)) throw labelTaken(labelHolder);

@@ -2,7 +2,7 @@ import { Failure, type FailureCode } from "../../core/failures.ts";
 import type { OrderSubject } from "../../core/order.ts";
 import type { Phi } from "../../core/phi.ts";
 import { formatId, nameOrder } from "../../ledger/ids.ts";
-import { changeOrders, type OrderChange } from "../../ledger/orders/change.ts";
+import { changeWithOthers, type OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { Matches } from "../../ledger/orders/same-containers.ts";
 import { findSubjectOrders, type SubjectOrder } from "../../ledger/orders/subjects.ts";
@@ -75,6 +75,12 @@ function inWords(field: SubjectField): string {
   return { firstName: "first name", lastName: "last name", dateOfBirth: "date of birth" }[field];
 }
 
+/** The end of an order that asks for nothing but its subject, which the service has. */
+export function registered({ id: orderId, fence }: LedgerOrder): OrderChange {
+  const common = { orderId, fence, failure: null, isReleased: true, isReported: true };
+  return { ...common, to: "completed", event: { kind: "registered" } };
+}
+
 /** The lab gets this many order numbers at most; the tasks name every order. */
 const MOST_NUMBERS = 10;
 
@@ -91,11 +97,12 @@ export async function takeNews(
   deps: SubmitDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const changes =
+  const [own, others] =
     order.operation === "MERGE"
       ? await merge(order, deps, signal)
-      : [await update(order, matches, deps, signal)];
-  await changeOrders(deps.pool, changes);
+      : [await update(order, matches, deps, signal), []];
+  // The lab may have cancelled it meanwhile.
+  await changeWithOthers(deps.pool, own, others);
 }
 
 async function update(
@@ -129,14 +136,18 @@ async function update(
 }
 
 /** The order's own change, and a task for each order under the prior identifier that has not been sent. */
-async function merge(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal): Promise<OrderChange[]> {
+async function merge(
+  order: LedgerOrder,
+  deps: SubmitDeps,
+  signal: AbortSignal,
+): Promise<readonly [OrderChange, readonly OrderChange[]]> {
   const { priorSubjectCode: prior, facilityId } = order;
   if (prior === undefined) throw new TypeError(`order o${order.id} merges nothing`);
   const isLooked = deps.settings.wayOf(facilityId).subjects !== "none";
   const known = isLooked ? await deps.service.findSubject(facilityId, prior, signal) : undefined;
   const orders = await findSubjectOrders(deps.pool, facilityId, prior);
   if (isLooked && known === undefined && orders.length === 0) {
-    return [end(order, "nothing is known under the prior identifier, here or at the storage service")];
+    return [end(order, "nothing is known under the prior identifier, here or at the storage service"), []];
   }
   const unsent = orders.filter(({ isUnsent }) => isUnsent);
   const text = [
@@ -150,7 +161,7 @@ async function merge(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal):
   } as const;
   return [
     end(order, { code: "SUBJECT_MERGE_NOT_OFFERED", kind: "merge", text }),
-    ...unsent.map(({ orderId }) => ({ orderId, task, event: { kind: "subject_merged", detail } })),
+    unsent.map(({ orderId }) => ({ orderId, task, event: { kind: "subject_merged", detail } })),
   ];
 }
 

@@ -19,7 +19,7 @@ import { createdOf, toNewRequest } from "./create.ts";
 import type { SubmitDeps } from "./deps.ts";
 import { recordSubmitFailure } from "./failure.ts";
 import { guardOrder, guardStored, labelTaken, needsFreeLabels, type SubjectAtService } from "./guard.ts";
-import { requireRegistrable, requireSameSubject, takeNews } from "./subject.ts";
+import { registered, requireRegistrable, requireSameSubject, takeNews } from "./subject.ts";
 
 /**
  * Takes what is due until nothing is left that can be taken.
@@ -133,16 +133,9 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
   // Recorded together with the call that follows, where nothing in between can fail.
   const noted = noteSubject(order, subject);
   if (order.operation === "REGISTER") {
-    if (noted) await deps.writer.change(noted);
-    await deps.writer.change({
-      orderId: order.id,
-      fence: order.fence,
-      to: "completed",
-      failure: null,
-      isReleased: true,
-      event: { kind: "registered" },
-      isReported: true,
-    });
+    // At once: a cancellation that waits for the call would be granted in between, as if nothing had been done.
+    const { event, ...rest } = noted ?? {};
+    await deps.writer.change({ ...rest, ...registered(order), eventBefore: event });
     return;
   }
   const containerIds =

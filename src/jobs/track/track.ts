@@ -45,7 +45,7 @@ export interface TrackDeps {
   readonly logger: Logger;
   readonly clock: Clock;
   /** This worker: while it is not sure, another one may have recorded newer news, so it records none. */
-  readonly worker: Pick<Membership, "isSure">;
+  readonly worker: Pick<Membership, "isSure" | "ledgerNow">;
   readonly polling: Polling;
   /** Hears of orders that could not be asked about. */
   readonly unread?: UnreadFacilities | undefined;
@@ -103,7 +103,7 @@ async function trackBatch(
   for (const order of due) {
     const { request, procedure, isMissing } = news.of(order);
     const tracked = readTracked(order, request, procedure);
-    if (!tracked && isMissing) changes.push(missing(order, deps.polling, deps.clock.now()));
+    if (!tracked && isMissing) changes.push(missing(order, deps.polling, deps.worker.ledgerNow()));
     else if (!tracked) unread.push(order.id);
     else if (tracked.to === "completed") completed.push({ order, tracked, procedure });
     else if (isNews(order, tracked)) changes.push(toChange(order, tracked, deps.polling));
@@ -206,7 +206,7 @@ function completionChange(
   const { containers, unlocated, next } = look;
   if (next === "go_on") return { ...sinceRead(order), containers, nextInMs: 0 };
   const since = order.locatingSince;
-  const isLongAgo = since !== undefined && deps.clock.now() - since.getTime() > MISSING_TOO_LONG_MS;
+  const isLongAgo = since !== undefined && deps.worker.ledgerNow() - since.getTime() > MISSING_TOO_LONG_MS;
   if (next === "report" || isLongAgo) {
     const text = describeUnlocated(unlocated);
     const reason = text === undefined ? undefined : ({ code: "ORDER_PLACE_UNKNOWN", text } as const);

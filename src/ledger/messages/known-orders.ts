@@ -93,18 +93,27 @@ export class KnownOrders {
     connector: string,
     records: readonly MessageRecord[],
   ): Promise<KnownOrders> {
-    const found = await KnownOrders.#read(client, connector, records);
-    const corrected = records.flatMap(({ verdict, orders }) =>
+    const locked = new Set<number>();
+    for (;;) {
+      const found = await KnownOrders.#read(client, connector, records);
+      // Others may have been parked while these were waited for.
+      const corrected = found.#correctedBy(records).filter((id) => !locked.has(id));
+      if (corrected.length === 0) return found;
+      await client.query(LOCK_ORDERS, [corrected]);
+      for (const id of corrected) locked.add(id);
+    }
+  }
+
+  /** The orders that messages seem to correct. */
+  #correctedBy(records: readonly MessageRecord[]): number[] {
+    return records.flatMap(({ verdict, orders }) =>
       orders.flatMap((order) => {
-        const first = found.first(order);
+        const first = this.first(order);
         return verdict === "accepted" && first && corrects(first, order, digestOrder(order))
           ? [first.orderId]
           : [];
       }),
     );
-    if (corrected.length === 0) return found;
-    await client.query(LOCK_ORDERS, [corrected]);
-    return KnownOrders.#read(client, connector, records);
   }
 
   static async #read(

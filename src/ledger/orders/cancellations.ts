@@ -78,12 +78,16 @@ select id
  */
 export async function recordCancelCall(
   pool: pg.Pool,
-  { requestId }: Pick<DueCancel, "requestId">,
+  { requestId, orderId }: DueCancel,
   link: ServiceLink,
   firstLookMs: number,
 ): Promise<number | undefined> {
-  const values = [requestId, link.surface, idOf(link), firstLookMs];
-  return (await run<{ id: number }>(pool, RECORD_CALL, values))[0]?.id;
+  return inTransaction(pool, async (client) => {
+    // A statement that waits for the request would still see what the order was linked to before.
+    await client.query(LOCK_ORDER, [orderId]);
+    const values = [requestId, link.surface, idOf(link), firstLookMs];
+    return (await client.query<{ id: number }>(RECORD_CALL, values)).rows[0]?.id;
+  });
 }
 
 /** $1 order id, $2 ms. Index: control_requests_open. */

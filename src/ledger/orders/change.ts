@@ -34,6 +34,11 @@ import {
 } from "./row.ts";
 import { insertOrderAnswer } from "./service-answers.ts";
 
+interface OrderEvent {
+  readonly kind: string;
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
 /**
  * One step of an order: what must still be true of it, and what changes. What is left out stays as it is.
  */
@@ -90,7 +95,9 @@ export interface OrderChange {
   /** The service's answer that a person may want to see; kept with `failure` as what it was taken to mean. */
   readonly answer?: KeptAnswer | undefined;
   /** An entry of the timeline. `detail` holds no patient's values. */
-  readonly event?: { readonly kind: string; readonly detail?: Readonly<Record<string, unknown>> } | undefined;
+  readonly event?: OrderEvent | undefined;
+  /** What it was found to have done before that, where both are known at once. */
+  readonly eventBefore?: OrderEvent | undefined;
   /** Whether the order as it then stands is reported to the lab. */
   readonly isReported?: boolean | undefined;
   /** What a person is to do about the order. */
@@ -197,6 +204,7 @@ function toParameter(change: OrderChange): Record<string, unknown> {
     containers,
     answer,
     event,
+    eventBefore,
     task,
     isReported,
     failure,
@@ -230,6 +238,17 @@ function toParameter(change: OrderChange): Record<string, unknown> {
 export async function changeOrders(pool: pg.Pool, changes: readonly OrderChange[]): Promise<Set<number>> {
   if (changes.length === 0) return new Set();
   return inTransaction(pool, (client) => changeOrdersWithin(client, changes));
+}
+
+/** Applies the change, and in the same transaction those of other orders that follow from it; none of them where it is left out. */
+export async function changeWithOthers(
+  pool: pg.Pool,
+  change: OrderChange,
+  others: readonly OrderChange[],
+): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    if ((await changeOrdersWithin(client, [change])).size > 0) await changeOrdersWithin(client, others);
+  });
 }
 
 /** {@link changeOrders} inside a transaction that the caller began. */
@@ -315,7 +334,10 @@ async function applyChanges(client: pg.PoolClient, changes: readonly OrderChange
   );
   await recordEvents(
     client,
-    applied.flatMap(({ orderId, event, to }) => (event ? [{ orderId, toState: to, ...event }] : [])),
+    applied.flatMap(({ orderId, event, eventBefore, to }) => [
+      ...(eventBefore ? [{ orderId, ...eventBefore }] : []),
+      ...(event ? [{ orderId, toState: to, ...event }] : []),
+    ]),
   );
   for (const { orderId, answer, failure } of applied) {
     if (answer && failure) await insertOrderAnswer(client, { orderId, failureCode: failure.code, answer });

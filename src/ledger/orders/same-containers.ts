@@ -143,12 +143,23 @@ function toMatches(row: MatchesRow): Matches {
   };
 }
 
-/** $1 order id. Index: the primary key. */
-const SHARE_NUMBER = "update orders set shares_number = true where id = $1";
+/** $1 order id, $2 fence. Index: the primary key. */
+const SHARE_NUMBER = `
+update orders
+   set shares_number = true
+ where id = $1
+   and fence = $2
+   and state = 'submitting'`;
 
-/** Notes that the order is the second one of its number, as one that was sent through two connectors is. */
-export async function recordSharedNumber(pool: pg.Pool, orderId: number): Promise<void> {
-  await run(pool, SHARE_NUMBER, [orderId]);
+/**
+ * Notes that the order is the second one of its number, as one that was sent through two connectors is; not where the lab took it back from
+ * the worker since: it may ask for something else now.
+ */
+export async function recordSharedNumber(
+  pool: pg.Pool,
+  { id, fence }: { readonly id: number; readonly fence: number | undefined },
+): Promise<void> {
+  await run(pool, SHARE_NUMBER, [id, fence ?? null]);
 }
 
 /** A container that was stored this recently may be missing from the service's list for a while. */

@@ -565,3 +565,23 @@ describe("an operator", () => {
       expect(await countOpenTasks(pool)).toMatchObject([{ kind: "cancel", count: 1 }]);
     }));
 });
+
+test("no call is written down for what the order was followed by until a person linked it to another request just then", () =>
+  withLedger(async ({ pool }) => {
+    const orderId = await orderedAndSubmitted(pool);
+    await cancelOrder(pool, orderId, OPERATOR, BOTH);
+    const [due] = await findDueCancels(pool, 10);
+    if (!due) throw new Error("a cancellation is due");
+    const person = await pool.connect();
+    await person.query("begin");
+    await person.query("select from orders where id = $1 for update", [orderId]);
+    await person.query("update control_requests set next_at = now()");
+    const calling = recordCancelCall(pool, due, REQUEST_5, 1_000);
+    const waiters = "select from pg_stat_activity where wait_event_type = 'Lock'";
+    await expect.poll(async () => (await pool.query(waiters)).rowCount).toBe(1);
+    await person.query("update orders set request_id = 6 where id = $1", [orderId]);
+    await person.query("commit");
+    person.release();
+    expect(await calling).toBeUndefined();
+    expect(cancelCallsOf(await only(pool), 5)).toEqual([]);
+  }));
