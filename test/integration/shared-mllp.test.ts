@@ -11,7 +11,7 @@ import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { type OpenQueues, queuesInMemory } from "../support/queues-in-memory.ts";
-import { type Site, withSite } from "../support/with-daemon.ts";
+import { CONNECTIONS, type Site, withSite } from "../support/with-daemon.ts";
 import { silent } from "../support/with-ledger.ts";
 
 const ORDERS = 12;
@@ -91,7 +91,7 @@ async function startBeside(
   return startDaemon(
     { ...config, dataDir, epochFile: `${dataDir}.epoch`, worker: { ...config.worker, name } },
     {
-      ...{ roles: new Set(ROLES), logger: silent, openQueues },
+      ...{ roles: new Set(ROLES), logger: silent, openQueues, connections: CONNECTIONS },
       onFatal: (failure) => {
         throw failure;
       },
