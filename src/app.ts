@@ -93,7 +93,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
     const observers = new Set<DaemonObserver>();
     const certificates = new PeerCertificates(clock);
     const ledger = await openLedger(config, {
-      ...{ clock, logger, isDaemon: true },
+      ...{ clock, logger, isDaemon: true, connections: options.connections },
       observer: {
         ordersMoved: (steps) => report({ observers, logger }, (observer) => observer.ordersMoved(steps)),
         resultsSent: (results) => report({ observers, logger }, (observer) => observer.resultsSent(results)),

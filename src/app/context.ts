@@ -33,6 +33,8 @@ export interface DaemonOptions {
   readonly openQueues?:
     | ((connectors: readonly string[], onFinished: (job: FinishedJob) => void) => Promise<JobQueues>)
     | undefined;
+  /** How many connections to the ledger its work has at most; as many as it needs where much goes on at once, unless given. */
+  readonly connections?: number | undefined;
   /** By what the service is reached; by HTTP unless given. */
   readonly wire?: Wire | undefined;
   /** Called when a person asked this worker to stop. */

@@ -36,6 +36,8 @@ interface OpenLedgerOptions {
   readonly logger: Logger;
   /** The daemon keeps the embedded server alive; a command only joins it. */
   readonly isDaemon: boolean;
+  /** How many connections the pool opens at most; 12 of a daemon and 4 of a command unless given. */
+  readonly connections?: number | undefined;
   readonly observer?: PoolSettings["observer"];
   readonly mayTakeLong?: PoolSettings["mayTakeLong"];
 }
@@ -67,7 +69,7 @@ export async function openLedger(config: Config, options: OpenLedgerOptions): Pr
     {
       connection,
       schema: SCHEMA,
-      max: options.isDaemon ? 12 : 4,
+      max: options.connections ?? (options.isDaemon ? 12 : 4),
       applicationName: "cryobridge-cli",
       observer: options.observer,
       mayTakeLong: options.mayTakeLong,

@@ -1,11 +1,9 @@
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openConsole } from "../../src/app/console.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
 import { runCli } from "../cli/run-cli.ts";
 import { eventually } from "../support/eventually.ts";
-import { withChildSite } from "../support/with-child-site.ts";
 import { withSite } from "../support/with-daemon.ts";
 import { silent } from "../support/with-ledger.ts";
 
@@ -107,29 +105,5 @@ test("a tank that was not refilled for too long alerts in the metrics and on the
       } finally {
         await opened.close();
       }
-    },
-  ));
-
-test("a daemon that is killed again and again lists each refill once", () =>
-  withChildSite(
-    { simulator: IDLE, config: { refills: { facilities: ["NORTH"], every: "100ms" } } },
-    async (site) => {
-      const configFile = join(site.folder, "cryobridge.yaml");
-      const ids: number[] = [];
-      for (const calls of [1, 3]) {
-        const daemon = site.start();
-        await daemon.running;
-        for (let count = 0; count < 5; count += 1)
-          ids.push(refill(site.simulator, tankOf(site.simulator, 12)));
-        // The kill meets the reading or the recording, whichever follows so many calls.
-        const { received } = site.simulator.tally();
-        await eventually(() => site.simulator.tally().received >= received + calls);
-        await daemon.end("SIGKILL");
-      }
-      await site.start().running;
-      const refills = await eventually(
-        async () => (await listed(configFile)).length === ids.length && listed(configFile),
-      );
-      expect(refills).toEqual(ids.map((id) => `NORTH ${id} COMPLETED`).sort());
     },
   ));

@@ -11,8 +11,6 @@ import { type ConfigParts, type Site, sharedSite, withSite } from "../support/wi
 
 const PATH = "/api/procedure-requests/{id}";
 const ROUTE: CancelRoute = { method: "DELETE", path: PATH, answer: "empty" };
-const CALL = { method: "DELETE", path: "/api/procedure-requests/*", times: 1 } as const;
-const LOST: FaultRule = { ...CALL, after: "drop" };
 
 /** A service that deletes what is cancelled, and has nobody who reviews anything. */
 const forgetting = (...faults: FaultRule[]): SimulatorOptions => ({
@@ -58,6 +56,7 @@ async function answer(site: Site, number = "A-1"): Promise<string[]> {
 const calls = (daemon: Awaited<ReturnType<Site["start"]>>) =>
   daemon.service?.requestCounts.get(`DELETE ${PATH}`);
 
+// Of lost and refused calls: test/jobs/calls/cancel.test.ts, and `npm run test:chaos`.
 describe.concurrent("a service that forgets what is cancelled", () => {
   test("has cancelled an order as soon as it takes the call and then knows the request no more", () =>
     withSite({ config: NEVER, simulator: forgetting() }, async (site) => {
@@ -70,23 +69,6 @@ describe.concurrent("a service that forgets what is cancelled", () => {
       expect(calls(daemon)).toBe(1);
     }));
 
-  test("has cancelled an order as soon as it is looked at, though the daemon was stopped after the call", () => {
-    const hanging: FaultRule = { method: "GET", path: "/api/procedure-requests/*", before: "hang" };
-    return withSite({ config: NEVER, simulator: forgetting(hanging) }, async (site) => {
-      const first = await site.start();
-      await orderedAndCancelled(site);
-      const isTaken = "select from calls where kind = 'cancel' and answer = 'taken'";
-      await eventually(async () => (await site.pool.query(isTaken)).rowCount === 1);
-      await first.stop();
-      expect((await site.orders())[0]?.state).toBe("submitted");
-      site.simulator.control.setFaults([]);
-      const second = await site.start();
-      expect(await answer(site)).toMatchObject({ 1: "CR" });
-      expect((await site.orders())[0]?.state).toBe("cancelled");
-      expect([calls(first), calls(second)]).toEqual([1, undefined]);
-    });
-  });
-
   test("has cancelled one on the external surface just so", () => {
     const path = "/api/v1/external/procedures/{id}";
     const { service } = NEVER as { service: object };
@@ -98,33 +80,6 @@ describe.concurrent("a service that forgets what is cancelled", () => {
       expect(await answer(site)).toMatchObject({ 1: "CR" });
     });
   });
-
-  test("has cancelled an order without an answer only once it knows nothing for reconcile.giveUpAfter", () =>
-    withSite({ config: SOON, simulator: forgetting(LOST) }, async (site) => {
-      const daemon = await site.start();
-      await orderedAndCancelled(site);
-      expect(await answer(site)).toMatchObject({ 1: "CR" });
-      const { rows } = await site.pool.query<{ ms: number }>(
-        `select (extract(epoch from e.at - w.gone_since) * 1000)::integer as ms
-           from calls w join order_events e on e.order_id = w.order_id and e.to_state = 'cancelled' where w.kind = 'cancel'`,
-      );
-      expect(rows[0]?.ms).toBeGreaterThanOrEqual(1_500);
-      expect(calls(daemon)).toBe(1);
-    }));
-
-  test("has cancelled an order whose second call it refuses, since the first one may have worked", () =>
-    withSite(
-      {
-        config: SOON,
-        simulator: forgetting({ ...CALL, before: "drop" }, { ...CALL, skip: 1, status: 404, executed: true }),
-      },
-      async (site) => {
-        const daemon = await site.start();
-        await orderedAndCancelled(site);
-        expect(await answer(site)).toMatchObject({ 1: "CR" });
-        expect(calls(daemon)).toBe(2);
-      },
-    ));
 
   test("is not believed where it refuses the only call, and the order is followed on", async () => {
     const site = common();

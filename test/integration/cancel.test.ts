@@ -2,16 +2,15 @@ import { describe, expect, test } from "vitest";
 import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
 import { findOrders } from "../../src/ledger/operator/views.ts";
 import { listOrderRequests } from "../../src/ledger/orders/control-requests.ts";
-import type { FaultRule } from "../../src/simulator/faults.ts";
+import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import type { CancelRoute, SimulatorOptions } from "../../src/simulator/options.ts";
 import { eventually } from "../support/eventually.ts";
 import { findPort } from "../support/find-port.ts";
 import { labCsv, omlO33, ormCancel } from "../support/lab-messages.ts";
-import { type ConfigParts, type Site, withSite } from "../support/with-daemon.ts";
+import { type ConfigParts, type Site, sharedSite, withSite } from "../support/with-daemon.ts";
 
 const PATH = "/api/procedure-requests/{id}/cancel";
 const ROUTE: CancelRoute = { method: "POST", path: PATH };
-const CALL = { method: "POST", path: "/api/procedure-requests/*/cancel", times: 1 } as const;
 /** Nobody reviews anything, so that an order stays where it is. */
 const IDLE: SimulatorOptions = { staff: { auto: false }, device: { auto: false }, cancelRoute: ROUTE };
 
@@ -22,9 +21,12 @@ function offering(cancel: unknown): ConfigParts {
 }
 const OFFERED = offering({ method: "POST", path: PATH });
 
-async function ordered(site: Site, number = "A-1"): Promise<void> {
+/** Where nothing goes wrong. What becomes of lost answers and late ones: test/simulation, and `npm run test:chaos`. */
+const common = sharedSite({ config: OFFERED, simulator: IDLE });
+
+async function ordered(site: Site, number = "A-1"): Promise<LedgerOrder> {
   await site.drop("hl7", `${number}.hl7`, omlO33({ number }));
-  await site.waitForOrders(1, ["submitted"]);
+  return site.waitForOrder(number, ["submitted"]);
 }
 
 /** Segments of the order response to the message that cancels. */
@@ -38,68 +40,22 @@ async function answerTo(site: Site, number = "A-1"): Promise<string[]> {
 }
 
 const orcOf = (segments: readonly string[]) => segments.find((each) => each.startsWith("ORC|"))?.split("|");
-const requestOf = (site: Site) => site.simulator.control.requests()[0];
+const requestOf = (site: Site, id: number | undefined) =>
+  site.simulator.control.requests().find((each) => each.id === id);
 const stateOf = async (site: Site, number = "A-1") => (await findOrders(site.pool, number))[0]?.state;
 
-/** What a lost or spoiled answer may look like when the request was cancelled. */
-const EXECUTED: readonly (readonly [string, FaultRule])[] = [
-  ["the connection is cut after it was cancelled", { after: "drop" }],
-  ["no answer ever comes", { after: "hang" }],
-  ["a gateway answers 504 although it was cancelled", { status: 504, executed: true }],
-  ["the answer is a refusal although it was cancelled", { status: 409, executed: true }],
-  ["the answer is empty", { body: "empty" }],
-  ["the answer is a page of HTML", { body: "html" }],
-  ["the answer names no id", { body: "without-ids" }],
-  ["the service acts long after the caller has given up", { executeAfterMs: 1_000 }],
-];
-
-/** Nothing was done: known at once, or found out. */
-const NOT_EXECUTED: readonly (readonly [string, FaultRule])[] = [
-  ["the connection is cut before anything was done", { before: "drop" }],
-  ["a gateway answers 502 and nothing was done", { status: 502 }],
-  ["the service is too busy", { status: 429, retryAfter: 1 }],
-];
-
-/** Has an order cancelled for each of the effects, which the first calls to cancel meet; gives how many calls there were. */
-function callsToCancel(effects: readonly (readonly [string, FaultRule])[]): Promise<number | undefined> {
-  const faults = effects.map(([name, effect], skip) => ({ ...CALL, name, skip, ...effect }));
-  return withSite({ config: OFFERED, simulator: { ...IDLE, faults } }, async (site) => {
-    const daemon = await site.start();
-    const numbers = effects.map((_, n) => `A-${n}`);
-    await site.drop("hl7", "orders.hl7", numbers.map((number) => omlO33({ number })).join(""));
-    await site.waitForOrders(numbers.length, ["submitted"]);
-    const cancels = numbers.map((number) => ormCancel({ number }));
-    await site.drop("hl7", "cancel.hl7", cancels.join(""));
-    for (const number of numbers) {
-      expect(orcOf(await answerTo(site, number))).toMatchObject({ 1: "CR", 2: `${number}^LIMS` });
-    }
-    const statuses = site.simulator.control.requests().map(({ status }) => status);
-    expect(statuses).toEqual(numbers.map(() => "CANCELLED"));
-    expect(site.simulator.tally().faults).toEqual(Object.fromEntries(effects.map(([name]) => [name, 1])));
-    return daemon.service?.requestCounts.get(`POST ${PATH}`);
-  });
-}
-
 describe.concurrent("an order that the service has", () => {
-  test("is cancelled there, and reported to the lab once the service shows it", () =>
-    withSite({ config: OFFERED, simulator: IDLE }, async (site) => {
-      const daemon = await site.start();
-      await ordered(site);
-      await site.drop("hl7", "cancel.hl7", ormCancel({ number: "A-1" }));
-      const answer = await answerTo(site);
-      expect(answer[0]).toMatch(/\|ORR\^O02\^ORR_O02\|/);
-      expect(orcOf(answer)).toMatchObject({ 1: "CR", 2: "A-1^LIMS", 4: "GRP-1", 5: "CA" });
-      expect(requestOf(site)?.status).toBe("CANCELLED");
-      expect(await stateOf(site)).toBe("cancelled");
-      expect(daemon.service?.requestCounts.get(`POST ${PATH}`)).toBe(1);
-    }));
-
-  test("is found cancelled and not cancelled again, whatever became of the answer", async () => {
-    expect(await callsToCancel(EXECUTED)).toBe(EXECUTED.length);
-  });
-
-  test("is asked for again when nothing was done", async () => {
-    expect(await callsToCancel(NOT_EXECUTED)).toBe(2 * NOT_EXECUTED.length);
+  test("is cancelled there, and reported to the lab once the service shows it", async () => {
+    const site = common();
+    const { requestId } = await ordered(site, "THERE");
+    await site.drop("hl7", "there-c.hl7", ormCancel({ number: "THERE" }));
+    const answer = await answerTo(site, "THERE");
+    expect(answer[0]).toMatch(/\|ORR\^O02\^ORR_O02\|/);
+    expect(orcOf(answer)).toMatchObject({ 1: "CR", 2: "THERE^LIMS", 4: "GRP-1", 5: "CA" });
+    expect(requestOf(site, requestId)?.status).toBe("CANCELLED");
+    expect(await stateOf(site, "THERE")).toBe("cancelled");
+    const [order] = await findOrders(site.pool, "THERE");
+    expect(order?.calls.filter(({ kind }) => kind === "cancel")).toHaveLength(1);
   });
 
   test("is cancelled by any method and body, and by an answer without a word", () => {
@@ -119,35 +75,21 @@ describe.concurrent("an order that the service has", () => {
     });
   });
 
-  test("is reported cancelled only when the service shows it, however late after it said yes", () =>
-    withSite(
-      { config: OFFERED, simulator: { ...IDLE, cancelRoute: { ...ROUTE, afterMs: 700 } } },
-      async (site) => {
-        await site.start();
-        await ordered(site);
-        await site.drop("hl7", "cancel.hl7", ormCancel({ number: "A-1" }));
-        expect(orcOf(await answerTo(site))).toMatchObject({ 1: "CR" });
-        expect(requestOf(site)?.status).toBe("CANCELLED");
-      },
-    ));
-
-  test("goes on with the service's reason when it refuses, and a person gets a task", () =>
-    withSite({ config: OFFERED, simulator: IDLE }, async (site) => {
-      await site.start();
-      await ordered(site);
-      const id = requestOf(site)?.id as number;
-      site.simulator.control.acceptRequest(id);
-      await site.waitForOrders(1, ["accepted"]);
-      await site.drop("hl7", "cancel.hl7", ormCancel({ number: "A-1" }));
-      const orc = orcOf(await answerTo(site));
-      expect(orc).toMatchObject({ 1: "UC", 3: `R${id}^CRYOBRIDGE`, 5: "SC" });
-      expect(orc?.[16]).toMatch(/^CANCEL_REFUSED\^.*shows CREATED.*status 409: INVALID_STATE\^L$/);
-      expect(await listOpenTasks(site.pool, 10)).toHaveLength(1);
-      const procedureId = site.simulator.control.procedures()[0]?.id as number;
-      site.simulator.control.startProcedure(procedureId);
-      site.simulator.control.completeProcedure(procedureId);
-      expect((await site.waitForOrders(1))[0]?.state).toBe("completed");
-    }));
+  test("goes on with the service's reason when it refuses, and a person gets a task", async () => {
+    const site = common();
+    const { control } = site.simulator;
+    const { requestId: id = 0 } = await ordered(site, "REFUSED");
+    const procedure = control.acceptRequest(id);
+    await site.waitForOrder("REFUSED", ["accepted"]);
+    await site.drop("hl7", "refused-c.hl7", ormCancel({ number: "REFUSED" }));
+    const orc = orcOf(await answerTo(site, "REFUSED"));
+    expect(orc).toMatchObject({ 1: "UC", 3: `R${id}^CRYOBRIDGE`, 5: "SC" });
+    expect(orc?.[16]).toMatch(/^CANCEL_REFUSED\^.*shows CREATED.*status 409: INVALID_STATE\^L$/);
+    expect(await listOpenTasks(site.pool, 10)).toMatchObject([{ placerOrderNumber: "REFUSED" }]);
+    control.startProcedure(procedure.id);
+    control.completeProcedure(procedure.id);
+    await site.waitForOrder("REFUSED", ["completed"]);
+  });
 
   test("goes on where no cancel call is configured, and the lab and a person hear that", () =>
     withSite({ config: offering("none"), simulator: IDLE }, async (site) => {
@@ -157,19 +99,18 @@ describe.concurrent("an order that the service has", () => {
       const answer = await answerTo(site);
       expect(orcOf(answer)?.[16]).toMatch(/^CANCEL_NOT_OFFERED\^/);
       expect(answer.find((each) => each.startsWith("NTE|"))).toContain("offers no call to cancel it");
-      expect(requestOf(site)?.status).toBe("PENDING");
+      expect(site.simulator.control.requests()[0]?.status).toBe("PENDING");
       expect(await listOpenTasks(site.pool, 10)).toHaveLength(1);
     }));
 
-  test("is found by the filler order number of its results", () =>
-    withSite({ config: OFFERED, simulator: IDLE }, async (site) => {
-      await site.start();
-      await ordered(site);
-      const filler = `R${requestOf(site)?.id}`;
-      await site.drop("hl7", "cancel.hl7", ormCancel({ filler, subject: "S-A-1" }));
-      expect(orcOf(await answerTo(site, filler))).toMatchObject({ 1: "CR", 3: `${filler}^CRYOBRIDGE` });
-      expect(await stateOf(site)).toBe("cancelled");
-    }));
+  test("is found by the filler order number of its results", async () => {
+    const site = common();
+    const { requestId } = await ordered(site, "FILLER");
+    const filler = `R${requestId}`;
+    await site.drop("hl7", "filler-c.hl7", ormCancel({ filler, subject: "S-FILLER" }));
+    expect(orcOf(await answerTo(site, filler))).toMatchObject({ 1: "CR", 3: `${filler}^CRYOBRIDGE` });
+    expect(await stateOf(site, "FILLER")).toBe("cancelled");
+  });
 
   test("of the external surface is cancelled by its procedure", () => {
     const path = "/api/v1/external/procedures/{id}/cancel";
@@ -188,51 +129,6 @@ describe.concurrent("an order that the service has", () => {
       expect(await stateOf(site)).toBe("cancelled");
     });
   });
-});
-
-describe.concurrent("an order whose call may be under way", () => {
-  test("is cancelled at the service once it is found there", () =>
-    withSite(
-      {
-        config: OFFERED,
-        simulator: {
-          ...IDLE,
-          faults: [{ method: "POST", path: "/api/procedure-requests", times: 1, after: "hang" }],
-        },
-      },
-      async (site) => {
-        await site.start();
-        await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-        await eventually(async () =>
-          (await findOrders(site.pool, "A-1"))[0]?.calls.some(({ kind }) => kind === "request"),
-        );
-        await site.drop("hl7", "cancel.hl7", ormCancel({ number: "A-1" }));
-        expect(orcOf(await answerTo(site))).toMatchObject({ 1: "CR" });
-        expect(site.simulator.tally().doubled).toEqual([]);
-        expect(requestOf(site)?.status).toBe("CANCELLED");
-      },
-    ));
-
-  test("is cancelled here once the call proves to have had no effect, and never sent again", () =>
-    withSite(
-      {
-        config: OFFERED,
-        simulator: {
-          ...IDLE,
-          faults: [{ method: "POST", path: "/api/procedure-requests", times: 1, before: "hang" }],
-        },
-      },
-      async (site) => {
-        await site.start();
-        await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-        await eventually(async () =>
-          (await findOrders(site.pool, "A-1"))[0]?.calls.some(({ kind }) => kind === "request"),
-        );
-        await site.drop("hl7", "cancel.hl7", ormCancel({ number: "A-1" }));
-        expect(orcOf(await answerTo(site))).toMatchObject({ 1: "CR" });
-        expect(site.simulator.control.requests()).toEqual([]);
-      },
-    ));
 });
 
 describe.concurrent("a CSV file that cancels", () => {
@@ -264,18 +160,19 @@ describe.concurrent("a CSV file that cancels", () => {
     });
   });
 
-  test("is done when it comes again with the same bytes, after the order that it came before", () =>
-    withSite({ config: OFFERED, simulator: IDLE }, async (site) => {
-      await site.start();
-      const cancel = "order_number,operation\nA-1,CANCEL\n";
-      await site.drop("csv", "early.csv", cancel);
-      await eventually(async () => (await rowsOf(site, "early.csv")).includes("cancel_refused"));
-      await site.drop("csv", "orders.csv", labCsv([{ number: "A-1" }]));
-      await eventually(async () => (await site.orders()).length === 1);
-      await site.drop("csv", "late.csv", cancel);
-      await eventually(async () => (await rowsOf(site, "late.csv")).includes("A-1,CANCEL,S-A-1,,cancelled,"));
-      await site.waitForOrders(1, ["cancelled"]);
-    }));
+  test("is done when it comes again with the same bytes, after the order that it came before", async () => {
+    const site = common();
+    const cancel = "order_number,operation\nEARLY,CANCEL\n";
+    await site.drop("csv", "early.csv", cancel);
+    await eventually(async () => (await rowsOf(site, "early.csv")).includes("cancel_refused"));
+    await site.drop("csv", "orders.csv", labCsv([{ number: "EARLY" }]));
+    await site.waitForOrder("EARLY", ["received", "submitting", "submitted"]);
+    await site.drop("csv", "late.csv", cancel);
+    await eventually(async () =>
+      (await rowsOf(site, "late.csv")).includes("EARLY,CANCEL,S-EARLY,,cancelled,"),
+    );
+    await site.waitForOrder("EARLY", ["cancelled"]);
+  });
 
   test("is refused in the row when the order is completed already", () =>
     withSite({ config: OFFERED }, async (site) => {

@@ -64,7 +64,7 @@ async function openSurfaces(site: Site, log: string, consoleUrl: string): Promis
     return stdout + stderr;
   };
   const rows = async (query: string) => JSON.stringify((await site.pool.query(query)).rows);
-  const orders = await site.orders();
+  const shown = (await site.orders()).filter(({ connector }) => connector === "hl7");
   const read = async (path: string) => (await fetch(consoleUrl + path)).text();
   return new Map([
     ["log", log],
@@ -80,8 +80,9 @@ async function openSurfaces(site: Site, log: string, consoleUrl: string): Promis
     ["service requests --json", await cli("service", "requests", "--facility", "NORTH", "--json")],
     ["service procedures", await cli("service", "procedures", "--facility", "NORTH", "--json")],
     ["check", await cli("check")],
+    // What was refused in a row of a file is shown as what was refused in a message.
     ...(await Promise.all(
-      orders.flatMap(({ id }) => [
+      shown.flatMap(({ id }) => [
         cli("orders", "show", `o${id}`).then((text) => [`orders show o${id}`, text] as const),
         cli("orders", "show", `o${id}`, "--json").then((text) => [`o${id} as JSON`, text] as const),
       ]),

@@ -1,18 +1,20 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import { isTerminal } from "../../src/core/order-state.ts";
+import { ROLES } from "../../src/app/context.ts";
+import { type Daemon, startDaemon } from "../../src/app.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import type { MllpConnector } from "../../src/connectors/mllp/mllp.ts";
 import { encodeFrame, FrameReader } from "../../src/formats/hl7/mllp.ts";
-import { listOrders } from "../../src/ledger/operator/views.ts";
-import { withCluster } from "../cluster/cluster.ts";
+import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
+import { type OpenQueues, queuesInMemory } from "../support/queues-in-memory.ts";
+import { CONNECTIONS, type Site, withSite } from "../support/with-daemon.ts";
+import { silent } from "../support/with-ledger.ts";
 
-const SIMULATOR = {
-  staff: { auto: true, reviewAfterMs: [50, 150], acceptanceRate: 1 },
-  device: { auto: true, startAfterMs: [20, 50], runMs: [50, 150], failureRate: 0 },
-} as const;
-const ORDERS = 30;
+const ORDERS = 12;
 
 /** Sends one message over a connection of its own; gives the frame that comes back. */
 async function exchange(port: number, message: string): Promise<string> {
@@ -78,21 +80,39 @@ async function startLab() {
 
 const isResult = (text: string) => /^MSH(\|[^|]*){7}\|(ORU|ORL|ORR|OSU)/.test(text);
 
+/** Starts a further daemon on the site's ledger, as on another machine of the balancer's. */
+async function startBeside(
+  { configFile, folder }: Site,
+  name: string,
+  openQueues: OpenQueues,
+): Promise<Daemon> {
+  const config = loadConfig(configFile, { env: {}, profileSchema });
+  const dataDir = join(folder, name);
+  return startDaemon(
+    { ...config, dataDir, epochFile: `${dataDir}.epoch`, worker: { ...config.worker, name } },
+    {
+      ...{ roles: new Set(ROLES), logger: silent, openQueues, connections: CONNECTIONS },
+      onFatal: (failure) => {
+        throw failure;
+      },
+    },
+  );
+}
+
+const portOf = ({ connectors: [connector] }: Daemon) => (connector as MllpConnector).port ?? 0;
+
 test("two daemons behind a balancer take a message once, answer it alike, and send the results in turn", async () => {
   const lab = await startLab();
-  const config = ({ mllpPort }: { readonly mllpPort: number }) => ({
-    connectors: [
-      {
-        name: "hl7",
-        type: "mllp",
-        listen: { port: mllpPort },
-        results: { host: "127.0.0.1", port: lab.port },
-      },
-    ],
-  });
-  try {
-    await withCluster({ workers: 2, simulator: SIMULATOR, config }, async ({ daemons, pool, simulator }) => {
-      const [a, b] = daemons.map(({ mllpPort }) => mllpPort) as [number, number];
+  const connectors = [
+    { name: "hl7", type: "mllp", listen: { port: 0 }, results: { host: "127.0.0.1", port: lab.port } },
+  ];
+  await withSite({ config: { connectors } }, async (site) => {
+    const { pool, simulator } = site;
+    const openQueues = queuesInMemory();
+    const daemons: Daemon[] = [];
+    try {
+      for (const name of ["one", "other"]) daemons.push(await startBeside(site, name, openQueues));
+      const [a, b] = daemons.map(portOf) as [number, number];
       const numbers = Array.from({ length: ORDERS }, (_, n) => `M-${n}`);
       const answers = new Map<string, string>();
       for (const number of numbers) {
@@ -104,13 +124,7 @@ test("two daemons behind a balancer take a message once, answer it alike, and se
       for (const number of numbers.slice(0, 5))
         expect(await exchange(b, omlO33({ number }))).toBe(answers.get(number));
 
-      const orders = await eventually(
-        async () => {
-          const found = await listOrders(pool, { limit: 1_000 });
-          return found.length >= ORDERS && found.every(({ state }) => isTerminal(state)) ? found : undefined;
-        },
-        { what: "the end of all orders" },
-      );
+      const orders = await site.waitForOrders(ORDERS);
       expect(orders.map(({ placerOrderNumber }) => placerOrderNumber).toSorted()).toEqual(numbers.toSorted());
       expect(simulator.tally().doubled).toEqual([]);
 
@@ -131,8 +145,9 @@ test("two daemons behind a balancer take a message once, answer it alike, and se
       // None met a connection of the other daemon that was still open.
       expect((await pool.query("select from deliveries where attempts > 1")).rowCount).toBe(0);
       await eventually(() => !lab.isServing(), { what: "the end of the last connection" });
-    });
-  } finally {
-    await lab.close();
-  }
+    } finally {
+      for (const daemon of daemons) await daemon.stop();
+      await lab.close();
+    }
+  });
 });

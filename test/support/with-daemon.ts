@@ -54,6 +54,9 @@ export interface SiteOptions {
   readonly queues?: "in memory" | "as configured";
 }
 
+/** A session learns its tables and plans its statements anew, which costs more than most of what a test has it do. */
+export const CONNECTIONS = 4;
+
 /** A configuration with short times. */
 export function siteConfig(folder: string, serviceUrl: string, databaseUrl: string): Record<string, unknown> {
   return {
@@ -128,6 +131,7 @@ export async function withSite<T>(options: SiteOptions, test: (site: Site) => Pr
             roles: new Set(ROLES),
             logger: options.logger ?? silent,
             openQueues,
+            connections: CONNECTIONS,
             onFatal: (failure) => {
               throw failure;
             },

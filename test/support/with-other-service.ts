@@ -13,7 +13,7 @@ import { eventually } from "./eventually.ts";
 import { openLabFolder } from "./lab-folder.ts";
 import type { Organization, OtherService } from "./other-services/other-service.ts";
 import { queuesInMemory } from "./queues-in-memory.ts";
-import { siteConfig } from "./with-daemon.ts";
+import { CONNECTIONS, siteConfig } from "./with-daemon.ts";
 import { withFolder } from "./with-folder.ts";
 import { silent, withLedger } from "./with-ledger.ts";
 
@@ -77,7 +77,7 @@ export async function withOtherSite<T>(
       };
       const daemon = await startDaemon(loaded, {
         ...{ roles: new Set(ROLES), logger: silent, onFatal },
-        openQueues: queuesInMemory(),
+        ...{ openQueues: queuesInMemory(), connections: CONNECTIONS },
       });
       const lab = openLabFolder(folder);
       try {

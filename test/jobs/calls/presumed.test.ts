@@ -1,5 +1,8 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
+import { ledgerView } from "../../../src/app/console.ts";
+import { readStatus } from "../../../src/console/status.ts";
+import { systemClock } from "../../../src/core/clock.ts";
 import { Failure } from "../../../src/core/failures.ts";
 import { submitDue } from "../../../src/jobs/submit/submit.ts";
 import { findOrders } from "../../../src/ledger/operator/views.ts";
@@ -14,7 +17,7 @@ import { claimNext } from "../../support/hand-over.ts";
 import { aControl, answers } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { lookNow, shows, submitDeps } from "../../support/submit.ts";
-import { withLedger } from "../../support/with-ledger.ts";
+import { silent, withLedger } from "../../support/with-ledger.ts";
 
 test("an order whose request another order has claimed is parked for a person, and holds up no other one; what was found is counted", () =>
   withLedger(async ({ pool }) => {
@@ -174,3 +177,37 @@ describe("an order that the lab sent again after a restore", () => {
       expect(order?.failure?.text).toContain("may have the request and do it anyway");
     }));
 });
+
+test("how far the comparing is stands in the status, and who ends it is recorded", () =>
+  withLedger(async ({ pool }) => {
+    const records = ["A-1", "A-2", "A-3"].map((placerOrderNumber, n) =>
+      aRecord(n + 1, [anOrder({ placerOrderNumber, code: `S-${n}` })]),
+    );
+    await commit(pool, records);
+    await enterRestored(pool, { text: "put back", epoch: 0, restores: 0, after: 0 });
+    const view = ledgerView(pool, { connectors: [], refills: undefined }, systemClock);
+    const lookAt = async () => {
+      const own = async () => [];
+      const { attention } = await readStatus({ ...view, own, logger: silent, clock: systemClock }, "test");
+      return attention.find(({ what }) => what.startsWith("the ledger is an older copy"));
+    };
+    const before = await lookAt();
+    expect(before?.what).toMatch(
+      /\(restored; .*: put back\); 0 of 3 open orders were compared with the service \(0 found there, 0 parked, 0 not there and sent as usual\), and nothing is submitted until all are$/,
+    );
+    expect(before?.hint).toContain("orders release-after-restore --reason");
+    await pool.query("update orders set state = 'received'");
+    await pool.query("update calls set outcome = 'nothing', ended_at = now(), look_at = null");
+    await pool.query("update ledger set restored_free = 3");
+    expect((await lookAt())?.what).toContain(
+      "open orders were compared with the service (0 found there, 0 parked, 3 not there and sent as usual); what came since",
+    );
+    expect(await liftRestored(pool, { actor: "kim", reason: "nothing was sent since" })).toBe(0);
+    expect(await liftRestored(pool, { actor: "kim", reason: "again" })).toBeUndefined();
+    expect(await lookAt()).toBeUndefined();
+    const { rows } = await pool.query("select actor, action, detail from audit order by id");
+    expect(rows).toMatchObject([
+      { actor: "cryobridge", action: "restore-noticed" },
+      { actor: "kim", action: "release-after-restore", detail: { reason: "nothing was sent since" } },
+    ]);
+  }));

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
-import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
-import { retryOrder } from "../../src/ledger/orders/acts.ts";
-import type { FaultRule } from "../../src/simulator/faults.ts";
-import { eventually } from "../support/eventually.ts";
-import { omlO33, ormCancel, ormControl } from "../support/lab-messages.ts";
-import { type Site, withSite } from "../support/with-daemon.ts";
+import { listOpenTasks } from "../../../src/ledger/operator/tasks.ts";
+import { findOrders, listEvents } from "../../../src/ledger/operator/views.ts";
+import { retryOrder } from "../../../src/ledger/orders/acts.ts";
+import type { FaultRule } from "../../../src/simulator/faults.ts";
+import { eventually } from "../../support/eventually.ts";
+import { omlO33, ormCancel, ormControl } from "../../support/lab-messages.ts";
+import { type Site, withSite } from "../../support/with-daemon.ts";
 
 const PATHS = { request: "/api/procedure-requests", external: "/api/v1/external/procedures" } as const;
 type Surface = keyof typeof PATHS;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { eventually } from "../support/eventually.ts";
-import { omlO33, ormCancel } from "../support/lab-messages.ts";
-import { withChildSite } from "../support/with-child-site.ts";
+import { eventually } from "../../support/eventually.ts";
+import { omlO33, ormCancel } from "../../support/lab-messages.ts";
+import { withChildSite } from "../../support/with-child-site.ts";
 
 const ROUTE = { method: "POST", path: "/api/procedure-requests/{id}/cancel" } as const;
 const CALL = { method: "POST", path: "/api/procedure-requests/*/cancel" } as const;

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
-import { retryOrder } from "../../src/ledger/orders/acts.ts";
-import type { FaultRule } from "../../src/simulator/faults.ts";
-import { eventually } from "../support/eventually.ts";
-import { findPort } from "../support/find-port.ts";
-import { omlO33 } from "../support/lab-messages.ts";
-import { type Site, withSite } from "../support/with-daemon.ts";
+import { findOrders, listEvents } from "../../../src/ledger/operator/views.ts";
+import { retryOrder } from "../../../src/ledger/orders/acts.ts";
+import type { FaultRule } from "../../../src/simulator/faults.ts";
+import { eventually } from "../../support/eventually.ts";
+import { findPort } from "../../support/find-port.ts";
+import { omlO33 } from "../../support/lab-messages.ts";
+import { type Site, withSite } from "../../support/with-daemon.ts";
 
 const CREATE = { method: "POST", path: "/api/procedure-requests", times: 1 } as const;
 const REGISTER = { method: "POST", path: "/api/subjects", times: 1 } as const;

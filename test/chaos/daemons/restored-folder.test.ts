@@ -2,11 +2,11 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { findOrders } from "../../src/ledger/operator/views.ts";
-import { findRestored } from "../../src/ledger/restored/restore.ts";
-import { eventually } from "../support/eventually.ts";
-import { omlO33 } from "../support/lab-messages.ts";
-import { type ChildSite, endServer, withChildSite, withPool } from "../support/with-child-site.ts";
+import { findOrders } from "../../../src/ledger/operator/views.ts";
+import { findRestored } from "../../../src/ledger/restored/restore.ts";
+import { eventually } from "../../support/eventually.ts";
+import { omlO33 } from "../../support/lab-messages.ts";
+import { type ChildSite, endServer, withChildSite, withPool } from "../../support/with-child-site.ts";
 
 const run = promisify(execFile);
 

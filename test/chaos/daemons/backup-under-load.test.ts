@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runCli } from "../cli/run-cli.ts";
-import { eventually } from "../support/eventually.ts";
-import { omlO33 } from "../support/lab-messages.ts";
-import { withSite } from "../support/with-daemon.ts";
+import { runCli } from "../../cli/run-cli.ts";
+import { eventually } from "../../support/eventually.ts";
+import { omlO33 } from "../../support/lab-messages.ts";
+import { withSite } from "../../support/with-daemon.ts";
 
 const NUMBERS = Array.from({ length: 12 }, (_, i) => `L${i + 1}`);
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
-import { retryOrder } from "../../src/ledger/orders/acts.ts";
-import type { FaultRule } from "../../src/simulator/faults.ts";
-import { omlO33 } from "../support/lab-messages.ts";
-import { type Site, withSite } from "../support/with-daemon.ts";
+import { findOrders, listEvents } from "../../../src/ledger/operator/views.ts";
+import { retryOrder } from "../../../src/ledger/orders/acts.ts";
+import type { FaultRule } from "../../../src/simulator/faults.ts";
+import { omlO33 } from "../../support/lab-messages.ts";
+import { type Site, withSite } from "../../support/with-daemon.ts";
 
 const CREATE = { method: "POST", path: "/api/v1/external/procedures", times: 1 } as const;
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { systemClock } from "../../src/core/clock.ts";
-import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
-import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
-import { eventually } from "../support/eventually.ts";
-import { omlO33 } from "../support/lab-messages.ts";
-import { type Site, withSite } from "../support/with-daemon.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { listOpenTasks } from "../../../src/ledger/operator/tasks.ts";
+import { findOrders, listEvents } from "../../../src/ledger/operator/views.ts";
+import { eventually } from "../../support/eventually.ts";
+import { omlO33 } from "../../support/lab-messages.ts";
+import { type Site, withSite } from "../../support/with-daemon.ts";
 
 const PATHS = { request: "/api/procedure-requests", external: "/api/v1/external/procedures" } as const;
 type Surface = keyof typeof PATHS;

@@ -1,10 +1,10 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
-import { eventually } from "../support/eventually.ts";
-import { findPort } from "../support/find-port.ts";
-import { createStorm } from "../support/mllp-storm.ts";
-import { withChildSite, withPool } from "../support/with-child-site.ts";
-import { withServerSite } from "../support/with-server-site.ts";
+import { eventually } from "../../support/eventually.ts";
+import { findPort } from "../../support/find-port.ts";
+import { createStorm } from "../../support/mllp-storm.ts";
+import { withChildSite, withPool } from "../../support/with-child-site.ts";
+import { withServerSite } from "../../support/with-server-site.ts";
 
 /** The numbers of all orders. */
 async function numbersOf(pool: pg.Pool): Promise<string[]> {

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import type { Daemon } from "../../src/app.ts";
-import { ALL_WELL } from "../support/account.ts";
-import { eventually } from "../support/eventually.ts";
-import { openLabFolder } from "../support/lab-folder.ts";
-import { planLoad, seedRetrievals } from "../support/lab-load.ts";
-import { machineHas } from "../support/needs.ts";
-import { type TestRedisGroup, withOneRedis, withSentinels } from "../support/redis-server.ts";
-import { waitForEnd } from "../support/wait-for-end.ts";
-import { withSite } from "../support/with-daemon.ts";
+import type { Daemon } from "../../../src/app.ts";
+import { ALL_WELL } from "../../support/account.ts";
+import { eventually } from "../../support/eventually.ts";
+import { openLabFolder } from "../../support/lab-folder.ts";
+import { planLoad, seedRetrievals } from "../../support/lab-load.ts";
+import { machineHas } from "../../support/needs.ts";
+import { type TestRedisGroup, withOneRedis, withSentinels } from "../../support/redis-server.ts";
+import { waitForEnd } from "../../support/wait-for-end.ts";
+import { withSite } from "../../support/with-daemon.ts";
 
 const END_WITHIN_MS = 120_000;
 /** Two calls at once make small jobs: the worker has 16 orders in hand at most, and most of the others are in Redis. */

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { listEvents } from "../../src/ledger/operator/views.ts";
-import type { FaultRule } from "../../src/simulator/faults.ts";
-import { eventually } from "../support/eventually.ts";
-import { omlO33 } from "../support/lab-messages.ts";
-import { withSite } from "../support/with-daemon.ts";
+import { listEvents } from "../../../src/ledger/operator/views.ts";
+import type { FaultRule } from "../../../src/simulator/faults.ts";
+import { eventually } from "../../support/eventually.ts";
+import { omlO33 } from "../../support/lab-messages.ts";
+import { withSite } from "../../support/with-daemon.ts";
 
 const POST = { method: "POST", path: "/api/procedure-requests" } as const;
 /** The first call is lost, nothing was done; the second one meets a service that is too busy. */
