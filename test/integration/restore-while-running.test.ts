@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runCli } from "../../cli/run-cli.ts";
-import { startChildDaemon } from "../../support/child-daemon.ts";
-import { labCsv } from "../../support/lab-messages.ts";
-import { withSite } from "../../support/with-daemon.ts";
+import { runCli } from "../cli/run-cli.ts";
+import { startChildDaemon } from "../support/child-daemon.ts";
+import { labCsv } from "../support/lab-messages.ts";
+import { withSite } from "../support/with-daemon.ts";
 
 test("restore --stop has a daemon that works end by itself, puts the backup in its place, and the next start finds what was sent since", () =>
   withSite({ simulator: { staff: { auto: false } } }, async (site) => {
