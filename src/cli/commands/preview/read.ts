@@ -217,8 +217,9 @@ function withoutAnswers(message: PreviewMessage): PreviewMessage {
 
 const PERSONAL: ReadonlySet<ResultColumn> = new Set<ResultColumn>(["subject_code", "container_description"]);
 
-function personalHeadings({ results }: Profile): ReadonlySet<string> {
-  const personal = results.csv.columns.filter((column) => mayHold(column, PERSONAL));
+function personalHeadings(profile: Profile): ReadonlySet<string> {
+  const columns = profile.format === "csv" ? profile.results.columns : [];
+  const personal = columns.filter((column) => mayHold(column, PERSONAL));
   return new Set(personal.map(({ header }) => header));
 }
 
