@@ -120,7 +120,7 @@ interface Source {
 
 async function previewOf(source: Source, limit: number, session: Session): Promise<Preview> {
   const { file, fileName, config, connector, profile, mapper, report } = source;
-  const format = fileFormatOf(() => ({ connector, profile }));
+  const format = fileFormatOf({ connector, profile });
   // Nothing is called, so no certificate is needed.
   const service = serviceSettings({ ...config, service: { ...config.service, ca: undefined } });
   const content = await format.examine(file);
