@@ -24,7 +24,7 @@ import {
   missingAt,
   readStrictly,
 } from "./find-hl7.ts";
-import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
+import { authorityOf, disagreementOnAuthority } from "./number-place.ts";
 import { headOf, orderPlaces } from "./order-place.ts";
 import { OrderScope } from "./order-scope.ts";
 

@@ -1,7 +1,6 @@
 import type { FileDialect } from "../../core/intake.ts";
 import { type Encoding, findEncoding, isWide } from "../../formats/encoding.ts";
-import type { CsvColumn, CsvSource } from "../profile/result-columns.ts";
-import type { CsvResults } from "../profile/results.ts";
+import type { CsvColumn, CsvResults, CsvSource } from "../profile/results.ts";
 import type { ResultColumn } from "../profile/results-schema.ts";
 import { joinParts } from "../profile/transform-schema.ts";
 import type { Transform } from "../profile/transforms.ts";

@@ -1,7 +1,6 @@
 import { type Encoding, findEncoding, isEncodable, isWide } from "../../formats/encoding.ts";
 import type { ResultEncoding } from "../../formats/hl7/charset.ts";
-import { columnText } from "./result-columns.ts";
-import { type CsvResults, csvResults, type Hl7Results, hl7Results } from "./results.ts";
+import { type CsvResults, columnText, csvResults, type Hl7Results, hl7Results } from "./results.ts";
 import type { ProfileDefinition } from "./schema.ts";
 import { type Complain, compileSettings, defaultsOf, refuseForeign } from "./settings.ts";
 

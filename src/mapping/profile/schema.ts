@@ -5,7 +5,7 @@ import { findEncoding } from "../../formats/encoding.ts";
 import { type PathSelector, parsePath } from "../../formats/hl7/path.ts";
 import { compileBoundedRegex } from "./bounded-regex.ts";
 import { CONTROL_CODES, parseMessageTypes } from "./message-type.ts";
-import type { GuardedKind } from "./misread.ts";
+import { ALLOWED, type GuardedKind } from "./misread.ts";
 import { csvResults, hl7Results } from "./results.ts";
 import { asWritten, complainOf, holding, readDelimiter } from "./settings.ts";
 import { joinSchema, pipelineSchema } from "./transform-schema.ts";
@@ -69,7 +69,7 @@ const valueObjectSchema = z.strictObject({
     ),
   agree: z.boolean().optional().describe("All places that have a value must have the same one."),
   allow: z
-    .array(z.enum(["words", "dates"]))
+    .array(z.enum(ALLOWED))
     .optional()
     .describe(
       "For the order number, subject codes, names and labels: what the lab's real ones may look like, though it is refused else: `words` for no value, such as NULL or None; `dates`, such as 01.02.2003 or 1-Mar.",
@@ -343,7 +343,7 @@ export const csvSettings = {
 };
 
 /** What sets one value of an order apart from the others. */
-interface ValueTraits {
+export interface ValueTraits {
   /** What is looked for among its values that stands there by mistake. */
   readonly kind?: GuardedKind;
   /** Whether an error may quote it: codes, and nothing that may be a patient's. */
