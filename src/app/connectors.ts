@@ -148,14 +148,8 @@ export function connectorOf(configuration: Configuration, name: string): Live {
 export function createConnector(live: Live, deps: ConnectorDeps): Connector {
   const { connector } = live();
   if (connector.type === "mllp") return createMllpConnector(connector, live, deps);
-  const settings = {
-    ...connector,
-    directories: directoriesOf(connector),
-    get resultMarker() {
-      return live().profile.results.marker;
-    },
-  };
-  return new DropFolder(fileFormatOf(live), settings, deps);
+  const settings = { ...connector, directories: directoriesOf(connector) };
+  return new DropFolder(() => fileFormatOf(live()), settings, deps);
 }
 
 /** @throws Failure CONFIG_INVALID for a certificate that can't be read or an address that is none. */
@@ -167,9 +161,7 @@ function createMllpConnector(config: MllpConnectorConfig, live: Live, deps: Conn
       listen: {
         ...listen,
         mixedLineEnds: config.mixedLineEnds,
-        get charset() {
-          return charsetOf(live());
-        },
+        charset: () => charsetOf(live()),
         tls: listen.tls && {
           ...readTls(name, listen.tls),
           requestCert: listen.tls.requestCert,
@@ -219,39 +211,29 @@ function resultsOf(
   };
 }
 
-interface TlsFiles {
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
-  readonly ca?: string | undefined;
-}
+type TlsFiles = NonNullable<Exclude<MllpConnectorConfig["results"], { directory: string }>["tls"]>;
 
-function readTls(name: string, files: TlsFiles): { cert?: Buffer; key?: Buffer; ca?: Buffer } {
+function readTls(name: string, { cert, key, ca }: TlsFiles): { cert?: Buffer; key?: Buffer; ca?: Buffer } {
   const read = (file: string) => readPem(`connector ${name}`, file);
   return {
-    ...(files.cert === undefined ? {} : { cert: read(files.cert) }),
-    ...(files.key === undefined ? {} : { key: read(files.key) }),
-    ...(files.ca === undefined ? {} : { ca: read(files.ca) }),
+    ...(cert === undefined ? {} : { cert: read(cert) }),
+    ...(key === undefined ? {} : { key: read(key) }),
+    ...(ca === undefined ? {} : { ca: read(ca) }),
   };
 }
 
-/** How a connector reads the files that are dropped for it, each by the settings of the moment at which it begins. */
-export function fileFormatOf(live: Live): FileFormat {
-  const { connector } = live();
-  const maxBytes = mostBytesOf(connector);
-  if (connector.type === "csv-drop")
-    return csvFileFormat({
-      maxBytes,
-      get reading() {
-        return readingOf(live());
-      },
-    });
-  return hl7FileFormat({
-    maxBytes,
-    mixedLineEnds: connector.mixedLineEnds,
-    get charset() {
-      return charsetOf(live());
-    },
-  });
+/** How a connector reads the files that are dropped for it. */
+export function fileFormatOf(settings: LiveSettings): FileFormat {
+  const { connector, profile } = settings;
+  const format =
+    connector.type === "csv-drop"
+      ? csvFileFormat({ maxBytes: mostBytesOf(connector), reading: readingOf(settings) })
+      : hl7FileFormat({
+          maxBytes: mostBytesOf(connector),
+          mixedLineEnds: connector.mixedLineEnds,
+          charset: charsetOf(settings),
+        });
+  return { ...format, resultMarker: profile.results.marker };
 }
 
 /** What a connector's HL7 messages are decoded in: its own setting goes before the profile's. */

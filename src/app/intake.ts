@@ -46,8 +46,9 @@ function rulesOf(config: Config, profiles: ReadonlyMap<string, Profile>, instanc
       return [name, { mapper, replies: { profile, form, applicationAck, reusedControlId, instanceCode } }];
     }
     const answersRepeats = isFolderConnector(connector) && connector.repeatedFiles === "answer";
+    if (profile.format === "csv") return [name, { mapper, answersRepeats }];
     const response = profile.results.batchResponse ?? "none";
-    const batches = profile.format === "hl7" && response !== "none" ? { profile, response } : undefined;
+    const batches = response === "none" ? undefined : { profile, response };
     return [name, { mapper, answersRepeats, batches }];
   });
   return { instanceCode, byConnector: new Map(byConnector) };

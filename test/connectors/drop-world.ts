@@ -6,6 +6,7 @@ import type {
   DropDirectories,
   DropFolderDeps,
   DropFolderSettings,
+  FileFormat,
 } from "../../src/connectors/drop-folder/settings.ts";
 import { type Hl7FileSettings, hl7FileFormat } from "../../src/connectors/hl7-drop/hl7-drop.ts";
 import { systemClock } from "../../src/core/clock.ts";
@@ -27,7 +28,10 @@ export interface DropWorld {
   drop(name: string, content: string | Buffer, age?: number): Promise<void>;
   /** Starts a connector that ends with the test. */
   start(connector: DropFolder): Promise<DropFolder>;
-  hl7(settings?: Partial<DropFolderSettings & Hl7FileSettings>, deps?: Partial<DropFolderDeps>): DropFolder;
+  hl7(
+    settings?: Partial<DropFolderSettings & Hl7FileSettings & Pick<FileFormat, "resultMarker">>,
+    deps?: Partial<DropFolderDeps>,
+  ): DropFolder;
   /** Waits until nothing is left in `in` and `work`, or the test has seen enough. */
   settled(isEnough?: () => boolean): Promise<void>;
   list(folder: keyof DropDirectories): Promise<string[]>;
@@ -84,7 +88,7 @@ export function makeWorld(
     },
     hl7: (settings, own) =>
       new DropFolder(
-        hl7FileFormat(settings ?? {}),
+        () => ({ ...hl7FileFormat(settings ?? {}), resultMarker: settings?.resultMarker }),
         { name: "lims", directories, ...QUICK, ...settings },
         { ...deps, ...(own?.intake instanceof JournalIntake && { dropped: own.intake }), ...own },
       ),

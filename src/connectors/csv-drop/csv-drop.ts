@@ -22,7 +22,7 @@ const MOST_ROWS = 250_000;
 /** That many lines are named of a damaged file; it is not read any further. */
 const MOST_PROBLEMS = 100;
 
-/** The settings of a CSV drop folder beyond its folders; those that may change are read anew for each file. */
+/** The settings of a CSV drop folder beyond its folders. */
 interface CsvFileSettings {
   readonly reading: CsvReading;
   readonly maxBytes?: number | undefined;
@@ -38,18 +38,17 @@ interface Limits extends CsvLimits {
  * CSV files: decoded and parsed once, checked to their end, so that nothing is taken of a damaged file, and put together to
  * orders. Each order is a message, and so is what rows want of one. A file is kept in memory while it is read, hence the bound.
  */
-export function csvFileFormat(settings: CsvFileSettings): FileFormat {
+export function csvFileFormat({
+  reading,
+  maxBytes = DEFAULT_MAX_BYTES,
+  limits = {},
+}: CsvFileSettings): FileFormat {
   return {
-    type: "csv-drop",
-    maxBytes: settings.maxBytes ?? DEFAULT_MAX_BYTES,
-    get isWholeFile() {
-      return settings.reading.wholeFile;
-    },
-    get dialect() {
-      return expectedDialect(settings.reading);
-    },
-    examine: (bytes) => examine(bytes, { reading: settings.reading, limits: settings.limits ?? {} }),
-    check: () => [checkDialect(settings.reading)],
+    ...{ type: "csv-drop", maxBytes },
+    isWholeFile: reading.wholeFile,
+    dialect: expectedDialect(reading),
+    examine: (bytes) => examine(bytes, { reading, limits }),
+    check: () => [checkDialect(reading)],
   };
 }
 

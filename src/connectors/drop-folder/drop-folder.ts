@@ -45,7 +45,7 @@ export class DropFolder implements Connector {
   readonly name: string;
   readonly type: string;
   readonly #settings: DropFolderSettings;
-  readonly #format: FileFormat;
+  readonly #format: () => FileFormat;
   readonly #deps: DropFolderDeps;
   readonly #ops: FileOps;
   readonly #folderMode: number;
@@ -73,9 +73,9 @@ export class DropFolder implements Connector {
   /** Since when files could not be opened, monotonic ms, by name. */
   #heldSince = new Map<string, number>();
 
-  constructor(format: FileFormat, settings: DropFolderSettings, deps: DropFolderDeps) {
+  constructor(format: () => FileFormat, settings: DropFolderSettings, deps: DropFolderDeps) {
     this.name = settings.name;
-    this.type = format.type;
+    this.type = format().type;
     this.#format = format;
     this.#settings = settings;
     this.#deps = { ...deps, logger: deps.logger.child({ connector: settings.name }) };
@@ -157,7 +157,7 @@ export class DropFolder implements Connector {
   }
 
   async check(): Promise<CheckLine[]> {
-    return [...(await checkFolders(this.#settings.directories)), ...this.#format.check()];
+    return [...(await checkFolders(this.#settings.directories)), ...this.#format().check()];
   }
 
   async openResults(): Promise<void> {
@@ -168,7 +168,7 @@ export class DropFolder implements Connector {
     await deliverFile(file, {
       folder: this.#out,
       mode: resultModeOf(this.#folderMode),
-      marker: this.#settings.resultMarker,
+      marker: this.#format().resultMarker,
       ops: this.#ops,
       step: this.#step,
     });

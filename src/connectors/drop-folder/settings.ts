@@ -33,8 +33,6 @@ export interface DropFolderSettings {
    * to stay unchanged.
    */
   readonly marker?: string | undefined;
-  /** What is written behind a result that is whole: `.ok`, or `{stem}.ok` in the place of its ending. */
-  readonly resultMarker?: string | undefined;
   /** Rights of folders that are made, such as 0o750; those of results and reports follow from it. Default 0o750. */
   readonly folderMode?: number | undefined;
   /** Files that are not taken for that long are reported. Default 10 min. */
@@ -124,6 +122,8 @@ export interface FileFormat {
   readonly isWholeFile: boolean;
   /** CSV: how a file is written as far as the settings say, for one that can't be read. */
   readonly dialect?: FileDialect | undefined;
+  /** What is written behind a result that is whole: `.ok`, or `{stem}.ok` in the place of its ending. */
+  readonly resultMarker?: string | undefined;
   /** Reads the content of a file. Never throws for what is wrong with it: that stands in the result. */
   examine(bytes: Buffer): Promise<FileContent>;
   /** Lines of `cryobridge check` about the format's own settings. */

@@ -10,6 +10,7 @@ import type { Claim } from "./claim.ts";
 import { type DecideDeps, decideFile } from "./decide.ts";
 import { errnoOf, exists, fingerprint } from "./file-ops.ts";
 import { isCommonTrouble, type Pause, wordsOf } from "./pause.ts";
+import type { FileFormat } from "./settings.ts";
 
 /** While that many claimed files wait for a retry, no more are claimed: the fault is hardly theirs. */
 const MOST_WAITING = 10;
@@ -37,7 +38,9 @@ interface Item {
 /** Tries of a file that may not be read, with pauses of 1, 2, 4 … s between them: a minute. */
 const MOST_TRIES = 6;
 
-interface WorkListDeps extends Omit<DecideDeps, "isLastTry"> {
+interface WorkListDeps extends Omit<DecideDeps, "format" | "isLastTry"> {
+  /** How a file is read, by the settings of the moment at which it is begun with. */
+  readonly format: () => FileFormat;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly dropped: DroppedFiles;
@@ -148,6 +151,7 @@ export class WorkList {
     const isLastTry = item.attempts >= MOST_TRIES;
     const { fileId, fate, close } = await decideFile(claim, item.expected ?? "", {
       ...this.#deps,
+      format: this.#deps.format(),
       isLastTry,
     });
     const undecided = { ...fate, day: localDay(claim.receivedAt) };

@@ -9,7 +9,7 @@ import { DEFAULT_MAX_BYTES, type FileContent, type FileFormat, inBatches } from 
 /** More than files of that size have, unless they are made to fill the memory. */
 const LIMITS = { messages: 500_000, batches: 10_000 };
 
-/** The settings of an HL7 drop folder beyond its folders; those that may change are read anew for each file. */
+/** The settings of an HL7 drop folder beyond its folders. */
 export interface Hl7FileSettings {
   readonly maxBytes?: number | undefined;
   /** Whether messages may stand apart by another line end than their segments do; refused unless set. */

@@ -44,7 +44,8 @@ export interface MllpListenSettings extends MllpLimits {
   readonly maxMessages: number;
   /** Whether messages of a batch may stand apart by another line end than their segments do; refused unless set. */
   readonly mixedLineEnds?: "refuse" | "accept" | undefined;
-  readonly charset?: CharsetOptions | undefined;
+  /** Character sets, by the settings of the moment at which a frame has come. */
+  readonly charset?: (() => CharsetOptions) | undefined;
 }
 
 /**

@@ -133,7 +133,7 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
 /** The messages of a frame: one as a rule, several in a batch. A frame that can't be taken apart is kept whole. */
 function readFrame(
   frame: Buffer,
-  { charset = {}, maxMessages, mixedLineEnds = "refuse" }: MllpListenSettings,
+  { charset, maxMessages, mixedLineEnds = "refuse" }: MllpListenSettings,
 ): { readonly messages: IncomingMessage[]; readonly outline: BatchOutline | undefined } {
   const { parts, problems, outline } = splitHl7File(frame, {
     messages: maxMessages,
@@ -141,7 +141,8 @@ function readFrame(
     mixedLineEnds,
   });
   if (problems.length === 0 && (parts.length > 0 || outline !== undefined)) {
-    return { messages: parts.map((part) => toMessage(part, charset)), outline };
+    const characters = charset?.() ?? {};
+    return { messages: parts.map((part) => toMessage(part, characters)), outline };
   }
   const content = { kind: "unreadable", problems } as const;
   return { messages: [{ ordinal: 1, place: ONLY, raw: phi(frame), content }], outline };

@@ -15,7 +15,7 @@ import {
   csvResultRows,
   csvResultSeries,
 } from "../../mapping/outbound/result-csv.ts";
-import type { Profile } from "../../mapping/profile/profile.ts";
+import type { CsvProfile, Profile } from "../../mapping/profile/profile.ts";
 
 /** Others have their turn after this time, ms. */
 const TURN_MS = 20;
@@ -53,7 +53,7 @@ export async function composeMessages(open: readonly OpenOutcome[], profile: Pro
  */
 export async function composeTables(
   open: readonly OpenOutcome[],
-  profile: Profile,
+  profile: CsvProfile,
   takeNumber: (series: string) => Promise<number>,
   noteUntaken?: (heading: string) => void,
 ): Promise<Composition> {

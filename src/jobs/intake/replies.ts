@@ -18,6 +18,8 @@ import { safeName } from "../../mapping/outbound/file-name.ts";
 import { Original } from "../../mapping/outbound/original.ts";
 import { formatHl7Timestamp } from "../../mapping/outbound/timestamp.ts";
 import type { BatchResponse, Hl7Profile } from "../../mapping/profile/profile.ts";
+import { hl7Results } from "../../mapping/profile/results.ts";
+import { defaultsOf } from "../../mapping/profile/settings.ts";
 
 /** A message with where and when it came. */
 interface Incoming extends Pick<MappedMessage, "echo"> {
@@ -170,12 +172,14 @@ export async function composeFileResponse(
   };
 }
 
+const { suffix: SUFFIX } = defaultsOf(hl7Results, ["suffix"]);
+
 /** The name of the file that answers a file; its last part, unlike the first, never comes again. */
 export function batchFileName(
   fileName: string,
   instanceCode: string,
   fileId: number,
-  suffix = ".hl7",
+  suffix = SUFFIX,
 ): string {
   return `${safeName(fileName)}_${answerControlId("CH", instanceCode, fileId)}${suffix}`;
 }

@@ -38,8 +38,8 @@ export function describeContainers(
   groups: readonly OrderGroup[],
   profile: Hl7Profile,
 ): (place: ContainerPlace, labels: number) => readonly (readonly Reading[])[] {
-  const { rules, each } = profile;
-  const rule = rules.description;
+  const { each } = profile.containers;
+  const rule = profile.rules.containers.description;
   const isAnyBeside = rule.sources.some((source) => source.kind === "place" && isBeside(source.path, each));
   const blockOf = isAnyBeside ? blocksOf(groups, profile) : new Map<Segment, Block>();
   const isSingle = rule.split === undefined && rule.every !== true;
@@ -109,7 +109,7 @@ function findOtherText(
 }
 
 /** The block of each container: below its OBR, or its specimen where the order has several. */
-function blocksOf(groups: readonly OrderGroup[], { each }: Hl7Profile): Map<Segment, Block> {
+function blocksOf(groups: readonly OrderGroup[], { containers: { each } }: Hl7Profile): Map<Segment, Block> {
   const blockOf = new Map<Segment, Block>();
   for (const { segments, specimens } of groups) {
     const head = specimens.length === 0 ? "OBR" : "SPM";
@@ -166,6 +166,6 @@ function lookBeside(
       other === undefined
         ? "is a description between two containers, expected one value for all containers of the order"
         : "are different descriptions beside the order's containers, expected one value for all of them",
-    hint: `Have the sender write each container's description into the segment that stands for it (${placeText(containerPlace)}), and name that place as containers.description of the profile, which now is ${placeText(placesOf(rules.description.sources))}.`,
+    hint: `Have the sender write each container's description into the segment that stands for it (${placeText(containerPlace)}), and name that place as containers.description of the profile, which now is ${placeText(placesOf(rules.containers.description.sources))}.`,
   };
 }

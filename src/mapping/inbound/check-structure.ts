@@ -5,7 +5,8 @@ import { findOddEnds, nameLineEnds } from "../../formats/hl7/line-ends.ts";
 import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
 import type { FieldPath, PathSelector } from "../../formats/hl7/path.ts";
 import { CONTROL_CODES } from "../profile/message-type.ts";
-import type { ContainerKind, Hl7Profile, OrderRules } from "../profile/profile.ts";
+import type { Hl7Profile, OrderRules } from "../profile/profile.ts";
+import type { ContainerKind } from "../profile/schema.ts";
 import { quote } from "../profile/transforms.ts";
 import type { ValueRule } from "../profile/value.ts";
 import { nameProfile } from "./code-hint.ts";
@@ -98,10 +99,9 @@ export function listValueFields(
     which?.kind === "where" ? which.conditions.map(({ at }) => `${segment}-${at[0]}`) : [];
   return new Set([
     ...["ORC-1", "ORC-2", "ORC-3", "ORC-5", "OBR-2", "OBR-3", "OBR-25"],
-    ...pathsOf([...identifying(rules), rules.description]).flatMap(({ segment, field, whichSegment }) => [
-      `${segment}-${field}`,
-      ...fieldsOf(segment, whichSegment),
-    ]),
+    ...pathsOf([...identifying(rules), rules.containers.description]).flatMap(
+      ({ segment, field, whichSegment }) => [`${segment}-${field}`, ...fieldsOf(segment, whichSegment)],
+    ),
     ...each.flatMap(({ segment, which }) => fieldsOf(segment, which)),
   ]);
 }
@@ -114,8 +114,8 @@ export function listValueSegments(
   return new Set(["ORC", ...[...pathsOf(identifying(rules)), ...each].map(({ segment }) => segment)]);
 }
 
-function identifying({ operation, facility, placerOrderNumber, label, subject }: OrderRules<FieldPath>) {
-  return [operation, facility, placerOrderNumber, label, ...Object.values(subject)];
+function identifying({ containers, subject, ...others }: OrderRules<FieldPath>) {
+  return [...Object.values(others), containers.label, ...Object.values(subject)];
 }
 
 function pathsOf(rules: readonly ValueRule<FieldPath>[]): FieldPath[] {

@@ -6,7 +6,7 @@ import type { OrderGroup, OrderParts } from "../../formats/hl7/groups.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import type { Reading } from "../profile/value.ts";
 import { eachHint, findSingle, findSubjectCode, groupScopes, readStrictly } from "./find-hl7.ts";
-import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
+import { authorityOf, disagreementOnAuthority } from "./number-place.ts";
 import { findUnfit } from "./unfit.ts";
 
 /** The requests about earlier orders that a message holds, and what is wrong with them. */

@@ -20,26 +20,24 @@ export interface DraftContainer {
   readonly description: Reading;
 }
 
-/** A value that a profile may require of an order to store or retrieve. */
-type RequirableValue = "firstName" | "lastName" | "dateOfBirth" | "description";
+type Rules = Readonly<Record<string, ValueRule<unknown>>>;
 
-/** The values that a profile requires. */
+/** The names of the values that a profile requires of an order to store or retrieve, such as `subject.firstName`. */
 export function listRequired({
   subject,
-  description,
+  containers,
 }: {
-  readonly subject: Readonly<Record<Exclude<RequirableValue, "description">, ValueRule<unknown>>>;
-  readonly description: ValueRule<unknown>;
-}): ReadonlySet<RequirableValue> {
-  const { firstName, lastName, dateOfBirth } = subject;
-  const rules = Object.entries({ firstName, lastName, dateOfBirth, description });
-  return new Set(rules.flatMap(([name, { isRequired }]) => (isRequired ? [name as RequirableValue] : [])));
+  readonly subject: Rules;
+  readonly containers: Rules;
+}): ReadonlySet<string | undefined> {
+  const rules = [...Object.values(subject), ...Object.values(containers)];
+  return new Set(rules.filter(({ isRequired }) => isRequired).map(({ name }) => name));
 }
 
 /** An order as it was read, before anything was judged: each value with its place, or what was wrong there. */
 export interface Draft {
   /** Values that the profile requires besides those that every order needs. */
-  readonly required?: ReadonlySet<RequirableValue> | undefined;
+  readonly required?: ReadonlySet<string | undefined> | undefined;
   readonly operation: Reading;
   readonly facility: Reading;
   readonly placerOrderNumber: Reading;
@@ -123,7 +121,7 @@ export function finishDraft(
   const number = judge.value(draft.placerOrderNumber, mayLackNumber ? undefined : "the order number");
   const code = judge.value(draft.subject.code, "the subject code");
   const { firstName: readFirst, lastName: readLast } = draft.subject;
-  const needs = (name: RequirableValue) => isRegistration || (hasContainers && draft.required?.has(name));
+  const needs = (name: string) => isRegistration || (hasContainers && draft.required?.has(`subject.${name}`));
   const firstName = judge.value(readFirst, needs("firstName") ? "the first name" : undefined, "name");
   const lastName = judge.value(readLast, needs("lastName") ? "the last name" : undefined, "name");
   const dateOfBirth = judge.date(draft.subject.dateOfBirth, needs("dateOfBirth") === true, settings.now);
@@ -290,7 +288,7 @@ class Judge {
   }
 
   containers({ containers: drafts, required }: Draft): { label: string; description: string }[] {
-    const needed = required?.has("description") ? "the container's description" : undefined;
+    const needed = required?.has("containers.description") ? "the container's description" : undefined;
     const placeByLabel = drafts.length > 1 ? new Map<string, Place>() : undefined;
     const containers: { label: string; description: string }[] = [];
     for (const { label: read, description: readDescription } of drafts) {

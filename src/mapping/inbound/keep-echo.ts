@@ -75,7 +75,7 @@ export function keepEcho(
     ...headOf(message, profile, encoding),
     segments: kept.texts,
     patient,
-    isEachObr: profile.ordersEach === "OBR" || undefined,
+    isEachObr: profile.orders.each === "OBR" || undefined,
     specimens: isSpecimenFirst ? kept.specimens : undefined,
     groups: keptGroups,
     owners: groups.length > 1 ? keepOwners(groups, keptGroups, mapped) : undefined,
@@ -85,9 +85,9 @@ export function keepEcho(
 }
 
 /** Where it isn't known what belongs to which order, only the header can be said to be of all. */
-function tryParts(message: Hl7Message, { ordersEach }: Hl7Profile): OrderParts {
+function tryParts(message: Hl7Message, { orders }: Hl7Profile): OrderParts {
   try {
-    return orderParts(message, ordersEach);
+    return orderParts(message, orders.each);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     return { segments: [], shared: message.all("MSH"), groups: [] };
@@ -151,8 +151,9 @@ function keepNumbers(
 function keepContainers(
   group: OrderGroup,
   kept: KeptSegments,
-  { each, rules: { label: rule } }: Hl7Profile,
+  { containers: { each }, rules }: Hl7Profile,
 ): EchoGroup["containers"] {
+  const rule = rules.containers.label;
   const find = findSeveral(rule.split);
   const byLabel = new Map<string, [sac: number | null, spm: number | null]>();
   for (const { segment, scope } of listContainers(group, each, [])) {

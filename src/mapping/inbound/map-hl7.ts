@@ -122,7 +122,7 @@ function mapWhole(
   if (subjectOperation !== undefined) {
     return finishWhole([readSubjectOrder(message, profile, subjectOperation)]);
   }
-  const parts = orderParts(message, profile.ordersEach);
+  const parts = orderParts(message, profile.orders.each);
   const drafts = readOrders(parts, profile);
   const controlRequests = mapControl(parts, profile, place, finishWhole);
   if (drafts.length === 0 && controlRequests === undefined) {
@@ -210,13 +210,14 @@ function checkHeader(
     });
   }
   const mode = header.processingMode;
+  const processingModes: readonly string[] = profile.processingModes;
   const reason = NOT_CURRENT.get(mode ?? "");
-  if (mode !== undefined && reason !== undefined && !profile.processingModes.includes(mode)) {
+  if (mode !== undefined && reason !== undefined && !processingModes.includes(mode)) {
     problems.push({
       code: "MAPPING_PROCESSING_MODE",
       place: within(messagePlace, atField("MSH", 11, 2)),
       message: `holds ${quote(mode)} (${reason}); what was ordered once is not done again`,
-      hint: `Keep such messages off this interface. If they are to be carried out, set \`processingModes: [${[...profile.processingModes, mode].join(", ")}]\` in ${nameProfile(profile)}.`,
+      hint: `Keep such messages off this interface. If they are to be carried out, set \`processingModes: [${[...processingModes, mode].join(", ")}]\` in ${nameProfile(profile)}.`,
     });
   }
   problems.push(...checkControlId(header, messagePlace, profile));

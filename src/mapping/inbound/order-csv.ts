@@ -161,13 +161,13 @@ function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft {
       dateOfBirth: read(rules.subject.dateOfBirth, readDate),
     },
   };
-  const containers = rows.flatMap((row) => readContainers(rules, row));
+  const containers = rows.flatMap((row) => readContainers(rules.containers, row));
   // A registration has no containers. One that names some is refused, hence only those rows are listed.
   const isRegistration = draft.operation.status === "found" && draft.operation.value === "REGISTER";
   return {
     ...draft,
     containers: isRegistration ? containers.filter(({ label }) => label.status === "found") : containers,
-    containerPlace: placesOf(rules.label.sources),
+    containerPlace: placesOf(rules.containers.label.sources),
     required: listRequired(rules),
     problems,
   };

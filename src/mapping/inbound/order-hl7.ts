@@ -24,7 +24,7 @@ import {
   missingAt,
   readStrictly,
 } from "./find-hl7.ts";
-import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
+import { authorityOf, disagreementOnAuthority } from "./number-place.ts";
 import { headOf, orderPlaces } from "./order-place.ts";
 import { OrderScope } from "./order-scope.ts";
 
@@ -56,11 +56,11 @@ export function readOrders(parts: OrderParts, profile: Hl7Profile, control?: "ch
     number: numberOf(same[0]),
     groups: same.map(({ group }) => group),
   }));
-  const placeIn = orderPlaces(placed, parts.shared, profile.ordersEach);
+  const placeIn = orderPlaces(placed, parts.shared, profile.orders.each);
   for (const [index, same] of orders.entries()) {
     const first = same[0] as Unit;
     const own = same.length === 1 ? first.problems : same.flatMap(({ problems }) => problems);
-    const head = headOf(first.group, profile.ordersEach);
+    const head = headOf(first.group, profile.orders.each);
     const isAmongOthers = same.length < parts.groups.length;
     const { containers, problems } = readContainers(same, parts, profile);
     drafts.push({
@@ -78,7 +78,7 @@ export function readOrders(parts: OrderParts, profile: Hl7Profile, control?: "ch
         ...own,
         ...problems,
         ...compareUnits(same),
-        ...(profile.sameNumber === "refuse" ? refuseSameNumber(same, profile) : []),
+        ...(profile.orders.sameNumber === "refuse" ? refuseSameNumber(same, profile) : []),
         ...compareNames(subject),
         ...(drafts.length === 0 ? strays : []),
       ],
@@ -199,12 +199,12 @@ function compareUnits(units: readonly Unit[]): Problem[] {
 }
 
 /** Where each order has a number of its own, a second one with it is a copy that nobody corrected. */
-function refuseSameNumber([first, ...others]: readonly Unit[], { ordersEach }: Hl7Profile): Problem[] {
+function refuseSameNumber([first, ...others]: readonly Unit[], { orders: { each } }: Hl7Profile): Problem[] {
   return others.map(({ number }) => ({
     code: "MAPPING_VALUES_DISAGREE",
     place: number.place,
-    message: `gives the same order number as ${placeText(first?.number.place ?? {})}; expected a number of its own for each ${ordersEach}`,
-    hint: `Have the lab give each order its own number. Where ${ordersEach}s with one number are one order with several containers, set \`orders: { sameNumber: join }\` in the profile.`,
+    message: `gives the same order number as ${placeText(first?.number.place ?? {})}; expected a number of its own for each ${each}`,
+    hint: `Have the lab give each order its own number. Where ${each}s with one number are one order with several containers, set \`orders: { sameNumber: join }\` in the profile.`,
   }));
 }
 
@@ -252,7 +252,7 @@ function compareNames({ firstName, lastName }: Draft["subject"]): Problem[] {
 function complainOfStrays(
   groups: readonly OrderGroup[],
   { shared }: OrderParts,
-  { each }: Hl7Profile,
+  { containers: { each } }: Hl7Profile,
 ): Problem[] {
   return strayContainers(groups, shared, each).map((segment) => ({
     code: "MAPPING_CONTAINER_UNEXPECTED",
@@ -294,12 +294,12 @@ function labelledPlaces(
   // What is observed before the orders is of the patient, and no container's.
   const isOwn = ({ name }: Segment) =>
     name === "SAC" ||
-    (name !== "SPM" && name !== "OBR" && profile.each.some(({ segment }) => segment === name));
+    (name !== "SPM" && name !== "OBR" && profile.containers.each.some(({ segment }) => segment === name));
   const around = shared.filter((segment) => segment.name !== "OBX" && !isOwn(segment));
   // OML^O33 may repeat an order's ORC below one specimen: its containers are the same segments, and counted once.
   const places = new Map<Segment, ContainerPlace>();
   for (const group of groups) {
-    for (const place of listContainers(group, profile.each, around)) {
+    for (const place of listContainers(group, profile.containers.each, around)) {
       if (!places.has(place.segment)) places.set(place.segment, place);
     }
   }
@@ -309,7 +309,7 @@ function labelledPlaces(
       (segment) => (segment.name !== "OBX" && !isOwn(segment)) || places.has(segment),
     );
   const ofSpecimen = inForce(profile.specimenLabel, labelled);
-  const ofOther = inForce(profile.rules.label, labelled);
+  const ofOther = inForce(profile.rules.containers.label, labelled);
   return [...places.values()].map(({ segment, scope }) => {
     const isOfSpecimen = segment.name === "SAC" || segment.name === "SPM";
     const rule = isOfSpecimen ? ofSpecimen : ofOther;
@@ -443,7 +443,7 @@ function missingLabel(
   rule: ValueRule<FieldPath>,
   segment: Segment,
   scope: readonly Segment[],
-  { each, containerPlace }: Hl7Profile,
+  { containers: { each }, containerPlace }: Hl7Profile,
 ): Reading {
   const place = missingAt(rule, scope);
   if (place !== undefined) return { status: "absent", place };

@@ -1,6 +1,7 @@
 import type { Place } from "../../core/place.ts";
 import type { FieldPath } from "../../formats/hl7/path.ts";
-import type { ContainerKind, Hl7Profile } from "../profile/profile.ts";
+import type { Hl7Profile } from "../profile/profile.ts";
+import type { ContainerKind } from "../profile/schema.ts";
 import { isBeside } from "./beside-hl7.ts";
 
 /** Segments that stand before the orders of a message. */
@@ -32,12 +33,15 @@ interface UnreachedValue {
  * The values of containers that a profile reads from segments alone which neither stand for a container nor around one; or for a
  * description beside one: below an order these are never read.
  */
-export function findUnreached({ rules, each }: Pick<Hl7Profile, "rules" | "each">): UnreachedValue[] {
+export function findUnreached({
+  rules,
+  containers: { each },
+}: Pick<Hl7Profile, "rules" | "containers">): UnreachedValue[] {
   const around = new Set(["ORC", "OBR", ...PATIENT_SEGMENTS]);
   if (each.some(({ segment }) => segment === "SAC")) around.add("SPM");
   const isRead = (path: FieldPath) =>
     around.has(path.segment) || each.some((kind) => kind.segment === path.segment && mayBeBoth(path, kind));
-  return [rules.label, rules.description].flatMap((rule) => {
+  return [rules.containers.label, rules.containers.description].flatMap((rule) => {
     const { name = "", sources, places, fallback } = rule;
     const isReached =
       fallback !== undefined ||
@@ -45,7 +49,7 @@ export function findUnreached({ rules, each }: Pick<Hl7Profile, "rules" | "each"
         (source) =>
           source.kind === "constant" ||
           isRead(source.path) ||
-          (rule === rules.description && isBeside(source.path, each)),
+          (rule === rules.containers.description && isBeside(source.path, each)),
       );
     return isReached || sources.length === 0 ? [] : [{ name, places }];
   });

@@ -7,7 +7,8 @@ import { createEcho } from "../../formats/hl7/echo.ts";
 import { buildMessage, type SegmentSpec } from "../../formats/hl7/encode.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import { blank, partiesFor } from "../../formats/hl7/sent-segments.ts";
-import type { BatchResponse, ResultSettings } from "../profile/profile.ts";
+import type { BatchResponse } from "../profile/profile.ts";
+import type { Hl7Results } from "../profile/results.ts";
 import { withSettings } from "./original.ts";
 
 /** The answer to one message of a batch. */
@@ -28,7 +29,7 @@ export interface BatchResponseRequest {
   readonly instanceCode: string;
   /** What the response answers and says, part by part; another text makes other control ids. */
   readonly seed: readonly (string | Buffer)[];
-  readonly settings: Pick<ResultSettings, "sender" | "receiver" | "encoding">;
+  readonly settings: Partial<Pick<Hl7Results, "sender" | "receiver" | "encoding">>;
 }
 
 /**

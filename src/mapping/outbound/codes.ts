@@ -1,6 +1,6 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { ErrorCondition } from "../../formats/hl7/sent-segments.ts";
-import type { ResultState, ResultsDefinition, ResultWords } from "../profile/results-schema.ts";
+import type { ResultFormat, ResultState, ResultWords, StatusMap } from "../profile/results-schema.ts";
 
 /** The lab's word for a status; undefined where it has none. */
 export function statusWord(
@@ -67,8 +67,8 @@ const CODES: Readonly<
  */
 export function statusCodes(
   state: string,
-  statusMap: ResultsDefinition["statusMap"],
-  format?: "oru" | "orm" | "ssu",
+  statusMap: StatusMap | undefined,
+  format?: ResultFormat,
 ): StatusCodes {
   // States before `submitted` are never sent on their own, only within an acknowledgement.
   const known = state in CODES ? (state as ResultState) : "acknowledged";

@@ -1,59 +1,15 @@
 import type { FileDialect } from "../../core/intake.ts";
 import { type Encoding, findEncoding, isWide } from "../../formats/encoding.ts";
-import type { ResultEncoding } from "../../formats/hl7/charset.ts";
-import type { ResultColumn, ResultWords } from "../profile/results-schema.ts";
-import { type EmptyParts, joinParts } from "../profile/transform-schema.ts";
+import type { CsvColumn, CsvResults, CsvSource } from "../profile/results.ts";
+import type { ResultColumn } from "../profile/results-schema.ts";
+import { joinParts } from "../profile/transform-schema.ts";
 import type { Transform } from "../profile/transforms.ts";
 import { statusWord } from "./codes.ts";
-import type { FileNamePattern } from "./file-name.ts";
 import { formatDate } from "./timestamp.ts";
-
-/** Where a cell's value comes from: one column, or several with a text between. */
-interface CsvSource {
-  readonly columns: readonly ResultColumn[];
-  readonly between: string;
-  /** What stands before the value of each. */
-  readonly names: readonly string[];
-  /** What becomes of those without a value. */
-  readonly empty: EmptyParts;
-}
-
-/** One column of a file: the first of its sources that has a value after the transforms, else a constant. */
-export interface CsvColumn {
-  readonly header: string;
-  readonly from: readonly CsvSource[];
-  readonly transforms: readonly Transform[];
-  /** Where no source has a value; empty unless the profile gives one. */
-  readonly fallback: string;
-}
 
 /** Whether a column may hold the value of one of these. */
 export function mayHold({ from }: CsvColumn, columns: ReadonlySet<ResultColumn>): boolean {
   return from.some((source) => source.columns.some((column) => columns.has(column)));
-}
-
-/** How CSV results are written; defaults filled in, but for what the input file decides. */
-export interface CsvResultSettings {
-  readonly columns: readonly CsvColumn[];
-  /** Between the values of an order's containers, which share a row; undefined where each has its own. */
-  readonly joinContainers: string | undefined;
-  /** Whether the first line has the headings. */
-  readonly hasHeader: boolean;
-  /** That of the input file where undefined. */
-  readonly delimiter: string | undefined;
-  readonly quote: string;
-  /** As the input file where undefined and the character set is the input's. */
-  readonly byteOrderMark: boolean | undefined;
-  /** Undefined: ISO 8601. */
-  readonly dateFormat: string | undefined;
-  readonly decimal: "." | ",";
-  readonly fileName: FileNamePattern;
-}
-
-/** What cells need of the settings that all results have. */
-interface LabTerms {
-  readonly words: ResultWords;
-  readonly timeZone: string;
 }
 
 const PLACES: ReadonlySet<ResultColumn> = new Set<ResultColumn>(["canister", "cane", "position"]);
@@ -65,8 +21,7 @@ const ISO_WITH_OFFSET = "yyyy-MM-ddTHH:mm:ssXXX";
 function labCell(
   column: ResultColumn,
   row: Readonly<Record<ResultColumn, string>>,
-  { dateFormat, decimal }: CsvResultSettings,
-  { words, timeZone }: LabTerms,
+  { dateFormat, decimal, words, timeZone }: CsvResults,
 ): string {
   const value = row[column];
   if (column === "status") return statusWord(words, value, row.operation) ?? value;
@@ -100,12 +55,11 @@ interface CsvCell {
 export function cellOf(
   { from, transforms, fallback }: CsvColumn,
   row: Readonly<Record<ResultColumn, string>>,
-  settings: CsvResultSettings,
-  lab: LabTerms,
+  results: CsvResults,
 ): CsvCell {
   let asItCame: CsvCell | undefined;
   for (const source of from) {
-    const parts = source.columns.map((column) => labCell(column, row, settings, lab));
+    const parts = source.columns.map((column) => labCell(column, row, results));
     const joined = joinParts(parts, source);
     if (joined === "") continue;
     const value = transformed(joined, transforms);
@@ -136,11 +90,10 @@ interface CsvForm {
 
 /** The form of a file of results about an input file; about no file it is UTF-8 with commas. */
 export function csvFormOf(
-  wanted: ResultEncoding | undefined,
-  { delimiter, byteOrderMark }: CsvResultSettings,
+  { encoding: wanted, delimiter, byteOrderMark }: CsvResults,
   input: FileDialect | undefined,
 ): CsvForm {
-  const isReceived = wanted === undefined || wanted === "as-received";
+  const isReceived = wanted === "as-received";
   const encoding = (isReceived ? findEncoding(input?.encoding ?? "utf-8") : wanted) ?? "utf-8";
   return {
     delimiter: delimiter ?? input?.delimiter ?? ",",

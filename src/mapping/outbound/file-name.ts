@@ -14,8 +14,8 @@ const FEWEST_INPUT_BYTES = 40;
 
 /** How files of HL7 results are named. */
 interface Hl7Naming {
-  readonly hl7FileName: Hl7FileName | undefined;
-  readonly suffix?: string | undefined;
+  readonly fileName?: Hl7FileName | undefined;
+  readonly suffix: string;
   readonly timeZone: string;
 }
 
@@ -28,15 +28,15 @@ interface Hl7Naming {
  */
 export function resultFileName(
   outcome: Outcome,
-  { hl7FileName, suffix = ".hl7", timeZone }: Hl7Naming,
+  { fileName, suffix, timeZone }: Hl7Naming,
   number?: string,
 ): string {
   const name = safeName(subjectOf(outcome, number));
   const controlId = safeName(outcome.controlId);
-  if (hl7FileName === undefined) return safeFileName(`${name}_${controlId}${suffix}`, LONGEST_BYTES);
+  if (fileName === undefined) return safeFileName(`${name}_${controlId}${suffix}`, LONGEST_BYTES);
   const status = outcome.kind === "changed" ? outcome.order.state : outcome.kind;
   const time = (format: string) => safeName(formatDate(outcome.occurredAt.toISOString(), format, timeZone));
-  const filled = hl7FileName
+  const filled = fileName
     .map((part) => {
       if ("text" in part) return part.text;
       return "time" in part ? time(part.time) : { number: name, controlId, status }[part.place];

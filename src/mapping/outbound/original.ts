@@ -9,7 +9,8 @@ import { type Segment, TextSegment } from "../../formats/hl7/segment.ts";
 import type { OrderNumbers } from "../../formats/hl7/sent-segments.ts";
 import { isChanging } from "../inbound/control-hl7.ts";
 import { findNumberPlace, type NumberPlace, PLACER } from "../inbound/number-place.ts";
-import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";
+import type { Hl7Profile } from "../profile/profile.ts";
+import type { Hl7Results } from "../profile/results.ts";
 
 /** What belongs to one order of the message that is answered. */
 export interface OriginalGroup extends Pick<EchoGroup, "control" | "number" | "found"> {
@@ -57,7 +58,7 @@ export class Original {
   constructor(
     answered: OutcomeMessage,
     profile: Hl7Profile,
-    encoding: ResultEncoding | undefined = profile.results.encoding,
+    encoding: ResultEncoding = profile.results.encoding,
   ) {
     this.#answered = answered;
     this.#profile = profile;
@@ -242,11 +243,7 @@ function byteEncodingOf({ encoding }: MessageEcho): Encoding | undefined {
 /** Our sender is the original's receiver, and the reverse; the profile may name others. */
 export function withSettings(
   header: Partial<Hl7Header>,
-  {
-    sender,
-    receiver,
-    version,
-  }: Pick<ResultSettings, "sender" | "receiver"> & Partial<Pick<ResultSettings, "version">>,
+  { sender, receiver, version }: Pick<Hl7Results, "sender" | "receiver" | "version">,
 ): Partial<Hl7Header> {
   if (sender === undefined && receiver === undefined && version === undefined) return header;
   return {

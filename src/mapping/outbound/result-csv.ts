@@ -6,9 +6,10 @@ import { lineOf, type Place } from "../../core/place.ts";
 import { encodeCsv } from "../../formats/csv/encode.ts";
 import { type Encoding, encodeText, isEncodable, spellOut } from "../../formats/encoding.ts";
 import type { ControlOperation } from "../profile/message-type.ts";
-import { isReported, type Profile, type ResultSettings } from "../profile/profile.ts";
+import { type CsvProfile, isReported } from "../profile/profile.ts";
+import type { CsvColumn, CsvResults } from "../profile/results.ts";
 import { CONTAINER_COLUMNS, RESULT_COLUMNS, type ResultColumn } from "../profile/results-schema.ts";
-import { type CsvColumn, cellOf, csvFormOf, mayHold } from "./csv-cells.ts";
+import { cellOf, csvFormOf, mayHold } from "./csv-cells.ts";
 import { fileNameOf } from "./file-name.ts";
 import {
   controlEnd,
@@ -36,15 +37,15 @@ export type CsvResultRow = Readonly<Record<string, string>>;
  */
 export function csvResultRows(
   outcome: Outcome,
-  profile: Profile,
+  profile: CsvProfile,
   noteUntaken: (heading: string) => void = () => {},
 ): CsvResultRow[] {
   const { results } = inOneLanguage(outcome, profile);
-  const { csv } = results;
-  const { encoding } = csvFormOf(results.encoding, csv, outcome.message.dialect);
+  const { joinContainers: between, columns } = results;
+  const { encoding } = csvFormOf(results, outcome.message.dialect);
   return toOrders(outcome, results).flatMap((order) => {
     const rows = order.map((row) => fitRow(row, results, encoding, noteUntaken));
-    return csv.joinContainers === undefined ? rows : [joinRows(rows, csv.joinContainers, csv.columns)];
+    return between === undefined ? rows : [joinRows(rows, between, columns)];
   });
 }
 
@@ -67,7 +68,7 @@ function joinRows(
 type PlainRow = Readonly<Record<ResultColumn, string>>;
 
 /** The rows of each order, message, request or file. */
-function toOrders(original: Outcome, results: ResultSettings): PlainRow[][] {
+function toOrders(original: Outcome, results: CsvResults): PlainRow[][] {
   const outcome = inLabWords(original, results);
   const common = {
     ...EMPTY,
@@ -102,8 +103,8 @@ export interface CsvResultTarget {
 }
 
 /** What the names of files of results about such an input have in common: files of one series are numbered. */
-export function csvResultSeries(target: CsvResultTarget, { csv, timeZone }: ResultSettings): string {
-  return fileNameOf(csv.fileName, { ...target, timeZone });
+export function csvResultSeries(target: CsvResultTarget, { fileName, timeZone }: CsvResults): string {
+  return fileNameOf(fileName, { ...target, timeZone });
 }
 
 /**
@@ -115,15 +116,16 @@ export function csvResultFile(
   target: CsvResultTarget,
   number: number,
   rows: readonly CsvResultRow[],
-  { csv, encoding: wanted, timeZone }: ResultSettings,
+  results: CsvResults,
 ): { fileName: string; bytes: Buffer } {
-  const { delimiter, encoding, hasByteOrderMark } = csvFormOf(wanted, csv, target.dialect);
-  const headers = csv.columns.map(({ header }) => header);
+  const { columns, quote, timeZone } = results;
+  const { delimiter, encoding, hasByteOrderMark } = csvFormOf(results, target.dialect);
+  const headers = columns.map(({ header }) => header);
   const cells = rows.map((row) => headers.map((header) => row[header]));
-  const text = encodeCsv(csv.hasHeader ? headers : undefined, cells, { delimiter, quote: csv.quote });
+  const text = encodeCsv(results.header ? headers : undefined, cells, { delimiter, quote });
   const encoded = encodeText(`${hasByteOrderMark ? "\ufeff" : ""}${text}`, encoding);
   if (encoded.ok) {
-    return { fileName: fileNameOf(csv.fileName, { ...target, timeZone }, number), bytes: encoded.bytes };
+    return { fileName: fileNameOf(results.fileName, { ...target, timeZone }, number), bytes: encoded.bytes };
   }
   throw new Failure("RESULT_NOT_ENCODABLE", `a file holds a character that ${encoding} does not have`);
 }
@@ -161,7 +163,7 @@ function lineIn(place: Place = {}): string {
 function unmadeRows(
   { kind, problems, placerOrderNumber = "", asRead }: Unmade,
   common: PlainRow,
-  { reasons }: ResultSettings,
+  { reasons }: CsvResults,
 ): PlainRow[] {
   const read = (asRead?.rows ?? [asRead]).flatMap((row) => {
     const labels = row === undefined || row.labels.length === 0 ? [""] : row.labels;
@@ -185,7 +187,7 @@ function unmadeRows(
 const FILE_REFUSED = "the file {file} was refused, and nothing of it was taken";
 
 /** A file of which nothing was taken: the lab hears of none of its orders otherwise. */
-function fileRow({ kind, problems }: Unmade, common: PlainRow, { reasons }: ResultSettings): PlainRow {
+function fileRow({ kind, problems }: Unmade, common: PlainRow, { reasons }: CsvResults): PlainRow {
   const lines = problems.map(({ place }) => lineIn(place));
   const refused = labPhrase(reasons, "fileRefused", FILE_REFUSED);
   return {
@@ -199,14 +201,14 @@ function fileRow({ kind, problems }: Unmade, common: PlainRow, { reasons }: Resu
 
 type Unmade = Extract<Outcome, { kind: "refused" } | { kind: "waiting" }>;
 
-function reasonsOf(problems: readonly Problem[], reasons: ResultSettings["reasons"], most: number): string {
+function reasonsOf(problems: readonly Problem[], reasons: CsvResults["reasons"], most: number): string {
   const listed = problems.slice(0, most).map((problem) => problemInWords(problem, reasons));
   const more = problems.length - listed.length;
   return [...listed, ...(more > 0 ? [`… +${more}`] : [])].join("; ");
 }
 
 /** One row a request, such as `cancelled`, or `cancel_refused` with the reason; a question for the state gets the order's rows. */
-function controlRows(answer: ControlAnswer, common: PlainRow, results: ResultSettings): PlainRow[] {
+function controlRows(answer: ControlAnswer, common: PlainRow, results: CsvResults): PlainRow[] {
   const { control, placerOrderNumber, refusal, order } = answer;
   const operation = OPERATION_BY_CONTROL[control];
   if (operation === undefined) throw new TypeError(`no row of a CSV file asks to ${control} an order`);
@@ -233,7 +235,7 @@ function orderRows(
   order: OutcomeOrder,
   status: string,
   common: PlainRow,
-  { reasons }: ResultSettings,
+  { reasons }: CsvResults,
 ): PlainRow[] {
   const containers: readonly (OutcomeContainer | undefined)[] =
     order.containers.length === 0 ? [undefined] : order.containers;
@@ -270,7 +272,7 @@ function idsOf({ requestId, procedureId, procedureCode }: OutcomeOrder) {
 /** Why it isn't done; and which rows it is of, where another order has the number that would say so. */
 function errorOf(
   { sharesNumber, numberPlace, reason, state }: OutcomeOrder,
-  reasons: ResultSettings["reasons"],
+  reasons: CsvResults["reasons"],
 ): string {
   const place = numberPlace === undefined ? "" : `${labPlace(numberPlace, reasons)}: `;
   if (state === "discarded") return `${place}${reason?.text ?? ""}`;
@@ -287,15 +289,14 @@ function errorOf(
  */
 function fitRow(
   row: PlainRow,
-  results: ResultSettings,
+  results: CsvResults,
   encoding: Encoding,
   noteUntaken: (heading: string) => void,
 ): CsvResultRow {
-  const { csv } = results;
-  const cells = csv.columns.map((column) => {
+  const cells = results.columns.map((column) => {
     const { header } = column;
-    if (csv.hasHeader && !isEncodable(header, encoding)) throw unfit(`the heading ${header}`, encoding);
-    const { value, source, isUntaken } = cellOf(column, row, csv, results);
+    if (results.header && !isEncodable(header, encoding)) throw unfit(`the heading ${header}`, encoding);
+    const { value, source, isUntaken } = cellOf(column, row, results);
     if (isUntaken) noteUntaken(header);
     if (isEncodable(value, encoding)) return [header, value];
     if (source?.columns.includes("error") === true) return [header, spellOut(value, encoding)];

@@ -12,7 +12,9 @@ import {
   subjectSegment,
   versionOf,
 } from "../../formats/hl7/sent-segments.ts";
-import type { Hl7Profile, ResultFormat, ResultSettings } from "../profile/profile.ts";
+import type { Hl7Profile } from "../profile/profile.ts";
+import type { Hl7Results } from "../profile/results.ts";
+import type { ResultFormat } from "../profile/results-schema.ts";
 import { type StatusCodes, statusCodes } from "./codes.ts";
 import { observeContainer, observeNumber, observeOrder, observeWhole } from "./observations.ts";
 import { NO_NUMBERS, type Original, type OriginalGroup } from "./original.ts";
@@ -79,9 +81,10 @@ export function composeChange(outcome: Change, original: Original, profile: Hl7P
 function formatOf(
   { operation, state, containers }: OutcomeOrder,
   version: string,
-  { format, formats }: ResultSettings,
+  { format, formats }: Hl7Results,
 ): ResultFormat {
-  const wanted = formats?.[state] ?? format;
+  const byState: Readonly<Partial<Record<string, ResultFormat>>> = formats ?? {};
+  const wanted = byState[state] ?? format;
   if (!movesContainers(operation)) return "oru";
   return wanted === "ssu" && (containers.length === 0 || !isVersionFrom(version, 2, 4)) ? "oru" : wanted;
 }

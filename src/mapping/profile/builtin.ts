@@ -1,5 +1,7 @@
+import { csvResults, hl7Results } from "./results.ts";
 import type { ResultState } from "./results-schema.ts";
-import type { ProfileDefinition } from "./schema.ts";
+import { csvSettings, type ProfileDefinition } from "./schema.ts";
+import { defaultsOf } from "./settings.ts";
 
 /** All but the steps on the way. */
 const SENT = [
@@ -48,9 +50,7 @@ const hl7Orders: ProfileDefinition = {
     description: { from: ["SPM-4.2", "SPM-14", "OBX-5.2", "OBR-15.1.2"], as: "collapse" },
   },
   results: {
-    format: "oru",
-    namespace: "CRYOBRIDGE",
-    timeZone: "UTC",
+    ...defaultsOf(hl7Results, ["format", "namespace", "timeZone"]),
     send: SENT,
   },
 };
@@ -58,12 +58,9 @@ const hl7Orders: ProfileDefinition = {
 /** CSV with the columns of the documentation; every one can be named otherwise. */
 const csvOrders: ProfileDefinition = {
   format: "csv",
-  delimiter: "auto",
-  quote: '"',
-  header: true,
-  encoding: "auto",
+  ...defaultsOf(csvSettings, ["delimiter", "quote", "header", "encoding"]),
   dateFormats: ["yyyy-MM-dd"],
-  wholeFile: false,
+  ...defaultsOf(csvSettings, ["wholeFile"]),
   operation: {
     from: "operation",
     as: "trim",
@@ -91,7 +88,7 @@ const csvOrders: ProfileDefinition = {
     description: { from: "container_description", as: "collapse" },
   },
   results: {
-    timeZone: "UTC",
+    ...defaultsOf(csvResults, ["timeZone"]),
     send: SENT,
   },
 };

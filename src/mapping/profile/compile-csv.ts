@@ -2,89 +2,67 @@ import { asFailure, Failure } from "../../core/failures.ts";
 import type { CsvRow, RowIdentity } from "../../core/intake.ts";
 import type { CsvReading, CsvTotal } from "../../formats/csv/dialect.ts";
 import { headingOf } from "../../formats/csv/headings.ts";
-import { findEncoding } from "../../formats/encoding.ts";
 import { isInRow, readCode, readRow } from "../inbound/csv-codes.ts";
-import { compileBoundedRegex } from "./bounded-regex.ts";
-import { type Complain, compileRules } from "./compile-rules.ts";
-import { delimiterOf } from "./delimiter.ts";
+import { compileCsvResults } from "./compile-results.ts";
+import { compileRules } from "./compile-rules.ts";
 import { isControlOperation, isOperation } from "./message-type.ts";
 import { settingOf } from "./misread.ts";
-import type { CsvProfile, OrderRules } from "./profile.ts";
-import type { ProfileDefinition, ValueDefinition } from "./schema.ts";
+import type { CsvProfile, OrderRules, ProfileBase } from "./profile.ts";
+import {
+  csvSettings,
+  hl7Settings,
+  orderValues,
+  type ProfileDefinition,
+  type ValueDefinition,
+} from "./schema.ts";
+import { type Complain, compileSettings, refuseForeign } from "./settings.ts";
 import { type CompileSettings, compileValue, type ValueRule } from "./value.ts";
-
-const HL7_KEYS = [
-  "accept",
-  "ignore",
-  "register",
-  "update",
-  "merge",
-  "cancel",
-  "control",
-  "versions",
-  "processingId",
-  "controlId",
-  "processingModes",
-  "orders",
-] as const;
 
 /** The part of a profile that CSV files are read by. Mistakes go to `complain`. */
 export function compileCsv(
   whole: ProfileDefinition,
   complain: Complain,
-): Omit<CsvProfile, "name" | "module" | "results" | "own"> {
-  for (const key of HL7_KEYS) {
-    if (whole[key] !== undefined) complain(key, "is for HL7 profiles");
-  }
+): () => Omit<CsvProfile, keyof ProfileBase> {
+  const results = compileCsvResults(whole, (place, message) => complain(`results.${place}`, message));
+  refuseForeign({ ...csvSettings, ...orderValues }, hl7Settings, whole, "HL7", complain);
   if (whole.containers?.each !== undefined)
     complain("containers.each", "is for HL7 profiles; a row is one container");
   if (whole.subject?.priorCode !== undefined) complain("subject.priorCode", "is for HL7 profiles");
-  const given = whole.header ?? true;
-  const header = typeof given === "boolean" ? given : given.map(headingOf);
-  if (whole.shortRows === "fill" && header !== true)
+  const settings = compileSettings(csvSettings, whole, complain);
+  const { header, dateFormats, trailer } = settings;
+  const isFilled = settings.shortRows === "fill";
+  if (isFilled && header !== true)
     complain("shortRows", "fill is for files whose first line names the columns (header: true)");
-  const encoding = whole.encoding ?? "auto";
-  if (encoding !== "auto" && findEncoding(encoding) === undefined) {
-    complain("encoding", `${encoding} is no encoding that Cryobridge knows`);
-  }
-  const parsePlace = (text: string) => requireColumn(text, header);
-  const spotOf = (column: string) => ({ column });
-  const { dateFormats } = whole;
-  const rules = compileRules<string>(
-    whole,
-    { parsePlace, spotOf, dateFormats, areAllPartsNeeded: true },
-    complain,
-  );
+  const csv = {
+    parsePlace: (text: string) => requireColumn(text, header),
+    spotOf: (column: string) => ({ column }),
+    dateFormats,
+  };
+  const rules = compileRules<string>(whole, { ...csv, areAllPartsNeeded: true }, complain);
   checkGroupBy(whole, rules, header, complain);
-  const sum = compileSum(whole.trailer?.sum, { parsePlace, spotOf, dateFormats }, complain);
+  const sum = compileSum(whole.trailer?.sum, csv, complain);
   const requiredColumns = [...listRequiredColumns(rules), ...(sum === undefined ? [] : columnsNeeded(sum))];
-  return {
+  return () => ({
     format: "csv",
+    results,
+    rules,
     reading: {
-      delimiter: delimiterOf(whole.delimiter) ?? "auto",
-      quote: whole.quote ?? '"',
-      header,
-      encoding,
+      ...settings,
       identify: (values) => identifyRow(values, rules),
       numberColumns: listColumns(rules.placerOrderNumber),
       operationColumns: listOperationColumns(rules),
-      wholeFile: whole.wholeFile ?? false,
       requiredColumns,
       optionalColumns: listOptionalColumns(rules),
       wholeColumns: listWholeColumns(rules),
-      skipLines: whole.skipLines ?? 0,
-      neverShort: whole.shortRows === "fill" ? requiredColumns.flat() : undefined,
-      noRow: (whole.noRow ?? []).flatMap((source) => compileLine(source, "noRow", complain) ?? []),
-      trailer: compileTrailer(whole.trailer, sum, complain),
-      lastLineEnd: whole.lastLineEnd ?? "required",
+      neverShort: isFilled ? requiredColumns.flat() : undefined,
+      trailer: trailer && { ...trailer, sum: sum && totalOf(sum, trailer.sumGroup) },
       controlListLacks: listControlLacks(rules),
       settingFor: (column, heading) => {
         const name = valueOfColumn(column, rules);
         return name && settingOf(name, JSON.stringify(heading));
       },
     },
-    rules,
-  };
+  });
 }
 
 /**
@@ -113,14 +91,6 @@ function checkGroupBy(
   );
 }
 
-/** A pattern has to match a whole line: a part of one stands in many a row. */
-function compileLine(source: string, place: string, complain: Complain): RegExp | undefined {
-  const pattern = compileBoundedRegex(`^(?:${source})$`);
-  if (typeof pattern !== "string") return pattern;
-  complain(place, pattern);
-  return undefined;
-}
-
 /** What a total adds up: a value like any other, so that the site's transforms make numbers of `12 Stk` too. */
 function compileSum(
   definition: ValueDefinition | undefined,
@@ -137,33 +107,6 @@ function compileSum(
   const [column, ...more] = listColumns(rule);
   if (column === undefined || more.length > 0) complain(place, "expected one column, whose values are added");
   return rule;
-}
-
-function compileTrailer(
-  trailer: ProfileDefinition["trailer"],
-  sum: ValueRule<string> | undefined,
-  complain: Complain,
-): CsvReading["trailer"] {
-  if (trailer === undefined) return undefined;
-  const { count: countGroup, required: isRequired = true } = trailer;
-  const line = compileLine(trailer.line, "trailer.line", complain);
-  if (line === undefined) return undefined;
-  // With an empty alternative the pattern matches, and gives as many groups as it has.
-  const groups = (new RegExp(`${line.source}|`, "u").exec("")?.length ?? 1) - 1;
-  if (countGroup !== undefined && countGroup > groups) {
-    const words = groups === 0 ? "has no group in parentheses" : `has only ${groups} groups in parentheses`;
-    complain(
-      "trailer.count",
-      `trailer.line ${words}; expected one around the number of rows, as in 'FIN;(\\d+)'`,
-    );
-  }
-  const free = Array.from({ length: groups }, (_, i) => i + 1).filter((group) => group !== countGroup);
-  if (sum !== undefined && free.length > 1)
-    complain(
-      "trailer.sum",
-      `trailer.line has ${free.length} groups in parentheses that may be the total; write the others as (?:…)`,
-    );
-  return { line, countGroup, sum: sum && totalOf(sum, free[0]), isRequired };
 }
 
 function totalOf(rule: ValueRule<string>, group: number | undefined): CsvTotal {
@@ -185,16 +128,18 @@ function columnsOfSource(source: ValueRule<string>["sources"][number]): string[]
 }
 
 /** Columns of values that an order may lack. A constant in the list makes up for a missing column of any name. */
-function listOptionalColumns({ subject, description }: OrderRules<string>): string[][] {
-  const rules = [subject.firstName, subject.lastName, subject.dateOfBirth, description];
+function listOptionalColumns({ subject, containers }: OrderRules<string>): string[][] {
+  const rules = [subject.firstName, subject.lastName, subject.dateOfBirth, containers.description];
   return rules.map(listColumns).filter((columns) => columns.length > 0);
 }
 
 /** The beginning of an operation code is no code, and that of a description does no harm. */
 function listWholeColumns(rules: OrderRules<string>): string[] {
-  const { facility, placerOrderNumber, subject, label } = rules;
+  const { facility, placerOrderNumber, subject, containers } = rules;
   const { code, firstName, lastName, dateOfBirth } = subject;
-  return [facility, placerOrderNumber, code, firstName, lastName, dateOfBirth, label].flatMap(listColumns);
+  return [facility, placerOrderNumber, code, firstName, lastName, dateOfBirth, containers.label].flatMap(
+    listColumns,
+  );
 }
 
 /** Columns of values that every order needs; a list of places needs only one of its columns. */
@@ -202,9 +147,9 @@ function listRequiredColumns(rules: OrderRules<string>): string[][] {
   const [operation] = rules.operation.sources;
   const isRegistration = operation?.kind === "constant" && operation.value === "REGISTER";
   const ofOrder = isRegistration ? [] : columnsNeeded(rules.placerOrderNumber);
-  const ofContainers = isRegistration ? [] : labelColumns(rules.label);
+  const ofContainers = isRegistration ? [] : labelColumns(rules.containers.label);
   const { code, firstName, lastName, dateOfBirth } = rules.subject;
-  const required = [firstName, lastName, dateOfBirth, rules.description].filter(
+  const required = [firstName, lastName, dateOfBirth, rules.containers.description].filter(
     ({ isRequired }) => isRequired,
   );
   const needed = [rules.operation, rules.facility, code, ...required];
@@ -233,12 +178,10 @@ function listOperationColumns({ operation }: OrderRules<string>): string[] {
 
 /** The value of the profile that is read from this column and no other; undefined where there is none, or several. */
 function valueOfColumn(column: string, rules: OrderRules<string>): string | undefined {
-  const { operation, facility, placerOrderNumber, subject, label, description } = rules;
-  const { code, firstName, lastName, dateOfBirth } = subject;
-  const [rule, ...others] = [
-    ...[operation, facility, placerOrderNumber, code, firstName, lastName, dateOfBirth, label, description],
-  ].filter((each) => listColumns(each).includes(column));
-  const isAlone = others.length === 0 && rule?.sources.length === 1 && listColumns(rule).length === 1;
+  const { subject, containers, ...others } = rules;
+  const all = [...Object.values(others), ...Object.values(subject), ...Object.values(containers)];
+  const [rule, ...more] = all.filter((each) => listColumns(each).includes(column));
+  const isAlone = more.length === 0 && rule?.sources.length === 1 && listColumns(rule).length === 1;
   return isAlone ? rule.name : undefined;
 }
 
@@ -246,7 +189,7 @@ function valueOfColumn(column: string, rules: OrderRules<string>): string | unde
 function listControlLacks(rules: OrderRules<string>): CsvReading["controlListLacks"] {
   if (!rules.operation.sources.some(({ kind }) => kind === "place")) return undefined;
   return {
-    all: columnsNeeded(rules.facility).concat(labelColumns(rules.label)),
+    all: columnsNeeded(rules.facility).concat(labelColumns(rules.containers.label)),
     any: columnsNeeded(rules.subject.code),
   };
 }

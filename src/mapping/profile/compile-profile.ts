@@ -1,17 +1,16 @@
-import { asFailure } from "../../core/failures.ts";
 import { joined } from "../../core/place.ts";
-import { findEncoding } from "../../formats/encoding.ts";
 import { type FieldPath, parsePath, spotOfPath } from "../../formats/hl7/path.ts";
 import { listValueFields, listValueSegments } from "../inbound/check-structure.ts";
 import { builtinProfiles } from "./builtin.ts";
 import { compileCsv } from "./compile-csv.ts";
-import { compileResults } from "./compile-results.ts";
-import { type Complain, compileRules, profileProblem } from "./compile-rules.ts";
+import { compileHl7Results } from "./compile-results.ts";
+import { compileRules } from "./compile-rules.ts";
 import { inheritProfile, resolveChain } from "./inherit.ts";
-import { compileControls, parseMessageType } from "./message-type.ts";
+import { compileControls } from "./message-type.ts";
 import { readSiteModule, type SiteModule } from "./module.ts";
-import type { CompiledProfile, ContainerKind, CsvProfile, Hl7Profile, ProfileProblem } from "./profile.ts";
-import type { ProfileDefinition } from "./schema.ts";
+import type { CompiledProfile, Hl7Profile, ProfileBase, ProfileProblem } from "./profile.ts";
+import { csvSettings, hl7Settings, type ProfileDefinition } from "./schema.ts";
+import { type Complain, compileSettings, refuseForeign } from "./settings.ts";
 import { placesOf, type Source, type ValueRule } from "./value.ts";
 
 interface CompileDeps {
@@ -33,23 +32,18 @@ export async function compileProfile(
   const chain = resolveChain(name, definition, byName);
   if (!chain.ok) return chain;
   const whole = chain.links.map((link) => link.definition).reduceRight(inheritProfile);
+  if (whole.format === undefined) {
+    const message = `expected a profile to build on, such as ${Object.keys(builtinProfiles).join(" or ")}`;
+    return { ok: false, problems: [{ place: "extends", message }] };
+  }
   const problems: ProfileProblem[] = [];
-  const complain = (place: string, message: string) => problems.push(profileProblem(place, message));
+  const complain: Complain = (place, message) => problems.push({ place, message });
   const declaredBy = chain.links.find((link) => link.definition.module !== undefined)?.name ?? name;
   const module = await loadSiteModule(whole, declaredBy, deps, complain);
-  const results = compileResults(whole, complain);
   const { operation, facility } = definition;
-  const base = { name, module, results, own: { operation, facility } };
-  let profile: Hl7Profile | CsvProfile | undefined;
-  if (whole.format === "hl7") profile = { ...base, ...compileHl7(whole, complain) };
-  else if (whole.format === "csv") profile = { ...base, ...compileCsv(whole, complain) };
-  else
-    complain(
-      "extends",
-      `expected a profile to build on, such as ${Object.keys(builtinProfiles).join(" or ")}`,
-    );
-  if (profile === undefined || problems.length > 0) return { ok: false, problems };
-  return { ok: true, profile };
+  const complete = whole.format === "csv" ? compileCsv(whole, complain) : compileHl7(whole, complain);
+  if (problems.length > 0) return { ok: false, problems };
+  return { ok: true, profile: { name, module, own: { operation, facility }, ...complete() } };
 }
 
 async function loadSiteModule(
@@ -70,70 +64,31 @@ async function loadSiteModule(
   return undefined;
 }
 
-const CSV_KEYS = [
-  "delimiter",
-  "quote",
-  "header",
-  "dateFormats",
-  "groupBy",
-  "wholeFile",
-  "lastLineEnd",
-  "skipLines",
-  "shortRows",
-  "noRow",
-  "trailer",
-] as const;
-
-function compileHl7(
-  whole: ProfileDefinition,
-  complain: Complain,
-): Omit<Hl7Profile, "name" | "module" | "results"> {
-  for (const key of CSV_KEYS) {
-    if (whole[key] !== undefined) complain(key, "is for CSV profiles");
-  }
-  for (const key of ["accept", "versions"] as const) {
-    if (whole[key] === undefined || whole[key].length === 0)
-      complain(key, "is missing; builtin/hl7-orders brings it");
-  }
-  if (whole.encoding !== undefined && findEncoding(whole.encoding) === undefined) {
-    complain("encoding", `${whole.encoding} is no encoding that Cryobridge knows`);
-  }
-  const each = compileEach(whole.containers?.each, complain);
-  if (whole.containers?.each === undefined)
-    complain("containers.each", "is missing; builtin/hl7-orders brings it");
-  const compiled = compileRules<FieldPath>(
-    whole,
-    { parsePlace: parsePath, spotOf: spotOfPath, dateFormats: undefined },
-    complain,
-  );
-  const ordersEach = whole.orders?.each ?? "ORC";
+/** The part of a profile that HL7 messages are read by. */
+function compileHl7(whole: ProfileDefinition, complain: Complain): () => Omit<Hl7Profile, keyof ProfileBase> {
+  const results = compileHl7Results(whole, (place, message) => complain(`results.${place}`, message));
+  refuseForeign(hl7Settings, csvSettings, whole, "CSV", complain);
+  const settings = compileSettings(hl7Settings, whole, complain);
+  const hl7 = { parsePlace: parsePath, spotOf: spotOfPath, dateFormats: undefined };
+  const compiled = compileRules<FieldPath>(whole, hl7, complain);
   const rules =
-    ordersEach === "OBR" ? { ...compiled, placerOrderNumber: ofObr(compiled.placerOrderNumber) } : compiled;
-  return {
+    settings.orders.each === "OBR"
+      ? { ...compiled, placerOrderNumber: ofObr(compiled.placerOrderNumber) }
+      : compiled;
+  return () => ({
+    ...settings,
     format: "hl7",
-    accept: (whole.accept ?? []).map(parseMessageType),
-    ignore: (whole.ignore ?? []).map(parseMessageType),
-    register: (whole.register ?? []).map(parseMessageType),
-    update: (whole.update ?? []).map(parseMessageType),
-    merge: (whole.merge ?? []).map(parseMessageType),
-    controls: compileControls(whole.cancel ?? [], whole.control ?? []),
-    versions: whole.versions ?? [],
-    processingId: whole.processingId,
-    controlId: whole.controlId ?? "required",
-    processingModes: whole.processingModes ?? [],
-    encoding: whole.encoding,
+    results,
     rules,
-    ordersEach,
-    sameNumber: whole.orders?.sameNumber ?? "join",
-    specimenLabel: ofSpecimen(rules.label),
-    each,
-    valueSegments: listValueSegments(rules, each),
-    valueFields: listValueFields(rules, each),
+    controls: compileControls(settings),
+    specimenLabel: ofSpecimen(rules.containers.label),
+    valueSegments: listValueSegments(rules, settings.containers.each),
+    valueFields: listValueFields(rules, settings.containers.each),
     containerPlace: joined(
-      each.map(({ segment }) => ({ spots: [{ segment }] })),
+      settings.containers.each.map(({ segment }) => ({ spots: [{ segment }] })),
       "or",
     ),
-  };
+  });
 }
 
 /**
@@ -158,19 +113,4 @@ function ofObr(number: ValueRule<FieldPath>): ValueRule<FieldPath> {
   const isOfObr = (source: Source<FieldPath>) => source.kind === "place" && source.path.segment === "OBR";
   const sources = number.sources.toSorted((one, other) => Number(isOfObr(other)) - Number(isOfObr(one)));
   return { ...number, sources, places: placesOf(sources), mustAgree: false };
-}
-
-function compileEach(each: string | readonly string[] | undefined, complain: Complain): ContainerKind[] {
-  return (each === undefined ? [] : [each].flat()).flatMap((text) => {
-    const segment = text.slice(0, 3);
-    if (text.length === 3) return [{ segment }];
-    try {
-      const which = parsePath(`${text}-1`).whichSegment;
-      if (which?.kind === "where") return [{ segment, which }];
-      complain("containers.each", `${text}: expected a condition in brackets, such as OBX[3.1=CONTAINER]`);
-    } catch (error) {
-      complain("containers.each", asFailure(error).message);
-    }
-    return [];
-  });
 }

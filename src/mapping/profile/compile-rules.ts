@@ -1,18 +1,14 @@
-import type { Spot } from "../../core/place.ts";
 import { builtinProfiles } from "./builtin.ts";
 import { CONTROL_OPERATIONS, isControlOperation, isOperation, TABLE_OPERATIONS } from "./message-type.ts";
-import type { GuardedKind } from "./misread.ts";
-import type { OrderRules, ProfileProblem } from "./profile.ts";
-import type { ProfileDefinition, ValueDefinition } from "./schema.ts";
-import { compileValue, toValueObject, type ValueRule } from "./value.ts";
+import type { OrderRules } from "./profile.ts";
+import { type ProfileDefinition, VALUES, type ValueDefinition } from "./schema.ts";
+import type { Complain } from "./settings.ts";
+import { type CompileSettings, compileValue, toValueObject, type ValueRule } from "./value.ts";
 
-interface RuleSettings<P> {
-  readonly parsePlace: (text: string) => P;
-  readonly spotOf: (path: P) => Spot;
-  readonly dateFormats: readonly string[] | undefined;
-  /** See `CompileSettings`. */
-  readonly areAllPartsNeeded?: boolean | undefined;
-}
+type RuleSettings<P> = Pick<
+  CompileSettings<P>,
+  "parsePlace" | "spotOf" | "dateFormats" | "areAllPartsNeeded"
+>;
 
 /** The rules for every value of an order; what is missing or wrong goes to `complain`. */
 export function compileRules<P>(
@@ -20,45 +16,35 @@ export function compileRules<P>(
   settings: RuleSettings<P>,
   complain: Complain,
 ): OrderRules<P> {
-  const compile = (place: string, definition: ValueDefinition, mayQuote = false): ValueRule<P> =>
-    compileValue(definition, {
-      ...settings,
-      mayQuote,
-      name: place,
-      kind: KINDS[place],
-      maySplit: place.startsWith("containers."),
-      mayLack: MAY_LACK.has(place),
-      shipped: place === "operation" ? shippedOperations(whole.format) : undefined,
-      complain: (trouble) => complain(place, trouble),
-    });
-  const require = (
-    place: string,
-    definition: ValueDefinition | undefined,
-    mayQuote = false,
-  ): ValueRule<P> => {
-    if (definition !== undefined) return compile(place, definition, mayQuote);
-    complain(place, "is missing; the built-in profiles bring it");
-    return ABSENT;
-  };
-  const optional = (place: string, definition: ValueDefinition | undefined): ValueRule<P> =>
-    definition === undefined ? ABSENT : compile(place, definition);
-  const { subject, containers } = whole;
   checkOperation(whole.operation, whole.format === "csv", complain);
   checkContainers(whole, complain);
-  return {
-    operation: require("operation", whole.operation, true),
-    facility: require("facility", whole.facility, true),
-    placerOrderNumber: require("placerOrderNumber", whole.placerOrderNumber, true),
-    subject: {
-      code: require("subject.code", subject?.code),
-      priorCode: optional("subject.priorCode", subject?.priorCode),
-      firstName: optional("subject.firstName", subject?.firstName),
-      lastName: optional("subject.lastName", subject?.lastName),
-      dateOfBirth: optional("subject.dateOfBirth", subject?.dateOfBirth),
-    },
-    label: require("containers.label", containers?.label),
-    description: optional("containers.description", containers?.description),
-  };
+  const rules: Record<string, ValueRule<P> | Record<string, ValueRule<P>>> = {};
+  for (const [name, { mayQuote = false, ...traits }] of VALUES) {
+    const definition = definitionOf(whole, name);
+    if (definition === undefined && traits.isNeeded)
+      complain(name, "is missing; the built-in profiles bring it");
+    const rule: ValueRule<P> =
+      definition === undefined
+        ? ABSENT
+        : compileValue(definition, {
+            ...{ ...settings, ...traits, mayQuote, name },
+            shipped: name === "operation" ? shippedOperations(whole.format) : undefined,
+            complain: (trouble) => complain(name, trouble),
+          });
+    const [key = "", within] = name.split(".");
+    rules[key] = within === undefined ? rule : { ...rules[key], [within]: rule };
+  }
+  return rules as unknown as OrderRules<P>;
+}
+
+/** A value as a profile writes it, by its name. */
+function definitionOf(whole: ProfileDefinition, name: string): ValueDefinition | undefined {
+  return name
+    .split(".")
+    .reduce<unknown>(
+      (section, key) => (section as Readonly<Record<string, unknown>> | undefined)?.[key],
+      whole,
+    ) as ValueDefinition | undefined;
 }
 
 /** The codes of the built-in profiles; no other table of them has any. */
@@ -66,23 +52,6 @@ function shippedOperations(format: ProfileDefinition["format"]): Readonly<Record
   const shipped = builtinProfiles[`builtin/${format}-orders`]?.operation;
   return shipped === undefined ? {} : (toValueObject(shipped).table ?? {});
 }
-
-const KINDS: Readonly<Partial<Record<string, GuardedKind>>> = {
-  placerOrderNumber: "code",
-  "subject.code": "code",
-  "subject.priorCode": "code",
-  "subject.firstName": "name",
-  "subject.lastName": "name",
-  "containers.label": "code",
-};
-
-/** Values that an order to store or retrieve can do without. */
-const MAY_LACK: ReadonlySet<string> = new Set([
-  "subject.firstName",
-  "subject.lastName",
-  "subject.dateOfBirth",
-  "containers.description",
-]);
 
 /** A rule that finds nothing. */
 const ABSENT: ValueRule<never> = {
@@ -129,12 +98,4 @@ function checkContainers({ format, containers }: ProfileDefinition, complain: Co
   if (format === "csv" && [split, description.split].flat().includes("repetitions")) {
     complain("containers", "split: repetitions is for HL7 profiles; a cell has separators or lines");
   }
-}
-
-/** Receives a mistake: its place inside the profile and what is wrong. */
-export type Complain = (place: string, message: string) => void;
-
-/** A mistake of a profile. */
-export function profileProblem(place: string, message: string): ProfileProblem {
-  return { place, message };
 }

@@ -1,7 +1,6 @@
 import { parsePath, spotOfPath } from "../../formats/hl7/path.ts";
-import { profileProblem } from "./compile-rules.ts";
 import type { ProfileProblem } from "./profile.ts";
-import type { ProfileDefinition, SourceDefinition, ValueDefinition } from "./schema.ts";
+import { type ProfileDefinition, type SourceDefinition, VALUES, type ValueDefinition } from "./schema.ts";
 import { tableKey } from "./transforms.ts";
 import { compileValue, toValueObject } from "./value.ts";
 
@@ -21,7 +20,7 @@ export function resolveChain(
   | { readonly ok: false; readonly problems: ProfileProblem[] } {
   const refuse = (message: string) => ({
     ok: false as const,
-    problems: [profileProblem("extends", message)],
+    problems: [{ place: "extends", message }],
   });
   const links: Link[] = [{ name, definition }];
   for (let parent = definition.extends; parent !== undefined; ) {
@@ -47,36 +46,29 @@ type Plain = Readonly<Record<string, unknown>>;
  * `from`, so that naming another place keeps the transforms and the table; a constant (`value`) drops them.
  */
 export function inheritProfile(parent: ProfileDefinition, child: ProfileDefinition): ProfileDefinition {
-  return {
-    ...parent,
-    ...child,
-    ...inheritEach(parent, child, ["operation", "facility", "placerOrderNumber"]),
-    ...(child.subject && parent.subject
-      ? {
-          subject: followCode(child.subject, {
-            ...parent.subject,
-            ...inheritEach(parent.subject, child.subject, [
-              "code",
-              "priorCode",
-              "firstName",
-              "lastName",
-              "dateOfBirth",
-            ]),
-          }),
-        }
-      : {}),
-    ...(child.orders && parent.orders ? { orders: { ...parent.orders, ...child.orders } } : {}),
-    ...(child.containers && parent.containers
-      ? {
-          containers: {
-            ...parent.containers,
-            ...child.containers,
-            ...inheritEach(parent.containers, child.containers, ["label", "description"]),
-          },
-        }
-      : {}),
-    ...(child.results && parent.results ? { results: mergeDeep(parent.results, child.results) } : {}),
-  };
+  const whole = inherit(parent, child);
+  if (parent.subject === undefined || child.subject === undefined || whole.subject === undefined)
+    return whole;
+  return { ...whole, subject: followCode(child.subject, whole.subject) };
+}
+
+function inherit<T extends Plain>(parent: T, child: T, at = ""): T {
+  const merged: Record<string, unknown> = { ...parent };
+  for (const [key, above] of Object.entries(child)) {
+    const below = merged[key];
+    const name = at + key;
+    if (below === undefined || above === undefined) merged[key] = above;
+    else if (VALUES.has(name)) merged[key] = inheritValue(objectOf(below), objectOf(above));
+    // The groups of a trailer are those of its line.
+    else if (name !== "trailer" && isPlain(below) && isPlain(above))
+      merged[key] = inherit(below, above, `${name}.`);
+    else merged[key] = above;
+  }
+  return merged as T;
+}
+
+function objectOf(definition: unknown): ValueObject {
+  return toValueObject(definition as ValueDefinition);
 }
 
 type Subject = NonNullable<ProfileDefinition["subject"]>;
@@ -128,21 +120,6 @@ function isSound(code: ValueDefinition): boolean {
   return isSound;
 }
 
-function inheritEach<K extends string>(
-  parent: { readonly [key in K]?: ValueDefinition | undefined },
-  child: { readonly [key in K]?: ValueDefinition | undefined },
-  keys: readonly K[],
-): { [key in K]?: ValueDefinition } {
-  const merged: { [key in K]?: ValueDefinition } = {};
-  for (const key of keys) {
-    const below = parent[key];
-    const above = child[key];
-    if (above === undefined) continue;
-    merged[key] = below === undefined ? above : inheritValue(toValueObject(below), toValueObject(above));
-  }
-  return merged;
-}
-
 function inheritValue(parent: ValueObject, child: ValueObject): ValueObject {
   if (child.value !== undefined) return child;
   const { value: dropped, ...kept } = parent;
@@ -168,15 +145,6 @@ function inheritTable(parent: Table, child: Table, caseSensitive: boolean | unde
   const known = new Set(Object.keys(parent).map(keyOf));
   const own = Object.entries(child).filter(([code, value]) => value !== null || !known.has(keyOf(code)));
   return Object.fromEntries([...kept, ...own]);
-}
-
-function mergeDeep<T extends Plain>(parent: T, child: T): T {
-  const merged: Record<string, unknown> = { ...parent };
-  for (const [key, above] of Object.entries(child)) {
-    const below = merged[key];
-    merged[key] = isPlain(below) && isPlain(above) ? mergeDeep(below, above) : above;
-  }
-  return merged as T;
 }
 
 function isPlain(value: unknown): value is Plain {

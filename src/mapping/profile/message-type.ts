@@ -11,10 +11,12 @@ export interface MessageTypePattern {
   readonly triggerEvent: string;
 }
 
-/** Reads a pattern whose form the profile schema has checked. */
-export function parseMessageType(text: string): MessageTypePattern {
-  const [messageCode = "", triggerEvent = ""] = text.split("^");
-  return { messageCode, triggerEvent };
+/** Reads patterns whose form the profile schema has checked. */
+export function parseMessageTypes(texts: readonly string[]): MessageTypePattern[] {
+  return texts.map((text) => {
+    const [messageCode = "", triggerEvent = ""] = text.split("^");
+    return { messageCode, triggerEvent };
+  });
 }
 
 /** Whether MSH-9.1 and MSH-9.2 match one of the patterns. */
@@ -85,10 +87,13 @@ const CONTROL_BY_CODE: Readonly<Record<string, Control>> = {
  * What each code of ORC-1 means in a profile. Those that cancel are the site's to name; only DC is answered as
  * discontinued, since a sender that wrote CA, or a code of its own, knows no other answer than CR or UC.
  */
-export function compileControls(
-  cancel: readonly string[],
-  control: readonly (typeof CONTROL_CODES)[number][],
-): ReadonlyMap<string, Control> {
+export function compileControls({
+  cancel,
+  control,
+}: {
+  readonly cancel: readonly string[];
+  readonly control: readonly (typeof CONTROL_CODES)[number][];
+}): ReadonlyMap<string, Control> {
   const named = control.flatMap((code): [string, Control][] => {
     const meaning = CONTROL_BY_CODE[code];
     return meaning === undefined ? [] : [[code, meaning]];

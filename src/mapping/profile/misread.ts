@@ -2,7 +2,8 @@
 export type GuardedKind = "code" | "name";
 
 /** What a profile may say that a sender's codes or names do look like. */
-export type Allowed = "words" | "dates";
+export const ALLOWED = ["words", "dates"] as const;
+export type Allowed = (typeof ALLOWED)[number];
 
 /** Why a text is no value, in words that don't repeat it. */
 interface Misread {

@@ -64,7 +64,7 @@ interface Allows {
 interface Allowances {
   readonly placerOrderNumber: Allows;
   readonly subject: { readonly code: Allows; readonly firstName: Allows; readonly lastName: Allows };
-  readonly label: Allows;
+  readonly containers: { readonly label: Allows };
 }
 
 /** What a module is run on. */
@@ -140,7 +140,7 @@ function toModuleOrder(draft: Draft): ModuleOrder {
 }
 
 function fromModuleOrder(order: ModuleOrder, draft: Draft, specifier: string, rules: Allowances): Draft {
-  const { placerOrderNumber, subject, label } = rules;
+  const { placerOrderNumber, subject, containers } = rules;
   const within =
     (guard: typeof guardCode, { allow }: Allows): Guard =>
     (value, place) =>
@@ -165,7 +165,12 @@ function fromModuleOrder(order: ModuleOrder, draft: Draft, specifier: string, ru
       lastName: read(order.subject.lastName, draft.subject.lastName, within(guardName, subject.lastName)),
       dateOfBirth: read(order.subject.dateOfBirth, draft.subject.dateOfBirth),
     },
-    containers: rereadContainers(order.containers, draft.containers, specifier, within(guardLabel, label)),
+    containers: rereadContainers(
+      order.containers,
+      draft.containers,
+      specifier,
+      within(guardLabel, containers.label),
+    ),
   };
 }
 

@@ -1,8 +1,6 @@
 import { z } from "zod";
 import { FAILURES, type FailureCode } from "../../core/failures.ts";
 import { ORDER_STATES, type OrderState } from "../../core/order-state.ts";
-import { parseFileName, parseHl7FileName } from "../outbound/file-name.ts";
-import { delimiterSchema } from "./delimiter.ts";
 import { joinSchema, pipelineSchema, placeOfPart, tableSchema } from "./transform-schema.ts";
 
 /** The three answers to a message. */
@@ -14,16 +12,25 @@ const INTERNAL_STATES = ["received", "submitting"] as const satisfies readonly O
 const stateSchema = z.enum(ORDER_STATES).exclude(INTERNAL_STATES);
 /** The states of an order that a result may report. */
 export const REPORTED_STATES = stateSchema.options;
-const resultStateSchema = z.enum([...ANSWERS, ...stateSchema.options]);
+/** What can be sent to the lab. */
+export const resultStateSchema = z.enum([...ANSWERS, ...stateSchema.options]);
 
-const statusSchema = z.strictObject({
-  "ORC-1": z.string().min(1).max(2).optional(),
-  "ORC-5": z.string().max(2).optional(),
-  "OBR-25": z.string().max(1).optional(),
-  "SAC-8": z.string().max(20).optional(),
-});
+/** The formats of results. */
+export const formatSchema = z.enum(["oru", "orm", "ssu"]);
+/** The message that reports how an order stands: a result, an order message, or a specimen status update. */
+export type ResultFormat = z.infer<typeof formatSchema>;
 
-const formatSchema = z.enum(["oru", "orm", "ssu"]);
+/** What HL7's tables say of how an order stands, by the answer or state that is sent. */
+export const statusMapSchema = z.partialRecord(
+  resultStateSchema,
+  z.strictObject({
+    "ORC-1": z.string().min(1).max(2).optional(),
+    "ORC-5": z.string().max(2).optional(),
+    "OBR-25": z.string().max(1).optional(),
+    "SAC-8": z.string().max(20).optional(),
+  }),
+);
+export type StatusMap = z.infer<typeof statusMapSchema>;
 
 /** What became of a request about an earlier order, where no state of an order says it (`cancelled`). */
 const CONTROL_ENDS = [
@@ -43,11 +50,10 @@ const fieldStateSchema = z.enum([...resultStateSchema.options, ...CONTROL_ENDS, 
 const DECISIONS = ["cancelled", ...CONTROL_ENDS, ...HL7_CONTROL_ENDS] as const;
 export type Decision = (typeof DECISIONS)[number];
 
-const fieldValueSchema = z.union([z.string(), z.partialRecord(fieldStateSchema, z.string())], {
+/** What stands in a field of HL7 instead. */
+export const fieldValueSchema = z.union([z.string(), z.partialRecord(fieldStateSchema, z.string())], {
   error: "expected a text, or a text for each state such as { rejected: … }",
 });
-
-const partySchema = z.strictObject({ application: z.string().optional(), facility: z.string().optional() });
 
 /** What each column of a CSV results file holds, in the words of the documentation. */
 export const WORDS_BY_COLUMN = {
@@ -114,15 +120,20 @@ export function isFormed(entry: FormedColumn | Readonly<Record<string, string>>)
   return "from" in entry;
 }
 
-/** A column's name, or one with its heading; {@link compileResults} says more of a wrong one than a union could. */
+/** A column's name, or one with its heading; what is made of it says more of a wrong one than a union could. */
 const namedColumnSchema = z.record(z.string(), z.string()).refine((entry) => !("from" in entry));
-const columnEntrySchema = z.union([z.string(), formedColumnSchema, namedColumnSchema], {
+/** An entry of `columns`. */
+export const columnEntrySchema = z.union([z.string(), formedColumnSchema, namedColumnSchema], {
   error:
     "expected the name of a column, { COLUMN: its heading }, or { from: COLUMN, header: its heading } with as, table, caseSensitive or default",
 });
 
 /** The columns, by our names, that a results file is made of. */
-export function columnsUsed({ columns = csvResultColumns }: Pick<ResultsDefinition, "columns">): Set<string> {
+export function columnsUsed({
+  columns = csvResultColumns,
+}: {
+  readonly columns?: readonly z.infer<typeof columnEntrySchema>[] | undefined;
+}): Set<string> {
   return new Set(
     columns.flatMap((entry): readonly string[] => {
       if (typeof entry === "string") return [entry];
@@ -142,7 +153,8 @@ const CSV_STATUSES = [...ORDER_STATES, "refused", "waiting", "duplicate", ...CON
 
 export type CsvStatus = (typeof CSV_STATUSES)[number];
 
-const wordSchema = z.string().min(1);
+/** A word or sentence of the lab. */
+export const wordSchema = z.string().min(1);
 
 /** A word of a status: one for all, or one by the operation, where `*` stands for those that are not named. */
 const statusWordSchema = z.union(
@@ -150,7 +162,8 @@ const statusWordSchema = z.union(
   { error: 'expected a word, or a word for each operation such as { STORE: …, RETRIEVAL: …, "*": … }' },
 );
 
-const wordsSchema = z.strictObject({
+/** The lab's words in results. */
+export const wordsSchema = z.strictObject({
   status: z
     .partialRecord(z.enum(CSV_STATUSES), statusWordSchema)
     .optional()
@@ -186,155 +199,6 @@ export const REASON_WORDS = [
 ] as const;
 export type ReasonWord = (typeof REASON_WORDS)[number];
 
-/** How results are written back: the part `results` of a profile. */
-export const resultsSchema = z.strictObject({
-  format: formatSchema
-    .optional()
-    .describe(
-      "ORU^R01 (what every lab system can file), ORM^O01 with ORC-1, or SSU^U03 with the places of containers.",
-    ),
-  formats: z
-    .partialRecord(resultStateSchema, formatSchema)
-    .optional()
-    .describe(
-      "HL7: the format for single states, over `format`; for acknowledged, refused and waiting oru or orm instead of ORR, ORL or ACK, over connections besides.",
-    ),
-  controlAnswers: z
-    .enum(["response", "result", "none"])
-    .optional()
-    .describe(
-      "HL7: how requests about earlier orders (ORC-1 CA, HD, SS …) are answered: by an order response (ORR, ORL), a result, or not at all; response unless set.",
-    ),
-  fields: z
-    .record(z.string(), fieldValueSchema)
-    .optional()
-    .describe(
-      "HL7: fields of what is sent, by path, with the text to stand there instead; {name} inserts a value.",
-    ),
-  batchResponse: z
-    .enum(["all", "errors", "none"])
-    .optional()
-    .describe(
-      "HL7: how a batch (BHS) is answered: by one batch with all answers, by one with errors only, or by single answers. Unless set none for files and all for connections.",
-    ),
-  namespace: z
-    .string()
-    .min(1)
-    .max(20)
-    .optional()
-    .describe("Second component of our filler order number (ORC-3, OBR-3)."),
-  send: z
-    .array(resultStateSchema)
-    .optional()
-    .describe("Which answers and which changes of an order's state are sent to the lab."),
-  timeZone: z
-    .string()
-    .optional()
-    .describe("IANA zone or offset such as +02:00 of the timestamps; UTC unless set."),
-  marker: z
-    .string()
-    .regex(
-      /^(?:\{stem\})?\.[A-Za-z0-9][A-Za-z0-9._-]{0,19}$/,
-      "expected an ending such as .ok for NAME.csv.ok, or {stem}.ok for NAME.ok",
-    )
-    .optional()
-    .describe(
-      "An empty file that is written once a file of results is whole: .ok for NAME.csv.ok, {stem}.ok for NAME.ok; none unless set.",
-    ),
-  reasons: z
-    .partialRecord(z.enum([...LAB_FAILURES, ...REASON_WORDS]), wordSchema)
-    .optional()
-    .describe(
-      `The lab's words for reasons, by failure code (docs/errors.md), and for what stands before them: ${REASON_WORDS.join(", ")}. {code} inserts an unknown facility or operation code; in CSV_ and MAPPING_ codes {column} and {expected} insert the column and what was expected there, and a clause in brackets ([, expected {expected}]) is left out where there is none. An answer with a reason that has no words here is in English.`,
-    ),
-  suffix: z
-    .string()
-    .regex(/^\.[A-Za-z0-9][A-Za-z0-9._-]{0,19}$/, "expected an ending such as .hl7 or .txt")
-    .optional()
-    .describe("HL7: what the names of files of results end in; .hl7 unless set."),
-  delimiter: delimiterSchema
-    .optional()
-    .describe(
-      "CSV: what separates the columns: a comma, semicolon, | or the word tab; that of the input file unless set.",
-    ),
-  quote: z
-    .string()
-    .regex(/^[!-+\--/:<-@[-`{}~]$/, "expected one punctuation mark that separates no columns")
-    .optional()
-    .describe("CSV: the quote character; a double quote unless set."),
-  columns: z
-    .array(columnEntrySchema)
-    .min(1)
-    .optional()
-    .describe(
-      "CSV: the columns in their order, each by its name; as { order_number: Auftrag } with a heading, as { value: LAB-7, header: Quelle } for a constant, or formed: { from: [stored_at, updated_at], header: Datum }, { from: { join: [storage, position], with: / }, header: Platz }, also with `as`, `table`, `caseSensitive` and `default`.",
-    ),
-  joinContainers: z
-    .string()
-    .min(1)
-    .max(10, "expected at most 10 characters")
-    .optional()
-    .describe(
-      "CSV: one row for an order, with this text between the values of its containers, such as |; a row for each container unless set.",
-    ),
-  header: z.boolean().optional().describe("CSV: whether the first line has the headings; true unless set."),
-  words: wordsSchema
-    .optional()
-    .describe(
-      "The lab's words: in CSV for the columns status, operation and facility; in HL7 for the status, in the OBX CRYO-STATUS.",
-    ),
-  dateFormat: z
-    .string()
-    .optional()
-    .describe(
-      "CSV: how stored_at and updated_at are written, such as dd.MM.yyyy HH:mm, in `timeZone`; ISO 8601 unless set.",
-    ),
-  decimal: z
-    .enum([".", ","])
-    .optional()
-    .describe("CSV: the decimal mark of a canister, cane or position: with a comma 1.5 is written 1,5."),
-  fileName: z
-    .string()
-    .superRefine((pattern, context) => {
-      // Which of the two it must be, the format of the profile says.
-      const isHl7 = /\{(?:controlId|status|time)\b/.test(pattern);
-      const mistake = isHl7 ? parseHl7FileName(pattern) : parseFileName(pattern);
-      if (typeof mistake === "string") context.addIssue({ code: "custom", message: mistake });
-    })
-    .optional()
-    .describe(
-      "The name of a file of results. HL7: of {number} (of the order), {status}, {time:yyyyMMddHHmmss} and {controlId}, which must be there; {number}_{controlId}.hl7 unless set. CSV: of {input} (the dropped file), {stem} (without its ending), {connector}, {date} (yyyyMMdd) and {number} or {number:4}, which must be there; {input}.results-{number}.csv unless set.",
-    ),
-  encoding: z
-    .string()
-    .optional()
-    .describe(
-      "Character set of what is sent, such as windows-1252; as-received for that of the message or file it is about. Unless set utf-8 for HL7 and as-received for CSV.",
-    ),
-  byteOrderMark: z
-    .boolean()
-    .optional()
-    .describe(
-      "CSV: whether files in UTF-8 begin with a byte order mark; with `encoding: as-received` as the input file does, unless set.",
-    ),
-  version: z
-    .string()
-    .regex(/^2\.[3-8](?:\.\d)?$/, "expected an HL7 version such as 2.5.1")
-    .optional()
-    .describe("MSH-12 of what is sent; the version of the message that is answered unless set."),
-  sender: partySchema
-    .optional()
-    .describe("MSH-3 and MSH-4 of what is sent; the original's receiver unless set."),
-  receiver: partySchema
-    .optional()
-    .describe("MSH-5 and MSH-6 of what is sent; the original's sender unless set."),
-  statusMap: z
-    .partialRecord(resultStateSchema, statusSchema)
-    .optional()
-    .describe("ORC-1, ORC-5, OBR-25 and SAC-8 by the answer or state that is sent."),
-});
-
-export type ResultsDefinition = z.infer<typeof resultsSchema>;
 export type ResultWords = z.infer<typeof wordsSchema>;
 /** What can be sent to the lab: an answer to a message, or a state that an order reached. */
 export type ResultState = z.infer<typeof resultStateSchema>;

@@ -60,10 +60,27 @@ const PLAIN: Readonly<Record<"trim" | "upper" | "lower" | "collapse" | "digits",
   digits: (value) => value.replace(/[^0-9]/g, ""),
 };
 
-/** A table of a profile. */
-interface TableDefinition {
-  readonly table: Readonly<Record<string, string>>;
-  readonly caseSensitive?: boolean | undefined;
+/** One transform with settings, as a profile writes it. */
+type Written<Key extends string> = Extract<TransformDefinition, Readonly<Record<Key, unknown>>>;
+
+/** The steps that a value of a profile goes through: its transforms, then its table. */
+export function compilePipeline(
+  {
+    as = [],
+    table,
+    caseSensitive,
+  }: {
+    readonly as?: TransformDefinition | readonly TransformDefinition[] | undefined;
+    readonly table?: Readonly<Record<string, string>> | undefined;
+    readonly caseSensitive?: boolean | undefined;
+  },
+  settings: TransformSettings,
+): Transform[] {
+  const steps = [as].flat().map((step) => compileTransform(step, settings));
+  if (table !== undefined) steps.push(tableTransform({ table, caseSensitive }, settings));
+  else if (caseSensitive !== undefined)
+    settings.complain("caseSensitive is for a table; expected table beside it");
+  return steps;
 }
 
 /** What two codes have in common that are one code to a table. */
@@ -78,7 +95,7 @@ export function tableKey(code: string, caseSensitive: boolean | undefined): stri
  * where the site has none of its own for the same.
  */
 export function tableTransform(
-  { table, caseSensitive }: TableDefinition,
+  { table, caseSensitive }: Written<"table">,
   settings: Pick<TransformSettings, "mayQuote" | "shipped" | "complain">,
 ): Transform {
   const byCode = new Map<string, string>();
@@ -184,21 +201,12 @@ function partOfDate(text: string): string | undefined {
   return typeof result === "object" && result.isPart === true ? result.trouble : undefined;
 }
 
-function padTransform(pad: {
-  readonly length: number;
-  readonly with?: string | undefined;
-  readonly side?: "left" | "right" | undefined;
-}): Transform {
-  const { length, with: filler = "0", side = "left" } = pad;
+function padTransform({ length, with: filler = "0", side = "left" }: Written<"pad">["pad"]): Transform {
   return (value) => (side === "left" ? value.padStart(length, filler) : value.padEnd(length, filler));
 }
 
 function regexTransform(
-  {
-    match,
-    replace,
-    expected,
-  }: { readonly match: string; readonly replace: string; readonly expected?: string | undefined },
+  { match, replace, expected }: Written<"regex">["regex"],
   settings: TransformSettings,
 ): Transform {
   const pattern = compileBoundedRegex(match);

@@ -8,15 +8,9 @@ import {
   type Spot,
 } from "../../core/place.ts";
 import { type Allowed, findMisread, type GuardedKind, settingOf } from "./misread.ts";
-import type { SourceDefinition, SplitterDefinition, ValueDefinition } from "./schema.ts";
-import {
-  type EmptyParts,
-  joinParts,
-  nameOfPart,
-  type PartDefinition,
-  placeOfPart,
-} from "./transform-schema.ts";
-import { compileTransform, type Transform, type TransformSettings, tableTransform } from "./transforms.ts";
+import type { SourceDefinition, SplitterDefinition, ValueDefinition, ValueTraits } from "./schema.ts";
+import { type EmptyParts, joinParts, nameOfPart, placeOfPart } from "./transform-schema.ts";
+import { compilePipeline, type Transform, type TransformSettings } from "./transforms.ts";
 
 /** A value and where it was found. */
 export interface Found {
@@ -132,7 +126,7 @@ export type FinderOfSeveral<P, S> = (
   scope: S,
 ) => readonly Found[] | Misfit | undefined;
 
-export interface CompileSettings<P> extends TransformSettings {
+export interface CompileSettings<P> extends TransformSettings, Omit<ValueTraits, "isNeeded" | "mayQuote"> {
   /** Reads a path or column; throws a Failure that says what is wrong with it. */
   readonly parsePlace: (text: string) => P;
   /** Where the values of such stand, for what is not found. */
@@ -141,11 +135,6 @@ export interface CompileSettings<P> extends TransformSettings {
   readonly name?: string | undefined;
   /** Whether a code that is joined of several places needs a value in each: an empty cell is a mistake, not a part that is missing. */
   readonly areAllPartsNeeded?: boolean | undefined;
-  readonly kind?: GuardedKind | undefined;
-  /** Whether the value may be several: a label, or its description. */
-  readonly maySplit?: boolean | undefined;
-  /** Whether an order can do without the value, so that a profile may require it. */
-  readonly mayLack?: boolean | undefined;
 }
 
 /** The object form of a value of a profile: a bare path or list only says where to look. */
@@ -158,19 +147,14 @@ export function toValueObject(
 /** Compiles a value of a profile. Mistakes go to `settings.complain`. */
 export function compileValue<P>(definition: ValueDefinition, settings: CompileSettings<P>): ValueRule<P> {
   const object = toValueObject(definition);
-  const { from, value, as, table, caseSensitive, default: fallback, agree, split, every } = object;
+  const { from, value, table, default: fallback, agree, split, every } = object;
   if (from === undefined && value === undefined) settings.complain("expected from or value");
   if (from !== undefined && value !== undefined) settings.complain("expected from or value, not both");
   const definitions: SourceDefinition[] = from === undefined ? [] : Array.isArray(from) ? from : [from];
   const places = definitions.flatMap((source) => compileSource(source, settings));
   const sources: readonly Source<P>[] = value === undefined ? places : [{ kind: "constant", value }];
-  const pipeline = (as === undefined ? [] : [as].flat()).map((step) => compileTransform(step, settings));
-  if (table !== undefined)
-    pipeline.push(
-      tableTransform({ table: withoutRemoved(table, settings.complain), caseSensitive }, settings),
-    );
-  else if (caseSensitive !== undefined)
-    settings.complain("caseSensitive is for a table; expected table beside it");
+  const left = table && withoutRemoved(table, settings.complain);
+  const pipeline = compilePipeline({ ...object, table: left }, settings);
   checkSeveral(definition, settings);
   if (object.allow !== undefined && settings.kind === undefined)
     settings.complain("allow is for the order number, subject codes, names and labels");
@@ -261,15 +245,7 @@ function compileSource<P>(source: SourceDefinition, settings: CompileSettings<P>
 }
 
 function compileJoin<P>(
-  {
-    join,
-    with: between,
-    empty,
-  }: {
-    readonly join: readonly PartDefinition[];
-    readonly with: string;
-    readonly empty?: "keep" | "drop" | undefined;
-  },
+  { join, with: between, empty }: Extract<SourceDefinition, { join: unknown }>,
   settings: CompileSettings<P>,
 ): Source<P>[] {
   const parts = join.flatMap((part) => compileSource(placeOfPart(part), settings));

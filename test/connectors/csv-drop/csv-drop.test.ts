@@ -21,7 +21,7 @@ const HEADER = "order_number,operation,container_label\n";
 function csv(world: DropWorld, reading: Partial<CsvReading> = {}, deps: Partial<DropFolderDeps> = {}) {
   const required = [["order_number"], ["operation"]];
   return new DropFolder(
-    csvFileFormat({ reading: readingBy("order_number", { requiredColumns: required, ...reading }) }),
+    () => csvFileFormat({ reading: readingBy("order_number", { requiredColumns: required, ...reading }) }),
     { name: "bench", directories: world.directories, ...QUICK },
     { ...world.deps, ...(deps.intake instanceof JournalIntake && { dropped: deps.intake }), ...deps },
   );

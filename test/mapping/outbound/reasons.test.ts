@@ -3,7 +3,7 @@ import type { Outcome } from "../../../src/core/outcome.ts";
 import { phi } from "../../../src/core/phi.ts";
 import { atNamed, type Place, placeText } from "../../../src/core/place.ts";
 import { inLabWords, labPlace } from "../../../src/mapping/outbound/reasons.ts";
-import { resultsSchema } from "../../../src/mapping/profile/results-schema.ts";
+import { profileSchema } from "../../../src/mapping/profile/schema.ts";
 import { at } from "../../support/places.ts";
 import { hl7Profile, problemsOf } from "../mapped.ts";
 import {
@@ -250,7 +250,9 @@ describe("results.reasons", () => {
       "SUBJECT_MISMATCH",
       "FILE_UNREADABLE",
     ];
-    const refused = keys.filter((key) => !resultsSchema.safeParse({ reasons: { [key]: "x" } }).success);
+    const refused = keys.filter(
+      (key) => !profileSchema.safeParse({ results: { reasons: { [key]: "x" } } }).success,
+    );
     expect(refused).toEqual(keys.slice(0, -2));
   });
 });

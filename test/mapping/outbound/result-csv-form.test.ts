@@ -3,7 +3,6 @@ import type { FileDialect } from "../../../src/core/intake.ts";
 import type { Outcome, OutcomeOrder } from "../../../src/core/outcome.ts";
 import type { Place } from "../../../src/core/place.ts";
 import { csvResultFile, csvResultRows, csvResultSeries } from "../../../src/mapping/outbound/result-csv.ts";
-import { resultsSchema } from "../../../src/mapping/profile/results-schema.ts";
 import { type ProfileDefinition, profileSchema } from "../../../src/mapping/profile/schema.ts";
 import { failureOf } from "../../formats/hl7/failure-of.ts";
 import { at } from "../../support/places.ts";
@@ -307,9 +306,9 @@ test.each([
   ["x-{number}", "expected an ending such as .csv"],
   ["", "expected {number} once"],
 ])("the name %j for files of results is refused by the schema, with what is expected", (fileName, words) => {
-  const issues = resultsSchema.safeParse({ fileName }).error?.issues;
+  const issues = profileSchema.safeParse({ results: { fileName } }).error?.issues;
   expect(issues).toEqual([
-    expect.objectContaining({ path: ["fileName"], message: expect.stringContaining(words) }),
+    expect.objectContaining({ path: ["results", "fileName"], message: expect.stringContaining(words) }),
   ]);
 });
 

@@ -176,7 +176,7 @@ describe("a tab as the delimiter", () => {
   test("is the word tab", async () => {
     const definition = profileSchema.parse({ delimiter: "tab", results: { delimiter: "tab" } });
     const { reading, results } = await csvProfile(definition);
-    expect([reading.delimiter, results.csv.delimiter]).toEqual(["\t", "\t"]);
+    expect([reading.delimiter, results.delimiter]).toEqual(["\t", "\t"]);
   });
 
   test("is not two characters, as YAML has them in single quotes", () => {

@@ -22,6 +22,7 @@ import { csvFormOf } from "../../../mapping/outbound/csv-cells.ts";
 import { type CsvResultRow, csvResultFile, csvResultRows } from "../../../mapping/outbound/result-csv.ts";
 import { formatHl7Timestamp } from "../../../mapping/outbound/timestamp.ts";
 import {
+  type CsvProfile,
   type Hl7Profile,
   isReported,
   type Profile,
@@ -121,8 +122,8 @@ export function createAnswers(
   },
 ): Answers {
   const mllp = connector.type === "mllp" ? connector : undefined;
-  const { batchResponse = mllp ? "all" : "none" } = profile.results;
-  const response = profile.format === "hl7" && outline ? batchResponse : "none";
+  const response =
+    profile.format === "hl7" && outline ? (profile.results.batchResponse ?? (mllp ? "all" : "none")) : "none";
   const batched: BatchedAnswer[] = [];
   const untaken = new Set<string>();
   const about = (message: OutcomeMessage, controlId = SAMPLE_CONTROL_ID) => ({
@@ -148,7 +149,7 @@ export function createAnswers(
   function compose(outcome: Outcome): Answer | undefined {
     if (profile.format === "csv") {
       const rows = csvResultRows(outcome, profile, (heading) => untaken.add(heading));
-      return rows.length === 0 ? undefined : toTable(rows, outcome.kind === "changed" ? 2 : 1);
+      return rows.length === 0 ? undefined : toTable(rows, profile, outcome.kind === "changed" ? 2 : 1);
     }
     const file = composeHl7(outcome, profile);
     const fileName = mllp && !("directory" in mllp.results) ? undefined : file?.fileName;
@@ -156,11 +157,10 @@ export function createAnswers(
   }
 
   /** Rows as they would stand in a file: answers in the first about this input, results in a later one. */
-  function toTable(rows: readonly CsvResultRow[], number: number): Answer {
-    const { results } = profile;
+  function toTable(rows: readonly CsvResultRow[], { results }: CsvProfile, number: number): Answer {
     const target = { inputName: fileName, dialect, connector: connector.name, at: now };
-    const { delimiter } = csvFormOf(results.encoding, results.csv, dialect);
-    const { columns, hasHeader, quote } = results.csv;
+    const { delimiter } = csvFormOf(results, dialect);
+    const { columns, header: hasHeader, quote } = results;
     const headings = columns.map(({ header }) => header);
     return {
       kind: "csv",

@@ -120,7 +120,7 @@ interface Source {
 
 async function previewOf(source: Source, limit: number, session: Session): Promise<Preview> {
   const { file, fileName, config, connector, profile, mapper, report } = source;
-  const format = fileFormatOf(() => ({ connector, profile }));
+  const format = fileFormatOf({ connector, profile });
   // Nothing is called, so no certificate is needed.
   const service = serviceSettings({ ...config, service: { ...config.service, ca: undefined } });
   const content = await format.examine(file);
@@ -217,8 +217,9 @@ function withoutAnswers(message: PreviewMessage): PreviewMessage {
 
 const PERSONAL: ReadonlySet<ResultColumn> = new Set<ResultColumn>(["subject_code", "container_description"]);
 
-function personalHeadings({ results }: Profile): ReadonlySet<string> {
-  const personal = results.csv.columns.filter((column) => mayHold(column, PERSONAL));
+function personalHeadings(profile: Profile): ReadonlySet<string> {
+  const columns = profile.format === "csv" ? profile.results.columns : [];
+  const personal = columns.filter((column) => mayHold(column, PERSONAL));
   return new Set(personal.map(({ header }) => header));
 }
 
