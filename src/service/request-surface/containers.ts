@@ -19,7 +19,7 @@ interface SubjectOnSurface {
 }
 
 /** A code that no subject has, to see whether a filter does anything. */
-const IMPOSSIBLE_CODE = "cryobridge-probe-no-such-subject";
+export const NOBODY = "cryobridge-probe-no-such-subject";
 
 /**
  * All sample containers of a subject; where only some are looked for, the list is read until these have been on it. Each is certainly the subject's: either the entry names it, or the service
@@ -125,7 +125,7 @@ async function isFilteredBySubject(
   const { capabilities } = context;
   const known = capabilities.filter(endpoint, "subjectCode");
   if (known !== undefined) return known === "honoured";
-  const listing = { endpoint, query: { subjectCode: IMPOSSIBLE_CODE } };
+  const listing = { endpoint, query: { subjectCode: NOBODY } };
   const finding = await fetchPage(context, listing, { page: 1, perPage: 1 }, signal).then(
     (entries): FilterFinding => (entries.length === 0 ? "honoured" : "ignored"),
     (error: unknown): FilterFinding => {

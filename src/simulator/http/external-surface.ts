@@ -34,10 +34,7 @@ function procedureListing(state: State): Listing<Procedure> {
   return {
     table: state.procedures,
     keyField: "subjectCode",
-    fields: fieldsOf(
-      ...(["id", "code", "type", "status"] as const),
-      ...(["facilityId", "subjectCode", "createdAt", "completedAt"] as const),
-    ),
+    fields: fieldsOf(LISTS.externalProcedures),
     shows: (row, behaviour) => isOffered(row) && !isForgotten(row, behaviour),
   };
 }

@@ -1,3 +1,4 @@
+import { LISTS } from "../../core/service-catalogue.ts";
 import type { Behaviour } from "../behaviour.ts";
 import type { Container, Procedure, ProcedureRequest, StorageSolution, Subject } from "../world/rows.ts";
 import type { State } from "../world/state.ts";
@@ -39,7 +40,7 @@ export function shortRequestView(request: ProcedureRequest) {
  * The specification's sample writes `storage` for a STORE; the others follow its lower case, `register storage` with
  * a space.
  */
-function procedureType({ type }: Pick<Procedure, "type">): string {
+export function procedureType({ type }: { readonly type: string }): string {
   return type === "STORE" ? "storage" : type.toLowerCase().replaceAll("_", " ");
 }
 
@@ -85,31 +86,24 @@ export function requestListings(state: State) {
   const subjects: Listing<Subject> = {
     table: state.subjects,
     keyField: "code",
-    fields: fieldsOf("id", "facilityId", "code", "firstName", "lastName", "dateOfBirth", "createdAt"),
+    fields: fieldsOf(LISTS.subjects),
   };
   const requests: Listing<ProcedureRequest> = {
     table: state.requests,
     keyField: "subjectCode",
-    fields: fieldsOf(
-      ...(["id", "type", "status", "facilityId", "subjectCode", "procedureId", "createdAt"] as const),
-      ...(["acceptedAt", "acceptedBy"] as const),
-    ),
+    fields: fieldsOf(LISTS.requests),
     shows: (row, behaviour) => !isForgotten(row, behaviour),
   };
   const procedures: Listing<Procedure> = {
     table: state.procedures,
     keyField: "subjectCode",
-    fields: {
-      type: procedureType,
-      ...fieldsOf<Procedure>("id", "status", "facilityId", "storageId", "requestId", "subjectCode"),
-      ...fieldsOf<Procedure>("performedBy", "createdAt", "startedAt", "completedAt", "error"),
-    },
+    fields: { ...fieldsOf(LISTS.procedures), type: procedureType },
     shows: (row, behaviour) => !isForgotten(row, behaviour),
   };
   const storages: Listing<StorageSolution> = {
     table: state.storages,
     keyField: "facilityId",
-    fields: fieldsOf("id", "name", "facilityId"),
+    fields: fieldsOf(LISTS.storage),
     shows: (row) => row.isRegistered,
   };
   return { subjects, requests, procedures, containers: containerListing(state), storages };
@@ -120,7 +114,7 @@ export function containerListing(state: State): Listing<Container> {
   return {
     table: state.containers,
     keyField: "subjectCode",
-    fields: fieldsOf("id", "name", "description", "facilityId", "subjectId", "subjectCode", "storedAt"),
+    fields: fieldsOf(LISTS.containers),
     shows: (row, behaviour) => behaviour.listedContainers === "all" || row.slot !== undefined,
   };
 }

@@ -6,8 +6,8 @@ import type { Surface } from "../../../core/surface.ts";
 import { createServiceClient, type ServiceClient } from "../../../service/client.ts";
 import type { ObservedCall } from "../../../service/http/transport.ts";
 import type { ListQuestion } from "../../../service/lists/reads.ts";
-import { NOBODY } from "../../../service/probe/known-lists.ts";
 import type { ListFacts } from "../../../service/probe/probe.ts";
+import { NOBODY } from "../../../service/request-surface/containers.ts";
 import { EXIT } from "../../exit-status.ts";
 import type { Session } from "../../session.ts";
 import { findPublicEdition } from "./edition.ts";
@@ -183,7 +183,9 @@ function facilitiesOf(config: Config): ReadonlyMap<Surface, number> {
 }
 
 /** Lists without which orders can't be followed. */
-const NEEDED = new Set(["requests", "procedures", "external procedures"]);
+const NEEDED: ReadonlySet<string> = new Set(
+  [LISTS.requests, LISTS.procedures, LISTS.externalProcedures].map(({ title }) => title),
+);
 
 const NO_SUCH_LIST =
   "Check service.baseUrl, which is the service's address without /api, and that the credentials may read this list.";
@@ -191,7 +193,9 @@ const NO_SUCH_LIST =
 async function judgeUnread(title: string, { code, message, hint }: Failure, asked: Asked): Promise<Finding> {
   const isNeeded =
     NEEDED.has(title) ||
-    (title === "subjects" && areSubjectsUsed(asked.config) && !(await areSubjectsListedByCode(asked)));
+    (title === LISTS.subjects.title &&
+      areSubjectsUsed(asked.config) &&
+      !(await areSubjectsListedByCode(asked)));
   return {
     subject: `service, ${title}`,
     result: isNeeded ? "failed" : "warning",
@@ -284,7 +288,8 @@ async function* checkFacilities(asked: Asked, read: ReadonlySet<string>): Findin
     if (isInStorage instanceof Failure && isInStorage.code === "SERVICE_NOT_FOUND") noStorage ??= isInStorage;
     shown.set(facilityId, isInStorage === true || (await isShown(procedures, facilityId, asked)));
   }
-  if (noStorage && !read.has(LISTS.storage.title)) yield await judgeUnread("storage", noStorage, asked);
+  if (noStorage && !read.has(LISTS.storage.title))
+    yield await judgeUnread(LISTS.storage.title, noStorage, asked);
   // A service that refuses for every facility doesn't let itself be asked so, as the lists have shown already.
   const isOneReadable = [...shown.values()].some((each) => typeof each === "boolean");
   for (const [facilityId, found] of shown) {
