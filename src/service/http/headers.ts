@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { hasRateHeaders, readRateHeaders, type StatedWindow } from "./rate-headers.ts";
 
 /**
  * What anything reads of an answer's headers, read once where they come in. A gateway may add a header a second time, and undici
@@ -16,8 +15,6 @@ export interface AnswerHeaders {
   readonly retryAfter?: readonly ({ readonly seconds: number } | { readonly atMs: number })[];
   /** The first `Date` that can be read: the service's clock, ms since the epoch. */
   readonly dateMs?: number | undefined;
-  /** What they say of the service's limit of calls. */
-  readonly windows?: readonly StatedWindow[];
 }
 
 /** Reads the headers of an answer. Never throws; what can't be read counts as not there. */
@@ -34,7 +31,6 @@ export function readHeaders(raw: IncomingHttpHeaders): AnswerHeaders {
     codings: codingsOf(values("content-encoding")),
     retryAfter: values("retry-after").flatMap(readRetryAfter),
     dateMs: values("date").flatMap(readDates)[0],
-    windows: hasRateHeaders(raw) ? readRateHeaders(values, readDates) : [],
   };
 }
 
