@@ -4,13 +4,12 @@ import { headingOf } from "../../formats/csv/headings.ts";
 import { csvResultColumns } from "../../mapping/profile/results-schema.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { counted } from "../../operator/text.ts";
-import { guessColumns, valuesOf } from "./csv-columns.ts";
 import { trailerOf } from "./csv-lines.ts";
 import type { CsvTable } from "./csv-table.ts";
+import { guessColumns, valuesOf } from "./csv-table.ts";
 import { guessDateFormats } from "./date-formats.ts";
-import { type Draft, type Given, onlyGiven, type Place } from "./draft.ts";
-import type { Meaning } from "./headings.ts";
-import type { OperationName } from "./operation-words.ts";
+import { type Draft, type Given, onlyGiven, type Place } from "./given.ts";
+import type { Meaning, OperationName } from "./headings.ts";
 import type { Questions } from "./questions.ts";
 
 /** What each order has to have, as a person is asked for it. */

@@ -2,10 +2,10 @@ import type { ContainerLocation } from "../../core/outcome.ts";
 import { serviceTimeMs } from "../../core/service-time.ts";
 import type { LedgerContainer } from "../../ledger/orders/row.ts";
 import type { ServiceCalls } from "../../service/client.ts";
-import { type Agreement, compareLocations, fieldsOf } from "../../service/inventory/agreement.ts";
 import type { InventorySearch } from "../../service/inventory/find.ts";
 import type { InventoryEntry } from "../../service/inventory/shape.ts";
 import type { Judged } from "../../service/inventory/worth.ts";
+import { type Agreement, compareLocations, fieldsOf } from "../../service/inventory/worth.ts";
 import { whichContainers } from "../which-container.ts";
 import type { Completed } from "./news.ts";
 

@@ -2,11 +2,11 @@ import { asFailure, type FailureCode } from "../../core/failures.ts";
 import { hasPath, RECORDS } from "../../core/service-catalogue.ts";
 import { type ServiceContext, unlessRefused } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
-import { DEFAULT_PER_PAGE } from "../lists/page-end.ts";
+import { DEFAULT_PER_PAGE } from "../lists/capabilities.ts";
 import { listTanks } from "../refills.ts";
-import { fieldsOf, type LocationField } from "./agreement.ts";
 import { type InventoryEntry, type InventoryPage, type InventoryQuestion, readInventory } from "./shape.ts";
 import type { InventoryTrust, Judged } from "./worth.ts";
+import { fieldsOf, type LocationField } from "./worth.ts";
 
 /** Containers whose places are looked for in one storage solution. */
 export interface InventorySearch {

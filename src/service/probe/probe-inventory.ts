@@ -1,7 +1,7 @@
 import { asFailure, type Failure } from "../../core/failures.ts";
 import { type ServiceContext, unlessRefused } from "../http/context.ts";
-import { type Agreement, compareLocations } from "../inventory/agreement.ts";
 import { NOT_OF_THE_INVENTORY, readInventoryPage } from "../inventory/find.ts";
+import { type Agreement, compareLocations } from "../inventory/worth.ts";
 import { listTanks } from "../refills.ts";
 import { getLocation } from "../request-surface/containers.ts";
 
