@@ -1,7 +1,6 @@
 import { type AlertKind, alertKey } from "../core/alert.ts";
 import type { AlertCondition } from "../core/condition.ts";
-import type { Alert, AlertChanges } from "../ledger/alerts/alerts.ts";
-import { changeAlerts, forgetAlerts } from "../ledger/alerts/alerts.ts";
+import { type Alert, type AlertChanges, changeAlerts, forgetAlerts } from "../ledger/alerts/alerts.ts";
 import type { AlertPlace } from "./places/place.ts";
 import { type SendDeps, sendDueAlerts } from "./send.ts";
 

@@ -12,8 +12,7 @@ import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { completeCodes } from "../init/codes.ts";
 import { draftCsv, withResultWords } from "../init/csv-profile.ts";
 import { readTable } from "../init/csv-table.ts";
-import type { Draft, Given } from "../init/given.ts";
-import { type InitOptions, readGiven } from "../init/given.ts";
+import { type Draft, type Given, type InitOptions, readGiven } from "../init/given.ts";
 import { draftHl7 } from "../init/hl7-profile.ts";
 import { Questions } from "../init/questions.ts";
 import {

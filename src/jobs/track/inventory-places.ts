@@ -4,8 +4,7 @@ import type { LedgerContainer } from "../../ledger/orders/row.ts";
 import type { ServiceCalls } from "../../service/client.ts";
 import type { InventorySearch } from "../../service/inventory/find.ts";
 import type { InventoryEntry } from "../../service/inventory/shape.ts";
-import type { Judged } from "../../service/inventory/worth.ts";
-import { type Agreement, compareLocations, fieldsOf } from "../../service/inventory/worth.ts";
+import { type Agreement, compareLocations, fieldsOf, type Judged } from "../../service/inventory/worth.ts";
 import { whichContainers } from "../which-container.ts";
 import type { Completed } from "./news.ts";
 

@@ -3,8 +3,7 @@ import type { ContainerLocation } from "../../core/outcome.ts";
 import type { Phi } from "../../core/phi.ts";
 import { LISTS_OF, RECORDS } from "../../core/service-catalogue.ts";
 import type { Surface } from "../../core/surface.ts";
-import { getOne, type ServiceContext } from "../http/context.ts";
-import type { FilterFinding } from "../lists/capabilities.ts";
+import { getOne, type ServiceContext, unlessRefused } from "../http/context.ts";
 import { fetchPage, walkPages } from "../lists/list.ts";
 import { hasRanges, readRanges } from "../lists/ranges.ts";
 import { parseContainer, parseLocation, type ServiceContainer } from "../shapes.ts";
@@ -126,20 +125,9 @@ async function isFilteredBySubject(
   const known = capabilities.filter(endpoint, "subjectCode");
   if (known !== undefined) return known === "honoured";
   const listing = { endpoint, query: { subjectCode: NOBODY } };
-  const finding = await fetchPage(context, listing, { page: 1, perPage: 1 }, signal).then(
-    (entries): FilterFinding => (entries.length === 0 ? "honoured" : "ignored"),
-    (error: unknown): FilterFinding => {
-      // "No such subject" shows as well that the parameter is looked at.
-      if (
-        error instanceof Failure &&
-        error.class === "permanent" &&
-        error.code !== "SERVICE_CREDENTIALS_REFUSED"
-      ) {
-        return "honoured";
-      }
-      throw error;
-    },
-  );
+  const entries = await unlessRefused(() => fetchPage(context, listing, { page: 1, perPage: 1 }, signal));
+  // "No such subject" shows as well that the parameter is looked at.
+  const finding = (entries ?? []).length === 0 ? "honoured" : "ignored";
   capabilities.sawFilter(endpoint, "subjectCode", finding);
   return finding === "honoured";
 }
