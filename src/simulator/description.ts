@@ -8,7 +8,7 @@ import {
   LISTS,
   type ServiceList,
 } from "../core/service-catalogue.ts";
-import { procedureType } from "./http/request-rows.ts";
+import { procedureType } from "./http/request-surface.ts";
 import { EDITION_PARTS, type Edition } from "./options.ts";
 
 type Section = Readonly<Record<string, unknown>>;

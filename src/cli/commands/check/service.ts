@@ -126,7 +126,7 @@ async function* probe(asked: Asked): Findings {
       const found = failedBy(subject, inTime(error, signal), EXIT.unreachable);
       // A page of HTML may say that nothing lies there.
       yield code === "SERVICE_UNAVAILABLE" && !signal.aborted
-        ? { ...found, hint: `${found.hint} ${PUBLIC_EDITION}` }
+        ? { ...found, hint: [found.hint ?? [], PUBLIC_EDITION].flat().join(" ") }
         : found;
     }
     return;
