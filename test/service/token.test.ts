@@ -330,6 +330,28 @@ describe("a 401 from the service", () => {
       });
     }, clock);
   });
+
+  it("teaches how long tokens live where the service doesn't tell", () => {
+    const clock = new FakeClock();
+    return withOAuth(async (stub, client) => {
+      stub.rows.procedures = [{ id: 1 }];
+      let issuedAt = 0;
+      let calls = 0;
+      issueTokens(stub, {}, () => {
+        if (tokenCalls(stub) > calls) issuedAt = clock.monotonic();
+        calls = tokenCalls(stub);
+        return clock.monotonic() - issuedAt < 10_000;
+      });
+      await client.getProcedure("request", 1, never);
+      await clock.advance(10_000);
+      await client.getProcedure("request", 1, never);
+      const refused = stub.count("GET /api/procedures/1");
+      await clock.advance(7_000);
+      await client.getProcedure("request", 1, never);
+      while (tokenCalls(stub) < 3) await new Promise((resolve) => setImmediate(resolve));
+      expect(stub.count("GET /api/procedures/1")).toBe(refused + 1);
+    }, clock);
+  });
 });
 
 describe("a token endpoint that fails", () => {

@@ -279,3 +279,16 @@ function parseExpiresIn(value: unknown): number | undefined {
 export function renewalAfter(lifeMs: number, random: number): number {
   return Math.max(lifeMs * 0.75, lifeMs - 60_000) - random * Math.min(lifeMs * 0.1, 60_000);
 }
+
+/**
+ * The next assumption for a service that never shows a life. A token that worked and was refused at some age
+ * teaches a shorter one; each renewal that came in time tries twice as long again, up to `mostMs`.
+ */
+export function assumeLife(
+  current: number,
+  seen: { readonly refusedAtAgeMs: number } | "renewed",
+  mostMs: number,
+): number {
+  if (seen === "renewed") return Math.min(mostMs, current * 2);
+  return Math.max(2_000, Math.min(current, seen.refusedAtAgeMs * 0.9));
+}

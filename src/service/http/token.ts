@@ -5,7 +5,7 @@ import type { Logger } from "../../core/logger.ts";
 import { Outage } from "../../core/outage.ts";
 import type { Secret, ServiceAuth } from "../settings.ts";
 import { readSecret, SecretWatch } from "./secret.ts";
-import { type IssuedToken, isHeaderSafe, renewalAfter, requestToken } from "./token-request.ts";
+import { assumeLife, type IssuedToken, isHeaderSafe, renewalAfter, requestToken } from "./token-request.ts";
 import type { Wire } from "./wire.ts";
 
 /** Where the bearer credential of each call comes from. */
@@ -75,7 +75,9 @@ export class OAuthTokens implements TokenSource {
   #secret: string | undefined;
   #current: Current | undefined;
   #flight: Promise<Current> | undefined;
-  readonly #assumedLifeMs: number;
+  /** What is assumed before anything was learnt; never more than that. */
+  readonly #firstAssumedLifeMs: number;
+  #assumedLifeMs: number;
   readonly #endpoint: Outage<Failure>;
   #refusedInARow = 0;
   #isScopeNoted = false;
@@ -90,7 +92,8 @@ export class OAuthTokens implements TokenSource {
       readonly turn: (signal: AbortSignal) => Promise<void>;
     },
   ) {
-    this.#assumedLifeMs = auth.assumedLifetimeMs;
+    this.#firstAssumedLifeMs = auth.assumedLifetimeMs;
+    this.#assumedLifeMs = this.#firstAssumedLifeMs;
     this.#ask = async (signal) => {
       this.#secret = undefined;
       this.#secret = await readSecret(auth.clientSecret, `${deps.key}.clientSecret`);
@@ -154,12 +157,19 @@ export class OAuthTokens implements TokenSource {
     this.#stop.abort(new Failure("SERVICE_STOPPED", "the client was closed"));
   }
 
-  /** Slows down when tokens are refused as fast as they are issued. */
+  /** Learns from a 401, and slows down when tokens are refused as fast as they are issued. */
   async #countRefusal(current: Current, signal: AbortSignal): Promise<void> {
     const ageMs = this.#clock.monotonic() - current.askedAt;
     if (!current.wasRefused) {
       current.wasRefused = true;
       if (!current.wasAccepted) this.#refusedInARow += 1;
+      else if (current.isLifeAssumed) {
+        this.#assumedLifeMs = assumeLife(
+          this.#assumedLifeMs,
+          { refusedAtAgeMs: ageMs },
+          this.#firstAssumedLifeMs,
+        );
+      }
     }
     const floorMs = longestBackoffMs(this.#refusedInARow + 1, FLOOR);
     const waitMs = current.wasAccepted ? 0 : floorMs - ageMs;
@@ -201,6 +211,9 @@ export class OAuthTokens implements TokenSource {
       const issued = await this.#ask(this.#stop.signal);
       this.#noteScopes(issued.missingScopes);
       const before = this.#current;
+      if (before?.isLifeAssumed && !before.wasRefused && askedAt - before.askedAt < before.lifeMs) {
+        this.#assumedLifeMs = assumeLife(this.#assumedLifeMs, "renewed", this.#firstAssumedLifeMs);
+      }
       if (this.#endpoint.over()) this.#logger.info("token endpoint answers again");
       const lifeMs = issued.lifeMs ?? this.#assumedLifeMs;
       const current: Current = {
