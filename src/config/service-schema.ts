@@ -283,7 +283,7 @@ export const serviceSchema = section({
     .max(600_000)
     .optional()
     .describe(
-      "Upper bound of calls in a minute, for a service that counts so: evenly spread, by all workers of a ledger together. Where it is not set, the service's own limit is learned from its refusals.",
+      "Upper bound of calls in a minute, for a service that counts so: evenly spread, by all workers of a ledger together. Where it is not set, the service's own limit is learned from its headers and refusals.",
     ),
   concurrency: z
     .int()

@@ -1,5 +1,5 @@
 import type { FailureCode } from "./failures.ts";
-import type { LearnedQuota, Quota } from "./service-quota.ts";
+import type { FoundQuotas, Quota } from "./service-quota.ts";
 
 /** That calls to the service are held back, as the workers of a ledger share it. Times are spans, since clocks differ. */
 export interface ServiceOutage {
@@ -21,8 +21,8 @@ export interface ServiceNews {
   readonly outage: ServiceOutage | undefined;
   /** How long the service still wants to be left alone, ms; 0 when it may be called. */
   readonly pauseMs: number;
-  /** How many calls it takes, as far as any worker learned that. */
-  readonly learned: LearnedQuota | undefined;
+  /** How many calls it takes, as far as any worker found that out. */
+  readonly quotas: readonly FoundQuotas[];
 }
 
 /** How a worker reports to the others what it finds of the service. None of it waits or throws. */
@@ -31,6 +31,6 @@ export interface OtherWorkers {
   reportRecovery(): void;
   /** The service asked to be left alone for that long. */
   reportPause(ms: number): void;
-  /** How many calls the service takes, by what it refused. */
-  reportLearned(quota: Quota): void;
+  /** How many calls the service takes, by its headers or by what it refused. */
+  reportQuotas(source: FoundQuotas["source"], quotas: readonly Quota[]): void;
 }

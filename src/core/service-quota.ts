@@ -4,12 +4,14 @@ export interface Quota {
   readonly windowMs: number;
 }
 
-/** Where a quota comes from: the configuration, or the calls that the service refused with a 429. */
+/** Where a quota comes from: the configuration, headers of the service, or the calls that it refused with a 429. */
 export type QuotaSource = "set" | "header" | "learned";
 
-/** What a worker learned of how many calls the service takes. Times are spans, since clocks differ. */
-export interface LearnedQuota extends Quota {
-  /** How long ago the service refused a call, ms. */
+/** What a worker found out about how many calls the service takes. Times are spans, since clocks differ. */
+export interface FoundQuotas {
+  readonly source: Exclude<QuotaSource, "set">;
+  readonly quotas: readonly Quota[];
+  /** How long ago the service said so, or refused a call, ms. */
   readonly ageMs: number;
 }
 

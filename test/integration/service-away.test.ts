@@ -194,17 +194,19 @@ test("a worker makes room for an inventory while that calls the service, and sti
     await isShared(1);
   }));
 
-test("how many calls the service takes as one worker learned it, is kept by all and by those that come later", () =>
-  withWorkers(2, async ({ workers, ledger, enter }) => {
-    reportToOthers(ledger.pool, silent).reportLearned({ calls: 120, windowMs: 60_000 });
-    const limit = { calls: 120, windowMs: 60_000, source: "learned" };
-    const isKept = ({ client }: Worker) => client.limit.quota.source === "learned";
+test("how many calls the service takes is learned by one worker, and kept by all and by those that come later", () =>
+  withWorkers(2, async ({ workers, stub, ledger, enter }) => {
+    stub.rows["procedure-requests"] = [{ id: 1 }];
+    answerWith(stub, 200, { "ratelimit-policy": "120;w=60" });
+    await callOf(workers[0] as Worker);
+    const limit = { calls: 120, windowMs: 60_000, source: "header" };
+    const isKept = ({ client }: Worker) => client.limit.quota.source === "header";
     await eventually(() => workers.every(isKept));
     expect(workers.map(({ client }) => client.limit.quota)).toEqual([limit, limit]);
     const later = await enter();
     await eventually(() => isKept(later));
-    const { learned } = await readServiceNews(ledger.pool);
-    expect(learned).toMatchObject({ calls: 120, windowMs: 60_000 });
+    const { quotas } = await readServiceNews(ledger.pool);
+    expect(quotas).toMatchObject([{ source: "header", quotas: [{ calls: 120, windowMs: 60_000 }] }]);
     // Each has its share of it.
     await eventually(() => later.client.limit.sharedBy === 3);
     expect(Math.round(later.client.limit.mostPerMinute)).toBe(118);

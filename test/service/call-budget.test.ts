@@ -16,8 +16,8 @@ import { logSink, never } from "./with-client.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** What a service says beside its answer, by what it counted in the window and how long that lasts, ms. */
-type Says = (window: { readonly count: number; readonly leftMs: number }) => Headers;
+/** How a service says what its limit is, by what it counted in the window and how long that lasts, ms. */
+type Says = (window: { readonly count: number; readonly leftMs: number; readonly now: number }) => Headers;
 
 interface Limit {
   readonly calls: number;
@@ -53,7 +53,7 @@ class WindowedService implements Wire {
     const isRefused = count > calls;
     if (isRefused) this.refusedAt.push(at);
     const leftMs = (nth + 1) * windowMs - phaseMs - at;
-    const headers = this.#says({ count, leftMs });
+    const headers = this.#says({ count, leftMs, now: this.#clock.now() });
     await this.#clock.sleep(isRefused ? 5 : 80, signal);
     const body = url.pathname.startsWith("/oauth")
       ? { access_token: "t", token_type: "Bearer", expires_in: 600 }
@@ -108,13 +108,13 @@ async function takeOrders(
   const reportTo = (news: Partial<ServiceNews>) =>
     void clock.sleep(1_000).then(() => {
       for (const each of clients)
-        each.follow({ ...{ callers: workers, outage: undefined, pauseMs: 0, learned: undefined }, ...news });
+        each.follow({ ...{ callers: workers, outage: undefined, pauseMs: 0, quotas: [] }, ...news });
     });
   const others: OtherWorkers = {
     reportOutage: () => {},
     reportRecovery: () => {},
     reportPause: (ms) => reportTo({ pauseMs: ms - 1_000 }),
-    reportLearned: (quota) => reportTo({ learned: { ...quota, ageMs: 1_000 } }),
+    reportQuotas: (source, quotas) => reportTo({ quotas: [{ source, quotas, ageMs: 1_000 }] }),
   };
   const auth = {
     ...{ tokenUrl: "https://service.example/oauth/token", method: "basic" as const },
@@ -125,7 +125,7 @@ async function takeOrders(
     clients.push(createServiceClient(opened, workers > 1 ? { ...deps, others } : deps));
   }
   for (const each of clients)
-    if (workers > 1) each.follow({ callers: workers, outage: undefined, pauseMs: 0, learned: undefined });
+    if (workers > 1) each.follow({ callers: workers, outage: undefined, pauseMs: 0, quotas: [] });
   const client = clients[0] as ServiceClient;
   let asked = 0;
   const nextClient = () => clients[asked++ % workers] as ServiceClient;
@@ -201,7 +201,41 @@ async function takeOrders(
 
 const seconds = (ms: number) => String(Math.ceil(ms / 1_000));
 
+/** Ways in which services say what their limit is. */
+const SAYINGS: readonly (readonly [string, Says])[] = [
+  [
+    "RateLimit and RateLimit-Policy",
+    ({ count, leftMs }) => ({
+      "ratelimit-policy": '"permin";q=60;w=60, "perday";q=50000;w=86400',
+      ratelimit: `"permin";r=${Math.max(0, 60 - count)};t=${seconds(leftMs)}`,
+    }),
+  ],
+  ["RateLimit-Policy alone", () => ({ "ratelimit-policy": "60;w=60" })],
+  [
+    "RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset",
+    ({ count, leftMs }) => ({
+      "ratelimit-limit": "60",
+      "ratelimit-remaining": String(Math.max(0, 60 - count)),
+      "ratelimit-reset": seconds(leftMs),
+    }),
+  ],
+  [
+    "X-RateLimit-* with a moment of the epoch, twice each",
+    ({ count, leftMs, now }) => ({
+      "x-ratelimit-limit": "60, 60",
+      "x-ratelimit-remaining": String(Math.max(0, 60 - count)),
+      "x-ratelimit-reset": String(Math.ceil((now + leftMs) / 1_000)),
+    }),
+  ],
+  ["X-RateLimit-Limit-Minute", () => ({ "x-ratelimit-limit-minute": "60" })],
+];
+
 const PHASES = [0, 1_000, 15_000, 31_000, 47_000, 58_500];
+/** Each way meets two of the moments, and each moment is met. */
+const SAID = SAYINGS.flatMap(([name, says], nth) =>
+  [nth, nth + 3].map((at) => [name, PHASES[at % PHASES.length] as number, says] as const),
+);
+
 describe("150 orders at a service that takes 60 calls a minute", () => {
   const orders = 150;
   const limit = { calls: 60, windowMs: MINUTE };
@@ -222,6 +256,13 @@ describe("150 orders at a service that takes 60 calls a minute", () => {
     expect(estimates.length).toBeGreaterThan(20);
     const shares = estimates.map(({ at, seconds: estimated }) => (estimated * 1_000) / (took - at));
     expect(shares.filter((share) => Math.abs(share - 1) > 0.2)).toEqual([]);
+  });
+
+  it.each(SAID)("meet none after the first minute by %s, %i ms into one", async (_name, phaseMs, says) => {
+    const { service, took, client } = await takeOrders(orders, { ...limit, phaseMs }, { says });
+    expect(service.refusedAt.filter((at) => at > MINUTE)).toEqual([]);
+    expect(took).toBeLessThanOrEqual(leastMs * 1.15);
+    expect(client.limit.quota).toMatchObject({ source: "header", calls: 60, windowMs: MINUTE });
   });
 
   it.each([1_000, 47_000])(
@@ -278,10 +319,11 @@ describe("no window holds more calls than its limit, wherever it begins", () => 
           const cameAt: number[] = [];
           const settings = { maxRequestsPerSecond: 1_000, concurrency: 8, maxWaitMs: 15_000 };
           const q = Math.max(limit.calls, limit.workers);
-          const gates: Limiter[] = [];
+          const quotas = [{ calls: q, windowMs: limit.windowMs }];
           for (let worker = 0; worker < limit.workers; worker += 1) {
             const gate = new Limiter(settings, clock, () => 0);
-            gates.push(gate);
+            const news = { callers: limit.workers, pauseMs: 0 };
+            gate.follow({ ...news, quotas: [{ source: "header", quotas, ageMs: 0 }] });
             limit.comings.forEach(async ({ atMs, count }, nth) => {
               await clock.sleep(atMs);
               for (let call = 0; call < count; call += 1) {
@@ -293,12 +335,7 @@ describe("no window holds more calls than its limit, wherever it begins", () => 
               }
             });
           }
-          const learned = { calls: q, windowMs: limit.windowMs, ageMs: 0 };
-          // Refused again before it would be tried whether more are taken.
-          for (let nth = 0; nth < 20; nth += 1) {
-            for (const gate of gates) gate.follow({ callers: limit.workers, pauseMs: 0, learned });
-            await clock.advance(10_000);
-          }
+          await clock.advance(200_000);
           expect(mostWithin(limit.windowMs, cameAt)).toBeLessThanOrEqual(q);
         },
       ),

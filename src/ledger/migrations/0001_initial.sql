@@ -207,9 +207,11 @@ create table service_pause (
   until_at      timestamptz not null default '-infinity',
   -- Until when the service asked to be left alone.
   asked_until   timestamptz not null default '-infinity',
-  -- How many calls it takes, {"calls": 60, "windowMs": 60000}, as learned from what it refused.
-  learned_quota jsonb,
-  learned_at    timestamptz
+  -- How many calls it takes, [{"calls": 60, "windowMs": 60000}]: as its headers say, and as learned from what it refused.
+  header_quotas  jsonb not null default '[]',
+  header_at      timestamptz,
+  learned_quotas jsonb not null default '[]',
+  learned_at     timestamptz
 );
 insert into service_pause default values;
 

@@ -55,7 +55,9 @@ const CALLING_COMMANDS = `(select count(*)::integer from (${holdersOf(CALLER_LOC
 /** Of service_pause p: how long the service wants to be left alone, and how many calls it takes. */
 const LIMITS = `
        extract(epoch from greatest(p.asked_until, now()) - now())::float8 * 1000 as "pauseMs",
-       p.learned_quota as "learnedQuota",
+       p.header_quotas as "headerQuotas",
+       extract(epoch from now() - p.header_at)::float8 * 1000 as "headerAgeMs",
+       p.learned_quotas as "learnedQuotas",
        extract(epoch from now() - p.learned_at)::float8 * 1000 as "learnedAgeMs"`;
 
 /**
@@ -110,8 +112,11 @@ export interface Heartbeat extends Omit<ServiceOutage, "cause">, Pick<ServiceNew
   readonly workers: number;
   /** How many commands call the service beside them. */
   readonly commands: number;
-  /** How many calls the service takes, as learned from what it refused, and how long ago that was, ms; null where it never did. */
-  readonly learnedQuota: Quota | null;
+  /** How many calls the service takes, and how long ago it said so, ms; null where it never did. */
+  readonly headerQuotas: readonly Quota[];
+  readonly headerAgeMs: number | null;
+  /** The same as learned from what it refused. */
+  readonly learnedQuotas: readonly Quota[];
   readonly learnedAgeMs: number | null;
   /** Those that are gone and have left things in hand. */
   readonly gone: readonly number[];
@@ -126,9 +131,13 @@ export function newsOf(
 ): ServiceNews {
   const { workers, commands, pauseMs, cause, text, since, failingMs, leftMs } = said;
   const outage = cause === null ? undefined : { cause, text, since, failingMs, leftMs };
-  const { learnedQuota, learnedAgeMs: ageMs } = said;
-  const learned = learnedQuota === null || ageMs === null ? undefined : { ...learnedQuota, ageMs };
-  return { callers: Math.max(1, workers + commands), outage, pauseMs, learned };
+  const { headerQuotas, headerAgeMs, learnedQuotas, learnedAgeMs } = said;
+  const header = { source: "header", quotas: headerQuotas, ageMs: headerAgeMs } as const;
+  const learned = { source: "learned", quotas: learnedQuotas, ageMs: learnedAgeMs } as const;
+  const quotas = [header, learned].flatMap(({ ageMs, ...each }) =>
+    ageMs === null ? [] : [{ ...each, ageMs }],
+  );
+  return { callers: Math.max(1, workers + commands), outage, pauseMs, quotas };
 }
 
 /** Index: workers_alive. */

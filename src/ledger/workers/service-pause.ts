@@ -25,11 +25,17 @@ const ASKED = `
 update service_pause
    set asked_until = greatest(asked_until, now() + $1 * interval '1 millisecond')`;
 
-/** $1 the quota as JSON. */
-const LEARNED = `
+/** $1 quotas as JSON. */
+const QUOTAS = {
+  header: `
 update service_pause
-   set learned_quota = $1,
-       learned_at = now()`;
+   set header_quotas = $1,
+       header_at = now()`,
+  learned: `
+update service_pause
+   set learned_quotas = $1,
+       learned_at = now()`,
+};
 
 /** That no call leaves, or that the last ones failed. Indexes: none, it is one row. */
 const CURRENT_PAUSE = `
@@ -66,6 +72,6 @@ export function reportToOthers(pool: pg.Pool, logger: Logger): OtherWorkers {
       write(OUTAGE, [cause, text, since, failingMs, leftMs]),
     reportRecovery: () => write(RECOVERY, []),
     reportPause: (ms) => write(ASKED, [ms]),
-    reportLearned: (quota) => write(LEARNED, [JSON.stringify(quota)]),
+    reportQuotas: (source, quotas) => write(QUOTAS[source], [JSON.stringify(quotas)]),
   };
 }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isObject, plainName, type RawObject } from "../values.ts";
+import { hasRateHeaders, readRateHeaders, type StatedWindow } from "./rate-headers.ts";
 
 /** An answer that came whole, with its body understood as far as it can be. */
 export interface Answer {
@@ -220,6 +221,8 @@ export interface AnswerHeaders {
   readonly retryAfter?: readonly ({ readonly seconds: number } | { readonly atMs: number })[];
   /** The first `Date` that can be read: the service's clock, ms since the epoch. */
   readonly dateMs?: number | undefined;
+  /** What they say of the service's limit of calls. */
+  readonly windows?: readonly StatedWindow[];
 }
 
 /** Reads the headers of an answer. Never throws; what can't be read counts as not there. */
@@ -236,6 +239,7 @@ export function readHeaders(raw: IncomingHttpHeaders): AnswerHeaders {
     codings: codingsOf(values("content-encoding")),
     retryAfter: values("retry-after").flatMap(readRetryAfter),
     dateMs: values("date").flatMap(readDates)[0],
+    windows: hasRateHeaders(raw) ? readRateHeaders(values, readDates) : [],
   };
 }
 

@@ -124,10 +124,10 @@ export class Limiter {
   }
 
   /** Takes what the workers of the ledger know of the service's limits. */
-  follow({ callers, pauseMs, learned }: Pick<ServiceNews, "callers" | "pauseMs" | "learned">): void {
+  follow({ callers, pauseMs, quotas }: Pick<ServiceNews, "callers" | "pauseMs" | "quotas">): void {
     this.share(callers);
     if (pauseMs > 0) this.pause(Math.min(LONGEST_RETRY_MS, pauseMs));
-    if (learned) this.#quotas.follow(learned);
+    this.#quotas.follow(quotas);
   }
 
   /**
@@ -177,12 +177,14 @@ export class Limiter {
       if (pauseMs > this.#settings.maxWaitMs)
         throw this.#busy("the service asked for a pause, which is not over yet", pauseMs);
       const intervalMs = this.#quotas.intervalMs(this.sharedBy, this.#ramp(now));
-      const at = Math.max(now, this.#notBefore, this.#lastAt + intervalMs);
+      const leftFrom = this.#quotas.leftFrom(this.#lastAt, this.sharedBy);
+      const at = Math.max(now, this.#notBefore, this.#lastAt + intervalMs, leftFrom);
       const waitMs = at - Math.max(0, EARLY_MS - intervalMs) - now;
       if (waitMs > Math.max(this.#settings.maxWaitMs, LONGEST_TURN_MS))
         throw this.#busy("the service takes so few calls that the next one is not due for a while", waitMs);
       if (pauseMs <= 0 && waitMs <= 0) {
         this.#lastAt = at;
+        this.#quotas.took(this.sharedBy);
         return this.#sent.add(purpose);
       }
       await this.#clock.sleep(pauseMs > 0 ? this.#spread(pauseMs) : Math.min(LOOK_AGAIN_MS, waitMs), signal);
@@ -191,6 +193,10 @@ export class Limiter {
 
   /** Takes what the answer to a call of the service says of its limits. */
   heard(turn: Turn, { status, headers }: Pick<Answer, "status" | "headers">): void {
+    const nowMs = headers.dateMs ?? this.#clock.now();
+    const since = this.#sent.countSince(turn) * this.sharedBy;
+    const quotas = this.#quotas.stated(headers.windows ?? [], nowMs, since);
+    if (quotas) this.#others?.reportQuotas("header", quotas);
     if (status === 429) this.#refused(turn, parseRetryAfter(headers, this.#clock.now()));
     else if (this.#refusing && turn.at >= this.#pausedUntil) {
       this.#refusing = undefined;
@@ -221,8 +227,8 @@ export class Limiter {
     const refusedForMs = turn.at - refusing.since;
     const passed = (windowMs: number) => this.#sent.countPassed(windowMs, refusing.since) * this.sharedBy;
     if (refusing.wasBusy && passed(60_000) >= FEWEST_PASSED) {
-      const quota = this.#quotas.refused(Math.max(refusedForMs, askedMs ?? 0), passed);
-      this.#others?.reportLearned(quota);
+      const quotas = this.#quotas.refused(Math.max(refusedForMs, askedMs ?? 0), passed);
+      this.#others?.reportQuotas("learned", quotas);
     }
     if (askedMs !== undefined) this.pauseAll(askedMs);
     else if (turn.at >= this.#pausedUntil) {

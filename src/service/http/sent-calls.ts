@@ -7,6 +7,8 @@ export interface Turn {
   readonly at: number;
   /** What for; the token endpoint is asked for all of them. */
   readonly purpose: CallPurpose | "tokens";
+  /** The how manieth it is. */
+  readonly nth: number;
   /** Whether the answer was 429. */
   isRefused: boolean;
 }
@@ -40,7 +42,7 @@ export class SentCalls {
   add(purpose: Turn["purpose"]): Turn {
     this.#count += 1;
     this.#byPurpose.set(purpose, (this.#byPurpose.get(purpose) ?? 0) + 1);
-    const turn = { at: this.#clock.monotonic(), purpose, isRefused: false };
+    const turn = { at: this.#clock.monotonic(), purpose, nth: this.#count, isRefused: false };
     this.#turns.push(turn);
     this.#forget();
     return turn;
@@ -50,6 +52,11 @@ export class SentCalls {
   refused(turn: Turn): void {
     if (!turn.isRefused) this.#refused += 1;
     turn.isRefused = true;
+  }
+
+  /** How many left after it. */
+  countSince({ nth }: Turn): number {
+    return this.#count - nth;
   }
 
   /** How many left within so long before a moment and got through, since calls were last refused. */
