@@ -135,6 +135,19 @@ export function findList(kind: ListKind, surface: Surface): ServiceList | undefi
   return lists[surface];
 }
 
+/** The filters on things within an entry, by their names; a list of things has none. */
+const FILTERS_WITHIN: Readonly<Record<string, readonly string[]>> = {
+  facility: ["facilityId"],
+  subject: ["subjectId", "subjectCode"],
+  sampleContainers: [],
+  sampleContainerIds: [],
+};
+
+/** The fields that a list may be filtered by where it accepts whatever "most endpoints accept", each in all four forms. */
+export function filterFields({ fields, filters }: ServiceList): string[] {
+  return [...new Set([...fields.flatMap((field) => FILTERS_WITHIN[field] ?? [field]), ...filters])];
+}
+
 const LIST_BY_PATH: ReadonlyMap<string, ServiceList> = new Map(
   Object.values(LISTS).map((list) => [list.path, list]),
 );

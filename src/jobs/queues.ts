@@ -5,9 +5,15 @@ import { EVERY_MS } from "../core/every.ts";
 import { codeOf, Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { SURE_FOR_MS } from "../ledger/workers/alive.ts";
-import { openPlace, type QueueBackend, type QueueRisk, serverWords } from "./queue-place.ts";
+import {
+  type CreateBackend,
+  openPlace,
+  type QueueBackend,
+  type QueueRisk,
+  serverWords,
+  sparing,
+} from "./queue-place.ts";
 import { type QueueRefusal, refusalOf } from "./queue-refusal.ts";
-import { type CreateBackend, sparing } from "./stalled-looks.ts";
 
 /** The queues and what their jobs carry: ids only, never a patient's values. */
 export interface JobData {

@@ -41,8 +41,6 @@ export interface LedgerRefill {
 export interface RefillChange {
   /** As the ledger had it when the change was decided; undefined for a new one. */
   readonly known: LedgerRefill | undefined;
-  /** The service gave the id of the known one to this other refill, which takes its place. */
-  readonly isAnother: boolean;
   readonly refill: Refill;
   readonly reached: number;
   readonly remoteStatus: string;
@@ -164,18 +162,16 @@ const RECORD_REFILLS = `
 with given as (
   select *
     from jsonb_to_recordset($1::jsonb) as x(
-         ledger_id bigint, known_status text, known_remote_status text, is_another boolean, has_news boolean,
+         ledger_id bigint, known_status text, known_remote_status text, has_news boolean,
          counted text, procedure_id bigint, code text, storage_id bigint, storage_name text, status text,
          reached smallint, remote_status text, flagged text[], created_at text, started_at text, completed_at text,
          created_time timestamptz, completed_time timestamptz, error text)),
 updated as (
   update refills r
-     set facility_id = $2, facility_code = case when x.is_another then $3 else r.facility_code end,
-         code = x.code, storage_id = x.storage_id, storage_name = x.storage_name, status = x.status,
+     set facility_id = $2, code = x.code, storage_id = x.storage_id, storage_name = x.storage_name, status = x.status,
          reached = x.reached, remote_status = x.remote_status, flagged = x.flagged, created_at = x.created_at,
          started_at = x.started_at, completed_at = x.completed_at, created_time = x.created_time,
          completed_time = x.completed_time, error = x.error,
-         first_seen_at = case when x.is_another then now() else r.first_seen_at end,
          changed_at = case when x.has_news then now() else r.changed_at end,
          checked_at = now(), missing_since = null
     from given x
@@ -329,7 +325,6 @@ function toRow({ known, refill, reached, remoteStatus, flagged, ...change }: Ref
     ledger_id: known?.ledgerId,
     known_status: known?.refill.status,
     known_remote_status: known?.remoteStatus,
-    is_another: change.isAnother,
     has_news: change.hasNews,
     counted: change.counted,
     procedure_id: refill.id,

@@ -21,13 +21,12 @@ import { getInventory, readList, readPage, readRecord } from "./lists/reads.ts";
 import { create } from "./new-request.ts";
 import { probeLists, probeUnknownId } from "./probe/probe.ts";
 import { probeInventory } from "./probe/probe-inventory.ts";
-import { readProcedures, readRequests } from "./read-batch.ts";
 import { listMade } from "./reconcile/made.ts";
 import { listNewest } from "./reconcile/newest.ts";
 import { searchRequestIds, snapshotRequestIds } from "./reconcile/search.ts";
 import { getRefill, listTanks, readRefills } from "./refills.ts";
 import { getLocation, listSubjectContainers, readContainers } from "./request-surface/containers.ts";
-import { getProcedure, getRequest } from "./request-surface/requests.ts";
+import { getProcedure, getRequest, readProcedures, readRequests } from "./request-surface/requests.ts";
 import { findSubject, getSubject, registerSubject } from "./request-surface/subjects.ts";
 import { callSettings, type ServiceAuth, type ServiceSettings } from "./settings.ts";
 

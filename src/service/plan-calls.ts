@@ -2,8 +2,7 @@ import { isSubjectNews, type Order } from "../core/order.ts";
 import { findPath, LISTS, LISTS_OF, MADE_AT } from "../core/service-catalogue.ts";
 import type { FacilityWay } from "../core/surface.ts";
 import type { Query } from "./http/transport.ts";
-import type { NewRequest } from "./new-request.ts";
-import { requestBody } from "./new-request.ts";
+import { type NewRequest, requestBody } from "./new-request.ts";
 import { subjectBody } from "./request-surface/subjects.ts";
 import type { ServiceSettings } from "./settings.ts";
 

@@ -2,13 +2,19 @@ import { asFailure } from "../core/failures.ts";
 import type { Refill, Tank } from "../core/refill.ts";
 import { LISTS, LISTS_OF, RECORDS_OF } from "../core/service-catalogue.ts";
 import type { Surface } from "../core/surface.ts";
-import type { ServiceContext } from "./http/context.ts";
-import { getOne } from "./http/context.ts";
+import { getOne, type ServiceContext } from "./http/context.ts";
 import type { Query } from "./http/transport.ts";
 import { walkPages } from "./lists/list.ts";
 import { type ProcedureStatus, parseProcedure } from "./shapes.ts";
-import type { ServiceWords } from "./values.ts";
-import { idOf, idValue, isObject, type RawObject, subjectCodeOf, textValue } from "./values.ts";
+import {
+  idOf,
+  idValue,
+  isObject,
+  type RawObject,
+  type ServiceWords,
+  subjectCodeOf,
+  textValue,
+} from "./values.ts";
 
 /** How a refill's type is spelled: in lower case like the specification's sample, or as its table has it. */
 const TYPE_WORDS: Readonly<Record<Surface, readonly string[]>> = {

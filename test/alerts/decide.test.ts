@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type AlertMoment, decideAlerts } from "../../src/alerts/decide.ts";
+import { type AlertMoment, decideAlerts } from "../../src/alerts/watch.ts";
 import type { AlertCondition } from "../../src/core/condition.ts";
 import type { Alert, AlertChanges } from "../../src/ledger/alerts/alerts.ts";
 

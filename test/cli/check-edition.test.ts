@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { PUBLIC_PATHS } from "../../src/core/service-catalogue.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
-import { type ServiceBench, serviceConfig, withService } from "./with-service.ts";
+import { serviceConfig, withService } from "./with-service.ts";
 
 interface Check {
   readonly subject: string;
@@ -13,71 +13,32 @@ interface Check {
 }
 
 /** Checks a service of the public edition by a configuration with these lines in its section `service`. */
-async function check(bench: ServiceBench, lines: readonly string[]) {
-  await writeFile(join(bench.folder, "c.yaml"), serviceConfig(bench.simulator.url, undefined, lines));
-  const { status, stdout } = await bench.cli(["check", "--json"]);
-  const { checks } = JSON.parse(stdout) as { checks: Check[] };
-  return { status, checks, ofService: checks.filter(({ subject }) => subject.startsWith("service")) };
+async function check(lines: readonly string[], behaviour: SimulatorOptions["behaviour"] = {}) {
+  let checks: Check[] = [];
+  const simulator = { edition: "public", behaviour: { callsPerMinute: "unlimited", ...behaviour } } as const;
+  await withService({ simulator }, async (bench) => {
+    await writeFile(join(bench.folder, "c.yaml"), serviceConfig(bench.simulator.url, undefined, lines));
+    checks = JSON.parse((await bench.cli(["check", "--json"])).stdout).checks;
+  });
+  return checks;
 }
 
-const withPublic = (
-  run: (bench: ServiceBench) => Promise<void>,
-  behaviour: SimulatorOptions["behaviour"] = {},
-) =>
-  withService(
-    { simulator: { edition: "public", behaviour: { callsPerMinute: "unlimited", ...behaviour } } },
-    run,
-  );
+const LEADS_THERE = expect.stringContaining("as config/labs/public-edition has them");
 
-/** The lines of a configuration that a hint asks for. */
-function linesOf(hint: string): string[] {
-  const [, surface, paths] =
-    /set (service\.surface: external)? ?(?:and )?service\.(paths: \{ .* \})\./.exec(hint) ?? [];
-  if (paths === undefined) throw new Error(`no paths in: ${hint}`);
-  return [...(surface === undefined ? [] : ["surface: external"]), paths];
-}
+it("leads to the settings of the public edition where lists are not found", async () => {
+  const checks = await check([]);
+  const missing = checks.filter(({ result, detail }) => result !== "ok" && detail.includes("NOT_FOUND"));
+  expect(missing.map(({ subject }) => subject)).toContain("service, requests");
+  for (const { hint } of missing) expect(hint).toEqual(LEADS_THERE);
+});
 
-describe("check of a service of the public edition", () => {
-  it("finds out where things lie, and is well with the settings that it names", () =>
-    withPublic(async (bench) => {
-      const found = await check(bench, []);
-      expect(found.status).not.toBe(0);
-      const missing = found.ofService.filter(({ detail }) => detail.includes("SERVICE_NOT_FOUND"));
-      expect(missing.map(({ subject }) => subject)).toEqual(
-        expect.arrayContaining(["service, requests", "service, subjects", "service, storage"]),
-      );
-      const hints = new Set(missing.flatMap(({ hint }) => hint ?? []));
-      const [hint = ""] = hints;
-      expect(hints.size).toBe(1);
-      expect(hint).toContain("It answers for subjects and storage below /api/v1/external");
-      for (const name of Object.keys(PUBLIC_PATHS)) expect(hint).toContain(`${name}: `);
+it("leads there where a page says that nothing lies there", async () => {
+  const [service] = (await check([], { errorBody: "html" })).filter(({ result }) => result === "failed");
+  expect(service).toMatchObject({ subject: "service", hint: LEADS_THERE });
+});
 
-      const set = await check(bench, linesOf(hint));
-      expect(set.checks.filter(({ result }) => result !== "ok")).toEqual([]);
-      expect(set.status).toBe(0);
-    }));
-
-  it("names only what isn't set yet", () =>
-    withPublic(async (bench) => {
-      const { ofService } = await check(bench, [
-        "surface: external",
-        `paths: { subjects: ${PUBLIC_PATHS.subjects} }`,
-      ]);
-      const [storage] = ofService.filter(({ result }) => result !== "ok");
-      expect(storage).toMatchObject({ subject: "service, storage", result: "warning" });
-      expect(storage?.hint).toMatch(
-        /^It answers for storage below .*: set service\.paths: \{ procedureRequests: none/,
-      );
-    }));
-
-  it("finds it out where a page says that nothing lies there", () =>
-    withPublic(
-      async (bench) => {
-        const { ofService } = await check(bench, []);
-        const [service] = ofService.filter(({ result }) => result === "failed");
-        expect(service?.subject).toBe("service");
-        expect(service?.hint).toContain("It answers for subjects and storage below /api/v1/external");
-      },
-      { errorBody: "html" },
-    ));
+it("is well with those settings", async () => {
+  const paths = Object.entries(PUBLIC_PATHS).map(([name, path]) => `${name}: "${path}"`);
+  const checks = await check(["surface: external", `paths: { ${paths.join(", ")} }`]);
+  expect(checks.filter(({ result }) => result !== "ok")).toEqual([]);
 });

@@ -1,10 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { guessColumns } from "../../src/cli/init/csv-columns.ts";
-import { type CsvTable, readTable } from "../../src/cli/init/csv-table.ts";
+import { type CsvTable, guessColumns, readTable } from "../../src/cli/init/csv-table.ts";
 import { guessDateFormats } from "../../src/cli/init/date-formats.ts";
-import { MEANINGS, scoreOf } from "../../src/cli/init/headings.ts";
-import { operationOf, operationOfCode } from "../../src/cli/init/operation-words.ts";
+import { MEANINGS, operationOf, operationOfCode, scoreOf } from "../../src/cli/init/headings.ts";
 
 const HEADINGS = {
   English: "Order no.|Operation|Facility|Patient ID|First name|Last name|Date of birth|Tube label|Content",

@@ -1,7 +1,4 @@
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import { expect, test } from "vitest";
-import { parse } from "yaml";
 import {
   findPath,
   hasPath,
@@ -11,14 +8,13 @@ import {
   RECORDS,
   surfaceAt,
 } from "../../src/core/service-catalogue.ts";
-
-const DESCRIPTION = resolve(import.meta.dirname, "../../src/simulator/openapi.yaml");
+import { openApiDocument } from "../../src/simulator/description.ts";
 
 interface Operation {
   readonly parameters?: readonly { readonly name: string }[];
 }
 
-const { paths } = parse(readFileSync(DESCRIPTION, "utf8")) as {
+const { paths } = openApiDocument() as {
   readonly paths: Readonly<Record<string, { readonly get?: Operation }>>;
 };
 

@@ -110,28 +110,6 @@ describe("a refill that is known", () => {
     });
   });
 
-  test("is another one when it was created after the ledger had seen its id", () => {
-    const done = known({ status: "COMPLETED", storageId: 4, completedAt: "2026-11-21T09:00:00Z" });
-    const shown = aRefill({ createdAt: "2026-11-22T09:00:00Z" });
-    expect(decideRefill(done, shown, RULES)).toMatchObject({
-      known: done,
-      isAnother: true,
-      refill: shown,
-      reached: 1,
-      counted: "CREATED",
-    });
-  });
-
-  test.each([
-    ["a service that corrects the time of creation", "2026-11-20T08:05:00Z"],
-    ["one that writes it in another zone than before", "2026-11-20T22:00:00+14:00"],
-    ["one that leaves out the zone", "2026-11-20T22:00:00"],
-    ["one that writes no time that could be read", "today"],
-  ])("is still the same for %s", (_words, createdAt) => {
-    const done = known({ status: "COMPLETED", createdAt: "2026-11-20T08:00:00Z" });
-    expect(decideRefill(done, aRefill({ status: "COMPLETED", createdAt }), RULES)?.isAnother).toBe(false);
-  });
-
   test("is news again when it was missing", () => {
     const missing = { ...known(), missingSince: new Date(SUBSCRIBED) };
     expect(decideRefill(missing, aRefill(), RULES)).toMatchObject({ hasNews: true, counted: undefined });

@@ -297,28 +297,6 @@ describe("a service that is not as expected", () => {
       expect(await statuses(lab)).toEqual(["COMPLETED", "COMPLETED", "COMPLETED"]);
     }));
 
-  test("gives the id of an earlier refill to another one, of whatever facility, which takes its place", () =>
-    withRefillLab({}, async (lab) => {
-      await lab.read();
-      const id = lab.refill("fail");
-      await lab.read();
-      // The service was put back to an older state, and so is what the ledger has of it.
-      await lab.pool.query(
-        `update refills set created_at = $1, created_time = $1::text::timestamptz, first_seen_at = now() - interval '3 days',
-                            storage_id = 999, storage_name = 'Old tank', facility_id = 13, facility_code = 'SOUTH'`,
-        [fromNow(-3 * DAY)],
-      );
-      lab.simulator.control.alterProcedure(id, { status: "IN_PROGRESS", error: null });
-      await lab.read();
-      expect(await lab.refills()).toMatchObject([
-        { facilityCode: "NORTH", refill: { id, status: "IN_PROGRESS", storageId: lab.tankId } },
-      ]);
-      expect((await lab.refills())[0]?.refill.error).toBeUndefined();
-      lab.simulator.control.alterProcedure(id, { status: "COMPLETED", completedAt: fromNow(0) });
-      await lab.read();
-      expect(await lab.counts()).toEqual({ FAILED: 1, IN_PROGRESS: 1, COMPLETED: 1 });
-    }));
-
   test("can't show one by its id: that keeps no other from being followed", () =>
     withRefillLab({}, async (lab) => {
       const { control } = lab.simulator;

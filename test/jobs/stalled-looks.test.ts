@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type CreateBackend, sparing } from "../../src/jobs/stalled-looks.ts";
+import { type CreateBackend, sparing } from "../../src/jobs/queue-place.ts";
 
 /** A queue whose worker asks for stalled jobs each 2.5 s; gives at which seconds of `seconds` it is looked for them. */
 async function looks(seconds: number, awaitedAt: (now: number) => number | undefined): Promise<number[]> {

@@ -15,7 +15,6 @@ const NORTH = { facilityId: 12, facilityCode: "NORTH", surface: "external" } as 
 
 const change = (parts: Partial<RefillChange> & { refill: Refill }): RefillChange => ({
   known: undefined,
-  isAnother: false,
   reached: 3,
   remoteStatus: parts.refill.status,
   flagged: [],

@@ -6,7 +6,7 @@ import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
 import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/orders/acts.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { CLAIM_DUE, findLaneHolder } from "../../src/ledger/orders/claiming.ts";
-import { findDueLooks } from "../../src/ledger/orders/due-looks.ts";
+import { findDueLooks } from "../../src/ledger/orders/looks.ts";
 import { openCalls, presumeAll } from "../support/calls.ts";
 import { A_REQUEST, claimNext, loseWorker, recordCall, takeDue } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";

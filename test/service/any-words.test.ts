@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Phi, phi } from "../../src/core/phi.ts";
 import { parseAnswer } from "../../src/service/http/answer.ts";
-import { keepAnswer } from "../../src/service/http/kept-answer.ts";
-import { describeRefusal } from "../../src/service/http/refusal.ts";
+import { describeRefusal, keepAnswer } from "../../src/service/http/refusal.ts";
 import {
   parseContainer,
   parseLocation,

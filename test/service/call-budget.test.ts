@@ -6,7 +6,7 @@ import { ORDER_STATES, type OrderState } from "../../src/core/order-state.ts";
 import { phi } from "../../src/core/phi.ts";
 import type { OtherWorkers, ServiceNews } from "../../src/core/service-outage.ts";
 import { createServiceClient, type ServiceClient, type ServiceDeps } from "../../src/service/client.ts";
-import { readHeaders } from "../../src/service/http/headers.ts";
+import { readHeaders } from "../../src/service/http/answer.ts";
 import { Limiter } from "../../src/service/http/limiter.ts";
 import type { Wire, WireResult } from "../../src/service/http/wire.ts";
 import type { ServiceSettings } from "../../src/service/settings.ts";

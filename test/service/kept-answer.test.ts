@@ -3,9 +3,8 @@ import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/core/failures.ts";
 import { phi } from "../../src/core/phi.ts";
-import { parseAnswer } from "../../src/service/http/answer.ts";
-import { readHeaders } from "../../src/service/http/headers.ts";
-import { keepAnswer } from "../../src/service/http/kept-answer.ts";
+import { parseAnswer, readHeaders } from "../../src/service/http/answer.ts";
+import { keepAnswer } from "../../src/service/http/refusal.ts";
 import { type StubService, send } from "./stub-service.ts";
 import { failureOf, logSink, never, withStub } from "./with-client.ts";
 

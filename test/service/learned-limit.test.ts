@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { FoundQuotas } from "../../src/core/service-quota.ts";
-import { readHeaders } from "../../src/service/http/headers.ts";
+import { readHeaders } from "../../src/service/http/answer.ts";
 import { Limiter } from "../../src/service/http/limiter.ts";
 import type { Turn } from "../../src/service/http/sent-calls.ts";
 import { FakeClock } from "./fake-clock.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { totalOf } from "../../src/service/http/answer.ts";
-import { isWholeList } from "../../src/service/lists/page-end.ts";
+import { isWholeList } from "../../src/service/lists/capabilities.ts";
 
 /** A list of a service, how it is asked for, and what was seen of the service's pages before, all of it true. */
 const anyList = fc

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readHeaders } from "../../src/service/http/headers.ts";
+import { readHeaders } from "../../src/service/http/answer.ts";
 
 const windowsOf = (headers: Record<string, string | string[]>) => readHeaders(headers).windows;
 

@@ -1,4 +1,4 @@
-import { readHeaders } from "../../src/service/http/headers.ts";
+import { readHeaders } from "../../src/service/http/answer.ts";
 import type { Wire, WireResult } from "../../src/service/http/wire.ts";
 import type { Reply, SimulatedService } from "./service.ts";
 import type { Actor, World } from "./world.ts";

@@ -10,21 +10,20 @@ import { clean } from "../../operator/text.ts";
 import { collect, oneOf, wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { completeCodes } from "../init/codes.ts";
+import { draftCsv, withResultWords } from "../init/csv-profile.ts";
+import { readTable } from "../init/csv-table.ts";
+import { type Draft, type Given, type InitOptions, readGiven } from "../init/given.ts";
+import { draftHl7 } from "../init/hl7-profile.ts";
+import { Questions } from "../init/questions.ts";
 import {
   CONNECTOR_TYPES,
   type ConnectorType,
   configText,
   type Mllp,
   parsePeer,
+  profileText,
   VARIABLES,
-} from "../init/config-text.ts";
-import { draftCsv, withResultWords } from "../init/csv-profile.ts";
-import { readTable } from "../init/csv-table.ts";
-import type { Draft, Given } from "../init/draft.ts";
-import { draftHl7 } from "../init/hl7-profile.ts";
-import { type InitOptions, readGiven } from "../init/options.ts";
-import { profileText } from "../init/profile-text.ts";
-import { Questions } from "../init/questions.ts";
+} from "../init/texts.ts";
 import { readInput } from "../io.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { checkAll } from "./check.ts";

@@ -1,9 +1,9 @@
 import { Failure } from "../../core/failures.ts";
 import { builtinProfiles } from "../../mapping/profile/builtin.ts";
 import type { ProfileDefinition, ValueDefinition } from "../../mapping/profile/schema.ts";
-import type { Draft, Given } from "./draft.ts";
-import { shownPlace } from "./hl7-findings.ts";
-import { OPERATION_NAMES, type OperationName, operationOf, operationOfCode } from "./operation-words.ts";
+import { type Draft, type Given, isId } from "./given.ts";
+import { OPERATION_NAMES, type OperationName, operationOf, operationOfCode } from "./headings.ts";
+import { shownPlace } from "./hl7-sample.ts";
 import type { Questions } from "./questions.ts";
 import { tryProfile } from "./trial.ts";
 
@@ -150,9 +150,4 @@ async function askId(name: string, questions: Questions, where = ""): Promise<nu
       isId(text) ? undefined : "expected a whole number above 0, from the service's administrator",
   });
   return answer === undefined ? undefined : Number(answer);
-}
-
-/** Whether a text is an id of the service that is an exact number. */
-export function isId(text: string): boolean {
-  return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 }

@@ -1,6 +1,4 @@
-import { ColumnTotal } from "../../connectors/csv-drop/trailer.ts";
 import { trimBlanks } from "../../formats/csv/headings.ts";
-import { compileBoundedRegex } from "../../mapping/profile/bounded-regex.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { countMeanings, plainHeading } from "./headings.ts";
 
@@ -66,100 +64,22 @@ function isClosingWord(cell: string): boolean {
   return CLOSING.has(plainHeading(word));
 }
 
-/** What of a sample a last line may be about. */
-interface AboutLastLine {
-  readonly delimiter: string;
-  /** Whatever stands above it and is no remark. */
-  readonly rows: readonly ReadonlyMap<string, string>[];
-  /** How many lines those are, with such as are no rows. */
-  readonly lines: number;
-  /** Columns without a meaning, of which one may be added up. */
-  readonly columns: readonly string[];
-  /** The headings, whose words may stand in the line too. */
-  readonly headings: readonly string[];
-}
-
-const NUMBER = /[+-]?\d+(?:[.,'’ \u00a0\u202f]\d+)*/u;
-
 /**
- * The last line of a sample as `trailer` of a profile: with `count` or `sum` where a number of it is that of the rows or the
- * total of a column. Only words that begin such lines, and those of headings, are repeated. Undefined where nothing of the line
- * could be recognised again.
+ * The last line of a sample as `trailer` of a profile: from the first word that begins such lines on, with `count` where the first
+ * number behind it is that of the lines above. Nothing else of the line is repeated, since it may be a patient's.
  */
 export function trailerOf(
-  { raw, values }: SampleLine,
-  about: AboutLastLine,
+  { raw }: SampleLine,
+  linesAbove: number,
 ): NonNullable<ProfileDefinition["trailer"]> | undefined {
-  const { delimiter, rows, lines, columns, headings } = about;
   const text = trimBlanks(raw);
-  const isTotalOf = (column: string, number: string) => {
-    const total = new ColumnTotal({ column, group: 1, textOf: (row) => row.get(column)?.trim() ?? "" });
-    for (const row of rows) total.add(row, {});
-    return (
-      rows.some((row) => row.get(column)?.trim()) && total.troubleWith(["", number], new Map()) === undefined
-    );
-  };
-  const names = [...(values?.keys() ?? [])];
-  let count = 0;
-  let sum: string | undefined;
-  let groups = 0;
-  const known = new Set([...CLOSING, ...headings.flatMap(wordsOf)]);
-  const parts = text.split(delimiter).map((cell, at) => {
-    const own = columns.includes(names[at] ?? "") ? names[at] : undefined;
-    return piecesOf(cell, known).map((piece): string => {
-      if (!NUMBER.test(piece) || piece === ANYTHING) return piece;
-      const ofColumn = [...(own === undefined ? [] : [own]), ...columns].find((name) =>
-        isTotalOf(name, piece),
-      );
-      const isCount = count === 0 && /^\d{1,9}$/.test(piece) && Number(piece) === lines;
-      if (sum === undefined && ofColumn !== undefined && (!isCount || ofColumn === own)) {
-        sum = ofColumn;
-        groups += 1;
-        return TOTAL;
-      }
-      if (!isCount) return "[\\d.,:/-]+";
-      groups += 1;
-      count = groups;
-      return COUNT;
-    });
-  });
-  const pieces = parts.flatMap((cell, at) => (at === 0 ? cell : [escaped(delimiter), ...cell]));
-  const line = shortened(pieces);
-  if (!/[\p{L}\d]/u.test(line.replaceAll(/\\[dDt]/g, "")) && groups === 0) return undefined;
-  const pattern = compileBoundedRegex(`^(?:${line})$`);
-  if (typeof pattern === "string" || !pattern.test(text)) {
-    const [word] = parts.flat().filter((piece) => CLOSING.has(plainHeading(piece)));
-    return text.startsWith(word ?? " ") ? { line: `${word}.*`, required: true } : undefined;
-  }
-  return { line, ...(count > 0 ? { count } : {}), ...(sum === undefined ? {} : { sum }), required: true };
-}
-
-const COUNT = "(\\d+)";
-const TOTAL = "([-+\\d.,'’\\s]+)";
-const ANYTHING = "\\D*";
-
-/** A cell in words that may stand in a profile, numbers, and whatever else. */
-function piecesOf(cell: string, known: ReadonlySet<string>): string[] {
-  const tokens =
-    cell.match(new RegExp(`${NUMBER.source}|\\p{L}[\\p{L}\\p{M}]*|[^\\p{L}\\p{N}]+|.`, "gu")) ?? [];
-  return tokens.map((token) => {
-    if (NUMBER.test(token)) return token;
-    if (!/\p{L}/u.test(token)) return escaped(token);
-    return known.has(plainHeading(token)) ? token : ANYTHING;
-  });
-}
-
-function wordsOf(heading: string): string[] {
-  return (heading.match(/\p{L}+/gu) ?? []).map(plainHeading);
-}
-
-/** Behind the last number that counts anything may stand. */
-function shortened(pieces: readonly string[]): string {
-  const last = Math.max(pieces.lastIndexOf(COUNT), pieces.lastIndexOf(TOTAL));
-  const from = last === -1 ? pieces.findIndex((piece) => CLOSING.has(plainHeading(piece))) : last;
-  const rest = pieces.slice(from + 1);
-  const isPlain = rest.every((piece) => !/[\p{L}\p{N}]/u.test(piece.replaceAll("\\t", "")));
-  return [...pieces.slice(0, from + 1), ...(isPlain ? rest : [".*"])].join("");
+  const word = text.match(/\p{L}+/gu)?.find((each) => CLOSING.has(plainHeading(each))) ?? "";
+  const at = text.indexOf(word);
+  const lead = /[\p{L}\p{N}]/u.test(text.slice(0, at)) ? ".*" : escaped(text.slice(0, at));
+  const [, number] = /^\D*(\d+)(?![.,\d])/.exec(text.slice(at + word.length)) ?? [];
+  if (number !== undefined && Number(number) === linesAbove)
+    return { line: `${lead}${word}\\D*(\\d+).*`, count: 1, required: true };
+  return word === "" ? undefined : { line: `${lead}${word}.*`, required: true };
 }
 
 /** A text as it stands in a pattern. */

@@ -4,13 +4,11 @@ import { headingOf } from "../../formats/csv/headings.ts";
 import { csvResultColumns } from "../../mapping/profile/results-schema.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { counted } from "../../operator/text.ts";
-import { guessColumns, valuesOf } from "./csv-columns.ts";
 import { trailerOf } from "./csv-lines.ts";
-import type { CsvTable } from "./csv-table.ts";
+import { type CsvTable, guessColumns, valuesOf } from "./csv-table.ts";
 import { guessDateFormats } from "./date-formats.ts";
-import { type Draft, type Given, onlyGiven, type Place } from "./draft.ts";
-import type { Meaning } from "./headings.ts";
-import type { OperationName } from "./operation-words.ts";
+import { type Draft, type Given, onlyGiven, type Place } from "./given.ts";
+import type { Meaning, OperationName } from "./headings.ts";
 import type { Questions } from "./questions.ts";
 
 /** What each order has to have, as a person is asked for it. */
@@ -142,7 +140,7 @@ function draftOf(
       }
     : onlyGiven({ firstName: optional("first_name"), lastName: optional("last_name") });
   const constant = given.everyOperation;
-  const last = lastLineOf(table, byMeaning, nameOf);
+  const last = table.closing && trailerOf(table.closing, table.linesAbove);
   const definition = onlyGiven({
     extends: "builtin/csv-orders",
     delimiter: delimiter === "\t" ? ("tab" as const) : (delimiter as "," | ";" | "|"),
@@ -216,7 +214,7 @@ function tailOf(
   const { rows, lastLine, characters } = table;
   const isOther = (row: ReadonlyMap<string, string>) => !isOrderRow(row, byMeaning);
   const isLast = trailer === undefined && lastLine?.values !== undefined && isOther(lastLine.values);
-  const others = rows.filter(isOther).length - (trailer !== undefined && rows.length > 0 ? 1 : 0);
+  const others = rows.filter(isOther).length;
   return [
     ...(others > 0
       ? [
@@ -273,27 +271,6 @@ function isOrderRow(row: ReadonlyMap<string, string>, byMeaning: ReadonlyMap<Mea
   return MARKS.some((meaning) => row.get(byMeaning.get(meaning) ?? "")?.trim());
 }
 
-/** The last line as the profile's trailer, where it is no order. */
-function lastLineOf(
-  table: CsvTable,
-  byMeaning: ReadonlyMap<Meaning, string>,
-  nameOf: (column: string) => string,
-): ProfileDefinition["trailer"] {
-  const { delimiter, rows, closing, lastLine, linesAbove, columns, hasHeader } = table;
-  const used = new Set(byMeaning.values());
-  const free = columns.filter((column) => !used.has(column));
-  const about = { delimiter, columns: free, headings: hasHeader ? columns : [] };
-  const isOther = lastLine?.values !== undefined && !isOrderRow(lastLine.values, byMeaning);
-  const trailer =
-    closing !== undefined
-      ? trailerOf(closing, { ...about, rows, lines: linesAbove })
-      : isOther && rows.length > 1
-        ? trailerOf(lastLine, { ...about, rows: rows.slice(0, -1), lines: linesAbove - 1 })
-        : undefined;
-  if (typeof trailer?.sum !== "string") return trailer;
-  return { ...trailer, sum: nameOf(trailer.sum) };
-}
-
 function findingsOf(
   table: CsvTable,
   byMeaning: ReadonlyMap<Meaning, string>,
@@ -301,21 +278,14 @@ function findingsOf(
   dates: readonly string[],
   trailer: ProfileDefinition["trailer"],
 ): string[] {
-  const { hasHeader, headingLine, delimiter, quote, encoding, characters, columns, rows, remarks, closing } =
-    table;
+  const { hasHeader, headingLine, delimiter, quote, encoding, characters, columns, rows, remarks } = table;
   const used = new Set(byMeaning.values());
-  const unused = columns.filter((column) => !used.has(column) && nameOf(column) !== trailer?.sum);
-  const isLastTaken = trailer !== undefined && closing === undefined;
-  const orders = isLastTaken ? rows.slice(0, -1) : rows;
-  const others = orders.filter((row) => !isOrderRow(row, byMeaning)).length;
-  const checks = [
-    ...(trailer?.count === undefined ? [] : ["the number of rows"]),
-    ...(typeof trailer?.sum === "string" ? [`the total of ${trailer.sum}`] : []),
-  ];
+  const unused = columns.filter((column) => !used.has(column));
+  const others = rows.filter((row) => !isOrderRow(row, byMeaning)).length;
   return [
     [
       `CSV: ${columns.length} columns between ${delimiterName(delimiter)}`,
-      `${orders.length} rows`,
+      `${rows.length} rows`,
       hasHeader ? `headings in line ${headingLine}` : "no headings",
       ...(quote === '"' ? [] : ["cells between apostrophes"]),
       ...(encoding === undefined
@@ -332,7 +302,7 @@ function findingsOf(
     ...(trailer === undefined
       ? []
       : [
-          `last line, named as trailer${checks.length === 0 ? "" : ` with ${checks.join(" and ")}`}: a file without it is refused, since it may be cut; leave trailer out where not each file ends so`,
+          `last line, named as trailer${trailer.count === undefined ? "" : " with the number of rows"}: a file without it is refused, since it may be cut; leave trailer out where not each file ends so`,
         ]),
     ...(others > 0
       ? [

@@ -4,10 +4,9 @@ import { builtinProfiles } from "../../mapping/profile/builtin.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { parseStandardDate } from "../../mapping/profile/transforms.ts";
 import { guessDateFormats } from "./date-formats.ts";
-import { type Draft, type Given, onlyGiven, type Place } from "./draft.ts";
-import { findingsOf } from "./hl7-findings.ts";
+import { type Draft, type Given, onlyGiven, type Place } from "./given.ts";
 import { containerOptions, numberOptions, type Option, subjectOptions } from "./hl7-options.ts";
-import { orderSegments, readSample, typeOfMessage, valuesIn } from "./hl7-sample.ts";
+import { findingsOf, orderSegments, readSample, typeOfMessage, valuesIn } from "./hl7-sample.ts";
 import type { Questions } from "./questions.ts";
 import { tryProfile } from "./trial.ts";
 

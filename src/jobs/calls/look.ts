@@ -4,8 +4,13 @@ import type { Surface } from "../../core/surface.ts";
 import { formatId } from "../../ledger/ids.ts";
 import type { OrderCall } from "../../ledger/orders/calls.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
-import { type DueLook, findDueLooks, mayBeOfOtherCall, postponeLook } from "../../ledger/orders/due-looks.ts";
-import { recordLook } from "../../ledger/orders/looks.ts";
+import {
+  type DueLook,
+  findDueLooks,
+  mayBeOfOtherCall,
+  postponeLook,
+  recordLook,
+} from "../../ledger/orders/looks.ts";
 import { idOf, type LedgerOrder, linkOf, readOrders, toLink } from "../../ledger/orders/row.ts";
 import { findRestored } from "../../ledger/restored/restore.ts";
 import { registered, requireSameSubject } from "../submit/subject.ts";

@@ -194,7 +194,7 @@ async function recordShown(
     const changes = batch.flatMap((shown) => {
       const known = knownById.get(shown.id);
       // Where neither filter nor entry shows the facility, the first one that saw it has it.
-      const isOthers = known && known.facilityId !== facility.facilityId && !isAnotherRefill(known, shown);
+      const isOthers = known && known.facilityId !== facility.facilityId;
       return isOthers ? [] : (decideRefill(known, withTank(shown, tanks), rules) ?? []);
     });
     await recordRefills(pool, facility, changes);
@@ -244,13 +244,11 @@ async function followOthers(
 
 function warnOfFlagged(
   { facilityCode }: RefillFacility,
-  { known, refill, isAnother, flagged }: RefillChange,
+  { known, refill, flagged }: RefillChange,
   { logger }: RefillDeps,
 ): void {
   const fields = { facility: facilityCode, procedureId: refill.id, status: refill.status };
-  if (isAnother)
-    logger.warn(fields, "the service gave the id of an earlier refill to another one, which replaces it");
-  else if (flagged.length > (known?.flagged.length ?? 0))
+  if (flagged.length > (known?.flagged.length ?? 0))
     logger.warn(
       { ...fields, shown: flagged.at(-1) },
       "the service shows a refill with a status that can't follow",
@@ -265,22 +263,17 @@ export interface RefillRules {
   readonly keptFromMs: number;
 }
 
-/** A time of creation that differs by less may be the same one, written in another zone. */
-const SAME_CREATION_MS = 86_400_000;
-
 /**
  * What a reading of a refill means: undefined when there is nothing new. Its status goes forwards only, steps may be
  * skipped; one that goes back, or that follows an end, is flagged and not believed. A word that nobody knows is kept as it
- * stands while the refill is open, and an entry without a status says nothing of it. Another refill that the service gave
- * the id of a known one takes its place.
+ * stands while the refill is open, and an entry without a status says nothing of it.
  */
 export function decideRefill(
   known: LedgerRefill | undefined,
   shown: Refill,
   rules: RefillRules,
 ): RefillChange | undefined {
-  const isAnother = known !== undefined && isAnotherRefill(known, shown);
-  if (known === undefined || isAnother) return decideNew(known, shown, rules);
+  if (known === undefined) return decideNew(shown, rules);
   const before = known.refill.status;
   const isOver = isEndedRefill(before);
   const rank = rankOf(shown.status);
@@ -296,7 +289,6 @@ export function decideRefill(
   const isCounted = isStep && isForwards && (before !== NO_STATUS || isSince(shown, rules.subscribedAtMs));
   return {
     known,
-    isAnother: false,
     refill,
     reached: isStep && isForwards ? rank : known.reached,
     remoteStatus: isNewWord ? shown.status : known.remoteStatus,
@@ -306,18 +298,13 @@ export function decideRefill(
   };
 }
 
-function decideNew(
-  known: LedgerRefill | undefined,
-  shown: Refill,
-  { subscribedAtMs, keptFromMs }: RefillRules,
-): RefillChange | undefined {
+function decideNew(shown: Refill, { subscribedAtMs, keptFromMs }: RefillRules): RefillChange | undefined {
   // Nothing was forgotten yet of a facility that is followed for less than that.
   const mayBeForgotten = subscribedAtMs < keptFromMs && isEndedRefill(shown.status);
-  if (!known && mayBeForgotten && !isSince(shown, keptFromMs)) return undefined;
+  if (mayBeForgotten && !isSince(shown, keptFromMs)) return undefined;
   const rank = rankOf(shown.status);
   return {
-    known,
-    isAnother: known !== undefined,
+    known: undefined,
     refill: shown,
     reached: rank ?? 0,
     remoteStatus: shown.status,
@@ -325,17 +312,6 @@ function decideNew(
     hasNews: true,
     counted: rank !== undefined && isSince(shown, subscribedAtMs) ? shown.status : undefined,
   };
-}
-
-/**
- * A service that was put back to an older state gives the same ids again. A refill that was created after the ledger had already seen
- * its id can't be the one that the ledger has under it.
- */
-function isAnotherRefill(known: LedgerRefill, shown: Refill): boolean {
-  const before = serviceTimeMs(known.refill.createdAt);
-  const createdMs = serviceTimeMs(shown.createdAt);
-  if (before === undefined || createdMs === undefined) return false;
-  return createdMs - Math.max(before, known.firstSeenAt.getTime()) > SAME_CREATION_MS;
 }
 
 /** Whether a refill ended, or else was created, after a moment; one without a time of its own counts as recent. */

@@ -1,9 +1,8 @@
 import type { Clock } from "../../core/clock.ts";
 import type { ServiceCalls } from "../../service/client.ts";
-import { InventoryPlaces, judgePlaces, planInventories } from "./inventory-places.ts";
 import { type LocationLook, Look, type LookDeps, type Unlocated } from "./look.ts";
 import type { Completed } from "./news.ts";
-import { RoundReads } from "./round-reads.ts";
+import { InventoryPlaces, judgePlaces, planInventories, RoundReads } from "./round-reads.ts";
 
 export interface LocateDeps extends LookDeps {
   readonly service: LookDeps["service"] &

@@ -7,12 +7,10 @@ import { formatId } from "../../ledger/ids.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerContainer } from "../../ledger/orders/row.ts";
 import type { ServiceCalls } from "../../service/client.ts";
-import type { NamedContainer, ServiceContainer } from "../../service/shapes.ts";
-import { isPlace } from "../../service/shapes.ts";
+import { isPlace, type NamedContainer, type ServiceContainer } from "../../service/shapes.ts";
 import { byLabel, ofSubject, type Which, whichContainers } from "../which-container.ts";
-import type { InventoryPlaces } from "./inventory-places.ts";
 import type { Completed } from "./news.ts";
-import type { RoundReads } from "./round-reads.ts";
+import type { InventoryPlaces, RoundReads } from "./round-reads.ts";
 
 type Containers = NonNullable<OrderChange["containers"]>;
 type Known = Containers[number];

@@ -2,7 +2,7 @@ import type { FailureCode, KeptAnswer } from "../../core/failures.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import type { Phi } from "../../core/phi.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import { keepProcedureError } from "../../service/http/kept-answer.ts";
+import { keepProcedureError } from "../../service/http/refusal.ts";
 import type { NamedContainer } from "../../service/shapes.ts";
 import { isOtherType } from "../../service/values.ts";
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
-import { inTransaction } from "../database.ts";
+import { inTransaction, type Queryable, run } from "../database.ts";
+import { HAS_OPEN_REQUEST } from "./calls.ts";
 import { changeOrdersWithin, type OrderChange } from "./change.ts";
-import { endLateLooks } from "./due-looks.ts";
 import { type LedgerOrder, readOrders } from "./row.ts";
 
 /** $1 order id. Index: the primary key. */
@@ -47,4 +47,104 @@ export function recordLook(
 function standing({ state, fence, mark, calls }: LedgerOrder) {
   const own = calls.filter(({ kind }) => kind !== "cancel");
   return { state, fence, mark, calls: own.map(({ ageMs: _, lookAt: _at, ...call }) => call) };
+}
+
+/** The late looks of an order are done; $1 order id. Index: calls_order. */
+const END_LATE_LOOKS = `
+update calls
+   set look_at = null
+ where order_id = $1
+   and outcome is not null
+   and look_at is not null`;
+
+/** No ended call of the order is looked for any more. */
+export async function endLateLooks(client: Queryable, orderId: number): Promise<void> {
+  await client.query(END_LATE_LOOKS, [orderId]);
+}
+
+/** $1 call, $2 ms from now, $3 whether a look has just failed. Index: the primary key. */
+const POSTPONE_LOOK = `
+update calls
+   set look_at = now() + $2 * interval '1 millisecond',
+       failed_checks = failed_checks + $3::boolean::integer
+ where id = $1
+   and look_at is not null`;
+
+/** Puts the look for a call off. */
+export async function postponeLook(
+  pool: pg.Pool,
+  callId: number,
+  { ms, hasFailed }: { readonly ms: number; readonly hasFailed: boolean },
+): Promise<void> {
+  await run(pool, POSTPONE_LOOK, [callId, ms, hasFailed]);
+}
+
+/**
+ * Calls that the service is looked at for now, the longest due first; $1 how many. One that is open only while nobody has its order or
+ * another one of the lane in hand, and one of a lane at a time, the earliest first: two of them never take each other's
+ * request for their own. One to cancel only while its order is followed. One that has ended only while its order isn't before another call: that one's look comes first.
+ * Indexes: calls_look, orders_lane.
+ */
+const DUE_LOOKS = `
+select k.order_id as "orderId", k.id as "callId"
+  from calls k
+  join orders o on o.id = k.order_id
+ where k.look_at <= now()
+   and case
+         when k.kind = 'cancel' then o.state in ('submitted', 'accepted', 'in_progress')
+         when k.outcome is not null then o.state not in ('received', 'submitting')
+         else o.owner is null
+              and not exists (
+                select 1
+                  from orders e
+                 where e.lane = o.lane
+                   and e.id <> o.id
+                   and e.state = 'submitting'
+                   and (e.owner is not null or e.id < o.id))
+       end
+ order by k.look_at, k.id
+ limit $1`;
+
+/** Whether a call may be looked for now. */
+export const IS_LOOK_DUE = `
+exists (select 1
+          from calls k
+         where k.look_at <= now())`;
+
+/** A call that is to be looked for. */
+export interface DueLook {
+  readonly orderId: number;
+  readonly callId: number;
+}
+
+/** The calls that are to be looked for now, one of an order. */
+export async function findDueLooks(pool: pg.Pool, limit: number): Promise<DueLook[]> {
+  const rows = await run<DueLook>(pool, DUE_LOOKS, [limit]);
+  return [...new Map(rows.reverse().map((row) => [row.orderId, row])).values()].reverse();
+}
+
+/**
+ * Whether another order of the lane has a call of which nobody knows what it made, or a ledger that was restored since the call may
+ * have forgotten one; $1 order id, $2 call. Indexes: orders_lane, calls_order.
+ */
+const LANE_MAY_HAVE_OPEN = `
+select exists (
+  select 1
+    from orders o
+    join orders e on e.lane = o.lane and e.id <> o.id
+   where o.id = $1
+     and e.state in ('submitting', 'parked')
+     and ${HAS_OPEN_REQUEST})
+    or exists (
+  select 1
+    from calls k
+   cross join ledger l
+   where k.id = $2
+     and k.at <= l.restored_at
+     and l.restore_lifted_at is null) as is_there`;
+
+/** Whether a request of this lane could be of another call as well as of this open one. */
+export async function mayBeOfOtherCall(pool: pg.Pool, orderId: number, callId: number): Promise<boolean> {
+  const [row] = await run<{ is_there: boolean }>(pool, LANE_MAY_HAVE_OPEN, [orderId, callId]);
+  return row?.is_there === true;
 }

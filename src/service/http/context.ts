@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
-import { Failure } from "../../core/failures.ts";
+import { Failure, type FailureCode } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { InventoryWorth } from "../inventory/worth.ts";
 import type { Capabilities } from "../lists/capabilities.ts";
@@ -18,6 +18,16 @@ export interface ServiceContext {
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+/** Failures that are of the service or of the way to it: whatever else it is asked now will fail as well. */
+export const OF_THE_SERVICE: ReadonlySet<FailureCode> = new Set<FailureCode>([
+  "SERVICE_BUSY",
+  "SERVICE_PAUSED",
+  "SERVICE_STOPPED",
+  "SERVICE_UNREACHABLE",
+  "SERVICE_TOKEN_UNAVAILABLE",
+  "SERVICE_CREDENTIALS_REFUSED",
+]);
 
 /**
  * What a read gives, or undefined where the service refuses it for good: what can't be read proves nothing.

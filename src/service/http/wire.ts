@@ -4,7 +4,7 @@ import { Agent, buildConnector, type Dispatcher, errors } from "undici";
 import { codeOf } from "../../core/failures.ts";
 import type { PeerCertificates } from "../../core/peer-certificates.ts";
 import { type TlsSettings, tlsTroubleOf } from "../../core/tls-trouble.ts";
-import { type AnswerHeaders, readHeaders } from "./headers.ts";
+import { type AnswerHeaders, readHeaders } from "./answer.ts";
 import { ProxyFailure, type ProxySettings, throughProxy } from "./proxy.ts";
 
 /** One HTTP exchange as it is put on the wire. */

@@ -1,12 +1,11 @@
-import { asFailure, type FailureCode } from "../../core/failures.ts";
+import { asFailure } from "../../core/failures.ts";
 import { hasPath, RECORDS } from "../../core/service-catalogue.ts";
-import { type ServiceContext, unlessRefused } from "../http/context.ts";
+import { OF_THE_SERVICE, type ServiceContext, unlessRefused } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
-import { DEFAULT_PER_PAGE } from "../lists/page-end.ts";
+import { DEFAULT_PER_PAGE } from "../lists/capabilities.ts";
 import { listTanks } from "../refills.ts";
-import { fieldsOf, type LocationField } from "./agreement.ts";
 import { type InventoryEntry, type InventoryPage, type InventoryQuestion, readInventory } from "./shape.ts";
-import type { InventoryTrust, Judged } from "./worth.ts";
+import { fieldsOf, type InventoryTrust, type Judged, type LocationField } from "./worth.ts";
 
 /** Containers whose places are looked for in one storage solution. */
 export interface InventorySearch {
@@ -17,16 +16,6 @@ export interface InventorySearch {
   /** How many calls their places take without the inventory. */
   readonly singleCalls: number;
 }
-
-/** Failures that say nothing of an inventory: whatever else the service is asked now will fail as well. */
-export const NOT_OF_THE_INVENTORY: ReadonlySet<FailureCode> = new Set<FailureCode>([
-  "SERVICE_BUSY",
-  "SERVICE_PAUSED",
-  "SERVICE_STOPPED",
-  "SERVICE_UNREACHABLE",
-  "SERVICE_TOKEN_UNAVAILABLE",
-  "SERVICE_CREDENTIALS_REFUSED",
-]);
 
 /**
  * What the inventory of a storage solution shows of containers, where reading it can be expected to take fewer calls than asking for
@@ -55,7 +44,7 @@ export async function findInInventory(
   } catch (error) {
     signal.throwIfAborted();
     const failure = asFailure(error);
-    if (NOT_OF_THE_INVENTORY.has(failure.code))
+    if (OF_THE_SERVICE.has(failure.code))
       logger.debug({ storageId, err: failure }, "an inventory is not read now");
     else inventories.sawFailure(storageId, failure);
     return [];

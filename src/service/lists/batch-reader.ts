@@ -1,5 +1,5 @@
-import { asFailure, Failure, type FailureCode } from "../../core/failures.ts";
-import type { ServiceContext } from "../http/context.ts";
+import { asFailure, Failure } from "../../core/failures.ts";
+import { OF_THE_SERVICE, type ServiceContext } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
 import type { RawObject, ServiceWords } from "../values.ts";
 import { fetchPage, type Listing, walkPages } from "./list.ts";
@@ -32,13 +32,6 @@ export interface Kind<T> {
   readonly single: (id: number) => Promise<T>;
 }
 
-/** Failures that are of the service or of the way to it: whatever else it is asked now will fail as well. */
-const NOT_OF_THE_LIST: ReadonlySet<FailureCode> = new Set<FailureCode>([
-  "SERVICE_BUSY",
-  "SERVICE_UNREACHABLE",
-  "SERVICE_STOPPED",
-  "SERVICE_CREDENTIALS_REFUSED",
-]);
 /** Entries that aren't there, and none that is, after which it is looked whether anything can be read. */
 const ABSENT_TO_CONFIRM = 3;
 /** Single reads in one batch while a list fails that may work again soon. */
@@ -95,7 +88,7 @@ export class BatchReader<T extends { readonly id: number }> {
       if (!this.#hasRanges) await this.#walk(undefined);
     } catch (error) {
       const failure = asFailure(error);
-      if (this.#signal.aborted || NOT_OF_THE_LIST.has(failure.code)) throw failure;
+      if (this.#signal.aborted || OF_THE_SERVICE.has(failure.code)) throw failure;
       this.#listFailure = failure;
     }
   }
@@ -164,7 +157,7 @@ export class BatchReader<T extends { readonly id: number }> {
       else if (failure.code === "SERVICE_REFUSED") this.#refused.set(id, failure);
       else {
         this.#failure ??= failure;
-        this.#failuresInARow += NOT_OF_THE_LIST.has(failure.code) ? FAILURES_IN_A_ROW : 1;
+        this.#failuresInARow += OF_THE_SERVICE.has(failure.code) ? FAILURES_IN_A_ROW : 1;
         return;
       }
     }

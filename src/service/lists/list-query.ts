@@ -3,8 +3,7 @@ import { findListAt, findListName, LISTS } from "../../core/service-catalogue.ts
 import type { Query } from "../http/transport.ts";
 import type { FilterPolicy, ServiceSettings } from "../settings.ts";
 import { idOf, type RawObject } from "../values.ts";
-import { type Capabilities, isAllowed, isDocumented } from "./capabilities.ts";
-import { DEFAULT_PER_PAGE } from "./page-end.ts";
+import { type Capabilities, DEFAULT_PER_PAGE, isAllowed, isDocumented } from "./capabilities.ts";
 
 /** Tried when the service refuses a larger page. */
 const MODEST_PER_PAGE = 100;

@@ -3,6 +3,7 @@ import { type Answer, describeLists, totalOf, unwrapList } from "../http/answer.
 import type { ServiceContext } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
 import { idOf, type RawObject } from "../values.ts";
+import { DEFAULT_PER_PAGE, isWholeList } from "./capabilities.ts";
 import {
   askForPage,
   envelopeOf,
@@ -14,7 +15,6 @@ import {
   samePages,
   unpaged,
 } from "./list-query.ts";
-import { DEFAULT_PER_PAGE, isWholeList } from "./page-end.ts";
 
 /** A list to be read page by page. */
 export interface Listing {

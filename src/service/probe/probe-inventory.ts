@@ -1,7 +1,7 @@
 import { asFailure, type Failure } from "../../core/failures.ts";
-import { type ServiceContext, unlessRefused } from "../http/context.ts";
-import { type Agreement, compareLocations } from "../inventory/agreement.ts";
-import { NOT_OF_THE_INVENTORY, readInventoryPage } from "../inventory/find.ts";
+import { OF_THE_SERVICE, type ServiceContext, unlessRefused } from "../http/context.ts";
+import { readInventoryPage } from "../inventory/find.ts";
+import { type Agreement, compareLocations } from "../inventory/worth.ts";
 import { listTanks } from "../refills.ts";
 import { getLocation } from "../request-surface/containers.ts";
 
@@ -37,7 +37,7 @@ export async function probeInventory(
     return await look(context, facilityId, signal);
   } catch (error) {
     const failure = asFailure(error);
-    if (NOT_OF_THE_INVENTORY.has(failure.code)) throw failure;
+    if (OF_THE_SERVICE.has(failure.code)) throw failure;
     return { kind: "refused", failure };
   }
 }

@@ -6,8 +6,8 @@ import type { ServiceContext } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
 import { isAllowed } from "../lists/capabilities.ts";
 import { envelopeOf, isUnpaged } from "../lists/list-query.ts";
+import { NOBODY } from "../request-surface/containers.ts";
 import { idOf, type RawObject, subjectCodeOf } from "../values.ts";
-import { NOBODY, PROBED_LISTS, type ProbedList } from "./known-lists.ts";
 import { observeEntries, type SeenEntries } from "./seen-entries.ts";
 
 /** What the service does with a filter whose value nothing can match. */
@@ -50,6 +50,29 @@ interface ProbePlan {
   /** Subjects are looked up, also where no order goes by the surface that lists them. */
   readonly areSubjectsUsed: boolean;
 }
+
+/** A list that `check` looks at. */
+interface ProbedList {
+  readonly list: ServiceList;
+  /** Filters with a value that no entry has. */
+  readonly impossible: readonly (readonly [name: string, value: string | number])[];
+}
+
+/** No id is below 1, and nothing was created in the year 2999. */
+const NO_ID = ["id_to", 0] as const;
+const FAR_FUTURE = ["createdAt_from", "2999-01-01T00:00:00Z"] as const;
+const NO_SUBJECT = ["subjectCode", NOBODY] as const;
+
+/** The lists of both surfaces, those that orders hang on first. */
+const PROBED_LISTS: readonly ProbedList[] = [
+  { list: LISTS.requests, impossible: [NO_ID, NO_SUBJECT, FAR_FUTURE] },
+  { list: LISTS.procedures, impossible: [NO_ID, FAR_FUTURE] },
+  { list: LISTS.subjects, impossible: [["code", NOBODY], NO_ID] },
+  { list: LISTS.containers, impossible: [NO_SUBJECT] },
+  { list: LISTS.storage, impossible: [NO_ID] },
+  { list: LISTS.externalProcedures, impossible: [NO_ID, FAR_FUTURE] },
+  { list: LISTS.externalContainers, impossible: [NO_SUBJECT] },
+];
 
 /** Asked for, to see where a page ends. */
 const LARGE_PAGE = 1_000;

@@ -3,8 +3,7 @@ import type { ContainerLocation } from "../../core/outcome.ts";
 import type { Phi } from "../../core/phi.ts";
 import { LISTS_OF, RECORDS } from "../../core/service-catalogue.ts";
 import type { Surface } from "../../core/surface.ts";
-import { getOne, type ServiceContext } from "../http/context.ts";
-import type { FilterFinding } from "../lists/capabilities.ts";
+import { getOne, type ServiceContext, unlessRefused } from "../http/context.ts";
 import { fetchPage, walkPages } from "../lists/list.ts";
 import { hasRanges, readRanges } from "../lists/ranges.ts";
 import { parseContainer, parseLocation, type ServiceContainer } from "../shapes.ts";
@@ -19,7 +18,7 @@ interface SubjectOnSurface {
 }
 
 /** A code that no subject has, to see whether a filter does anything. */
-const IMPOSSIBLE_CODE = "cryobridge-probe-no-such-subject";
+export const NOBODY = "cryobridge-probe-no-such-subject";
 
 /**
  * All sample containers of a subject; where only some are looked for, the list is read until these have been on it. Each is certainly the subject's: either the entry names it, or the service
@@ -125,21 +124,10 @@ async function isFilteredBySubject(
   const { capabilities } = context;
   const known = capabilities.filter(endpoint, "subjectCode");
   if (known !== undefined) return known === "honoured";
-  const listing = { endpoint, query: { subjectCode: IMPOSSIBLE_CODE } };
-  const finding = await fetchPage(context, listing, { page: 1, perPage: 1 }, signal).then(
-    (entries): FilterFinding => (entries.length === 0 ? "honoured" : "ignored"),
-    (error: unknown): FilterFinding => {
-      // "No such subject" shows as well that the parameter is looked at.
-      if (
-        error instanceof Failure &&
-        error.class === "permanent" &&
-        error.code !== "SERVICE_CREDENTIALS_REFUSED"
-      ) {
-        return "honoured";
-      }
-      throw error;
-    },
-  );
+  const listing = { endpoint, query: { subjectCode: NOBODY } };
+  const entries = await unlessRefused(() => fetchPage(context, listing, { page: 1, perPage: 1 }, signal));
+  // "No such subject" shows as well that the parameter is looked at.
+  const finding = (entries ?? []).length === 0 ? "honoured" : "ignored";
   capabilities.sawFilter(endpoint, "subjectCode", finding);
   return finding === "honoured";
 }

@@ -4,7 +4,7 @@ import type { State } from "../world/state.ts";
 import { type Route, readId } from "./exchange.ts";
 import { fieldsOf, type Listing } from "./lists.ts";
 import { notFound } from "./refusal.ts";
-import { containerListing, containerView } from "./request-rows.ts";
+import { containerListing, containerView } from "./request-surface.ts";
 import { createsOrder, isForgotten, lists, reads, type SurfaceParts, visibleRow } from "./surface.ts";
 
 /** The external surface, `/api/v1/external`: an integration creates procedures directly; lists are bare arrays. */
@@ -34,10 +34,7 @@ function procedureListing(state: State): Listing<Procedure> {
   return {
     table: state.procedures,
     keyField: "subjectCode",
-    fields: fieldsOf(
-      ...(["id", "code", "type", "status"] as const),
-      ...(["facilityId", "subjectCode", "createdAt", "completedAt"] as const),
-    ),
+    fields: fieldsOf(LISTS.externalProcedures),
     shows: (row, behaviour) => isOffered(row) && !isForgotten(row, behaviour),
   };
 }

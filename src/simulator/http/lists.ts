@@ -1,3 +1,4 @@
+import { filterFields, type ServiceList } from "../../core/service-catalogue.ts";
 import type { Behaviour } from "../behaviour.ts";
 import type { Random } from "../chance.ts";
 import type { Table } from "../world/rows.ts";
@@ -11,9 +12,10 @@ interface ListedRow {
   readonly insertedAt: number;
 }
 
-/** Fields that are written on the wire as the row has them. */
-export function fieldsOf<Row>(...names: (keyof Row & string)[]): Record<string, (row: Row) => Value> {
-  return Object.fromEntries(names.map((name) => [name, (row: Row) => row[name] as Value]));
+/** The fields that a list is filtered by, as the row has them. */
+export function fieldsOf<Row extends object>(list: ServiceList): Record<string, (row: Row) => Value> {
+  const read = (name: string) => (row: Row) => (row as Readonly<Record<string, Value>>)[name];
+  return Object.fromEntries(filterFields(list).map((name) => [name, read(name)]));
 }
 
 /** A kind of row as list endpoints offer it. */

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import type { Clock } from "../../../src/core/clock.ts";
 import { Masked, phi } from "../../../src/core/phi.ts";
 import { createServiceClient, type ServiceClient } from "../../../src/service/client.ts";
-import { readHeaders } from "../../../src/service/http/headers.ts";
+import { readHeaders } from "../../../src/service/http/answer.ts";
 import type { Wire, WireResult } from "../../../src/service/http/wire.ts";
 import { serviceSettings } from "../../support/service-settings.ts";
 import { type InputForm, piecesIn } from "../mutate.ts";

@@ -14,7 +14,7 @@ import {
   recordUncancelled,
 } from "../../../src/ledger/orders/cancellations.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
-import { findDueLooks } from "../../../src/ledger/orders/due-looks.ts";
+import { findDueLooks } from "../../../src/ledger/orders/looks.ts";
 import { liftRestored } from "../../../src/ledger/restored/restore.ts";
 import { presumeAll } from "../../support/calls.ts";
 import { claimNext, recordCall, takeDue } from "../../support/hand-over.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compareLocations } from "../../../src/service/inventory/agreement.ts";
 import { type InventoryFields, readInventory } from "../../../src/service/inventory/shape.ts";
+import { compareLocations } from "../../../src/service/inventory/worth.ts";
 
 const LABEL_FIELDS = ["name", "sampleContainerId", "label"];
 const STORAGE = 7;

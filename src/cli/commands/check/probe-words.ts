@@ -1,9 +1,9 @@
 import { FAILURES } from "../../../core/failures.ts";
-import { findListAt } from "../../../core/service-catalogue.ts";
+import { findListAt, findListName } from "../../../core/service-catalogue.ts";
 import { roundToUnit } from "../../../operator/times.ts";
 import type { TokenLife } from "../../../service/http/token.ts";
+import { DEFAULT_PER_PAGE } from "../../../service/lists/capabilities.ts";
 import { envelopeOf, isUnpaged } from "../../../service/lists/list-query.ts";
-import { DEFAULT_PER_PAGE } from "../../../service/lists/page-end.ts";
 import type { ListFacts, UnknownId } from "../../../service/probe/probe.ts";
 import type { InventoryFacts } from "../../../service/probe/probe-inventory.ts";
 import type { ServiceSettings } from "../../../service/settings.ts";
@@ -71,8 +71,8 @@ function envelopeFinding(lists: readonly ListFacts[], settings: KnownSettings): 
     seen.length === 1 && only !== undefined
       ? `service.listEnvelope: ${settingOf(only)}`
       : `service.listEnvelopes: { ${lists
-          .flatMap(({ title, envelope }) =>
-            envelope === undefined ? [] : [`${listName(title)}: ${settingOf(envelope)}`],
+          .flatMap(({ endpoint, envelope }) =>
+            envelope === undefined ? [] : [`${findListName(endpoint)}: ${settingOf(envelope)}`],
           )
           .join(", ")} }`;
   if (!lists.some(isWrong))
@@ -91,11 +91,6 @@ function envelopeInWords(envelope: string): string {
 function settingOf(envelope: string): string {
   if (["array", "data", "items"].includes(envelope)) return envelope;
   return `{ key: ${/^[\w.]+$/.test(envelope) ? envelope : JSON.stringify(envelope)} }`;
-}
-
-/** `externalProcedures` of `external procedures`: how the configuration names the list. */
-function listName(title: string): string {
-  return title.replace(/ (\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function pagingFinding(lists: readonly ListFacts[], settings: KnownSettings): Finding {

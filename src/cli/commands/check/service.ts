@@ -6,11 +6,10 @@ import type { Surface } from "../../../core/surface.ts";
 import { createServiceClient, type ServiceClient } from "../../../service/client.ts";
 import type { ObservedCall } from "../../../service/http/transport.ts";
 import type { ListQuestion } from "../../../service/lists/reads.ts";
-import { NOBODY } from "../../../service/probe/known-lists.ts";
 import type { ListFacts } from "../../../service/probe/probe.ts";
+import { NOBODY } from "../../../service/request-surface/containers.ts";
 import { EXIT } from "../../exit-status.ts";
 import type { Session } from "../../session.ts";
-import { findPublicEdition } from "./edition.ts";
 import {
   clockFinding,
   inventoryFinding,
@@ -31,8 +30,6 @@ interface Asked {
   readonly config: Config;
   readonly signal: AbortSignal;
   readonly session: Session;
-  /** What to set where the service is of the public edition; looked for once, when something isn't found. */
-  readonly publicEdition: () => Promise<string | undefined>;
 }
 
 /** Gets a token, then finds out by reading alone what the specification leaves open. Nothing is changed there. */
@@ -46,12 +43,7 @@ export async function* checkService(config: Config, session: Session): Findings 
   const settings = { ...serviceSettings(config), longestPauseMs: LONGEST_PAUSE_MS };
   const service = createServiceClient(settings, { clock, logger, onCall });
   const signal = AbortSignal.timeout(SERVICE_WITHIN_MS);
-  let edition: Promise<string | undefined> | undefined;
-  const publicEdition = () => {
-    edition ??= findPublicEdition(config, session, signal);
-    return edition;
-  };
-  const asked = { service, config, session, signal, publicEdition };
+  const asked = { service, config, session, signal };
   try {
     if (yield* checkTokens(asked)) yield* probe(asked);
   } finally {
@@ -133,9 +125,9 @@ async function* probe(asked: Asked): Findings {
       const subject = lists.length === 0 ? "service" : "service, lists";
       const found = failedBy(subject, inTime(error, signal), EXIT.unreachable);
       // A page of HTML may say that nothing lies there.
-      const hint =
-        code === "SERVICE_UNAVAILABLE" && !signal.aborted ? await asked.publicEdition() : undefined;
-      yield hint === undefined ? found : { ...found, hint };
+      yield code === "SERVICE_UNAVAILABLE" && !signal.aborted
+        ? { ...found, hint: [found.hint ?? [], PUBLIC_EDITION].flat().join(" ") }
+        : found;
     }
     return;
   }
@@ -183,21 +175,26 @@ function facilitiesOf(config: Config): ReadonlyMap<Surface, number> {
 }
 
 /** Lists without which orders can't be followed. */
-const NEEDED = new Set(["requests", "procedures", "external procedures"]);
+const NEEDED: ReadonlySet<string> = new Set(
+  [LISTS.requests, LISTS.procedures, LISTS.externalProcedures].map(({ title }) => title),
+);
 
-const NO_SUCH_LIST =
-  "Check service.baseUrl, which is the service's address without /api, and that the credentials may read this list.";
+const PUBLIC_EDITION =
+  "Where the service has everything below /api/v1/external, as the public edition does, set service.surface and service.paths as config/labs/public-edition has them.";
+const NO_SUCH_LIST = `Check service.baseUrl, which is the service's address without /api, and that the credentials may read this list. ${PUBLIC_EDITION}`;
 
 async function judgeUnread(title: string, { code, message, hint }: Failure, asked: Asked): Promise<Finding> {
   const isNeeded =
     NEEDED.has(title) ||
-    (title === "subjects" && areSubjectsUsed(asked.config) && !(await areSubjectsListedByCode(asked)));
+    (title === LISTS.subjects.title &&
+      areSubjectsUsed(asked.config) &&
+      !(await areSubjectsListedByCode(asked)));
   return {
     subject: `service, ${title}`,
     result: isNeeded ? "failed" : "warning",
     detail: `can't be read: ${message} (${code})`,
     // There is no id that could be wrong.
-    hint: code === "SERVICE_NOT_FOUND" ? ((await asked.publicEdition()) ?? NO_SUCH_LIST) : hint,
+    hint: code === "SERVICE_NOT_FOUND" ? NO_SUCH_LIST : hint,
     status: EXIT.unreachable,
   };
 }
@@ -284,7 +281,8 @@ async function* checkFacilities(asked: Asked, read: ReadonlySet<string>): Findin
     if (isInStorage instanceof Failure && isInStorage.code === "SERVICE_NOT_FOUND") noStorage ??= isInStorage;
     shown.set(facilityId, isInStorage === true || (await isShown(procedures, facilityId, asked)));
   }
-  if (noStorage && !read.has(LISTS.storage.title)) yield await judgeUnread("storage", noStorage, asked);
+  if (noStorage && !read.has(LISTS.storage.title))
+    yield await judgeUnread(LISTS.storage.title, noStorage, asked);
   // A service that refuses for every facility doesn't let itself be asked so, as the lists have shown already.
   const isOneReadable = [...shown.values()].some((each) => typeof each === "boolean");
   for (const [facilityId, found] of shown) {
