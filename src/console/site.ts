@@ -302,7 +302,8 @@ export function isOwnPath(to: string): boolean {
   return /^\/(?![/\\])[\x21-\x7e]*$/.test(to);
 }
 
-function sectionOf(path: string): Section {
+/** The part of the console that a page belongs to. */
+export function sectionOf(path: string): Section {
   return `/${path.split("/")[1] ?? ""}` as Section;
 }
 

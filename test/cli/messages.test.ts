@@ -85,7 +85,7 @@ describe("messages replay", () => {
         "--reason",
         "added SOUTH",
       ]);
-      expect({ status, stdout }).toEqual({ status: 0, stdout: "m1 accepted: o1\nm2 accepted: o2\n" });
+      expect({ status, stdout }).toEqual({ status: 0, stdout: "✓ m1 accepted: o1\n✓ m2 accepted: o2\n" });
       const orders = await pool.query(
         "select placer_order_number, facility_id::integer from orders order by id",
       );
@@ -111,7 +111,7 @@ describe("messages replay", () => {
       const { status, stdout } = await cli(["messages", "replay", "m1"]);
       expect({ status, stdout }).toEqual({
         status: 0,
-        stdout: "m1 nothing new: its orders exist already (o1)\n",
+        stdout: "✓ m1 nothing new: its orders exist already (o1)\n",
       });
       expect((await pool.query("select 1 from orders")).rowCount).toBe(1);
     });
