@@ -102,7 +102,8 @@ export async function readSections<Row, Found extends Row>(
   return sectionsOf(await details.read(place, row, session, part), session);
 }
 
-/** Asks before something is done to many records, or something that can't be undone.
+/**
+ * Asks before something is done to many records, or something that can't be undone.
  *
  * @returns whether to go on; with `--yes` without asking.
  * @throws Failure CLI_USAGE where nobody can be asked.

@@ -71,7 +71,7 @@ const BUTTONS: Readonly<Record<string, readonly [button: string, path?: string]>
  * What stands on a page instead of a command, such as `cryobridge orders retry o17`, and the service's number that is typed
  * there; undefined where it is a command here, too.
  */
-export function buttonOf(
+function buttonOf(
   command: string,
 ): { readonly name: string; readonly to: string | undefined; readonly number?: string } | undefined {
   const [, number] = / --(?:request|procedure)-id (\d+)$/.exec(command) ?? [];

@@ -54,7 +54,7 @@ export interface Submission extends Visit {
 }
 
 /** Somebody sends a form that wants a reason, and gave one. */
-export interface ReasonedSubmission extends Submission {
+interface ReasonedSubmission extends Submission {
   readonly act: Act & { readonly reason: string };
 }
 

@@ -14,7 +14,7 @@ import { type Details, type DetailsPlace, fieldsPart, tablePart } from "../detai
 import { onEach, type Thing } from "../thing.ts";
 
 /** For how long something is silenced, as a person chooses it in the console. */
-export const SILENCE_SPANS = [
+const SILENCE_SPANS = [
   ["1h", "an hour"],
   ["4h", "4 hours"],
   ["1d", "a day"],
@@ -31,7 +31,7 @@ export const SILENCE_INPUT = {
 };
 
 /** What silencing an alert alone, or all of a kind, means. */
-export const SILENCING = "Nothing is announced of it for a while; what still holds then is.";
+const SILENCING = "Nothing is announced of it for a while; what still holds then is.";
 
 /** Something that is wrong, of which people were told. */
 export const ALERTS = {
