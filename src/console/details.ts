@@ -136,10 +136,10 @@ function contentOf(part: Part, path: string, { viewer }: Visit): Content {
     case "entries":
       return part.entries.length === 0 ? "" : html`<ul class="plain">${part.entries.map(entryItem)}</ul>`;
     case "text": {
-      const { note, sizeBytes, nothing, lines } = part;
+      const { note, link, sizeBytes, nothing, lines } = part;
       if (sizeBytes === undefined) return html`<p class="nothing">${nothing}</p>`;
       const shown = lines && html`<pre>${lines.join("\n")}</pre>`;
-      return html`${note && html`<p class="note">${note}</p>`}${shown ?? html`<p class="note">${sizeBytes} bytes, hidden until asked for.</p>`}`;
+      return html`${note && html`<p class="note">${link === undefined ? note : html`<a href="${link}">${note}</a>`}</p>`}${shown ?? html`<p class="note">${sizeBytes} bytes, hidden until asked for.</p>`}`;
     }
     case "timeline":
       return timeline(part.events, viewer);

@@ -75,6 +75,8 @@ interface Text {
   readonly kind: "text";
   /** How it went, in a sentence. */
   readonly note?: string;
+  /** The console's page about it. */
+  readonly link?: string | undefined;
   /** Undefined where it is not there; `nothing` says so. */
   readonly sizeBytes: number | undefined;
   readonly nothing: string;

@@ -105,6 +105,15 @@ describe("messages replay", () => {
     }, "mapping: { unknownCodes: refuse }");
   });
 
+  it("maps messages in the order of receipt, whatever the order in which they are named", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1), csvMessage(2)]);
+      await cli(["messages", "replay", "m2", "m1", "--yes"]);
+      const { rows } = await pool.query("select replay_of::integer from messages where id > 2 order by id");
+      expect(rows).toEqual([{ replay_of: 1 }, { replay_of: 2 }]);
+    });
+  });
+
   it("makes no second order of a message that was accepted", async () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("lims", [hl7Message(1)]);

@@ -1,11 +1,11 @@
 import { formatId } from "../../ledger/ids.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { findMeantOrders, MOST_NAMED, RESULT_LIST } from "../../operator/lists/results.ts";
-import { DELIVERY_COLUMNS } from "../../operator/order-columns.ts";
+import { DELIVERY_COLUMNS, DELIVERY_DETAILS } from "../../operator/order-columns.ts";
 import { RESULTS } from "../../operator/things/results.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
 import { addActs } from "../acts.ts";
-import { listTable, section } from "../components.ts";
+import { details, listTable, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { addDetails } from "../details.ts";
 import { type Html, html } from "../html.ts";
@@ -25,9 +25,15 @@ export function addResultPages(site: Site, records: Records): void {
     below: ({ waitsBehind }) =>
       waitsBehind &&
       html`<p class="why">It waits for <a href="${PATH}/${waitsBehind}">${waitsBehind}</a>, an earlier result of the same order.</p>`,
-    instead: async ({ orderIds }) => ({ about: section("What it is about", linksTo(orderIds)) }),
+    instead: async (result, { viewer }) => ({
+      facts: details(OWN_FACTS, result, viewer),
+      about: section("What it is about", linksTo(result.orderIds)),
+    }),
   });
 }
+
+/** What it is about stands beside them, with links. */
+const OWN_FACTS = DELIVERY_DETAILS.filter(({ key }) => key !== "orderIds");
 
 function linksTo(orderIds: readonly string[]): Html {
   if (orderIds.length === 0) return html`<p>A message as a whole.</p>`;

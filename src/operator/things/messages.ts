@@ -160,6 +160,7 @@ function answerPart(answer: MessageAnswer | undefined, { mayShowPhi }: Viewer): 
     ...part,
     note: isReply ? "Answered on the connection that it came by." : `Sent as result ${deliveryId}.`,
     json: { answer: { isReply, deliveryId: deliveryId ?? null, text: lines?.join("\n") ?? HIDDEN } },
+    link: isReply ? undefined : `/results/${deliveryId}`,
     ...{ sizeBytes: bytes.length, lines },
   };
 }
