@@ -8,7 +8,7 @@ import type { Details, DetailsPlace } from "./details.ts";
 // What people see of one record and can do to it is declared once: the command line and the console are two renderers of it.
 
 /** Where something is done to records. */
-interface ActPlace {
+export interface ActPlace {
   readonly pool: pg.Pool;
   readonly acts: Acts;
 }
