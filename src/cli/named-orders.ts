@@ -7,9 +7,10 @@ import type { LedgerOrder } from "../ledger/orders/row.ts";
 import { whyNoOrder } from "../operator/message-columns.ts";
 import { stateInWords } from "../operator/order-columns.ts";
 import { clean } from "../operator/text.ts";
+import { ORDERS } from "../operator/things/orders.ts";
 import { nameOf } from "../operator/why-waiting.ts";
-import { notFound } from "./acting.ts";
 import type { OpenSite } from "./open.ts";
+import { notFound } from "./things.ts";
 
 /** More than these are listed by `orders list --find`. */
 export const MOST_FOUND = 20;
@@ -36,7 +37,7 @@ export async function findNamedOrders({ pool, config }: OpenSite, word: string, 
   const ids = await searchOrders(pool, word, { connectors, limit });
   const orders = await listOrders(pool, { ids, limit });
   if (orders.length > 0) return { orders, isByNumber: false };
-  throw (await foundInMessage(pool, word, more)) ?? notFound("o", word, more);
+  throw (await foundInMessage(pool, word, more)) ?? notFound(ORDERS, word, more);
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   type Paint,
   type Viewer,
 } from "../operator/column.ts";
+import { type Known, readyHint } from "../operator/ready-hint.ts";
 import { localTime, relativeTime } from "../operator/times.ts";
 import { type Content, type Html, html } from "./html.ts";
 import { withCommands } from "./page-of-command.ts";
@@ -117,11 +118,11 @@ export function section(title: string, content: Content): Html {
 const PROBLEMS = 50;
 
 /** What is wrong with a message or file, each with its place and what to do; nothing where all is well. */
-export function problemBox(title: string, problems: readonly Problem[]): Html {
+export function problemBox(title: string, problems: readonly Problem[], known: Known = {}): Html {
   if (problems.length === 0) return html``;
   const items = problems.slice(0, PROBLEMS).map((problem) => {
     const { code, place, message, hint } = shownProblem(problem);
-    return html`<li><strong>${place === "" ? "" : `${place}: `}${message}</strong> <code>${code}</code>${hint === null ? "" : html`<div class="note">${withCommands(hint)}</div>`}</li>`;
+    return html`<li><strong>${place === "" ? "" : `${place}: `}${message}</strong> <code>${code}</code>${hint === null ? "" : html`<div class="note">${withCommands(readyHint(hint, known))}</div>`}</li>`;
   });
   const others = problems.length - items.length;
   return html`<div class="why"><strong>${title}</strong><ul class="plain">${items}${others > 0 ? html`<li class="note">And ${others} more.</li>` : ""}</ul></div>`;
@@ -169,11 +170,6 @@ export function whoActs({ mayAct }: Visit): Html {
   return mayAct
     ? html``
     : html`<p class="note">You may look; what is to be done is for an operator, or for the command line.</p>`;
-}
-
-/** Back to a record's page without patients' data, which was opened with it. */
-export function hideLink(path: string): Html {
-  return html`<a class="small outline secondary" role="button" href="${path}">Hide the patient's data</a>`;
 }
 
 /** A list's filter. It is posted, since what somebody types may name a patient: see `Site.filter`. */

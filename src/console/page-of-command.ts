@@ -1,3 +1,8 @@
+import type { Thing } from "../operator/thing.ts";
+import { MESSAGES } from "../operator/things/messages.ts";
+import { ORDERS } from "../operator/things/orders.ts";
+import { RESULTS } from "../operator/things/results.ts";
+import { TASKS } from "../operator/things/tasks.ts";
 import { type Content, html } from "./html.ts";
 
 /** The pages of the console that do what a command does, by its words. */
@@ -33,29 +38,31 @@ export function pageOf(command: string): { readonly to: string; readonly name: s
   return { to: query.size === 0 ? path : `${path}?${query}`, name };
 }
 
-/** What a person presses here instead of a command that a text names, and the page that it is on where that is another one. */
+/** The buttons that stand on the page of a record, or on the list of those that have none, by the command of their act. */
+const ACT_BUTTONS = new Map(
+  [...buttonsOf(ORDERS), ...buttonsOf(MESSAGES), ...buttonsOf(RESULTS), ...buttonsOf(TASKS)].map(
+    ({ words, ...button }) => [words, button],
+  ),
+);
+
+function buttonsOf<Row, Found extends Row>({ acts, details, path }: Thing<Row, Found>) {
+  const to = details === undefined ? path : undefined;
+  return Object.values(acts).map(({ command, flag, button: name }) => ({
+    words: `${command} ID${flag === undefined ? "" : ` --${flag.name}`}`,
+    ...{ name, to },
+  }));
+}
+
+/** What a person presses here instead of other commands that a text names, and the page that it is on. */
 const BUTTONS: Readonly<Record<string, readonly [button: string, path?: string]>> = {
-  "orders retry ID": ["Try now"],
-  "orders discard ID --reason TEXT": ["Discard"],
-  "orders release ID": ["Release"],
-  "orders retry ID --not-at-service --reason TEXT": ["It is not at the service: send it again"],
-  "orders retry ID --override --reason TEXT": ["Have it done although it matches another"],
-  "orders resolve ID --request-id N": ["Link it to what you found at the service"],
-  "orders resolve ID --procedure-id N": ["Link it to what you found at the service"],
   "orders show ID --show-phi": ["Show the patient's data"],
-  "orders release-after-restore --reason TEXT": ["Go on without comparing", "/orders"],
+  "orders release-after-restore": ["Go on without comparing", "/orders"],
   "messages waiting": ["Messages", "/messages"],
   "messages release": ["Release", "/messages"],
-  "messages replay ID": ["Replay"],
-  "messages discard ID": ["Discard"],
-  "messages discard ID --reason TEXT": ["Discard"],
-  "queue retry ID": ["Try now"],
-  "queue remove ID": ["Give it up"],
   "queue resume submit": ["Resume submit", "/queue"],
   "queue resume track": ["Resume track", "/queue"],
   "queue resume deliver": ["Resume deliver", "/queue"],
   status: ["Overview", "/"],
-  "tasks done ID": ["Done", "/tasks"],
   "tasks list": ["Tasks", "/tasks"],
   reload: ["Reload the configuration", "/workers"],
 };
@@ -64,13 +71,18 @@ const BUTTONS: Readonly<Record<string, readonly [button: string, path?: string]>
  * What stands on a page instead of a command, such as `cryobridge orders retry o17`, and the service's number that is typed
  * there; undefined where it is a command here, too.
  */
-export function buttonOf(
+function buttonOf(
   command: string,
 ): { readonly name: string; readonly to: string | undefined; readonly number?: string } | undefined {
-  const [, number] = /-id (\d+)$/.exec(command) ?? [];
-  const words = command.replace(/-id \d+$/, "-id N").replace(/ [a-z][1-9]\d*\b/, " ID");
-  const [name, to] = BUTTONS[words.replace(/^cryobridge /, "")] ?? [];
-  return name === undefined ? undefined : { name, to, ...(number && { number }) };
+  const [, number] = / --(?:request|procedure)-id (\d+)$/.exec(command) ?? [];
+  const words = command
+    .replace(/^cryobridge /, "")
+    .replace(/ --(?:request|procedure)-id (?:\d+|N)$/, "")
+    .replace(/ --reason TEXT$/, "")
+    .replace(/ [a-z][1-9]\d*\b/, " ID");
+  const [name, to] = BUTTONS[words] ?? [];
+  const button = name === undefined ? ACT_BUTTONS.get(words) : { name, to };
+  return button && { ...button, ...(number && { number }) };
 }
 
 /** Another option of the command before it, which a button needs not: `(external surface: --procedure-id N)`. */

@@ -54,7 +54,7 @@ export interface Submission extends Visit {
 }
 
 /** Somebody sends a form that wants a reason, and gave one. */
-export interface ReasonedSubmission extends Submission {
+interface ReasonedSubmission extends Submission {
   readonly act: Act & { readonly reason: string };
 }
 
@@ -302,7 +302,8 @@ export function isOwnPath(to: string): boolean {
   return /^\/(?![/\\])[\x21-\x7e]*$/.test(to);
 }
 
-function sectionOf(path: string): Section {
+/** The part of the console that a page belongs to. */
+export function sectionOf(path: string): Section {
   return `/${path.split("/")[1] ?? ""}` as Section;
 }
 

@@ -1,12 +1,28 @@
 import type { Problem } from "../core/failures.ts";
-import type { MessageView, StoredMessage } from "../ledger/messages/views.ts";
+import type { MessageView } from "../ledger/messages/views.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { Act } from "../ledger/operator/audit.ts";
 import type { DeliveryView } from "../ledger/operator/views.ts";
 import type { LedgerOrder } from "../ledger/orders/row.ts";
 
-/** Whether it was done, and what became of the record, in words that follow its name. */
-export type Acted = readonly [isDone: boolean, words: string];
+/** An act on its way over records. */
+export interface Run<Row> {
+  /** @throws Failure CLI_NOT_APPLICABLE for a record that it can't be done to, whatever its state */
+  check?(row: Row): Promise<void>;
+  each(row: Row): Promise<Acted>;
+  /** What follows once all was done. */
+  end?(): Promise<void>;
+}
+
+/**
+ * Whether it was done, and what became of the record, in words that follow its name; with what else programs are given of it, and
+ * what is wrong with it.
+ */
+export type Acted = readonly [
+  isDone: boolean,
+  words: string,
+  more?: { readonly mapped: Mapped; readonly problems: readonly Problem[] },
+];
 
 /** What can be done to an order: see `src/app/acts/orders.ts`. */
 export type OrderAct = "retry" | "discard" | "release" | "override" | "cancel" | "sendAgain";
@@ -32,9 +48,6 @@ export interface Mapped {
   readonly problems: readonly Problem[];
 }
 
-/** A message that was mapped again, or why it was not. */
-export type Replayed = Mapped | { readonly messageId: string; readonly refusal: string };
-
 /** Which waiting messages are released. */
 export interface ReleaseFilter {
   readonly code?: string | undefined;
@@ -56,10 +69,7 @@ export interface PlaceTest {
   readonly failure: string | undefined;
 }
 
-/**
- * What a person does to records that needs more than the ledger: the configuration, its profiles, or the service. Of many records
- * `onEach` is called after each.
- */
+/** What a person does to records that needs more than the ledger: the configuration, its profiles, or the service. */
 export interface Acts {
   order(name: OrderAct, order: LedgerOrder, act: Act): Promise<Acted>;
   /** Whether an order can be cancelled: one that the service has only where its cancel call is configured. */
@@ -69,12 +79,12 @@ export interface Acts {
   /** Has nothing more compared with the service on account of a restore of the ledger. */
   releaseAfterRestore(act: Act): Promise<Acted>;
   result(name: ResultAct, result: DeliveryView, act: Act): Promise<Acted>;
-  /** In the order given; one that can't be replayed stops no other. */
-  replay(messages: readonly StoredMessage[], act: Act, onEach?: () => void): Promise<readonly Replayed[]>;
+  /** Maps messages again by the configuration as it is now. */
+  replay(by: Act): Promise<Run<MessageView>>;
+  /** Gives up messages that wait. */
+  discardMessages(by: Act): Promise<Run<MessageView>>;
   /** Maps what waits again, by the configuration as it is now, in the order in which it was received. */
   releaseMessages(filter: ReleaseFilter, act: Act, onReleased: (message: Mapped) => void): Promise<Released>;
-  /** Gives up messages that wait, one result for each. */
-  discardMessages(messages: readonly MessageView[], act: Act, onEach?: () => void): Promise<readonly Acted[]>;
   /** Sends each place that alerts are sent to a test message, or the one of this name alone. @throws Failure CLI_USAGE */
   testAlerts(place: string | undefined, act: Act): Promise<readonly PlaceTest[]>;
 }

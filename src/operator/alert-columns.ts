@@ -144,13 +144,3 @@ export function describeSilenced(silenced: Silenced, until: Date): string {
 export function describeMaintenance(until: Date): string {
   return `Maintenance until ${localTime(until)}: nothing is announced; what still holds then is.`;
 }
-
-/** What became of an alert that somebody said they see to, in words that follow its name. */
-export function describeAcknowledged(isDone: boolean): string {
-  return isDone ? "is acknowledged" : "is over, or somebody sees to it already";
-}
-
-/** The same for a silence that was ended. */
-export function describeUnsilenced(isDone: boolean): string {
-  return isDone ? "is ended: what still holds is announced" : "had ended before";
-}

@@ -2,6 +2,7 @@ import { problemSentence, shownProblem } from "../core/failures.ts";
 import { placeText } from "../core/place.ts";
 import type { MessageView } from "../ledger/messages/views.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
+import type { Mapped } from "./acts.ts";
 import { ageColumn, type Column } from "./column.ts";
 import { PAINT_BY_VERDICT } from "./order-columns.ts";
 import type { Known } from "./ready-hint.ts";
@@ -136,6 +137,18 @@ export function whyNoOrder(message: MessageView): string {
     case "accepted":
       return "was accepted";
   }
+}
+
+/** What became of a message that was mapped again, in words that follow its id. */
+export function mappedInWords({ verdict, orderIds }: Mapped, refused: string): string {
+  const orders = orderIds.join(" ");
+  return {
+    accepted: `accepted: ${orders}`,
+    duplicate: `nothing new: its orders exist already (${orders})`,
+    refused,
+    ignored: "of a type that the profile ignores",
+    waiting: "waits",
+  }[verdict];
 }
 
 /** What the hints of a message's problems are about. */

@@ -159,7 +159,7 @@ export const PAINT_BY_DELIVERY_STATE: Readonly<Record<DeliveryView["state"], Pai
 };
 
 /** What a person does about a result that the lab doesn't have, with its id in the commands. */
-export function hintForResult({ deliveryId, failure }: Pick<DeliveryView, "deliveryId" | "failure">) {
+function hintForResult({ deliveryId, failure }: Pick<DeliveryView, "deliveryId" | "failure">) {
   const hint = failure && FAILURES[failure.code as FailureCode]?.hint;
   return hint && readyHint(hint, { result: deliveryId });
 }

@@ -66,7 +66,9 @@ describe("files show", () => {
       expect(stdout).toMatch(/\nThe newest results about it\n +ID .*\n +d1 +bench +r1\.csv .* delivered/);
       for (const value of Object.values(PATIENT)) expect(stdout).not.toContain(value);
       const refused = await cli(["files", "show", "day.hl7"]);
-      expect(refused.stdout).toMatch(/\nProblems\n +byte 3: it holds a zero \(HL7_FILE_BINARY\)/);
+      expect(refused.stdout).toMatch(
+        /\nWhat is wrong with it\n +byte 3: it holds a zero \(HL7_FILE_BINARY\)/,
+      );
       const { messages, results, hasMore } = JSON.parse(
         (await cli(["files", "show", "f1", "--json"])).stdout,
       );

@@ -85,7 +85,7 @@ describe("messages replay", () => {
         "--reason",
         "added SOUTH",
       ]);
-      expect({ status, stdout }).toEqual({ status: 0, stdout: "m1 accepted: o1\nm2 accepted: o2\n" });
+      expect({ status, stdout }).toEqual({ status: 0, stdout: "✓ m1 accepted: o1\n✓ m2 accepted: o2\n" });
       const orders = await pool.query(
         "select placer_order_number, facility_id::integer from orders order by id",
       );
@@ -105,13 +105,22 @@ describe("messages replay", () => {
     }, "mapping: { unknownCodes: refuse }");
   });
 
+  it("maps messages in the order of receipt, whatever the order in which they are named", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1), csvMessage(2)]);
+      await cli(["messages", "replay", "m2", "m1", "--yes"]);
+      const { rows } = await pool.query("select replay_of::integer from messages where id > 2 order by id");
+      expect(rows).toEqual([{ replay_of: 1 }, { replay_of: 2 }]);
+    });
+  });
+
   it("makes no second order of a message that was accepted", async () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("lims", [hl7Message(1)]);
       const { status, stdout } = await cli(["messages", "replay", "m1"]);
       expect({ status, stdout }).toEqual({
         status: 0,
-        stdout: "m1 nothing new: its orders exist already (o1)\n",
+        stdout: "✓ m1 nothing new: its orders exist already (o1)\n",
       });
       expect((await pool.query("select 1 from orders")).rowCount).toBe(1);
     });

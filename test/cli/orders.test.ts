@@ -159,7 +159,7 @@ describe("orders show", () => {
       expect(stdout).toMatch(/message +m1 through bench: file-1\.csv, line 2/);
       expect(stdout).toMatch(/V-1 +••••/);
       expect(stdout).toContain("came in as line 2");
-      expect(stdout).toContain("Sent to the lab");
+      expect(stdout).toContain("Results for the lab");
       for (const secret of SECRETS) expect(stdout).not.toContain(secret);
     });
   });

@@ -160,7 +160,7 @@ describe("queue show", () => {
     await withLab(async ({ cli, pool }) => {
       await pool.query(DELIVERY, ["a.csv", "pending"]);
       const { stdout } = await cli(["queue", "show", "d1"]);
-      expect(stdout).toContain("Delivery d1: pending");
+      expect(stdout).toContain("Result d1: pending");
       expect(stdout).toContain("no space left (FILE_SYSTEM_ERROR)\n    Free space");
     });
   });

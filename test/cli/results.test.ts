@@ -51,7 +51,7 @@ describe("results show", () => {
     withOrder(async (lab) => {
       await addResult(lab, "a.csv", "delivered");
       const hidden = (await lab.cli(["results", "show", "d1"])).stdout;
-      expect(hidden).toContain("Delivery d1: delivered");
+      expect(hidden).toContain("Result d1: delivered");
       expect(hidden).not.toContain("Ottilie");
       expect((await lab.cli(["results", "show", "d1", "--show-phi"])).stdout).toContain("Ottilie");
       const { rows } = await lab.pool.query("select action, target from audit");
@@ -152,7 +152,7 @@ describe("results resend", () => {
       await rm(join(out, "a.csv"));
       expect((await lab.cli(["results", "resend", "a.csv"])).stdout).toBe("✓ d1 is sent again as a.csv\n");
       expect(await stateOf()).toBe("pending");
-      expect((await lab.cli(["results", "show", "a.csv"])).stdout).toContain("Delivery d1");
+      expect((await lab.cli(["results", "show", "a.csv"])).stdout).toContain("Result d1");
       expect(await lab.cli(["results", "resend", "b.csv"])).toMatchObject({ status: 5 });
     }));
 

@@ -60,7 +60,8 @@ describe("an id that nobody knows", () => {
         );
         const inJson = await cli([...line.split(" "), "--json"]);
         const what =
-          /^error: no (order|message|file|delivery|task|alert|silence)\b/.test(stderr) && stdout === "";
+          /^error: no (order|message|file|delivery|result|task|alert|silence)\b/.test(stderr) &&
+          stdout === "";
         said.push([line, what, status, inJson.status, JSON.parse(inJson.stdout).error.code]);
       }
       expect(said).toEqual(lines.map((line) => [line, true, 5, 5, "CLI_NOT_FOUND"]));
@@ -75,7 +76,7 @@ describe("an id that nobody knows", () => {
         const { status, stderr } = await cli(line.split(" "));
         expect(status).toBe(2);
         expect(stderr).toMatch(
-          /99: expected the id of (a message|a delivery|a task|an alert), such as [mdka]12/,
+          /99: expected the id of (a message|a result|a task|an alert), such as [mdka]12/,
         );
       }),
   );

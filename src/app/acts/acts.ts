@@ -1,14 +1,12 @@
 import type pg from "pg";
 import type { Config } from "../../config/config.ts";
-import { Failure } from "../../core/failures.ts";
-import type { StoredMessage } from "../../ledger/messages/views.ts";
-import { type Act, recordAudit } from "../../ledger/operator/audit.ts";
+import { recordAudit } from "../../ledger/operator/audit.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
-import type { Acted, Acts, Replayed } from "../../operator/acts.ts";
+import type { Acts } from "../../operator/acts.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import { type AlertParts, testPlaces } from "../alert-places.ts";
-import { createReplay, discardMessages, releaseMessages } from "./messages.ts";
+import { discardMessages, releaseMessages, replay } from "./messages.ts";
 import {
   type ActSite,
   cancel,
@@ -41,25 +39,9 @@ export function createActs(site: {
     resolve: (order, found, act) => resolve(orders, order, found, act),
     releaseAfterRestore: (act) => releaseAfterRestore(site.pool, act),
     result: (name, result, act) => RESULT_ACTS[name](site, result, act),
-    replay: async (messages, act, onEach) => {
-      const prepare = await createReplay(site);
-      const replayed: Replayed[] = [];
-      for (const message of messages) {
-        replayed.push(await replayOne(prepare, message, site.pool, act));
-        onEach?.();
-      }
-      return replayed;
-    },
+    replay: (by) => replay(site, by),
+    discardMessages: (by) => discardMessages(site, by),
     releaseMessages: (filter, act, onReleased) => releaseMessages(site, filter, act, onReleased),
-    discardMessages: (messages, act, onEach) =>
-      discardMessages(site, act, async (discardOne) => {
-        const done: Acted[] = [];
-        for (const message of messages) {
-          done.push(await discardOne(message));
-          onEach?.();
-        }
-        return done;
-      }),
     testAlerts: async (place, act) => {
       const tested = await testPlaces(site.config, site.alertParts, place);
       const targets = tested.map((each) => ({
@@ -70,18 +52,4 @@ export function createActs(site: {
       return tested;
     },
   };
-}
-
-async function replayOne(
-  prepare: Awaited<ReturnType<typeof createReplay>>,
-  message: StoredMessage,
-  pool: pg.Pool,
-  act: Act,
-): Promise<Replayed> {
-  try {
-    return await prepare(message)(pool, act);
-  } catch (error) {
-    if (!(error instanceof Failure) || error.code !== "CLI_NOT_APPLICABLE") throw error;
-    return { messageId: message.messageId, refusal: error.message };
-  }
 }

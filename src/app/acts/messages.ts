@@ -4,13 +4,14 @@ import { Failure } from "../../core/failures.ts";
 import { parseId } from "../../ledger/ids.ts";
 import { commitMessages } from "../../ledger/messages/commit.ts";
 import { discardMessage } from "../../ledger/messages/release.ts";
-import type { MessageView, StoredMessage } from "../../ledger/messages/views.ts";
+import { findMessage, type MessageView } from "../../ledger/messages/views.ts";
 import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
 import { type Act, recordAudit } from "../../ledger/operator/audit.ts";
 import { closeTaskOfMessage } from "../../ledger/operator/tasks.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
-import type { Acted, Mapped, Released, ReleaseFilter } from "../../operator/acts.ts";
+import type { Mapped, Released, ReleaseFilter, Run } from "../../operator/acts.ts";
+import { mappedInWords } from "../../operator/message-columns.ts";
 import { createMappers, profileOf } from "../connectors.ts";
 import { releaseWaiting, toIncoming } from "../intake.ts";
 import { compileProfiles } from "../profiles.ts";
@@ -22,36 +23,38 @@ interface MessageSite {
   readonly profiles?: ReadonlyMap<string, Profile> | undefined;
 }
 
-/** Maps a stored message once more and commits what comes of it. */
-type Replay = (pool: pg.Pool, act: Act) => Promise<Mapped>;
-
-/**
- * Makes stored messages ready to be mapped by the configuration as it is now.
- *
- * @returns a function that throws Failure CLI_NOT_APPLICABLE for a message that can't be replayed
- */
-export async function createReplay({
-  config,
-  profiles: known,
-}: Omit<MessageSite, "pool">): Promise<(stored: StoredMessage) => Replay> {
+/** Maps messages again by the configuration as it is now, and commits what comes of each. */
+export async function replay(
+  { pool, config, profiles: known }: MessageSite,
+  by: Act,
+): Promise<Run<MessageView>> {
   const profiles = known ?? (await compileProfiles(config));
   const mappers = createMappers(config, profiles);
-  return (stored) => {
-    const { messageId, connector: name } = stored;
+  // Read one by one, since a text may be large.
+  const prepare = async ({ messageId, connector: name, verdict }: MessageView) => {
+    const stored = await findMessage(pool, numberOf(messageId));
     const connector = config.connectors.find((each) => each.name === name);
     const mapper = mappers.get(name);
+    if (!stored) throw new Failure("CLI_NOT_APPLICABLE", `${messageId} was pruned by retention`);
     if (!connector || !mapper) {
       const why = `${messageId} came through connector ${name}, which the configuration doesn't have any more`;
       throw new Failure("CLI_NOT_APPLICABLE", why);
     }
     // As a message of its own it would become orders, and the one that waits would become them once more.
-    if (stored.verdict === "waiting") {
+    if (verdict === "waiting") {
       const why = `${messageId} waits; \`cryobridge messages release\` maps it as soon as its codes are known`;
       throw new Failure("CLI_NOT_APPLICABLE", why);
     }
-    const incoming = toIncoming(stored, connector, profileOf(connector, profiles));
-    return async (pool, act) => {
-      await recordAudit(pool, act, "replay", [{ target: messageId, detail: { reason: act.reason } }]);
+    return { name, mapper, incoming: toIncoming(stored, connector, profileOf(connector, profiles)) };
+  };
+  return {
+    check: async (message) => {
+      await prepare(message);
+    },
+    each: async (message) => {
+      const { messageId } = message;
+      const { name, mapper, incoming } = await prepare(message);
+      await recordAudit(pool, by, "replay", [{ target: messageId, detail: { reason: by.reason } }]);
       const [made] = await commitMessages(pool, {
         fileId: null,
         connector: name,
@@ -62,9 +65,10 @@ export async function createReplay({
       const { verdict, orders, problems } = made;
       // Nobody has to see to its refusal any more.
       if (verdict === "accepted" || verdict === "duplicate")
-        await closeTaskOfMessage(pool, numberOf(messageId), { ...act, reason: "replayed and accepted" });
-      return { messageId, verdict, orderIds: orders.map(({ orderId }) => orderId), problems };
-    };
+        await closeTaskOfMessage(pool, numberOf(messageId), { ...by, reason: "replayed and accepted" });
+      const mapped = { messageId, verdict, orderIds: orders.map(({ orderId }) => orderId), problems };
+      return [verdict !== "refused", mappedInWords(mapped, "refused again"), { mapped, problems }];
+    },
   };
 }
 
@@ -87,29 +91,31 @@ export async function releaseMessages(
 }
 
 /** Gives up messages that wait; what waited for them may go on. */
-export async function discardMessages<T>(
+export async function discardMessages(
   { pool, config, profiles: known }: MessageSite,
-  act: Act,
-  work: (discard: (message: MessageView) => Promise<Acted>) => Promise<T>,
-): Promise<T> {
+  by: Act,
+): Promise<Run<MessageView>> {
   const profiles = known ?? (await compileProfiles(config));
   let hasDiscarded = false;
-  const done = await work(async ({ messageId, verdict, connector }) => {
-    const isDone = await discardMessage(pool, numberOf(messageId), act);
-    if (!isDone) return [false, `can't be discarded: it doesn't wait (${verdict})`];
-    hasDiscarded = true;
-    const settings = config.connectors.find(({ name }) => name === connector);
-    const isSent =
-      settings === undefined || profiles.get(settings.profile)?.results.send.has("refused") === true;
-    return [
-      true,
-      isSent
-        ? "is discarded; a refusal will be sent to the lab"
-        : "is discarded; the lab gets no word of it, since results.send of its profile lacks refused: see `cryobridge tasks list`",
-    ];
-  });
-  if (hasDiscarded) await releaseWaiting(pool, config, profiles, { isEarlierOnly: true });
-  return done;
+  return {
+    each: async ({ messageId, verdict, connector }) => {
+      const isDone = await discardMessage(pool, numberOf(messageId), by);
+      if (!isDone) return [false, `can't be discarded: it doesn't wait (${verdict})`];
+      hasDiscarded = true;
+      const settings = config.connectors.find(({ name }) => name === connector);
+      const isSent =
+        settings === undefined || profiles.get(settings.profile)?.results.send.has("refused") === true;
+      return [
+        true,
+        isSent
+          ? "is discarded; a refusal will be sent to the lab"
+          : "is discarded; the lab gets no word of it, since results.send of its profile lacks refused: see `cryobridge tasks list`",
+      ];
+    },
+    end: async () => {
+      if (hasDiscarded) await releaseWaiting(pool, config, profiles, { isEarlierOnly: true });
+    },
+  };
 }
 
 function numberOf(messageId: string): number {

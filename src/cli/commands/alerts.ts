@@ -5,31 +5,19 @@ import { ALERT_KIND_NAMES, type AlertKind } from "../../core/alert.ts";
 import { Failure } from "../../core/failures.ts";
 import { createLogger } from "../../core/logger.ts";
 import { VERSION } from "../../core/version.ts";
-import { acknowledgeAlert, findAlert } from "../../ledger/alerts/alerts.ts";
-import {
-  endSilence,
-  findSilence,
-  listSilences,
-  type Silenced,
-  silenceAlerts,
-} from "../../ledger/alerts/silences.ts";
-import { formatId, parseId } from "../../ledger/ids.ts";
-import {
-  describeAcknowledged,
-  describeMaintenance,
-  describeSilenced,
-  describeUnsilenced,
-  SILENCE_COLUMNS,
-} from "../../operator/alert-columns.ts";
+import { listSilences, type Silenced, silenceAlerts } from "../../ledger/alerts/silences.ts";
+import { parseId } from "../../ledger/ids.ts";
+import { describeMaintenance, describeSilenced, SILENCE_COLUMNS } from "../../operator/alert-columns.ts";
 import { ALERT_LIST } from "../../operator/lists/alerts.ts";
 import { clean } from "../../operator/text.ts";
-import { actOnEach, getAllNamed, getNamed, printDone, requireReason } from "../acting.ts";
+import { ALERTS, SILENCES } from "../../operator/things/alerts.ts";
 import { durationWithin, textOr, wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { type OpenSite, readConfig, withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
 import { defineList } from "../output/listing.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
+import { defineAct, getNamed, requireReason } from "../things.ts";
 
 const KINDS = ALERT_KIND_NAMES.join(", ");
 
@@ -44,13 +32,7 @@ export function define(alerts: Command, cli: Cli): void {
       if (until) session.note(describeMaintenance(until));
     },
   });
-  alerts
-    .command("acknowledge")
-    .description("Write down that you see to alerts; your name and reason are kept with them.")
-    .argument("<id...>", "a…")
-    .requiredOption("--reason <text>", "what you do about it")
-    .addHelpText("after", '\nExample:\n  cryobridge alerts acknowledge a12 --reason "called the facility"')
-    .action(toAction(cli, acknowledge));
+  defineAct(alerts, cli, ALERTS, ALERTS.acts.acknowledge, { argument: "a…" });
   alerts
     .command("silence")
     .description(
@@ -71,13 +53,7 @@ export function define(alerts: Command, cli: Cli): void {
     .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
     .addHelpText("after", "\nExample:\n  cryobridge alerts silences")
     .action(toAction(cli, list));
-  alerts
-    .command("unsilence")
-    .description("End silences: what they kept back is announced if it still holds.")
-    .argument("<id...>", "s…")
-    .option("--reason <text>", "why")
-    .addHelpText("after", "\nExample:\n  cryobridge alerts unsilence s3")
-    .action(toAction(cli, unsilence));
+  defineAct(alerts, cli, SILENCES, SILENCES.acts.end, { argument: "s…" });
   alerts
     .command("test")
     .description("Send each place of alerts.to a test message, and say what came of it. Needs no daemon.")
@@ -88,25 +64,6 @@ export function define(alerts: Command, cli: Cli): void {
 
 interface Reasoned {
   readonly reason?: string;
-}
-
-/** Status 1 when one of them was acknowledged before, or is over. */
-async function acknowledge(
-  session: Session,
-  words: readonly string[],
-  options: Reasoned,
-): Promise<ExitStatus | undefined> {
-  const act = { actor: session.actor, reason: requireReason("alerts acknowledge", options.reason) };
-  const done = await withLedger(session, async ({ pool }) =>
-    actOnEach(session, await getAllNamed("a", words, (id) => findAlert(pool, id)), {
-      idOf: ({ id }) => formatId("a", id),
-      change: async ({ id }) => {
-        const isDone = await acknowledgeAlert(pool, id, act);
-        return [isDone, describeAcknowledged(isDone)];
-      },
-    }),
-  );
-  return printDone(session, done);
 }
 
 async function silence(
@@ -122,29 +79,11 @@ async function silence(
   session.result({ ...what, until }, [clean(`✓ ${describeSilenced(what, until)}`)]);
 }
 
-const SILENCES = { key: "silences", columns: SILENCE_COLUMNS, nothing: "Nothing is silenced." };
+const SILENCE_LIST = { key: "silences", columns: SILENCE_COLUMNS, nothing: "Nothing is silenced." };
 
 async function list(session: Session, { limit }: { readonly limit: number }): Promise<undefined> {
   const rows = await withLedger(session, ({ pool }) => listSilences(pool, limit + 1));
-  printList(session, SILENCES, rows, limit);
-}
-
-/** Status 1 when one of them had ended. */
-async function unsilence(
-  session: Session,
-  words: readonly string[],
-  { reason }: Reasoned,
-): Promise<ExitStatus | undefined> {
-  const done = await withLedger(session, async ({ pool }) =>
-    actOnEach(session, await getAllNamed("s", words, (id) => findSilence(pool, id)), {
-      idOf: ({ id }) => formatId("s", id),
-      change: async ({ id }) => {
-        const isDone = await endSilence(pool, id, { actor: session.actor, reason });
-        return [isDone, describeUnsilenced(isDone)];
-      },
-    }),
-  );
-  return printDone(session, done);
+  printList(session, SILENCE_LIST, rows, limit);
 }
 
 async function subjectOf(pool: OpenSite["pool"], word: string): Promise<Silenced> {
@@ -152,7 +91,7 @@ async function subjectOf(pool: OpenSite["pool"], word: string): Promise<Silenced
   if (kind !== undefined) return { kind, about: null };
   if (parseId("a", word) === undefined)
     throw new Failure("CLI_USAGE", `${word}: expected the id of an alert, such as a12, or one of ${KINDS}`);
-  const alert = await getNamed("a", word, (id) => findAlert(pool, id));
+  const alert = await getNamed(ALERTS, { pool }, word);
   return { kind: alert.kind, about: alert.about };
 }
 

@@ -6,11 +6,11 @@ import { backupLedger } from "../../ledger/backup/backup.ts";
 import { removeOldBackups } from "../../ledger/backup/old.ts";
 import { findInstanceCode } from "../../ledger/migrate.ts";
 import { recordAudit } from "../../ledger/operator/audit.ts";
-import type { ActOptions } from "../acting.ts";
 import { duration } from "../arguments.ts";
 import { withLedger } from "../open.ts";
 import { withProgress } from "../output/progress.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
+import type { ActOptions } from "../things.ts";
 
 /** `cryobridge backup`. */
 export function define(command: Command, cli: Cli): void {

@@ -1,15 +1,36 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import { Failure } from "../../core/failures.ts";
+import type { OrderState } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
+import { listOrders } from "../../ledger/operator/views.ts";
+import type { LedgerOrder } from "../../ledger/orders/row.ts";
+import { countMayBeThere, findRestored } from "../../ledger/restored/restore.ts";
+import type { FoundAtService } from "../../operator/acts.ts";
 import { isNarrowedBy } from "../../operator/listing.ts";
 import { ORDER_LIST } from "../../operator/lists/orders.ts";
+import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
+import { withStanding } from "../../operator/order-details.ts";
 import { clean } from "../../operator/text.ts";
+import { ORDERS } from "../../operator/things/orders.ts";
 import { orderStates, wholeNumber } from "../arguments.ts";
-import { inMessage } from "../named-orders.ts";
-import { recordShown } from "../open.ts";
+import { askDaemon } from "../ask-daemon.ts";
+import { EXIT, type ExitStatus } from "../exit-status.ts";
+import { findNamedOrders, getNamedOrder, inMessage, MOST_FOUND } from "../named-orders.ts";
+import { type OpenSite, readConfig, recordShown, withLedger } from "../open.ts";
+import { detailsJson, printSections } from "../output/details.ts";
+import { ListWriter } from "../output/list.ts";
 import { defineList } from "../output/listing.ts";
-import { type Cli, toAction } from "../session.ts";
-import { cancelOrders, changeOrders, releaseAfterRestore, resolveOrders } from "./orders-change.ts";
-import { showOrder } from "./orders-show.ts";
+import { type Cli, type Session, toAction } from "../session.ts";
+import {
+  type ActOptions,
+  type ActParticulars,
+  actsOf,
+  confirm,
+  defineAct,
+  printDone,
+  readSections,
+  requireReason,
+} from "../things.ts";
 
 /** `cryobridge orders …`. */
 export function define(orders: Command, cli: Cli): void {
@@ -33,67 +54,48 @@ export function define(orders: Command, cli: Cli): void {
   });
   orders
     .command("show")
-    .description(
-      "Show all that is known of an order: by its id, such as o17, or its placer order number; else by the label of a container, a control id or the beginning of a file's name.",
-    )
+    .description(ORDERS.details.help)
     .argument("<id>", "id, placer order number, container label, control id or file name")
     .addHelpText(
       "after",
       "\nExample:\n  cryobridge orders show o17\n  cryobridge orders show P-1001 --show-phi",
     )
-    .action(toAction(cli, showOrder));
-  for (const { name, description, example } of ACTS) {
-    const command = orders
-      .command(name)
-      .description(description)
-      .argument("[id...]", "ids, order numbers, or labels that only one order has")
-      .option("--state <states>", "all orders in these states instead of naming them", orderStates)
-      .option("--reason <text>", REASON[name])
-      .option("-y, --yes", "don't ask before acting on more than one")
-      .addHelpText("after", `\nExample:\n  ${example}`)
-      .action(toAction(cli, changeOrders(name)));
-    if (name === "retry") {
-      command.option(
-        "--override",
-        "have it done although another order asks for the same container or has its number; with --reason",
-      );
-      command.option(
-        "--not-at-service",
-        "you have looked and the service has nothing of it: end the search for its lost call and send it again; with --reason",
-      );
-    }
-  }
-  orders
-    .command("resolve")
-    .description(
-      "Link a parked order to the procedure request that you found at the service, or on the external surface to the procedure.",
-    )
-    .argument("<id>", "id, order number, or a label that only one order has")
-    .option("--request-id <n>", "the procedure request that was found at the service", wholeNumber(1))
-    .option("--procedure-id <n>", "the procedure, for a facility of the external surface", wholeNumber(1))
-    .option("--unchecked", "don't ask the service whether it is this subject's")
-    .option("--reason <text>", WHY)
-    .addHelpText(
-      "after",
-      "\nExample:\n  cryobridge orders resolve o17 --request-id 1001\n  cryobridge orders resolve o18 --procedure-id 2002",
-    )
-    .action(toAction(cli, resolveOrders));
-  orders
-    .command("cancel")
-    .description(
-      "Cancel orders: at once what nothing has left of, at the service where its cancel call is configured.",
-    )
-    .argument("<id...>", "ids, order numbers, or labels that only one order has")
-    .requiredOption("--reason <text>", "why, for the audit")
-    .option("-y, --yes", "don't ask before acting on more than one")
-    .addHelpText("after", '\nExample:\n  cryobridge orders cancel o17 --reason "the patient withdrew"')
-    .action(toAction(cli, cancelOrders));
+    .action(
+      toAction(cli, async (session, word: string) => {
+        await withLedger(session, (site) => showOrders(session, site, word));
+        return undefined;
+      }),
+    );
+  const { retry, override, discard, release, resolve, cancel } = ORDERS.acts;
+  const named = {
+    argument: "ids, order numbers, or labels that only one order has",
+    find: (site: OpenSite, word: string) => getNamedOrder(site, word, "; nothing was done"),
+  };
+  const chosen = { ...named, choose: BY_STATE };
+  const others = [override, ORDERS.acts["send-again"]];
+  defineAct(orders, cli, ORDERS, retry, { ...chosen, after: noteTroubles }, others);
+  defineAct(orders, cli, ORDERS, discard, chosen);
+  defineAct(orders, cli, ORDERS, release, chosen);
+  defineAct(orders, cli, ORDERS, resolve, {
+    ...{ ...named, argument: "id, order number, or a label that only one order has", isSingle: true },
+    options: [
+      new Option("--request-id <n>", "the procedure request that was found at the service").argParser(
+        wholeNumber(1),
+      ),
+      new Option("--procedure-id <n>", "the procedure, for a facility of the external surface").argParser(
+        wholeNumber(1),
+      ),
+      new Option("--unchecked", "don't ask the service whether it is this subject's"),
+    ],
+    given: foundBy,
+  });
+  defineAct(orders, cli, ORDERS, cancel, named);
   orders
     .command("release-after-restore")
     .description(
       "Stop comparing orders with the service after the ledger was restored from an older copy: what waits for that is submitted.",
     )
-    .requiredOption("--reason <text>", WHY)
+    .requiredOption("--reason <text>", "why, for the audit")
     .option("-y, --yes", "don't ask while orders are not compared yet")
     .addHelpText(
       "after",
@@ -102,28 +104,94 @@ export function define(orders: Command, cli: Cli): void {
     .action(toAction(cli, releaseAfterRestore));
 }
 
-const WHY = "why, for the audit";
-const REASON = {
-  retry: `${WHY} (required with --override and --not-at-service)`,
-  discard: `${WHY} (required for an order that the service may have)`,
-  release: WHY,
-} as const;
+/**
+ * Shows the orders that a word names: a placer order number that several orders carry shows all of them; of several others one
+ * is chosen. @throws Failure CLI_NOT_FOUND
+ */
+export async function showOrders(session: Session, site: OpenSite, word: string): Promise<void> {
+  const { orders, isByNumber } = await findNamedOrders(site, word);
+  if (!isByNumber && orders.length > 1) return listFound(session, site, word, orders);
+  const all: Awaited<ReturnType<typeof readSections>>[] = [];
+  for (const order of orders) all.push(await readSections(ORDERS, site, order, session));
+  if (session.isJson) {
+    session.json({ orders: all.map(({ sections }) => detailsJson(sections)) });
+    return;
+  }
+  for (const [index, { heading, sections }] of all.entries()) {
+    if (index > 0) session.line();
+    printSections(session, heading, sections);
+  }
+}
 
-const ACTS = [
-  {
-    name: "retry",
-    description:
-      "Have orders tried now: parked and failed ones from where they stood (a failed one becomes a new request), others before their next planned time.",
-    example: "cryobridge orders retry o17 o18\n  cryobridge orders retry --state parked --yes",
+async function listFound(
+  session: Session,
+  { pool }: OpenSite,
+  word: string,
+  orders: readonly LedgerOrder[],
+): Promise<void> {
+  const ids = orders.slice(0, MOST_FOUND).map(({ id }) => formatId("o", id));
+  await recordShown(session, pool, ids);
+  const list = new ListWriter(session, { key: "orders", columns: ORDER_COLUMNS, nothing: "" });
+  list.write(await withStanding(pool, orders.slice(0, MOST_FOUND), session.clock.now()));
+  const how = clean(`cryobridge orders list --find ${word} shows more`);
+  list.end({ hasMore: orders.length > MOST_FOUND, how });
+  session.note(clean(`Several orders have ${word}. Choose one: cryobridge orders show ${ids[0]}`));
+}
+
+/** Beyond this a person should narrow the choice down. */
+const MOST_AT_ONCE = 10_000;
+
+/** In the order of receipt. */
+const BY_STATE: NonNullable<ActParticulars<LedgerOrder, undefined>["choose"]> = {
+  option: new Option("--state <states>", "all orders in these states instead of naming them").argParser(
+    orderStates,
+  ),
+  what: "name orders, or choose them with --state",
+  records: async ({ pool }, states: readonly OrderState[]) => {
+    const orders = await listOrders(pool, { states, limit: MOST_AT_ONCE + 1 });
+    if (orders.length <= MOST_AT_ONCE) return orders.reverse();
+    const why = `more than ${MOST_AT_ONCE} orders are ${states.join(" or ")}, and no more are changed at once: name some of them by their ids`;
+    throw new Failure("CLI_USAGE", why);
   },
-  {
-    name: "discard",
-    description: "Decide that orders will not be done; it is reported to the lab.",
-    example: 'cryobridge orders discard o17 --reason "sent twice by the lab"',
-  },
-  {
-    name: "release",
-    description: "Have orders go on that the lab put on hold, as the lab itself can with ORC-1 RL.",
-    example: 'cryobridge orders release o17 --reason "the ward rang"',
-  },
-] as const;
+};
+
+/** What keeps the daemon from trying at once, such as a service that is out of reach, and when it tries next. */
+async function noteTroubles(session: Session): Promise<void> {
+  const answer = await askDaemon(readConfig(session));
+  if ("status" in answer) for (const reason of answer.status.reasons) session.note(reason);
+}
+
+/** What a person found at the service. @throws Failure CLI_USAGE */
+function foundBy(options: Readonly<Record<string, unknown>>): FoundAtService {
+  const { requestId, procedureId, isUnchecked } = {
+    requestId: options.requestId as number | undefined,
+    procedureId: options.procedureId as number | undefined,
+    isUnchecked: options.unchecked === true,
+  };
+  if ((requestId === undefined) !== (procedureId === undefined))
+    return { requestId, procedureId, isUnchecked };
+  const words =
+    "name what you found at the service, with --request-id N or, for a facility of the external surface, with --procedure-id N";
+  throw new Failure("CLI_USAGE", `orders resolve: ${words}`);
+}
+
+/** `orders release-after-restore`: asks while orders are not compared yet; status 1 when there is no restore to lift. */
+async function releaseAfterRestore(
+  session: Session,
+  { reason: given, yes }: ActOptions,
+): Promise<ExitStatus | undefined> {
+  const reason = requireReason("orders release-after-restore", given);
+  const acted = await withLedger(session, async (site) => {
+    const { pool } = site;
+    const waiting = (await findRestored(pool))?.uncompared ?? 0;
+    const orders = waiting === 1 ? "1 open order was" : `${waiting} open orders were`;
+    const question = `${orders} not compared with the service yet, and may be there already: submit anyway?`;
+    if (waiting > 0 && !(await confirm(session, question, yes))) return undefined;
+    const parked = await countMayBeThere(pool);
+    const several = parked === 1 ? "1 parked order" : `${parked} parked orders`;
+    const warning = `${several} may be at the service already (\`cryobridge orders list --state parked\`), and nothing guards them from being sent once more after this: link each by \`cryobridge orders resolve\` first. Go on nevertheless?`;
+    if (parked > 0 && !(await confirm(session, warning, yes))) return undefined;
+    return (await actsOf(site, session)).releaseAfterRestore({ actor: session.actor, reason });
+  });
+  return acted ? printDone(session, [{ id: "ledger", acted, text: acted[1] }]) : EXIT.failed;
+}

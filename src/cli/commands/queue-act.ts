@@ -1,64 +1,16 @@
 import type pg from "pg";
-import { dropResult, retryResult } from "../../app/acts/results.ts";
 import { readOrphaned } from "../../app/orphaned.ts";
 import type { Config, ConnectorConfig } from "../../config/config.ts";
 import { countOrphaned } from "../../console/orphaned.ts";
 import { Failure } from "../../core/failures.ts";
 import type { QueueName } from "../../jobs/queues.ts";
-import { parseId } from "../../ledger/ids.ts";
 import { pauseQueue, resumeQueue } from "../../ledger/operator/queues.ts";
-import { type DeliveryDetails, findDelivery } from "../../ledger/operator/views.ts";
 import { findKinds, type Move, moveResults, type Orphaned } from "../../ledger/results/orphaned.ts";
 import { counted } from "../../operator/text.ts";
-import { type ActOptions, actOnEach, confirm, getAllNamed, printDone } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { type OpenSite, readConfig, requireConnector, withLedger } from "../open.ts";
 import type { Act, Session } from "../session.ts";
-
-/** `queue retry`: due now. */
-export async function retry(
-  session: Session,
-  words: readonly string[],
-  { reason }: ActOptions,
-): Promise<ExitStatus | undefined> {
-  const act = { actor: session.actor, reason };
-  const done = await withLedger(session, async (site) =>
-    actOnEach(session, await getDeliveries(site.pool, words, "retry"), {
-      idOf,
-      change: (result) => retryResult(site, result, act),
-    }),
-  );
-  return printDone(session, done);
-}
-
-/** `queue remove`: asks before more than one delivery is given up. */
-export async function remove(
-  session: Session,
-  words: readonly string[],
-  { reason, yes }: ActOptions,
-): Promise<ExitStatus | undefined> {
-  const act = { actor: session.actor, reason };
-  const done = await withLedger(session, async (site) =>
-    actOnEach(session, await getDeliveries(site.pool, words, "discard"), {
-      ...{ ask: ["Give up", "result"], yes, idOf },
-      change: (result) => dropResult(site, result, act),
-    }),
-  );
-  return printDone(session, done);
-}
-
-const idOf = ({ deliveryId }: DeliveryDetails) => deliveryId;
-
-function getDeliveries(
-  pool: pg.Pool,
-  words: readonly string[],
-  forOrders: string,
-): Promise<DeliveryDetails[]> {
-  const order = words.find((word) => parseId("o", word) !== undefined);
-  if (order !== undefined)
-    throw new Failure("CLI_USAGE", `${order} is an order: cryobridge orders ${forOrders} ${order}`);
-  return getAllNamed("d", words, (id) => findDelivery(pool, id));
-}
+import { type ActOptions, confirm } from "../things.ts";
 
 /** `queue pause` and `queue resume`; doing what is done already is no error. */
 export function setPaused(isPaused: boolean): Act {

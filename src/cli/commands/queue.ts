@@ -4,7 +4,7 @@ import { hintForOrphaned } from "../../console/orphaned.ts";
 import { Failure } from "../../core/failures.ts";
 import { type JobQueues, type JobView, QUEUE_NAMES } from "../../jobs/queues.ts";
 import { parseId } from "../../ledger/ids.ts";
-import { findDelivery, listOpenDeliveries, listWaitingOrders } from "../../ledger/operator/views.ts";
+import { type DeliveryDetails, listOpenDeliveries, listWaitingOrders } from "../../ledger/operator/views.ts";
 import { isWorkerThere } from "../../ledger/workers/roster.ts";
 import { withStanding } from "../../operator/order-details.ts";
 import {
@@ -17,18 +17,18 @@ import {
   readQueues,
   WAITING_ORDERS,
 } from "../../operator/queue-columns.ts";
-import { getNamed } from "../acting.ts";
+import { RESULTS } from "../../operator/things/results.ts";
 import { oneOf, wholeNumber } from "../arguments.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
 import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
-import { withLedger, withQueues } from "../open.ts";
+import { type OpenSite, withLedger, withQueues } from "../open.ts";
 import { printDetails, table } from "../output/details.ts";
 import { failureJson, toFailure } from "../output/failure.ts";
 import { groupedTable } from "../output/groups.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
-import { showOrders } from "./orders-show.ts";
-import { moveResultsOf, remove, retry, setPaused } from "./queue-act.ts";
-import { showResult } from "./results.ts";
+import { defineAct, getNamed, readSections } from "../things.ts";
+import { showOrders } from "./orders.ts";
+import { moveResultsOf, setPaused } from "./queue-act.ts";
 
 /** `cryobridge queue …`. */
 export function define(queue: Command, cli: Cli): void {
@@ -47,21 +47,15 @@ export function define(queue: Command, cli: Cli): void {
     .argument("<id>", "o…, d… or a job's id")
     .addHelpText("after", "\nExample:\n  cryobridge queue show d4")
     .action(toAction(cli, show));
-  queue
-    .command("retry")
-    .description("Have deliveries tried now instead of at their next planned time.")
-    .argument("<id...>", "d…")
-    .option("--reason <text>", "why, for the audit")
-    .addHelpText("after", "\nExample:\n  cryobridge queue retry d4 d5")
-    .action(toAction(cli, retry));
-  queue
-    .command("remove")
-    .description("Give up deliveries that the lab doesn't have.")
-    .argument("<id...>", "d…")
-    .option("--reason <text>", "why, for the audit")
-    .option("-y, --yes", "don't ask before giving up more than one")
-    .addHelpText("after", '\nExample:\n  cryobridge queue remove d4 --reason "reported by phone"')
-    .action(toAction(cli, remove));
+  const ofResults = (act: string) => ({
+    argument: "d…",
+    find: async (site: OpenSite, word: string) => {
+      if (parseId("o", word) === undefined) return getNamed(RESULTS, site, word);
+      throw new Failure("CLI_USAGE", `${word} is an order: cryobridge orders ${act} ${word}`);
+    },
+  });
+  defineAct(queue, cli, RESULTS, RESULTS.acts.retry, ofResults("retry"));
+  defineAct(queue, cli, RESULTS, RESULTS.acts.drop, ofResults("discard"));
   queue
     .command("move")
     .description(
@@ -148,7 +142,7 @@ async function show(session: Session, word: string): Promise<undefined> {
   await withLedger(session, async (site) => {
     if (parseId("o", word) !== undefined) return showOrders(session, site, word);
     if (parseId("d", word) !== undefined)
-      return showResult(await getNamed("d", word, (id) => findDelivery(site.pool, id)), session);
+      return showResult(await getNamed(RESULTS, site, word), site, session);
     const all = await withQueues(session, site, (queues) => listJobs(queues, MOST_JOBS));
     const jobs = all.filter(({ jobId }) => jobId === word);
     if (jobs.length === 0) {
@@ -158,4 +152,10 @@ async function show(session: Session, word: string): Promise<undefined> {
     const named = await nameJobs(jobs, { pool: site.pool, facilityIdByCode: site.config.facilityIdByCode });
     printDetails(session, [], [table(["jobs", "Jobs in BullMQ"], JOB_COLUMNS, named, session)]);
   });
+}
+
+/** A result without its text, which `results show` has. */
+async function showResult(result: DeliveryDetails, site: OpenSite, session: Session): Promise<void> {
+  const { heading, sections } = await readSections(RESULTS, site, result, session);
+  printDetails(session, heading, sections);
 }

@@ -8,11 +8,11 @@ import { listAtWork } from "../../ledger/migrate.ts";
 import type { Act } from "../../ledger/operator/audit.ts";
 import { drainAllWorkers, lettingNobodyIn } from "../../ledger/workers/roster.ts";
 import { counted } from "../../operator/text.ts";
-import { type ActOptions, confirm } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { hasLedger, readConfig, withLedger } from "../open.ts";
 import { withProgress } from "../output/progress.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
+import { type ActOptions, confirm } from "../things.ts";
 
 /** `cryobridge restore`. */
 export function define(command: Command, cli: Cli): void {

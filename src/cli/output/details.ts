@@ -1,4 +1,9 @@
+import { shownProblem } from "../../core/failures.ts";
 import { type Column, recordJson } from "../../operator/column.ts";
+import type { Details, Entry, Part } from "../../operator/details.ts";
+import { clean, HIDDEN, problemLines } from "../../operator/text.ts";
+import { describeStep, stepsOf } from "../../operator/timeline.ts";
+import { localTime, timeWithAge } from "../../operator/times.ts";
 import type { Session } from "../session.ts";
 import { renderFields, renderTable } from "./table.ts";
 
@@ -37,6 +42,70 @@ export function table<Row>(
     json: { [key]: rows.map((row) => recordJson(columns, row, session)) },
     lines: rows.length === 0 ? [] : renderTable(columns, rows, { ...session, width: insetWidth(session) }),
   };
+}
+
+/** The details of a record, as people and programs read them. */
+export function sectionsOf(
+  { heading, remarks = [], parts }: Details,
+  session: Session,
+): { readonly heading: readonly string[]; readonly sections: readonly Section[] } {
+  const { name, what, state, paint = [], since } = heading;
+  const painted = session.paint(["bold", ...[paint].flat()], state);
+  const when = since === undefined ? "" : ` since ${timeWithAge(since, session.clock.now())}`;
+  return {
+    heading: [
+      clean(`${name}: ${what === undefined ? "" : `${what}, `}`) + painted + when,
+      ...remarks.flatMap(({ title, text, hint }) => [clean(`${title} ${text}`), ...hintLines(hint)]),
+    ],
+    sections: parts.map((part) => ({
+      ...titleOf(part),
+      json: part.json ?? {},
+      lines: linesOf(part, session),
+    })),
+  };
+}
+
+/** What stands right below the heading needs no title. */
+function titleOf({ kind, title }: Part) {
+  return kind === "fields" || title === undefined ? {} : { title };
+}
+
+function linesOf(part: Part, session: Session): string[] {
+  switch (part.kind) {
+    case "json":
+      return [];
+    case "fields":
+      return renderFields(part.columns, part.row, session);
+    case "table": {
+      const { columns, rows, nothing, more } = part;
+      if (rows.length === 0) return nothing === undefined ? [] : [nothing];
+      const lines = renderTable(columns, rows, { ...session, width: insetWidth(session) });
+      return more === undefined ? lines : [...lines, more.words];
+    }
+    case "entries":
+      return part.entries.flatMap(entryLines);
+    case "problems":
+      return problemLines(part.problems.map(shownProblem), part.known);
+    case "text": {
+      const { note, sizeBytes, nothing, lines } = part;
+      if (sizeBytes === undefined) return [nothing];
+      const hidden = [`${HIDDEN} (${sizeBytes} bytes; --show-phi shows it)`];
+      return [...(note === undefined ? [] : [note]), ...(lines ?? hidden)];
+    }
+    case "timeline":
+      return stepsOf(part.events).map((step) => `${localTime(step.at)}  ${clean(describeStep(step))}`);
+  }
+}
+
+/** Something that happened, with what a person does about it and what was sent or came with it. */
+function entryLines({ at, text, hint, body, isHidden = false }: Entry): string[] {
+  const shown = isHidden ? "(what it says is shown with --show-phi)" : body;
+  const below = shown === undefined ? [] : shown.split("\n").map((line) => `  ${clean(line)}`);
+  return [`${localTime(at)}  ${text}`, ...hintLines(hint), ...below];
+}
+
+function hintLines(hint: string | undefined): string[] {
+  return hint === undefined ? [] : [`  ${clean(hint)}`];
 }
 
 /** The details as a program reads them. */

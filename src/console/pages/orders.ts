@@ -2,24 +2,25 @@ import { formatId } from "../../ledger/ids.ts";
 import { findRestored } from "../../ledger/restored/restore.ts";
 import { isNarrowedBy } from "../../operator/listing.ts";
 import { ORDER_LIST } from "../../operator/lists/orders.ts";
-import type { ListedOrder } from "../../operator/order-columns.ts";
 import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
-import { chooseBox, chooseForm } from "../bulk.ts";
+import { ORDERS } from "../../operator/things/orders.ts";
+import { addActs, beforeRows, chooseBox, chooseForm } from "../acts.ts";
 import { listTable } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { readListPage } from "../listing.ts";
 import type { Site, Visit } from "../site.ts";
+import type { BeginWork } from "../work.ts";
 import { releaseAfterRestoreForm } from "./order.ts";
-import { ORDER_BULK_ACTS } from "./orders-bulk.ts";
 
 const PATH = "/orders";
 
-/** The list of orders. */
-export function addOrderList(site: Site, records: Records): void {
+/** The list of orders, and what can be done to them. */
+export function addOrderList(site: Site, records: Records, beginWork: BeginWork): void {
   site.filter(PATH);
   site.page(PATH, (visit) => listPage(visit, records));
+  addActs(site, ORDERS, records, { list: ORDER_LIST, beginWork });
   site.reasonedForm(`${PATH}/release-after-restore`, async ({ act }) => {
     const [isDone, words] = await records.acts.releaseAfterRestore(act);
     return { to: PATH, notice: { isDone, lines: [words] } };
@@ -36,10 +37,9 @@ async function listPage(visit: Visit, records: Records): Promise<Page> {
     values === undefined || !isNarrowedBy(values, "find") || visit.query.has("before")
       ? ""
       : " The search above finds it in messages that wait or were refused, too.";
-  const before = { title: "choose", cell: ({ id }: ListedOrder) => chooseBox(formatId("o", id)) };
   const table = listTable(ORDER_COLUMNS, rows, viewer, {
     nothing: `${nothing}${elsewhere}`,
-    ...(mayAct ? { before } : {}),
+    ...beforeRows("choose", ({ id }: { readonly id: number }) => chooseBox(formatId("o", id)), visit),
   });
   return {
     title: "Orders",
@@ -49,7 +49,7 @@ async function listPage(visit: Visit, records: Records): Promise<Page> {
 <h1>Orders</h1>
 ${restored ? html`<div class="acts">${releaseAfterRestoreForm(visit)}</div>` : ""}
 ${form}
-${mayAct && rows.length > 0 ? chooseForm({ path: PATH, acts: ORDER_BULK_ACTS }, table, visit) : table}
+${mayAct && rows.length > 0 ? chooseForm(ORDERS, table, visit) : table}
 ${more}`,
   };
 }

@@ -2,7 +2,7 @@ import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waitin
 import type { Mapped, ReleaseFilter } from "../../operator/acts.ts";
 import { whatFor, whyStillWaiting } from "../../operator/message-columns.ts";
 import { counted, countsInWords } from "../../operator/text.ts";
-import { confirmPage } from "../bulk.ts";
+import { confirmPage } from "../acts.ts";
 import { actForm, age, whoActs } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";

@@ -101,7 +101,7 @@ describe("many messages at once", () => {
         filter: "connector=bench",
       });
       expect(wordsOf(asked)).toContain("Replay 2 messages?");
-      expect(wordsOf(asked)).toContain("1 message left out: a message that waits");
+      expect(wordsOf(asked)).toContain("1 message is left out: 1 waiting (a message that waits");
       expect((await pool.query("select from audit")).rowCount).toBe(0);
       const ids = /name="id" value="([^"]+)"/.exec(asked)?.[1] ?? "";
       expect(ids).toBe("m1 m2");
@@ -142,7 +142,7 @@ describe("many messages at once", () => {
       await operator.open("/messages");
       const done = wordsOf(await operator.send("/messages/replay", { id: "m1 m2" }));
       expect(done).toContain("1 message mapped again: 1 duplicate.");
-      expect(done).toContain("Not replayed: the text of m1 was pruned by retention");
+      expect(done).toContain("m1 is left as it is: the text of m1 was pruned by retention");
       await pool.query(
         `insert into messages (connector, ordinal, place, sha256, format, verdict)
          select 'bench', n, '{"message": 2}', '', 'csv', 'refused' from generate_series(1, 1001) n`,

@@ -111,6 +111,20 @@ describe("many orders at once", () => {
 });
 
 describe("an order's page", () => {
+  test('has "Try now" while that does something: not on hold, and also while the service has the order', () =>
+    withPages(async ({ lab, operator, pool }) => {
+      await lab.take("bench", [csvMessage(1)]);
+      const hasButton = async () => (await operator.open("/orders/o1")).includes(">Try now</summary>");
+      expect(await hasButton()).toBe(true);
+      await pool.query("update orders set held_at = now()");
+      expect(await hasButton()).toBe(false);
+      await pool.query(
+        "update orders set held_at = null, state = 'submitted', surface = 'request', request_id = 7",
+      );
+      expect(await hasButton()).toBe(true);
+      expect(wordsOf(await operator.send("/orders/o1/retry"))).toContain("o1 (C-1) will be tried again");
+    }));
+
   test("has the button that its hint names for going past a match, and none where nothing matches", () =>
     withPages(async ({ lab, operator, pool }) => {
       await lab.take("bench", [csvMessage(1)]);

@@ -1,0 +1,109 @@
+import type pg from "pg";
+import type { IdKind } from "../ledger/ids.ts";
+import type { Act } from "../ledger/operator/audit.ts";
+import type { Acted, Acts, Run } from "./acts.ts";
+import type { Viewer } from "./column.ts";
+import type { Details, DetailsPlace } from "./details.ts";
+
+// What people see of one record and can do to it is declared once: the command line and the console are two renderers of it.
+
+/** Where something is done to records. */
+export interface ActPlace {
+  readonly pool: pg.Pool;
+  readonly acts: Acts;
+}
+
+/** What a person says besides the reason, in one input of the console's form. */
+interface Input<Row> {
+  readonly name: string;
+  readonly label: (row: Row) => string;
+  /** What is offered, by value and name; a whole number is typed without. */
+  readonly choices?: readonly (readonly [value: string, name: string])[];
+  /** What the act is given; undefined for what can't be meant. */
+  readonly parse: (text: string) => unknown;
+  /** What became of the record where it was left out, in words that follow its name. */
+  readonly missing: string;
+}
+
+/** Something that a person does to a record. */
+export interface DeclaredAct<Row, Given = undefined> {
+  /** The command, such as `orders retry`. */
+  readonly command: string;
+  /** The option with which the command is this act and not the plain one. */
+  readonly flag?: { readonly name: string; readonly help: string };
+  /** What the command does, for `--help`. */
+  readonly help?: string;
+  /** A command line that shows its use. */
+  readonly example?: string;
+  /** `required`: nothing is done without; `usual`: the console asks for it, and a command may leave it out. */
+  readonly reason: "required" | "usual" | "optional" | "none";
+  /** What the command's `--reason` is for, where that is not the audit alone. */
+  readonly reasonHelp?: string;
+  /** Asked before it is done to several: `Retry 2 orders (…)?`; with what it is called in the help of `--yes`. */
+  readonly asks?: readonly [verb: string, doing: string];
+  /** What is pressed in the console; and what stands on the opened form where that might be misread there. */
+  readonly button: string;
+  readonly opened?: string;
+  /** What it does, before somebody does it. */
+  readonly explains?: string | ((row: Row) => string);
+  readonly input?: Input<Row>;
+  readonly isDangerous?: boolean;
+  /** How the console does it to many records of its list; absent where it doesn't. */
+  readonly many?: Many;
+  /** Whether a record, as it stands, has a use for it. */
+  readonly suits: (row: Row, acts: Acts) => boolean;
+  readonly start: (place: ActPlace, by: Act, given: Given) => Promise<Run<Row>> | Run<Row>;
+}
+
+interface Many {
+  readonly verb: string;
+  readonly explains: string;
+  /** What became of them, in words that follow their number. */
+  readonly done: string;
+  /** Which records are left out, in words that follow them. */
+  readonly leftOut?: string;
+}
+
+/**
+ * A kind of record: what is known of one, and what can be done to it. `Found` is one that was looked up by itself, which may
+ * have more than a list shows.
+ */
+export interface Thing<Row, Found extends Row = Row> {
+  readonly kind: IdKind;
+  readonly noun: string;
+  /** The console's list of them, below which each has its page where there are details. */
+  readonly path: "/orders" | "/messages" | "/files" | "/results" | "/tasks" | "/alerts" | "/alerts/silences";
+  /** The command that lists them. */
+  readonly listed: string;
+  readonly find: (pool: pg.Pool, id: number) => Promise<Found | undefined>;
+  /** Several, in the order of receipt; absent where nothing is done to many. */
+  readonly findAll?: (pool: pg.Pool, ids: readonly number[]) => Promise<readonly Row[]>;
+  readonly numberOf: (row: Row) => number;
+  /** What it is called in sentences; its id unless given. */
+  readonly nameOf?: (row: Row) => string;
+  /** How it stands, in a word or two. */
+  readonly stateOf?: (row: Row) => string;
+  /** More of it, for who is to confirm what is done to it. */
+  readonly describe?: (row: Row) => string;
+  readonly details?: {
+    readonly help: string;
+    readonly read: (place: DetailsPlace, row: Found, viewer: Viewer, part?: DetailsPart) => Promise<Details>;
+    /** What is written down where its patients' data are shown; absent where it has none. */
+    readonly seen?: (place: DetailsPlace, row: Found) => Promise<readonly string[]> | readonly string[];
+  };
+  /** By the last word of their paths in the console. */
+  readonly acts: Readonly<Record<string, DeclaredAct<Row, never>>>;
+}
+
+/** Which part of a long list within the details is read. */
+export interface DetailsPart {
+  readonly limit: number;
+  readonly after: number;
+}
+
+/** An act that knows of no other record. */
+export function onEach<Row, Given = undefined>(
+  act: (place: ActPlace, row: Row, by: Act, given: Given) => Promise<Acted>,
+): DeclaredAct<Row, Given>["start"] {
+  return (place, by, given) => ({ each: (row) => act(place, row, by, given) });
+}

@@ -1,0 +1,116 @@
+import { parseDuration } from "../../core/duration.ts";
+import { type Alert, acknowledgeAlert, findAlert } from "../../ledger/alerts/alerts.ts";
+import { endSilence, findSilence, type Silence, silenceAlerts } from "../../ledger/alerts/silences.ts";
+import { formatId } from "../../ledger/ids.ts";
+import {
+  ALERT_COLUMNS,
+  ALERT_MESSAGE_COLUMNS,
+  describeSilenced,
+  LEVELS,
+  withMessages,
+} from "../alert-columns.ts";
+import type { Viewer } from "../column.ts";
+import { type Details, type DetailsPlace, fieldsPart, tablePart } from "../details.ts";
+import { onEach, type Thing } from "../thing.ts";
+
+/** For how long something is silenced, as a person chooses it in the console. */
+const SILENCE_SPANS = [
+  ["1h", "an hour"],
+  ["4h", "4 hours"],
+  ["1d", "a day"],
+  ["7d", "a week"],
+  ["30d", "30 days"],
+] as const;
+
+/** What is asked of who silences something; gives the time in ms. */
+export const SILENCE_INPUT = {
+  ...{ name: "for", label: () => "For", choices: SILENCE_SPANS },
+  parse: (text: string) =>
+    SILENCE_SPANS.flatMap(([span]) => (span === text ? parseDuration(span) : [])).at(0),
+  missing: "is silenced for a time that you choose: nothing was silenced",
+};
+
+/** What silencing an alert alone, or all of a kind, means. */
+const SILENCING = "Nothing is announced of it for a while; what still holds then is.";
+
+/** Something that is wrong, of which people were told. */
+export const ALERTS = {
+  ...{ kind: "a", noun: "alert", path: "/alerts", listed: "alerts list" },
+  find: findAlert,
+  numberOf: ({ id }) => id,
+  details: { help: "Show an alert, and what was sent of it.", read },
+  acts: {
+    acknowledge: {
+      ...{ command: "alerts acknowledge", button: "Acknowledge", reason: "required" },
+      ...{ reasonHelp: "what you do about it" },
+      help: "Write down that you see to alerts; your name and reason are kept with them.",
+      example: 'cryobridge alerts acknowledge a12 --reason "called the facility"',
+      explains: "Your name and what you do about it are kept, for everybody to see.",
+      suits: ({ overAt, acknowledgedAt }) => overAt === undefined && acknowledgedAt === undefined,
+      start: onEach(async ({ pool }, { id }, by) => {
+        const isDone = await acknowledgeAlert(pool, id, by);
+        return [isDone, isDone ? "is acknowledged" : "is over, or somebody sees to it already"];
+      }),
+    },
+    silence: {
+      ...{ command: "alerts silence", button: "Silence", reason: "required", explains: SILENCING },
+      input: SILENCE_INPUT,
+      suits: ({ overAt }) => overAt === undefined,
+      start: onEach<Alert, number>(async ({ pool }, { kind, about }, by, forMs) => {
+        const until = await silenceAlerts(pool, { kind, about }, forMs, { ...by, reason: by.reason ?? "" });
+        return [true, `is silenced. ${describeSilenced({ kind, about }, until)}`];
+      }),
+    },
+  },
+} as const satisfies Thing<Alert>;
+
+/** What a person wants to hear nothing of for a while. */
+export const SILENCES = {
+  ...{ kind: "s", noun: "silence", path: "/alerts/silences", listed: "alerts silences" },
+  find: findSilence,
+  numberOf: ({ id }) => id,
+  acts: {
+    end: {
+      ...{ command: "alerts unsilence", button: "End it", reason: "none", reasonHelp: "why" },
+      help: "End silences: what they kept back is announced if it still holds.",
+      example: "cryobridge alerts unsilence s3",
+      suits: () => true,
+      start: onEach(async ({ pool }, { id }, by) => {
+        const isDone = await endSilence(pool, id, by);
+        return [isDone, isDone ? "is ended: what still holds is announced" : "had ended before"];
+      }),
+    },
+  },
+} as const satisfies Thing<Silence>;
+
+async function read({ pool }: DetailsPlace, alert: Alert, viewer: Viewer): Promise<Details> {
+  const [row] = await withMessages(pool, [alert]);
+  const { kind, level, overAt, since, text, hint } = alert;
+  const { meaning, paint } = LEVELS[level];
+  return {
+    heading: {
+      ...{ name: `Alert ${formatId("a", alert.id)}`, what: kind, since },
+      ...(overAt ? { state: "over", paint: "dim" } : { state: meaning, paint }),
+    },
+    remarks: [{ title: text, text: "", hint, isAct: level === "act" && overAt === undefined }],
+    parts:
+      row === undefined
+        ? []
+        : [
+            fieldsPart(
+              ALERT_COLUMNS.filter(({ key }) => !["id", "text", "hint"].includes(key ?? "")),
+              row,
+              viewer,
+              "The alert",
+            ),
+            tablePart(
+              "sent",
+              {
+                ...{ key: "messages", title: "What was sent of it", columns: ALERT_MESSAGE_COLUMNS },
+                ...{ rows: row.messages, nothing: "Nothing yet." },
+              },
+              viewer,
+            ),
+          ],
+  };
+}
