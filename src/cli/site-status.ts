@@ -133,14 +133,11 @@ function isNeeded({ level }: Attention): boolean {
 function linesOf({ level, what, since, hint, command, who }: Attention, session: Session): string[] {
   const { sign, paint } = LEVELS[level];
   const when = since === null ? "" : `, since ${timeWithAge(new Date(since), session.clock.now())}`;
+  // A daemon of an earlier release does not say who.
+  const note = [...(who ? [`Seen to by ${WHO[who]}.`] : []), ...(hint === null ? [] : [hint])];
   return [
     `${session.paint(paint, sign)} ${clean(what)}${when}`,
-    // A daemon of an earlier release does not say who.
-    ...(who
-      ? [`    For ${WHO[who]}${hint === null ? "" : `: ${clean(hint)}`}`]
-      : hint === null
-        ? []
-        : [`    ${clean(hint)}`]),
+    ...(note.length === 0 ? [] : [`    ${clean(note.join(" "))}`]),
     ...(command === null ? [] : [`    ${session.paint("bold", clean(command))}`]),
   ];
 }

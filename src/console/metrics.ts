@@ -32,7 +32,7 @@ const MISNAMED = [
 ];
 
 /** A metric as the program has it, whether anything was counted or not. */
-export interface MetricDefinition {
+interface MetricDefinition {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram" | "summary";

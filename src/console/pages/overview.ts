@@ -81,7 +81,7 @@ function itemList(items: readonly Attention[], nowMs: number): Html {
   return html`<ul class="attention" aria-label="What somebody should know">${items.map(
     ({ level, what, since, hint, command, who }) => {
       const { sign, meaning, paint } = LEVELS[level];
-      return html`<li class="${level}"><span class="sign ${toneOf(paint)}" title="${meaning}">${sign}<span class="unseen">${meaning}: </span></span><div class="grow"><div class="what">${what}${since === null ? "" : html` <span class="note">${relativeTime(new Date(since), nowMs)}</span>`}</div>${who === null && hint === null ? "" : html`<div class="note">${who === null ? "" : html`For ${WHO[who]}${hint === null ? "" : ": "}`}${hint === null ? "" : withCommands(hint)}</div>`}${command === null ? "" : whereToAct(command)}</div></li>`;
+      return html`<li class="${level}"><span class="sign ${toneOf(paint)}" title="${meaning}">${sign}<span class="unseen">${meaning}: </span></span><div class="grow"><div class="what">${what}${since === null ? "" : html` <span class="note">${relativeTime(new Date(since), nowMs)}</span>`}</div>${who === null && hint === null ? "" : html`<div class="note">${who === null ? "" : html`Seen to by ${WHO[who]}. `}${hint === null ? "" : withCommands(hint)}</div>`}${command === null ? "" : whereToAct(command)}</div></li>`;
     },
   )}</ul>`;
 }
