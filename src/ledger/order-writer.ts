@@ -85,23 +85,25 @@ async function write(
   steps: readonly Step[],
   epoch: Pick<Epoch, "raise">,
 ): Promise<Written[]> {
-  const written = new Map<Step, Written>();
+  const written = new Map<Step, Omit<Written, "epoch">>();
   for (let left = steps; left.length > 0; left = left.filter((step) => !written.has(step))) {
     const firsts = [...Map.groupBy(left, orderOf).values()].flatMap((ofOrder) => ofOrder.slice(0, 1));
-    const results = await writeOrders(client, firsts, epoch);
+    const results = await writeOrders(client, firsts);
     for (const [n, result] of results.entries()) written.set(firsts[n] as Step, result);
   }
-  return steps.flatMap((step) => written.get(step) ?? []);
+  // Whoever writes calls down comes to the ledger's row last.
+  const isCalled = [...written.values()].some(({ call }) => call.kind === "recorded");
+  const raised = isCalled ? await epoch.raise(client) : undefined;
+  return steps.flatMap((step) => {
+    const result = written.get(step);
+    return result ? { ...result, epoch: raised } : [];
+  });
 }
 
 const orderOf = ({ change, call }: Step) => (change ?? call)?.orderId;
 
 /** Steps of different orders. */
-async function writeOrders(
-  client: pg.PoolClient,
-  steps: readonly Step[],
-  epoch: Pick<Epoch, "raise">,
-): Promise<Written[]> {
+async function writeOrders(client: pg.PoolClient, steps: readonly Step[]): Promise<Omit<Written, "epoch">[]> {
   const changed = await changeOrdersWithin(
     client,
     steps.flatMap(({ change }) => change ?? []),
@@ -114,11 +116,9 @@ async function writeOrders(
     client,
     calls.filter(({ orderId }) => !holders.has(orderId)),
   );
-  const raised = recordedAt.size > 0 ? await epoch.raise(client) : undefined;
   return steps.map(({ change, call }) => ({
     isChanged: change !== undefined && changed.has(change.orderId),
     call: resultOf(call, holders, recordedAt),
-    epoch: raised,
   }));
 }
 

@@ -69,7 +69,7 @@ interface Alike {
 }
 
 /**
- * In ascending order; whoever writes down that something was sent about orders need not wait. $1 bigint[]. Index: the primary
+ * In ascending order each time; where a later time makes two wait for each other, the messages are tried again. Whoever writes down that something was sent about orders need not wait. $1 bigint[]. Index: the primary
  * key.
  */
 const LOCK_ORDERS = "select 1 from orders o where o.id = any ($1) order by o.id for no key update";
