@@ -76,7 +76,7 @@ export function nameIds(surface: Surface, ids: readonly number[], and = ", "): s
  * | 19 | presumed | anything else | park, naming it |
  * | 4 | lost | one certain | made |
  * | 5 | lost | several certain | park, naming them |
- * | 7 | lost retrieval, request surface, alone in its lane | one possible, which is new | made |
+ * | 7 | lost retrieval, request surface, alone in its lane, no restore since | one possible, which is new | made |
  * | 8 | lost, and no person has seen it | marked, possible, or traces | look again, from `giveUpAfter` on: park, naming it |
  * | 8 | lost, and a person has seen it | marked, possible, or traces | look again, from `giveUpAfter` on: as nothing found |
  * | 9 to 13 | lost | nothing | {@link decideEmpty} |

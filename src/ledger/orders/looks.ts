@@ -140,7 +140,7 @@ select exists (
     from calls k
    cross join ledger l
    where k.id = $2
-     and k.at <= l.restored_at
+     and k.since <= l.restored_at
      and l.restore_lifted_at is null) as is_there`;
 
 /** Whether a request of this lane could be of another call as well as of this open one. */
