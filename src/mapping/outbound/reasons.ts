@@ -157,8 +157,9 @@ export function labWords(
   return ownWords(reasons, code, parts) ?? wordsForLab(code, text);
 }
 
-/** A part that is put in, alone or within a clause in brackets. */
-const PUT_IN = /\[([^[\]]*)\{(code|column|expected)\}([^[\]]*)\]|\{(code|column|expected)\}/g;
+/** A clause in brackets, or a part that is put in. */
+const PUT_IN = /\[([^[\]]*)\]|\{(?:code|column|expected)\}/g;
+const PART = /\{(code|column|expected)\}/g;
 
 /**
  * The profile's words for a reason. A clause in brackets is left out where there is nothing to put in; without brackets the profile has
@@ -171,15 +172,17 @@ function ownWords(
 ): string | undefined {
   const words = code === undefined ? undefined : reasons?.[code];
   let isWhole = true;
-  const written = words?.replace(
-    PUT_IN,
-    (_, before: string | undefined, inClause: keyof ReasonParts, after: string, alone: keyof ReasonParts) => {
-      const part = parts[inClause ?? alone];
-      if (before !== undefined) return part === "" ? "" : `${before}${part}${after}`;
-      isWhole &&= part !== "";
-      return part;
-    },
-  );
+  const lacksOf = (text: string) =>
+    [...text.matchAll(PART)].some(([, part]) => parts[part as keyof ReasonParts] === "");
+  const filled = (text: string) => text.replace(PART, (_, part: keyof ReasonParts) => parts[part]);
+  const written = words?.replace(PUT_IN, (text: string, clause: string | undefined) => {
+    if (clause === undefined) {
+      isWhole &&= !lacksOf(text);
+      return filled(text);
+    }
+    if (filled(clause) === clause && !lacksOf(clause)) return text;
+    return lacksOf(clause) ? "" : filled(clause);
+  });
   return isWhole ? written : undefined;
 }
 

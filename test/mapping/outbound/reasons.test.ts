@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Problem } from "../../../src/core/failures.ts";
 import type { Outcome } from "../../../src/core/outcome.ts";
 import { phi } from "../../../src/core/phi.ts";
 import { atNamed, type Place, placeText } from "../../../src/core/place.ts";
@@ -83,6 +84,12 @@ test("words in brackets are left out where there is nothing to put in", () => {
     { reasons: { MAPPING_DATE_INVALID: "kein Datum[, erwartet {expected}] [SOP 7]" } },
   );
   expect(answered[0]?.message).toBe("kein Datum [SOP 7]");
+  const two = { MAPPING_DATE_INVALID: "kein Datum[ ({column}, erwartet {expected})]" };
+  const known = { ...problems[0], place: at("line 3, column Data"), expected: ["YYYY"] };
+  const said = (problem: Problem) =>
+    inLabWords({ ...refused([problem]), kind: "refused", problems: [problem] }, { reasons: two }).problems[0]
+      ?.message;
+  expect([said(known), said(problems[0])]).toEqual(["kein Datum (Data, erwartet YYYY)", "kein Datum"]);
 });
 
 test("an answer whose words have something to put in that there is not is in English", async () => {
