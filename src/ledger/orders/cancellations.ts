@@ -1,15 +1,14 @@
 import type pg from "pg";
 import type { FailureCode, KeptAnswer } from "../../core/failures.ts";
-import { type ControlRefusal, decideControl } from "../../core/order-control.ts";
+import { type ControlFacts, type ControlRefusal, decideControl } from "../../core/order-control.ts";
 import { TRACKED_STATES } from "../../core/order-state.ts";
 import type { Surface } from "../../core/surface.ts";
 import { inTransaction, run } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
-import { type CallChange, changeCalls, openCallOf } from "./calls.ts";
+import { type CallChange, changeCalls } from "./calls.ts";
 import { cancelledHere, changeOrders, changeOrdersWithin, LOOKED_FOR_FIRST } from "./change.ts";
-import { insertRequests, refuseOpenRequests } from "./control-requests.ts";
-import { mayBeForgotten } from "./forgotten-calls.ts";
+import { CONTROL_FACTS, insertRequests, refuseOpenRequests } from "./control-requests.ts";
 import { idOf, linkOf, readOrders, type ServiceLink } from "./row.ts";
 import { insertOrderAnswer } from "./service-answers.ts";
 
@@ -204,6 +203,9 @@ export type CancelResult =
 /** $1 order id. Index: the primary key. */
 const LOCK_ORDER = "select 1 from orders where id = $1 for update";
 
+/** How a locked order stands; $1 order id. Index: the primary key. */
+const FACTS = `select ${CONTROL_FACTS} from orders o where o.id = $1`;
+
 /**
  * A person wants an order cancelled.
  *
@@ -219,12 +221,7 @@ export async function cancelOrder(
     await client.query(LOCK_ORDER, [orderId]);
     const [order] = await readOrders(client, [orderId]);
     const link = order && linkOf(order);
-    const facts = order && {
-      state: order.state,
-      isCalled: openCallOf(order) !== undefined,
-      isAtService: link !== undefined,
-      mayBeForgotten: await mayBeForgotten(client, orderId),
-    };
+    const [facts] = (await client.query<ControlFacts>(FACTS, [orderId])).rows;
     const decision = decideControl("cancel", facts, link !== undefined && offered.has(link.surface));
     if (decision.kind === "unable") {
       const { code } = decision.refusal;

@@ -256,12 +256,14 @@ export async function changeOrdersWithin(
   client: pg.PoolClient,
   changes: readonly OrderChange[],
 ): Promise<Set<number>> {
-  if (changes.length === 0) return new Set();
   const changed = await applyChanges(client, changes);
   // A cancellation that came while a call was under way takes effect in the very transaction that records what it did.
   // Asked by a statement of its own: it sees what was committed while the rows were waited for.
-  const { toCancel, decided } = await decideOpenRequests(client, [...changed]);
-  if (toCancel.size > 0) await applyChanges(client, [...toCancel].map(cancelledHere));
+  const { toCancel, toLookFor, decided } = await decideOpenRequests(client, [...changed]);
+  await applyChanges(client, [
+    ...[...toCancel].map(cancelledHere),
+    ...[...toLookFor].map((orderId) => ({ orderId, ...LOOKED_FOR_FIRST })),
+  ]);
   await answerRequests(client, decided);
   return changed;
 }
@@ -299,6 +301,7 @@ export function cancelledHere(orderId: number): OrderChange {
 }
 
 async function applyChanges(client: pg.PoolClient, changes: readonly OrderChange[]): Promise<Set<number>> {
+  if (changes.length === 0) return new Set();
   const changed = new Set((await updateOrders(client, changes)).map((row) => row.id));
   const applied = changes.filter((change) => changed.has(change.orderId));
   const containers = applied.flatMap((change) =>

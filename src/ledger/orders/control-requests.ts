@@ -16,6 +16,7 @@ import { openTasks } from "../operator/tasks.ts";
 import { recordOutcomes } from "../results/outcomes.ts";
 import { HAS_OPEN_CALL } from "./calls.ts";
 import { recordEvents } from "./events.ts";
+import { MAY_BE_FORGOTTEN } from "./forgotten-calls.ts";
 import { IS_AT_SERVICE, readOrders, snapshotOrder } from "./row.ts";
 
 /** A request as it is written down, decided or, where it is to cancel, open. */
@@ -41,10 +42,13 @@ select x."messageId", x.position, x.connector, x.control, x."orderId", x."placer
        as x("messageId" bigint, position integer, connector text, control text, "orderId" bigint, "placerOrderNumber" text,
             "fillerNumber" jsonb, reason text, "isOpen" boolean, refusal jsonb)`;
 
+/** What of order `o` decides about any request, once it is locked. Index: calls_order. */
+export const CONTROL_FACTS = `
+       o.state, ${HAS_OPEN_CALL} as "isCalled", ${MAY_BE_FORGOTTEN} as "mayBeForgotten", ${IS_AT_SERVICE} as "isAtService"`;
+
 /** Open requests about these orders, with how the orders stand; $1 bigint[]. Index: control_requests_open. */
 const OPEN_REQUESTS = `
-select c.id, c.order_id as "orderId", c.control, o.state, ${HAS_OPEN_CALL} as "isCalled",
-       ${IS_AT_SERVICE} as "isAtService"
+select c.id, c.order_id as "orderId", c.control, ${CONTROL_FACTS}
   from control_requests c
   join orders o on o.id = c.order_id
  where c.order_id = any ($1)
@@ -159,6 +163,15 @@ async function recordRefusals(client: pg.PoolClient, requests: readonly DecidedR
   );
 }
 
+/** What follows from how orders stand for what is open about them. */
+interface OpenDecisions {
+  /** Nothing was sent of them. */
+  readonly toCancel: ReadonlySet<number>;
+  /** The service is to be looked at for them first. */
+  readonly toLookFor: ReadonlySet<number>;
+  readonly decided: readonly DecidedRequest[];
+}
+
 /**
  * Looks whether the state of these orders decides what is open about them, which can only be cancellations. The caller holds
  * the orders' rows locked, cancels those of which nothing was sent, and then answers what was decided.
@@ -166,22 +179,24 @@ async function recordRefusals(client: pg.PoolClient, requests: readonly DecidedR
 export async function decideOpenRequests(
   client: pg.PoolClient,
   orderIds: readonly number[],
-): Promise<{ readonly toCancel: ReadonlySet<number>; readonly decided: readonly DecidedRequest[] }> {
-  if (orderIds.length === 0) return { toCancel: new Set(), decided: [] };
+): Promise<OpenDecisions> {
+  if (orderIds.length === 0) return { toCancel: new Set(), toLookFor: new Set(), decided: [] };
   const { rows } = await client.query<ControlFacts & { id: number; orderId: number; control: Control }>(
     OPEN_REQUESTS,
     [orderIds],
   );
   const toCancel = new Set<number>();
+  const toLookFor = new Set<number>();
   const ends = new Map<number, ControlRefusal | undefined>();
   for (const row of rows) {
     // Whether the cancel call is offered is the configuration's word; the job that makes it asks there.
     const decision = decideControl(row.control, row, true);
     if (decision.kind === "act") toCancel.add(row.orderId);
+    if ("isForgotten" in decision) toLookFor.add(row.orderId);
     if (decision.kind === "act" || decision.kind === "done") ends.set(row.id, undefined);
     if (decision.kind === "unable") ends.set(row.id, decision.refusal);
   }
-  return { toCancel, decided: await endRequests(client, ends) };
+  return { toCancel, toLookFor, decided: await endRequests(client, ends) };
 }
 
 /** Refuses what is open about an order, and answers it. The caller holds the order's row locked. */

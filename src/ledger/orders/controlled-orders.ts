@@ -9,9 +9,7 @@ import {
 } from "../../core/order-control.ts";
 import { phi } from "../../core/phi.ts";
 import { together } from "../database.ts";
-import { HAS_OPEN_CALL } from "./calls.ts";
-import { MAY_BE_FORGOTTEN } from "./forgotten-calls.ts";
-import { IS_AT_SERVICE } from "./row.ts";
+import { CONTROL_FACTS } from "./control-requests.ts";
 import { findMerges, type SubjectMerges } from "./subjects.ts";
 
 /**
@@ -65,10 +63,9 @@ select 1
 
 /** What of orders matters, read once they are locked; $1 bigint[]. Indexes: the primary key, control_requests_order. */
 const CONTROLLED_ORDERS = `
-select o.id, o.state, o.shares_number as "sharesNumber", o.facility_id, o.subject_code, o.request_id as "requestId",
+select o.id, ${CONTROL_FACTS}, o.shares_number as "sharesNumber", o.facility_id, o.subject_code, o.request_id as "requestId",
        o.procedure_id as "procedureId", o.placer_authority as "placerAuthority", o.held_at is not null as "isHeld",
-       ${HAS_OPEN_CALL} as "isCalled", ${MAY_BE_FORGOTTEN} as "mayBeForgotten", encode(o.content_digest, 'hex') as digest,
-       ${IS_AT_SERVICE} as "isAtService",
+       encode(o.content_digest, 'hex') as digest,
        (select max(c.message_id)
           from control_requests c
          where c.order_id = o.id

@@ -68,11 +68,3 @@ exists (select 1
                               and k.mark = o.mark
                               and k.at >= l.restored_at
                               and k.outcome is distinct from 'not_sent'))`;
-
-/** Whether {@link MAY_BE_FORGOTTEN} is true of an order, within a transaction that has locked it. */
-export async function mayBeForgotten(client: Queryable, orderId: number): Promise<boolean> {
-  return (
-    (await client.query(`select 1 from orders o where o.id = $1 and ${MAY_BE_FORGOTTEN}`, [orderId]))
-      .rowCount === 1
-  );
-}

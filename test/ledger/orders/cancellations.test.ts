@@ -4,7 +4,7 @@ import { phi } from "../../../src/core/phi.ts";
 import { closeTask, countOpenTasks, listOpenTasks } from "../../../src/ledger/operator/tasks.ts";
 import { findOrders, listEvents } from "../../../src/ledger/operator/views.ts";
 import { discardOrder, resolveOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
-import { cancelCallsOf } from "../../../src/ledger/orders/calls.ts";
+import { cancelCallsOf, openCallOf } from "../../../src/ledger/orders/calls.ts";
 import {
   cancelOrder,
   changeCancelCall,
@@ -15,7 +15,7 @@ import {
 } from "../../../src/ledger/orders/cancellations.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
 import { findDueLooks } from "../../../src/ledger/orders/looks.ts";
-import { liftRestored } from "../../../src/ledger/restored/restore.ts";
+import { enterRestored, liftRestored } from "../../../src/ledger/restored/restore.ts";
 import { presumeAll } from "../../support/calls.ts";
 import { claimNext, recordCall, takeDue } from "../../support/hand-over.ts";
 import { aCancel, answers, reportedKinds } from "../../support/order-control.ts";
@@ -479,6 +479,20 @@ describe("a cancellation of an order that a restored ledger has to compare", () 
       expect(await cancelOrder(pool, orderId, OPERATOR, new Set())).not.toEqual({ kind: "cancelled" });
       await changeOrders(pool, [{ orderId, to: "received", call: { end: "nothing" } }]);
       expect((await findOrders(pool, `o${orderId}`))[0]?.state).toBe("cancelled");
+      expect(await answers(pool)).toEqual([["CR"]]);
+    }));
+
+  test("waits for a look for its request also where what was open in the copy was the call to register its subject", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      const { orderId } = await claim(pool, "subject");
+      await enterRestored(pool, { text: "for a test", epoch: 1, restores: 0, after: 0 });
+      await commit(pool, [aCancel(2, CANCEL)]);
+      await changeOrders(pool, [{ orderId, to: "received", call: { end: "made" } }]);
+      expect(openCallOf(await only(pool))).toMatchObject({ kind: "request", isPresumed: true });
+      expect(await answers(pool)).toEqual([]);
+      await changeOrders(pool, [{ orderId, to: "received", call: { end: "nothing" } }]);
+      expect((await only(pool)).state).toBe("cancelled");
       expect(await answers(pool)).toEqual([["CR"]]);
     }));
 
