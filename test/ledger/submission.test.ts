@@ -7,6 +7,8 @@ import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/orders/
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { CLAIM_DUE, findLaneHolder } from "../../src/ledger/orders/claiming.ts";
 import { findDueLooks } from "../../src/ledger/orders/looks.ts";
+import { releaseAbandoned } from "../../src/ledger/orders/submission.ts";
+import { isAwaited } from "../support/cut-way.ts";
 import { openCalls, presumeAll } from "../support/calls.ts";
 import { A_REQUEST, claimNext, loseWorker, recordCall, takeDue } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
@@ -308,6 +310,23 @@ describe("after a crash", () => {
       await intend(pool, id as number, fence);
       await loseWorker(pool, DEAD);
       expect(await takeDue(pool)).toEqual([]);
+    }));
+
+  test("two that take over at once count one interruption", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = await commitOrders(pool, ["S"]);
+      const { fence } = await claimNext(pool, DEAD);
+      await intend(pool, id as number, fence);
+      const first = await pool.connect();
+      await first.query("begin");
+      expect(await releaseAbandoned(first, DEAD)).toBe(1);
+      const second = loseWorker(pool, DEAD);
+      await isAwaited(pool);
+      await first.query("commit");
+      first.release();
+      expect(await second).toBe(0);
+      const { rows } = await pool.query("select interruptions from orders");
+      expect(rows).toEqual([{ interruptions: 1 }]);
     }));
 });
 

@@ -11,13 +11,10 @@ const TOO_OFTEN = "ORDER_TRIED_TOO_OFTEN";
 /**
  * What workers that ended left in hand, and what the ledger has for this one's that it doesn't work on: it could not be given back, or the
  * claim was not answered; $1 this worker, $2 the fences of what it works on. Also what nobody has in hand and nobody looks for: there is no way
- * to that, and it would lie for ever. Locked by a statement of its own, so that the next one sees the calls that were written down
- * meanwhile. Indexes: orders_state, the workers' primary key, calls_order.
+ * to that, and it would lie for ever. Indexes: orders_state, the workers' primary key, calls_order.
  */
-const LOCK_ABANDONED = `
-select o.id
-  from orders o
- where o.state = 'submitting'
+const IS_ABANDONED = `
+       o.state = 'submitting'
    and case
          when o.owner is null
          then not exists (
@@ -28,24 +25,31 @@ select o.id
               and k.outcome is null
               and k.look_at is not null)
          else not ${counts("o.owner")} or (o.owner = $1 and o.fence <> all ($2))
-       end
+       end`;
+
+/** Locked by a statement of its own: a statement that waits for an order still sees its calls as they were before. */
+const LOCK_ABANDONED = `
+select o.id
+  from orders o
+ where ${IS_ABANDONED}
  order by o.id
    for update of o`;
 
 /**
- * $1 order ids, $2 interruptions in a row after which a person is asked, since an order whose every attempt ends its worker must not go
- * round for ever, $3 the words for that person, $4 and $5 what is said of a call that was under way. A new fence shuts out a worker
- * that wakes up late. Indexes: the primary key, calls_order.
+ * $3 order ids, $4 interruptions in a row after which a person is asked, since an order whose every attempt ends its worker must not go
+ * round for ever, $5 the words for that person, $6 and $7 what is said of a call that was under way. Another one may have released
+ * them while they were waited for. A new fence shuts out a worker that wakes up late. Indexes: the primary key, calls_order.
  */
 const RELEASE_ABANDONED = `
 with abandoned as materialized (
-  select o.id, o.interruptions + 1 >= $2 as "isTooOften", ${HAS_OPEN_CALL} as "isCalled"
+  select o.id, o.interruptions + 1 >= $4 as "isTooOften", ${HAS_OPEN_CALL} as "isCalled"
     from orders o
-   where o.id = any ($1))
+   where o.id = any ($3)
+     and ${IS_ABANDONED})
 update orders o
    set state = case when a."isTooOften" then 'parked' when a."isCalled" then o.state else 'received' end,
-       failure_code = case when a."isTooOften" then '${TOO_OFTEN}' when a."isCalled" then $4 else o.failure_code end,
-       failure_text = case when a."isTooOften" then $3 when a."isCalled" then $5 else o.failure_text end,
+       failure_code = case when a."isTooOften" then '${TOO_OFTEN}' when a."isCalled" then $6 else o.failure_code end,
+       failure_text = case when a."isTooOften" then $5 when a."isCalled" then $7 else o.failure_text end,
        changed_at = case when a."isTooOften" or not a."isCalled" then now() else o.changed_at end,
        interruptions = o.interruptions + 1,
        -- An attempt that came to its call is one.
@@ -58,7 +62,7 @@ update orders o
 returning o.id, o.state`;
 
 /**
- * $1 order ids, $2 and $3 as $4 and $5 of {@link RELEASE_ABANDONED}. A worker makes no call that long after its last heartbeat, which
+ * $1 order ids, $2 and $3 as $6 and $7 of {@link RELEASE_ABANDONED}. A worker makes no call that long after its last heartbeat, which
  * looks older than the call where the clock has jumped since. Index: calls_order.
  */
 const RELEASE_CALLS = `
@@ -96,12 +100,12 @@ export async function releaseAbandoned(
   workerId: number,
   inHand?: readonly number[],
 ): Promise<number> {
-  const abandoned = await client.query<{ id: number }>(LOCK_ABANDONED, [workerId, inHand ?? null]);
-  if (abandoned.rows.length === 0) return 0;
-  const ids = abandoned.rows.map(({ id }) => id);
-  const values = [ids, MOST_INTERRUPTIONS, INTERRUPTED_TEXT, ...CALL_INTERRUPTED];
-  const { rows } = await client.query<Released>(RELEASE_ABANDONED, values);
-  await client.query(RELEASE_CALLS, [ids, ...CALL_INTERRUPTED]);
+  const whose = [workerId, inHand ?? null];
+  const locked = await client.query<{ id: number }>(LOCK_ABANDONED, whose);
+  if (locked.rows.length === 0) return 0;
+  const values = [locked.rows.map(({ id }) => id), MOST_INTERRUPTIONS, INTERRUPTED_TEXT, ...CALL_INTERRUPTED];
+  const { rows } = await client.query<Released>(RELEASE_ABANDONED, [...whose, ...values]);
+  await client.query(RELEASE_CALLS, [rows.map(({ id }) => id), ...CALL_INTERRUPTED]);
   const parked = rows.filter((row) => row.state === "parked").map((row) => row.id);
   await recordEvents(
     client,
