@@ -18,7 +18,7 @@ export interface SendDeps {
   readonly places: readonly AlertPlace[];
   /** Who sends, as the news say it. */
   readonly sender: Pick<AlertNews, "host" | "version">;
-  readonly clock: Pick<Clock, "now" | "monotonic">;
+  readonly clock: Pick<Clock, "monotonic">;
   readonly logger: Logger;
 }
 
@@ -56,17 +56,16 @@ async function sendOne(
   deps: SendDeps,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { pool, sender, clock, logger } = deps;
+  const { pool, sender, logger } = deps;
   try {
     const within = AbortSignal.any([signal, AbortSignal.timeout(PLACE_TIMEOUT_MS)]);
     await place.send(newsOf(message, sender), within);
   } catch (error) {
     const why = error instanceof Error ? error.message : "it failed";
-    const isTooOld = clock.now() - message.createdAt.getTime() > GIVE_UP_AFTER_MS;
-    await recordAlertFailed(pool, message.id, why, isTooOld);
+    const isGivenUp = await recordAlertFailed(pool, message.id, why, GIVE_UP_AFTER_MS);
     const fields = { place: place.name, alert: formatId("a", message.alertId), event: message.event, why };
-    logger.warn(fields, `an alert could not be sent; ${isTooOld ? "it is given up" : "it is tried again"}`);
-    return isTooOld;
+    logger.warn(fields, `an alert could not be sent; ${isGivenUp ? "it is given up" : "it is tried again"}`);
+    return isGivenUp;
   }
   await recordAlertSent(pool, message.id);
   return true;

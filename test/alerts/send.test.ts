@@ -2,14 +2,14 @@ import type pg from "pg";
 import { expect, test } from "vitest";
 import { sendDueAlerts } from "../../src/alerts/send.ts";
 import type { AlertNews } from "../../src/core/alert.ts";
-import { systemClock } from "../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { findInstanceCode } from "../../src/ledger/migrate.ts";
 import { never } from "../service/with-client.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 import { addAlert } from "./add-alert.ts";
 
 /** Sends twice what is due, to a place that takes nothing about "unloved"; gives what was tried. */
-async function sendTwice(pool: pg.Pool): Promise<string[]> {
+async function sendTwice(pool: pg.Pool, clock: Clock = systemClock): Promise<string[]> {
   const tried: string[] = [];
   const hook = {
     name: "hook",
@@ -22,7 +22,7 @@ async function sendTwice(pool: pg.Pool): Promise<string[]> {
     pool,
     places: [hook],
     sender: { host: "lab", version: "1" },
-    clock: systemClock,
+    clock,
     logger: silent,
   };
   const { signal } = new AbortController();
@@ -97,6 +97,21 @@ test("a stop ends a sending, which is done again later", () =>
     await sendDueAlerts({ ...deps, sender: { host: "lab", version: "1" } }, stopping.signal);
     const { rows } = await pool.query("select failure, sent_at, given_up_at from alert_messages");
     expect(rows).toEqual([{ failure: "the daemon stops", sent_at: null, given_up_at: null }]);
+  }));
+
+test("what a place did not take for a day is given up by the ledger's time, whatever the machine's clock says", () =>
+  withLedger(async ({ pool }) => {
+    await addAlert(pool, "tasksOpen", "unloved");
+    const clock = { ...systemClock, now: () => systemClock.now() + 2 * 86_400_000 };
+    const givenUp = async () => {
+      await pool.query("update alert_messages set next_at = now()");
+      await sendTwice(pool, clock);
+      return (await pool.query("select from alert_messages where given_up_at is not null")).rowCount;
+    };
+    expect(await givenUp()).toBe(0);
+    await pool.query("update alert_messages set created_at = now() - interval '25 hours'");
+    clock.now = () => systemClock.now() - 2 * 86_400_000;
+    expect(await givenUp()).toBe(1);
   }));
 
 test("a message has the same id whichever machine sends it, with the ledger's own code", () =>

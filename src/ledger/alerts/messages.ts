@@ -9,7 +9,6 @@ export interface AlertMessage {
   readonly event: Exclude<AlertEvent, "test">;
   /** With this one. */
   readonly attempts: number;
-  readonly createdAt: Date;
   readonly kind: AlertKind;
   readonly about: string;
   readonly level: AlertLevel;
@@ -63,8 +62,8 @@ with due as (
      and m.next_at <= now()
      and m.sent_at is null
      and m.given_up_at is null
-  returning m.id, m.alert_id, m.event, m.attempts, m.created_at)
-select d.id, d.alert_id as "alertId", d.event, d.attempts, d.created_at as "createdAt",
+  returning m.id, m.alert_id, m.event, m.attempts)
+select d.id, d.alert_id as "alertId", d.event, d.attempts,
        a.kind, a.about, a.level, a.text, a.hint, a.since, a.over_at as "overAt",
        g.instance_code as "instanceCode"
   from due d
@@ -90,18 +89,27 @@ export async function recordAlertSent(pool: pg.Pool, id: number): Promise<void> 
   await run(pool, SENT, [id]);
 }
 
-/** $1 id, $2 why, $3 whether it is given up. */
-const FAILED =
-  "update alert_messages set failure = $2, given_up_at = case when $3 then now() end where id = $1";
+/** $1 id, $2 why, $3 ms from when it was made until it is given up. Index: the primary key. */
+const FAILED = `
+update alert_messages
+   set failure = $2,
+       given_up_at = case when created_at < now() - $3 * interval '1 millisecond' then now() end
+ where id = $1
+returning given_up_at is not null as "isGivenUp"`;
 
-/** Writes down that a message did not get to its place. */
+/**
+ * Writes down that a message did not get to its place.
+ *
+ * @returns whether it is given up, since it was made longer ago than that
+ */
 export async function recordAlertFailed(
   pool: pg.Pool,
   id: number,
   failure: string,
-  isGivenUp: boolean,
-): Promise<void> {
-  await run(pool, FAILED, [id, failure, isGivenUp]);
+  giveUpAfterMs: number,
+): Promise<boolean> {
+  const [row] = await run<{ isGivenUp: boolean }>(pool, FAILED, [id, failure, giveUpAfterMs]);
+  return row?.isGivenUp === true;
 }
 
 /** $1 alert ids. Index: alert_messages_alert_id_place_event_key. */
