@@ -57,7 +57,8 @@ export async function startWorker(
     config,
     {
       ...{ clock, logger, certificates: context.certificates, wire: options.wire },
-      ledgerNow: () => membership.ledgerNow(),
+      // After a machine slept, it is behind until the next heartbeat.
+      ledgerNow: () => (membership.isSure ? membership.ledgerNow() : undefined),
       onCall: (call) => report(context, (observer) => observer.serviceCalled(call)),
       others: reportToOthers(ledger.pool, logger),
     },

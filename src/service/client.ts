@@ -129,8 +129,11 @@ export interface CallLimit {
 
 export interface ServiceDeps {
   readonly clock: Clock;
-  /** The time by the ledger's clock, which that of the service is compared with; this machine's where there is no ledger. */
-  readonly ledgerNow?: (() => number) | undefined;
+  /**
+   * The time by the ledger's clock, which that of the service is compared with, undefined while it isn't sure; this machine's where there is
+   * no ledger.
+   */
+  readonly ledgerNow?: (() => number | undefined) | undefined;
   readonly logger: Logger;
   /** Between 0 and 1, for jitter; `Math.random` by default. */
   readonly random?: (() => number) | undefined;

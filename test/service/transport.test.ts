@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
 import { phi } from "../../src/core/phi.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock, settle } from "./fake-clock.ts";
@@ -301,6 +302,34 @@ it("counts the requests of the last minute", () => {
     },
     {},
     { clock },
+  );
+});
+
+it("learns nothing of the service's clock from an answer that the machine slept over, nor while the ledger's time isn't sure", () => {
+  let sleptMs = 0;
+  let isSure = true;
+  let isSlept = false;
+  const now = () => performance.timeOrigin + systemClock.monotonic() + sleptMs;
+  return withStub(
+    async (stub, client) => {
+      stub.rows.procedures = [{ id: 7 }];
+      stub.intercept = (_request, response) => {
+        response.setHeader("date", new Date(now() + 600_000).toUTCString());
+        if (isSlept) sleptMs += 3_600_000;
+        return false;
+      };
+      const skewAfterCall = async () => {
+        await client.getProcedure("request", 7, never);
+        return Math.round(client.clockSkewMs! / 10_000);
+      };
+      expect(await skewAfterCall()).toBe(60);
+      isSlept = true;
+      expect(await skewAfterCall()).toBe(60);
+      [isSlept, isSure] = [false, false];
+      expect(await skewAfterCall()).toBe(60);
+    },
+    {},
+    { clock: { ...systemClock, now }, ledgerNow: () => (isSure ? now() : undefined) },
   );
 });
 

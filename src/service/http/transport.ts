@@ -49,7 +49,7 @@ interface TransportParts {
   readonly limiter: Limiter;
   readonly breaker: CircuitBreaker;
   readonly clock: Clock;
-  readonly ledgerNow: () => number;
+  readonly ledgerNow: () => number | undefined;
   /** Between 0 and 1, for jitter. */
   readonly random: () => number;
   readonly logger: Logger;
@@ -92,6 +92,9 @@ export interface ObservedCall {
   readonly outcome: string;
   readonly ms: number;
 }
+
+/** An answer during which the wall clock went by so much more or less than time was under way while the machine slept: its `Date` is old. */
+const MOST_JUMP_MS = 1_000;
 
 /**
  * Carries calls: breaker, concurrency and rate, token, exchange, verdict. A read that fails for now is tried again a few
@@ -288,6 +291,7 @@ export class Transport {
     breaker.refuseIfOpen();
     await call.beforeSend?.();
     const startedAt = clock.monotonic();
+    const startedWallMs = clock.now();
     this.#counts.set(name(call), (this.#counts.get(name(call)) ?? 0) + 1);
     const result = await wire.exchange(
       {
@@ -305,6 +309,7 @@ export class Transport {
       signal,
     );
     const ms = Math.round(clock.monotonic() - startedAt);
+    const jumpedMs = Math.abs(clock.now() - startedWallMs - ms);
     this.#parts.onCall?.({
       route: name(call),
       outcome: result.kind === "broken" ? result.why : String(result.status),
@@ -315,7 +320,8 @@ export class Transport {
       return judged({ broken: result });
     }
     const { dateMs } = result.headers;
-    if (dateMs !== undefined) this.#clockSkewMs = dateMs - this.#parts.ledgerNow();
+    const ledgerMs = jumpedMs < MOST_JUMP_MS ? this.#parts.ledgerNow() : undefined;
+    if (dateMs !== undefined && ledgerMs !== undefined) this.#clockSkewMs = dateMs - ledgerMs;
     logger.debug({ call: name(call), status: result.status, ms }, "call answered");
     const answer = parseAnswer(result.status, result.headers, result.body);
     const { seen, verdict } = judged({ answer });
