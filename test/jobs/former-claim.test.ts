@@ -5,6 +5,7 @@ import { submitDue } from "../../src/jobs/submit/submit.ts";
 import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
 import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
+import { isAwaited } from "../support/cut-way.ts";
 import { aCancel, aControl } from "../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { submitDeps } from "../support/submit.ts";
@@ -44,6 +45,29 @@ test("a merge that the lab cancelled while it was in hand asks nobody to see to 
     await submitWhile(pool, () => commit(pool, [aCancel(3, [{ placerOrderNumber: "M-1" }])]));
     expect((await findOrders(pool, "M-1")).map(({ state }) => state)).toEqual(["cancelled"]);
     expect(await listOpenTasks(pool, 10)).toEqual([]);
+    const kinds = (await listEvents(pool, held as number)).map(({ kind }) => kind);
+    expect(kinds).not.toContain("subject_merged");
+  }));
+
+test("an order that the lab cancelled while a merge of its subject was taken up is nobody's to see to", () =>
+  withLedger(async ({ pool }) => {
+    const [held] = await commit(pool, [aRecord(1, [anOrder({ code: "OLD" })])]);
+    await pool.query("update orders set held_at = now()");
+    const merge = { operation: "MERGE", code: "NEW", placerOrderNumber: "M-1", containers: [] } as const;
+    await commit(pool, [aRecord(2, [anOrder({ ...merge, priorSubjectCode: phi("OLD") })])]);
+    const holder = await pool.connect();
+    const taken = submitWhile(pool, () =>
+      holder.query("begin; select from orders where operation = 'MERGE' for update"),
+    );
+    await isAwaited(pool);
+    await commit(pool, [aCancel(3, [{ placerOrderNumber: "A-1" }])]);
+    await holder.query("commit");
+    holder.release();
+    await taken;
+    const [merged] = await findOrders(pool, "M-1");
+    expect(merged).toMatchObject({ failure: { code: "SUBJECT_MERGE_NOT_OFFERED" } });
+    const tasks = await listOpenTasks(pool, 10);
+    expect(tasks.filter(({ orderId }) => orderId === `o${held}`)).toEqual([]);
     const kinds = (await listEvents(pool, held as number)).map(({ kind }) => kind);
     expect(kinds).not.toContain("subject_merged");
   }));

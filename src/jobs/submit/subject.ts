@@ -161,7 +161,11 @@ async function merge(
   } as const;
   return [
     end(order, { code: "SUBJECT_MERGE_NOT_OFFERED", kind: "merge", text }),
-    unsent.map(({ orderId }) => ({ orderId, task, event: { kind: "subject_merged", detail } })),
+    unsent.map(({ orderId }) => ({
+      ...{ orderId, task, event: { kind: "subject_merged", detail } },
+      // It may have been sent, or have ended, since it was read.
+      from: ["received", "submitting", "parked"],
+    })),
   ];
 }
 
