@@ -6,8 +6,9 @@ import { commitMessages } from "../../src/ledger/messages/commit.ts";
 import { closeFile, openFile } from "../../src/ledger/messages/files.ts";
 import { findMessage } from "../../src/ledger/messages/views.ts";
 import { findOrders, listEvents, listOrders } from "../../src/ledger/operator/views.ts";
-import { changeOrders } from "../../src/ledger/orders/change.ts";
+import { changeOrders, changeOrdersWithin } from "../../src/ledger/orders/change.ts";
 import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
+import { isAwaited } from "../support/cut-way.ts";
 import { reportedKinds } from "../support/order-control.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
 import { at } from "../support/places.ts";
@@ -131,6 +132,28 @@ test("does not tell again of an order that is open or done when it is placed aga
     await changeOrders(pool, [{ orderId: second, from: ["received"], to: "cancelled" }]);
     await commit(pool, [aRecord(9, [anOrder({ placerOrderNumber: "A-2" })])]);
     expect(new Set(await reportedKinds(pool))).toEqual(new Set(["acknowledged"]));
+  }));
+
+test("answers an order that is placed again with the state to which a change brings it at this moment", () =>
+  withLedger(async ({ pool }) => {
+    const [orderId] = (await commit(pool, [aRecord(1, [anOrder()])])) as [number];
+    const link = { surface: "request", requestId: 5 } as const;
+    await changeOrders(pool, [{ orderId, from: ["received"], to: "submitted", request: link }]);
+    const changing = await pool.connect();
+    await changing.query("begin");
+    await changeOrdersWithin(changing, [{ orderId, to: "completed", isReported: true }]);
+    let isAnswered = false;
+    const again = commit(pool, [aRecord(2, [anOrder()])]).then(() => {
+      isAnswered = true;
+    });
+    await isAwaited(pool, () => isAnswered);
+    await changing.query("commit");
+    changing.release();
+    await again;
+    const { rows } = await pool.query(
+      "select payload->'orders'->0->>'state' as state from outcomes where kind = 'acknowledged' order by id",
+    );
+    expect(rows).toEqual([{ state: "received" }, { state: "completed" }]);
   }));
 
 test("notes in an order's timeline that it came once more", () =>

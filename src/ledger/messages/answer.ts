@@ -6,7 +6,7 @@ import { type OrderAsRead, withCodes } from "../../core/outcome.ts";
 import { list } from "../database.ts";
 import { parseId } from "../ids.ts";
 import { isControlOnly } from "../orders/accept-control.ts";
-import { type OrderSnapshot, readOrders, snapshotOrder } from "../orders/row.ts";
+import { LOCK_ORDERS, type OrderSnapshot, readOrders, snapshotOrder } from "../orders/row.ts";
 import { type NewOutcome, recordOutcomes } from "../results/outcomes.ts";
 import { draftSnapshot, isReportedByReply, type MessageDraft } from "./record.ts";
 
@@ -35,7 +35,10 @@ export async function ordersByMessage(
   return byMessage;
 }
 
-/** The orders of an earlier time that each draft names again or corrects, as they stand now, by the draft's message id. */
+/**
+ * The orders of an earlier time that each draft names again or corrects, by the draft's message id. They stand still until the transaction
+ * ends: else the lab could be told last how an order stood before a change that it heard of already.
+ */
 export async function earlierOrders(
   client: pg.PoolClient,
   drafts: readonly MessageDraft[],
@@ -52,6 +55,7 @@ export async function earlierOrders(
   );
   const wanted = [...idsByDraft.values()].flat();
   if (wanted.length === 0) return new Map();
+  await client.query(LOCK_ORDERS, [wanted]);
   const orders = await readOrders(client, wanted);
   const snapshots = new Map(orders.map((order) => [order.id, snapshotOrder(order)]));
   return new Map(

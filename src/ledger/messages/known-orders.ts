@@ -9,7 +9,7 @@ import {
 } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { type WithNulls, withoutNulls } from "../database.ts";
-import { digestOrder } from "../orders/row.ts";
+import { digestOrder, LOCK_ORDERS } from "../orders/row.ts";
 import type { MessageRecord, NumberConflict } from "./record.ts";
 
 /** Whether order `o` waits for a person and no call to create anything for it was ever about to leave. */
@@ -68,12 +68,6 @@ interface Alike {
   readonly authority?: AssigningAuthority | null | undefined;
 }
 
-/**
- * In ascending order each time; where a later time makes two wait for each other, the messages are tried again. Whoever writes down that something was sent about orders need not wait. $1 bigint[]. Index: the primary
- * key.
- */
-const LOCK_ORDERS = "select 1 from orders o where o.id = any ($1) order by o.id for no key update";
-
 type Numbered = Pick<Order, "placerOrderNumber">;
 
 /** The orders that have the numbers of what some messages bring or ask about, as a batch goes along. */
@@ -86,7 +80,7 @@ export class KnownOrders {
 
   /**
    * What these messages are compared with. Orders that seem to be corrected stand still until the transaction ends: else a person could
-   * have one sent as it was at this moment.
+   * have one sent as it was at this moment. Where a later time of locking makes two wait for each other, the messages are tried again.
    */
   static async find(
     client: pg.PoolClient,

@@ -10,6 +10,7 @@ import {
 import { phi } from "../../core/phi.ts";
 import { together } from "../database.ts";
 import { CONTROL_FACTS } from "./control-requests.ts";
+import { LOCK_ORDERS } from "./row.ts";
 import { findMerges, type SubjectMerges } from "./subjects.ts";
 
 /**
@@ -48,18 +49,6 @@ select x.n, o.id
          order by o.surface is distinct from 'external'
          limit 1)) o on true
  order by x.n, o.id`;
-
-/**
- * In ascending order, so that two who lock the same orders wait for each other and no more. `no key`, for whoever writes
- * down what was sent about orders only refers to them, in the order of what was sent: he need not wait, or the two could
- * wait for each other. $1 bigint[].
- */
-const LOCK_ORDERS = `
-select 1
-  from orders o
- where o.id = any ($1)
- order by o.id
-   for no key update`;
 
 /** What of orders matters, read once they are locked; $1 bigint[]. Indexes: the primary key, control_requests_order. */
 const CONTROLLED_ORDERS = `

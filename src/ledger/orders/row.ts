@@ -117,6 +117,19 @@ export function linkOf(
   return { surface: "external", procedureId: order.procedureId };
 }
 
+/**
+ * Has orders stand still until the transaction ends; what is read by a statement behind this one is how they stand. In ascending order, so
+ * that two who lock the same orders wait for each other and no more. `no key`, for whoever writes down what was sent about orders
+ * only refers to them, in the order of what was sent: he need not wait, or the two could wait for each other. $1 bigint[]. Index: the
+ * primary key.
+ */
+export const LOCK_ORDERS = `
+select 1
+  from orders o
+ where o.id = any ($1)
+ order by o.id
+   for no key update`;
+
 /** {@link linkOf} in SQL: whether the service is known to have made anything of order `o`. */
 export const IS_AT_SERVICE = `
 (o.request_id is not null or (o.surface = 'external' and o.procedure_id is not null))`;
