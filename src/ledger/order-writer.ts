@@ -85,6 +85,8 @@ async function write(
   steps: readonly Step[],
   epoch: Pick<Epoch, "raise">,
 ): Promise<Written[]> {
+  // Those of all of them first: what is locked round by round isn't locked in order.
+  await lockLabels(client, guardedOf(steps));
   const written = new Map<Step, Omit<Written, "epoch">>();
   for (let left = steps; left.length > 0; left = left.filter((step) => !written.has(step))) {
     const firsts = [...Map.groupBy(left, orderOf).values()].flatMap((ofOrder) => ofOrder.slice(0, 1));
@@ -100,6 +102,10 @@ async function write(
   });
 }
 
+/** The orders whose labels have to be free for their calls. */
+const guardedOf = (steps: readonly Step[]): number[] =>
+  steps.flatMap(({ call }) => (call?.needsFreeLabels ? [call.orderId] : []));
+
 const orderOf = ({ change, call }: Step) => (change ?? call)?.orderId;
 
 /** Steps of different orders. */
@@ -109,9 +115,7 @@ async function writeOrders(client: pg.PoolClient, steps: readonly Step[]): Promi
     steps.flatMap(({ change }) => change ?? []),
   );
   const calls = steps.flatMap(({ call }) => call ?? []);
-  const guarded = calls.flatMap(({ orderId, needsFreeLabels }) => (needsFreeLabels ? [orderId] : []));
-  await lockLabels(client, guarded);
-  const holders = await findLabelHolders(client, guarded);
+  const holders = await findLabelHolders(client, guardedOf(steps));
   const recordedAt = await recordCalls(
     client,
     calls.filter(({ orderId }) => !holders.has(orderId)),

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
+import { LABEL_LOCK } from "../../src/ledger/locks.ts";
 import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import type { OrderChange } from "../../src/ledger/orders/change.ts";
+import { isAwaited } from "../support/cut-way.ts";
 import { takeDue, UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { type TestLedger, withLedger } from "../support/with-ledger.ts";
@@ -110,4 +112,42 @@ test("an intent is written behind the change that comes with it, and not for an 
     const kinds = async (id: number) => (await listEvents(pool, id)).map(({ kind }) => kind);
     expect(await kinds(mine.orderId)).toContain("subject_registered");
     expect(await kinds(lost.orderId)).not.toContain("subject_registered");
+  }));
+
+test("labels of all steps of a commit are locked together, in order", () =>
+  withLedger(async (ledger) => {
+    const { pool } = ledger;
+    const { rows: labels } = await pool.query<{ label: string; bucket: number }>(
+      "select label, hashtext(label) & 63 as bucket from unnest($1::text[]) label order by bucket",
+      [["V-1", "V-2"]],
+    );
+    const [low, high] = labels.map(({ bucket }) => bucket) as [number, number];
+    const orders = labels.map(({ label }) =>
+      anOrder({ code: label, placerOrderNumber: label, containers: [{ label, description: "vial" }] }),
+    );
+    await commit(pool, [aRecord(1, orders)]);
+    const [first, second] = await takeDue(pool);
+    if (!first || !second) throw new Error("two orders were claimed");
+    const other = await pool.connect();
+    const lock = async (bucket: number) =>
+      (
+        await other.query<{ is: boolean }>("select pg_try_advisory_xact_lock($1, $2) as is", [
+          LABEL_LOCK,
+          bucket,
+        ])
+      ).rows[0]?.is;
+    await other.query("begin");
+    expect(await lock(low)).toBe(true);
+    const writer = openOrderWriter(pool, UNCOUNTED);
+    const needsFreeLabels = true;
+    const steps = [
+      writer.change({ ...first, from: ["submitting"], attempts: 2 }),
+      writer.intend({ ...second, ...CALL, needsFreeLabels }),
+      writer.intend({ ...first, ...CALL, needsFreeLabels }),
+    ] as const;
+    await isAwaited(pool);
+    expect(await lock(high)).toBe(true);
+    await other.query("commit");
+    other.release();
+    expect(await Promise.all(steps)).toMatchObject([true, { kind: "recorded" }, { kind: "recorded" }]);
   }));
