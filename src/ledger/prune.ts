@@ -75,7 +75,7 @@ update orders
    and state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
 returning id`;
 
-/** What was sent of orders that ended long ago; $1 ms, $2 how many. Indexes: calls_with_body, the primary key of orders. */
+/** What was sent of orders that ended long ago, but of none that somebody may have go on at this moment; $1 ms, $2 how many. Indexes: calls_with_body, the primary key of orders. */
 const FORGET_BODIES = `
 update calls
    set body = null
@@ -87,10 +87,11 @@ update calls
                  and o.state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
                  and o.changed_at < now() - $1 * interval '1 millisecond'
                order by k.at
-               limit $2)
+               limit $2
+                 for share of o skip locked)
 returning order_id`;
 
-/** The service's answers to calls of orders that ended long ago; $1 ms, $2 how many. Indexes: order_answers_order, the primary key of orders. */
+/** The service's answers to calls of orders that ended long ago, as above; $1 ms, $2 how many. Indexes: order_answers_order, the primary key of orders. */
 const FORGET_ANSWERS = `
 delete from order_answers
  where id in (select a.id
@@ -99,7 +100,8 @@ delete from order_answers
                where o.state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
                  and o.changed_at < now() - $1 * interval '1 millisecond'
                order by o.changed_at
-               limit $2)
+               limit $2
+                 for share of o skip locked)
 returning id`;
 
 /** Workers that ended long ago; $1 ms, $2 how many. No index: there are few. */

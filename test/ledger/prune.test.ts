@@ -1,7 +1,9 @@
 import pg from "pg";
 import { expect, test } from "vitest";
+import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { FORGET_SUBJECTS, forgetOld } from "../../src/ledger/prune.ts";
 import { fillLedger } from "../bench/fill-ledger.ts";
+import { A_REQUEST, claimNext, recordCall } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -25,6 +27,29 @@ test("what was pruned of orders is not read again each time", () =>
     ]);
     const { Plan: plan } = rows[0]["QUERY PLAN"][0];
     expect(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]).toBeLessThan(20);
+  }));
+
+test("what was sent and answered of an order that a person has go on at the moment when it is pruned stays whole", () =>
+  withLedger(async ({ pool }) => {
+    const [orderId] = (await commit(pool, [aRecord(1, [anOrder()])])) as [number];
+    const failure = { code: "SERVICE_REFUSED", text: "refused" } as const;
+    const answer = { method: "POST", route: "/api/procedure-requests", status: 422, shape: "empty" } as const;
+    const { fence } = await claimNext(pool);
+    await recordCall(pool, { ...A_REQUEST, orderId, fence });
+    await changeOrders(pool, [{ orderId, from: ["submitting"], failure, answer, call: { end: "refused" } }]);
+    await pool.query("update calls set at = now() - interval '1 hour'");
+    await pool.query(
+      "update orders set state = 'failed', changed_at = now() - interval '1 hour', subject = '{}'",
+    );
+    const person = await pool.connect();
+    await person.query("begin");
+    await person.query("update orders set state = 'received', changed_at = now()");
+    const retention = { messagesMs: 86_400_000, ordersMs: 60_000 };
+    const forgotten = await forgetOld(pool, retention, BATCH);
+    await person.query("rollback");
+    person.release();
+    expect(forgotten).toMatchObject({ calls: 0, answers: 0 });
+    expect(await forgetOld(pool, retention, BATCH)).toMatchObject({ calls: 1, answers: 1 });
   }));
 
 test.each([
