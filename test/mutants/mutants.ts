@@ -165,7 +165,12 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       "a cancellation that came while a call was under way is forgotten",
-      "  if (toCancel.size > 0) await applyChanges(client, [...toCancel].map(cancelledHere));\n",
+      "    ...[...toCancel].map(cancelledHere),\n",
+      "",
+    ],
+    [
+      "a restored ledger forgets to look at the service before an open cancellation is granted",
+      "    ...[...toLookFor].map((orderId) => ({ orderId, ...LOOKED_FOR_FIRST })),\n",
       "",
     ],
   ),
