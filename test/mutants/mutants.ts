@@ -499,6 +499,32 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   ),
   ...faults(
+    "src/ledger/messages/insert.ts",
+    ["simulation"],
+    [
+      "a message is committed before its orders",
+      "  await together(client, () => [\n    insertMessages(\n      client,\n      batch,\n      drafts.filter((draft) => !hasWaited(draft)),\n    ),\n",
+      `  await insertMessages(client, batch, drafts.filter((draft) => !hasWaited(draft)));
+  await client.query("commit");
+  await client.query("begin");
+  await together(client, () => [
+`,
+    ],
+  ),
+  ...faults(
+    "src/jobs/feeder.ts",
+    ["simulation"],
+    [
+      "an order that waits is woken up for once, and never again",
+      "  if (!isOrderWaiting || isUncompared) return;\n",
+      `  const woken = ((settings as { woken?: Set<string> }).woken ??= new Set());
+  if (!isOrderWaiting || isUncompared) return woken.clear();
+  if (woken.size > 0) return;
+  woken.add("submit");
+`,
+    ],
+  ),
+  ...faults(
     "src/ledger/messages/dropped-files.ts",
     ["ledger/dropped-files.test.ts"],
     [
@@ -556,6 +582,11 @@ export const MUTANTS: readonly Mutant[] = [
       "a success without a readable body counts as nothing done",
       `    when: answered((a) => isSuccess(a.status)),\n    read: "SERVICE_UNAVAILABLE",\n    write: "SERVICE_NO_ANSWER",`,
       `    when: answered((a) => isSuccess(a.status)),\n    read: "SERVICE_UNAVAILABLE",\n    write: "SERVICE_BUSY",`,
+    ],
+    [
+      "a status that nobody knows counts as nothing done",
+      `    when: () => true,\n    read: "SERVICE_UNAVAILABLE",\n    write: "SERVICE_NO_ANSWER",`,
+      `    when: () => true,\n    read: "SERVICE_UNAVAILABLE",\n    write: "SERVICE_BUSY",`,
     ],
   ),
 ];
