@@ -185,7 +185,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/ledger/orders/forgotten-calls.ts",
-    ["ledger/restored"],
+    ["ledger/restored/copy.test.ts"],
     ["a call from before a restore counts as one since", "and k.id > l.copy_call_id", "and k.id > 0"],
     [
       "a call that a restore presumes is not waited for",
@@ -195,7 +195,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/ledger/restored/without-call.ts",
-    ["ledger/restored"],
+    ["ledger/restored/without-call.test.ts"],
     [
       "what was made for an order without a call is no sign of a restore",
       " where o.state in ('received', 'submitting')\n   and o.operation",
