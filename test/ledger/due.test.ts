@@ -40,7 +40,7 @@ test.each([
   [
     "a restored ledger's order",
     "submitted",
-    `with restored as (update ledger set restored_at = now())
+    `with restored as (update ledger set restored_at = now(), copy_order_id = 1)
      insert into calls (order_id, kind, is_presumed, mark, look_at)
      select id, 'request', true, mark, now() + interval '1 hour' from orders`,
     { isUncompared: true },

@@ -176,11 +176,45 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/ledger/orders/looks.ts",
-    ["jobs/calls"],
+    ["jobs/calls", "ledger/restored/copy.test.ts"],
     [
       "what a look found is recorded though the order has moved on",
       "if (now === undefined || !isDeepStrictEqual(standing(now), standing(seen))) return false;",
       "if (now === undefined) return false;",
+    ],
+    [
+      "what a call from before a restore may have made counts as nobody else's",
+      "     and f.id <= l.copy_call_id\n",
+      "     and f.id <= 0\n",
+    ],
+  ),
+  ...faults(
+    "src/ledger/orders/forgotten-calls.ts",
+    ["ledger/restored/copy.test.ts"],
+    ["a call from before a restore counts as one since", "and k.id > l.copy_call_id", "and k.id > 0"],
+    [
+      "a call that a restore presumes is not waited for",
+      "   and c.id <= l.copy_order_id\n",
+      "   and c.id <= 0\n",
+    ],
+  ),
+  ...faults(
+    "src/ledger/restored/without-call.ts",
+    ["ledger/restored/without-call.test.ts"],
+    [
+      "what was made for an order without a call is no sign of a restore",
+      " where o.state in ('received', 'submitting')\n   and o.operation",
+      " where o.state = 'parked'\n   and o.operation",
+    ],
+    [
+      "what a neighbour's call may have made is a sign of a restore",
+      "        and (e.id = o.id or (e.request_id is null and e.procedure_id is null)))",
+      "        and e.id = o.id)",
+    ],
+    [
+      "a mark of ours that no order has is no sign of a restore",
+      "         when o.id is null then x.mark like l.mark_prefix || '-%'",
+      "         when o.id is null then false",
     ],
   ),
   ...faults(
@@ -470,6 +504,32 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   ),
   ...faults(
+    "src/ledger/messages/insert.ts",
+    ["simulation"],
+    [
+      "a message is committed before its orders",
+      "  await together(client, () => [\n    insertMessages(\n      client,\n      batch,\n      drafts.filter((draft) => !hasWaited(draft)),\n    ),\n",
+      `  await insertMessages(client, batch, drafts.filter((draft) => !hasWaited(draft)));
+  await client.query("commit");
+  await client.query("begin");
+  await together(client, () => [
+`,
+    ],
+  ),
+  ...faults(
+    "src/jobs/feeder.ts",
+    ["simulation"],
+    [
+      "an order that waits is woken up for once, and never again",
+      "  if (!isOrderWaiting || isUncompared) return;\n",
+      `  const woken = ((settings as { woken?: Set<string> }).woken ??= new Set());
+  if (!isOrderWaiting || isUncompared) return woken.clear();
+  if (woken.size > 0) return;
+  woken.add("submit");
+`,
+    ],
+  ),
+  ...faults(
     "src/ledger/messages/dropped-files.ts",
     ["ledger/dropped-files.test.ts"],
     [
@@ -527,6 +587,11 @@ export const MUTANTS: readonly Mutant[] = [
       "a success without a readable body counts as nothing done",
       `    when: answered((a) => isSuccess(a.status)),\n    read: "SERVICE_UNAVAILABLE",\n    write: "SERVICE_NO_ANSWER",`,
       `    when: answered((a) => isSuccess(a.status)),\n    read: "SERVICE_UNAVAILABLE",\n    write: "SERVICE_BUSY",`,
+    ],
+    [
+      "a status that nobody knows counts as nothing done",
+      `    when: () => true,\n    read: "SERVICE_UNAVAILABLE",\n    write: "SERVICE_NO_ANSWER",`,
+      `    when: () => true,\n    read: "SERVICE_UNAVAILABLE",\n    write: "SERVICE_BUSY",`,
     ],
   ),
 ];

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { MUTANTS } from "../mutants/mutants.ts";
 import { dropDatabase, newName, runOnServer } from "../support/with-database.ts";
 import { FOUND } from "./found.ts";
+import { HELD } from "./held.ts";
 import { Histories } from "./history.ts";
 import { SimulatedLedger } from "./ledger.ts";
 import { newTally, planOf, runSeed, tell } from "./run.ts";
@@ -31,6 +33,11 @@ test("nothing is lost, doubled, invented or reported wrongly in simulated histor
 
 test.each(FOUND)("does not happen again: $what", async ({ plan }) => {
   expect((await histories.run(plan)).troubles).toEqual([]);
+});
+
+test.each(HELD)("nothing goes wrong when $what", async ({ plan, fault }) => {
+  expect((await histories.run(plan)).troubles).toEqual([]);
+  expect(MUTANTS.map(({ name }) => name)).toContain(fault);
 });
 
 test("a seed gives the same history each time", async () => {

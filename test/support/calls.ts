@@ -20,7 +20,8 @@ export async function openCalls(pool: pg.Pool, { set, where = "true" }: Given = 
 /** Presumes such a call of each order that has none, as a restore of the ledger does. */
 export async function presumeAll(pool: pg.Pool, where = "true"): Promise<void> {
   await pool.query(
-    "update ledger set restored_at = coalesce(restored_at, now()), forgotten_since = coalesce(forgotten_since, now())",
+    `update ledger set restored_at = coalesce(restored_at, now()), forgotten_since = coalesce(forgotten_since, now()),
+            copy_order_id = (select max(id) from orders), copy_call_id = (select coalesce(max(id), 0) from calls)`,
   );
   await pool.query(
     `insert into calls (order_id, kind, is_presumed, mark, at, since, left_by, look_at)

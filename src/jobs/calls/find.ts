@@ -9,6 +9,7 @@ import {
   formerIds,
   type OrderCall,
 } from "../../ledger/orders/calls.ts";
+import { isOfCopy } from "../../ledger/orders/forgotten-calls.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { unlessRefused } from "../../service/http/context.ts";
 import { parseRequestBody } from "../../service/new-request.ts";
@@ -57,7 +58,7 @@ export async function findMade(
   );
   if (made.length === 0) return { ...NOTHING, traces };
   const [judged, suspicion] = call.isPresumed
-    ? await forgottenBy(order, call, { asked, made, surface }, deps, signal)
+    ? await forgottenBy(order, { asked, made, surface }, deps, signal)
     : [asked, { kind: "called", hasSnapshot: surface === "request" } as const];
   const likes = made.map((each) => ({ ...each, like: likenessOf(each, judged, suspicion) }));
   const likeIds = likes.flatMap(({ id, like }) => (like === "none" ? [] : [id]));
@@ -111,7 +112,6 @@ async function askedOf(
 /** How what was made is judged where the ledger doesn't know whether a call left. */
 async function forgottenBy(
   order: LedgerOrder,
-  call: OrderCall,
   found: { readonly asked: Asked; readonly made: readonly Made[]; readonly surface: Surface },
   deps: FindDeps,
   signal: AbortSignal,
@@ -129,7 +129,7 @@ async function forgottenBy(
     {
       kind: "forgotten",
       // One that came since can have no call by itself: the lab has sent again what the ledger has forgotten.
-      wasInCopy: call.leftBy !== undefined && order.receivedAt < call.leftBy,
+      wasInCopy: await isOfCopy(deps.pool, order.id),
       isOthers: (mark) => (ownerByMark.get(mark) ?? order.id) !== order.id,
     },
   ];

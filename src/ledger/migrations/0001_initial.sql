@@ -25,6 +25,9 @@ create table ledger (
   restores          integer not null default 0,
   restored_at       timestamptz,
   restored_by       text,
+  -- The last order and the last call of that copy. Ids jump ahead then, so that whatever clocks say, a higher one came since.
+  copy_order_id     bigint,
+  copy_call_id      bigint,
   -- Since when facts may be missing.
   forgotten_since   timestamptz,
   -- How many open orders there were to compare with the service, and how many were adopted, parked, and free to go then.

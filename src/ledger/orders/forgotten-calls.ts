@@ -1,4 +1,5 @@
-import type { Queryable } from "../database.ts";
+import type pg from "pg";
+import { type Queryable, run } from "../database.ts";
 
 /**
  * The ledger is an older copy of itself: a call for each of these orders may have left between what the copy knows last and now; $1
@@ -27,13 +28,14 @@ export async function presumeCalls(client: Queryable, orderIds: readonly number[
   if (orderIds.length > 0) await client.query(PRESUME_CALLS, [orderIds]);
 }
 
-/** Calls that a restored ledger presumes of orders of its copy; those of orders that came since are of later. Index: calls_look. */
+/** Calls that a restored ledger presumes of orders of its copy. Indexes: calls_look, the primary key of orders. */
 const UNCOMPARED = `
   from ledger l
  cross join calls k
+  join orders c on c.id = k.order_id
  where l.restored_at is not null
    and l.restore_lifted_at is null
-   and k.at <= l.restored_at
+   and c.id <= l.copy_order_id
    and k.look_at is not null
    and k.is_presumed
    and k.outcome is null`;
@@ -66,5 +68,13 @@ exists (select 1
                             where k.order_id = o.id
                               and k.kind = 'request'
                               and k.mark = o.mark
-                              and k.at >= l.restored_at
+                              and k.id > l.copy_call_id
                               and k.outcome is distinct from 'not_sent'))`;
+
+const IS_OF_COPY = "select $1 <= copy_order_id as is_of_copy from ledger";
+
+/** Whether an order was in the copy that the ledger was restored from last; else it came since, or there was no restore. */
+export async function isOfCopy(pool: pg.Pool, orderId: number): Promise<boolean> {
+  const [row] = await run<{ is_of_copy: boolean | null }>(pool, IS_OF_COPY, [orderId]);
+  return row?.is_of_copy === true;
+}

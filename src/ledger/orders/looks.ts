@@ -124,8 +124,8 @@ export async function findDueLooks(pool: pg.Pool, limit: number): Promise<DueLoo
 }
 
 /**
- * Whether another order of the lane has a call of which nobody knows what it made, or a ledger that was restored since the call may
- * have forgotten one; $1 order id, $2 call. Indexes: orders_lane, calls_order.
+ * Whether another order of the lane has a call of which nobody knows what it made, or a ledger that was restored since the first
+ * call for the same may have forgotten one; $1 order id, $2 call. Indexes: orders_lane, calls_order.
  */
 const LANE_MAY_HAVE_OPEN = `
 select exists (
@@ -138,9 +138,10 @@ select exists (
     or exists (
   select 1
     from calls k
+    join calls f on f.order_id = k.order_id and f.kind = k.kind and f.mark = k.mark
    cross join ledger l
    where k.id = $2
-     and k.since <= l.restored_at
+     and f.id <= l.copy_call_id
      and l.restore_lifted_at is null) as is_there`;
 
 /** Whether a request of this lane could be of another call as well as of this open one. */

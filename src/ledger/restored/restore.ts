@@ -55,6 +55,8 @@ update ledger
        restores = greatest(restores, $2) + 1,
        restored_at = now(),
        restored_by = $3,
+       copy_order_id = (select coalesce(max(o.id), 0) from orders o),
+       copy_call_id = (select coalesce(max(k.id), 0) from calls k),
        forgotten_since = least(
          case when restore_lifted_at is null then forgotten_since end,
          $4,

@@ -1,0 +1,63 @@
+import type { CallFate } from "./network.ts";
+import type { Plan } from "./plan.ts";
+
+/** One STORE that nothing goes wrong with. */
+const plain: Plan = {
+  ...{ chance: 1, surface: "request", daemons: 1 },
+  service: {
+    ...{ envelope: "array", mostPerPage: 100, newestFirst: false, listLagMs: 0, tokenLifeMs: 3_600_000 },
+    ...{ staffMs: 1_000, deviceMs: 1_000, reviews: ["accept"], ends: ["COMPLETED"] },
+    ...{ hasCancel: false, isBusy: false },
+  },
+  orders: [{ operation: "STORE", subject: 0, atMs: 3_000, acts: [] }],
+  ...{ calls: [], ledger: [], results: [], daemonEvents: [], placeEvents: [], people: [] },
+  ...{ strikes: [], correlation: "token", others: [] },
+};
+
+/** Nothing shows for a while what a call has made: neither a list nor a container in storage. */
+const hidden: Plan = { ...plain, service: { ...plain.service, listLagMs: 7_000, staffMs: 30_000 } };
+
+const answered = (fate: CallFate): Plan => ({ ...hidden, calls: [{ kind: "create", nth: 1, fate }] });
+
+const READ_AS_NOTHING = "a success without a readable body counts as nothing done";
+
+/** Histories at moments that seeds seldom meet, each with the fault of `test/mutants` with which it goes wrong. */
+export const HELD: readonly { readonly what: string; readonly fault: string; readonly plan: Plan }[] = [
+  {
+    what: "a daemon is killed once it has committed a message, before that is acknowledged",
+    fault: "a message is committed before its orders",
+    plan: {
+      ...plain,
+      strikes: [{ what: "kill", when: "after", at: "takes a message in", nth: 1, forMs: 2_000 }],
+    },
+  },
+  {
+    what: "a daemon is killed once a message is acknowledged, while the call for it is under way",
+    fault: "what a worker that died left in hand is sent again without a look",
+    plan: {
+      ...hidden,
+      daemonEvents: [{ what: "kill", daemon: 0, atMs: 3_100, forMs: 1_000, byMs: 20_000 }],
+    },
+  },
+  {
+    what: "a gateway answers a call that it has passed on with a page and status 503",
+    fault: "a status that nobody knows counts as nothing done",
+    plan: answered("503 after"),
+  },
+  {
+    what: "a page comes instead of the answer to a call",
+    fault: READ_AS_NOTHING,
+    plan: answered("page after"),
+  },
+  { what: "the answer to a call is empty", fault: READ_AS_NOTHING, plan: answered("empty after") },
+  { what: "the answer to a call is cut", fault: READ_AS_NOTHING, plan: answered("cut after") },
+  {
+    what: "a queue loses the job of a daemon that was killed before it claimed anything",
+    fault: "an order that waits is woken up for once, and never again",
+    plan: {
+      ...{ ...plain, daemons: 2 },
+      placeEvents: [{ what: "queue emptied", atMs: 4_500, forMs: 1_000, byMs: 20_000 }],
+      strikes: [{ what: "kill", when: "before", at: "claims orders", nth: 1, forMs: 2_000 }],
+    },
+  },
+];
