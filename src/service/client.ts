@@ -80,7 +80,10 @@ export interface ServiceCalls extends Bound {
   has(name: PathName): boolean;
   /** Which surface's ids of containers locations are asked by. */
   readonly locationSurface: Surface;
-  /** How far the service's clock is ahead of the ledger's, ms; undefined before the first answer. */
+  /**
+   * How far the service's clock is ahead of the ledger's, ms; of this machine's where there is no ledger, as for `check`. Undefined before
+   * the first answer.
+   */
   readonly clockSkewMs: number | undefined;
 }
 

@@ -9,17 +9,22 @@ import { facilityIdByCode, hl7Profile } from "../mapping/mapped.ts";
 import { at } from "../support/places.ts";
 
 /**
- * So large is the larger frame of each comparison, bytes; the smaller has a quarter. What is quadratic takes twice the
- * noise or more at one of them: the first may be refused for its size.
+ * So large is the larger frame of each comparison, bytes; the smaller has a quarter. One that is refused for its size is halved until it
+ * is read: what is quadratic takes twice the noise or more at one of them.
  */
-const LARGE = [200_000, 50_000];
+const LARGE = [200_000, 100_000, 50_000, 25_000, 12_500, 6_250];
 /** Up to here times are noise, ms. */
 const SHORT_MS = 120;
 const LIMITS = { messages: 100_000, batches: 100_000 };
 
 const MSH = (type: string) => `MSH|^~\\&|LIMS|NORTH|CRYO|STORE|20261120101500||${type}|M1|P|2.5.1`;
 const PID = "PID|1||S-1^^^^MR||Doe^Jane||19900131|F";
-const order = (n: number) => [`ORC|NW|A-${n}`, `OBR|1|A-${n}||STORE`, `SPM|1|P${n}||EMB`, `SAC|||V-${n}`];
+const order = (n: number) => [
+  `ORC|NW|A-${n}`,
+  `OBR|1|A-${n}||CRYO-STORE`,
+  `SPM|1|P${n}||EMB`,
+  `SAC|||V-${n}`,
+];
 const many = (count: number, make: (n: number) => string | readonly string[]) =>
   Array.from({ length: count }, (_, n) => make(n)).flat();
 const message = (type: string, ...segments: (string | readonly string[])[]) =>
@@ -68,6 +73,12 @@ for (const type of ["ORM^O01", "OML^O21^OML_O21", "OML^O33^OML_O33", "OML^O35^OM
         PID,
         many(count, (n) => [`ORC|NW|A^L${n}`, ...order(n).slice(1)]),
       ),
+    "orders of one number and many authorities": (count) =>
+      message(
+        type,
+        PID,
+        many(count, (n) => [`ORC|NW|A^L^U${n}^T${n}`, ...order(n).slice(1)]),
+      ),
     "orders without numbers": (count) =>
       message(
         type,
@@ -110,13 +121,44 @@ for (const type of ["ORM^O01", "OML^O21^OML_O21", "OML^O33^OML_O33", "OML^O35^OM
         many(count, (n) => `SAC|||W-${n}`),
         many(count, (n) => order(n).slice(0, 2)),
       ),
+    "containers before orders of one number": (count) =>
+      message(
+        type,
+        PID,
+        "SPM|1|P",
+        many(count, (n) => `SAC|||W-${n}`),
+        many(count, () => order(1).slice(0, 2)),
+      ),
+    "containers without labels before orders": (count) =>
+      message(
+        type,
+        PID,
+        "SPM|1",
+        many(count, () => "SAC|"),
+        many(count, (n) => order(n).slice(0, 2)),
+      ),
+    "containers with observations": (count) =>
+      message(
+        type,
+        PID,
+        order(1).slice(0, 3),
+        many(count, (n) => [`SAC|||W-${n}`, `OBX|1|ST|VOL||${n}`, "ZBX|1|x"]),
+      ),
+    "notes before orders of one specimen": (count) =>
+      message(
+        type,
+        PID,
+        "SPM|1|P",
+        many(count, () => "NTE|1||x"),
+        many(count, (n) => order(n).slice(0, 2)),
+      ),
     "notes and requests of one order": (count) =>
       message(
         type,
         PID,
         "ORC|NW|A-1",
         many(count, () => "NTE"),
-        many(count, () => "OBR|1|A-1||STORE"),
+        many(count, () => "OBR|1|A-1||CRYO-STORE"),
       ),
     observations: (count) =>
       message(
@@ -165,7 +207,9 @@ for (const [field, make] of Object.entries(FIELDS))
 let mapper: Mapper;
 let replies: ConnectionReplies;
 beforeAll(async () => {
-  const profile = await hl7Profile();
+  // What is repeated in results is read for each container.
+  const fields = { "SPM-4": "{SPM-4}", "OBX-18": "{SAC-4.1}", "OBX-15": "{ZBX-2}", "NTE-3": "{NTE-3}" };
+  const profile = await hl7Profile({ results: { fields } });
   mapper = createMapper(profile, { facilityIdByCode });
   replies = {
     profile,
@@ -244,6 +288,22 @@ test("an answer to a message with endless mistakes lists the first hundred and s
   expect(accepted?.problems).toHaveLength(101);
   expect(accepted?.problems.at(-1)?.message).toMatch(/^\d+ more mistakes are not listed$/);
   expect(accepted?.reply?.length).toBeLessThan(100_000);
+});
+
+test("a specimen whose containers many orders share is refused, with what could be meant instead", () => {
+  const containers = many(450, (n) => `SAC|||W-${n}`);
+  const orders = many(800, (n) => order(n).slice(0, 2));
+  const [accepted] = takeFrame(Buffer.from(message("OML^O33^OML_O33", PID, "SPM|1|P", containers, orders)));
+  expect(accepted).toMatchObject({
+    verdict: "refused",
+    problems: [
+      {
+        code: "HL7_STRUCTURE",
+        message:
+          "segment 3 (SPM): its 450 containers belong to each order below it, and at most 5000 segments may be shared so, counted with each order; expected one order for all of them, or OML^O35, where each container has orders of its own",
+      },
+    ],
+  });
 });
 
 test.each([

@@ -6,7 +6,7 @@ import { listRefills, subscribeRefills } from "../../src/ledger/refills.ts";
 import { createServiceClient } from "../../src/service/client.ts";
 import type { ServiceSettings } from "../../src/service/settings.ts";
 import { type Row, StubService, send } from "../service/stub-service.ts";
-import { failureOf, settings } from "../service/with-client.ts";
+import { failureOf, logSink, settings } from "../service/with-client.ts";
 import { eventually } from "../support/eventually.ts";
 import { type RefillLab, withRefillLab } from "../support/refill-lab.ts";
 import { silent } from "../support/with-ledger.ts";
@@ -97,6 +97,18 @@ describe.each(["request", "external"] as const)("reading the refills of the %s s
     });
   });
 });
+
+test("a refill that another facility has already stays with that one, and this is reported once", () =>
+  withRefillLab({}, async (lab) => {
+    const id = lab.refill();
+    await lab.read();
+    await lab.pool.query("update refills set facility_id = 99, facility_code = 'SOUTH'");
+    const { logger, text } = logSink();
+    for (let n = 0; n < 2; n += 1) await lab.read({ logger });
+    expect((await lab.refills()).map(({ facilityId }) => facilityId)).toEqual([99]);
+    expect(text().match(/another facility has already/g)).toHaveLength(1);
+    expect(text()).toContain(`"procedureId":${id}`);
+  }));
 
 describe("the first reading", () => {
   test("records what was over before the facility was followed without counting it", () =>

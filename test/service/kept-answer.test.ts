@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/core/failures.ts";
 import { phi } from "../../src/core/phi.ts";
 import { parseAnswer, readHeaders } from "../../src/service/http/answer.ts";
+import { indentedStart } from "../../src/service/http/indented.ts";
 import { keepAnswer } from "../../src/service/http/refusal.ts";
 import { type StubService, send } from "./stub-service.ts";
 import { failureOf, logSink, never, withStub } from "./with-client.ts";
@@ -36,6 +37,37 @@ describe("what is kept of an answer", () => {
     const wide = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`key${"x".repeat(n % 30)}`, n]));
     for (const body of [deep, wide, { message: "x".repeat(100_000) }, "x".repeat(100_000)])
       expect(bodyOf(body).length).toBeLessThanOrEqual(4_200);
+  });
+
+  it("is the beginning of a body that is too deep or too large to be written as a whole", () => {
+    const deep = "[".repeat(100_000) + "]".repeat(100_000);
+    expect(bodyOf(deep)).toMatch(/^\[\n {2}\[\n {4}\[/);
+    let reads = 0;
+    const json = new Proxy(new Array<string>(1_000_000).fill("x"), {
+      get: (array, key, receiver) => {
+        reads += 1;
+        return Reflect.get(array, key, receiver) as unknown;
+      },
+    });
+    const answer = { ...parseAnswer(422, readHeaders({}), Buffer.from("[]")), json };
+    const body = keepAnswer(CALL, answer, new Set(), phi(TOKEN)).body?.reveal() ?? "";
+    expect(body).toBe(`${JSON.stringify(new Array(1_000).fill("x"), null, 2).slice(0, 4_096)}…`);
+    expect(reads).toBeLessThan(100_000);
+  });
+
+  it("is of each JSON value written as any JSON is", () => {
+    const bodies = [
+      {},
+      [],
+      [[], {}, [{}], ""],
+      { a: { b: [1, -0.5, null, true, "\u0007\ud800 é"] }, "": [], '"': {} },
+    ];
+    for (const body of bodies) {
+      const text = JSON.stringify(body, null, 2);
+      expect(indentedStart(body, 1_000)).toBe(text);
+      for (let most = 0; most < text.length; most += 1)
+        expect(indentedStart(body, most).slice(0, most)).toBe(text.slice(0, most));
+    }
   });
 
   it("is the title and headings of a page", () => {

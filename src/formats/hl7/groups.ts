@@ -48,10 +48,13 @@ const MAX_FIELDS = 1_000;
 const MAX_ESCAPES = 50_000;
 
 /**
- * Each order lists the segments that it shares, and each OBR and container those around it: a bound, so that a hostile message
- * can't make these lists endless.
+ * Each order lists the segments that it shares with others, and each container among them is read, stored and answered with each
+ * order: ten orders may share 500 containers, which no lab needs, and these are read in a moment.
  */
-const MAX_SHARED_SEGMENTS = 1_000_000;
+const MAX_SHARED_SEGMENTS = 5_000;
+
+/** Each OBR and container is looked for among those around it. */
+const MAX_SEGMENTS_AROUND = 1_000_000;
 
 interface Draft {
   orc?: Segment;
@@ -78,12 +81,13 @@ export function orderParts(message: Hl7Message, each: OrderSegment): OrderParts 
   }
   const segments = withoutPriorResults(message);
   const begin = beginOfOrders(segments);
-  const groups = groupsFrom(segments.slice(begin), message);
+  const sharing = new Sharing();
+  const groups = groupsFrom(segments.slice(begin), message, sharing);
   requireOrcFirst(groups);
   const parts = {
     segments,
     shared: segments.slice(0, begin),
-    groups: each === "OBR" ? groups.flatMap(splitByObr) : groups,
+    groups: each === "OBR" ? groups.flatMap((group) => splitByObr(group, sharing)) : groups,
   };
   requireReadable(parts);
   return parts;
@@ -98,7 +102,7 @@ function requireReadable({ shared, groups }: OrderParts): void {
     for (const { containers } of specimens) places += Math.max(1, containers.length);
     around += places * shared.length;
   }
-  if (around <= MAX_SHARED_SEGMENTS) return;
+  if (around <= MAX_SEGMENTS_AROUND) return;
   throw new Failure(
     "HL7_STRUCTURE",
     "more notes and observations stand around its orders than can be read for each of them",
@@ -118,7 +122,7 @@ function requireOrcFirst(groups: readonly OrderGroup[]): void {
  * A group for each OBR: with what stands from there to the next OBR, and with what stands before the first, such as ORC, and in
  * OML^O33 and OML^O35 the specimen, which all of them share.
  */
-function splitByObr(group: OrderGroup): OrderGroup[] {
+function splitByObr(group: OrderGroup, sharing: Sharing): OrderGroup[] {
   if (group.obrs.length <= 1) return [group];
   const shared = emptyDraft();
   const groups: Draft[] = [];
@@ -126,9 +130,7 @@ function splitByObr(group: OrderGroup): OrderGroup[] {
   let current = shared;
   for (const segment of group.segments) {
     if (segment.name === "OBR") {
-      if (groups.length * shared.segments.length > MAX_SHARED_SEGMENTS)
-        throw structureFailure(segment, "more OBRs share an ORC than can be read");
-      current = copyDraft(shared);
+      current = sharing.copy(shared);
       groups.push(current);
     }
     add(current, segment);
@@ -147,10 +149,10 @@ function splitByObr(group: OrderGroup): OrderGroup[] {
   return groups;
 }
 
-function groupsFrom(body: readonly Segment[], message: Hl7Message): OrderGroup[] {
+function groupsFrom(body: readonly Segment[], message: Hl7Message, sharing: Sharing): OrderGroup[] {
   const type = structureOf(message);
-  if (type === "OML_O33") return specimenFirst(body);
-  if (type === "OML_O35") return containerFirst(body);
+  if (type === "OML_O33") return specimenFirst(body, sharing);
+  if (type === "OML_O35") return containerFirst(body, sharing);
   return orderFirst(body);
 }
 
@@ -297,7 +299,7 @@ function orderFirst(segments: readonly Segment[]): OrderGroup[] {
 }
 
 /** OML^O33: { SPM, { SAC }, { ORC, OBR } }: the orders below a specimen share it. */
-function specimenFirst(segments: readonly Segment[]): OrderGroup[] {
+function specimenFirst(segments: readonly Segment[], sharing: Sharing): OrderGroup[] {
   const groups: Draft[] = [];
   let shared = emptyDraft();
   let group: Draft | undefined;
@@ -320,7 +322,7 @@ function specimenFirst(segments: readonly Segment[]): OrderGroup[] {
       shared.specimens.at(-1)?.containers.push(segment);
       shared.segments.push(segment);
     } else {
-      group = continueOrder(segment, group, shared, groups);
+      group = continueOrder(segment, group, shared, groups, sharing);
     }
   }
   requireOrdered(shared, group);
@@ -328,7 +330,7 @@ function specimenFirst(segments: readonly Segment[]): OrderGroup[] {
 }
 
 /** OML^O35: { SPM, { SAC, { ORC, OBR } } }: the orders below a container are that container's alone. */
-function containerFirst(segments: readonly Segment[]): OrderGroup[] {
+function containerFirst(segments: readonly Segment[], sharing: Sharing): OrderGroup[] {
   const groups: Draft[] = [];
   let specimen = emptyDraft();
   let shared = specimen;
@@ -349,7 +351,7 @@ function containerFirst(segments: readonly Segment[]): OrderGroup[] {
       shared.segments.push(segment);
       group = undefined;
     } else {
-      group = continueOrder(segment, group, shared, groups);
+      group = continueOrder(segment, group, shared, groups, sharing);
     }
   }
   requireOrdered(shared, group, lastContainer(shared));
@@ -362,13 +364,11 @@ function continueOrder(
   group: Draft | undefined,
   shared: Draft,
   groups: Draft[],
+  sharing: Sharing,
 ): Draft | undefined {
   let current = group;
   if (segment.name === "ORC" || (segment.name === "OBR" && current?.orc === undefined)) {
-    if (groups.length * shared.segments.length > MAX_SHARED_SEGMENTS) {
-      throw structureFailure(segment, "more orders share a specimen than can be read");
-    }
-    current = copyDraft(shared);
+    current = sharing.copy(shared);
     groups.push(current);
   }
   add(current ?? shared, segment);
@@ -406,6 +406,29 @@ function structureFailure(segment: Segment, rule: string): Failure {
     message: `segment ${segment.index + 1} (${segment.name}): ${rule}`,
     place: atSegment(segment),
   });
+}
+
+/** Gives the orders of one message what they share, as long as that isn't too much. */
+class Sharing {
+  /** Of second and further orders. */
+  #count = 0;
+  #last: Draft | undefined;
+
+  copy(shared: Draft): Draft {
+    const { segments } = shared;
+    const [head] = segments;
+    if (shared === this.#last) this.#count += segments.length;
+    this.#last = shared;
+    if (head === undefined || this.#count <= MAX_SHARED_SEGMENTS) return copyDraft(shared);
+    const containers = segments.filter(({ name }) => name === "SAC").length;
+    const limit = `at most ${MAX_SHARED_SEGMENTS} segments may be shared so, counted with each order`;
+    throw structureFailure(
+      head,
+      containers > 1
+        ? `its ${containers} containers belong to each order below it, and ${limit}; expected one order for all of them, or OML^O35, where each container has orders of its own`
+        : `${segments.length} segments from there on belong to each order below it, and ${limit}; expected the orders in several messages`,
+    );
+  }
 }
 
 function emptyDraft(): Draft {

@@ -55,7 +55,7 @@ export class Hl7Message implements SegmentReading {
    * is what the text was decoded from and gives `\Xhh\` its meaning; without it MSH-18 does.
    * Throws HL7_NO_MSH, HL7_DELIMITERS, HL7_SEGMENT_INVALID or HL7_SECOND_HEADER (naming the line).
    */
-  static parse(text: string, options: { readonly encoding?: Encoding | undefined } = {}): Hl7Message {
+  static parse(text: string, options: ParseOptions = {}): Hl7Message {
     const marks: number[] = [];
     let delimiters: Delimiters | undefined;
     let from = text.charCodeAt(0) === BYTE_ORDER_MARK ? 1 : 0;
@@ -69,7 +69,7 @@ export class Hl7Message implements SegmentReading {
       if (to > from) {
         let code = MSH;
         if (delimiters !== undefined) code = requireSegment(text, from, to, line, delimiters);
-        else delimiters = requireHeader(text, from, to, line);
+        else delimiters = requireHeader(text, from, to, line, options);
         marks.push(from, code);
       }
       from = to + (nextLf === nextCr + 1 && to === nextCr ? 2 : 1);
@@ -218,12 +218,24 @@ function codeOf(name: string): number {
   return name.length === 3 ? segmentNameCode(name) : -1;
 }
 
+interface ParseOptions {
+  readonly encoding?: Encoding | undefined;
+  /** Whether it was composed here: escapes make what is repeated of a header longer than it came. */
+  readonly isComposed?: boolean;
+}
+
 /** Much more than any header has: it is read again and again, and goes back with each answer. */
 const MAX_HEADER = 64 * 1024;
 
 /** What MSH declares; the delimiters that nearly every message has are seen at a glance. */
-function requireHeader(text: string, from: number, to: number, line: number): Delimiters {
-  if (to - from > MAX_HEADER) {
+function requireHeader(
+  text: string,
+  from: number,
+  to: number,
+  line: number,
+  { isComposed = false }: ParseOptions,
+): Delimiters {
+  if (to - from > MAX_HEADER && !isComposed) {
     throw new Failure(
       "HL7_SEGMENT_INVALID",
       `line ${line} of the message: a header of more than ${MAX_HEADER} characters`,

@@ -79,7 +79,10 @@ export function answerBatchFrame(
     outline,
     answers,
     response,
-    time: last === undefined ? undefined : Hl7Message.parse(decodeHl7(last).text).header.dateTime,
+    time:
+      last === undefined
+        ? undefined
+        : Hl7Message.parse(decodeHl7(last).text, { isComposed: true }).header.dateTime,
     instanceCode,
     seed: [frame, ...replies],
     settings: results,

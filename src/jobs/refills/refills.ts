@@ -44,6 +44,8 @@ export interface ReadingMemory {
   /** When the last reading of the whole list began, ms since the epoch. */
   wholeAtMs?: number;
   hints: RefillHints;
+  /** Whether it was reported that the facility is shown refills of another one. */
+  hasReportedOthers?: boolean;
 }
 
 /** While reading is not possible, it is looked again after this. */
@@ -164,10 +166,10 @@ export async function readFacilityRefills(
   const gone = reading.isExpectedGone && newest ? [newest.procedureId] : [];
   const missing = [...(await findRefills(deps.pool, surface, gone)).values()];
   await recordChecks(deps.pool, missing, missing);
-  await recordShown(facility, reading.refills, isWhole, deps, signal);
+  await recordShown(facility, reading.refills, isWhole, memory, deps, signal);
   memory.hints = reading.hints;
   if (isWhole) memory.wholeAtMs = startedMs;
-  await followOthers(facility, reading.refills, deps, signal);
+  await followOthers(facility, reading.refills, memory, deps, signal);
   return reading.pages;
 }
 
@@ -176,6 +178,7 @@ async function recordShown(
   facility: RefillSubscription,
   refills: readonly Refill[],
   isWhole: boolean,
+  memory: ReadingMemory,
   deps: RefillDeps,
   signal: AbortSignal,
 ): Promise<void> {
@@ -194,8 +197,11 @@ async function recordShown(
     const changes = batch.flatMap((shown) => {
       const known = knownById.get(shown.id);
       // Where neither filter nor entry shows the facility, the first one that saw it has it.
-      const isOthers = known && known.facilityId !== facility.facilityId;
-      return isOthers ? [] : (decideRefill(known, withTank(shown, tanks), rules) ?? []);
+      if (known && known.facilityId !== facility.facilityId) {
+        warnOfOthers(facility, known, memory, deps);
+        return [];
+      }
+      return decideRefill(known, withTank(shown, tanks), rules) ?? [];
     });
     await recordRefills(pool, facility, changes);
     for (const change of changes) warnOfFlagged(facility, change, deps);
@@ -209,6 +215,7 @@ async function recordShown(
 async function followOthers(
   facility: RefillSubscription,
   shown: readonly Refill[],
+  memory: ReadingMemory,
   deps: RefillDeps,
   signal: AbortSignal,
 ): Promise<void> {
@@ -239,7 +246,22 @@ async function followOthers(
     }
   }
   await recordChecks(pool, looked, missing);
-  await recordShown(facility, found, false, deps, signal);
+  await recordShown(facility, found, false, memory, deps, signal);
+}
+
+/** Once, since a list shows its entries again and again. */
+function warnOfOthers(
+  { facilityCode }: RefillFacility,
+  { facilityId, refill }: LedgerRefill,
+  memory: ReadingMemory,
+  { logger }: RefillDeps,
+): void {
+  if (memory.hasReportedOthers) return;
+  memory.hasReportedOthers = true;
+  logger.warn(
+    { facility: facilityCode, procedureId: refill.id, otherFacilityId: facilityId },
+    "the service shows refills that another facility has already; they stay with that one",
+  );
 }
 
 function warnOfFlagged(

@@ -25,7 +25,8 @@ export function isBeside(
 
 /** What stands below one OBR or specimen, with the containers there. */
 interface Block {
-  readonly containers: Segment[];
+  /** Those that stand for a container alone. */
+  readonly own: Segment[];
   readonly others: Segment[];
   readonly foundByPath: Map<FieldPath, Segment | Misfit | undefined>;
 }
@@ -69,8 +70,8 @@ export function describeContainers(
 }
 
 /** The lines of one note, where it can only be of one container: a comment of several lines is several NTEs in sequence. */
-function linesBeside(path: FieldPath, { containers, others }: Block): readonly Found[] {
-  if (path.segment !== "NTE" || path.whichSegment !== undefined || ownOf(containers).length > 1) return [];
+function linesBeside(path: FieldPath, { own, others }: Block): readonly Found[] {
+  if (path.segment !== "NTE" || path.whichSegment !== undefined || own.length > 1) return [];
   const notes = candidatesOf(path, others);
   if (notes.some(({ index }, i) => i > 0 && index !== (notes[i - 1]?.index ?? 0) + 1)) return [];
   return notes.flatMap((note) => {
@@ -119,7 +120,8 @@ function blocksOf(groups: readonly OrderGroup[], { containers: { each } }: Hl7Pr
       if (isSplit && segment.name === head) block = newBlock();
       if (OWNED.has(segment.name) || isCounted(segment, each)) {
         if (!blockOf.has(segment)) blockOf.set(segment, block);
-        if (isCounted(segment, each)) block.containers.push(segment);
+        const isAlone = segment.name !== "OBR" && segment.name !== "SPM";
+        if (isAlone && isCounted(segment, each)) block.own.push(segment);
       } else block.others.push(segment);
     }
   }
@@ -127,12 +129,7 @@ function blocksOf(groups: readonly OrderGroup[], { containers: { each } }: Hl7Pr
 }
 
 function newBlock(): Block {
-  return { containers: [], others: [], foundByPath: new Map() };
-}
-
-/** What stands for a container alone. */
-function ownOf(containers: readonly Segment[]): readonly Segment[] {
-  return containers.filter(({ name }) => name !== "OBR" && name !== "SPM");
+  return { own: [], others: [], foundByPath: new Map() };
 }
 
 /** The one segment of a block that has the value: of several values nobody knows which is whose. */
@@ -144,7 +141,7 @@ function findBeside(path: FieldPath, block: Block, profile: Hl7Profile): Segment
 
 function lookBeside(
   path: FieldPath,
-  { containers, others }: Block,
+  { own, others }: Block,
   { containerPlace, rules }: Hl7Profile,
 ): Segment | Misfit | undefined {
   const { whichSegment: _, ...within } = path;
@@ -156,7 +153,6 @@ function lookBeside(
   if (first === undefined) return undefined;
   const other = more.find(({ found }) => found.value.trim() !== first.found.value.trim());
   const { index } = first.segment;
-  const own = ownOf(containers);
   const isBetween = own.some((each) => each.index < index) && own.some((each) => each.index > index);
   if (other === undefined && !isBetween) return first.segment;
   return {

@@ -6,10 +6,9 @@ import { type OrderGroup, type OrderParts, orderParts } from "../../formats/hl7/
 import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
 import { isAcknowledgment, isMessageType } from "../profile/message-type.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
-import { readSeveral } from "../profile/value.ts";
-import { listContainers } from "./containers-hl7.ts";
 import { controlOf, isChanging, readFiller, readNumber } from "./control-hl7.ts";
-import { findSeveral, nameOf } from "./find-hl7.ts";
+import { nameOf } from "./find-hl7.ts";
+import { LabelReader } from "./labels-hl7.ts";
 import { readMerges } from "./merge-hl7.ts";
 import { findNumberPlace, numbersOfGroup } from "./number-place.ts";
 import { keepFound } from "./order-hl7.ts";
@@ -58,6 +57,7 @@ export function keepEcho(
   const patient = kept.index(message.first("PID"));
   const parts = tryParts(message, profile);
   const { groups, shared } = parts;
+  const labels = new LabelReader(shared, profile);
   const isTaken = mapped.verdict === "accepted";
   const isSpecimenFirst = codes.triggerEvent === "O33" || codes.triggerEvent === "O35";
   const keptGroups = groups.map((group): EchoGroup => {
@@ -67,10 +67,10 @@ export function keepEcho(
       specimens: isSpecimenFirst ? group.specimens.map((each) => kept.specimen(each)) : undefined,
       obrs: group.obrs.map((obr) => kept.index(obr)),
       ...keepNumbers(group, parts, profile),
-      containers: isTaken ? keepContainers(group, kept, profile) : undefined,
+      containers: isTaken ? keepContainers(group, kept, labels) : undefined,
     };
   });
-  if (groups.length > 1) keepFoundOfOrders(keptGroups, parts, profile, isTaken);
+  if (groups.length > 1) keepFoundOfOrders(keptGroups, parts, profile, isTaken, labels);
   return {
     ...headOf(message, profile, encoding),
     segments: kept.texts,
@@ -80,7 +80,7 @@ export function keepEcho(
     groups: keptGroups,
     owners: groups.length > 1 ? keepOwners(groups, keptGroups, mapped) : undefined,
     merges: isTaken && isMessageType(profile.merge, codes) ? keepMerges(message, kept, profile) : undefined,
-    found: keepFound(groups.length > 1 ? [] : groups, shared, profile, isTaken),
+    found: keepFound(groups.length > 1 ? [] : groups, shared, profile, isTaken, labels),
   };
 }
 
@@ -148,18 +148,12 @@ function keepNumbers(
  * The segments that stand for each container. None where a site's module gave the container another label than it reads: whose
  * segments they are would be a guess.
  */
-function keepContainers(
-  group: OrderGroup,
-  kept: KeptSegments,
-  { containers: { each }, rules }: Hl7Profile,
-): EchoGroup["containers"] {
-  const rule = rules.containers.label;
-  const find = findSeveral(rule.split);
+function keepContainers(group: OrderGroup, kept: KeptSegments, reader: LabelReader): EchoGroup["containers"] {
   const byLabel = new Map<string, [sac: number | null, spm: number | null]>();
-  for (const { segment, scope } of listContainers(group, each, [])) {
+  for (const { segment, scope, labels } of reader.placesOf([group])) {
     const spm = scope.find(({ name }) => name === "SPM") ?? (segment.name === "SPM" ? segment : undefined);
     if (spm === undefined && segment.name !== "SAC") continue;
-    const read = readSeveral(rule, find, scope).flat();
+    const read = labels.flat();
     // What says several labels says more than this container's.
     const sac = segment.name === "SAC" && read.length === 1 ? segment : undefined;
     for (const label of read) {
@@ -171,25 +165,22 @@ function keepContainers(
   return [...byLabel].map(([label, segments]) => [label, ...segments]);
 }
 
-/** Containers times segments, of all orders of a message that may share them: more would take more than a moment. */
-const MOST_LOOKS = 2_000_000;
-
 /** What was found for each of several orders, with the first of its groups. */
 function keepFoundOfOrders(
   keptGroups: EchoGroup[],
   { groups, shared }: OrderParts,
   profile: Hl7Profile,
   isTaken: boolean,
+  labels: LabelReader,
 ): void {
   if (profile.results.fields === undefined) return;
   const placing = keptGroups.flatMap(({ number, control }, index) => {
     const isOrder = number !== undefined && (control === undefined || isChanging(control.kind));
     return isOrder ? [{ number, index }] : [];
   });
-  const budget = { looks: MOST_LOOKS };
   for (const same of Map.groupBy(placing, ({ number }) => number).values()) {
     const own = same.flatMap(({ index }) => groups[index] ?? []);
-    const found = keepFound(own, shared, profile, isTaken, budget);
+    const found = keepFound(own, shared, profile, isTaken, labels);
     const first = keptGroups[same[0]?.index ?? -1];
     if (found !== undefined && first !== undefined) first.found = found;
   }
@@ -231,6 +222,12 @@ function keepMerges(message: Hl7Message, kept: KeptSegments, profile: Hl7Profile
     const patient = kept.index(segments.find(({ name }) => name === "PID"));
     if (patient === undefined || subject.code.status !== "found" || priorCode?.status !== "found") return [];
     const codes = { subjectCode: subject.code.value, priorCode: priorCode.value };
-    return [{ ...codes, patient, found: keepFound([], segments, profile, true) }];
+    return [
+      {
+        ...codes,
+        patient,
+        found: keepFound([], segments, profile, true, new LabelReader(segments, profile)),
+      },
+    ];
   });
 }

@@ -67,6 +67,9 @@ export function numbersOfGroup(group: OrderGroup, profile: Hl7Profile): string[]
   return [...new Set(numbers)].filter((number) => number !== "");
 }
 
+/** One authority isn't written in more ways than this. */
+const MOST_WRITINGS = 20;
+
 /** A group of a message, and the order number that was read of it. */
 interface NumberedGroup {
   readonly group: OrderGroup;
@@ -85,7 +88,9 @@ export function disagreementOnAuthority(groups: readonly NumberedGroup[]): Probl
     const name = found && formatAuthority(found.authority);
     if (found === undefined || name === undefined || foundByName.has(name)) continue;
     for (const before of foundByName.values()) {
-      if (!areOfTwoAuthorities(before.authority, found.authority)) continue;
+      const isOfTwo =
+        foundByName.size >= MOST_WRITINGS || areOfTwoAuthorities(before.authority, found.authority);
+      if (!isOfTwo) continue;
       return {
         code: "MAPPING_VALUES_DISAGREE",
         place: joined([before.place, found.place], "and"),

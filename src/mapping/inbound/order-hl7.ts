@@ -7,23 +7,22 @@ import type { Hl7Message } from "../../formats/hl7/message.ts";
 import type { FieldPath } from "../../formats/hl7/path.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
-import { type Reading, readSeveral, readValue, type ValueRule } from "../profile/value.ts";
+import { type Reading, readValue, type ValueRule } from "../profile/value.ts";
 import { describeContainers } from "./beside-hl7.ts";
 import { checkPlacing } from "./check-structure.ts";
-import { type ContainerPlace, isCounted, listContainers, strayContainers } from "./containers-hl7.ts";
+import { type ContainerPlace, strayContainers } from "./containers-hl7.ts";
 import { controlOf, isChanging } from "./control-hl7.ts";
 import { BY_TYPE, type Draft, listRequired, missingOf, pairContainers } from "./draft.ts";
 import {
   eachHint,
   findIn,
-  findLabels,
   findSingle,
   findSubjectCode,
   groupScopes,
-  inForce,
   missingAt,
   readStrictly,
 } from "./find-hl7.ts";
+import { type LabelledPlace, LabelReader } from "./labels-hl7.ts";
 import { authorityOf, disagreementOnAuthority } from "./number-place.ts";
 import { headOf, orderPlaces } from "./order-place.ts";
 import { OrderScope } from "./order-scope.ts";
@@ -51,6 +50,7 @@ export function readOrders(parts: OrderParts, profile: Hl7Profile, control?: "ch
   const strays = complainOfStrays(placing, parts, profile);
   const required = listRequired(profile.rules);
   const drafts: Draft[] = [];
+  const labels = new LabelReader(parts.shared, profile);
   const orders = [...groupByNumber(units)];
   const placed = orders.map((same) => ({
     number: numberOf(same[0]),
@@ -62,7 +62,7 @@ export function readOrders(parts: OrderParts, profile: Hl7Profile, control?: "ch
     const own = same.length === 1 ? first.problems : same.flatMap(({ problems }) => problems);
     const head = headOf(first.group, profile.orders.each);
     const isAmongOthers = same.length < parts.groups.length;
-    const { containers, problems } = readContainers(same, parts, profile);
+    const { containers, problems } = readContainers(same, parts, profile, labels);
     drafts.push({
       required,
       operation: first.operation,
@@ -266,9 +266,10 @@ function readContainers(
   units: readonly Unit[],
   { shared }: OrderParts,
   profile: Hl7Profile,
+  reader: LabelReader,
 ): { readonly containers: Draft["containers"]; readonly problems: readonly Problem[] } {
   const groups = units.map(({ group }) => group);
-  const places = labelledPlaces(groups, shared, profile);
+  const places = reader.placesOf(groups);
   const describe = describeContainers(groups, profile);
   const containers: Draft["containers"][number][] = [];
   let isNamed = false;
@@ -282,41 +283,6 @@ function readContainers(
   return { containers: isNamed ? containers : [], problems };
 }
 
-/** A segment that stands for containers, with their labels. */
-type LabelledPlace = ContainerPlace & { readonly labels: readonly (readonly Reading[])[] };
-
-/** What stands for the containers of an order. */
-function labelledPlaces(
-  groups: readonly OrderGroup[],
-  shared: readonly Segment[],
-  profile: Hl7Profile,
-): readonly LabelledPlace[] {
-  // What is observed before the orders is of the patient, and no container's.
-  const isOwn = ({ name }: Segment) =>
-    name === "SAC" ||
-    (name !== "SPM" && name !== "OBR" && profile.containers.each.some(({ segment }) => segment === name));
-  const around = shared.filter((segment) => segment.name !== "OBX" && !isOwn(segment));
-  // OML^O33 may repeat an order's ORC below one specimen: its containers are the same segments, and counted once.
-  const places = new Map<Segment, ContainerPlace>();
-  for (const group of groups) {
-    for (const place of listContainers(group, profile.containers.each, around)) {
-      if (!places.has(place.segment)) places.set(place.segment, place);
-    }
-  }
-  // What is no container says nothing about where this order has its labels: an OBX may be any observation.
-  const labelled = () =>
-    [...groups.flatMap(({ segments }) => segments), ...around].filter(
-      (segment) => (segment.name !== "OBX" && !isOwn(segment)) || places.has(segment),
-    );
-  const ofSpecimen = inForce(profile.specimenLabel, labelled);
-  const ofOther = inForce(profile.rules.containers.label, labelled);
-  return [...places.values()].map(({ segment, scope }) => {
-    const isOfSpecimen = segment.name === "SAC" || segment.name === "SPM";
-    const rule = isOfSpecimen ? ofSpecimen : ofOther;
-    return { segment, scope, labels: readLabels(rule, segment, scope, profile) };
-  });
-}
-
 /** Segments of what is sent that stand for a container, or may. */
 const OF_CONTAINERS: readonly string[] = ["OBX", "SAC", "SPM"];
 
@@ -326,19 +292,19 @@ const OF_CONTAINERS: readonly string[] = ["OBX", "SAC", "SPM"];
  *
  * @param groups those of the order
  * @param isTaken whether there are containers that anything is sent of
- * @param budget for how many looks there is time; beyond it nothing is found of containers
+ * @param reader that of the message
  */
 export function keepFound(
   groups: readonly OrderGroup[],
   shared: readonly Segment[],
   profile: Hl7Profile,
   isTaken: boolean,
-  budget = { looks: MOST_LOOKS },
+  reader: LabelReader,
 ): EchoFound | undefined {
   const { fields = [] } = profile.results;
   const reads = fields.flatMap((field) => field.reads);
   if (reads.length === 0) return undefined;
-  const places = labelledPlaces(groups, shared, profile);
+  const places = reader.placesOf(groups);
   const scope = new OrderScope(groups, shared, segmentsOf(places));
   const valuesOf = (paths: readonly FieldPath[], container: Segment | "unknown" | undefined) =>
     Object.fromEntries(
@@ -350,8 +316,7 @@ export function keepFound(
   const ofContainers = fields.flatMap((field) =>
     OF_CONTAINERS.includes(field.path.segment) ? field.reads : [],
   );
-  budget.looks -= looksFor(places, groups, shared);
-  const isRead = isTaken && ofContainers.length > 0 && budget.looks >= 0;
+  const isRead = isTaken && ofContainers.length > 0;
   return {
     order: valuesOf(reads, undefined),
     other: isTaken ? valuesOf(ofContainers, "unknown") : {},
@@ -380,17 +345,6 @@ function segmentsOf(places: readonly ContainerPlace[]): ReadonlySet<Segment> {
   return new Set(places.map(({ segment }) => segment));
 }
 
-/** Containers times segments: more would take more than a moment, and results leave what is unclear empty. */
-const MOST_LOOKS = 20_000_000;
-
-function looksFor(
-  places: readonly LabelledPlace[],
-  groups: readonly OrderGroup[],
-  shared: readonly Segment[],
-): number {
-  return places.length * groups.reduce((sum, { segments }) => sum + segments.length, shared.length);
-}
-
 /** What results about the order are to repeat of the message, where it isn't certain which value is meant. */
 function unclearFields(
   groups: readonly OrderGroup[],
@@ -398,8 +352,7 @@ function unclearFields(
   places: readonly LabelledPlace[],
   { results: { fields = [], format, formats } }: Hl7Profile,
 ): Problem[] {
-  if (fields.every(({ reads }) => reads.length === 0) || looksFor(places, groups, shared) > MOST_LOOKS)
-    return [];
+  if (fields.every(({ reads }) => reads.length === 0)) return [];
   const containers = segmentsOf(places);
   const isOftenSsu = format === "ssu" || Object.values(formats ?? {}).includes("ssu");
   const isAlwaysSsu = format === "ssu" && formats === undefined;
@@ -423,35 +376,4 @@ function unclearFields(
     }
   }
   return [...problems.values()];
-}
-
-/** The labels of what a segment stands for, by place; where the only one is missing, that segment is named. */
-function readLabels(
-  rule: ValueRule<FieldPath>,
-  segment: Segment,
-  scope: readonly Segment[],
-  profile: Hl7Profile,
-): readonly (readonly Reading[])[] {
-  const labels = readSeveral(rule, findLabels(rule.split), scope);
-  const all = labels.flat();
-  const [only] = all;
-  if (only?.status !== "absent" || all.length > 1) return labels;
-  return [[missingLabel(rule, segment, scope, profile)]];
-}
-
-function missingLabel(
-  rule: ValueRule<FieldPath>,
-  segment: Segment,
-  scope: readonly Segment[],
-  { containers: { each }, containerPlace }: Hl7Profile,
-): Reading {
-  const place = missingAt(rule, scope);
-  if (place !== undefined) return { status: "absent", place };
-  if (segment.name === "OBR") return { status: "absent", place: atSegment(segment) };
-  return {
-    status: "bad",
-    place: atSegment(segment),
-    code: "MAPPING_NO_CONTAINER",
-    trouble: `has no ${placeText(isCounted(segment, each) ? rule.places : containerPlace)} of its own, expected the container's label there`,
-  };
 }

@@ -205,7 +205,7 @@ function withoutSharedNumbers(text: string, outcome: Outcome, original: Original
     sharesNumber && number !== undefined ? [number, ...original.groupsOf(number).flatMap(writtenNumber)] : [],
   );
   if (numbers.length === 0) return text;
-  const { segments, delimiters } = Hl7Message.parse(text);
+  const { segments, delimiters } = Hl7Message.parse(text, { isComposed: true });
   const written = new Set(numbers.flatMap((number) => [number, escapeText(number, delimiters)]));
   const { repetition, component, subcomponent } = delimiters;
   const hasNumber = (field: string) =>

@@ -185,7 +185,7 @@ export function overrideFields(
   fillings: Fillings,
 ): string {
   if (overrides.length === 0) return text;
-  const message = Hl7Message.parse(text);
+  const message = Hl7Message.parse(text, { isComposed: true });
   const { delimiters } = message;
   const containers = fillings.hasContainers ? containersBySegment(message, fillings.order) : undefined;
   const raws = message.segments.map(({ raw }) => raw);

@@ -5,6 +5,7 @@ import { RECORDS_OF } from "../../core/service-catalogue.ts";
 import type { Surface } from "../../core/surface.ts";
 import { isObject, isPlainCode } from "../values.ts";
 import type { Answer } from "./answer.ts";
+import { indentedStart } from "./indented.ts";
 
 /** The codes of an error body. May quote patients' values. */
 interface Report {
@@ -20,6 +21,8 @@ const NESTED_KEYS = ["error", "errors", "details", "extensions", "fault", "viola
 const RECORD_KEYS = ["id", "firstname", "lastname", "dateofbirth", "facilityid", "createdat", "name"];
 const DEEPEST = 3;
 const MOST_ENTRIES = 5;
+/** No report of an error has as many: a body of megabytes may have a million. */
+const MOST_FIELDS = 1_000;
 
 const NOTHING: Report = { codes: [], errorCodes: [] };
 
@@ -77,7 +80,7 @@ function collect(value: unknown, found: Found, depth: number): void {
     return;
   }
   if (!isObject(value)) return;
-  const fields = new Map(Object.entries(value).map(([key, field]) => [key.toLowerCase(), field]));
+  const fields = firstFields(value);
   collectCodes(fields, found);
   const message = fields.get("message");
   if (Array.isArray(message)) collect(message, found, depth + 1);
@@ -85,6 +88,16 @@ function collect(value: unknown, found: Found, depth: number): void {
     const inner = fields.get(key);
     if (typeof inner === "object") collect(inner, found, depth + 1);
   }
+}
+
+/** By their names in lower case. */
+function firstFields(value: Readonly<Record<string, unknown>>): ReadonlyMap<string, unknown> {
+  const fields = new Map<string, unknown>();
+  for (const key in value) {
+    if (fields.size >= MOST_FIELDS) break;
+    fields.set(key.toLowerCase(), value[key]);
+  }
+  return fields;
 }
 
 function collectCodes(fields: ReadonlyMap<string, unknown>, found: Found): void {
@@ -153,7 +166,7 @@ export function keepProcedureError(error: Phi, surface: Surface): KeptAnswer {
   const route = RECORDS_OF.procedure[surface];
   return {
     ...{ method: "GET", route, status: 200, shape: "json" },
-    body: phi(shortened(JSON.stringify({ status: "FAILED", error: error.reveal() }, null, 2))),
+    body: phi(shortened(indentedStart({ status: "FAILED", error: error.reveal() }, LONGEST_BODY))),
   };
 }
 
@@ -173,7 +186,7 @@ function withoutToken(text: string, token: Phi): string {
 
 function bodyOf(answer: Answer, token: Phi): string | undefined {
   if (answer.shape === "json")
-    return withoutToken(JSON.stringify(answer.json, null, 2), token).replace(COMMANDS, "?");
+    return withoutToken(indentedStart(answer.json, LONGEST_READ), token).replace(COMMANDS, "?");
   if (answer.shape === "empty" || answer.text === undefined) return undefined;
   const text = withoutToken(answer.text, token);
   return inOneLine(answer.shape === "html" ? headlines(text) : text);

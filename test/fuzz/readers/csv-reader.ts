@@ -63,6 +63,13 @@ export class CsvReader {
     return at === -1 ? undefined : (this.#cellsByLine.get(line)?.[at] ?? "");
   }
 
+  /** The lines of rows with a value, behind a line. */
+  rowsBehind(line: number): number[] {
+    return [...this.#cellsByLine].flatMap(([at, cells]) =>
+      at > line && cells.some((each) => each.trim() !== "") ? [at] : [],
+    );
+  }
+
   /** The first line that has this heading. */
   headerLine(column: string): number {
     for (const [line, cells] of this.#cellsByLine)

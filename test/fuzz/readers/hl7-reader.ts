@@ -27,6 +27,11 @@ export class Hl7Reader {
     this.#subcomponent = subcomponent;
   }
 
+  /** How many segments have a name. */
+  count(name: string): number {
+    return this.#segments.filter((each) => each.slice(0, 3) === name).length;
+  }
+
   /**
    * The whole value at a place such as `PID-3[2].1`; a level that the place does not name is its first.
    *

@@ -102,6 +102,7 @@ function expectWhole(outcomes: readonly MappedMessage[], input: Buffer, dialect:
   if (orders.length === 0) return;
   const reader = new CsvReader(input, dialect);
   const header = reader.headerLine("order_number");
+  expectNoneLost(outcomes, reader, header);
   for (const order of orders) {
     for (const [name, value] of Object.entries(valuesOf(order))) {
       if (value === undefined) continue;
@@ -111,6 +112,20 @@ function expectWhole(outcomes: readonly MappedMessage[], input: Buffer, dialect:
       if (there === undefined || tidied(there) !== tidied(value))
         throw new Fault(`a value of ${name} that does not stand as a whole in its cell`);
     }
+  }
+}
+
+/** Where each row was taken, each label in the file is that of an order. */
+function expectNoneLost(outcomes: readonly MappedMessage[], reader: CsvReader, header: number): void {
+  if (
+    outcomes.some(({ verdict, controlRequests }) => verdict !== "accepted" || controlRequests !== undefined)
+  )
+    return;
+  const orders = outcomes.flatMap((mapped) => mapped.orders);
+  const labels = new Set(orders.flatMap(({ containers }) => containers.map(({ label }) => tidied(label))));
+  for (const line of reader.rowsBehind(header)) {
+    const label = tidied(reader.valueAt(line, "container_label", header) ?? "");
+    expectThat(label === "" || labels.has(label), "a container that no order has");
   }
 }
 

@@ -91,8 +91,11 @@ function takerOf(profile: Hl7Profile, isPlain: boolean): (input: Buffer) => stri
     const outcomes = messages.map((message) => {
       const mapped = mapper.map(message);
       expectSound(mapped);
-      if (isPlain && message.content.kind === "hl7")
-        expectWhole(mapped, message.content.text.reveal(), message.content.encoding);
+      if (isPlain && message.content.kind === "hl7") {
+        const text = message.content.text.reveal();
+        expectWhole(mapped, text, message.content.encoding);
+        expectNoneLost(mapped, text);
+      }
       const { verdict, problems, echo } = mapped;
       const incoming = { connector: "lims", echo, peer: PEER, receivedAt: new Date(0) };
       const reply = replyTo(incoming, replies).compose({ verdict, problems, messageId: 1 });
@@ -153,6 +156,21 @@ function expectWhole({ orders }: MappedMessage, text: string, encoding: string |
       const isSame = isDate ? asDay(there) === value : collapsed(there) === collapsed(value);
       if (!isSame) throw new Fault(`a value of ${name} that does not stand as a whole at its place`);
     }
+  }
+}
+
+/** Each container of a message that is taken as new orders is in one of them. */
+function expectNoneLost({ verdict, orders, controlRequests }: MappedMessage, text: string): void {
+  const moves = orders.length > 0 && orders.every(({ containers }) => containers.length > 0);
+  if (verdict !== "accepted" || !moves || controlRequests !== undefined || /[\r\n]ORC.PR/.test(text)) return;
+  const reader = new Hl7Reader(text);
+  const labels = new Set(
+    orders.flatMap(({ containers }) => containers.map(({ label }) => label)).map(collapsed),
+  );
+  for (let n = 1; n <= reader.count("SAC"); n += 1) {
+    const label = reader.valueAt(`SAC[${n}]-3.1`);
+    if (label !== undefined && !labels.has(collapsed(label)))
+      throw new Fault("a container that no order has");
   }
 }
 

@@ -299,8 +299,7 @@ export async function startElm(disturbance: Disturbance, options: ElmOptions = {
     const isUnderRoot = url.pathname.startsWith(`${ROOT}/`);
     const [, name = "", digits, part] =
       pattern.exec(isUnderRoot ? url.pathname.slice(ROOT.length) : "") ?? [];
-    // Where other editions have their calls there is nothing, which somebody who looks around may find out.
-    if (name === "") throw new Refusal(404, "NOT_FOUND", "no such path", !url.pathname.startsWith("/api/"));
+    if (name === "") throw new Refusal(404, "NOT_FOUND", "no such path", true);
     vault.catchUp();
     if (method === "POST" && digits === undefined && (name === "subjects" || name === "procedures")) {
       if (request.headers["content-type"]?.split(";")[0] !== "application/json") throw misuse("content type");

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { isTerminal } from "../../src/core/order-state.ts";
-import { labCsv } from "../support/lab-messages.ts";
-import { type Limit, startElm } from "../support/other-services/elm/service.ts";
-import { UNDISTURBED } from "../support/other-services/other-service.ts";
-import { withOtherSite } from "../support/with-other-service.ts";
-import { readSettings } from "./settings.ts";
+import { isTerminal } from "../../../src/core/order-state.ts";
+import { labCsv } from "../../support/lab-messages.ts";
+import { type Limit, startElm } from "../../support/other-services/elm/service.ts";
+import { UNDISTURBED } from "../../support/other-services/other-service.ts";
+import { withOtherSite } from "../../support/with-other-service.ts";
+import { readSettings } from "../settings.ts";
 
 const { orders } = readSettings(process.env);
 const LIMIT: Limit = { calls: 60, windowMs: 60_000, isShown: false, hasRetryAfter: false };
