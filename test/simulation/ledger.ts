@@ -1,12 +1,11 @@
-import { createHash } from "node:crypto";
 import { EventEmitter } from "node:events";
 import { readFile } from "node:fs/promises";
-import type { Writable } from "node:stream";
 import type pg from "pg";
 import { pino } from "pino";
 import { type DatabaseConnection, openPool } from "../../src/ledger/database.ts";
 import { migrateLedger } from "../../src/ledger/migrate.ts";
 import { HEARTBEAT } from "../../src/ledger/workers/roster.ts";
+import { type Outcome, ServerSession } from "./server-session.ts";
 import type { Actor, World } from "./world.ts";
 
 const silent = pino({ level: "silent" });
@@ -50,9 +49,7 @@ interface Session {
  * savepoint.
  */
 export class SimulatedLedger {
-  readonly #client: pg.PoolClient;
-  readonly #pool: pg.Pool;
-  readonly #names = new Map<string, string>();
+  readonly #session: ServerSession;
   readonly #sequences: string;
   #histories = 0;
   #world: World | undefined;
@@ -62,7 +59,7 @@ export class SimulatedLedger {
   readonly #kept = new Set<number>();
   #started = 0;
   /** What the server was told last of the time and the session. */
-  #told = "";
+  #told: { readonly at: number; readonly pid: number; readonly started: number } | undefined;
   /** Whether something was done since the last look for what is due, and what that look found. */
   #isChanged = true;
   /** When something was done last, heartbeats left out. */
@@ -72,9 +69,8 @@ export class SimulatedLedger {
   run = 0;
   #ahead = 0;
 
-  private constructor(pool: pg.Pool, client: pg.PoolClient, sequences: string) {
-    this.#pool = pool;
-    this.#client = client;
+  private constructor(session: ServerSession, sequences: string) {
+    this.#session = session;
     this.#sequences = sequences;
   }
 
@@ -94,23 +90,20 @@ export class SimulatedLedger {
     await plain.query("set sim.now = '2026-03-01T00:00:00Z'");
     await plain.query("update ledger set instance_code = 'S1MS1M', mark_prefix = 'S1MS'");
     await plain.end();
-    const pool = openPool(
-      { connection, schema: SCHEMAS, max: 1, applicationName: "simulation", mayTakeLong: true },
-      silent,
-    );
-    const client = await pool.connect();
-    await client.query(
+    const pool = openPool({ connection, schema: SCHEMAS, max: 1, applicationName: "simulation" }, silent);
+    const session = await ServerSession.open(pool.options);
+    await pool.end();
+    await session.script(
       "set idle_in_transaction_session_timeout = 0; set statement_timeout = 0; set lock_timeout = 0; set client_min_messages = error; set plan_cache_mode = force_generic_plan",
     );
-    const { rows } = await client.query<{ name: string }>(
+    const { rows } = await session.query(
       "select format('%I.%I', schemaname, sequencename) as name from pg_catalog.pg_sequences where schemaname = 'cryobridge' order by 1",
     );
-    return new SimulatedLedger(pool, client, rows.map(({ name }) => name).join(","));
+    return new SimulatedLedger(session, rows.map(({ name }) => String(name)).join(","));
   }
 
   async close(): Promise<void> {
-    this.#client.release(true);
-    await this.#pool.end();
+    await this.#session.close();
   }
 
   /** Begins a history: the tables are as they were made. */
@@ -122,14 +115,14 @@ export class SimulatedLedger {
     this.#kept.clear();
     this.#started = world.now - 3_600_000;
     this.#ahead = 0;
-    this.#told = "";
+    this.#told = undefined;
     this.#change();
     const resets = this.#sequences
       .split(",")
       .map((name) => `setval('${name}', 1, false)`)
       .join(", ");
     const chance = ((seed % 1_000_000) / 1_000_000).toFixed(6);
-    await this.#client.query(
+    await this.#session.script(
       `begin; set constraints all immediate; select ${resets}, setseed(${chance}); ${this.#news(0)} update ledger set created_at = now(); savepoint step`,
     );
   }
@@ -141,9 +134,9 @@ export class SimulatedLedger {
 
   /** Ends it, and leaves nothing of it. */
   async end(): Promise<void> {
-    await this.#client.query("rollback");
+    await this.#session.script("rollback");
     this.#histories += 1;
-    if (this.#histories % VACUUM_EVERY === 0) await this.#client.query("vacuum");
+    if (this.#histories % VACUUM_EVERY === 0) await this.#session.script("vacuum");
   }
 
   /** How far the database's clock is ahead. */
@@ -154,30 +147,30 @@ export class SimulatedLedger {
 
   /** What the server is not yet told of the time and the session. */
   #news(pid: number): string {
-    const at = new Date((this.#world?.now ?? 0) + this.#ahead).toISOString();
-    const news = `set local sim.now = '${at}'; set local sim.pid = ${pid}; set local sim.started = '${new Date(this.#started).toISOString()}';`;
-    if (news === this.#told) return "";
-    this.#told = news;
+    const at = (this.#world?.now ?? 0) + this.#ahead;
+    const told = this.#told;
+    let news = "";
+    if (told?.at !== at) news += `set local sim.now = '${new Date(at).toISOString()}';`;
+    if (told?.pid !== pid) news += `set local sim.pid = ${pid};`;
+    if (told?.started !== this.#started)
+      news += `set local sim.started = '${new Date(this.#started).toISOString()}';`;
+    if (news !== "") this.#told = { at, pid, started: this.#started };
     return news;
   }
 
   /**
-   * Has what is sent in this turn leave at once, behind what begins a step. What the former step did is kept for good only then;
-   * a step that only reads needs no savepoint to go back to.
+   * Begins a step. What the former one did is kept for good only then; a step that only reads needs no savepoint to go back to.
    */
   #enter(pid: number, isReading: boolean): void {
-    const { stream } = (this.#client as unknown as { connection: { stream: Writable } }).connection;
-    stream.cork();
-    process.nextTick(() => stream.uncork());
     const news = this.#news(pid);
-    const text = isReading ? news : `release savepoint step; ${news} savepoint step`;
-    if (text !== "") this.#client.query(text).catch(() => undefined);
+    const text = isReading ? news : `release savepoint step;${news}savepoint step`;
+    if (text !== "") this.#session.script(text).catch(() => undefined);
   }
 
   /** A statement of the simulation itself. */
   async ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
     this.#enter(0, true);
-    const { rows } = await new Connection(this.#client, this.#names, "done").query(text, values);
+    const { rows } = await new Connection(this.#session, "done").query(text, values);
     return rows as Row[];
   }
 
@@ -202,22 +195,22 @@ export class SimulatedLedger {
     const nth = this.#copies;
     const name = `copy_${nth}`;
     this.#kept.add(nth);
-    await this.#client.query(`release savepoint step; savepoint ${name}; savepoint step`);
+    await this.#session.script(`release savepoint step; savepoint ${name}; savepoint step`);
     const names = this.#sequences.split(",");
     const read = names
       .map((each) => `select '${each}' as name, last_value, is_called from ${each}`)
       .join(" union all ");
-    const { rows } = await this.#client.query<{ name: string; last_value: number; is_called: boolean }>(read);
+    const { rows } = await this.#session.query(read);
     return {
       restore: async () => {
         // One that was taken since is gone with what it was taken of.
         if (!this.#kept.has(nth)) return false;
         for (const each of this.#kept) if (each > nth) this.#kept.delete(each);
-        await this.#client.query(`rollback to savepoint ${name}; savepoint step`);
-        this.#told = "";
+        await this.#session.script(`rollback to savepoint ${name}; savepoint step`);
+        this.#told = undefined;
         this.#change();
         const sets = rows.map((each) => `setval('${each.name}', ${each.last_value}, ${each.is_called})`);
-        await this.#client.query(`select ${sets.join(", ")}`);
+        await this.#session.script(`select ${sets.join(", ")}`);
         await this.restart();
         return true;
       },
@@ -228,21 +221,21 @@ export class SimulatedLedger {
   async restart(): Promise<void> {
     this.#started = (this.#world as World).now + this.#ahead;
     this.run += 1;
-    await this.#client.query("delete from sim.sessions");
+    await this.#session.query("delete from sim.sessions");
     await this.#breakEnded();
   }
 
   /** The sessions of a process that died end with it. */
   async endSessionsOf(application: string): Promise<void> {
-    await this.#client.query("delete from sim.sessions where application_name = $1", [application]);
+    await this.#session.query("delete from sim.sessions where application_name = $1", [application]);
     this.#sessions = this.#sessions.filter(({ client }) => client.application !== application);
   }
 
   /** Tells clients whose session the server has ended. */
   async #breakEnded(): Promise<void> {
     if (this.#sessions.length === 0) return;
-    const { rows } = await this.#client.query<{ pid: number }>("select pid from sim.sessions");
-    const alive = new Set(rows.map(({ pid }) => pid));
+    const { rows } = await this.#session.query("select pid from sim.sessions");
+    const alive = new Set(rows.map(({ pid }) => Number(pid)));
     const [ended, rest] = [
       this.#sessions.filter(({ pid }) => !alive.has(pid)),
       this.#sessions.filter(({ pid }) => alive.has(pid)),
@@ -272,7 +265,7 @@ export class SimulatedLedger {
     const isReading = READS.test(text);
     return new Promise<T>((resolve, reject) => {
       world.later(user.actor, world.between(0, 3), async () => {
-        const connection = new Connection(this.#client, this.#names, user.fateOf(text), {
+        const connection = new Connection(this.#session, user.fateOf(text), {
           strikeAt: user.strikeAt,
           awake: () => world.sleep(user.actor, 0),
         });
@@ -318,7 +311,7 @@ export class SimulatedLedger {
     this.#sessions = this.#sessions.filter((each) => each !== own);
     const world = this.#world as World;
     world.later(SERVER, 0, async () => {
-      await this.#client.query("delete from sim.sessions where pid = $1", [own.pid]);
+      await this.#session.query("delete from sim.sessions where pid = $1", [own.pid]);
     });
   }
 
@@ -400,7 +393,7 @@ const READS = /^\s*select(?!.*(?:advisory|terminate|nextval|pg_notify))/s;
 /** Statements that say nothing of what is due. */
 const CONTROLS = /^\s*(?:begin|commit|rollback|savepoint|release|set|select pg_advisory_xact_lock)\b/i;
 
-const wroteNothing = ({ command, rowCount }: pg.QueryResult): boolean =>
+const wroteNothing = ({ command, rowCount }: Outcome): boolean =>
   rowCount === 0 && ["INSERT", "UPDATE", "DELETE"].includes(command);
 
 const SERVER: Actor = { name: "database server", state: "up" };
@@ -429,12 +422,10 @@ class Connection {
   #strike: Strike | undefined;
   readonly #process: Process | undefined;
   readonly #break = Promise.withResolvers<never>();
-  readonly #client: pg.PoolClient;
-  readonly #names: Map<string, string>;
+  readonly #session: ServerSession;
 
-  constructor(client: pg.PoolClient, names: Map<string, string>, fate: LedgerFate, process?: Process) {
-    this.#client = client;
-    this.#names = names;
+  constructor(session: ServerSession, fate: LedgerFate, process?: Process) {
+    this.#session = session;
     this.fate = fate;
     this.#process = process;
     this.broken.catch(() => undefined);
@@ -446,11 +437,10 @@ class Connection {
   }
 
   get connection(): unknown {
-    return (this.#client as unknown as { connection: unknown }).connection;
+    return this.#session.connection;
   }
 
-  /** Each statement is planned once, under a name of its own. */
-  query(given: string | pg.QueryConfig, values: unknown[] = []): Promise<pg.QueryResult> {
+  query(given: string | pg.QueryConfig, values: unknown[] = []): Promise<Outcome> {
     const text = typeof given === "string" ? given : given.text;
     this.#strike ??= this.#process?.strikeAt(text);
     if (this.#strike?.when === "before") {
@@ -461,10 +451,8 @@ class Connection {
     }
     if (text.includes("pg_terminate_backend")) this.hasEndedSessions = true;
     const list = typeof given === "string" ? values : (given.values ?? []);
-    const asked =
-      list.length === 0 && text.includes(";")
-        ? this.#client.query(text)
-        : this.#client.query({ name: this.#nameOf(text), text, values: list });
+    const isScript = list.length === 0 && text.includes(";");
+    const asked = isScript ? this.#session.script(text) : this.#session.query(text, list);
     asked.then(
       (result) => {
         if (!READS.test(text) && !CONTROLS.test(text) && !wroteNothing(result)) this.mayHaveWritten = true;
@@ -475,15 +463,6 @@ class Connection {
       },
     );
     return asked;
-  }
-
-  #nameOf(text: string): string {
-    let name = this.#names.get(text);
-    if (name === undefined) {
-      name = createHash("sha256").update(text).digest("hex").slice(0, 40);
-      this.#names.set(text, name);
-    }
-    return name;
   }
 
   /** From here on nothing of it is taken back, unless a statement failed. */
@@ -511,7 +490,7 @@ class Connection {
     if (this.#isKept || this.#isTakenBack) return;
     this.#isTakenBack = this.isStruck;
     this.hasFailed = false;
-    await this.#client.query("rollback to savepoint step");
+    await this.#session.script("rollback to savepoint step");
   }
 }
 
@@ -529,7 +508,7 @@ class SimulatedPool {
     this.#run = ledger.run;
   }
 
-  query(given: string | pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
+  query(given: string | pg.QueryConfig, values?: unknown[]): Promise<Outcome> {
     const text = typeof given === "string" ? given : given.text;
     return this.#ledger.step(this.#user, 0, text, async (connection) => {
       await this.#begin(connection);
