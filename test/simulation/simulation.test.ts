@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { dropDatabase, newName, runOnServer } from "../support/with-database.ts";
 import { FOUND } from "./found.ts";
-import { Histories } from "./history.ts";
-import { SimulatedLedger } from "./ledger.ts";
+import { Histories } from "./history/histories.ts";
+import { SimulatedLedger } from "./ledger/ledger.ts";
 import { newTally, planOf, runSeed, tell } from "./run.ts";
 
 /** So many histories in the suite; `npm run simulate` runs as many as wanted. */

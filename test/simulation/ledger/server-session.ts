@@ -1,11 +1,6 @@
-import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 import pg from "pg";
-
-/** How the driver writes a value for the server. */
-const { prepareValue } = createRequire(import.meta.url)("pg/lib/utils") as {
-  prepareValue(value: unknown): string | Buffer | null;
-};
+import { Requests } from "./requests.ts";
 
 /** What a statement came to, as the driver would give it. */
 export interface Outcome {
@@ -29,17 +24,12 @@ interface Statement {
 
 /** What is sent and not answered yet. */
 interface Asked {
-  readonly statement: Statement | undefined;
+  readonly statement: Statement;
   readonly outcome: { command: string; rowCount: number | null; readonly rows: Record<string, unknown>[] };
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: Error) => void;
   error: Error | undefined;
 }
-
-const SYNC = Buffer.from([0x53, 0, 0, 0, 4]);
-/** Execute, with no name and no most rows, and Sync behind it. */
-const EXECUTE_AND_SYNC = Buffer.concat([Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0]), SYNC]);
-const FIRST_BYTES = 65_536;
 
 /**
  * A session of the server's for the many small statements of histories. The driver logs in; from then on the protocol is spoken here,
@@ -50,10 +40,9 @@ export class ServerSession {
   readonly #client: pg.Client;
   readonly #socket: Socket;
   readonly #statements = new Map<string, Statement>();
+  readonly #requests = new Requests();
   #asked: Asked[] = [];
   #first = 0;
-  #out = Buffer.allocUnsafe(FIRST_BYTES);
-  #end = 0;
   #rest: Buffer | undefined;
   #broken: Error | undefined;
 
@@ -86,21 +75,17 @@ export class ServerSession {
 
   /** One statement, prepared when it comes for the first time. */
   query(text: string, values: readonly unknown[] = []): Promise<Outcome> {
-    return this.#ask(this.#statementOf(text), (statement) => {
-      if (!statement.isSent) this.#putStatement(statement, text);
-      this.#putValues(statement, values);
-      this.#put(EXECUTE_AND_SYNC);
+    const statement = this.#statementOf(text);
+    return this.#ask(statement, () => {
+      if (!statement.isSent) this.#requests.prepare(statement.name, text);
+      statement.isSent = true;
+      this.#requests.execute(statement.name, values);
     });
   }
 
   /** Several statements without values; what comes of the last one. */
   script(text: string): Promise<Outcome> {
-    return this.#ask(undefined, () => {
-      const bytes = Buffer.byteLength(text);
-      this.#putHead(0x51, bytes + 1);
-      this.#putText(text, bytes);
-      this.#putByte(0);
-    });
+    return this.#ask({ name: "", isSent: true, columns: undefined }, () => this.#requests.script(text));
   }
 
   #statementOf(text: string): Statement {
@@ -112,97 +97,15 @@ export class ServerSession {
     return statement;
   }
 
-  #ask<S extends Statement | undefined>(statement: S, put: (statement: S) => void): Promise<Outcome> {
+  #ask(statement: Statement, put: () => void): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       if (this.#broken) return reject(this.#broken);
-      const isFirst = this.#end === 0;
-      put(statement);
+      const isFirst = this.#requests.isEmpty;
+      put();
       const outcome = { command: "", rowCount: null, rows: [] };
       this.#asked.push({ statement, outcome, resolve, reject, error: undefined });
-      if (isFirst) process.nextTick(() => this.#flush());
+      if (isFirst) process.nextTick(() => this.#socket.write(this.#requests.take()));
     });
-  }
-
-  #flush(): void {
-    this.#socket.write(Buffer.from(this.#out.subarray(0, this.#end)));
-    this.#end = 0;
-  }
-
-  #room(bytes: number): void {
-    if (this.#end + bytes <= this.#out.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(this.#out.length * 2, this.#end + bytes));
-    this.#out.copy(larger, 0, 0, this.#end);
-    this.#out = larger;
-  }
-
-  #put(bytes: Buffer): void {
-    this.#room(bytes.length);
-    bytes.copy(this.#out, this.#end);
-    this.#end += bytes.length;
-  }
-
-  #putByte(byte: number): void {
-    this.#room(1);
-    this.#out[this.#end++] = byte;
-  }
-
-  #putShort(value: number): void {
-    this.#room(2);
-    this.#end = this.#out.writeInt16BE(value, this.#end);
-  }
-
-  #putNumber(value: number): void {
-    this.#room(4);
-    this.#end = this.#out.writeInt32BE(value, this.#end);
-  }
-
-  #putText(text: string, bytes: number): void {
-    this.#room(bytes);
-    this.#end += this.#out.write(text, this.#end, bytes);
-  }
-
-  /** A message's kind, and how long it is. */
-  #putHead(kind: number, bytes: number): void {
-    this.#putByte(kind);
-    this.#putNumber(bytes + 4);
-  }
-
-  /** Parse, and Describe for its rows. */
-  #putStatement(statement: Statement, text: string): void {
-    const { name } = statement;
-    const bytes = Buffer.byteLength(text);
-    this.#putHead(0x50, name.length + 1 + bytes + 1 + 2);
-    this.#putText(`${name}\0`, name.length + 1);
-    this.#putText(text, bytes);
-    this.#putByte(0);
-    this.#putShort(0);
-    this.#putHead(0x44, name.length + 2);
-    this.#putText(`S${name}\0`, name.length + 2);
-    statement.isSent = true;
-  }
-
-  /** Bind. */
-  #putValues({ name }: Statement, values: readonly unknown[]): void {
-    const start = this.#end;
-    this.#putHead(0x42, 0);
-    this.#putText(`\0${name}\0`, name.length + 2);
-    const written = values.map(prepareValue);
-    this.#putShort(written.length);
-    for (const each of written) this.#putShort(each instanceof Buffer ? 1 : 0);
-    this.#putShort(written.length);
-    for (const each of written) {
-      if (each === null) this.#putNumber(-1);
-      else if (typeof each === "string") {
-        const bytes = Buffer.byteLength(each);
-        this.#putNumber(bytes);
-        this.#putText(each, bytes);
-      } else {
-        this.#putNumber(each.length);
-        this.#put(each);
-      }
-    }
-    this.#putShort(0);
-    this.#out.writeInt32BE(this.#end - start - 1, start + 1);
   }
 
   #break(error: Error): void {
@@ -231,7 +134,7 @@ export class ServerSession {
     if (asked === undefined) return;
     switch (kind) {
       case 0x44:
-        if (asked.statement?.columns) asked.outcome.rows.push(rowOf(asked.statement.columns, bytes, at));
+        if (asked.statement.columns) asked.outcome.rows.push(rowOf(asked.statement.columns, bytes, at));
         return;
       case 0x43: {
         const words = bytes.toString("latin1", at, end - 1).split(" ");
@@ -241,15 +144,16 @@ export class ServerSession {
         return;
       }
       case 0x6e:
-        if (asked.statement) asked.statement.columns = [];
+        asked.statement.columns = [];
         return;
       case 0x54:
-        if (asked.statement) asked.statement.columns = this.#columnsOf(bytes, at);
+        asked.statement.columns = this.#columnsOf(bytes, at);
+        asked.outcome.rows.length = 0;
         return;
       case 0x45:
         asked.error = errorOf(bytes, at, end);
         // It could not be prepared, and is sent again the next time.
-        if (asked.statement && asked.statement.columns === undefined) asked.statement.isSent = false;
+        if (asked.statement.columns === undefined) asked.statement.isSent = false;
         return;
       case 0x5a:
         this.#first += 1;
