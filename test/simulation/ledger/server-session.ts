@@ -33,7 +33,8 @@ interface Asked {
 
 /**
  * A session of the server's for the many small statements of histories. The driver logs in; from then on the protocol is spoken here,
- * since the driver has the rows described each time, and makes a dozen objects for each statement. What is asked for in one turn leaves in one piece, and is carried out in that order.
+ * since the driver has the rows described each time, and makes a dozen objects for each statement. What is asked for in one
+ * turn leaves in one piece, and is carried out in that order.
  */
 export class ServerSession {
   readonly #client: pg.Client;
