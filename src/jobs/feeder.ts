@@ -117,7 +117,8 @@ export function startFeeder(deps: FeederDeps): Feeder {
 
   const idle = async () => {
     const waking = new AbortController();
-    wake = () => waking.abort();
+    // A reason spares an exception with a stack that nobody looks at.
+    wake = () => waking.abort("woken");
     await deps.clock
       .sleep(deps.settings.tickMs, AbortSignal.any([waking.signal, stopping.signal]))
       .catch(() => undefined);

@@ -10,8 +10,9 @@ import {
   type EmbeddedConnection,
   startEmbeddedPostgres,
 } from "../../src/ledger/embedded/embedded-postgres.ts";
-import { Histories, type HistoryEnd } from "./history.ts";
-import { SimulatedLedger } from "./ledger.ts";
+import { Histories } from "./history/histories.ts";
+import type { HistoryEnd } from "./history/history.ts";
+import { SimulatedLedger } from "./ledger/ledger.ts";
 import { type Plan, plans } from "./plan.ts";
 
 const SAY_EVERY_MS = 30_000;
@@ -209,6 +210,13 @@ async function runShare({ connection, from, to, step, options }: Share): Promise
   return 0;
 }
 
+/** What a server does for others than whoever has it, or for what comes after it: nobody looks at it, and it is thrown away. */
+const UNTROUBLED = [
+  ...["fsync = off", "full_page_writes = off", "synchronous_commit = off", "wal_level = minimal"],
+  ...["max_wal_senders = 0", "max_wal_size = 8GB", "checkpoint_timeout = 1d", "bgwriter_lru_maxpages = 0"],
+  ...["autovacuum = off", "track_activities = off", "track_counts = off", "update_process_title = off"],
+];
+
 /** A server of the run's own, which need not wait for a disk: nothing is ever committed there. */
 async function startServer(): Promise<{ connection: EmbeddedConnection; stop(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), "simulation-server-"));
@@ -218,7 +226,7 @@ async function startServer(): Promise<{ connection: EmbeddedConnection; stop(): 
   await (await start()).stop();
   await appendFile(
     join(folder, "data/postgres/data/postgresql.auto.conf"),
-    "fsync = off\nfull_page_writes = off\nautovacuum = off\nsynchronous_commit = off\n",
+    UNTROUBLED.map((setting) => `${setting}\n`).join(""),
   );
   const server = await start();
   return {

@@ -3,8 +3,8 @@ import { MUTANTS } from "../mutants/mutants.ts";
 import { dropDatabase, newName, runOnServer } from "../support/with-database.ts";
 import { FOUND } from "./found.ts";
 import { HELD } from "./held.ts";
-import { Histories } from "./history.ts";
-import { SimulatedLedger } from "./ledger.ts";
+import { Histories } from "./history/histories.ts";
+import { SimulatedLedger } from "./ledger/ledger.ts";
 import { newTally, planOf, runSeed, tell } from "./run.ts";
 
 /** So many histories in the suite; `npm run simulate` runs as many as wanted. */

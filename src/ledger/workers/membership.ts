@@ -274,7 +274,8 @@ class Member implements Membership {
       const pausing = new AbortController();
       const pauseMs = this.#session ? EVERY_MS.heartbeat : TRY_AGAIN_MS;
       await Promise.race([clock.sleep(pauseMs, pausing.signal).catch(() => undefined), ended]);
-      pausing.abort();
+      // A reason spares an exception with a stack that nobody looks at.
+      pausing.abort("over");
       if (signal.aborted) return;
       try {
         this.#session ??= await this.#attach();
