@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
-import { isOfCopy, mayBeForgotten } from "../../../src/ledger/orders/forgotten-calls.ts";
+import { isOfCopy, MAY_BE_FORGOTTEN } from "../../../src/ledger/orders/forgotten-calls.ts";
 import { mayBeOfOtherCall } from "../../../src/ledger/orders/looks.ts";
 import {
   enterRestored,
@@ -23,6 +23,9 @@ async function writtenAhead(pool: pg.Pool, by = AN_HOUR): Promise<void> {
 
 const putBack = (pool: pg.Pool, after = 0) =>
   enterRestored(pool, { text: "put back by the test", epoch: 0, restores: 0, after });
+
+const mayBeForgotten = async (pool: pg.Pool, id: number) =>
+  (await pool.query(`select from orders o where o.id = $1 and ${MAY_BE_FORGOTTEN}`, [id])).rowCount === 1;
 
 let messages = 0;
 
