@@ -4,13 +4,13 @@ import { Configuration } from "./app/configuration.ts";
 import { connectorOf, createConnector, keepTakenBack } from "./app/connectors.ts";
 import { type Context, type DaemonObserver, type DaemonOptions, ROLES, report } from "./app/context.ts";
 import { openIntake, releaseKnown, releaseLate } from "./app/intake.ts";
-import { machineLimitsOf } from "./app/limits.ts";
+import { machineConditionsOf } from "./app/limits.ts";
 import { type OpenLedger, openLedger } from "./app/open-ledger.ts";
 import { noteOrphaned } from "./app/orphaned.ts";
-import { noteOwnTroubles, untakenTroubles, watchEventLoop } from "./app/own-troubles.ts";
+import { noteOwnConditions, untakenConditions, watchEventLoop } from "./app/own-conditions.ts";
 import { compileProfiles } from "./app/profiles.ts";
 import { openReload, type Reload } from "./app/reload.ts";
-import { startTracing, tracingTroubles } from "./app/tracing.ts";
+import { startTracing, tracingConditions } from "./app/tracing.ts";
 import { startWorker } from "./app/worker.ts";
 import type { Config } from "./config/config.ts";
 import type { Connector } from "./connectors/connector.ts";
@@ -48,7 +48,7 @@ export interface Daemon {
   readonly service: ServiceClient | undefined;
   readonly connectors: readonly Connector[];
   /** Which limits of its machine are exceeded. */
-  machineLimits(): Promise<readonly Condition[]>;
+  machineConditions(): Promise<readonly Condition[]>;
   /** Whether it takes what comes in. */
   readonly isTaking: boolean;
   /** Whether the lab takes no results through a connector, as far as this daemon sends them. */
@@ -56,7 +56,7 @@ export interface Daemon {
   /** Reports what happens, until the returned function is called; for metrics. */
   observe(observer: DaemonObserver): () => void;
   /** Why orders can't be taken or worked off right now; empty when all is well. */
-  troubles(): Condition[];
+  conditions(): Condition[];
   /** Its number among the workers of the ledger right now. */
   readonly workerId: number;
   /** Does something that one daemon at a time may do; see {@link Membership.exclusively}. */
@@ -104,7 +104,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
       ...{ pool: ledger.pool, clock, logger, onClose },
       observe: (each) => observers.add({ ...each, messagesCommitted: () => {}, jobFinished: () => {} }),
     });
-    const watchdog = watchEventLoop(clock, logger);
+    const watchdog = watchEventLoop(host, clock, logger);
     onClose(async () => watchdog.stop());
     const membership = await join(config, { ...options, host }, ledger);
     onClose(() => membership.leave());
@@ -126,25 +126,25 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
       await releaseKnown(ledger.pool, configuration, logger);
       await startConnectors(connectors, onClose);
     }
-    const troubles = () => [
-      ...connectors.flatMap(({ name, trouble: down, warning }) =>
+    const conditions = () => [
+      ...connectors.flatMap(({ name, trouble: down, warning, failureCode: code }) =>
         [down, warning].flatMap((words) => {
-          const more = { stopsIntake: words === down };
+          const more = { stopsIntake: words === down, code: words === (down ?? warning) ? code : undefined };
           return words
             ? [condition("connectorDown", aboutOn(host, name), `connector ${name}: ${words}`, more)]
             : [];
         }),
       ),
-      ...logTroubles(options.log, host),
-      ...tracingTroubles(traces, host),
-      ...watchdog.troubles().map((text) => condition("daemonTrouble", aboutOn(host, "event loop"), text)),
-      ...(worker?.troubles() ?? []),
+      ...logConditions(options.log, host),
+      ...tracingConditions(traces, host),
+      ...watchdog.conditions(),
+      ...(worker?.conditions() ?? []),
     ];
-    const machineLimits = machineLimitsOf(config, { host, clock, peers: certificates });
+    const machineConditions = machineConditionsOf(config, { host, clock, peers: certificates });
     onClose(
-      noteOwnTroubles({
-        ...{ pool: ledger.pool, clock, logger, worker: membership, machineLimits },
-        troubles: () => [...troubles(), ...untakenTroubles(connectors)],
+      noteOwnConditions({
+        ...{ pool: ledger.pool, clock, logger, worker: membership, machineConditions },
+        conditions: () => [...conditions(), ...untakenConditions(connectors)],
       }),
     );
     const reload = startReload(context);
@@ -159,14 +159,14 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
       get workerId() {
         return membership.id;
       },
-      machineLimits,
+      machineConditions,
       isTaking: options.roles.has("intake"),
       isLabAway: (connector) => worker?.isLabAway(connector) === true,
       observe: (observer) => {
         observers.add(observer);
         return () => observers.delete(observer);
       },
-      troubles,
+      conditions,
       exclusively: (name, work) => membership.exclusively(name, work),
       reload: async () => reload?.reload(),
       stop,
@@ -178,7 +178,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
 }
 
 /** That lines of the log are missing, as long as none can be written. */
-function logTroubles(log: LogTarget | undefined, host: string): Condition[] {
+function logConditions(log: LogTarget | undefined, host: string): Condition[] {
   const missing = log?.missing;
   if (missing === undefined) return [];
   const { lines, since, why } = missing;

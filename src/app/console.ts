@@ -27,10 +27,10 @@ import type { CountedPurpose, ServiceView } from "../operator/service-columns.ts
 import type { ServiceClient } from "../service/client.ts";
 import { createActs } from "./acts/acts.ts";
 import { CallMeter, estimateBacklog } from "./call-use.ts";
-import { limitsOf } from "./limits.ts";
+import { exceededLimitsOf } from "./limits.ts";
 import { maintenanceUntil } from "./maintenance.ts";
 import { readOrphaned } from "./orphaned.ts";
-import { listUntaken } from "./own-troubles.ts";
+import { listUntaken } from "./own-conditions.ts";
 import { refillOverviewOf } from "./refills.ts";
 import { openService } from "./service.ts";
 
@@ -165,13 +165,13 @@ export function ledgerView(
 export function daemonView(daemon: Daemon, clock: Clock): Omit<AskedDeps, "logger" | "clock" | "mask"> {
   return {
     ...ledgerView(daemon.pool, daemon.config, clock),
-    // Its own troubles are among the reasons, as they are right now.
+    // Its own conditions are among the reasons, as they are right now.
     workers: async () =>
       (await listWorkers(daemon.pool, WORKERS_ENDED_WITHIN_MS)).map((worker) =>
-        worker.id === daemon.workerId ? { ...worker, troubles: [] } : worker,
+        worker.id === daemon.workerId ? { ...worker, conditions: [] } : worker,
       ),
     own: () => readOwn(daemon),
-    limits: limitsOf(daemon.pool, daemon.config, clock, daemon.machineLimits),
+    limits: exceededLimitsOf(daemon.pool, daemon.config, clock, daemon.machineConditions),
     untaken: () => listUntaken(daemon.connectors),
   };
 }
@@ -204,31 +204,30 @@ function watch({ service, observe }: Daemon, metrics: Metrics, meter: CallMeter 
 
 /** Orders can be taken while the database answers and no connector is in trouble; the service may be away meanwhile. */
 async function readOwn(daemon: Daemon): Promise<Condition[]> {
-  const troubles = daemon.troubles();
+  const conditions = daemon.conditions();
   try {
     const isWorkedOff = daemon.queues !== undefined || (await isWorkerThere(daemon.pool));
     const restored = await findRestored(daemon.pool);
     const isComparing = restored !== undefined && restored.uncompared > 0;
     return [
-      ...troubles,
+      ...conditions,
       ...(isWorkedOff ? [] : [condition("daemonTrouble", "", NO_WORKER)]),
       ...(isComparing ? [restoredCondition(restored)] : []),
     ];
   } catch (error) {
-    const away = condition("daemonTrouble", "", ledgerFailureInWords(error), { stopsIntake: true });
-    return [away, ...troubles];
+    const failure = error instanceof Failure ? error : asRefusal(error);
+    const words =
+      failure === undefined
+        ? "the ledger's database gives an error; the log says more"
+        : `${failure.message} (${failure.code})`;
+    const away = condition("daemonTrouble", "", words, { code: failure?.code, stopsIntake: true });
+    return [away, ...conditions];
   }
 }
 
 /** For a daemon whose work another one does. */
 const NO_WORKER =
   "no daemon with the role worker works on this ledger: orders are taken, and nothing is sent to the service or the lab until one is started";
-
-function ledgerFailureInWords(error: unknown): string {
-  const failure = error instanceof Failure ? error : asRefusal(error);
-  if (failure === undefined) return "the ledger's database gives an error; the log says more";
-  return `${failure.message} (${failure.code})`;
-}
 
 async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
   const [orders, deliveries, tasks] = await Promise.all([

@@ -16,7 +16,7 @@ import { takeResultNumber } from "../ledger/results/outcomes.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { connectorOf } from "./connectors.ts";
 import type { Context } from "./context.ts";
-import type { UntakenValues } from "./own-troubles.ts";
+import type { UntakenValues } from "./own-conditions.ts";
 
 /** Batches of orders that a worker works on at the same time: while one ends, the next is under way. */
 export const BATCHES_AT_ONCE = 4;

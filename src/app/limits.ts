@@ -5,7 +5,6 @@ import type pg from "pg";
 import type { AlertsConfig } from "../config/alerts-schema.ts";
 import { type Config, isFolderConnector } from "../config/config.ts";
 import { directoriesOf } from "../config/connector-schema.ts";
-import { HINT_REFUSED } from "../console/attention.ts";
 import { aboutOn } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { type Condition, condition } from "../core/condition.ts";
@@ -31,9 +30,9 @@ interface Machine {
 
 /**
  * What finds out which limits of the configuration are exceeded.
- * @param ofMachine as {@link machineLimitsOf} gives it
+ * @param ofMachine as {@link machineConditionsOf} gives it
  */
-export function limitsOf(
+export function exceededLimitsOf(
   pool: pg.Pool,
   config: Pick<Config, "alerts" | "connectors" | "database">,
   clock: Clock,
@@ -75,7 +74,7 @@ export function limitsOf(
  * What finds out which limits are exceeded that each machine has for itself: its disks, and the ends of certificates, its own and
  * those that other machines showed to it.
  */
-export function machineLimitsOf(
+export function machineConditionsOf(
   config: Pick<Config, "alerts" | "connectors" | "database" | "dataDir" | "queue" | "service">,
   { host, clock, peers }: Machine,
 ): () => Promise<readonly Condition[]> {
@@ -145,7 +144,7 @@ export function exceededPace(
     const { connector, wrong, all } = each;
     const text = `${wrong} of the ${all} messages of the last hour through ${connector} were refused`;
     const command = `cryobridge messages list --verdict refused --connector ${connector} --since 1h`;
-    return [condition("messagesRefused", connector, text, { level: "look", command, hint: HINT_REFUSED })];
+    return [condition("messagesRefused", connector, text, { level: "look", command })];
   });
   const latestByConnector = new Map(latest.map((each) => [each.connector, each]));
   const quiet = expectTraffic.flatMap((expected): Condition[] => {
@@ -155,21 +154,10 @@ export function exceededPace(
     if (from === undefined || msWithin(expected, from, now) <= quietForMs) return [];
     const when = at === undefined ? "none ever came" : `the last came at ${formatMinute(at)}`;
     const text = `no message came through ${connector} for longer than ${formatDuration(quietForMs)}: ${when}`;
-    return [condition("noTraffic", connector, text, { hint: HINTS.noTraffic })];
+    return [condition("noTraffic", connector, text)];
   });
   return [...old, ...failed, ...refusals, ...quiet];
 }
-
-/** What to do about each. */
-const HINTS = {
-  noTraffic: "Look whether the lab system sends, and whether it reaches this machine.",
-  diskFilling: "Free space on it, or move the folder: nothing is taken while the disk is full.",
-  certificateExpiring:
-    "Put a new certificate in its place, then restart the daemon; one of another machine is for whoever runs that.",
-  backupOld:
-    "Make one: `cryobridge backup FILE`; `systemctl status cryobridge-backup` says why the nightly one fails. Where the ledger is backed up by other means, set alerts.rules.backupOld.on to false.",
-  secretExpiring: "Renew it, then write the new end under alerts.expiries.",
-} as const;
 
 /** A night's backup that failed is known before the next one. */
 const BACKUP_MS = 129_600_000;
@@ -186,7 +174,7 @@ async function oldBackup(
   if (ageMs <= most) return [];
   const which = at === undefined ? "none was ever made" : `the last is of ${formatMinute(at)}`;
   const text = `the ledger has had no backup for longer than ${formatDuration(most)}: ${which}`;
-  return [condition("backupOld", "", text, { since: at?.toISOString() ?? null, hint: HINTS.backupOld })];
+  return [condition("backupOld", "", text, { since: at?.toISOString() ?? null })];
 }
 
 const DAY_MS = 86_400_000;
@@ -204,7 +192,7 @@ function ending(
   const days = Math.floor(leftMs / DAY_MS);
   const when = leftMs <= 0 ? "ended" : `ends in ${days === 1 ? "1 day" : `${days} days`}`;
   const text = `${noun} ${when}, at ${formatMinute(endsAt)}`;
-  return [condition(kind, about, text, { hint: HINTS[kind] })];
+  return [condition(kind, about, text)];
 }
 
 /** Certificates of the configuration, each with its end; of a file with several the first end. */
@@ -288,8 +276,7 @@ function diskReader(
       if (!isLate && value === undefined) continue;
       const about = value?.about ?? aboutOn(host, folder);
       const text = isLate || value === undefined ? silent : value.text;
-      if (!limits.has(about))
-        limits.set(about, condition("diskFilling", about, text, { hint: HINTS.diskFilling }));
+      if (!limits.has(about)) limits.set(about, condition("diskFilling", about, text));
     }
     return [...limits.values()];
   };

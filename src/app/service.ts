@@ -3,11 +3,9 @@ import type { Clock } from "../core/clock.ts";
 import { type Condition, condition } from "../core/condition.ts";
 import { formatMinute, formatSecond } from "../core/duration.ts";
 import { EVERY_MS } from "../core/every.ts";
-import { FAILURES } from "../core/failures.ts";
 import { readPem } from "../core/given-file.ts";
 import type { Logger } from "../core/logger.ts";
 import { readExceptions } from "../core/proxy-exceptions.ts";
-import { whoSeesTo } from "../core/who.ts";
 import type { JobQueues } from "../jobs/queues.ts";
 import { createServiceClient, type ServiceClient, type ServiceDeps } from "../service/client.ts";
 import type { Opening } from "../service/http/breaker.ts";
@@ -96,13 +94,12 @@ function authSettings(auth: AuthConfig): ServiceSettings["auth"] {
 const AWAY_MS = 15 * 60_000;
 
 /** That nothing goes to the service right now. Nobody is needed for a while, unless it refuses the credentials. */
-export function serviceTrouble(opening: Opening, nowMs: number): Condition {
+export function serviceCondition(opening: Opening, nowMs: number): Condition {
   const { cause, since } = opening;
   const isPassing = cause.code !== "SERVICE_CREDENTIALS_REFUSED" && nowMs - since.getTime() < AWAY_MS;
-  return condition("serviceUnreachable", "", serviceTroubleInWords(opening, nowMs), {
+  return condition("serviceUnreachable", "", serviceInWords(opening, nowMs), {
     level: isPassing ? "wait" : "act",
-    hint: FAILURES[cause.code].hint,
-    who: whoSeesTo(cause.code),
+    code: cause.code,
   });
 }
 
@@ -110,7 +107,7 @@ export function serviceTrouble(opening: Opening, nowMs: number): Condition {
  * Why nothing goes to the service right now, since when, when it is tried next, and what becomes of the orders, in words for an
  * operator.
  */
-function serviceTroubleInWords({ cause: { code, text }, since, nextTryAt }: Opening, nowMs: number): string {
+function serviceInWords({ cause: { code, text }, since, nextTryAt }: Opening, nowMs: number): string {
   const when = `since ${formatMinute(since)}`;
   const next =
     nextTryAt.getTime() > nowMs ? `next try at ${formatSecond(nextTryAt)}` : "the next try is due now";
@@ -128,9 +125,13 @@ function serviceTroubleInWords({ cause: { code, text }, since, nextTryAt }: Open
 const CHANGE_SHOWN_MS = 86_400_000;
 
 /** The latest change in how the service answers, for a day after it was noticed. */
-export function shapeTroubles({ lastChange }: Pick<ServiceClient, "lastChange">, clock: Clock): string[] {
+export function shapeConditions(
+  { lastChange }: Pick<ServiceClient, "lastChange">,
+  clock: Clock,
+): Condition[] {
   if (!lastChange || clock.monotonic() - lastChange.atMs >= CHANGE_SHOWN_MS) return [];
-  return [`the storage service answers in another shape (see cryobridge check): ${lastChange.text}`];
+  const text = `the storage service answers in another shape (see cryobridge check): ${lastChange.text}`;
+  return [condition("daemonTrouble", "service shape", text)];
 }
 
 /**

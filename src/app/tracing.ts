@@ -43,7 +43,7 @@ export async function startTracing(
 }
 
 /** That spans are dropped, as long as the collector takes none. Nobody's orders lack anything. */
-export function tracingTroubles(traces: Tracing | undefined, host: string): Condition[] {
+export function tracingConditions(traces: Tracing | undefined, host: string): Condition[] {
   const dropped = traces?.losses.dropped;
   if (dropped === undefined) return [];
   const text = `the collector takes no traces: ${dropped.spans} spans were dropped since ${formatMinute(dropped.since)}`;

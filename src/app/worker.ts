@@ -3,6 +3,7 @@ import type { Connector } from "../connectors/connector.ts";
 import { aboutOn } from "../core/alert.ts";
 import { type Condition, condition } from "../core/condition.ts";
 import { EVERY_MS } from "../core/every.ts";
+import type { FailureCode } from "../core/failures.ts";
 import { startFeeder } from "../jobs/feeder.ts";
 import { type JobQueues, openQueues } from "../jobs/queues.ts";
 import { InHand } from "../jobs/submit/in-hand.ts";
@@ -16,10 +17,10 @@ import { connectorOf } from "./connectors.ts";
 import { type Context, type DaemonOptions, report } from "./context.ts";
 import { BATCHES_AT_ONCE, deliveryTargets, runJobs } from "./jobs.ts";
 import { openQueueBackend } from "./open-ledger.ts";
-import { UntakenValues, watchAudit } from "./own-troubles.ts";
+import { UntakenValues, watchAudit } from "./own-conditions.ts";
 import { startRefills } from "./refills.ts";
 import { openEpoch, watchRestored } from "./restored.ts";
-import { openService, serviceTrouble, shapeTroubles, watchService } from "./service.ts";
+import { openService, serviceCondition, shapeConditions, watchService } from "./service.ts";
 import { createSideWork } from "./side-work.ts";
 
 /**
@@ -38,7 +39,7 @@ interface RunningWorker {
   readonly queues: JobQueues;
   readonly service: ServiceClient;
   isLabAway(connector: string): boolean;
-  troubles(): Condition[];
+  conditions(): Condition[];
 }
 
 /** Starts it. @throws Failure with what is in the way */
@@ -153,24 +154,25 @@ export async function startWorker(
     queues,
     service,
     isLabAway: (connector) => targets.get(connector)?.breaker.isOpen === true,
-    troubles: () => {
-      const troubles: Condition[] = [];
-      const add = (about: string, text: string) => troubles.push(condition("daemonTrouble", about, text));
+    conditions: () => {
+      const conditions: Condition[] = [];
+      const add = (about: string, text: string, code?: FailureCode) =>
+        conditions.push(condition("daemonTrouble", about, text, { code }));
       const here = (part: string) => aboutOn(host, part);
       if (!membership.isSure)
         add(here("ledger"), "the ledger does not answer: nothing is sent until it does");
-      if (queues.trouble) add(here("queue"), queues.trouble);
+      if (queues.trouble) add(here("queue"), queues.trouble, "QUEUE_UNAVAILABLE");
       const { opening } = service.breaker;
-      if (opening) troubles.push(serviceTrouble(opening, clock.now()));
-      else troubles.push(...unread.troubles((id) => facilityCodeOf(config, id)));
+      if (opening) conditions.push(serviceCondition(opening, clock.now()));
+      else conditions.push(...unread.conditions((id) => facilityCodeOf(config, id)));
       if (clock.monotonic() - feeder.lastLookAt > FEEDER_SILENT_MS)
         add(here("feeder"), "the feeder has not read the ledger for two minutes");
       // What follows is true of the ledger or the service, whichever machine says so.
-      troubles.push(...audit.troubles());
-      troubles.push(...untaken.troubles((name) => connectorOf(context.configuration, name)().profile));
-      for (const text of refills.troubles()) add("refills", text);
-      for (const text of shapeTroubles(service, clock)) add("service shape", text);
-      return troubles;
+      conditions.push(...audit.conditions());
+      conditions.push(...untaken.conditions((name) => connectorOf(context.configuration, name)().profile));
+      conditions.push(...refills.conditions());
+      conditions.push(...shapeConditions(service, clock));
+      return conditions;
     },
   };
 }

@@ -1,7 +1,7 @@
 import { ledgerView } from "../app/console.ts";
 import { loadWhereabouts } from "../config/load.ts";
 import { listSecrets } from "../config/secret.ts";
-import { haltedConnectors, INTAKE } from "../console/standing.ts";
+import { haltedThrough, INTAKE } from "../console/standing.ts";
 import { readStatus } from "../console/status.ts";
 import type { Attention, Status, StatusPart } from "../console/status-document.ts";
 import { condition } from "../core/condition.ts";
@@ -81,8 +81,7 @@ async function readFromLedger(site: KeptSite, session: Session, why: string | un
 export function takingLine({ status, isRunning, isAnswered }: SiteStatus, session: Session): string {
   if (status.isReady) return `${session.paint("green", "✓")} Orders are taken.`;
   const isUnknown = isRunning && !isAnswered;
-  const halted = haltedConnectors(status);
-  const none = `No orders are taken ${halted === undefined ? "" : `through ${halted} `}right now.`;
+  const none = `No orders are taken${haltedThrough(status)} right now.`;
   const no = isUnknown ? "It is not known whether orders are taken." : none;
   return `${session.paint("red", "✗")} ${no}`;
 }

@@ -6,7 +6,7 @@ import type { Act } from "../ledger/operator/audit.ts";
 import type { Acted, Acts } from "../operator/acts.ts";
 import type { DetailsPlace } from "../operator/details.ts";
 import { clean, problemLines } from "../operator/text.ts";
-import type { DeclaredAct, DetailsPart, Thing } from "../operator/thing.ts";
+import { type DeclaredAct, type DetailsPart, refusalOf, type Thing } from "../operator/thing.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import { type OpenSite, recordShown, withLedger, withService } from "./open.ts";
 import { printDetails, sectionsOf } from "./output/details.ts";
@@ -30,7 +30,7 @@ export async function getNamed<Row, Found extends Row>(
 }
 
 /** The number of an id of the command line, such as `m12`. @throws Failure CLI_USAGE for what is no id of that kind */
-function requireId(kind: IdKind, noun: string, word: string): number {
+export function requireId(kind: IdKind, noun: string, word: string): number {
   const id = parseId(kind, word);
   if (id !== undefined) return id;
   const article = /^[aeiou]/.test(noun) ? "an" : "a";
@@ -137,6 +137,8 @@ export interface ActParticulars<Row, Given> {
   /** What the help says of its ids. */
   readonly argument: string;
   readonly find?: Find<Row>;
+  /** Looks at a word before the ledger is opened; without it, it has to be an id unless `find` is given. @throws Failure CLI_USAGE */
+  readonly checkWord?: (word: string) => void;
   /** Whether it acts on one record alone. */
   readonly isSingle?: boolean;
   /** An option that chooses records instead of naming them, and which. */
@@ -165,6 +167,8 @@ export function defineAct<Row, Found extends Row, Given>(
   flagged: readonly DeclaredAct<Row, Given>[] = [],
 ): void {
   const { argument, isSingle = false, choose, options = [], after } = particulars;
+  const isId = particulars.find === undefined;
+  const { checkWord = (word) => isId && requireId(thing.kind, thing.noun, word) } = particulars;
   const { command: words, help = "", example = "", reason, reasonHelp = WHY, asks } = act;
   const command = parent.command(words.split(" ").at(-1) ?? "").description(help);
   const several = choose === undefined ? "<id...>" : "[id...]";
@@ -181,17 +185,15 @@ export function defineAct<Row, Found extends Row, Given>(
         throw new Failure("CLI_USAGE", `${words}: ${choose.what}`);
       const meant = meantAct(act, flagged, asked);
       const by = { actor: session.actor, reason: reasonOf(meant, asked.reason) };
+      // What is wrong in the command line is said before it is asked whether the ledger has the records.
+      const said = particulars.given?.(asked) as Given;
+      for (const word of names) checkWord(word);
       const done = await withLedger(session, async (site) => {
         const rows =
           choose && chosen !== undefined
             ? await choose.records(site, chosen as never)
             : await findAll(thing, site, names, particulars.find);
-        return actOnAll(
-          { thing, act: meant, rows, site, session },
-          by,
-          asked.yes,
-          particulars.given?.(asked) as Given,
-        );
+        return actOnAll({ thing, act: meant, rows, site, session }, by, asked.yes, said);
       });
       const status = printDone(session, done);
       await after?.(session);
@@ -287,7 +289,7 @@ async function actOnAll<Row, Found extends Row, Given>(
   const done = await withProgress(session, { what: "done", nouns: "records" }, async (report) => {
     const all: Done[] = [];
     for (const row of rows) {
-      const acted = await run.each(row);
+      const acted = await (rows.length > 1 ? run.each(row).catch(refusalOf) : run.each(row));
       all.push({ id: idOf(row), acted, text: `${name(row)} ${acted[1]}` });
       report(all.length, rows.length);
     }
@@ -312,11 +314,12 @@ export function printDone(session: Session, done: readonly Done[] | undefined): 
   if (done === undefined) return EXIT.failed;
   const lines = done.flatMap(({ acted: [isDone, , more], text }) => [
     `${isDone ? session.paint("green", "✓") : session.paint("red", "✗")} ${clean(text)}`,
-    ...problemLines(more?.problems.map(shownProblem) ?? []).map((line) => `  ${line}`),
+    ...problemLines(more?.problems?.map(shownProblem) ?? []).map((line) => `  ${line}`),
   ]);
   const json = done.map(({ id, acted: [isDone, , more], text }) => ({
     ...{ id, isDone, text },
-    ...(more && { ...more.mapped, problems: more.problems.map(shownProblem) }),
+    ...more?.mapped,
+    ...(more?.problems && { problems: more.problems.map(shownProblem) }),
   }));
   session.result({ results: json }, lines.length === 0 ? ["There is nothing to act on."] : lines);
   return done.every(({ acted: [isDone] }) => isDone) ? undefined : EXIT.failed;

@@ -1,4 +1,4 @@
-import { Failure } from "../core/failures.ts";
+import { Failure, type FailureCode } from "../core/failures.ts";
 import type { UntakenFiles } from "../core/untaken-files.ts";
 
 /** A file or message that is to reach the lab. Its name and bytes are fixed before the first attempt. */
@@ -53,6 +53,8 @@ export interface Connector {
   readonly trouble: string | undefined;
   /** What somebody should know though intake works; undefined or absent when there is nothing. */
   readonly warning?: string | undefined;
+  /** The code of what `trouble` says, or of what `warning` says where there is no trouble; undefined where that has none. */
+  readonly failureCode?: FailureCode | undefined;
   /** What lies in its folder and is not taken; absent where there is no folder. */
   readonly untaken?: readonly UntakenFiles[] | undefined;
 }

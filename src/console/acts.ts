@@ -1,9 +1,9 @@
-import { Failure, problemSentence } from "../core/failures.ts";
+import { type Problem, problemSentence } from "../core/failures.ts";
 import { formatId, parseId } from "../ledger/ids.ts";
 import type { Acted } from "../operator/acts.ts";
 import type { Filters, List } from "../operator/listing.ts";
 import { counted, countsInWords } from "../operator/text.ts";
-import type { DeclaredAct, Thing } from "../operator/thing.ts";
+import { type DeclaredAct, refusalOf, type Thing } from "../operator/thing.ts";
 import { actForm } from "./components.ts";
 import type { Records } from "./deps.ts";
 import { type Content, type Html, html } from "./html.ts";
@@ -101,9 +101,10 @@ export function addActs<Row, Found extends Row, F extends Filters>(
     add(`${path}/:id/${name}`, async (submission) => {
       const row = await findNamed(thing, submission, records);
       if (row === undefined) return undefined;
-      const [isDone, words] = await actOnOne(act, row, submission, records);
+      const [isDone, words, more] = await actOnOne(act, row, submission, records);
       const to = details === undefined ? sectionOf(path) : pathOf(thing, row);
-      return { to, notice: { isDone, lines: [`${nameOf(row)} ${words}`] } };
+      const lines = [`${nameOf(row)} ${words}`, ...firstOf((more?.problems ?? []).map(problemLine))];
+      return { to, notice: { isDone, lines } };
     });
     if (bulk && act.many)
       add(`${path}/${name}`, (submission) => actOnMany({ thing, act, ...bulk }, submission, records));
@@ -151,7 +152,7 @@ ${list}</form>`;
 
 /** The ids that somebody chose on a list, in the order of receipt, and the list to go back to. */
 function readChoice<Row, Found extends Row>({ kind, path }: Thing<Row, Found>, { form }: Submission) {
-  const query = form.get("filter") ?? "";
+  const query = new URLSearchParams(form.get("filter") ?? "").toString();
   const ids = form.getAll("id").flatMap((each) => each.split(" ").flatMap((id) => parseId(kind, id) ?? []));
   return {
     ids: [...new Set(ids)].sort((one, other) => one - other),
@@ -196,7 +197,8 @@ async function choose<Row, Found extends Row, F extends Filters>(
         action: `${path}/${name}`,
         what: `${verb} ${counted(meant.length, noun)}`,
       },
-      ...{ explains, leftOut, names: meant.map(describe) },
+      explains: typeof explains === "string" ? explains : explains(meant),
+      ...{ leftOut, names: meant.map(describe) },
       fields: {
         id: meant.map((row) => formatId(kind, numberOf(row))).join(" "),
         filter: form.get("filter") ?? "",
@@ -315,38 +317,35 @@ async function actOnMany<Row, Found extends Row>(
   return beginWork(work, submission);
 }
 
-/** One record that it can't be done to stops no other. */
-function refusalOf(error: unknown): Acted {
-  if (error instanceof Failure && error.code === "CLI_NOT_APPLICABLE")
-    return [false, `is left as it is: ${error.message}`];
-  throw error;
-}
-
 /** What became of many records. */
 function describeDone(
   all: readonly { readonly name: string; readonly acted: Acted }[],
   noun: string,
   done: string,
 ): Notice {
-  const refused = all.filter(({ acted: [isDone, , more] }) => !isDone && more === undefined);
-  const mapped = all.flatMap(({ acted: [, , more] }) => more?.mapped.verdict ?? []);
+  const refused = all.filter(({ acted: [isDone, , more] }) => !isDone && more?.mapped === undefined);
+  const mapped = all.flatMap(({ acted: [, , more] }) => more?.mapped?.verdict ?? []);
   const count = counted(all.length - refused.length, noun);
   const of = refused.length === 0 || mapped.length > 0 ? "" : ` of ${all.length}`;
   const verdicts = mapped.length === 0 ? "" : `: ${countsInWords(countBy(mapped), "none")}`;
   const lines = all.flatMap(({ name, acted: [isDone, words, more] }) => {
     const [problem] = more?.problems ?? [];
-    if (problem) return [`${name}: ${problemSentence(problem)} (${problem.code})`];
-    return isDone ? [] : [`${name} ${words}`];
+    if (problem) return [`${name}: ${problemLine(problem)}`];
+    return isDone && more?.isNews !== true ? [] : [`${name} ${words}`];
   });
-  const others = lines.length - LINES;
   return {
     isDone: all.every(({ acted: [isDone] }) => isDone),
-    lines: [
-      `${count}${of} ${done}${verdicts}.`,
-      ...lines.slice(0, LINES),
-      ...(others > 0 ? [`And ${others} more.`] : []),
-    ],
+    lines: [`${count}${of} ${done}${verdicts}.`, ...firstOf(lines)],
   };
+}
+
+function problemLine(problem: Problem): string {
+  return `${problemSentence(problem)} (${problem.code})`;
+}
+
+function firstOf(lines: readonly string[]): string[] {
+  const others = lines.length - LINES;
+  return [...lines.slice(0, LINES), ...(others > 0 ? [`And ${others} more.`] : [])];
 }
 
 function countBy(names: readonly string[]): Record<string, number> {

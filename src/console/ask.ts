@@ -37,7 +37,12 @@ export async function askOwn(deps: AskedDeps): Promise<readonly Condition[]> {
   } catch (error) {
     const failure = asFailure(error);
     deps.logger.warn({ err: failure }, "readiness could not be found out");
-    return [condition("daemonTrouble", "", `${failure.message} (${failure.code})`, { stopsIntake: true })];
+    return [
+      condition("daemonTrouble", "", `${failure.message} (${failure.code})`, {
+        code: failure.code,
+        stopsIntake: true,
+      }),
+    ];
   }
 }
 

@@ -23,9 +23,9 @@ export function lostWorkersOf({ workers }: Pick<Status, "workers">): Condition[]
 }
 
 /** What each other daemon says of itself; one of another release may leave something out. */
-export function workerTroublesOf({ workers }: Pick<Status, "workers">): Condition[][] {
-  return (workers ?? []).map(({ id, name, host, troubles }) =>
-    troubles.map((each) => ({
+export function workerConditionsOf({ workers }: Pick<Status, "workers">): Condition[][] {
+  return (workers ?? []).map(({ id, name, host, conditions }) =>
+    conditions.map((each) => ({
       ...condition(each.kind, each.about, each.text),
       ...each,
       ...{ text: `daemon ${name} (${id}) on ${host}: ${each.text}`, command: "cryobridge workers" },

@@ -6,7 +6,7 @@ import type { UntakenReason } from "../core/untaken-files.ts";
 import { whoSeesTo } from "../core/who.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { Answers } from "./ask.ts";
-import { configurationsOf, lostWorkersOf, workerTroublesOf } from "./attention-workers.ts";
+import { configurationsOf, lostWorkersOf, workerConditionsOf } from "./attention-workers.ts";
 import type { Attention, Status, StatusStillOrders, StatusWaiting } from "./status-document.ts";
 
 type Facts = Omit<Status, "attention" | "parts" | "version">;
@@ -35,7 +35,7 @@ export function listConditions(
     untakenOf(facts),
     limits ?? [],
     lostWorkersOf(facts),
-    ...workerTroublesOf(facts),
+    ...workerConditionsOf(facts),
     configurationsOf(facts),
     tanksOf(facts),
     refusalsOf(facts),
@@ -353,10 +353,6 @@ function tanksOf({ overdueTanks }: Facts): Condition[] {
   });
 }
 
-/** What is done about messages that were refused. */
-export const HINT_REFUSED =
-  "Have the lab correct what it sends, or correct the profile, `cryobridge reload`, then `cryobridge messages replay ID`.";
-
 /** Messages of a connector that refuses too many of the last hour's have their line among the limits. */
 function refusalsOf({ refusals, limits }: Facts): Condition[] {
   const known = new Set(limits?.flatMap(({ kind, about }) => (kind === "messagesRefused" ? [about] : [])));
@@ -373,8 +369,7 @@ function refusalsOf({ refusals, limits }: Facts): Condition[] {
       `${counted} ${was}${isFile ? " as a whole" : ""} ${when}`,
       {
         level: "look",
-        hint: isFile ? HINT_REFUSED_FILE : HINT_REFUSED,
-        command: isFile ? null : command,
+        ...(isFile ? { hint: HINT_REFUSED_FILE } : { command }),
       },
     );
   });

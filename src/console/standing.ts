@@ -1,12 +1,14 @@
+import { isAboutPart } from "../core/alert.ts";
+import type { Condition } from "../core/condition.ts";
 import type { Status, StatusPart } from "./status-document.ts";
 
 /** Alerts of what is down, before those of what waits for it. */
 const OF_SERVICE = "serviceUnreachable";
 
 /** How the parts stand of which everything else depends, the same in each place: what is down comes first for whoever looks. */
-export function partsOf(status: Omit<Status, "version" | "parts">): StatusPart[] {
+export function partsOf(status: Omit<Status, "version" | "parts">, own: readonly Condition[]): StatusPart[] {
   return [
-    intakeOf(status),
+    intakeOf(status, own),
     serviceOf(status),
     ...labsOf(status),
     ...queuesOf(status),
@@ -26,21 +28,25 @@ const part = (
   more: Partial<Pick<StatusPart, "since" | "command">> = {},
 ): StatusPart => ({ name, state, words, since: null, command: null, ...more });
 
-function intakeOf(status: Facts): StatusPart {
-  if (status.isReady) return part(INTAKE, "up", "takes orders");
-  const halted = haltedConnectors(status);
-  const through = halted === undefined ? "" : ` through ${halted}`;
-  return part(INTAKE, "down", `takes no orders${through}`, { command: "cryobridge check" });
+const TAKES_NONE = "takes no orders";
+
+function intakeOf({ isReady, connectors }: Facts, own: readonly Condition[]): StatusPart {
+  if (isReady) return part(INTAKE, "up", "takes orders");
+  const stopping = own.filter(({ stopsIntake }) => stopsIntake);
+  const halted = (connectors ?? []).filter(({ connector }) =>
+    stopping.some(({ kind, about }) => kind === "connectorDown" && isAboutPart(connector, about)),
+  );
+  const isOfAll =
+    halted.length === connectors?.length || stopping.some(({ kind }) => kind !== "connectorDown");
+  const names = halted.map(({ connector }) => connector).join(", ");
+  const through = isOfAll || names === "" ? "" : ` through ${names}`;
+  return part(INTAKE, "down", `${TAKES_NONE}${through}`, { command: "cryobridge check" });
 }
 
-/** Through which connectors no orders are taken, where others still take some; undefined otherwise. */
-export function haltedConnectors({
-  states,
-  connectors,
-}: Pick<Status, "states" | "connectors">): string | undefined {
-  const halted = (connectors ?? []).filter(({ trouble }) => trouble !== null);
-  const isOfAll = states === null || halted.length === connectors?.length;
-  return isOfAll || halted.length === 0 ? undefined : halted.map(({ connector }) => connector).join(", ");
+/** ` through lims` where no orders are taken through some connectors alone; else empty. */
+export function haltedThrough({ parts }: Pick<Status, "parts">): string {
+  const words = parts.find(({ name }) => name === INTAKE)?.words ?? "";
+  return words.startsWith(TAKES_NONE) ? words.slice(TAKES_NONE.length) : "";
 }
 
 /** What this daemon sees of it; where it doesn't call it, what another one said. */

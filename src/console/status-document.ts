@@ -122,7 +122,7 @@ export interface StatusWorker {
    * What keeps it from its work, as it said last; none of the daemon that was asked, whose are among `reasons`. Of one that is gone
    * what is wrong with its machine, until another daemon of that machine works.
    */
-  readonly troubles: WorkerView["troubles"];
+  readonly conditions: WorkerView["conditions"];
 }
 
 /** A ledger that was restored from an older copy, in the status document. */

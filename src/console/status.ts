@@ -24,7 +24,7 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
   const answers = await askAll(deps);
   const facts = factsOf(deps, answers);
   const attention = listAttention(listConditions(facts, answers), facts);
-  return { version, ...facts, attention, parts: partsOf({ ...facts, attention }) };
+  return { version, ...facts, attention, parts: partsOf({ ...facts, attention }, answers.own) };
 }
 
 function factsOf(deps: AskedDeps, answers: Answers): Omit<Status, "version" | "attention" | "parts"> {
@@ -124,18 +124,18 @@ function toStatusWorker(worker: WorkerView, all: readonly WorkerView[]): StatusW
         restart: configuration.restart,
         problems: configuration.problems,
       },
-      troubles: isAlive ? worker.troubles : lastingTroubles(worker, all),
+      conditions: isAlive ? worker.conditions : lastingConditions(worker, all),
     },
   ];
 }
 
 /**
- * What troubles a machine is not over because its daemon died: that holds until another daemon of the machine can say. What is true
+ * What is wrong with a machine is not over because its daemon died: that holds until another daemon of the machine can say. What is true
  * of the service or the ledger the others say themselves.
  */
-function lastingTroubles({ host, heartbeatAt, troubles }: WorkerView, all: readonly WorkerView[]) {
+function lastingConditions({ host, heartbeatAt, conditions }: WorkerView, all: readonly WorkerView[]) {
   const isReplaced = all.some((each) => each.host === host && (each.isAlive || each.startedAt > heartbeatAt));
-  return isReplaced ? [] : troubles.filter(({ about }) => isOn(host, about));
+  return isReplaced ? [] : conditions.filter(({ about }) => isOn(host, about));
 }
 
 function toStatusTank(tank: TankAge): StatusTank {

@@ -101,6 +101,11 @@ export function isOn(host: string, about: string): boolean {
   return about.endsWith(aboutOn(host, ""));
 }
 
+/** Whether an alert is about this part, of whichever machine. */
+export function isAboutPart(part: string, about: string): boolean {
+  return about.startsWith(aboutOn("", part));
+}
+
 /**
  * How urgent something is. `act`: a person is needed. `wait`: it goes on by itself once its cause is gone. `look`: worth a look.
  */

@@ -61,14 +61,40 @@ export interface Condition {
   readonly stopsIntake: boolean;
 }
 
-type More = Partial<Omit<Condition, "kind" | "about" | "text">>;
+/** What to do about a kind of condition where no failure says so. */
+const HINT_BY_KIND: Readonly<Partial<Record<ConditionKind, string>>> = {
+  noTraffic: "Look whether the lab system sends, and whether it reaches this machine.",
+  diskFilling: "Free space on it, or move the folder: nothing is taken while the disk is full.",
+  certificateExpiring:
+    "Put a new certificate in its place, then restart the daemon; one of another machine is for whoever runs that.",
+  backupOld:
+    "Make one: `cryobridge backup FILE`; `systemctl status cryobridge-backup` says why the nightly one fails. Where the ledger is backed up by other means, set alerts.rules.backupOld.on to false.",
+  secretExpiring: "Renew it, then write the new end under alerts.expiries.",
+  ...sameHint(
+    ["messagesRefused", "refusedLately"],
+    "Have the lab correct what it sends, or correct the profile, `cryobridge reload`, then `cryobridge messages replay ID`.",
+  ),
+};
 
-/** A condition, which needs a person unless it says otherwise. Where its text ends with a failure's code, that has the hint. */
-export function condition(kind: ConditionKind, about: string, text: string, more: More = {}): Condition {
-  const code = /[([]([A-Z]+_[A-Z_]+)[)\]]$/.exec(text)?.[1];
+function sameHint(kinds: readonly ConditionKind[], hint: string) {
+  return Object.fromEntries(kinds.map((kind) => [kind, hint]));
+}
+
+type More = Partial<Omit<Condition, "kind" | "about" | "text">> & {
+  /** The failure that it comes of: says what to do, and who does. */
+  readonly code?: FailureCode | undefined;
+};
+
+/** A condition, which needs a person unless it says otherwise. */
+export function condition(
+  kind: ConditionKind,
+  about: string,
+  text: string,
+  { code, ...more }: More = {},
+): Condition {
   return {
     ...{ kind, about, level: "act", text, since: null, command: null, stopsIntake: false },
-    hint: FAILURES[code as FailureCode]?.hint ?? null,
+    hint: (code && FAILURES[code].hint) ?? HINT_BY_KIND[kind] ?? null,
     who: code === undefined ? WHO_BY_KIND[kind] : whoSeesTo(code),
     ...more,
   };

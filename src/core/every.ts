@@ -23,8 +23,8 @@ export const EVERY_MS = {
   prune: 3_600_000,
   /** Tries a service whose calls were held back, once a try is allowed. */
   serviceTry: 1_000,
-  /** Notes its own troubles in the ledger, where they changed. */
-  ownTroubles: 5_000,
+  /** Notes its own conditions in the ledger, where they changed. */
+  ownConditions: 5_000,
   /** Looks whether the configuration's files changed. */
   configuration: 2_000,
   /** Looks whether the event loop goes round. */

@@ -21,7 +21,12 @@ export interface Run<Row> {
 export type Acted = readonly [
   isDone: boolean,
   words: string,
-  more?: { readonly mapped: Mapped; readonly problems: readonly Problem[] },
+  more?: {
+    readonly mapped?: Mapped;
+    readonly problems?: readonly Problem[];
+    /** Whether more became of it than was announced, which is said of each, too, where it is done to many. */
+    readonly isNews?: boolean;
+  },
 ];
 
 /** What can be done to an order: see `src/app/acts/orders.ts`. */

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { Failure } from "../core/failures.ts";
 import type { IdKind } from "../ledger/ids.ts";
 import type { Act } from "../ledger/operator/audit.ts";
 import type { Acted, Acts, Run } from "./acts.ts";
@@ -49,15 +50,15 @@ export interface DeclaredAct<Row, Given = undefined> {
   readonly input?: Input<Row>;
   readonly isDangerous?: boolean;
   /** How the console does it to many records of its list; absent where it doesn't. */
-  readonly many?: Many;
+  readonly many?: Many<Row>;
   /** Whether a record, as it stands, has a use for it. */
   readonly suits: (row: Row, acts: Acts) => boolean;
   readonly start: (place: ActPlace, by: Act, given: Given) => Promise<Run<Row>> | Run<Row>;
 }
 
-interface Many {
+interface Many<Row> {
   readonly verb: string;
-  readonly explains: string;
+  readonly explains: string | ((rows: readonly Row[]) => string);
   /** What became of them, in words that follow their number. */
   readonly done: string;
   /** Which records are left out, in words that follow them. */
@@ -99,6 +100,13 @@ export interface Thing<Row, Found extends Row = Row> {
 export interface DetailsPart {
   readonly limit: number;
   readonly after: number;
+}
+
+/** What became of one of many records where it can't be done to that one, which stops no other. @throws every other error */
+export function refusalOf(error: unknown): Acted {
+  if (error instanceof Failure && error.code === "CLI_NOT_APPLICABLE")
+    return [false, `is left as it is: ${error.message}`];
+  throw error;
 }
 
 /** An act that knows of no other record. */

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { exceededPace, limitsOf, machineLimitsOf } from "../../src/app/limits.ts";
+import { exceededLimitsOf, exceededPace, machineConditionsOf } from "../../src/app/limits.ts";
 import { alertsSchema } from "../../src/config/alerts-schema.ts";
 import { isFolderConnector } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
@@ -86,7 +86,7 @@ test("traffic is missed through connectors that run, since their last message or
     await writeFile(configFile, configText(undefined, alerts));
     const config = loadConfig(configFile, { env: ENV, profileSchema });
     const missed = async (connectors = config.connectors) =>
-      (await limitsOf(pool, { ...config, connectors }, systemClock, async () => [])()).flatMap(
+      (await exceededLimitsOf(pool, { ...config, connectors }, systemClock, async () => [])()).flatMap(
         ({ kind, about }) => (kind === "noTraffic" ? [about] : []),
       );
     expect(await missed()).toEqual(["bench"]);
@@ -129,8 +129,8 @@ alerts:
       const rules = { ...config.alerts.rules, diskFilling: { on: true, afterMs: 0, above: -1 } };
       const site = { ...config, dataDir: folder, alerts: { ...config.alerts, rules } };
       const peers = { list: () => [{ peer: "storage.example", endsAt: new Date(0) }] };
-      const ofMachine = machineLimitsOf(site, { host: "lab-server", clock: systemClock, peers });
-      const found = await limitsOf(pool, site, systemClock, ofMachine)();
+      const ofMachine = machineConditionsOf(site, { host: "lab-server", clock: systemClock, peers });
+      const found = await exceededLimitsOf(pool, site, systemClock, ofMachine)();
       expect(found.map(({ kind, text: words }) => `${kind}: ${words}`)).toEqual([
         "ordersOld: the oldest order that is received has been so for longer than 4h",
         expect.stringMatching(
@@ -151,7 +151,7 @@ alerts:
       // Another daemon of the machine may have other folders on that disk.
       const other = { ...site, dataDir: `${folder}/other`, connectors: [], database: { url: undefined } };
       await mkdir(other.dataDir);
-      const [disk] = await machineLimitsOf(other, { host: "lab-server", clock: systemClock })();
+      const [disk] = await machineConditionsOf(other, { host: "lab-server", clock: systemClock })();
       expect(disk).toMatchObject({ text: expect.stringContaining(other.dataDir), about: abouts[2] });
     }),
   ));
@@ -162,7 +162,7 @@ test("a backup that is older than it may be is named; of a server's own ledger o
     const found = async (url: string | undefined, aboveMs?: number, on = true) => {
       const rules = { ...config.alerts.rules, backupOld: { on, afterMs: 0, aboveMs } };
       const site = { ...config, database: { url }, alerts: { ...config.alerts, rules } };
-      const all = await limitsOf(pool, site as typeof config, systemClock, async () => [])();
+      const all = await exceededLimitsOf(pool, site as typeof config, systemClock, async () => [])();
       return all.flatMap(({ kind, text }) => (kind === "backupOld" ? [text] : []));
     };
     expect(await found(undefined)).toEqual([]);
@@ -197,7 +197,7 @@ test("a disk that does not answer is named, and hides nothing of the others", ({
         ...{ ...config, dataDir: folder, alerts: { ...config.alerts, rules } },
         connectors: [{ ...first, in: folder, out: `${folder}/share/out` }],
       };
-      const read = machineLimitsOf(site, { host: "lab-server", clock: impatientClock });
+      const read = machineConditionsOf(site, { host: "lab-server", clock: impatientClock });
       const silent = `the disk of ${folder}/share/out does not answer`;
       // A busy machine is late for the others too now and then.
       const found = await eventually(async () => {

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { daemonView } from "../../src/app/console.ts";
-import { watchAudit } from "../../src/app/own-troubles.ts";
+import { watchAudit } from "../../src/app/own-conditions.ts";
 import { readStatus } from "../../src/console/status.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { eventually } from "../support/eventually.ts";
@@ -36,8 +36,8 @@ test("a place of the audit's note that hangs is a trouble, and keeps nobody from
       try {
         const epochFile = join(folder, "share/data.epoch");
         const watch = watchAudit({ epochFile }, { pool, clock: impatientClock, logger: silent });
-        await eventually(() => watch.troubles().length > 0);
-        expect(watch.troubles()[0]?.text).toContain(`${epochFile}.audit does not answer`);
+        await eventually(() => watch.conditions().length > 0);
+        expect(watch.conditions()[0]?.text).toContain(`${epochFile}.audit does not answer`);
         await watch.stop();
       } finally {
         await hanging.end();

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { watchEventLoop } from "../../src/app/own-troubles.ts";
+import { watchEventLoop } from "../../src/app/own-conditions.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { eventually } from "../support/eventually.ts";
 
@@ -9,16 +9,18 @@ test("an event loop that stood still for more than a second is in the log once, 
   const logger = pino({ level: "info" }, { write: (line) => void lines.push(JSON.parse(line)) });
   let nowMs = 0;
   const clock: Clock = { ...systemClock, monotonic: () => nowMs };
-  const watch = watchEventLoop(clock, logger);
+  const watch = watchEventLoop("lab-server", clock, logger);
   try {
-    expect(watch.troubles()).toEqual([]);
+    expect(watch.conditions()).toEqual([]);
     nowMs += 1_600;
-    await eventually(() => watch.troubles().length > 0);
-    expect(watch.troubles()[0]).toMatch(/^the event loop stood still for 1\.\d s within the last minute/);
+    await eventually(() => watch.conditions().length > 0);
+    expect(watch.conditions()[0]?.text).toMatch(
+      /^the event loop stood still for 1\.\d s within the last minute/,
+    );
     expect(lines).toMatchObject([{ level: 40, msg: expect.stringContaining("stood still") }]);
     watch.stop();
     nowMs += 61_000;
-    expect(watch.troubles()).toEqual([]);
+    expect(watch.conditions()).toEqual([]);
   } finally {
     watch.stop();
   }

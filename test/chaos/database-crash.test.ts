@@ -57,11 +57,11 @@ test("a daemon whose database is away takes little of the machine", () =>
   withServerSite({}, async (site) => {
     const daemon = await site.start();
     await site.server.crash();
-    await eventually(() => daemon.troubles().length > 0);
+    await eventually(() => daemon.conditions().length > 0);
     const before = process.cpuUsage();
     await systemClock.sleep(4_000);
     const { user, system } = process.cpuUsage(before);
     expect((user + system) / 4_000_000).toBeLessThan(0.15);
     await site.server.start();
-    await eventually(() => daemon.troubles().length === 0, { what: "the recovery" });
+    await eventually(() => daemon.conditions().length === 0, { what: "the recovery" });
   }));

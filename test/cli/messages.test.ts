@@ -145,6 +145,28 @@ describe("messages replay", () => {
     });
   });
 
+  it("reports one whose text is pruned meanwhile, and goes on with the others", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1), csvMessage(2), csvMessage(3)]);
+      // Retention comes when the first one is replayed.
+      await pool.query(
+        `create function prune_second() returns trigger language plpgsql as
+         $$ begin update messages set raw = null, csv_rows = null where id = 2; return null; end $$`,
+      );
+      await pool.query(
+        "create trigger prunes after insert on audit for each row execute function prune_second()",
+      );
+      const { status, stdout } = await cli(["messages", "replay", "m1", "m2", "m3", "--yes"]);
+      expect(status).toBe(1);
+      expect(stdout.split("\n").map((line) => line.slice(0, 60))).toEqual([
+        "✓ m1 nothing new: its orders exist already (o1)",
+        "✗ m2 is left as it is: the text of m2 was pruned by retentio",
+        "✓ m3 nothing new: its orders exist already (o3)",
+        "",
+      ]);
+    });
+  });
+
   it("can't replay what retention has pruned, and then replays none of the others", async () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1), csvMessage(2)]);

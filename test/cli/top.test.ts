@@ -110,8 +110,13 @@ describe("cryobridge top", () => {
       await take("bench", [csvMessage(1)]);
       const { leave } = await standIn(pool);
       const kind = "certificateExpiring";
-      const troubles = [1, 2, 3, 4].map((n) => ({ kind, about: `${n}`, text: `matter ${n}`, level: "look" }));
-      await pool.query("update workers set troubles = $1", [JSON.stringify(troubles)]);
+      const conditions = [1, 2, 3, 4].map((n) => ({
+        kind,
+        about: `${n}`,
+        text: `matter ${n}`,
+        level: "look",
+      }));
+      await pool.query("update workers set conditions = $1", [JSON.stringify(conditions)]);
       const window = new Window({ columns: 80, rows: 30 });
       const command = cli(["top"], window.world);
       const picture = await window.next();

@@ -81,6 +81,18 @@ describe("an id that nobody knows", () => {
       }),
   );
 
+  test.each([
+    ["orders resolve o99", "with --request-id N"],
+    ["queue retry d99 o5", "o5 is an order: cryobridge orders retry o5"],
+    ["queue remove d99 o5", "o5 is an order: cryobridge orders discard o5"],
+    ["messages replay m99 d5", "d5: expected the id of a message"],
+  ])("comes after what is wrong usage whatever the ledger has: %s", (line, why) =>
+    withLab(async ({ cli }) => {
+      const { status, stderr } = await cli(line.split(" "));
+      expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringContaining(why) });
+    }),
+  );
+
   test.each(AT_SERVICE)("ends %s with status 5", (line) =>
     withService({}, async ({ cli }) => {
       const said = await cli([...line.split(" "), "999", "--json"]);

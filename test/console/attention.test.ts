@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { HINT_REFUSED } from "../../src/console/attention.ts";
 import type { ConsoleDeps } from "../../src/console/deps.ts";
 import type { Status } from "../../src/console/status-document.ts";
 import { condition } from "../../src/core/condition.ts";
@@ -28,10 +27,14 @@ async function attentionOf(deps: Partial<ConsoleDeps>): Promise<Status["attentio
 const full = (host: string, leftMb: number) =>
   condition("diskFilling", `/srv on ${host}`, `${leftMb} MB are left`, { hint: "Free space on it." });
 
-const worker = (id: number, troubles: WorkerView["troubles"], own: Partial<WorkerView> = {}): WorkerView => ({
+const worker = (
+  id: number,
+  conditions: WorkerView["conditions"],
+  own: Partial<WorkerView> = {},
+): WorkerView => ({
   ...{ id, name: `lab-${id}`, host: `m${id}`, pid: 1, version: "1", roles: ["worker"], connectors: [] },
   ...{ startedAt: SINCE, heartbeatAt: SINCE, silentMs: 0, isAlive: true, isLeader: false, reload: 0 },
-  ...{ configuration: null, drainAt: null, endedAt: null, endedAs: null, inHand: 0, troubles },
+  ...{ configuration: null, drainAt: null, endedAt: null, endedAs: null, inHand: 0, conditions },
   ...own,
 });
 
@@ -108,9 +111,9 @@ describe("what somebody should know", () => {
     ]);
   });
 
-  it("has the hint of the failure that a reason ends with", async () => {
+  it("has the hint of the failure that a reason comes of", async () => {
     const own = async () => [
-      condition("daemonTrouble", "", "intake is waiting: the disk [FILE_SYSTEM_ERROR]"),
+      condition("daemonTrouble", "", "intake is waiting: the disk", { code: "FILE_SYSTEM_ERROR" }),
     ];
     const [found] = await attentionOf({ own });
     expect(found).toMatchObject({ level: "act", hint: expect.stringContaining("Free space") });
@@ -290,7 +293,7 @@ describe("what somebody should know", () => {
   it("has one line for the refused messages of a connector that refuses too many of the last hour's", async () => {
     const text = "7 of the 22 messages of the last hour through lims were refused";
     const found = await attentionOf({
-      limits: async () => [condition("messagesRefused", "lims", text, { hint: HINT_REFUSED })],
+      limits: async () => [condition("messagesRefused", "lims", text)],
       attention: async () => ({
         ...QUIET,
         refusals: [

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { haltedConnectors } from "../../src/console/standing.ts";
+import { haltedThrough } from "../../src/console/standing.ts";
+import { readStatus } from "../../src/console/status.ts";
 import type { Status, StatusConnector } from "../../src/console/status-document.ts";
 import { condition } from "../../src/core/condition.ts";
-import { countsOf, USERS, withConsole } from "./console-fixture.ts";
+import { countsOf, depsOf, USERS, withConsole } from "./console-fixture.ts";
 
 describe("/api/status", () => {
   it("has counts by state", async () => {
@@ -72,16 +73,26 @@ describe("/api/status", () => {
 });
 
 it.each([
-  ["all work", { lims: null, bench: null }, undefined],
-  ["one has trouble", { lims: "is its share mounted?", bench: null }, "lims"],
-  ["all have trouble", { lims: "is its share mounted?", bench: "is its share mounted?" }, undefined],
-] as const)("names the connectors that take no orders while others do: %s", (_, troubles, halted) => {
-  const connectors = Object.entries(troubles).map(
-    ([connector, trouble]) => ({ connector, trouble }) as StatusConnector,
-  );
-  expect(haltedConnectors({ states: [], connectors })).toBe(halted);
-  expect(haltedConnectors({ states: null, connectors })).toBeUndefined();
-});
+  ["one of them", { lims: true, bench: false }, " through lims"],
+  ["all of them", { lims: true, bench: true }, ""],
+  ["the ledger, too", { lims: true, bench: false, ledger: true }, ""],
+] as const)(
+  "names the connectors that take no orders while others do, where what stops intake is %s",
+  async (_, stopped, through) => {
+    const names = ["lims", "bench"];
+    const own = Object.entries(stopped).map(([name, stopsIntake]) =>
+      condition(name === "ledger" ? "daemonTrouble" : "connectorDown", `${name} on lab-server`, "x", {
+        stopsIntake,
+      }),
+    );
+    const connectors = names.map(
+      (connector) => ({ connector, trouble: null, warning: "one file is held" }) as StatusConnector,
+    );
+    const status = await readStatus(depsOf({ own: async () => own, connectors: () => connectors }), "1.2.3");
+    expect(haltedThrough(status)).toBe(through);
+    expect(status.parts[0]).toMatchObject({ name: "intake", words: `takes no orders${through}` });
+  },
+);
 
 describe("the page", () => {
   const PEOPLE = { headers: { accept: "text/html" } };

@@ -265,7 +265,7 @@ test("a result value that the transforms of its column don't take is sent as it 
     await eventually(async () =>
       [...(await site.results("csv")).values()].join("").includes("A-1,completed"),
     );
-    expect(daemon.troubles().map(({ text, level }) => [level, text])).toEqual([
+    expect(daemon.conditions().map(({ text, level }) => [level, text])).toEqual([
       [
         "look",
         expect.stringContaining("connector csv: the lab read 1 value of the column Stand as they came"),

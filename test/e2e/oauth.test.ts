@@ -77,20 +77,20 @@ test("a daemon whose secret is refused takes orders in, says so, and goes on onc
       try {
         await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
         await site.drop("csv", "b.csv", labCsv([{ number: "B-1" }, { number: "B-2" }]));
-        await eventually(() => daemon.troubles().some(({ text }) => /credentials are refused/.test(text)));
+        await eventually(() => daemon.conditions().some(({ text }) => /credentials are refused/.test(text)));
         await site.waitForOrders(3, ["received", "submitting"]);
         expect(site.simulator.tally().journal).toEqual([]);
 
         await writeFile(secretFile, "right-1\n");
         const orders = await site.waitForOrders(3, ["completed"]);
         expect(orders.map((order) => order.failure)).toEqual([undefined, undefined, undefined]);
-        expect(daemon.troubles()).toEqual([]);
+        expect(daemon.conditions()).toEqual([]);
 
         // Rotated at the server first, and the token of the old secret revoked.
         authorization.register({ id: "lab", secret: "right-2" });
         await authorization.revoke(gate.token);
         await site.drop("hl7", "c.hl7", omlO33({ number: "A-2" }));
-        await eventually(() => daemon.troubles().some(({ text }) => /credentials are refused/.test(text)));
+        await eventually(() => daemon.conditions().some(({ text }) => /credentials are refused/.test(text)));
         await writeFile(secretFile, "right-2\n");
         await site.waitForOrders(4, ["completed"]);
         expect(site.simulator.tally().doubled).toEqual([]);

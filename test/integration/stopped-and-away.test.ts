@@ -23,7 +23,7 @@ test("a daemon may be stopped and started while orders are under way: what is in
     const daemon = await site.start();
     expect(await site.waitForEnd(load.orders, RECOVERED_WITHIN_MS)).toEqual(ALL_WELL);
     await site.server.crash();
-    await eventually(() => daemon.troubles().length > 0);
+    await eventually(() => daemon.conditions().length > 0);
     await site.server.start();
-    await eventually(() => daemon.troubles().length === 0, { what: "the recovery" });
+    await eventually(() => daemon.conditions().length === 0, { what: "the recovery" });
   }));

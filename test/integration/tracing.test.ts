@@ -108,7 +108,7 @@ describe("traces of orders", () => {
         await site.drop("hl7", "a.hl7", ORDER);
         await site.waitForOrders(1, ["completed"]);
         await eventually(() => daemon.droppedSpans() > 0);
-        expect(daemon.troubles()).toMatchObject([
+        expect(daemon.conditions()).toMatchObject([
           {
             level: "look",
             text: expect.stringMatching(/^the collector takes no traces: \d+ spans were dropped since /),

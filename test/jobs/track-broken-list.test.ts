@@ -98,7 +98,7 @@ test("orders of a facility that can't be asked about need a person after an hour
       const track = async () => {
         await trackFacility(12, { ...deps, polling, worker: { isSure: true, ledgerNow: Date.now } }, never);
         await pool.query("update orders set next_at = next_at - interval '60 seconds'");
-        return unread.troubles(() => "NORTH");
+        return unread.conditions(() => "NORTH");
       };
       expect(await track()).toMatchObject([
         { kind: "ordersStalled", about: "facility NORTH", level: "wait" },

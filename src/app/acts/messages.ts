@@ -105,12 +105,10 @@ export async function discardMessages(
       const settings = config.connectors.find(({ name }) => name === connector);
       const isSent =
         settings === undefined || profiles.get(settings.profile)?.results.send.has("refused") === true;
-      return [
-        true,
-        isSent
-          ? "is discarded; a refusal will be sent to the lab"
-          : "is discarded; the lab gets no word of it, since results.send of its profile lacks refused: see `cryobridge tasks list`",
-      ];
+      if (isSent) return [true, "is discarded; a refusal will be sent to the lab"];
+      const words =
+        "is discarded; the lab gets no word of it, since results.send of its profile lacks refused: see `cryobridge tasks list`";
+      return [true, words, { isNews: true }];
     },
     end: async () => {
       if (hasDiscarded) await releaseWaiting(pool, config, profiles, { isEarlierOnly: true });

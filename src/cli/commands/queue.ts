@@ -26,7 +26,7 @@ import { printDetails, table } from "../output/details.ts";
 import { failureJson, toFailure } from "../output/failure.ts";
 import { groupedTable } from "../output/groups.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
-import { defineAct, getNamed, readSections } from "../things.ts";
+import { defineAct, getNamed, readSections, requireId } from "../things.ts";
 import { showOrders } from "./orders.ts";
 import { moveResultsOf, setPaused } from "./queue-act.ts";
 
@@ -49,9 +49,9 @@ export function define(queue: Command, cli: Cli): void {
     .action(toAction(cli, show));
   const ofResults = (act: string) => ({
     argument: "d…",
-    find: async (site: OpenSite, word: string) => {
-      if (parseId("o", word) === undefined) return getNamed(RESULTS, site, word);
-      throw new Failure("CLI_USAGE", `${word} is an order: cryobridge orders ${act} ${word}`);
+    checkWord: (word: string) => {
+      if (parseId("o", word) === undefined) requireId(RESULTS.kind, RESULTS.noun, word);
+      else throw new Failure("CLI_USAGE", `${word} is an order: cryobridge orders ${act} ${word}`);
     },
   });
   defineAct(queue, cli, RESULTS, RESULTS.acts.retry, ofResults("retry"));

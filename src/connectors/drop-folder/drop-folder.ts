@@ -2,7 +2,7 @@ import { type FSWatcher, watch } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { InHand } from "../../core/dropped-files.ts";
-import { Failure } from "../../core/failures.ts";
+import { Failure, type FailureCode } from "../../core/failures.ts";
 import type { UntakenFiles } from "../../core/untaken-files.ts";
 import type { CheckLine, Connector, OutgoingFile } from "../connector.ts";
 import { ArchiveLooks } from "./archive-looks.ts";
@@ -127,6 +127,12 @@ export class DropFolder implements Connector {
 
   get trouble(): string | undefined {
     return this.#pause.words ?? this.#scanTrouble ?? (this.#list.isHeldUp ? this.#list.trouble : undefined);
+  }
+
+  get failureCode(): FailureCode | undefined {
+    if (this.trouble === undefined) return this.#heldFile === undefined ? undefined : "FILE_UNREADABLE";
+    if (this.#pause.words !== undefined) return this.#pause.code;
+    return this.#scanTrouble === undefined ? undefined : "FILE_SYSTEM_ERROR";
   }
 
   /** A file that can't be read or taken holds up no other, unless there are many. */

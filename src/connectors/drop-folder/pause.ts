@@ -1,7 +1,7 @@
 import type { Backoff } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
 import { formatMinute } from "../../core/duration.ts";
-import { Failure } from "../../core/failures.ts";
+import { Failure, type FailureCode } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { Outage } from "../../core/outage.ts";
 import { errnoOf } from "./file-ops.ts";
@@ -28,7 +28,7 @@ export function isCommonTrouble(error: unknown): boolean {
 
 /** Intake at rest while the ledger or a folder is out of reach. Nothing is moved or removed meanwhile. */
 export class Pause {
-  readonly #outage: Outage<string>;
+  readonly #outage: Outage<{ readonly words: string; readonly code: FailureCode | undefined }>;
   readonly #logger: Logger;
 
   constructor(clock: Clock, logger: Logger) {
@@ -39,7 +39,12 @@ export class Pause {
   /** Why intake rests, for an operator. */
   get words(): string | undefined {
     const { away } = this.#outage;
-    return away && `intake is waiting since ${formatMinute(away.since)}: ${away.cause}`;
+    return away && `intake is waiting since ${formatMinute(away.since)}: ${away.cause.words}`;
+  }
+
+  /** The code of that, where it has one. */
+  get code(): FailureCode | undefined {
+    return this.#outage.away?.cause.code;
   }
 
   /** How long it still lasts, ms; 0 when it is over. */
@@ -50,7 +55,8 @@ export class Pause {
   /** Begins or prolongs it: twice as long each time, or as long as the other side asked. */
   begin(error: unknown): void {
     if (this.#outage.away === undefined) this.#logger.error({ err: error }, "intake is waiting");
-    this.#outage.failed(wordsOf(error), error instanceof Failure ? error.retryAfterMs : undefined);
+    const { code, retryAfterMs } = error instanceof Failure ? error : {};
+    this.#outage.failed({ words: wordsOf(error), code }, retryAfterMs);
   }
 
   /** Something worked again. */

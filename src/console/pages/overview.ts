@@ -12,7 +12,7 @@ import type { ConsoleDeps } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import { pageOf, withCommands } from "../page-of-command.ts";
 import type { Site, Visit } from "../site.ts";
-import { haltedConnectors } from "../standing.ts";
+import { haltedThrough } from "../standing.ts";
 import type { Attention, Status } from "../status-document.ts";
 import { toneOf } from "../tone.ts";
 import { watchTraffic } from "../traffic.ts";
@@ -60,9 +60,7 @@ function parkedTable({ stillOrders }: Status, viewer: Visit["viewer"]): Html {
 }
 
 function takingWords(status: Status): string {
-  if (status.isReady) return "✓ Taking orders";
-  const halted = haltedConnectors(status);
-  return `✗ Not taking orders${halted === undefined ? "" : ` through ${halted}`}`;
+  return status.isReady ? "✓ Taking orders" : `✗ Not taking orders${haltedThrough(status)}`;
 }
 
 /** What somebody should know, each with what to do; what is only worth a look is behind a click where it is much. */

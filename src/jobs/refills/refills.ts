@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
+import { type Condition, condition } from "../../core/condition.ts";
 import { asFailure } from "../../core/failures.ts";
 import { isEndedRefill, type Refill, rankOf } from "../../core/refill.ts";
 import { serviceTimeMs } from "../../core/service-time.ts";
@@ -35,7 +36,7 @@ export interface RefillWatchDeps extends RefillDeps {
 /** The following of refills, until it is stopped. */
 export interface RefillWatch {
   /** Which facilities can't be read, and why; one sentence each. */
-  troubles(): string[];
+  conditions(): Condition[];
   stop(): Promise<void>;
 }
 
@@ -75,12 +76,12 @@ const RECORD_BATCH = 500;
  */
 export function watchRefills(facilities: readonly RefillSubscription[], deps: RefillWatchDeps): RefillWatch {
   const stopping = new AbortController();
-  const troubleByFacility = new Map<number, string>();
+  const conditionByFacility = new Map<number, Condition>();
   const running = Promise.all(
-    facilities.map((facility) => watchFacility(facility, deps, stopping.signal, troubleByFacility)),
+    facilities.map((facility) => watchFacility(facility, deps, stopping.signal, conditionByFacility)),
   );
   return {
-    troubles: () => [...troubleByFacility.values()],
+    conditions: () => [...conditionByFacility.values()],
     stop: async () => {
       stopping.abort();
       await running;
@@ -92,7 +93,7 @@ async function watchFacility(
   facility: RefillSubscription,
   deps: RefillWatchDeps,
   signal: AbortSignal,
-  troubleByFacility: Map<number, string>,
+  conditionByFacility: Map<number, Condition>,
 ): Promise<void> {
   const { facilityId, facilityCode } = facility;
   const memory: ReadingMemory = { hints: {} };
@@ -105,7 +106,7 @@ async function watchFacility(
       try {
         waitMs = nextMs(await readFacilityRefills(facility, memory, deps, signal), deps.everyMs);
         failures = 0;
-        troubleByFacility.delete(facilityId);
+        conditionByFacility.delete(facilityId);
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
@@ -115,7 +116,11 @@ async function watchFacility(
           "refills could not be read; the next reading makes up for it",
         );
         const words = `the refills of ${facilityCode} can't be read: ${failure.message} (${failure.code})`;
-        if (failures >= FAILURES_BEFORE_WORDS) troubleByFacility.set(facilityId, words);
+        if (failures >= FAILURES_BEFORE_WORDS)
+          conditionByFacility.set(
+            facilityId,
+            condition("daemonTrouble", "refills", words, { code: failure.code }),
+          );
       }
     }
     await deps.clock.sleep(waitMs, signal).catch(() => undefined);

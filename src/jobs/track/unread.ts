@@ -35,7 +35,7 @@ export class UnreadFacilities {
    *
    * @param codeOf the lab's name for a facility
    */
-  troubles(codeOf: (facilityId: number) => string): Condition[] {
+  conditions(codeOf: (facilityId: number) => string): Condition[] {
     this.#forget();
     const nowMs = this.#clock.monotonic();
     return [...this.#byId].map(([facilityId, { sinceMs, failure }]) => {
@@ -43,7 +43,7 @@ export class UnreadFacilities {
       const code = codeOf(facilityId);
       const text = `orders of ${code} can't be asked about, for ${minutes} min now: ${failure.message} (${failure.code})`;
       const level = nowMs - sinceMs > LONG_MS ? "act" : "wait";
-      return condition("ordersStalled", `facility ${code}`, text, { level });
+      return condition("ordersStalled", `facility ${code}`, text, { level, code: failure.code });
     });
   }
 

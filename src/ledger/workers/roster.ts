@@ -242,14 +242,14 @@ export interface WorkerView extends NewWorker {
   /** Orders that it works on right now. */
   readonly inHand: number;
   /** What keeps it from its work, as it said last. */
-  readonly troubles: readonly (Pick<Condition, "kind" | "about" | "text"> & Partial<Condition>)[];
+  readonly conditions: readonly (Pick<Condition, "kind" | "about" | "text"> & Partial<Condition>)[];
 }
 
 /** $1 how long ago a worker that is listed may have ended, ms. */
 const LIST = `
 select w.id, w.name, w.host, w.pid, w.version, w.roles, w.connectors, w.started_at as "startedAt",
        w.heartbeat_at as "heartbeatAt", w.drain_at as "drainAt", w.ended_at as "endedAt", w.ended_as as "endedAs",
-       coalesce(extract(epoch from w.reload_at)::float8, 0) as reload, w.configuration, w.troubles,
+       coalesce(extract(epoch from w.reload_at)::float8, 0) as reload, w.configuration, w.conditions,
        greatest(0, extract(epoch from now() - w.heartbeat_at) * 1000)::bigint as "silentMs",
        w.ended_at is null and ${HAS_LOCK} as "isAlive",
        w.ended_at is null and ${LEADS} as "isLeader",

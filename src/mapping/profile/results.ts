@@ -51,8 +51,13 @@ const reasonsSchema = z
   );
 type Reasons = z.output<typeof reasonsSchema>;
 
+/** A clause that is left out where there is nothing to put in. */
+const CLAUSE = /\[[^[\]]*\]/g;
+
 function checkReasons(reasons: Reasons, context: z.RefinementCtx): Reasons {
   for (const [name, words = ""] of Object.entries(reasons)) {
+    if (/[[\]]/.test(words.replace(CLAUSE, "")))
+      complainOf(context, "expected each [ with its ] after it, and none within another pair", [name]);
     const [field] = words.match(/\{\w+\}/g)?.filter((each) => !mayHave(name, each)) ?? [];
     if (field === undefined) continue;
     const own = ["{code}", "{column}", "{expected}"].filter((each) => mayHave(name, each));

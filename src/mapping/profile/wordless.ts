@@ -15,7 +15,7 @@ import {
 } from "./results-schema.ts";
 import type { ProfileDefinition } from "./schema.ts";
 import { placeOfPart } from "./transform-schema.ts";
-import { compileTransform, tableTransform } from "./transforms.ts";
+import { compilePipeline } from "./transforms.ts";
 import { toValueObject } from "./value.ts";
 
 /** A table of the lab's words, and what results can say that it has no word for. */
@@ -127,11 +127,9 @@ function wordOf(table: Readonly<Partial<Record<string, string>>> = {}, word: str
   return (Object.hasOwn(table, word) ? table[word] : undefined) ?? word;
 }
 
-function transformsOf({ as = [], table, caseSensitive }: FormedColumn): (word: string) => boolean {
+function transformsOf(column: FormedColumn): (word: string) => boolean {
   // What is wrong with them was complained of when the profile was compiled.
-  const settings = { mayQuote: false, complain: () => {} };
-  const steps = [as].flat().map((step) => compileTransform(step, settings));
-  if (table !== undefined) steps.push(tableTransform({ table, caseSensitive }, settings));
+  const steps = compilePipeline(column, { mayQuote: false, complain: () => {} });
   return (word) => {
     let value = word;
     for (const step of steps) {

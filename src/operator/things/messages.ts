@@ -19,6 +19,8 @@ import { DELIVERY_COLUMNS, type ListedOrder, ORDER_COLUMNS, PAINT_BY_VERDICT } f
 import { cleanLines, HIDDEN } from "../text.ts";
 import type { Thing } from "../thing.ts";
 
+const REFUSED = "the lab is sent a refusal where `results.send` of the profile has refused";
+
 /** A message that came in. */
 export const MESSAGES = {
   ...{ kind: "m", noun: "message", path: "/messages", listed: "messages list" },
@@ -60,10 +62,10 @@ export const MESSAGES = {
       ...{ button: "Discard", isDangerous: true },
       help: "Give up messages that wait; a refusal is sent to the lab.",
       example: 'cryobridge messages discard m12 --reason "the clinic sends it again"',
-      explains: "It is given up, and the lab is sent a refusal.",
+      explains: `It is given up, and ${REFUSED}.`,
       many: {
         ...{ verb: "Discard", done: "discarded" },
-        explains: "They are given up, and the lab is sent a refusal of each.",
+        explains: `They are given up, and ${REFUSED} of each.`,
         leftOut: "only a message that waits can be discarded",
       },
       suits: ({ verdict }) => verdict === "waiting",

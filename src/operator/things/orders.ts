@@ -135,10 +135,11 @@ export const ORDERS = {
       help: "Decide that orders will not be done; it is reported to the lab.",
       example: 'cryobridge orders discard o17 --reason "sent twice by the lab"',
       reasonHelp: "why, for the audit (required for an order that the service may have)",
-      explains: "It is not carried out, and the lab hears it.",
+      explains: (order) =>
+        `It is not carried out, and the lab hears it.${isForgotten(order) ? ` ${FORGOTTEN}` : ""}`,
       many: {
         ...{ verb: "Discard", done: "discarded" },
-        explains: "They are not carried out, and the lab hears it of each.",
+        explains: explainDiscards,
       },
       suits: (order) => mayMove(order.state, "discarded") || isForgotten(order),
       start: toEach("discard"),
@@ -153,6 +154,15 @@ function toEach(name: OrderAct) {
 /** Whether the service no longer knows what it made of an order. */
 function isForgotten({ missingSince, state }: LedgerOrder): boolean {
   return missingSince !== undefined && !isTerminal(state);
+}
+
+const FORGOTTEN =
+  "The service had a request of it and does not know that any more, or does not let it be read: look there first, since nothing is taken back there.";
+
+function explainDiscards(orders: readonly LedgerOrder[]): string {
+  const forgotten = orders.filter(isForgotten);
+  const plain = "They are not carried out, and the lab hears it of each.";
+  return forgotten.length === 0 ? plain : `${plain} Of ${forgotten.map(nameOf).join(", ")}: ${FORGOTTEN}`;
 }
 
 function stateOf({ state, heldAt }: LedgerOrder): string {

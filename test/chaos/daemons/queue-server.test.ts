@@ -49,7 +49,7 @@ async function whileOrdersFlow(
 
 /** What the daemon says that is wrong with the queue. */
 const queueTroubles = (daemon: Daemon): string[] =>
-  daemon.troubles().flatMap(({ text }) => (text.includes("QUEUE_UNAVAILABLE") ? [text] : []));
+  daemon.conditions().flatMap(({ text }) => (text.includes("QUEUE_UNAVAILABLE") ? [text] : []));
 
 const firstOf = ({ nodes }: TestRedisGroup) => nodes[0] as TestRedisGroup["nodes"][number];
 

@@ -2,6 +2,13 @@ import { describe, expect, test } from "vitest";
 import { csvMessage, hl7Message, PATIENT } from "../../cli/with-lab.ts";
 import { withPages, wordsOf } from "./with-pages.ts";
 
+/** Has a configuration's table connector send what became of orders alone. */
+function withoutRefusals(text: string): string {
+  return text
+    .replace("type: csv-drop, directory: ./csv", "type: csv-drop, directory: ./csv, profile: quiet")
+    .concat("\nprofiles: { quiet: { extends: builtin/csv-orders, results: { send: [completed] } } }\n");
+}
+
 const personal = Object.values(PATIENT);
 
 describe("the list of messages", () => {
@@ -135,6 +142,26 @@ describe("many messages at once", () => {
       expect(wordsOf(await operator.open("/messages/m1"))).toContain("waiting");
     }));
 
+  test("say of which discarded ones the lab hears nothing", () =>
+    withPages(
+      async ({ lab, operator }) => {
+        await lab.take("bench", [csvMessage(1, { facility: "WEST" }), csvMessage(2, { facility: "WEST" })]);
+        await operator.open("/messages");
+        const done = wordsOf(await operator.send("/messages/discard", { id: "m1 m2", reason: "sent twice" }));
+        expect(done).toContain("2 messages discarded. m1 is discarded; the lab gets no word of it");
+      },
+      { adapt: withoutRefusals },
+    ));
+
+  test("lead back to the list with their filter, whatever a browser sent as that", () =>
+    withPages(async ({ lab, operator }) => {
+      await lab.take("bench", [csvMessage(1)]);
+      await operator.open("/messages");
+      const filter = "verdict=refused\r\nx-other: 1&connector=bench";
+      await operator.send("/messages/choose", { act: "replay", filter });
+      expect(operator.at()).toBe("/messages?verdict=refused%0D%0Ax-other%3A+1&connector=bench");
+    }));
+
   test("are a thousand at most, and the one that can't be replayed stops no other", () =>
     withPages(async ({ lab, operator, pool }) => {
       await lab.take("bench", [csvMessage(1), csvMessage(2)]);
@@ -169,6 +196,14 @@ describe("many messages at once", () => {
 });
 
 describe("the page of a message", () => {
+  test("says why it is refused again", () =>
+    withPages(async ({ lab, operator }) => {
+      await lab.take("bench", [csvMessage(1, { container_label: "" })]);
+      await operator.open("/messages/m1");
+      const done = wordsOf(await operator.send("/messages/m1/replay", {}));
+      expect(done).toMatch(/m1 refused again line 2, column container_label: .* \(MAPPING_NO_CONTAINER\)/);
+    }));
+
   test("shows an HL7 message as a tree with the names of its fields, the patient hidden until asked for", () =>
     withPages(async ({ lab, operator, viewer, pool }) => {
       await lab.take("lims", [hl7Message(1)]);

@@ -88,6 +88,20 @@ describe("many orders at once", () => {
       expect(wordsOf(none)).toContain("1 order is left out: 1 completed.");
     }));
 
+  test("are named where the service has forgotten them, before they are discarded", () =>
+    withPages(async ({ lab, operator, pool }) => {
+      await lab.take("bench", [csvMessage(1), csvMessage(2, { subject_code: "S-2" })]);
+      await pool.query(
+        "update orders set state = 'submitted', request_id = 71, surface = 'request', missing_since = now() where id = 2",
+      );
+      await operator.open("/orders");
+      const asked = wordsOf(await operator.send("/orders/choose", { act: "discard", all: "yes" }));
+      expect(asked).toContain("Discard 2 orders?");
+      expect(asked).toContain("Of o2 (C-2): The service had a request of it and does not know that any more");
+      const page = wordsOf(await operator.open("/orders/o2"));
+      expect(page).toContain("the lab hears it. The service had a request of it");
+    }));
+
   test("say what could not be done to some of them", () =>
     withPages(async ({ lab, operator, pool }) => {
       await lab.take("bench", [csvMessage(1), csvMessage(2, { subject_code: "OTHER" })]);

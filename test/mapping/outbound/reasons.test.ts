@@ -235,6 +235,19 @@ describe("what stands before a reason", () => {
 });
 
 describe("results.reasons", () => {
+  test.each(["Datum[, erwartet {expected}", "Datum, erwartet {expected}]", "Datum[, [erwartet] {expected}]"])(
+    "takes no clause without its two brackets, or within another: %s",
+    async (words) => {
+      const definition = {
+        extends: "builtin/csv-orders",
+        results: { reasons: { MAPPING_DATE_INVALID: words } },
+      };
+      expect(await problemsOf(definition)).toEqual([
+        "results.reasons.MAPPING_DATE_INVALID: expected each [ with its ] after it, and none within another pair",
+      ]);
+    },
+  );
+
   test("puts in the unknown code alone, and nothing in English", async () => {
     const problems = await problemsOf({
       extends: "builtin/hl7-orders",

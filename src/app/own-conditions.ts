@@ -4,6 +4,7 @@ import type { Connector } from "../connectors/connector.ts";
 import { untakenOf } from "../console/attention.ts";
 import type { UntakenRow } from "../console/facts.ts";
 import { untakenStatus } from "../console/status.ts";
+import { aboutOn } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { type Condition, condition } from "../core/condition.ts";
 import { EVERY_MS } from "../core/every.ts";
@@ -12,40 +13,45 @@ import type { Logger } from "../core/logger.ts";
 import { patiently } from "../core/within.ts";
 import { auditNoteFile, noteAuditEnd } from "../ledger/operator/audit-note.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
-import { recordTroubles } from "../ledger/workers/own-troubles.ts";
+import { recordConditions } from "../ledger/workers/own-conditions.ts";
 import type { Profile } from "../mapping/profile/profile.ts";
 import { counted } from "../operator/text.ts";
 import { startLoop } from "./side-work.ts";
 
-interface OwnTroublesDeps {
+interface OwnConditionsDeps {
   readonly pool: pg.Pool;
   readonly clock: Clock;
   readonly logger: Logger;
   /** This one among the workers of the ledger. */
   readonly worker: Pick<Membership, "id" | "isSure">;
   /** Which limits of its machine are exceeded. */
-  readonly machineLimits: () => Promise<readonly Condition[]>;
+  readonly machineConditions: () => Promise<readonly Condition[]>;
   /** What keeps this daemon from its work. */
-  readonly troubles: () => readonly Condition[];
+  readonly conditions: () => readonly Condition[];
 }
 
 /**
- * Begins to note this daemon's own troubles, and what fills or ends on its machine, in the ledger: one daemon looks after
+ * Begins to note this daemon's own conditions, and what fills or ends on its machine, in the ledger: one daemon looks after
  * alerts, and sees no other machine. Gives what ends that.
  */
-export function noteOwnTroubles(deps: OwnTroublesDeps): () => Promise<void> {
-  const { pool, worker, machineLimits } = deps;
+export function noteOwnConditions(deps: OwnConditionsDeps): () => Promise<void> {
+  const { pool, worker, machineConditions } = deps;
   let noted = "";
-  return startLoop(deps, EVERY_MS.ownTroubles, "the troubles of this daemon could not be noted", async () => {
-    if (!worker.isSure) return false;
-    const troubles = [...deps.troubles(), ...(await machineLimits())];
-    // One that was taken for dead goes on under another number.
-    const now = JSON.stringify([worker.id, troubles]);
-    if (now === noted) return false;
-    await recordTroubles(pool, worker.id, troubles);
-    noted = now;
-    return false;
-  });
+  return startLoop(
+    deps,
+    EVERY_MS.ownConditions,
+    "the conditions of this daemon could not be noted",
+    async () => {
+      if (!worker.isSure) return false;
+      const conditions = [...deps.conditions(), ...(await machineConditions())];
+      // One that was taken for dead goes on under another number.
+      const now = JSON.stringify([worker.id, conditions]);
+      if (now === noted) return false;
+      await recordConditions(pool, worker.id, conditions);
+      noted = now;
+      return false;
+    },
+  );
 }
 
 /** Files that lie in drop folders and are not taken. */
@@ -56,7 +62,7 @@ export function listUntaken(connectors: readonly Connector[]): UntakenRow[] {
 }
 
 /** The same as what other daemons are to know of it. */
-export function untakenTroubles(connectors: readonly Connector[]): Condition[] {
+export function untakenConditions(connectors: readonly Connector[]): Condition[] {
   return untakenOf({ untakenFiles: untakenStatus({ untaken: () => listUntaken(connectors) }) });
 }
 
@@ -66,7 +72,7 @@ const UNNOTED = "the end of the audit is not noted, so that nobody would see it 
 
 /** Watches whether the audit loses its end, and whether that could be seen. */
 interface AuditWatch {
-  troubles(): Condition[];
+  conditions(): Condition[];
   stop(): Promise<void>;
 }
 
@@ -85,10 +91,10 @@ export function watchAudit(
     found = text === undefined ? undefined : condition("daemonTrouble", "audit", text);
     return false;
   });
-  return { troubles: () => (found ? [found] : []), stop };
+  return { conditions: () => (found ? [found] : []), stop };
 }
 
-/** Gives what is wrong, for people; a ledger that is away is a trouble of its own. @throws Failure of the ledger */
+/** Gives what is wrong, for people; a ledger that is away is a condition of its own. @throws Failure of the ledger */
 async function noteEnd(pool: pg.Pool, file: string): Promise<string | undefined> {
   try {
     const fault = await noteAuditEnd(pool, file);
@@ -107,7 +113,7 @@ const REPORTED_FOR_MS = 60_000;
 /** Watches whether the event loop goes round. */
 interface EventLoopWatch {
   /** That it stood lately, for people; empty when it didn't. */
-  troubles(): string[];
+  conditions(): Condition[];
   stop(): void;
 }
 
@@ -115,7 +121,7 @@ interface EventLoopWatch {
  * Begins to watch the event loop: where something keeps it for more than a second, no message is answered, no health asked
  * and no lease renewed meanwhile. One line of the log says so, and for a minute the readiness.
  */
-export function watchEventLoop(clock: Clock, logger: Logger): EventLoopWatch {
+export function watchEventLoop(host: string, clock: Clock, logger: Logger): EventLoopWatch {
   let lookedAt = clock.monotonic();
   let stood: { readonly ms: number; readonly until: number } | undefined;
   const timer = setInterval(() => {
@@ -128,11 +134,15 @@ export function watchEventLoop(clock: Clock, logger: Logger): EventLoopWatch {
   }, EVERY_MS.eventLoop);
   timer.unref();
   return {
-    troubles: () =>
+    conditions: () =>
       stood === undefined || clock.monotonic() - stood.until > REPORTED_FOR_MS
         ? []
         : [
-            `the event loop stood still for ${(stood.ms / 1_000).toFixed(1)} s within the last minute: nothing was answered meanwhile; the log says when`,
+            condition(
+              "daemonTrouble",
+              aboutOn(host, "event loop"),
+              `the event loop stood still for ${(stood.ms / 1_000).toFixed(1)} s within the last minute: nothing was answered meanwhile; the log says when`,
+            ),
           ],
     stop: () => clearInterval(timer),
   };
@@ -172,7 +182,7 @@ export class UntakenValues {
    *
    * @param profileOf a connector's profile as it is now: what was composed by an earlier one is corrected, or seen again
    */
-  troubles(profileOf: (connector: string) => Profile | undefined): Condition[] {
+  conditions(profileOf: (connector: string) => Profile | undefined): Condition[] {
     const since = this.#clock.monotonic() - SAID_FOR_MS;
     return [...this.#seen.values()]
       .filter(({ connector, profile, lastAt }) => lastAt > since && profileOf(connector) === profile)
