@@ -77,24 +77,23 @@ async function readFromLedger(site: KeptSite, session: Session, why: string | un
   return { status, isRunning };
 }
 
-/** Whether orders are taken, in a line. */
-export function takingLine({ status, isRunning, isAnswered }: SiteStatus, session: Session): string {
-  if (status.isReady) return `${session.paint("green", "✓")} Orders are taken.`;
-  const isUnknown = isRunning && !isAnswered;
-  const none = `No orders are taken${haltedThrough(status)} right now.`;
-  const no = isUnknown ? "It is not known whether orders are taken." : none;
-  return `${session.paint("red", "✗")} ${no}`;
-}
-
-/** How the parts beside the intake stand, in one line: `✗ storage service (status 503, since …)  ✓ labs`; none where nothing is known. */
-export function partsLines({ parts }: Status, session: Session): string[] {
+/** Whether orders are taken, and how the parts beside the intake stand; each that is down, or waits, in a line before the others. */
+export function standingLines({ status, isRunning, isAnswered }: SiteStatus, session: Session): string[] {
   const inWords = ({ name, state, words, since }: StatusPart) => {
     const { sign, paint } = PART_SIGNS[state];
     const when = since === null ? "" : `, since ${timeWithAge(new Date(since), session.clock.now())}`;
     return `${session.paint(paint, sign)} ${clean(state === "up" ? name : `${name} (${words}${when})`)}`;
   };
-  const others = parts.filter(({ name }) => name !== INTAKE);
-  return others.length === 0 ? [] : [others.map(inWords).join("  ")];
+  const isUnknown = isRunning && !isAnswered;
+  const taking = status.isReady
+    ? `${session.paint("green", "✓")} Orders are taken.`
+    : `${session.paint("red", "✗")} ${isUnknown ? "It is not known whether orders are taken." : `No orders are taken${haltedThrough(status)} right now.`}`;
+  const others = status.parts.filter(({ name }) => name !== INTAKE);
+  const [up = [], away = []] = [true, false].map((isUp) =>
+    others.filter(({ state }) => (state === "up") === isUp).map(inWords),
+  );
+  const lines = status.isReady ? [...away, taking] : [taking, ...away];
+  return up.length === 0 ? lines : [...lines, up.join("  ")];
 }
 
 /**

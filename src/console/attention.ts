@@ -12,7 +12,7 @@ import type { Attention, Status, StatusStillOrders, StatusWaiting } from "./stat
 type Facts = Omit<Status, "attention" | "parts" | "version">;
 
 /**
- * Everything that somebody should know, what needs a person first; empty when all is well. What several say is said by the first of
+ * Everything that somebody should know: what is down first, then what needs a person; empty when all is well. What several say is said by the first of
  * them alone: what is true of the service, of a machine that has two daemons, or of a folder that two machines share.
  */
 export function listConditions(
@@ -45,7 +45,8 @@ export function listConditions(
     return further;
   });
   const order = ["act", "wait", "look"];
-  const rank = ({ level, kind }: Condition) => order.indexOf(level) * 2 + (OF_PARTS.has(kind) ? 0 : 1);
+  const rank = ({ level, kind }: Condition) =>
+    order.indexOf(level) - (OF_PARTS.has(kind) && level !== "look" ? order.length : 0);
   return found.sort((one, other) => rank(one) - rank(other));
 }
 

@@ -5,15 +5,14 @@ import type { Status, StatusPart } from "./status-document.ts";
 /** Alerts of what is down, before those of what waits for it. */
 const OF_SERVICE = "serviceUnreachable";
 
-/** How the parts stand of which everything else depends, the same in each place: what is down comes first for whoever looks. */
+/** What is down comes first, for whoever looks. */
+const ORDER: readonly StatusPart["state"][] = ["down", "waits", "up"];
+
+/** How the parts stand of which everything else depends, the same in each place. */
 export function partsOf(status: Omit<Status, "version" | "parts">, own: readonly Condition[]): StatusPart[] {
-  return [
-    intakeOf(status, own),
-    serviceOf(status),
-    ...labsOf(status),
-    ...queuesOf(status),
-    daemonsOf(status),
-  ].flatMap((part) => part ?? []);
+  return [intakeOf(status, own), serviceOf(status), ...labsOf(status), ...queuesOf(status), daemonsOf(status)]
+    .flatMap((part) => part ?? [])
+    .sort((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state));
 }
 
 type Facts = Parameters<typeof partsOf>[0];

@@ -23,9 +23,9 @@ export interface Status {
   readonly generatedAt: string;
   readonly isReady: boolean;
   readonly reasons: readonly string[];
-  /** How the parts stand of which everything else depends: intake, the service, labs, queues, daemons; what is not known is left out. */
+  /** How the parts stand of which everything else depends: intake, the service, labs, queues, daemons; what is down first, what is not known left out. */
   readonly parts: readonly StatusPart[];
-  /** All that somebody should know, in words, what needs a person first, and of that what is down; empty when all is well. */
+  /** All that somebody should know, in words: what is down first, then what needs a person; empty when all is well. */
   readonly attention: readonly Attention[];
   /** Orders that haven't ended, by state, in the order in which they pass them; null while the ledger is out of reach. */
   readonly states:

@@ -55,6 +55,14 @@ test("shows what the running daemon's console says, with status 1 while a person
     expect(document).toMatchObject({ isDaemonRunning: true, version: "1.2.3", isReady: true });
   }));
 
+test("says what is down before that orders are taken", () =>
+  withRunning({ own: async () => [condition("serviceUnreachable", "", "status 503")] }, async ({ cli }) => {
+    for (const command of [["status"], ["top", "--once"]])
+      expect((await cli(command)).stdout).toMatch(
+        /^✗ storage service \(status 503\)\n✓ Orders are taken\.\n/,
+      );
+  }));
+
 test("a retry of an order says what keeps the running daemon from trying at once", () =>
   withRunning(
     { own: async () => [condition("daemonTrouble", "", "out of reach; next try at 10:31:07 UTC")] },

@@ -79,18 +79,25 @@ describe("the parts of which everything else depends", () => {
   });
 });
 
-it("what is down comes before the orders that wait for a person", async () => {
-  const { attention } = await statusOf({
-    ...OUTAGE,
-    attention: async () => ({ ...QUIET, orders: PARKED }),
-    counts: async () => countsOf({ parked: 2 }),
-  });
-  expect(attention.map(({ alerts: [first] }) => first?.kind)).toEqual([
-    "serviceUnreachable",
-    "ordersParked",
-    "ordersParked",
-  ]);
-});
+it.each(["act", "wait"] as const)(
+  "what is down (%s) comes before the orders that wait for a person",
+  async (level) => {
+    const { attention, parts } = await statusOf({
+      own: async () => [condition("serviceUnreachable", "", OUT, { level })],
+      attention: async () => ({ ...QUIET, orders: PARKED }),
+      counts: async () => countsOf({ parked: 2 }),
+    });
+    expect(parts.map(({ name, state }) => [name, state]).slice(0, 2)).toEqual([
+      ["storage service", "down"],
+      ["intake", "up"],
+    ]);
+    expect(attention.map(({ alerts: [first] }) => first?.kind)).toEqual([
+      "serviceUnreachable",
+      "ordersParked",
+      "ordersParked",
+    ]);
+  },
+);
 
 it("each page says above all else what is down, and the overview has parked orders in a table", () =>
   withPages(

@@ -8,9 +8,8 @@ import {
   exitStatusOfSite,
   neededLines,
   otherLines,
-  partsLines,
   readSiteStatus,
-  takingLine,
+  standingLines,
 } from "../site-status.ts";
 
 /** `cryobridge status`. */
@@ -29,8 +28,7 @@ async function showStatus(session: Session, site: KeptSite): Promise<ExitStatus 
   const found = await readSiteStatus(session, site);
   const { status, isRunning } = found;
   session.result({ isDaemonRunning: isRunning, ...status }, [
-    takingLine(found, session),
-    ...partsLines(status, session),
+    ...standingLines(found, session),
     ...neededLines(status, session),
     ...otherLines(status, session),
     "",

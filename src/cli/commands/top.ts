@@ -20,10 +20,9 @@ import {
   exitStatusOfSite,
   neededLines,
   otherLines,
-  partsLines,
   readSiteStatus,
   type SiteStatus,
-  takingLine,
+  standingLines,
 } from "../site-status.ts";
 
 /** `cryobridge top`. */
@@ -96,11 +95,7 @@ function sectionsOf(found: SiteStatus, detail: Detail | undefined, session: Sess
   return [
     {
       json: { isDaemonRunning: isRunning, ...others },
-      lines: [
-        takingLine(found, session),
-        ...partsLines(status, session),
-        ...neededLines(status, session, MOST_NEEDED),
-      ],
+      lines: [...standingLines(found, session), ...neededLines(status, session, MOST_NEEDED)],
     },
     {
       json: {},

@@ -12,7 +12,6 @@ import type { ConsoleDeps } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import { pageOf, withCommands } from "../page-of-command.ts";
 import type { Site, Visit } from "../site.ts";
-import { haltedThrough } from "../standing.ts";
 import type { Attention, Status } from "../status-document.ts";
 import { toneOf } from "../tone.ts";
 import { watchTraffic } from "../traffic.ts";
@@ -30,7 +29,7 @@ export function addOverview(site: Site, deps: ConsoleDeps): void {
       section: "/",
       isLive: true,
       body: html`
-<div class="title"><h1>Overview</h1><span class="badge now ${status.isReady ? "good" : "bad"}">${takingWords(status)}</span></div>
+<h1>Overview</h1>
 ${attentionList(withoutParked(status), viewer.clock.now())}${parkedTable(status, viewer)}${needed === 0 ? "" : whoActs(visit)}
 <div class="board">${listTiles(status).map(tilesCard)}</div>
 <div class="cards">${serviceCard(deps, status, visit)}${workersCard(status, visit)}</div>
@@ -57,10 +56,6 @@ function parkedTable({ stillOrders }: Status, viewer: Visit["viewer"]): Html {
     return html`<tr><td data-head="orders" class="right">${count}</td><td data-head="reason">${meaningOf(code ?? "UNCLASSIFIED")}</td><td data-head="oldest" class="whole">${age(new Date(since), viewer)}</td><td data-head="who sees to it">${WHO[who]}</td><td data-head="what to do"><div class="note">${hint === null ? "" : withCommands(hint)}</div>${where}</td></tr>`;
   });
   return html`<section class="parked"><h2>Orders that wait for a person</h2><div class="table"><table><thead><tr><th scope="col" class="right">orders</th><th scope="col">reason</th><th scope="col">oldest</th><th scope="col">who sees to it</th><th scope="col">what to do</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
-}
-
-function takingWords(status: Status): string {
-  return status.isReady ? "✓ Taking orders" : `✗ Not taking orders${haltedThrough(status)}`;
 }
 
 /** What somebody should know, each with what to do; what is only worth a look is behind a click where it is much. */

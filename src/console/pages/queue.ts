@@ -1,6 +1,5 @@
 import { asFailure } from "../../core/failures.ts";
 import { type JobView, QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
-import { formatId } from "../../ledger/ids.ts";
 import { pauseQueue, resumeQueue } from "../../ledger/operator/queues.ts";
 import { listOpenDeliveries, listWaitingOrders } from "../../ledger/operator/views.ts";
 import { isWorkerThere } from "../../ledger/workers/roster.ts";
@@ -16,6 +15,10 @@ import {
   readQueues,
   WAITING_COLUMNS,
 } from "../../operator/queue-columns.ts";
+import type { DeclaredAct, Thing } from "../../operator/thing.ts";
+import { ORDERS } from "../../operator/things/orders.ts";
+import { RESULTS } from "../../operator/things/results.ts";
+import { beforeRows, pathOf } from "../acts.ts";
 import { askOrphaned } from "../ask.ts";
 import { actForm, listTable, section } from "../components.ts";
 import type { ConsoleDeps, Records } from "../deps.ts";
@@ -90,20 +93,24 @@ ${isDaemonThere ? "" : html`<p class="banner bad">No daemon works on this ledger
 ${bullmq.trouble === undefined ? "" : html`<p class="banner bad">${bullmq.trouble}</p>`}
 ${listTable(columns, queues, viewer, { nothing: "" })}
 <div class="acts">${queues.map(({ queue, isPaused }) => pauseForm(queue, isPaused, visit))}</div>
-${section("Orders that wait", html`${listTable(WAITING_COLUMNS, waiting, viewer, { nothing: "No order waits.", ...(visit.mayAct ? { before: tryNow(visit, (order: { id: number }) => `/orders/${formatId("o", order.id)}/retry`) } : {}) })}${cut(waiting, ["/orders?state=parked,submitting,received", "All orders that wait"])}`)}
-${section("Results that the lab doesn't have", html`${listTable(DELIVERY_COLUMNS, deliveries, viewer, { nothing: "The lab has all results.", ...(visit.mayAct ? { before: tryNow(visit, (result: { deliveryId: string }) => `/results/${result.deliveryId}/retry`) } : {}) })}${cut(deliveries, ["/results?state=pending", "All results to send"], ["/results?state=parked", "All parked results"])}`)}
+${section("Orders that wait", html`${listTable(WAITING_COLUMNS, waiting, viewer, { nothing: "No order waits.", ...beforeRows("what to do", tryNow(ORDERS, visit, records), visit) })}${cut(waiting, ["/orders?state=parked,submitting,received", "All orders that wait"])}`)}
+${section("Results that the lab doesn't have", html`${listTable(DELIVERY_COLUMNS, deliveries, viewer, { nothing: "The lab has all results.", ...beforeRows("what to do", tryNow(RESULTS, visit, records), visit) })}${cut(deliveries, ["/results?state=pending", "All results to send"], ["/results?state=parked", "All parked results"])}`)}
 ${orphaned.length === 0 ? "" : section("Connectors that are not configured", html`${listTable(ORPHANED_COLUMNS, orphaned, viewer, { nothing: "" })}${orphaned.map((each) => html`<p class="note">${withCommands(hintForOrphaned(each))}</p>`)}`)}
 ${records.queues ? section("Handed over to the workers", html`${listTable(JOB_COLUMNS, jobs, viewer, { nothing: "Nothing right now." })}${jobs.length < LINES ? "" : html`<p class="note">At most ${LINES} of each queue.</p>`}`) : ""}`,
   };
 }
 
-/** A button before each row. */
-function tryNow<Row>(visit: Visit, actionOf: (row: Row) => string) {
-  return {
-    title: "what to do",
-    cell: (row: Row): Html =>
-      actForm({ action: actionOf(row), label: "Try now", fields: { back: PATH } }, visit),
-  };
+/** The button before a row that has it tried now, where that does something. */
+function tryNow<Row, Found extends Row>(
+  thing: Thing<Row, Found> & { readonly acts: { readonly retry: DeclaredAct<Row, never> } },
+  visit: Visit,
+  { acts }: Records,
+) {
+  const { suits, button } = thing.acts.retry;
+  return (row: Row): Html =>
+    suits(row, acts)
+      ? actForm({ action: `${pathOf(thing, row)}/retry`, label: button, fields: { back: PATH } }, visit)
+      : html``;
 }
 
 function pauseForm(queue: QueueName, isPaused: boolean, visit: Visit): Html {

@@ -11,7 +11,11 @@ test("the queue's page says what waits, and pauses and resumes a queue by name",
     await pool.query("update orders set state = 'parked', failure_code = 'SUBMIT_UNCERTAIN'");
     expect(await operator.open("/queue")).toContain('<span class="badge bad">parked</span>');
     await pool.query("update orders set state = 'received', failure_code = null");
+    await pool.query("update orders set held_at = now()");
+    expect(wordsOf(await operator.open("/queue"))).not.toContain("Try now");
+    await pool.query("update orders set held_at = null");
     const page = wordsOf(await operator.open("/queue"));
+    expect(page).toContain("Try now");
     expect(page).toContain("No daemon works on this ledger right now.");
     expect(page).toContain("C-1");
     expect(wordsOf(await operator.send("/queue/pause", { queue: "submit", reason: "upgrade" }))).toContain(
