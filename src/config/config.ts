@@ -27,7 +27,7 @@ export interface Config<P = unknown> extends FileConfig {
 /** A connector, by its type. */
 export type ConnectorConfig = FileConfig["connectors"][number];
 /** The connectors that exchange files. */
-type FolderConnectorConfig = Exclude<ConnectorConfig, { readonly type: "mllp" }>;
+export type FolderConnectorConfig = Exclude<ConnectorConfig, { readonly type: "mllp" }>;
 export type MllpConnectorConfig = Extract<ConnectorConfig, { readonly type: "mllp" }>;
 
 /** Whether a connector exchanges files. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { LIST_NAMES, PATHS, type PathName } from "../core/service-catalogue.ts";
+import { LIST_NAMES, PATH_NAMES, PATHS, type PathName, STATUSES, TYPES } from "../core/service-catalogue.ts";
 
 /** How a list is wrapped: `auto` is found out, `array` not at all, anything else is the key that holds the entries. */
 const envelope = z
@@ -64,17 +64,12 @@ function path(name: PathName) {
 
 /** `service.paths`. */
 export const pathsSchema = z
-  .strictObject({
-    subjects: path("subjects"),
-    procedureRequests: path("procedureRequests"),
-    procedures: path("procedures"),
-    containers: path("containers"),
-    locations: path("locations"),
-    storage: path("storage"),
-    inventory: path("inventory"),
-    externalProcedures: path("externalProcedures"),
-    externalContainers: path("externalContainers"),
-  })
+  .strictObject(
+    Object.fromEntries(PATH_NAMES.map((name) => [name, path(name)])) as Record<
+      PathName,
+      ReturnType<typeof path>
+    >,
+  )
   .default({})
   .describe(
     "Where your service has what the specification has elsewhere; none for what it doesn't have. What lies below a path moves with it.",
@@ -99,18 +94,6 @@ export const filtersSchema = z
   .describe(
     "Filters to send beyond those that the specification names for a list: auto (all, until the service refuses them), none, or a list of names.",
   );
-
-const STATUSES = [
-  "PENDING",
-  "ACCEPTED",
-  "REJECTED",
-  "CREATED",
-  "IN_PROGRESS",
-  "COMPLETED",
-  "CANCELLED",
-  "FAILED",
-] as const;
-const TYPES = ["STORE", "RETRIEVAL", "TRANSFER", "REFILL", "REGISTER_STORAGE"] as const;
 
 /** `service.words`. */
 export const wordsSchema = z

@@ -4,7 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ConsoleUser } from "./deps.ts";
 import { peerKey } from "./peer.ts";
-import { cookieOf, isEqual, SESSION_COOKIE, type Session, Sessions } from "./session.ts";
+import { isEqual, type Session, Sessions } from "./session.ts";
 
 /** Why a request is turned away. */
 export type Refusal = "host" | "cross-site" | "token" | "too many";
@@ -15,10 +15,12 @@ interface GuardedRequest {
   /** Path without query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** The address of the one who asks. */
+  /** The address of the one who asks; behind a trusted proxy, what the proxy says of it. */
   readonly address: string;
   /** Whether a page refreshes itself, without a person. */
   readonly isRefresh: boolean;
+  /** What its cookie says. */
+  readonly sessionNumber: string | undefined;
 }
 
 /** What the guard holds requests against. */
@@ -64,7 +66,7 @@ export class Guard {
    *   it was exchanged for. Never in the URL, where it would end up in histories and proxy logs. `/readyz` wants none of
    *   this machine, where a supervisor or a container's health check asks, which has none.
    */
-  admit({ method, path, headers, address, isRefresh }: GuardedRequest): Admission {
+  admit({ method, path, headers, address, isRefresh, sessionNumber }: GuardedRequest): Admission {
     const { host, users } = this.#settings;
     if (path === "/healthz") return ANYBODY;
     if (isLoopbackHost(host) && !isOwnHost(headers.host)) return { refusal: "host" };
@@ -76,8 +78,7 @@ export class Guard {
       const found = this.#compare(bearer, address);
       return "refusal" in found ? found : ANYBODY;
     }
-    const number = sessionOf(headers);
-    const session = number === undefined ? undefined : this.#sessions.find(number, !isRefresh);
+    const session = sessionNumber === undefined ? undefined : this.#sessions.find(sessionNumber, !isRefresh);
     return session === undefined ? { refusal: "token" } : { session };
   }
 
@@ -88,12 +89,11 @@ export class Guard {
   }
 
   /**
-   * Ends the session of a request, for every copy of its cookie.
+   * Ends a session, for every copy of its cookie.
    *
    * @returns false when the form that asked for it is not the session's own
    */
-  signOut(headers: IncomingHttpHeaders, formToken: string): boolean {
-    const number = sessionOf(headers);
+  signOut(number: string | undefined, formToken: string): boolean {
     const session = number === undefined ? undefined : this.#sessions.find(number, false);
     if (number === undefined || session === undefined) return true;
     if (!isEqual(formToken, session.formToken)) return false;
@@ -125,10 +125,6 @@ function isFromElsewhere(headers: IncomingHttpHeaders): boolean {
   return !URL.canParse(origin) || new URL(origin).host !== host;
 }
 
-function sessionOf(headers: IncomingHttpHeaders): string | undefined {
-  return cookieOf(headers.cookie, SESSION_COOKIE);
-}
-
 /** A name or an IPv4 address, or an IPv6 address in brackets; and a port, which an SSH tunnel has of its own. */
 const HOST = /^([\w.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
@@ -142,7 +138,10 @@ const MAX_IN_WINDOW = 10;
 /** Beyond this many addresses the oldest is forgotten, so that the list can't be grown from outside. */
 const MAX_ADDRESSES = 1_000;
 
-/** Wrong tokens by address (of IPv6, by its /64): ten in a minute, then that address waits. */
+/**
+ * Wrong tokens by address (of IPv6, by its /64): ten in a minute, then that address waits. A wrong token is counted in the
+ * step that compared it: of requests that come at once, none is compared before the others are counted.
+ */
 class LoginAttempts {
   readonly #clock: Clock;
   readonly #timesByAddress = new Map<string, number[]>();

@@ -3,7 +3,6 @@ import { askAll, askOwn, isReady } from "./ask.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import type { Guard } from "./guard.ts";
 import { loginPage, troublePage } from "./layout.ts";
-import type { Peer } from "./peer.ts";
 import { SESSION_COOKIE, SESSION_SECONDS } from "./session.ts";
 import { isOwnPath, OLD_FORM, sendHtml } from "./site.ts";
 import { conditionsOf, readStatus } from "./status.ts";
@@ -43,30 +42,18 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
   app.get("/api/status", () => readStatus(deps, settings.version));
 }
 
-/** Who may look, and who asks. */
-export interface Doors {
-  readonly guard: Guard;
-  readonly whoAsks: (request: FastifyRequest) => Peer;
-}
-
 export const TOO_MANY_TRIES = "Too many tries. Wait a minute.";
 
 /** Signing in and out. */
-export function addSignIn(app: FastifyInstance, { guard, whoAsks }: Doors): void {
-  app.addContentTypeParser(
-    "application/x-www-form-urlencoded",
-    { parseAs: "string" },
-    (_request, body, done) => done(null, new URLSearchParams(String(body))),
-  );
+export function addSignIn(app: FastifyInstance, guard: Guard): void {
   app.get("/login", (_request, reply) => sendHtml(reply, loginPage()));
   app.post("/login", (request: FastifyRequest, reply) => {
-    const { address, isSecure } = whoAsks(request);
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
     const to = form.get("to") ?? "";
-    const answer = guard.signIn(form.get("token") ?? "", address);
+    const answer = guard.signIn(form.get("token") ?? "", request.ip);
     if ("session" in answer) {
-      const cookie = sessionCookie(answer.session, { seconds: SESSION_SECONDS, isSecure });
-      return reply.header("set-cookie", cookie).redirect(isOwnPath(to) ? to : "/", 303);
+      const options = { ...cookieFor(request), maxAge: SESSION_SECONDS };
+      return reply.setCookie(SESSION_COOKIE, answer.session, options).redirect(isOwnPath(to) ? to : "/", 303);
     }
     if (answer.refusal === "too many") {
       return sendHtml(reply.code(429).header("retry-after", "60"), loginPage(TOO_MANY_TRIES, to));
@@ -75,18 +62,14 @@ export function addSignIn(app: FastifyInstance, { guard, whoAsks }: Doors): void
   });
   app.post("/logout", (request, reply) => {
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
-    if (!guard.signOut(request.headers, form.get("formToken") ?? ""))
+    if (!guard.signOut(request.cookies[SESSION_COOKIE], form.get("formToken") ?? ""))
       return sendHtml(reply.code(403), troublePage("Nothing was done", OLD_FORM));
-    const cookie = sessionCookie("", { seconds: 0, isSecure: whoAsks(request).isSecure });
-    return reply.header("set-cookie", cookie).redirect("/login", 303);
+    return reply.clearCookie(SESSION_COOKIE, cookieFor(request)).redirect("/login", 303);
   });
 }
 
-/** Where the browser speaks TLS it never sends the session without it. */
-function sessionCookie(
-  value: string,
-  { seconds, isSecure }: { readonly seconds: number; readonly isSecure: boolean },
-): string {
-  const secure = isSecure ? "; Secure" : "";
-  return `${SESSION_COOKIE}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+/** Where the browser speaks TLS, as a trusted proxy says, it never sends the session without it. */
+function cookieFor(request: FastifyRequest) {
+  const secure = request.protocol.toLowerCase() === "https";
+  return { path: "/", httpOnly: true, sameSite: "strict", secure } as const;
 }

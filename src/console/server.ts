@@ -1,4 +1,6 @@
 import type { AddressInfo } from "node:net";
+import cookie from "@fastify/cookie";
+import helmet from "@fastify/helmet";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { type AddressList, bareHost, readAddressList } from "../core/address-list.ts";
 import { asFailure, codeOf, Failure } from "../core/failures.ts";
@@ -23,8 +25,9 @@ import { addSearch } from "./pages/search.ts";
 import { addTaskPage } from "./pages/tasks.ts";
 import { addRelease } from "./pages/waiting-codes.ts";
 import { addWorkerPage } from "./pages/workers.ts";
-import { peerOf } from "./peer.ts";
-import { addProgramRoutes, addSignIn, type Doors, errorBody, TOO_MANY_TRIES } from "./routes.ts";
+import { trustOf } from "./peer.ts";
+import { addProgramRoutes, addSignIn, errorBody, TOO_MANY_TRIES } from "./routes.ts";
+import { SESSION_COOKIE } from "./session.ts";
 import { openSite, REFRESH_HEADER, sendHtml } from "./site.ts";
 import { addWorkPage } from "./work.ts";
 
@@ -52,9 +55,9 @@ const SILENCE_TIMEOUT_MS = 30_000;
  * @throws Failure CONSOLE_PORT_TAKEN or CONSOLE_NOT_LISTENING
  */
 export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps): Promise<RunningConsole> {
-  const proxies = readProxies(settings.trustedProxies ?? []);
   const app = Fastify({
     logger: false,
+    trustProxy: trustOf(readProxies(settings.trustedProxies ?? [])),
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -65,12 +68,12 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
   limitConnections(app.server, MAX_CONNECTIONS);
   app.decorateRequest("session", undefined);
   const guard = new Guard(settings, deps);
-  const whoAsks = ({ socket, headers }: FastifyRequest) => peerOf(socket.remoteAddress, headers, proxies);
-  addSafety(app, { guard, whoAsks }, deps);
+  addPlumbing(app);
+  addSafety(app, guard, deps);
   const asked = askOnceAtATime(deps);
   addProgramRoutes(app, settings, asked);
   addAssets(app);
-  addSignIn(app, { guard, whoAsks });
+  addSignIn(app, guard);
   const site = openSite(app, { version: settings.version, hasUsers: settings.users.length > 0 }, asked);
   addOverview(site, asked);
   if (asked.records) {
@@ -110,22 +113,37 @@ function readProxies(entries: readonly string[]): AddressList | undefined {
   }
 }
 
-function addSafety(app: FastifyInstance, { guard, whoAsks }: Doors, deps: ConsoleDeps): void {
+/** Cookies and headers by plugins of Fastify, forms by its own parser. */
+function addPlumbing(app: FastifyInstance): void {
+  app.register(cookie);
+  app.register(helmet, {
+    // What is no page shows nothing; a page has a policy of its own.
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+    },
+    frameguard: { action: "deny" },
+    // Without any referrer a browser names no origin with a form either, by plain HTTP the only sign that it is ours.
+    referrerPolicy: { policy: "same-origin" },
+    // That all of a host is asked by TLS alone is for the proxy to say, which has it.
+    strictTransportSecurity: false,
+  });
+  app.addContentTypeParser(
+    "application/x-www-form-urlencoded",
+    { parseAs: "string" },
+    (_request, body, done) => done(null, new URLSearchParams(String(body))),
+  );
+}
+
+function addSafety(app: FastifyInstance, guard: Guard, deps: ConsoleDeps): void {
   app.addHook("onRequest", async (request, reply) => {
-    reply.headers({
-      "cache-control": "no-store",
-      "x-content-type-options": "nosniff",
-      "x-frame-options": "DENY",
-      // Without any referrer a browser names no origin with a form either, by plain HTTP the only sign that it is ours.
-      "referrer-policy": "same-origin",
-      "cross-origin-opener-policy": "same-origin",
-      "cross-origin-resource-policy": "same-origin",
-      "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-    });
-    const { method, headers } = request;
-    const { address } = whoAsks(request);
+    reply.header("cache-control", "no-store");
+    const { method, headers, ip: address, cookies } = request;
     const isRefresh = REFRESH_HEADER in headers;
-    const admission = guard.admit({ method, path: pathOf(request), headers, address, isRefresh });
+    const admission = guard.admit({
+      ...{ method, path: pathOf(request), headers, address, isRefresh },
+      sessionNumber: cookies[SESSION_COOKIE],
+    });
     if (admission.refusal !== undefined) return turnAway(admission.refusal, request, reply);
     request.session = admission.session;
   });

@@ -85,15 +85,6 @@ export function isEqual(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected));
 }
 
-/** The value of a cookie in a `Cookie` header. */
-export function cookieOf(header: string | undefined, name: string): string | undefined {
-  for (const part of header?.split(";") ?? []) {
-    const [key, value] = part.trim().split("=", 2);
-    if (key === name) return value;
-  }
-  return undefined;
-}
-
 function digestOf(number: string): string {
   return createHash("sha256").update(number).digest("base64url");
 }

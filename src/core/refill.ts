@@ -1,13 +1,6 @@
-/** Statuses of a procedure (specification, Procedure states). */
-export const REFILL_STATUSES = [
-  "PENDING",
-  "CREATED",
-  "IN_PROGRESS",
-  "COMPLETED",
-  "CANCELLED",
-  "FAILED",
-] as const;
-type RefillStatus = (typeof REFILL_STATUSES)[number];
+import { PROCEDURE_STATUSES } from "./service-catalogue.ts";
+
+type RefillStatus = (typeof PROCEDURE_STATUSES)[number];
 
 /** Statuses that a refill never leaves. */
 const ENDED_REFILL = ["COMPLETED", "CANCELLED", "FAILED"] as const satisfies readonly RefillStatus[];
@@ -28,7 +21,7 @@ export function rankOf(status: string): number | undefined {
 }
 
 function isRefillStatus(status: string): status is RefillStatus {
-  return (REFILL_STATUSES as readonly string[]).includes(status);
+  return (PROCEDURE_STATUSES as readonly string[]).includes(status);
 }
 
 /** Whether a refill with this status has come to its end. */
@@ -45,7 +38,7 @@ export interface Refill {
   readonly id: number;
   /** The human-readable procedure code, where the surface has one. */
   readonly code?: string | undefined;
-  /** One of {@link REFILL_STATUSES}, or the service's own word in upper case. */
+  /** One of {@link PROCEDURE_STATUSES}, or the service's own word in upper case. */
   readonly status: string;
   readonly storageId?: number | undefined;
   readonly storageName?: string | undefined;

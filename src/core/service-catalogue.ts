@@ -21,7 +21,16 @@ export interface ServiceList {
 
 const words = (text: string): readonly string[] => text.split(" ");
 
-const PROCEDURE_STATUSES = words("PENDING CREATED IN_PROGRESS COMPLETED CANCELLED FAILED");
+/** What a request goes through (specification, Request states). */
+const REQUEST_STATUSES = ["PENDING", "ACCEPTED", "REJECTED", "CANCELLED"] as const;
+/** What a procedure goes through (specification, Procedure states). */
+export const PROCEDURE_STATUSES = [
+  ...(["PENDING", "CREATED", "IN_PROGRESS", "COMPLETED", "CANCELLED", "FAILED"] as const),
+] as const;
+/** All of both. */
+export const STATUSES = [...new Set([...REQUEST_STATUSES, ...PROCEDURE_STATUSES])];
+/** All types of requests and procedures. */
+export const TYPES = ["STORE", "RETRIEVAL", "TRANSFER", "REFILL", "REGISTER_STORAGE"] as const;
 const NO_WORDS = { statuses: [], types: [] };
 const CONTAINER = {
   filters: ["subjectCode"],
@@ -50,7 +59,7 @@ export const LISTS = {
       "id type status facilityId subjectCode sampleContainers sampleContainerIds procedureId createdAt acceptedAt acceptedBy",
     ),
     always: words("id type status facilityId subjectCode createdAt"),
-    statuses: words("PENDING ACCEPTED REJECTED CANCELLED"),
+    statuses: REQUEST_STATUSES,
     types: words("STORE RETRIEVAL"),
   },
   procedures: {
@@ -63,7 +72,7 @@ export const LISTS = {
     ),
     always: words("id type status facilityId createdAt"),
     statuses: PROCEDURE_STATUSES,
-    types: words("STORE RETRIEVAL TRANSFER REFILL REGISTER_STORAGE"),
+    types: TYPES,
   },
   containers: { ...CONTAINER, title: "containers", surface: "request", path: "/api/sample-containers" },
   storage: {

@@ -1,4 +1,4 @@
-import { isAscii, isUtf8 } from "node:buffer";
+import { isAscii } from "node:buffer";
 import iconv from "iconv-lite";
 
 /** A character encoding that texts are read and written in, by its usual lower-case name. */
@@ -43,8 +43,11 @@ export type Encoding =
 /** Text, or the 0-based offset of the first byte that the encoding does not have. */
 type Decoded = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly offset: number };
 
-/** Encodings whose characters may take several bytes and that only the runtime's own decoder checks strictly. */
-const MULTI_BYTE: readonly Encoding[] = ["gb18030", "big5", "shift_jis", "euc-jp", "euc-kr"];
+/** Encodings that the platform's decoder doesn't have, or has otherwise: by WHATWG's names, `iso-8859-1` is Windows-1252. */
+const BY_ICONV: readonly Encoding[] = [
+  ...(["cp437", "cp850", "cp852", "cp855", "cp858", "macintosh", "maccenteuro", "koi8-u"] as const),
+  ...(["iso-8859-1", "iso-8859-9"] as const),
+];
 
 /**
  * Spellings met in HL7 table 0211, in MSH-18 in the field, and in configurations; letters and digits only, upper case.
@@ -117,71 +120,50 @@ export function isWide(encoding: Encoding): encoding is "utf-16le" | "utf-16be" 
   return encoding === "utf-16le" || encoding === "utf-16be";
 }
 
-/** The byte order mark at the beginning, if there is one: its encoding and its length in bytes. */
-export function findByteOrderMark(bytes: Buffer): { encoding: Encoding; length: number } | undefined {
-  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return { encoding: "utf-8", length: 3 };
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return { encoding: "utf-16le", length: 2 };
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return { encoding: "utf-16be", length: 2 };
-  return undefined;
-}
-
 /**
- * Decodes strictly: nothing is ever replaced. In ISO 8859 the bytes 0x80 to 0x9F do not fit, since texts that have
- * them are Windows-125x under a wrong name, and a name would come out with control characters in it.
+ * Decodes strictly: nothing is ever replaced. Bytes don't fit either that come out as the control characters U+0080 to U+009F,
+ * which no text of a lab has: in ISO 8859 such a text is Windows-125x under a wrong name, in Windows-125x (where the platform
+ * reads 0x81 so) it is damaged or of another set, and a name would be taken with an invisible character in it.
  */
 export function decodeBytes(bytes: Buffer, encoding: Encoding): Decoded {
-  if (encoding === "us-ascii") {
-    return isAscii(bytes)
-      ? { ok: true, text: bytes.toString("latin1") }
-      : badAt(bytes.findIndex((byte) => byte > 0x7f));
-  }
-  if (encoding === "utf-8") {
-    return isUtf8(bytes) ? { ok: true, text: bytes.toString("utf8") } : badAt(findBadUtf8(bytes));
-  }
-  if (isWide(encoding)) return decodeUtf16(bytes, encoding);
-  if (MULTI_BYTE.includes(encoding)) return decodeMultiByte(bytes, encoding);
-  if (isAscii(bytes)) return { ok: true, text: bytes.toString("latin1") };
-  if (encoding.startsWith("iso-")) {
-    const control = bytes.findIndex((byte) => byte >= 0x80 && byte <= 0x9f);
-    if (control !== -1) return badAt(control);
-  }
-  // One byte is one UTF-16 unit in every single-byte encoding, so offsets agree.
-  const text = iconv.decode(bytes, encoding);
-  const replaced = text.indexOf("\ufffd");
-  return replaced === -1 ? { ok: true, text } : badAt(replaced);
+  const text = tryDecode(bytes, encoding);
+  return text === undefined ? { ok: false, offset: findBad(bytes, encoding) } : { ok: true, text };
 }
 
-function badAt(offset: number): Decoded {
-  return { ok: false, offset };
-}
-
-function decodeUtf16(bytes: Buffer, encoding: "utf-16le" | "utf-16be"): Decoded {
-  if (bytes.length % 2 !== 0) return badAt(bytes.length - 1);
-  const text =
-    encoding === "utf-16le" ? bytes.toString("utf16le") : Buffer.from(bytes).swap16().toString("utf16le");
-  return text.isWellFormed() ? { ok: true, text } : badAt(2 * findLoneSurrogate(text));
-}
-
-function findLoneSurrogate(text: string): number {
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code < 0xd800 || code > 0xdfff) continue;
-    const next = text.charCodeAt(i + 1);
-    if (code > 0xdbff || !(next >= 0xdc00 && next <= 0xdfff)) return i;
-    i++;
+/** Undefined for bytes that don't fit. `isBegun` forgives a last character that is not complete yet. */
+function tryDecode(bytes: Buffer, encoding: Encoding, isBegun = false): string | undefined {
+  if (isAscii(bytes) && !isWide(encoding)) return bytes.toString("latin1");
+  if (encoding === "us-ascii") return undefined;
+  if (BY_ICONV.includes(encoding)) {
+    const text = iconv.decode(bytes, encoding);
+    return UNFIT.test(text) ? undefined : text;
   }
-  return text.length;
+  try {
+    const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
+    const text = decoder.decode(bytes, { stream: isBegun });
+    return HAS_CONTROLS.includes(encoding) || !C1_CONTROL.test(text) ? text : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
-/** The offset of the first byte of the first ill-formed sequence; sequences as in Unicode table 3-7. */
-function findBadUtf8(bytes: Buffer): number {
-  let i = 0;
-  while (i < bytes.length) {
-    const length = utf8Length(bytes, i);
-    if (length === 0) return i;
-    i += length;
+/** Sets of all characters: here the control characters are what was written. */
+const HAS_CONTROLS: readonly Encoding[] = ["utf-8", "utf-16le", "utf-16be", "gb18030"];
+const C1_CONTROL = /[\u0080-\u009f]/;
+const UNFIT = /[\u0080-\u009f\ufffd]/;
+
+/** Only for bytes known to be ill-formed: halves the distance to the shortest prefix that no longer decodes. */
+function findBad(bytes: Buffer, encoding: Encoding): number {
+  let good = 0;
+  let bad = bytes.length;
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1;
+    if (tryDecode(bytes.subarray(0, middle), encoding, true) !== undefined) good = middle;
+    else bad = middle;
   }
-  return i;
+  // The bad character began up to three bytes before the byte that shows it.
+  while (good > 0 && tryDecode(bytes.subarray(0, good), encoding) === undefined) good--;
+  return good;
 }
 
 /** Length in bytes of the well-formed UTF-8 character at `i`, or 0 where there is none. */
@@ -200,38 +182,6 @@ export function utf8Length(bytes: Buffer, i: number): number {
   }
   return length;
 }
-
-function decodeMultiByte(bytes: Buffer, encoding: Encoding): Decoded {
-  const text = tryMultiByte(bytes, encoding);
-  return text === undefined ? badAt(findBadMultiByte(bytes, encoding)) : { ok: true, text };
-}
-
-/** Only for bytes known to be ill-formed: halves the distance to the shortest prefix that no longer decodes. */
-function findBadMultiByte(bytes: Buffer, encoding: Encoding): number {
-  let good = 0;
-  let bad = bytes.length;
-  while (bad - good > 1) {
-    const middle = (good + bad) >> 1;
-    if (tryMultiByte(bytes.subarray(0, middle), encoding, true) !== undefined) good = middle;
-    else bad = middle;
-  }
-  // The bad character began up to three bytes before the byte that shows it.
-  while (good > 0 && tryMultiByte(bytes.subarray(0, good), encoding) === undefined) good--;
-  return good;
-}
-
-/** Undefined for bytes that don't fit. `isBegun` forgives a last character that is not complete yet. */
-function tryMultiByte(bytes: Buffer, encoding: Encoding, isBegun = false): string | undefined {
-  try {
-    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: isBegun });
-    // The decoder makes control characters of bytes that only a larger set, such as Windows-949, has letters for.
-    return encoding !== "gb18030" && C1_CONTROL.test(text) ? undefined : text;
-  } catch {
-    return undefined;
-  }
-}
-
-const C1_CONTROL = /[\u0080-\u009f]/;
 
 /** Bytes, or where in the text (in UTF-16 units) the first character stands that the encoding does not have. */
 type Encoded =

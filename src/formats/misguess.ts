@@ -1,5 +1,6 @@
 import { isAscii } from "node:buffer";
-import { decodeBytes, type Encoding, encodeText, findByteOrderMark, utf8Length } from "./encoding.ts";
+import { findByteOrderMark } from "../core/byte-order-mark.ts";
+import { decodeBytes, type Encoding, encodeText, utf8Length } from "./encoding.ts";
 
 /** What files are written in that are neither UTF-8 nor Windows-1252: Excel's "CSV (MS-DOS)" and "CSV (Macintosh)", and more. */
 export const OTHER_ENCODINGS = [

@@ -1,3 +1,5 @@
+import { isUtf8 } from "node:buffer";
+import { findByteOrderMark } from "../core/byte-order-mark.ts";
 import { decodeHl7 } from "../formats/hl7/charset.ts";
 import type { StoredMessage } from "../ledger/messages/views.ts";
 
@@ -23,13 +25,8 @@ export function resultText(bytes: Buffer): string {
       return bytes.toString("latin1");
     }
   }
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder("utf-16be").decode(bytes);
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return new TextDecoder("windows-1252").decode(bytes);
-  }
+  const encoding = findByteOrderMark(bytes)?.encoding ?? (isUtf8(bytes) ? "utf-8" : "windows-1252");
+  return new TextDecoder(encoding).decode(bytes);
 }
 
 /** Whether these are messages of HL7, or batches of them, and no table. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { STATUSES, TYPES } from "../core/service-catalogue.ts";
 
 /** An object as the service sent it, fields that the specification doesn't know included. */
 export type RawObject = Readonly<Record<string, unknown>>;
@@ -96,24 +97,9 @@ function plainWord(text: string): string {
   return isWord || isPlainCode(upperWord(trimmed)) ? upperWord(trimmed) : NO_WORD;
 }
 
-const KNOWN_STATUSES: ReadonlySet<string> = new Set([
-  "PENDING",
-  "ACCEPTED",
-  "REJECTED",
-  "CANCELLED",
-  "CREATED",
-  "IN_PROGRESS",
-  "COMPLETED",
-  "FAILED",
-]);
+const KNOWN_STATUSES: ReadonlySet<string> = new Set(STATUSES);
 
-const KNOWN_TYPES: ReadonlySet<string> = new Set([
-  "STORE",
-  "RETRIEVAL",
-  "TRANSFER",
-  "REFILL",
-  "REGISTER_STORAGE",
-]);
+const KNOWN_TYPES: ReadonlySet<string> = new Set(TYPES);
 
 /**
  * Whether a normalised type says that something is of another kind than ours. A word that the specification doesn't

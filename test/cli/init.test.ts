@@ -122,6 +122,32 @@ describe("init with a table", () => {
     expect(status).toBe(1);
     expect(/^line \d: \w+$/m.exec(stdout)?.[0]).toBe("line 7: refused");
     expect(stdout).toContain("… and 3 more messages");
+    const few = text.replace(/A-[345].*\n/g, "");
+    const shown = (await init(few, [...SERVICE, "--facility", "NORTH=12"])).stdout;
+    expect(shown.match(/^line \d: \w+$/gm)).toEqual([
+      "line 4: refused",
+      "line 2: accepted",
+      "line 3: accepted",
+    ]);
+  });
+
+  it("keeps our word for an operation that the lab has several for, and its check has nothing to say", async () => {
+    const head = "Order no;Operation;Site;Patient ID;Date of birth;Label\n";
+    const words = ["Einlagern", "Einfrieren", "Auslagern"];
+    const rows = words.map((word, n) => `A-${n};${word};NORTH;${n};1980-11-04;V-${n}`);
+    const given = ["Einlagern=STORE", "Einfrieren=STORE", "Auslagern=RETRIEVAL"].flatMap((each) => [
+      "--operation",
+      each,
+    ]);
+    const { stdout, profile } = await init(`${head}${rows.join("\n")}\n`, [
+      ...SERVICE,
+      "--facility",
+      "NORTH=12",
+      ...given,
+    ]);
+    expect(profile).toContain("RETRIEVAL: Auslagern");
+    expect(profile).toContain("STORE: STORE");
+    expect(stdout).not.toContain("has no word for");
   });
 
   it("says where to name lines that are no orders, such as one of units", async () => {
@@ -305,6 +331,18 @@ describe("init with HL7 messages", () => {
     expect(late.profile).toContain("label: ZST-8.1");
     const part = await init(message(...order, "ZST|1|red^V-100", "ZST|2|blue^V-101"), LAB3);
     expect(part.profile).toContain("label: ZST-2.2");
+    const labels = [
+      ["ZST|1|Serum&V-100", "ZST|2|Serum&V-101", "label: ZST-2.1.2"],
+      ["ZST|1|a^b^c^d^V-100", "ZST|2|a^b^c^d^V-101", "label: ZST-2.5"],
+      ["ZST|1||||||||||||||||V-100", "ZST|2||||||||||||||||V-101", "label: ZST-17.1"],
+    ];
+    for (const [one = "", other = "", label] of labels)
+      expect((await init(message(...order, one, other), LAB3)).profile).toContain(label);
+    const repeated = await init(message(...order, "ZST|1|V-100~V-101", "ZST|2|V-102"), LAB3);
+    expect(repeated.profile).toMatch(
+      /from: ZST-2\.1, split: repetitions|from: ZST-2\.1\n +split: repetitions/,
+    );
+    expect(repeated.stdout).toContain("In all: 1 accepted.");
   });
 
   it("asks how the messages come, and over the network where the lab's system is", async () => {

@@ -1,6 +1,7 @@
 import { readdir, readFile, rename, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
+import { connectorsSchema } from "../../src/config/connector-schema.ts";
 import { DropFolder } from "../../src/connectors/drop-folder/drop-folder.ts";
 import type {
   DropDirectories,
@@ -14,8 +15,12 @@ import { eventually } from "../support/eventually.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { isAnyInHand, JournalIntake } from "./journal-intake.ts";
 
-/** Fast enough for a test, and still two looks apart. */
-export const QUICK = { stableForMs: 30, scanIntervalMs: 15 } as const;
+const [DEFAULTS] = connectorsSchema.parse([{ name: "lims", type: "hl7-drop", directory: "/drop" }]);
+if (DEFAULTS?.type !== "hl7-drop") throw new TypeError("no drop folder");
+const { maxBytes, alertAfterMs, folderMode } = DEFAULTS;
+
+/** The schema's defaults, but fast enough for a test, and still two looks apart. */
+export const QUICK = { alertAfterMs, folderMode, stableForMs: 30, scanIntervalMs: 15 } as const;
 
 /** A drop folder with an intake to it, and what tests look at. */
 export interface DropWorld {
@@ -88,7 +93,7 @@ export function makeWorld(
     },
     hl7: (settings, own) =>
       new DropFolder(
-        () => ({ ...hl7FileFormat(settings ?? {}), resultMarker: settings?.resultMarker }),
+        () => ({ ...hl7FileFormat({ maxBytes, ...settings }), resultMarker: settings?.resultMarker }),
         { name: "lims", directories, ...QUICK, ...settings },
         { ...deps, ...(own?.intake instanceof JournalIntake && { dropped: own.intake }), ...own },
       ),

@@ -1,3 +1,5 @@
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { Guard } from "../../src/console/guard.ts";
@@ -140,6 +142,22 @@ describe("with a token", () => {
     });
   });
 
+  it("guesses that come at once on one connection are counted one by one", async () => {
+    await withConsole(LOCKED, async ({ url }) => {
+      const { hostname, port } = new URL(url);
+      const guesses = Array.from({ length: 40 }, (_, guess) => (guess === 39 ? TOKEN : `guess-${guess}`));
+      const asked = guesses.map(
+        (guess, index) =>
+          `GET /api/status HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${guess}\r\n` +
+          `Connection: ${index === guesses.length - 1 ? "close" : "keep-alive"}\r\n\r\n`,
+      );
+      const socket = connect(Number(port), hostname);
+      socket.write(asked.join(""));
+      const statuses = [...(await text(socket)).matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1]);
+      expect(statuses).toEqual([...Array(10).fill("401"), ...Array(30).fill("429")]);
+    });
+  });
+
   it("a wrong one is asked for again, and no more than ten times a minute", async () => {
     await withConsole(LOCKED, async ({ url }) => {
       const statuses: number[] = [];
@@ -207,6 +225,7 @@ describe("without a token, on this machine alone", () => {
       headers: {},
       address: "127.0.0.1",
       isRefresh: false,
+      sessionNumber: undefined,
     };
     expect(new Guard({ host: "127.0.0.1", users: [] }, depsOf()).admit(request)).toEqual({ refusal: "host" });
   });
@@ -272,7 +291,7 @@ describe("behind a proxy with TLS", () => {
 
   it("the session's cookie is Secure when the browser came over TLS", async () => {
     await withConsole(PROXIED, async ({ url }) => {
-      expect(await cookieAfter(url, { "x-forwarded-proto": "https" })).toMatch(/; Secure$/);
+      expect(await cookieAfter(url, { "x-forwarded-proto": "https" })).toMatch(/; Secure(;|$)/);
       expect(await cookieAfter(url, { "x-forwarded-proto": "http" })).not.toContain("Secure");
     });
   });

@@ -48,7 +48,7 @@ describeConnectorContract("csv-drop", (test) =>
     const { deps, directories } = world;
     const create = () =>
       new DropFolder(
-        () => csvFileFormat({ reading: readingBy("order_number") }),
+        () => csvFileFormat({ maxBytes: 64_000_000, reading: readingBy("order_number") }),
         { name: "bench", directories, ...QUICK },
         deps,
       );

@@ -19,7 +19,7 @@ async function read(names: readonly string[], encoding: string, set?: string) {
   const bytes = iconv.encode(`${[header, ...rows].join("\r\n")}\r\n`, encoding);
   const profile = await csvProfile(set === undefined ? {} : { encoding: set });
   const { reading } = profile;
-  const { problems, batches } = await csvFileFormat({ reading }).examine(bytes);
+  const { problems, batches } = await csvFileFormat({ maxBytes: 64_000_000, reading }).examine(bytes);
   const read: (string | undefined)[] = [];
   for await (const batch of batches())
     for (const message of batch) read.push(mapOne(profile, message).orders[0]?.subject.lastName?.reveal());

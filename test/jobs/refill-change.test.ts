@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isEndedRefill, REFILL_STATUSES, type Refill, rankOf } from "../../src/core/refill.ts";
+import { isEndedRefill, type Refill, rankOf } from "../../src/core/refill.ts";
+import { PROCEDURE_STATUSES } from "../../src/core/service-catalogue.ts";
 import { decideRefill, type RefillRules } from "../../src/jobs/refills/refills.ts";
 import type { LedgerRefill, RefillChange } from "../../src/ledger/refills.ts";
 
@@ -117,7 +118,7 @@ describe("a refill that is known", () => {
 });
 
 test("whatever the service says, a refill never goes back, and one end at most is counted", () => {
-  const word = fc.constantFrom(...REFILL_STATUSES, "ON_HOLD", "PAUSED");
+  const word = fc.constantFrom(...PROCEDURE_STATUSES, "ON_HOLD", "PAUSED");
   fc.assert(
     fc.property(fc.array(word, { minLength: 1, maxLength: 20 }), (words) => {
       let state: LedgerRefill | undefined;

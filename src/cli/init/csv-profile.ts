@@ -191,7 +191,10 @@ const OWN_RESULTS: ReadonlySet<string> = new Set<Meaning>([
   "container_label",
 ]);
 
-/** The same profile, whose results have the lab's own word for each operation of which the sample shows just one. */
+/**
+ * The same profile, whose results have the lab's own words for operations. Where the sample shows several for one, which may differ
+ * in what they mean to the lab, ours stays.
+ */
 export function withResultWords(
   definition: ProfileDefinition,
   operations: ReadonlyMap<string, OperationName>,
@@ -199,9 +202,9 @@ export function withResultWords(
   const { results } = definition;
   const words = Object.groupBy(operations, ([, operation]) => operation);
   const own = Object.entries(words).flatMap(([operation, [first, ...others]]) =>
-    first === undefined || others.length > 0 ? [] : [[operation, first[0]] as const],
+    first === undefined ? [] : [[operation, others.length > 0 ? operation : first[0]] as const],
   );
-  if (results === undefined || own.length === 0) return definition;
+  if (results === undefined || own.every(([operation, word]) => operation === word)) return definition;
   return { ...definition, results: { ...results, words: { operation: Object.fromEntries(own) } } };
 }
 

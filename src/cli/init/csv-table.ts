@@ -1,8 +1,8 @@
 import { isAscii, isUtf8 } from "node:buffer";
+import { findByteOrderMark } from "../../core/byte-order-mark.ts";
 import { Failure } from "../../core/failures.ts";
 import { isLineLike } from "../../formats/csv/dialect.ts";
 import { type CsvFile, readCsv } from "../../formats/csv/read.ts";
-import { findByteOrderMark } from "../../formats/encoding.ts";
 import { isClosing, remarkPatterns, type SampleLine } from "./csv-lines.ts";
 import { guessDateFormats } from "./date-formats.ts";
 import { countMeanings, MEANINGS, type Meaning, operationOf, scoreOf } from "./headings.ts";

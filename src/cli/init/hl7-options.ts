@@ -1,3 +1,4 @@
+import type { Delimiters } from "../../formats/hl7/delimiters.ts";
 import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { namesContainer } from "./headings.ts";
@@ -18,9 +19,9 @@ export function containerOptions(messages: readonly Hl7Message[]): Option[] {
   return [
     ...obxOptions(segments.filter(({ name }) => name === "OBX")),
     ...nteOptions(segments.filter(({ name }) => name === "NTE")),
-    ...fieldOptions(segments, "SAC", [4], 1),
-    ...siteOptions(segments),
-    ...fieldOptions(segments, "OBR", [15, 18, 19, 20, 21], 3),
+    ...fieldOptions(segments, "SAC", { field: 4, component: 1 }, 1),
+    ...siteOptions(messages),
+    ...[15, 18, 19, 20, 21].flatMap((field) => fieldOptions(segments, "OBR", { field, component: 1 }, 3)),
   ];
 }
 
@@ -31,9 +32,7 @@ function obxOptions(all: readonly Segment[]): Option[] {
     const own = all.filter((obx) => obx.get(3) === code);
     const isNamed = own.some((obx) => namesContainer(code) || namesContainer(obx.get(3, 1, 2) ?? ""));
     if (!isNamed && !own.every((obx) => isCode(obx.get(5)))) return [];
-    const label = own.some((obx) => obx.repetitions(5) > 1)
-      ? { from: "OBX-5.1", split: "repetitions" as const }
-      : "OBX-5.1";
+    const label = labelAt("OBX-5.1", 5, own);
     const place = `OBX[3.1=${code}]`;
     return [{ place, settings: { containers: { each: place, label } }, rank: isNamed ? 0 : 2 }];
   });
@@ -59,31 +58,69 @@ function nteOptions(all: readonly Segment[]): Option[] {
   return isBare ? [...begun, bare] : begun;
 }
 
-/** A segment of the sender's own for each container. */
-function siteOptions(segments: readonly Segment[]): Option[] {
-  const names = new Set(segments.map(({ name }) => name).filter((name) => name.startsWith("Z")));
-  return [...names].flatMap((name) => [
-    ...fieldOptions(segments, name, SITE_FIELDS, 1),
-    ...[2, 3, 4].flatMap((component) => fieldOptions(segments, name, SITE_FIELDS, 2, component)),
-  ]);
+/** A segment of the sender's own for each container; its label may be any part of any field. */
+function siteOptions(messages: readonly Hl7Message[]): Option[] {
+  const found = messages.flatMap((message) =>
+    orderSegments(message)
+      .filter(({ name }) => name.startsWith("Z"))
+      .flatMap((segment) => partsOf(segment, message.delimiters)),
+  );
+  const segments = messages.flatMap(orderSegments);
+  const places = new Map(found.map((part) => [placeIn(part), part]));
+  return [...places.values()].flatMap(({ name, ...part }) =>
+    fieldOptions(segments, name, part, isFirst(part) ? 1 : 2),
+  );
 }
 
-/** A sender's own segment is a few fields long. */
-const SITE_FIELDS = Array.from({ length: 15 }, (_, n) => n + 1);
+/** A component of a field, or a subcomponent where a sender's component has several. */
+interface Part {
+  readonly field: number;
+  readonly component: number;
+  readonly subcomponent?: number | undefined;
+}
 
-function fieldOptions(
-  segments: readonly Segment[],
-  name: string,
-  fields: readonly number[],
-  rank: number,
-  component = 1,
-): Option[] {
+function isFirst({ component, subcomponent = 1 }: Part): boolean {
+  return component === 1 && subcomponent === 1;
+}
+
+function placeIn({ name, field, component, subcomponent }: Part & { readonly name: string }): string {
+  return `${name}-${field}.${component}${subcomponent === undefined ? "" : `.${subcomponent}`}`;
+}
+
+/** All parts of a segment, of each repetition. */
+function partsOf({ name, raw }: Segment, delimiters: Delimiters): (Part & { readonly name: string })[] {
+  const numbered = (text: string, between: string) =>
+    text.split(between).map((part, n) => [part, n + 1] as const);
+  const [, ...fields] = numbered(raw, delimiters.field);
+  return fields.flatMap(([text, position]) =>
+    text.split(delimiters.repetition).flatMap((repetition) =>
+      numbered(repetition, delimiters.component).flatMap(([value, component]) => {
+        const place = { name, field: position - 1, component };
+        const parts = numbered(value, delimiters.subcomponent);
+        return parts.length === 1 ? [place] : parts.map(([, subcomponent]) => ({ ...place, subcomponent }));
+      }),
+    ),
+  );
+}
+
+function fieldOptions(segments: readonly Segment[], name: string, part: Part, rank: number): Option[] {
+  const { field, component, subcomponent } = part;
   const own = segments.filter((segment) => segment.name === name);
-  return fields.flatMap((field) => {
-    if (own.length === 0 || !own.every((segment) => isCode(segment.get(field, 1, component)))) return [];
-    const place = `${name}-${field}.${component}`;
-    return [{ place, settings: { containers: { each: name, label: place } }, rank }];
-  });
+  const isLabel = (segment: Segment) =>
+    Array.from({ length: segment.repetitions(field) }, (_, n) =>
+      segment.get(field, n + 1, component, subcomponent),
+    ).every(isCode);
+  if (own.length === 0 || !own.every((segment) => segment.repetitions(field) > 0 && isLabel(segment)))
+    return [];
+  const place = placeIn({ name, ...part });
+  return [{ place, settings: { containers: { each: name, label: labelAt(place, field, own) } }, rank }];
+}
+
+/** A place that may be repeated, each time with another label. */
+function labelAt(place: string, field: number, own: readonly Segment[]) {
+  return own.some((segment) => segment.repetitions(field) > 1)
+    ? { from: place, split: "repetitions" as const }
+    : place;
 }
 
 /** Where the number of an order may stand. */

@@ -46,7 +46,7 @@ export async function tryProfile(
   const { profile } = compiled;
   const format =
     profile.format === "hl7"
-      ? hl7FileFormat({ charset: { override: profile.encoding } })
+      ? hl7FileFormat({ maxBytes: sample.length, charset: { override: profile.encoding } })
       : csvFileFormat({ maxBytes: sample.length, reading: profile.reading });
   const content = await format.examine(sample);
   const problems: Problem[] = [...content.problems];

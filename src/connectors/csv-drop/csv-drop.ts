@@ -12,7 +12,7 @@ import type { CsvRecord } from "../../formats/csv/row.ts";
 import { type CsvText, decodeCsv } from "../../formats/csv/text.ts";
 import { OTHER_ENCODINGS } from "../../formats/misguess.ts";
 import type { CheckLine } from "../connector.ts";
-import { DEFAULT_MAX_BYTES, type FileContent, type FileFormat, inBatches } from "../drop-folder/settings.ts";
+import { type FileContent, type FileFormat, inBatches } from "../drop-folder/settings.ts";
 import { OrdersOfFile } from "./orders.ts";
 import { columnProblems, noRowTest, StructureCheck } from "./structure.ts";
 import { TrailerCheck } from "./trailer.ts";
@@ -25,7 +25,7 @@ const MOST_PROBLEMS = 100;
 /** The settings of a CSV drop folder beyond its folders. */
 interface CsvFileSettings {
   readonly reading: CsvReading;
-  readonly maxBytes?: number | undefined;
+  readonly maxBytes: number;
   readonly limits?: Limits | undefined;
 }
 
@@ -38,11 +38,7 @@ interface Limits extends CsvLimits {
  * CSV files: decoded and parsed once, checked to their end, so that nothing is taken of a damaged file, and put together to
  * orders. Each order is a message, and so is what rows want of one. A file is kept in memory while it is read, hence the bound.
  */
-export function csvFileFormat({
-  reading,
-  maxBytes = DEFAULT_MAX_BYTES,
-  limits = {},
-}: CsvFileSettings): FileFormat {
+export function csvFileFormat({ reading, maxBytes, limits = {} }: CsvFileSettings): FileFormat {
   return {
     ...{ type: "csv-drop", maxBytes },
     isWholeFile: reading.wholeFile,

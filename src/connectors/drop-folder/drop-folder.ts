@@ -10,14 +10,7 @@ import { CarryOut } from "./carry-out.ts";
 import { type Claim, ClaimIds, claimName, claimOf, parseClaim } from "./claim.ts";
 import { errnoOf, exists, type FileOps, systemFileOps } from "./file-ops.ts";
 import { KnownFolder } from "./known-folder.ts";
-import {
-  checkFolders,
-  DEFAULT_FOLDER_MODE,
-  makeFolder,
-  prepareFolders,
-  resultModeOf,
-  WORK_MODE,
-} from "./layout.ts";
+import { checkFolders, makeFolder, prepareFolders, resultModeOf, WORK_MODE } from "./layout.ts";
 import { deliverFile, removeStaleTemporaries } from "./outbox.ts";
 import { Pause } from "./pause.ts";
 import { type Candidate, FolderScan, removeOrphanMarkers } from "./scan.ts";
@@ -25,8 +18,6 @@ import type { DropFolderDeps, DropFolderSettings, FileFormat, Step } from "./set
 import { Untaken } from "./untaken.ts";
 import { WorkList } from "./work-list.ts";
 
-const DEFAULT_MS = 2_000;
-const ALERT_AFTER_MS = 600_000;
 /** Claimed together, so that one sync of the folders serves them all. */
 const CLAIMS_AT_ONCE = 64;
 /** How often it is asked what workers that are gone left, where no file shows it, ms. */
@@ -80,7 +71,7 @@ export class DropFolder implements Connector {
     this.#settings = settings;
     this.#deps = { ...deps, logger: deps.logger.child({ connector: settings.name }) };
     this.#ops = { ...systemFileOps, ...deps.fileOps };
-    const { directories, marker, stableForMs = DEFAULT_MS, folderMode = DEFAULT_FOLDER_MODE } = settings;
+    const { directories, marker, stableForMs, folderMode } = settings;
     this.#folderMode = folderMode;
     this.#out = new KnownFolder(directories.out);
     this.#inFolders = (["in", "work", "archive", "error"] as const).map(
@@ -94,7 +85,7 @@ export class DropFolder implements Connector {
     this.#work = join(directories.work, dropped.ledger);
     this.#scan = new FolderScan(directories.in, { stableForMs, marker, files: settings.files });
     this.#untaken = new Untaken(this.#scan, clock, {
-      afterMs: settings.alertAfterMs ?? ALERT_AFTER_MS,
+      afterMs: settings.alertAfterMs,
       marker,
     });
     this.#pause = new Pause(clock, logger);
@@ -212,7 +203,7 @@ export class DropFolder implements Connector {
     const isAwaiting = await this.#takeOver();
     await this.#list.run();
     if (this.#pause.leftMs > 0) return this.#pause.leftMs;
-    const intervalMs = this.#settings.scanIntervalMs ?? DEFAULT_MS;
+    const intervalMs = this.#settings.scanIntervalMs;
     if (isAwaiting) return this.#list.untilNext(Math.min(intervalMs, AWAIT_MS));
     if (this.#list.isBusy) return this.#list.untilNext(intervalMs);
     const startedMs = clock.monotonic();

@@ -131,8 +131,6 @@ function account(): string {
   }
 }
 
-/** What folders that we make may be used for, unless the site says otherwise: all by us, read by their group. */
-export const DEFAULT_FOLDER_MODE = 0o750;
 /** Most that is left of the rights of what lies in archive, error and work. */
 const MOST_FILE_MODE = 0o640;
 const MOST_FOLDER_MODE = 0o2750;

@@ -1,3 +1,4 @@
+import type { FolderConnectorConfig } from "../../config/config.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { DroppedFiles } from "../../core/dropped-files.ts";
 import type { Problem } from "../../core/failures.ts";
@@ -21,24 +22,12 @@ export interface DropDirectories {
 }
 
 /** The settings of every drop connector. */
-export interface DropFolderSettings {
-  readonly name: string;
+export interface DropFolderSettings
+  extends Pick<
+    FolderConnectorConfig,
+    "name" | "files" | "stableForMs" | "marker" | "folderMode" | "alertAfterMs" | "scanIntervalMs"
+  > {
   readonly directories: DropDirectories;
-  /** The names that are taken, such as `EXPORT_*.csv`; all unless given. */
-  readonly files?: string | undefined;
-  /** How long a file must stay unchanged, by monotonic time, before it counts as whole. Default 2 s. */
-  readonly stableForMs?: number | undefined;
-  /**
-   * The marker file that says a file is whole: `.ok` for `NAME.EXT.ok`, `{stem}.ok` for `NAME.ok`. Without it a file has
-   * to stay unchanged.
-   */
-  readonly marker?: string | undefined;
-  /** Rights of folders that are made, such as 0o750; those of results and reports follow from it. Default 0o750. */
-  readonly folderMode?: number | undefined;
-  /** Files that are not taken for that long are reported. Default 10 min. */
-  readonly alertAfterMs?: number | undefined;
-  /** Time between two looks at the folder; events of the file system only shorten it. Default 2 s. */
-  readonly scanIntervalMs?: number | undefined;
 }
 
 /** The steps between which a crash test stops, in the order in which a file meets them. */
@@ -70,9 +59,6 @@ export interface DropFolderDeps {
   /** Replaces single file system calls, for systems that behave differently. */
   readonly fileOps?: Partial<FileOps> | undefined;
 }
-
-/** Largest file that is taken unless a connector says otherwise: it is kept in memory while it is read. */
-export const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 
 /** What one look through a file found. */
 export interface FileContent {

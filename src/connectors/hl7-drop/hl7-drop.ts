@@ -4,14 +4,14 @@ import { phi } from "../../core/phi.ts";
 import { atLine, type Place, within } from "../../core/place.ts";
 import { type CharsetOptions, decodeIncoming } from "../../formats/hl7/charset.ts";
 import { type Hl7FilePart, splitHl7File } from "../../formats/hl7/file.ts";
-import { DEFAULT_MAX_BYTES, type FileContent, type FileFormat, inBatches } from "../drop-folder/settings.ts";
+import { type FileContent, type FileFormat, inBatches } from "../drop-folder/settings.ts";
 
 /** More than files of that size have, unless they are made to fill the memory. */
 const LIMITS = { messages: 500_000, batches: 10_000 };
 
 /** The settings of an HL7 drop folder beyond its folders. */
 export interface Hl7FileSettings {
-  readonly maxBytes?: number | undefined;
+  readonly maxBytes: number;
   /** Whether messages may stand apart by another line end than their segments do; refused unless set. */
   readonly mixedLineEnds?: "refuse" | "accept" | undefined;
   /** Character sets: what the sender really uses, and what an empty MSH-18 means. */
@@ -22,7 +22,7 @@ export interface Hl7FileSettings {
 export function hl7FileFormat(settings: Hl7FileSettings): FileFormat {
   return {
     type: "hl7-drop",
-    maxBytes: settings.maxBytes ?? DEFAULT_MAX_BYTES,
+    maxBytes: settings.maxBytes,
     isWholeFile: false,
     examine: (bytes) => Promise.resolve(examine(bytes, settings)),
     check: () => [],

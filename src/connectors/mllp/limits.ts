@@ -1,28 +1,22 @@
 import type { SecureContextOptions } from "node:tls";
+import type { MllpConnectorConfig } from "../../config/config.ts";
 import type { CharsetOptions } from "../../formats/hl7/charset.ts";
 
 /** How long the carriage return after an end block may take: a peer that sends none waits for an answer, ms. */
 export const END_BLOCK_MS = 500;
 
 /** Bounds that keep one peer, or many, from taking more than its share. */
-export interface MllpLimits {
-  /** Connections at once; a further one takes the place of the oldest idle one, or is closed where none is idle. */
-  readonly maxConnections: number;
-  /** The same of one address. */
-  readonly maxConnectionsPerAddress: number;
-  /** Largest message, bytes; a larger one ends its connection. */
-  readonly maxBytes: number;
-  /** Messages of one connection that are not on disk yet; the peer is read no further until some are answered. */
-  readonly maxInFlight: number;
-  /** Bytes of all frames together that have begun and not ended; a connection that goes beyond is closed. */
-  readonly maxOpenBytes: number;
-  /** A connection on which nothing came for this long is closed, ms. */
-  readonly idleMs: number;
-  /** A connection must have brought a whole frame within, ms. */
-  readonly firstFrameMs: number;
-  /** A frame that has begun must end within, ms. */
-  readonly frameMs: number;
-}
+export type MllpLimits = Pick<
+  MllpConnectorConfig["listen"],
+  | "maxConnections"
+  | "maxConnectionsPerAddress"
+  | "maxBytes"
+  | "maxInFlight"
+  | "maxOpenBytes"
+  | "idleMs"
+  | "firstFrameMs"
+  | "frameMs"
+>;
 
 /** TLS of a listener. */
 export interface ListenTls extends SecureContextOptions {

@@ -1,8 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { findByteOrderMark } from "../../core/byte-order-mark.ts";
 import { Failure, type Problem } from "../../core/failures.ts";
 import { atLine } from "../../core/place.ts";
-import { decodeBytes, type Encoding, findByteOrderMark, isWide } from "../encoding.ts";
+import { decodeBytes, type Encoding, isWide } from "../encoding.ts";
 import { findUtf8, OTHER_ENCODINGS } from "../misguess.ts";
 import { type CsvDialect, requireDialect } from "./dialect.ts";
 

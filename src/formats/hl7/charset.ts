@@ -1,7 +1,8 @@
 import { isUtf8 } from "node:buffer";
+import { findByteOrderMark } from "../../core/byte-order-mark.ts";
 import { Failure } from "../../core/failures.ts";
 import { atField, atLine, type Place } from "../../core/place.ts";
-import { decodeBytes, type Encoding, findByteOrderMark, findEncoding, isWide } from "../encoding.ts";
+import { decodeBytes, type Encoding, findEncoding, isWide } from "../encoding.ts";
 import { findUtf8 } from "../misguess.ts";
 
 export interface CharsetOptions {

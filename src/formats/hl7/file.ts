@@ -1,7 +1,8 @@
+import { findByteOrderMark } from "../../core/byte-order-mark.ts";
 import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { BatchOutline } from "../../core/intake.ts";
 import { atLine, FILE, type Place } from "../../core/place.ts";
-import { decodeBytes, type Encoding, findByteOrderMark } from "../encoding.ts";
+import { decodeBytes, type Encoding } from "../encoding.ts";
 import { BatchTracker } from "./batch.ts";
 import { findUtf16 } from "./charset.ts";
 import { LINE_END, nameLineEnds } from "./line-ends.ts";

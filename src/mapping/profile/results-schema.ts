@@ -189,15 +189,32 @@ export const LAB_FAILURES = (Object.keys(FAILURES) as FailureCode[]).filter(
   (code) => !INTERNAL_FAILURES.test(code),
 );
 
-/** What stands before reasons in English: words of places, names of what a request is about, and whole sentences. */
-export const REASON_WORDS = [
-  ...(["message", "line", "lines", "column", "part", "and", "or", "header", "file"] as const),
-  ...(["with", "to", "byte", "ofMessage"] as const),
-  ...(["order", "request", "procedure", "onHold", "otherOrder", "otherWaits"] as const),
-  ...(["repeated", "recorded", "fileRefused"] as const),
-  ...DECISIONS,
-] as const;
-export type ReasonWord = (typeof REASON_WORDS)[number];
+type Format = "csv" | "hl7";
+const csv: readonly Format[] = ["csv"];
+const hl7: readonly Format[] = ["hl7"];
+const both: readonly Format[] = ["csv", "hl7"];
+const ofEach = <Name extends string>(names: readonly Name[], formats: readonly Format[]) =>
+  Object.fromEntries(names.map((name) => [name, formats])) as Readonly<Record<Name, readonly Format[]>>;
+
+/**
+ * What stands before reasons in English, or beside them, and in answers of which format: words of places, names of what a request
+ * is about, and whole sentences. In our words there, it makes two languages of an answer.
+ */
+const FORMATS_BY_WORD = {
+  ...{ ...ofEach(["message"], hl7), ...ofEach(["line", "lines"], both), ...ofEach(["column"], csv) },
+  ...{ ...ofEach(["part", "and", "or"], both), ...ofEach(["header"], csv) },
+  ...{ ...ofEach(["file", "with"], both), ...ofEach(["to", "byte", "ofMessage"], hl7) },
+  ...{ ...ofEach(["order"], both), ...ofEach(["request", "procedure", "onHold"], hl7) },
+  ...ofEach(["otherOrder", "otherWaits", "repeated", "recorded"], hl7),
+  ...{ ...ofEach(["fileRefused"], csv), ...ofEach(DECISIONS, hl7) },
+};
+export type ReasonWord = keyof typeof FORMATS_BY_WORD;
+export const REASON_WORDS = Object.keys(FORMATS_BY_WORD) as ReasonWord[];
+
+/** The words that an answer in this format may have. */
+export function reasonWordsOf(format: Format): readonly ReasonWord[] {
+  return REASON_WORDS.filter((word) => FORMATS_BY_WORD[word].includes(format));
+}
 
 export type ResultWords = z.infer<typeof wordsSchema>;
 /** What can be sent to the lab: an answer to a message, or a state that an order reached. */

@@ -10,8 +10,8 @@ import {
   isFormed,
   LAB_FAILURES,
   REPORTED_STATES,
-  type ReasonWord,
   type ResultState,
+  reasonWordsOf,
 } from "./results-schema.ts";
 import type { ProfileDefinition } from "./schema.ts";
 import { placeOfPart } from "./transform-schema.ts";
@@ -51,16 +51,10 @@ export function listWordless(links: readonly Link[], whole: ProfileDefinition): 
   ];
 }
 
-/** What stands before or beside a reason in one answer: in our words there, it makes two languages of it. */
-const BESIDE_REASONS: Readonly<Record<"csv" | "hl7", readonly ReasonWord[]>> = {
-  csv: ["line", "lines", "column", "part", "and", "or", "header", "file", "order", "fileRefused"],
-  hl7: ["message", "part", "and", "or", "file", "order", "otherOrder", "otherWaits", "repeated"],
-};
-
 function reasonWordsLacking({ format = "hl7", results = {} }: ProfileDefinition): Wordless[] {
   const { reasons = {} } = results;
   const hasReasons = Object.keys(reasons).some((name) => Object.hasOwn(FAILURES, name));
-  const lacking = hasReasons ? BESIDE_REASONS[format].filter((word) => !Object.hasOwn(reasons, word)) : [];
+  const lacking = hasReasons ? reasonWordsOf(format).filter((word) => !Object.hasOwn(reasons, word)) : [];
   return lacking.length === 0 ? [] : [{ table: "results.reasons", lacking }];
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { findByteOrderMark } from "../../core/byte-order-mark.ts";
 import { isObject, plainName, type RawObject } from "../values.ts";
 import { hasRateHeaders, readRateHeaders, type StatedWindow } from "./rate-headers.ts";
 
@@ -38,10 +39,10 @@ export function parseAnswer(status: number, headers: AnswerHeaders, body: Buffer
  * character must never get into an identifier.
  */
 function decode(body: Buffer, charset = "utf-8"): string | undefined {
-  // Its byte order mark says which of the two UTF-16 is, whatever else is said.
-  const marked = body[0] === 0xff && body[1] === 0xfe ? "utf-16le" : "utf-16be";
-  const isMarked = marked === "utf-16le" || (body[0] === 0xfe && body[1] === 0xff);
-  const order = isMarked ? [marked] : charset.startsWith("utf-16") ? [charset, "utf-8"] : ["utf-8", charset];
+  // A byte order mark says what follows, whatever else is said.
+  const marked = findByteOrderMark(body)?.encoding;
+  const order =
+    marked !== undefined ? [marked] : charset.startsWith("utf-16") ? [charset, "utf-8"] : ["utf-8", charset];
   for (const label of order) {
     try {
       return new TextDecoder(label, { fatal: true }).decode(body);

@@ -21,7 +21,11 @@ const HEADER = "order_number,operation,container_label\n";
 function csv(world: DropWorld, reading: Partial<CsvReading> = {}, deps: Partial<DropFolderDeps> = {}) {
   const required = [["order_number"], ["operation"]];
   return new DropFolder(
-    () => csvFileFormat({ reading: readingBy("order_number", { requiredColumns: required, ...reading }) }),
+    () =>
+      csvFileFormat({
+        maxBytes: 64_000_000,
+        reading: readingBy("order_number", { requiredColumns: required, ...reading }),
+      }),
     { name: "bench", directories: world.directories, ...QUICK },
     { ...world.deps, ...(deps.intake instanceof JournalIntake && { dropped: deps.intake }), ...deps },
   );
@@ -277,7 +281,11 @@ describe("a CSV file", () => {
 });
 
 test("a CSV file of more rows than are taken at once is refused, and how to split it is said", async () => {
-  const format = csvFileFormat({ reading: readingBy("order_number"), limits: { maxRows: 2 } });
+  const format = csvFileFormat({
+    maxBytes: 64_000_000,
+    reading: readingBy("order_number"),
+    limits: { maxRows: 2 },
+  });
   const problemsOf = async (rows: string) => (await format.examine(Buffer.from(HEADER + rows))).problems;
   expect(await problemsOf("1,STORE,L1\n2,STORE,L2\n\n")).toEqual([]);
   expect(await problemsOf("1,STORE,L1\n2,STORE,L2\n3,STORE,L3\n")).toMatchObject([

@@ -17,7 +17,7 @@ const COLUMNS = [
 type Row = Record<(typeof COLUMNS)[number], string>;
 
 const profile = await csvProfile();
-const format = csvFileFormat({ reading: profile.reading });
+const format = csvFileFormat({ maxBytes: 64_000_000, reading: profile.reading });
 
 /** The orders that are accepted of a file: number, subject and labels of each. */
 async function acceptedOf(file: string): Promise<string[]> {

@@ -21,7 +21,7 @@ const JOINED: ProfileDefinition = {
 async function outcomeOf(file: string): Promise<string[]> {
   const profile = await csvProfile(JOINED);
   const bytes = Buffer.from(file);
-  const format = csvFileFormat({ reading: profile.reading });
+  const format = csvFileFormat({ maxBytes: 64_000_000, reading: profile.reading });
   const content = await format.examine(bytes);
   const lines = content.problems.map(({ code, place, message }) => `${code} ${placeText(place)}: ${message}`);
   for await (const batch of content.batches()) {
@@ -64,7 +64,7 @@ describe("a description that is joined of several columns", () => {
     const bytes = Buffer.from(
       `order_number,operation,facility,subject_code,container_label,embryos,cane,goblet,partner\nA-1,STORE,NORTH,P-1,V-1,${cells}\n`,
     );
-    const content = await csvFileFormat({ reading: profile.reading }).examine(bytes);
+    const content = await csvFileFormat({ maxBytes: 64_000_000, reading: profile.reading }).examine(bytes);
     const found: string[] = [];
     for await (const batch of content.batches())
       for (const message of batch)
@@ -115,7 +115,7 @@ test("a code of the first columns that a file has is refused where a part of it 
     ] as const),
   ]);
   const bytes = Buffer.from(`${[...values.keys()].join(",")}\n${[...values.values()].join(",")}\n`);
-  const content = await csvFileFormat({ reading: profile.reading }).examine(bytes);
+  const content = await csvFileFormat({ maxBytes: 64_000_000, reading: profile.reading }).examine(bytes);
   for await (const batch of content.batches())
     expect(batch.map((message) => mapOne(profile, message).problems)).toMatchObject([
       [{ code: "MAPPING_VALUE_MISSING", place: "line 2, column rack" }],

@@ -16,7 +16,7 @@ const row = (number: string, label: string, subject = "P-1") =>
 async function outcomeOf(file: string | Buffer, definition: ProfileDefinition = {}): Promise<string[]> {
   const profile = await csvProfile(definition);
   const bytes = Buffer.from(file as string);
-  const format = csvFileFormat({ reading: profile.reading });
+  const format = csvFileFormat({ maxBytes: 64_000_000, reading: profile.reading });
   const content = await format.examine(bytes);
   const reported = content.problems.map(({ code, place }) => `file refused: ${code} ${placeText(place)}`);
   for await (const batch of content.batches()) {
@@ -40,14 +40,14 @@ async function outcomeOf(file: string | Buffer, definition: ProfileDefinition = 
 async function hintsOf(file: string | Buffer, definition: ProfileDefinition = {}): Promise<string[]> {
   const { reading } = await csvProfile(definition);
   const bytes = Buffer.from(file as string);
-  const { problems } = await csvFileFormat({ reading }).examine(bytes);
+  const { problems } = await csvFileFormat({ maxBytes: 64_000_000, reading }).examine(bytes);
   return problems.map((problem) => `${problem.code} ${hintOf(problem)}`);
 }
 
 /** The descriptions of all containers of a file. */
 async function descriptionsOf(bytes: Buffer, definition: ProfileDefinition): Promise<string[]> {
   const profile = await csvProfile(definition);
-  const format = csvFileFormat({ reading: profile.reading });
+  const format = csvFileFormat({ maxBytes: 64_000_000, reading: profile.reading });
   const content = await format.examine(bytes);
   const found: string[] = [];
   for await (const batch of content.batches()) {
@@ -518,7 +518,7 @@ describe("a trailer that the profile names", () => {
   test("is refused in words that say both numbers", async () => {
     const { reading } = await csvProfile({ trailer });
     const bytes = Buffer.from(`${header}${rows}FIN,3\n`);
-    expect((await csvFileFormat({ reading }).examine(bytes)).problems).toMatchObject([
+    expect((await csvFileFormat({ maxBytes: 64_000_000, reading }).examine(bytes)).problems).toMatchObject([
       { place: "line 4", message: expect.stringContaining("counts 3 rows, and 2 rows stand above it") },
     ]);
   });
@@ -611,7 +611,7 @@ describe("a trailer with the total of a column", () => {
   ])("refuses the file in words that say both numbers where %s", async (_, amounts, last, words) => {
     const { reading } = await csvProfile({ trailer: sum });
     const bytes = Buffer.from(`${header}${rowsOf(...amounts)}${last}\n`);
-    const { problems } = await csvFileFormat({ reading }).examine(bytes);
+    const { problems } = await csvFileFormat({ maxBytes: 64_000_000, reading }).examine(bytes);
     expect(problems).toMatchObject([{ code: "CSV_TRAILER_SUM", message: expect.stringContaining(words) }]);
   });
 
@@ -676,7 +676,7 @@ describe("a header", () => {
   test("parted by another delimiter than the profile's is refused with both", async () => {
     const profile = await csvProfile({ delimiter: "," });
     const bytes = Buffer.from("order_number;operation\nO-1;CANCEL\n");
-    const content = await csvFileFormat({ reading: profile.reading }).examine(bytes);
+    const content = await csvFileFormat({ maxBytes: 64_000_000, reading: profile.reading }).examine(bytes);
     expect(content.problems[0]?.message).toMatch(
       /1 columns is; its values are separated by ;, and , is expected$/,
     );

@@ -38,7 +38,7 @@ async function modesBelow(folder: string): Promise<Record<string, string>> {
 }
 
 async function takeOneOfEach(world: DropWorld, folderMode?: number): Promise<void> {
-  const connector = await world.start(world.hl7({ folderMode }));
+  const connector = await world.start(world.hl7(folderMode === undefined ? {} : { folderMode }));
   await world.drop("good.hl7", GOOD);
   await world.drop("bad.hl7", "no message");
   for (const name of ["good.hl7", "bad.hl7"]) await chmod(join(world.directories.in, name), 0o777);

@@ -7,7 +7,7 @@ import { hl7Message, withDropWorld } from "../drop-world.ts";
 
 /** All batches of a file with that content. */
 async function batchesOf(content: string | Buffer): Promise<(readonly IncomingMessage[])[]> {
-  const file = await hl7FileFormat({}).examine(Buffer.from(content));
+  const file = await hl7FileFormat({ maxBytes: 64_000_000 }).examine(Buffer.from(content));
   const batches: (readonly IncomingMessage[])[] = [];
   for await (const batch of file.batches()) batches.push(batch);
   return batches;
@@ -18,7 +18,8 @@ describe("an HL7 file", () => {
     const bytes = Buffer.from(
       `${hl7Message("C1")}NTE|1||pasted\n${hl7Message("C2").replaceAll("\r", "\n")}NTE|2\r`,
     );
-    const examine = (mixedLineEnds?: "refuse" | "accept") => hl7FileFormat({ mixedLineEnds }).examine(bytes);
+    const examine = (mixedLineEnds?: "refuse" | "accept") =>
+      hl7FileFormat({ maxBytes: 64_000_000, mixedLineEnds }).examine(bytes);
     for (const setting of [undefined, "refuse"] as const)
       expect((await examine(setting)).problems).toMatchObject([{ code: "HL7_LINE_ENDS_MIXED" }]);
     expect((await examine("accept")).problems).toEqual([]);

@@ -77,7 +77,7 @@ async function profileOf(definition: ProfileDefinition): Promise<CsvProfile> {
 }
 
 function takerOf(profile: CsvProfile, isPlain: boolean): (input: Buffer) => Promise<string> {
-  const format = csvFileFormat({ reading: profile.reading });
+  const format = csvFileFormat({ maxBytes: 64_000_000, reading: profile.reading });
   const mapper = createMapper(profile, { facilityIdByCode: FACILITIES });
   return async (input) => {
     const content = await format.examine(input);

@@ -86,7 +86,7 @@ async function useOf(profile: Profile): Promise<unknown> {
     const message = { ordinal: 1, place: at("message 1"), raw: phi(Buffer.from(HL7)) };
     return map({ ...message, content: { kind: "hl7", text: phi(HL7) } });
   }
-  const content = await csvFileFormat({ reading: profile.reading }).examine(CSV);
+  const content = await csvFileFormat({ maxBytes: 64_000_000, reading: profile.reading }).examine(CSV);
   for (const { code } of content.problems) expectKnown(code);
   const outcomes: unknown[] = [];
   for await (const batch of content.batches()) outcomes.push(...batch.map(map));

@@ -1,7 +1,7 @@
 import { type Acknowledgment, isTaken, readAcknowledgment } from "../../../connectors/mllp/acknowledgment.ts";
 import { MllpSender, type MllpSendSettings } from "../../../connectors/mllp/sender.ts";
+import { findByteOrderMark } from "../../../core/byte-order-mark.ts";
 import { asFailure, Failure, problemSentence } from "../../../core/failures.ts";
-import { findByteOrderMark } from "../../../formats/encoding.ts";
 import { type Hl7FilePart, splitHl7File } from "../../../formats/hl7/file.ts";
 import { findOddEnds, nameLineEnds } from "../../../formats/hl7/line-ends.ts";
 import { Hl7Message } from "../../../formats/hl7/message.ts";

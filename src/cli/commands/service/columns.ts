@@ -1,4 +1,5 @@
 import type { Config } from "../../../config/config.ts";
+import { findList, LISTS } from "../../../core/service-catalogue.ts";
 import type { Surface } from "../../../core/surface.ts";
 import type { Column } from "../../../operator/column.ts";
 import { serviceTime } from "../../../operator/times.ts";
@@ -13,13 +14,15 @@ type ServiceColumn = Column<RawObject> & {
   readonly fields: readonly string[];
 };
 
-/** The columns of a list or record, by the specification's tables. */
+/** The columns of a list or record: a list has those of its fields in the catalogue. */
 export function columnsOf(shown: Shown, surface: Surface, config: Config): readonly ServiceColumn[] {
+  if (shown === "location") return LOCATION;
+  const { fields } = findList(shown, surface) ?? LISTS[shown];
   const facility = facilityColumn(config);
-  const isExternal = shown === "procedures" && surface === "external";
-  return COLUMNS[isExternal ? "external" : shown].map((column) =>
-    column === "facility" ? facility : column,
+  const columns = fields.map((field) =>
+    facility.fields.includes(field) ? facility : (COLUMN_BY_FIELD[field] ?? text(field)),
   );
+  return [...new Set(columns)];
 }
 
 /** What a record has beside its columns, one `field: value` each. */
@@ -29,8 +32,6 @@ export function otherFields(record: RawObject, columns: readonly ServiceColumn[]
     .filter(([key]) => !covered.has(key))
     .map(([key, value]) => [key, inWords(value)]);
 }
-
-const ID: ServiceColumn = number("id", "id");
 
 const SUBJECT: ServiceColumn = {
   title: "subject",
@@ -62,58 +63,36 @@ function placeOf({ storage, canister, cane }: RawObject): string {
     .join(", ");
 }
 
-const CREATED = time("created", "createdAt");
-const COMPLETED = time("completed", "completedAt");
-const TYPE = text("type");
-const STATUS = text("status");
-
-const COLUMNS: Readonly<Record<Shown | "external", readonly (ServiceColumn | "facility")[]>> = {
-  subjects: [
-    ID,
-    "facility",
-    text("code"),
-    text("first name", "firstName"),
-    text("last name", "lastName"),
-    text("born", "dateOfBirth"),
-    CREATED,
-  ],
-  requests: [
-    ID,
-    TYPE,
-    STATUS,
-    "facility",
-    SUBJECT,
-    CONTAINERS,
-    number("procedure", "procedureId"),
-    CREATED,
-    time("accepted", "acceptedAt"),
-    text("accepted by", "acceptedBy"),
-  ],
-  procedures: [
-    ID,
-    TYPE,
-    STATUS,
-    "facility",
-    number("storage", "storageId"),
-    text("containers", "sampleContainerIds"),
-    number("request", "requestId"),
-    text("performed by", "performedBy"),
-    CREATED,
-    time("started", "startedAt"),
-    COMPLETED,
-    text("error"),
-  ],
-  external: [ID, text("code"), TYPE, STATUS, "facility", SUBJECT, CONTAINERS, CREATED, COMPLETED],
-  containers: [ID, text("name"), SUBJECT, text("description"), time("stored", "storedAt")],
-  storage: [ID, text("name")],
-  location: [
-    number("container", "sampleContainerId"),
-    number("storage", "storageId"),
-    text("storage name", "storageName"),
-    text("position"),
-    time("stored", "storedAt"),
-  ],
+/** By the field of the specification that a column shows first; a field without one has a column by its own name. */
+const COLUMN_BY_FIELD: Readonly<Record<string, ServiceColumn>> = {
+  id: number("id", "id"),
+  subject: SUBJECT,
+  subjectCode: SUBJECT,
+  sampleContainers: CONTAINERS,
+  sampleContainerIds: CONTAINERS,
+  firstName: text("first name", "firstName"),
+  lastName: text("last name", "lastName"),
+  dateOfBirth: text("born", "dateOfBirth"),
+  procedureId: number("procedure", "procedureId"),
+  requestId: number("request", "requestId"),
+  storageId: number("storage", "storageId"),
+  acceptedBy: text("accepted by", "acceptedBy"),
+  performedBy: text("performed by", "performedBy"),
+  createdAt: time("created", "createdAt"),
+  acceptedAt: time("accepted", "acceptedAt"),
+  startedAt: time("started", "startedAt"),
+  completedAt: time("completed", "completedAt"),
+  storedAt: time("stored", "storedAt"),
 };
+
+/** A record that is no entry of a list. */
+const LOCATION: readonly ServiceColumn[] = [
+  number("container", "sampleContainerId"),
+  number("storage", "storageId"),
+  text("storage name", "storageName"),
+  text("position"),
+  time("stored", "storedAt"),
+];
 
 function facilityColumn(config: Config): ServiceColumn {
   const codesById = Map.groupBy(config.facilityIdByCode.keys(), (code) => config.facilityIdByCode.get(code));
