@@ -120,9 +120,14 @@ const SOURCES: Readonly<Record<QuotaSource, string>> = {
 
 /** `at most 60 calls a minute, by the service's headers`. */
 export function limitInWords({ limit: { calls, seconds, source } }: Pick<ServiceView, "limit">): string {
-  const unit =
-    { 1: "a second", 60: "a minute", 3600: "an hour" }[seconds] ?? `in ${roundToUnit(seconds * 1_000)}`;
-  return `at most ${counted(calls, "call")} ${unit}, ${SOURCES[source]}`;
+  return `at most ${counted(calls, "call")} ${perWindow(seconds * 1_000)}, ${SOURCES[source]}`;
+}
+
+/** `a minute`, `in 10s`. */
+export function perWindow(windowMs: number): string {
+  return (
+    { 1000: "a second", 60000: "a minute", 3600000: "an hour" }[windowMs] ?? `in ${roundToUnit(windowMs)}`
+  );
 }
 
 /** `430 orders wait to be sent; with those at the service they need about 2,150 calls, 36m`. */
