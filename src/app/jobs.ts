@@ -5,7 +5,7 @@ import { composeMessages, composeTables } from "../jobs/deliver/compose.ts";
 import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "../jobs/deliver/deliver.ts";
 import { LabBreaker } from "../jobs/deliver/lab-breaker.ts";
 import type { JobQueues } from "../jobs/queues.ts";
-import type { SubmitDeps } from "../jobs/submit/deps.ts";
+import type { IsSent, SubmitDeps } from "../jobs/submit/deps.ts";
 import type { InHand } from "../jobs/submit/in-hand.ts";
 import { submitAllDue } from "../jobs/submit/submit.ts";
 import { type TrackDeps, trackFacility } from "../jobs/track/track.ts";
@@ -13,6 +13,7 @@ import type { UnreadFacilities } from "../jobs/track/unread.ts";
 import { openOrderWriter } from "../ledger/order-writer.ts";
 import type { Epoch } from "../ledger/restored/epoch.ts";
 import { takeResultNumber } from "../ledger/results/outcomes.ts";
+import { isReported } from "../mapping/profile/profile.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { connectorOf } from "./connectors.ts";
 import type { Context } from "./context.ts";
@@ -50,6 +51,8 @@ export async function runJobs(context: Context, parts: JobParts): Promise<void> 
   const backoff = BACKOFF;
   const wayOf = (facilityId: number) => wayOfFacility(config, facilityId);
   const common = { pool, clock, logger, random: Math.random };
+  // Of a connector that is no longer configured another one may send the results.
+  const isSent: IsSent = (connector, state) => parts.targets.get(connector)?.isSent(state) ?? true;
   const submit: SubmitDeps = {
     ...common,
     service: service.for("submitting"),
@@ -57,6 +60,7 @@ export async function runJobs(context: Context, parts: JobParts): Promise<void> 
     writer: openOrderWriter(pool, parts.epoch),
     worker: membership,
     inHand,
+    isSent,
     requireNewestKnown: parts.requireNewestKnown,
     settings: {
       backoff,
@@ -80,6 +84,7 @@ export async function runJobs(context: Context, parts: JobParts): Promise<void> 
     unread: parts.unread,
     concurrency,
     wayOf,
+    isSent,
   };
   const deliver: Omit<DeliverDeps, "mayDeliver"> = {
     ...common,
@@ -136,6 +141,7 @@ export function deliveryTargets(
       const target: DeliveryTarget = {
         // HL7 outcomes come with their original messages, which may be large.
         composeAtOnce: live().profile.format === "hl7" ? 100 : 2_000,
+        isSent: (state) => isReported(live().profile, state),
         compose: async (open, noteUntaken) => {
           const { profile } = live();
           return profile.format === "hl7"

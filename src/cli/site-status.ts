@@ -161,9 +161,9 @@ export function countsInWords({ states, endedLastDay, deliveries }: Status): str
 /** What the service is asked right now, as the daemon that answers sees it. */
 export function callLines({ service }: Status): string[] {
   if (service === null) return [];
-  const { backlog } = service;
+  const backlog = backlogInWords(service);
   return [
     `Calls to the service in the last minute: ${callsInWords(service)}; ${limitInWords(service)}.`,
-    ...(backlog ? [`Backlog: ${backlogInWords(backlog)}.`] : []),
+    ...(backlog ? [`Backlog: ${backlog}.`] : []),
   ];
 }

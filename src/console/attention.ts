@@ -183,6 +183,10 @@ function goingOn(still: StatusStillOrders): Condition {
     const what = `no sure answer came to the call for ${many(count, "order", "orders")}${ids}; the service is searched for what the call did before anything is sent again${said}`;
     return stalled(what, { command: "cryobridge orders list --state submitting" });
   }
+  if (kind === "waiting") {
+    const what = `${many(count, "order waits", "orders wait")}${ids} until the service takes calls again: ${text ?? ""}`;
+    return stalled(what, { command: "cryobridge queue" });
+  }
   const what = `${many(count, "order is", "orders are")} tried again by ${itself}${ids}${said}`;
   return stalled(what, { command: "cryobridge queue" });
 }

@@ -11,6 +11,8 @@ export interface ListPlace {
   /** Names of the connectors that are configured. */
   readonly connectors: readonly string[];
   readonly facilityIdByCode: ReadonlyMap<string, number>;
+  /** `lanes.parkedBlocks` of the configuration. */
+  readonly doesParkedBlock: boolean;
 }
 
 /** How people ask for a filter. */

@@ -10,7 +10,7 @@ import { ageColumn, type Column, forPrograms, type Paint, recordJson, type Viewe
 import { readyHint } from "./ready-hint.ts";
 import { withHint } from "./text.ts";
 import { relativeTime, timeWithAge } from "./times.ts";
-import { hintFor, type SiteStanding, waitsFor } from "./why-waiting.ts";
+import { hintFor, type Surroundings, whyWaiting } from "./why-waiting.ts";
 
 /** What an order, a task or an order control request has of the number that the lab gave an order. */
 interface Numbered {
@@ -50,16 +50,18 @@ const REASON = {
   show: ({ failure }: Failing) => failure && `${failure.code}: ${failure.text}`,
 } as const;
 
-/** An order of a list, with what holds up all of them. */
+/** An order of a list, with what is around it; without that nothing is said of what it waits for. */
 export interface ListedOrder extends LedgerOrder {
-  readonly site?: SiteStanding | undefined;
+  readonly around?: Surroundings | undefined;
 }
+
+const waitsFor = (order: ListedOrder) => order.around && whyWaiting(order, order.around)?.brief;
 
 /** What an order waits for, or why it ended as it did, for people; a program has the two apart. */
 export const ORDER_REASON = {
   ...REASON,
   value: (order: LedgerOrder) => order.failure && withHint({ ...order.failure, hint: hintFor(order) }),
-  show: (order: ListedOrder) => waitsFor(order, order.site) ?? REASON.show(order),
+  show: (order: ListedOrder) => waitsFor(order) ?? REASON.show(order),
 } as const;
 
 /** How a message's verdict is coloured; every verdict has its place here. */
@@ -146,7 +148,7 @@ export const ORDER_COLUMNS: readonly Column<ListedOrder>[] = [
   },
   { key: "remoteStatus", title: "service says", only: "details" },
   { key: "heldAt" },
-  { key: "waitsFor", value: (order) => waitsFor(order, order.site) },
+  { key: "waitsFor", value: waitsFor },
   { ...ORDER_REASON, only: "list" },
 ];
 

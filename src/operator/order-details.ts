@@ -17,14 +17,14 @@ import {
   type OrderEvent,
 } from "../ledger/operator/views.ts";
 import { findBodies } from "../ledger/orders/calls.ts";
-import { findLaneHolder } from "../ledger/orders/claiming.ts";
+import { findLaneHolders } from "../ledger/orders/claiming.ts";
 import { type ControlRequestView, listOrderRequests } from "../ledger/orders/control-requests.ts";
 import type { LedgerOrder } from "../ledger/orders/row.ts";
-import { findMover } from "../ledger/orders/same-containers.ts";
+import { findMovers } from "../ledger/orders/same-containers.ts";
 import { type KeptOrderAnswer, listOrderAnswers } from "../ledger/orders/service-answers.ts";
 import { isUncompared } from "../ledger/restored/restore.ts";
 import { isWorkerThere } from "../ledger/workers/roster.ts";
-import { findServicePause } from "../ledger/workers/service-pause.ts";
+import { findRush, findServicePause } from "../ledger/workers/service-pause.ts";
 import type { ShownCall } from "./calls.ts";
 import type { Column } from "./column.ts";
 import { type ListedOrder, ORDER_COLUMNS } from "./order-columns.ts";
@@ -39,7 +39,7 @@ interface OrderDetails {
   readonly message: StoredMessage | undefined;
   /** Why it waits, and what to do about it; undefined when it doesn't. */
   readonly why: string | undefined;
-  readonly around: Surroundings;
+  readonly around: Surroundings | undefined;
   /** Its calls that change the service, with what they sent: that holds patients' values. */
   readonly calls: readonly ShownCall[];
   /** What the service answered to refused or unanswered calls. */
@@ -52,10 +52,7 @@ interface OrderDetails {
   readonly traceId: string | undefined;
 }
 
-interface DetailsOptions {
-  readonly nowMs: number;
-  /** `lanes.parkedBlocks` of the configuration. */
-  readonly doesParkedBlock: boolean;
+interface DetailsOptions extends Omit<WaitingPlace, "pool"> {
   /** Whether traces are made (`tracing` of the configuration). */
   readonly isTraced: boolean;
 }
@@ -67,7 +64,7 @@ export async function readOrderDetails(
   options: DetailsOptions,
 ): Promise<OrderDetails> {
   const { id, messageId } = order;
-  const [message, bodies, answers, requests, tasks, events, deliveries, around, instanceCode] =
+  const [message, bodies, answers, requests, tasks, events, deliveries, [{ around } = {}], instanceCode] =
     await Promise.all([
       findMessage(pool, messageId),
       findBodies(pool, id),
@@ -76,10 +73,10 @@ export async function readOrderDetails(
       listOrderTasks(pool, id),
       listEvents(pool, id),
       listOrderDeliveries(pool, id),
-      findSurroundings(pool, order, options),
+      withSurroundings({ pool, ...options }, [order]),
       options.isTraced ? findInstanceCode(pool) : undefined,
     ]);
-  const why = whyWaiting(order, { ...around, atService: foundAtService(events) });
+  const why = around && whyWaiting(order, { ...around, atService: foundAtService(events) })?.full;
   const traceId = instanceCode && traceOf(instanceCode, id).traceId;
   const calls = order.calls.map((call) => ({ ...call, sent: bodies.get(call.id) }));
   return { message, why, around, calls, answers, requests, tasks, events, deliveries, traceId };
@@ -203,39 +200,41 @@ export function hintForControl(
   return hintFor({ ...order, failure: request.failure as Failed["failure"] }, { task });
 }
 
-/** What is around an order that says why it waits. @param doesParkedBlock `lanes.parkedBlocks` of the configuration */
-async function findSurroundings(
-  pool: pg.Pool,
-  order: LedgerOrder,
-  { nowMs, doesParkedBlock }: { readonly nowMs: number; readonly doesParkedBlock: boolean },
-): Promise<Surroundings> {
-  const isReceived = order.state === "received";
-  const [site, laneHolder, mover] = await Promise.all([
-    findStanding(pool, nowMs),
-    isReceived ? findLaneHolder(pool, order.id, doesParkedBlock) : undefined,
-    isReceived ? findMover(pool, order.id) : undefined,
-  ]);
-  return { ...site, laneHolder, mover };
+/** Where it is asked what orders wait for. */
+export interface WaitingPlace {
+  readonly pool: pg.Pool;
+  readonly nowMs: number;
+  /** `lanes.parkedBlocks` of the configuration. */
+  readonly doesParkedBlock: boolean;
 }
 
 /** What holds orders up right now, whichever they are. */
-async function findStanding(pool: pg.Pool, nowMs: number): Promise<SiteStanding> {
-  const [isDaemonThere, pausedQueues, isComparing, servicePause] = await Promise.all([
+async function findStanding({ pool, nowMs }: WaitingPlace): Promise<SiteStanding> {
+  const [isDaemonThere, pausedQueues, isComparing, servicePause, rush] = await Promise.all([
     isWorkerThere(pool),
     findPausedQueues(pool),
     isUncompared(pool),
     findServicePause(pool),
+    findRush(pool),
   ]);
-  return { nowMs, isDaemonThere, pausedQueues, isComparing, servicePause };
+  return { nowMs, isDaemonThere, pausedQueues, isComparing, servicePause, rush };
 }
 
-/** Orders for a list that says what they wait for. */
-export async function withStanding(
-  pool: pg.Pool,
-  orders: readonly LedgerOrder[],
-  nowMs: number,
-): Promise<ListedOrder[]> {
-  if (orders.every(({ state }) => isTerminal(state))) return [...orders];
-  const site = await findStanding(pool, nowMs);
-  return orders.map((order) => ({ ...order, site }));
+/** Orders with what is around each that says why it waits. */
+export async function withSurroundings<Order extends LedgerOrder>(
+  place: WaitingPlace,
+  orders: readonly Order[],
+): Promise<readonly (Order & Pick<ListedOrder, "around">)[]> {
+  const { pool, doesParkedBlock } = place;
+  if (orders.every(({ state }) => isTerminal(state))) return orders;
+  const waiting = orders.filter(({ state }) => state === "received").map(({ id }) => id);
+  const [site, laneHolders, movers] = await Promise.all([
+    findStanding(place),
+    findLaneHolders(pool, waiting, doesParkedBlock),
+    findMovers(pool, waiting),
+  ]);
+  return orders.map((order) => ({
+    ...order,
+    around: { ...site, laneHolder: laneHolders.get(order.id), mover: movers.get(order.id) },
+  }));
 }

@@ -92,7 +92,7 @@ export const SERVICE_COLUMNS: readonly Column<ServiceView>[] = [
     paint: ({ refusedLastMinute }) => (refusedLastMinute > 0 ? "yellow" : undefined),
   },
   { title: "limit", show: (view) => `${limitInWords(view)}; ${view.callsAtOnce} at once` },
-  { title: "backlog", show: ({ backlog }) => backlog && backlogInWords(backlog) },
+  { title: "backlog", show: backlogInWords },
   {
     title: "called",
     show: ({ calls, refused }) =>
@@ -120,15 +120,31 @@ const SOURCES: Readonly<Record<QuotaSource, string>> = {
 
 /** `at most 60 calls a minute, by the service's headers`. */
 export function limitInWords({ limit: { calls, seconds, source } }: Pick<ServiceView, "limit">): string {
-  const unit =
-    { 1: "a second", 60: "a minute", 3600: "an hour" }[seconds] ?? `in ${roundToUnit(seconds * 1_000)}`;
-  return `at most ${counted(calls, "call")} ${unit}, ${SOURCES[source]}`;
+  return `at most ${counted(calls, "call")} ${perWindow(seconds * 1_000)}, ${SOURCES[source]}`;
 }
 
-/** `430 orders wait to be sent; with those at the service they need about 2,150 calls, 36m`. */
-export function backlogInWords({ orders, calls, seconds }: BacklogView): string {
+/** `a minute`, `in 10s`. */
+export function perWindow(windowMs: number): string {
+  return (
+    { 1000: "a second", 60000: "a minute", 3600000: "an hour" }[windowMs] ?? `in ${roundToUnit(windowMs)}`
+  );
+}
+
+/**
+ * `430 orders wait to be sent; with those at the service they need about 2150 calls, which takes 36m`; while no call leaves nobody knows how
+ * long. Undefined where no order waits.
+ */
+export function backlogInWords({
+  backlog,
+  opening,
+}: Pick<ServiceView, "backlog" | "opening">): string | undefined {
+  if (backlog === null) return undefined;
+  const { orders, calls, seconds } = backlog;
+  const takes = opening
+    ? "once the service takes calls again"
+    : `which takes ${roundToUnit(seconds * 1_000)}`;
   const [wait, they] = orders === 1 ? ["waits", "it needs"] : ["wait", "they need"];
-  return `${counted(orders, "order")} ${wait} to be sent; with those at the service ${they} about ${counted(calls, "call")}, which takes ${roundToUnit(seconds * 1_000)}`;
+  return `${counted(orders, "order")} ${wait} to be sent; with those at the service ${they} about ${counted(calls, "call")}, ${takes}`;
 }
 
 /** A token is renewed by the next call, not before. */

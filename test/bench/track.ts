@@ -72,7 +72,7 @@ export async function benchTrack(count: number): Promise<BenchReport> {
         for (const facilityId of (await findDue(pool, [])).facilities) {
           await trackFacility(
             facilityId,
-            { ...deps, wayOf: byRequest, worker: { isSure: true, ledgerNow: Date.now } },
+            { ...deps, wayOf: byRequest, isSent: () => true, worker: { isSure: true, ledgerNow: Date.now } },
             signal,
           );
         }

@@ -65,7 +65,9 @@ describe("queue list", () => {
       expect(lines[1]).toMatch(
         /^o4 +C-4 +submitting +0 +due now +SERVICE_NO_ANSWER: lost; the service is searched for its call; no daemon works on this ledger$/,
       );
-      expect(lines[3]).toMatch(/^o1 +C-1 +received +0 +due now +no daemon works on this ledger$/);
+      expect(lines[3]).toMatch(
+        /^o1 +C-1 +received +0 +due now +waits for o4 of the same subject; no daemon works on this ledger$/,
+      );
       expect(lines[4]).toMatch(/^o3 +C-3 +received +0 +on hold by the lab$/);
       const listed = (await cli(["orders", "list"])).stdout;
       for (const words of [/o5 .*another name/, /o4 .*searched for its call/, /o3 .*on hold by the lab/])
@@ -73,7 +75,7 @@ describe("queue list", () => {
       const { orders } = JSON.parse((await cli(["orders", "list", "--json"])).stdout);
       expect(orders.at(-1)).toMatchObject({
         orderId: "o1",
-        waitsFor: "no daemon works on this ledger",
+        waitsFor: "waits for o4 of the same subject; no daemon works on this ledger",
         reason: null,
       });
     });

@@ -67,7 +67,7 @@ describe("cryobridge top", () => {
           );
           const { stdout: status } = await cli(["status"]);
           expect(status).toContain(
-            "Calls to the service in the last minute: 3 calls; at most 5 calls a second, as set.\nBacklog: 12 orders wait to be sent; with those at the service they need about 50 calls, which takes 5m.\n",
+            "Calls to the service in the last minute: 3 calls; at most 5 calls a second, as set.\nBacklog: 12 orders wait to be sent; with those at the service they need about 50 calls, once the service takes calls again.\n",
           );
           for (const columns of [80, 110]) {
             const narrow = (await cli(["top", "--once"], { isTTY: true, columns })).stdout;

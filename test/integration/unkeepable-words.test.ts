@@ -51,6 +51,7 @@ describe("words that no database can keep", () => {
           polling,
           concurrency: 2,
           wayOf: byRequest,
+          isSent: () => true,
           worker: { isSure: true, ledgerNow: Date.now },
         };
         await trackFacility(12, deps, never);

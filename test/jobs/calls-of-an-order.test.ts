@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Order } from "../../src/core/order.ts";
-import { findOrders } from "../../src/ledger/operator/views.ts";
+import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
 import type { BehaviourChange } from "../../src/simulator/behaviour.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { type SubmitLab, type SubmitLabOptions, withSubmitLab } from "../support/submit-lab.ts";
@@ -209,3 +209,16 @@ describe.each(Object.keys(HOSTILE))("on a service that %s", (form) => {
       expect([code, made]).toEqual(["CONTAINER_LABEL_AMBIGUOUS", 0]);
     }, options));
 });
+
+test("makes no outcome of a state that the lab is not sent, and has it in the timeline", () =>
+  withSubmitLab(
+    async ({ pool, submit }) => {
+      const [orderId] = await commit(pool, [aRecord(1, [anOrder({})])]);
+      await submit();
+      const { rows } = await pool.query("select payload from outcomes where kind = 'changed'");
+      expect(rows).toEqual([]);
+      const events = await listEvents(pool, orderId as number);
+      expect(events.map(({ kind }) => kind)).toContain("submitted");
+    },
+    { sends: ["completed"] },
+  ));

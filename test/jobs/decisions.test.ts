@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { backoffMs } from "../../src/core/backoff.ts";
 import { FAILURES, Failure, type FailureCode } from "../../src/core/failures.ts";
 import { planCheck, type ReconcileTimes } from "../../src/jobs/calls/decide.ts";
-import { decideRetry } from "../../src/jobs/submit/failure.ts";
 import { nextPollMs } from "../../src/jobs/track/track.ts";
+import { verdictOf } from "../../src/jobs/verdict.ts";
 
 const BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
 
@@ -88,10 +88,13 @@ describe("looking for what a lost call did", () => {
 
 describe("deciding about a failed step", () => {
   const decide = (code: FailureCode, mayHaveLeft = false, attempts = 1) =>
-    decideRetry(new Failure(code, "x"), { attempts, mayHaveLeft, random: 0.5 }, BACKOFF).kind;
+    verdictOf(new Failure(code, "x"), { attempts, mayHaveLeft });
 
   test("tries again for as long as an outage lasts", () => {
     expect(decide("SERVICE_UNAVAILABLE", false, 100_000)).toBe("again");
+    // A read that gets no answer: the last one to do so says as little about the order as the first.
+    expect(decide("SERVICE_NO_ANSWER", false, 100_000)).toBe("again");
+    expect(decide("SERVICE_NO_ANSWER", true, 100_000)).toBe("look");
   });
 
   test("does not park orders for refused credentials", () => {
@@ -102,16 +105,16 @@ describe("deciding about a failed step", () => {
     const codes = (Object.keys(FAILURES) as FailureCode[]).filter(
       (code) => FAILURES[code].class === "ambiguous",
     );
-    expect(codes.map((code) => decide(code, true))).toEqual(codes.map(() => "reconcile"));
+    expect(codes.map((code) => decide(code, true))).toEqual(codes.map(() => "look"));
   });
 
   test("parks what is refused", () => {
-    expect(decide("SERVICE_REFUSED", true)).toBe("park");
+    expect(decide("SERVICE_REFUSED", true)).toBe("person");
   });
 
   test("gives up on a step that keeps failing for an unknown reason before anything was sent", () => {
     expect(decide("UNCLASSIFIED", false, 9)).toBe("again");
-    expect(decide("UNCLASSIFIED", false, 10)).toBe("park");
-    expect(decide("UNCLASSIFIED", true, 10)).toBe("park");
+    expect(decide("UNCLASSIFIED", false, 10)).toBe("person");
+    expect(decide("UNCLASSIFIED", true, 10)).toBe("person");
   });
 });

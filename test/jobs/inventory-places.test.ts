@@ -64,6 +64,7 @@ function withLab(run: (lab: Lab) => Promise<void>, use: InventorySettings["use"]
     const deps: TrackDeps = {
       ...{ pool, service, locating: service, logger: silent, clock: systemClock, polling },
       ...{ concurrency: 4, wayOf: byRequest },
+      isSent: () => true,
       worker: { isSure: true, ledgerNow: Date.now },
     };
     const calls = { inventory: 0, lists: 0, places: 0, storage: 0 };

@@ -51,6 +51,7 @@ test("an order is not sent when another subject's order for its label overtook i
       random: () => 0.5,
       worker: { id: ME, isSure: true },
       inHand: new InHand(),
+      isSent: () => true,
       requireNewestKnown: async () => {},
       settings: {
         backoff: { firstMs: 1_000, maxMs: 1_000 },

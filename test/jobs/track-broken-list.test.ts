@@ -50,7 +50,7 @@ test("orders that a list out of order doesn't show are each followed in their tu
         for (let round = 0; round < 3; round += 1) {
           await trackFacility(
             12,
-            { ...deps, wayOf: byRequest, worker: { isSure: true, ledgerNow: Date.now } },
+            { ...deps, wayOf: byRequest, isSent: () => true, worker: { isSure: true, ledgerNow: Date.now } },
             never,
           );
           // All come due again as they were put off, a minute later.
@@ -96,7 +96,11 @@ test("orders of a facility that can't be asked about need a person after an hour
       };
       const polling = { firstMs: 60_000, maxMs: 60_000, factor: 1.5 };
       const track = async () => {
-        await trackFacility(12, { ...deps, polling, worker: { isSure: true, ledgerNow: Date.now } }, never);
+        await trackFacility(
+          12,
+          { ...deps, polling, isSent: () => true, worker: { isSure: true, ledgerNow: Date.now } },
+          never,
+        );
         await pool.query("update orders set next_at = next_at - interval '60 seconds'");
         return unread.conditions(() => "NORTH");
       };

@@ -51,6 +51,7 @@ async function withLab<T>(
       polling,
       concurrency: 2,
       wayOf,
+      isSent: () => true,
       worker: { isSure: true, ledgerNow: Date.now },
     };
     const track = async () => {

@@ -44,6 +44,7 @@ async function withLab<T>(run: (lab: Lab) => Promise<T>): Promise<T> {
       polling: POLLING,
       concurrency: 2,
       wayOf: byRequest,
+      isSent: () => true,
       worker: { isSure: true, ledgerNow: Date.now },
     };
     try {
@@ -225,6 +226,7 @@ describe("following orders", () => {
         polling: POLLING,
         concurrency: 1,
         wayOf: byRequest,
+        isSent: () => true,
         worker: { isSure: true, ledgerNow: Date.now },
       };
       await trackFacility(12, deps, new AbortController().signal);
@@ -271,6 +273,7 @@ describe("following orders", () => {
         polling: POLLING,
         concurrency: 1,
         wayOf: byRequest,
+        isSent: () => true,
         worker: { isSure: true, ledgerNow: Date.now },
       };
       await trackFacility(12, deps, new AbortController().signal);

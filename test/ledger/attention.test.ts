@@ -88,6 +88,20 @@ test("orders that stand still are counted by why and by failure; those that only
     ]);
   }));
 
+test("orders of which nothing was tried yet stand still while the service is away", () =>
+  withLedger(async ({ pool }) => {
+    await addOrders(pool, 4);
+    await pool.query(
+      "update orders set failure_code = 'SERVICE_UNREACHABLE', failure_text = 'refused' where position < 4",
+    );
+    expect((await readAttention(pool)).orders).toMatchObject([{ kind: "retrying", count: 3 }]);
+    await pool.query(
+      "update service_pause set cause = 'SERVICE_UNREACHABLE', text = 'refused', since = now()",
+    );
+    const found = (await readAttention(pool)).orders.map(({ kind, orderIds }) => [kind, orderIds]);
+    expect(Object.fromEntries(found)).toEqual({ retrying: ["o1", "o2", "o3"], waiting: ["o4"] });
+  }));
+
 test("orders that stand still are named while they are few", () =>
   withLedger(async ({ pool }) => {
     await addOrders(pool, 11);

@@ -5,7 +5,7 @@ import { changeOrders } from "../../src/ledger/orders/change.ts";
 import {
   FIND_MATCHES,
   findMatches,
-  findMover,
+  findMovers,
   type Matches,
 } from "../../src/ledger/orders/same-containers.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
@@ -113,12 +113,18 @@ test("names what an order was put off for as it stands now, and lets it go on at
     await pool.query("update orders set next_at = now() + interval '15 minutes' where id = any ($1)", [
       [second, other],
     ]);
-    expect(await findMover(pool, second)).toMatchObject({ orderId: `o${first}`, state: "in_progress" });
-    expect(await findMover(pool, other)).toBeUndefined();
+    expect((await findMovers(pool, [second])).get(second)).toMatchObject({
+      orderId: `o${first}`,
+      state: "in_progress",
+    });
+    expect(await findMovers(pool, [other])).toEqual(new Map());
     await changeOrders(pool, [{ orderId: first, to: "completed", isReported: true }]);
     const due = await pool.query("select id from orders where state = 'received' and next_at <= now()");
     expect(due.rows).toEqual([{ id: second }]);
-    expect(await findMover(pool, second)).toMatchObject({ orderId: `o${first}`, state: "completed" });
+    expect((await findMovers(pool, [second])).get(second)).toMatchObject({
+      orderId: `o${first}`,
+      state: "completed",
+    });
     await pool.query("update orders set changed_at = now() - interval '16 minutes' where id = $1", [first]);
-    expect(await findMover(pool, second)).toBeUndefined();
+    expect(await findMovers(pool, [second])).toEqual(new Map());
   }));

@@ -5,7 +5,7 @@ import { phi } from "../../src/core/phi.ts";
 import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
 import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/orders/acts.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
-import { CLAIM_DUE, findLaneHolder } from "../../src/ledger/orders/claiming.ts";
+import { CLAIM_DUE, findLaneHolders } from "../../src/ledger/orders/claiming.ts";
 import { findDueLooks } from "../../src/ledger/orders/looks.ts";
 import { releaseAbandoned } from "../../src/ledger/orders/submission.ts";
 import { openCalls, presumeAll } from "../support/calls.ts";
@@ -70,7 +70,11 @@ describe("a chain of merges", () => {
         ["X", "Y"],
       ]);
       const takeAndEnd = () => takeAndEndAll(pool);
-      expect(await findLaneHolder(pool, second as number, false)).toMatchObject({ orderId: `o${first}` });
+      const held = await findLaneHolders(pool, [first, second, third, apart] as number[], false);
+      expect([...held].map(([id, { orderId }]) => [id, orderId])).toEqual([
+        [second, `o${first}`],
+        [third, `o${second}`],
+      ]);
       expect(await takeAndEnd()).toEqual([first, apart]);
       expect(await takeAndEnd()).toEqual([second]);
       expect(await takeAndEnd()).toEqual([third]);
@@ -145,6 +149,9 @@ describe("a lane", () => {
       await intend(pool, second as number, fence);
       await retryOrder(pool, await only(pool, "A-1"), OPERATOR);
       expect(await takeDue(pool)).toEqual([]);
+      const waiting = [first] as number[];
+      const holder = { orderId: `o${second}`, state: "submitting", isLater: true };
+      expect([...(await findLaneHolders(pool, waiting, false))]).toEqual([[first, holder]]);
     }));
 
   test("is held up by a parked order only where the site wants it", () =>

@@ -4,7 +4,7 @@ import { ORDER_STATES, TERMINAL_STATES } from "../../src/core/order-state.ts";
 import { phi } from "../../src/core/phi.ts";
 import type { OrderCall } from "../../src/ledger/orders/calls.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
-import { type Surroundings, waitsFor, whyWaiting } from "../../src/operator/why-waiting.ts";
+import { type Surroundings, whyWaiting } from "../../src/operator/why-waiting.ts";
 
 const NOW = Date.parse("2026-11-21T10:00:00Z");
 const inMs = (ms: number) => new Date(NOW + ms);
@@ -49,6 +49,10 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
 }
 
 function why(own: Partial<LedgerOrder>, around: Partial<Surroundings> = {}): string | undefined {
+  return both(own, around)?.full;
+}
+
+function both(own: Partial<LedgerOrder>, around: Partial<Surroundings> = {}) {
   return whyWaiting(order(own), { nowMs: NOW, isDaemonThere: true, pausedQueues: new Set(), ...around });
 }
 
@@ -135,10 +139,23 @@ describe("why is it waiting?", () => {
   });
 
   it("names the earlier order of the lane", () => {
-    expect(why({}, { laneHolder: { orderId: "o12", state: "submitting" } })).toContain(
-      "Order o12 of the same subject (submitting) came first",
+    const laneHolder = { orderId: "o12", state: "submitting", isLater: false } as const;
+    expect(why({}, { laneHolder })).toContain("Order o12 of the same subject (submitting) came first");
+    expect(why({}, { laneHolder: { ...laneHolder, state: "parked" } })).toContain("lanes.parkedBlocks");
+  });
+
+  it("names a later order of the lane that overtook it and has a call under way", () => {
+    const laneHolder = { orderId: "o18", state: "submitting", isLater: true } as const;
+    const due = { nextAt: inMs(-300_000), changedAt: inMs(-300_000) };
+    expect(why(due, { laneHolder })).toMatch(/^Order o18 of the same subject, which came later, was taken/);
+  });
+
+  it("names the calls that the service takes while many orders could be sent", () => {
+    const due = { nextAt: inMs(-300_000), changedAt: inMs(-300_000) };
+    const rush = { dueOrders: 1_200, quota: { calls: 60, windowMs: 60_000 } };
+    expect(why(due, { rush })).toBe(
+      "It has been due for 5m: 1200 orders are due, and the service takes at most 60 calls a minute for all of them (`cryobridge status` says how long that takes).",
     );
-    expect(why({}, { laneHolder: { orderId: "o12", state: "parked" } })).toContain("lanes.parkedBlocks");
   });
 
   it("says that an earlier order still moves the container when that is what it waits for", () => {
@@ -246,7 +263,7 @@ describe("why is it waiting?", () => {
 
 describe("what an order waits for, in a list", () => {
   const words = (given: Partial<LedgerOrder>, around: Partial<Surroundings> = {}) =>
-    waitsFor(order(given), { nowMs: NOW, isDaemonThere: true, pausedQueues: new Set(), ...around });
+    both(given, around)?.brief;
   const servicePause = { text: "connection refused", until: inMs(20_000) };
 
   it("is what its page says, whatever holds all orders up", () => {
@@ -257,6 +274,24 @@ describe("what an order waits for, in a list", () => {
       "SERVICE_UNREACHABLE: connection refused; calls wait, since the service is in trouble",
     );
     expect(words({ state: "submitted", requestId: 7 }, { servicePause })).toContain("calls wait");
+  });
+
+  it("names the order that it waits for, as the page does", () => {
+    const laneHolder = { orderId: "o12", state: "submitting", isLater: false } as const;
+    expect(words({}, { laneHolder })).toBe("waits for o12 of the same subject");
+    const mover = { orderId: "o12", operation: "STORE", state: "in_progress", label: "V-1" } as const;
+    expect(words({ nextAt: inMs(30_000) }, { mover: { ...mover, changedAt: inMs(-1) } })).toBe(
+      "waits for o12, which stores its container",
+    );
+    const rush = { dueOrders: 1_200, quota: { calls: 60, windowMs: 60_000 } };
+    expect(words({}, { rush })).toBe("waits for its turn: the service takes at most 60 calls a minute");
+  });
+
+  it("has something for each state that is no end, and no time, by which equal ones would differ", () => {
+    const open = ORDER_STATES.filter((state) => !(TERMINAL_STATES as readonly string[]).includes(state));
+    for (const state of open)
+      for (const nextAt of [inMs(45_000), inMs(-300_000)])
+        expect(words({ state, requestId: 1001, nextAt })).toMatch(/^[a-z][a-z ']+$/);
   });
 
   it("doesn't name what holds others up where it waits for a person or the lab", () => {

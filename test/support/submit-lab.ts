@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { systemClock } from "../../src/core/clock.ts";
+import type { OrderState } from "../../src/core/order-state.ts";
 import { noTracer } from "../../src/core/order-step.ts";
 import type { SubmitDeps, SubmitSettings } from "../../src/jobs/submit/deps.ts";
 import { InHand } from "../../src/jobs/submit/in-hand.ts";
@@ -33,6 +34,8 @@ export interface SubmitLabOptions {
   readonly settings?: Partial<SubmitSettings>;
   /** How much of a back-off is waited; none unless given. */
   readonly random?: () => number;
+  /** The states that the lab is sent; all unless given. */
+  readonly sends?: readonly OrderState[];
 }
 
 /** Runs a test with a ledger, a simulator, and the job that submits orders of one to the other. */
@@ -63,6 +66,7 @@ export async function withSubmitLab<T>(
       worker: { id: ME, isSure: true },
       requireNewestKnown: async () => undefined,
       inHand: new InHand(),
+      isSent: (_, state) => options.sends?.includes(state) ?? true,
       settings: { ...SUBMIT_SETTINGS, wayOf: byRequest, ...options.settings },
     };
     const submit = async () => {

@@ -65,6 +65,7 @@ export function submitDeps(pool: pg.Pool, found: Shown): SubmitDeps & LookDeps {
     worker: { id: ME, isSure: true },
     requireNewestKnown: async () => undefined,
     inHand: new InHand(),
+    isSent: () => true,
     settings: SUBMIT_SETTINGS,
   };
 }

@@ -20,6 +20,7 @@ import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { profileSchema } from "../../mapping/profile/schema.ts";
 import { recordJson } from "../../operator/column.ts";
 import { type ListedOrder, ORDER_COLUMNS, PAINT_BY_STATE } from "../../operator/order-columns.ts";
+import { withSurroundings } from "../../operator/order-details.ts";
 import { clean, counted } from "../../operator/text.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
 import { createSimulator, type Simulator } from "../../simulator/simulator.ts";
@@ -28,6 +29,7 @@ import { prepareFolder } from "../demo/folder.ts";
 import { type LedgerView, listUnfinished, readLedger } from "../demo/progress.ts";
 import { dropSample, listSamples, playStaff, type Sample, writeConfiguration } from "../demo/samples.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
+import { placeOf } from "../output/listing.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
 /** `cryobridge demo`: what `npm start` runs. */
@@ -181,7 +183,10 @@ async function runDemo(session: Session, options: DemoOptions): Promise<ExitStat
     const { reason } = ending.signal;
     if (reason instanceof Error && reason.name === "Failure") throw reason;
     if (session.isJson && view) {
-      const orders = view.orders.map((order) => recordJson<ListedOrder>(ORDER_COLUMNS, order, session));
+      const place = placeOf({ pool: daemon.pool, config }, session);
+      const orders = (await withSurroundings(place, view.orders)).map((order) =>
+        recordJson<ListedOrder>(ORDER_COLUMNS, order, session),
+      );
       session.json({ ...view, orders });
     }
     return isDone || !options.exitWhenDone ? undefined : EXIT.failed;

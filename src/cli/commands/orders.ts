@@ -9,7 +9,7 @@ import type { FoundAtService } from "../../operator/acts.ts";
 import { isNarrowedBy } from "../../operator/listing.ts";
 import { ORDER_LIST } from "../../operator/lists/orders.ts";
 import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
-import { withStanding } from "../../operator/order-details.ts";
+import { withSurroundings } from "../../operator/order-details.ts";
 import { clean } from "../../operator/text.ts";
 import { ORDERS } from "../../operator/things/orders.ts";
 import { orderStates, wholeNumber } from "../arguments.ts";
@@ -19,7 +19,7 @@ import { findNamedOrders, getNamedOrder, inMessage, MOST_FOUND } from "../named-
 import { type OpenSite, readConfig, recordShown, withLedger } from "../open.ts";
 import { detailsJson, printSections } from "../output/details.ts";
 import { ListWriter } from "../output/list.ts";
-import { defineList } from "../output/listing.ts";
+import { defineList, placeOf } from "../output/listing.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import {
   type ActOptions,
@@ -125,14 +125,14 @@ export async function showOrders(session: Session, site: OpenSite, word: string)
 
 async function listFound(
   session: Session,
-  { pool }: OpenSite,
+  site: OpenSite,
   word: string,
   orders: readonly LedgerOrder[],
 ): Promise<void> {
   const ids = orders.slice(0, MOST_FOUND).map(({ id }) => formatId("o", id));
-  await recordShown(session, pool, ids);
+  await recordShown(session, site.pool, ids);
   const list = new ListWriter(session, { key: "orders", columns: ORDER_COLUMNS, nothing: "" });
-  list.write(await withStanding(pool, orders.slice(0, MOST_FOUND), session.clock.now()));
+  list.write(await withSurroundings(placeOf(site, session), orders.slice(0, MOST_FOUND)));
   const how = clean(`cryobridge orders list --find ${word} shows more`);
   list.end({ hasMore: orders.length > MOST_FOUND, how });
   session.note(clean(`Several orders have ${word}. Choose one: cryobridge orders show ${ids[0]}`));

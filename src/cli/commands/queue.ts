@@ -6,7 +6,7 @@ import { type JobQueues, type JobView, QUEUE_NAMES } from "../../jobs/queues.ts"
 import { parseId } from "../../ledger/ids.ts";
 import { type DeliveryDetails, listOpenDeliveries, listWaitingOrders } from "../../ledger/operator/views.ts";
 import { isWorkerThere } from "../../ledger/workers/roster.ts";
-import { withStanding } from "../../operator/order-details.ts";
+import { withSurroundings } from "../../operator/order-details.ts";
 import {
   HANDED_OVER,
   JOB_COLUMNS,
@@ -25,6 +25,7 @@ import { type OpenSite, withLedger, withQueues } from "../open.ts";
 import { printDetails, table } from "../output/details.ts";
 import { failureJson, toFailure } from "../output/failure.ts";
 import { groupedTable } from "../output/groups.ts";
+import { placeOf } from "../output/listing.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { defineAct, getNamed, readSections, requireId } from "../things.ts";
 import { showOrders } from "./orders.ts";
@@ -102,7 +103,10 @@ async function list(
   const isDaemonRunning = await isWorkerThere(pool);
   const queues = await readQueues(pool, counts);
   const rows = session.isJson ? limit : Math.max(limit, MOST_ROWS);
-  const waiting = await withStanding(pool, await listWaitingOrders(pool, rows), session.clock.now());
+  const waiting = await withSurroundings(
+    placeOf({ pool, config }, session),
+    await listWaitingOrders(pool, rows),
+  );
   const deliveries = await listOpenDeliveries(pool, rows);
   const orphaned = await readOrphaned(pool, config);
   const hints = orphaned.map(hintForOrphaned);

@@ -71,7 +71,7 @@ export function listUnfinished(dropped: readonly Sample[], view: LedgerView, now
       .filter(({ state }) => !isTerminal(state))
       .map(
         (order) =>
-          `order ${nameOf(order)} is ${order.state.replace("_", " ")}. ${whyWaiting(order, around) ?? ""}`,
+          `order ${nameOf(order)} is ${order.state.replace("_", " ")}. ${whyWaiting(order, around)?.full ?? ""}`,
       ),
     ...results
       .filter(({ state }) => state !== "delivered")

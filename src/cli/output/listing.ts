@@ -90,7 +90,11 @@ function valuesOf<Row, F extends Filters>(
   return Object.fromEntries(values) as FilterValues<F>;
 }
 
-function placeOf({ pool, config }: OpenSite, { clock }: Session): ListPlace {
+/** Where lists are read for the command line. */
+export function placeOf({ pool, config }: Pick<OpenSite, "pool" | "config">, { clock }: Session): ListPlace {
   const connectors = config.connectors.map(({ name }) => name);
-  return { pool, nowMs: clock.now(), connectors, facilityIdByCode: config.facilityIdByCode };
+  return {
+    ...{ pool, nowMs: clock.now(), connectors, facilityIdByCode: config.facilityIdByCode },
+    doesParkedBlock: config.lanes.parkedBlocks,
+  };
 }

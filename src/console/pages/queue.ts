@@ -5,7 +5,7 @@ import { listOpenDeliveries, listWaitingOrders } from "../../ledger/operator/vie
 import { isWorkerThere } from "../../ledger/workers/roster.ts";
 import type { Column } from "../../operator/column.ts";
 import { DELIVERY_COLUMNS } from "../../operator/order-columns.ts";
-import { withStanding } from "../../operator/order-details.ts";
+import { withSurroundings } from "../../operator/order-details.ts";
 import {
   JOB_COLUMNS,
   nameJobs,
@@ -24,6 +24,7 @@ import { actForm, listTable, section } from "../components.ts";
 import type { ConsoleDeps, Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
+import { placeOf } from "../listing.ts";
 import { hintForOrphaned } from "../orphaned.ts";
 import { withCommands } from "../page-of-command.ts";
 import type { Site, Visit } from "../site.ts";
@@ -71,7 +72,7 @@ async function queuePage(visit: Visit, deps: ConsoleDeps, records: Records): Pro
   const bullmq = await askQueues(records);
   const [queues, waiting, deliveries, isDaemonThere, orphaned = []] = await Promise.all([
     readQueues(pool, bullmq.counts),
-    listWaitingOrders(pool, LINES).then((orders) => withStanding(pool, orders, viewer.clock.now())),
+    listWaitingOrders(pool, LINES).then((orders) => withSurroundings(placeOf(records, visit), orders)),
     listOpenDeliveries(pool, LINES),
     isWorkerThere(pool),
     askOrphaned(deps),

@@ -6,11 +6,12 @@ import { listOrders, searchOrders } from "../../ledger/operator/views.ts";
 import { FILE_COLUMNS } from "../../operator/file-columns.ts";
 import { MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
-import { withStanding } from "../../operator/order-details.ts";
+import { withSurroundings } from "../../operator/order-details.ts";
 import { listTable, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import { SEARCH_PATH } from "../layout.ts";
+import { placeOf } from "../listing.ts";
 import type { Answer, Search, Site } from "../site.ts";
 
 const OF_A_SUBJECT = 50;
@@ -45,7 +46,7 @@ async function find(search: Search, records: Records): Promise<Answer> {
     body: html`
 <h1>Search</h1>
 ${ofSubject}
-${part("Orders with that number, id, container, control id, file or number of the service", listTable(ORDER_COLUMNS, await withStanding(pool, orders, viewer.clock.now()), viewer, { nothing: "" }), orders, () => listOf("/orders", search))}
+${part("Orders with that number, id, container, control id, file or number of the service", listTable(ORDER_COLUMNS, await withSurroundings(placeOf(records, search), orders), viewer, { nothing: "" }), orders, () => listOf("/orders", search))}
 ${beside}
 ${isNothing ? nothing(search) : ""}
 <p class="more"><a href="/orders">All orders</a></p>`,
@@ -61,7 +62,9 @@ function nothing({ word, mayAct }: Search): Html {
 }
 
 /** The newest orders of a subject. Neither their code nor what was searched for is in an address, or the audit. */
-async function ofSubjectCode({ word, mayAct, act, viewer }: Search, { pool }: Records): Promise<Html | ""> {
+async function ofSubjectCode(search: Search, records: Records): Promise<Html | ""> {
+  const { word, mayAct, act, viewer } = search;
+  const { pool } = records;
   if (!mayAct) return "";
   const orders = await listOrders(pool, { subjectCode: word, limit: OF_A_SUBJECT });
   if (orders.length === 0) return "";
@@ -69,7 +72,7 @@ async function ofSubjectCode({ word, mayAct, act, viewer }: Search, { pool }: Re
   await recordAudit(pool, act, "show-phi", targets);
   return section(
     "Orders of the subject with that code",
-    html`<p class="note">The newest ${OF_A_SUBJECT}; each is recorded as looked at.</p>${listTable(ORDER_COLUMNS, await withStanding(pool, orders, viewer.clock.now()), viewer, { nothing: "" })}`,
+    html`<p class="note">The newest ${OF_A_SUBJECT}; each is recorded as looked at.</p>${listTable(ORDER_COLUMNS, await withSurroundings(placeOf(records, search), orders), viewer, { nothing: "" })}`,
   );
 }
 

@@ -16,6 +16,7 @@ import {
 import { idOf, type LedgerOrder, linkOf, readOrders, type ServiceLink } from "../../ledger/orders/row.ts";
 import type { CancelTarget } from "../../service/cancel.ts";
 import type { ServiceCalls } from "../../service/client.ts";
+import { verdictOf } from "../verdict.ts";
 import type { ReconcileTimes } from "./decide.ts";
 
 /** What making the cancel calls takes. */
@@ -122,8 +123,7 @@ export function decideAfterCall(
   { attempt, random }: { readonly attempt: number; readonly random: number },
   backoff: Backoff,
 ): AfterCall {
-  // Refused credentials are the site's to fix and say nothing about the order.
-  if (failure.class === "transient" || failure.code === "SERVICE_CREDENTIALS_REFUSED") {
+  if (verdictOf(failure, { attempts: attempt, mayHaveLeft: true }) === "again") {
     return { kind: "again", nextInMs: backoffMs(attempt, backoff, random, failure.retryAfterMs) };
   }
   return { kind: "look", isRefused: failure.class === "permanent" };

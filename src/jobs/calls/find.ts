@@ -40,10 +40,9 @@ export async function findMade(
   deps: FindDeps,
   signal: AbortSignal,
 ): Promise<Finds> {
-  const { pool, service, settings } = deps;
+  const { pool, service } = deps;
   const surface = surfaceOf(order, call, deps);
   const asked = await askedOf(order, call, surface, deps);
-  const isMarked = asked.type === "STORE" && settings.correlation === "token";
   const linked = call.isPresumed ? await findLinkedOf(pool, order, surface) : [];
   const { made, traces } = await service.listMade(
     {
@@ -51,7 +50,7 @@ export async function findMade(
       knownIds: new Set([...call.knownIds, ...formerIds(order, surface), ...linked]),
       sentAfter: call.since,
       madeBefore: call.isPresumed ? call.leftBy : undefined,
-      mark: isMarked ? call.mark : undefined,
+      mark: asked.type === "STORE" ? asked.ref : undefined,
       labels: asked.type === "STORE" ? asked.containers.map(({ label }) => label) : undefined,
     },
     signal,

@@ -14,6 +14,7 @@ import {
 import { idOf, type LedgerOrder, linkOf, readOrders, toLink } from "../../ledger/orders/row.ts";
 import { findRestored } from "../../ledger/restored/restore.ts";
 import { registered, requireSameSubject } from "../submit/subject.ts";
+import { verdictOf } from "../verdict.ts";
 import { type Decision, decideEmpty, decideFinds, nameIds, type Remains, remainsOf, WORD } from "./decide.ts";
 import type { LookDeps } from "./deps.ts";
 import { findMade, surfaceOf } from "./find.ts";
@@ -25,8 +26,6 @@ const MOST_AT_ONCE = 20;
 const LONGEST_PAUSE_MS = 15_000;
 /** A look for an ended call that failed is put off by this. */
 const LATE_PAUSE_MS = 900_000;
-/** Looks that fail for a reason nobody classified are repeated this often before a person is asked. */
-const MOST_UNCLASSIFIED = 10;
 
 /**
  * Looks at the service for what calls made whose turn it is: calls without a sure answer, those that a restored ledger presumes, and once
@@ -276,10 +275,7 @@ async function afterFailedLook(
   if (code === "UNCLASSIFIED")
     deps.logger.error({ ...name, err: failure }, "a look failed for a reason that nobody classified");
   const failedChecks = call.failedChecks + 1;
-  const isForGood =
-    code === "UNCLASSIFIED"
-      ? failedChecks >= MOST_UNCLASSIFIED
-      : failure.class === "permanent" && code !== "SERVICE_CREDENTIALS_REFUSED";
+  const isForGood = verdictOf(failure, { attempts: failedChecks, mayHaveLeft: false }) === "person";
   const pause = backoffMs(failedChecks, deps.settings.backoff, deps.random(), failure.retryAfterMs);
   const lookInMs = Math.max(Math.min(pause, LONGEST_PAUSE_MS), failure.retryAfterMs ?? 0);
   // The order goes on as it is, whatever is found out about cancelling it.

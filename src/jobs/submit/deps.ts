@@ -3,6 +3,7 @@ import type { Config } from "../../config/config.ts";
 import type { Backoff } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { OrderState } from "../../core/order-state.ts";
 import type { OrderTracer } from "../../core/order-step.ts";
 import type { FacilityWay } from "../../core/surface.ts";
 import type { OrderWriter } from "../../ledger/order-writer.ts";
@@ -27,6 +28,9 @@ export interface SubmitSettings
   readonly wayOf: (facilityId: number) => FacilityWay;
 }
 
+/** Whether the lab is sent an order of a connector that comes to a state on its way; what nobody gets is no outcome. */
+export type IsSent = (connector: string, state: OrderState) => boolean;
+
 /** What the submit job is given. */
 export interface SubmitDeps {
   readonly pool: pg.Pool;
@@ -47,5 +51,6 @@ export interface SubmitDeps {
    * @throws Failure when it can't be known right now, or was just found to be so
    */
   readonly requireNewestKnown: () => Promise<void>;
+  readonly isSent: IsSent;
   readonly settings: SubmitSettings;
 }

@@ -1,9 +1,10 @@
-import { type Backoff, backoffMs } from "../../core/backoff.ts";
-import { asFailure, type Failure, type KeptAnswer } from "../../core/failures.ts";
+import { backoffMs } from "../../core/backoff.ts";
+import { asFailure, type KeptAnswer } from "../../core/failures.ts";
 import { formatId } from "../../ledger/ids.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { findCallInHand } from "../../ledger/orders/submission.ts";
+import { verdictOf } from "../verdict.ts";
 import type { SubmitDeps } from "./deps.ts";
 
 /**
@@ -29,11 +30,8 @@ export async function recordSubmitFailure(
   // Another order has the service's request: who of the two it belongs to is for a person to find out.
   const mayHaveLeft = isCalled && (failure.class === "ambiguous" || failure.code === "REQUEST_CLAIMED");
   const { attempts } = order;
-  const decision = decideRetry(
-    failure,
-    { attempts, mayHaveLeft, random: deps.random() },
-    deps.settings.backoff,
-  );
+  const verdict = verdictOf(failure, { attempts, mayHaveLeft });
+  const againInMs = backoffMs(attempts, deps.settings.backoff, deps.random(), failure.retryAfterMs);
   const { checksMs, giveUpAfterMs, recheckMs } = deps.settings.reconcile;
   const firstLookMs = checksMs[0] ?? giveUpAfterMs;
   const reason = { code: failure.code, text: failure.message };
@@ -41,9 +39,9 @@ export async function recordSubmitFailure(
   const common = { orderId: order.id, fence: order.fence, isReleased: true, answer, failure: reason };
   const isRefused = kind === "request" && !mayHaveLeft && failure.isAnswered;
   const change = ((): OrderChange => {
-    if (isRefused && decision.kind === "again") {
+    if (isRefused && verdict === "again") {
       // One look decides, so it comes no earlier than the first one for a call without an answer: lists lag.
-      const lookInMs = Math.max(decision.nextInMs, firstLookMs);
+      const lookInMs = Math.max(againInMs, firstLookMs);
       return {
         ...common,
         from: ["submitting"],
@@ -51,7 +49,7 @@ export async function recordSubmitFailure(
         event: { kind: "refused_for_now", detail: { ...reason, attempt: attempts, nextInMs: lookInMs } },
       };
     }
-    if (mayHaveLeft && decision.kind !== "park") {
+    if (mayHaveLeft && verdict !== "person") {
       return {
         ...common,
         from: ["submitting"],
@@ -59,8 +57,8 @@ export async function recordSubmitFailure(
         event: { kind: "unanswered", detail: reason },
       };
     }
-    if (decision.kind === "again") {
-      const { nextInMs } = decision;
+    if (verdict === "again") {
+      const nextInMs = againInMs;
       const event = { kind: "again", detail: { ...reason, attempt: attempts, nextInMs } };
       const end = failure.isAnswered ? "refused" : "not_sent";
       return { ...common, to: "received", nextInMs, call: { end }, event };
@@ -82,46 +80,4 @@ export async function recordSubmitFailure(
 /** Whether the service said in its own JSON that it did the call, though not what it made. */
 function wasTaken(answer: KeptAnswer | undefined): boolean {
   return answer?.method === "POST" && answer.shape === "json" && answer.status >= 200 && answer.status < 300;
-}
-
-/** What follows a failed step of an order. */
-type RetryDecision =
-  /** Nothing happened: once more, later. */
-  | { readonly kind: "again"; readonly nextInMs: number }
-  /** A call may have had an effect: reconcile. */
-  | { readonly kind: "reconcile" }
-  /** A person is needed. */
-  | { readonly kind: "park" };
-
-/** Steps that fail for a reason nobody classified are tried this often before a person is asked. */
-const MOST_UNCLASSIFIED_ATTEMPTS = 10;
-
-/**
- * Decides about a failure. An outage never parks an order, however long it lasts; neither do refused credentials,
- * which are the site's to fix and say nothing about the order.
- */
-export function decideRetry(
-  failure: Failure,
-  step: { readonly attempts: number; readonly mayHaveLeft: boolean; readonly random: number },
-  backoff: Backoff,
-): RetryDecision {
-  const again: RetryDecision = {
-    kind: "again",
-    nextInMs: backoffMs(step.attempts, backoff, step.random, failure.retryAfterMs),
-  };
-  if (failure.code === "SERVICE_CREDENTIALS_REFUSED") return again;
-  switch (failure.class) {
-    case "transient":
-      return again;
-    case "permanent":
-      return { kind: "park" };
-    case "ambiguous":
-      if (
-        step.mayHaveLeft &&
-        (failure.code !== "UNCLASSIFIED" || step.attempts < MOST_UNCLASSIFIED_ATTEMPTS)
-      ) {
-        return { kind: "reconcile" };
-      }
-      return step.attempts < MOST_UNCLASSIFIED_ATTEMPTS ? again : { kind: "park" };
-  }
 }

@@ -390,7 +390,7 @@ async function createRequest(
     nextInMs: deps.settings.firstPollMs,
     isReleased: true,
     event: { kind: "submitted", detail: { ...made.request } },
-    isReported: true,
+    isReported: deps.isSent(order.connector, "submitted"),
   });
 }
 

@@ -3,6 +3,7 @@ import type { Config } from "../../config/config.ts";
 import type { Clock } from "../../core/clock.ts";
 import { groupCommit } from "../../core/group-commit.ts";
 import type { Logger } from "../../core/logger.ts";
+import { isTerminal } from "../../core/order-state.ts";
 import type { FacilityWay } from "../../core/surface.ts";
 import { changeOrders, type OrderChange, REQUEST_GONE } from "../../ledger/orders/change.ts";
 import { type LedgerOrder, linkOf } from "../../ledger/orders/row.ts";
@@ -11,6 +12,7 @@ import type { Membership } from "../../ledger/workers/membership.ts";
 import type { ServiceCalls } from "../../service/client.ts";
 import type { BatchRead } from "../../service/lists/batch-reader.ts";
 import type { ProcedureStatus, RequestStatus } from "../../service/shapes.ts";
+import type { IsSent } from "../submit/deps.ts";
 import { describeUnlocated, lookForLocations } from "./locate.ts";
 import type { LocationLook, Look } from "./look.ts";
 import { type RemoteProcedure, readTracked, type Tracked } from "./news.ts";
@@ -53,6 +55,7 @@ export interface TrackDeps {
   readonly concurrency: number;
   /** How orders of a facility, by the service's id for it, go to the service. */
   readonly wayOf: (facilityId: number) => FacilityWay;
+  readonly isSent: IsSent;
 }
 
 /** Orders read in one go; the rest follow at once. */
@@ -106,7 +109,7 @@ async function trackBatch(
     if (!tracked && isMissing) changes.push(missing(order, deps.polling, deps.worker.ledgerNow()));
     else if (!tracked) unread.push(order.id);
     else if (tracked.to === "completed") completed.push({ order, tracked, procedure });
-    else if (isNews(order, tracked)) changes.push(toChange(order, tracked, deps.polling));
+    else if (isNews(order, tracked)) changes.push(toChange(order, tracked, deps));
     else quiet.push({ orderId: order.id, intervalMs: nextPollMs(order.pollIntervalMs, false, deps.polling) });
   }
   // Sooner than any that was read, so that it is their turn first where a reading takes some of them only.
@@ -170,7 +173,11 @@ function sinceRead(order: LedgerOrder): Pick<OrderChange, "orderId" | "from" | "
   return { orderId: order.id, from: [order.state], about: linkOf(order) };
 }
 
-function toChange(order: LedgerOrder, tracked: Tracked, polling: Polling): OrderChange {
+function toChange(
+  order: LedgerOrder,
+  tracked: Tracked,
+  { polling, isSent }: Pick<TrackDeps, "polling" | "isSent">,
+): OrderChange {
   const pollIntervalMs = nextPollMs(order.pollIntervalMs, true, polling);
   const detail = { status: tracked.remoteStatus, procedureId: tracked.procedureId, ...tracked.reason };
   return {
@@ -189,7 +196,7 @@ function toChange(order: LedgerOrder, tracked: Tracked, polling: Polling): Order
       tracked.to === undefined
         ? (tracked.notice ?? { kind: "status", detail })
         : { kind: tracked.to, detail },
-    isReported: tracked.to !== undefined,
+    isReported: tracked.to !== undefined && (isTerminal(tracked.to) || isSent(order.connector, tracked.to)),
   };
 }
 
@@ -210,7 +217,7 @@ function completionChange(
   if (next === "report" || isLongAgo) {
     const text = describeUnlocated(unlocated);
     const reason = text === undefined ? undefined : ({ code: "ORDER_PLACE_UNKNOWN", text } as const);
-    const change = toChange(order, { ...tracked, reason }, deps.polling);
+    const change = toChange(order, { ...tracked, reason }, deps);
     const event = { kind: "completed", detail: { ...change.event?.detail, text } };
     return { ...change, containers, event };
   }

@@ -23,9 +23,10 @@ export interface FailingDeliveries {
  * - `reconciling`: the answer to a call never came, and the service is searched for what the call did.
  * - `missing`: the service does not know what it made of them any more, which a person has to find out.
  * - `retrying`: the last step failed and is tried again.
+ * - `waiting`: nothing was tried yet, and the service is away.
  */
 export interface StillOrders {
-  readonly kind: "parked" | "on_hold" | "reconciling" | "missing" | "retrying";
+  readonly kind: "parked" | "on_hold" | "reconciling" | "missing" | "retrying" | "waiting";
   /** The first of them, such as `o17`. */
   readonly orderId: string;
   /** All of them, oldest first, where they are few; empty where they are many. */
@@ -35,7 +36,7 @@ export interface StillOrders {
   readonly since: Date;
   /** Undefined where nothing failed. */
   readonly code: string | undefined;
-  /** Of one of them; of missing ones, the ids of the first. */
+  /** Of one of them; of missing ones, the ids of the first; of waiting ones, why the service is away. */
   readonly text: string | undefined;
 }
 
@@ -87,7 +88,7 @@ select d.connector, d.state, 'd' || min(d.id) as "deliveryId", d.failure_code as
 const FEW = 10;
 const FEW_IDS = `case when count(*) <= ${FEW} then array_agg('o' || o.id order by o.id) else '{}' end as "orderIds"`;
 
-/** $1 how many groups. Index: orders_still. */
+/** $1 how many groups. Indexes: orders_still; while the service is away, orders_waiting. */
 export const STILL_ORDERS = `
 select case when o.state = 'parked' then 'parked'
             when o.held_at is not null then 'on_hold'
@@ -107,6 +108,14 @@ select 'missing', 'REQUEST_GONE', 'o' || (array_agg(o.id order by o.missing_sinc
   from orders o
  where o.missing_since is not null
    and o.state in ('submitted', 'accepted', 'in_progress')
+having count(*) > 0
+ union all
+select 'waiting', null, 'o' || min(o.id), ${FEW_IDS}, min(p.text), count(*)::integer, min(o.changed_at)
+  from service_pause p
+  join orders o on o.state = 'received'
+ where p.cause is not null
+   and o.failure_code is null
+   and o.held_at is null
 having count(*) > 0
  order by since, kind, code
  limit $1`;

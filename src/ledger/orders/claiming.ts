@@ -9,16 +9,53 @@ import { fromOrderRow, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./
 /** Workers take orders one after the other: who comes next sees what the one before has taken. */
 const LOCK_CLAIM = `select pg_advisory_xact_lock(${CLAIM_LOCK})`;
 
+/** An earlier order e whose state holds a lane; `states` is the text[] of these. One on hold holds it as little as a parked one. */
+const isBefore = (states: string) => `e.id < o.id
+                and e.state in ('received', 'submitting', 'parked')
+                and e.state = any (${states})
+                and (e.held_at is null or 'parked' = any (${states}))`;
+
 /**
- * Takes waiting orders, oldest first, one at a time in each lane (facility and subject). An order waits while an
- * earlier one of its lane is not past its submission, and while any other one, such as a later order that overtook it
- * while it was parked, is in hand or has an open call. One that the lab has on hold isn't taken, and
- * holds its lane as little as a parked one. A merge also waits for the earlier merges into the subject that it does away
- * with, so that of A into B and B into C the first is reported first.
- * $1 the worker, $2 how many, $3 text[] states in which an earlier order holds the lane.
- * The subqueries take the first row of an index so that a lane of many orders costs no more than a lane of one. The planner
- * takes one that "is null" for rare, and would go through all orders that wait to find the first few; of coalesce it knows
- * nothing, and goes by their ids until there are enough.
+ * What a waiting order o waits for in its lane (facility and subject), which the claim and whoever says why an order waits go by:
+ * - an earlier order of the lane that is not past its submission,
+ * - any other one that is in hand or has an open call, such as a later order that overtook it while it was parked,
+ * - for a merge, an earlier merge into the subject that it does away with, so that of A into B and B into C the first is reported first.
+ *
+ * Each takes the first row of an index, so that a lane of many orders costs no more than a lane of one. Index: orders_lane.
+ *
+ * @param what is selected of such an order
+ * @param states the parameter with the states in which an earlier order holds the lane
+ */
+const laneHolders = (what: string, states: string): [string, string, string] => [
+  `select ${what}
+               from orders e
+              where e.lane = o.lane
+                and ${isBefore(states)}
+              order by e.id
+              limit 1`,
+  `select ${what}
+               from orders e
+              where e.lane = o.lane
+                and e.state = 'submitting'
+              order by e.id
+              limit 1`,
+  `select ${what}
+               from orders e
+              where o.operation = 'MERGE'
+                and e.lane = o.facility_id::text || '/' || o.prior_subject_code
+                and e.operation = 'MERGE'
+                and ${isBefore(states)}
+              order by e.id
+              limit 1`,
+];
+
+const [EARLIER, IN_HAND, MERGED_BEFORE] = laneHolders("false", "$3");
+
+/**
+ * Takes waiting orders, oldest first, one at a time in each lane: none that {@link laneHolders} has wait, nor one that the lab has on
+ * hold. $1 the worker, $2 how many, $3 text[] states in which an earlier order holds the lane.
+ * The planner takes a subquery that "is null" for rare, and would go through all orders that wait to find the first few; of coalesce it
+ * knows nothing, and goes by their ids until there are enough.
  * Indexes: orders_waiting, orders_lane.
  */
 export const CLAIM_DUE = `
@@ -31,35 +68,10 @@ with due as (
      and not exists (select 1 from paused_queues q where q.queue = 'submit')
      -- After a restore the service is looked at first.
      and not ${IS_UNCOMPARED}
-     and coalesce(
-           (select false
-              from orders e
-             where e.lane = o.lane
-               and e.id < o.id
-               and e.state in ('received', 'submitting', 'parked')
-               and e.state = any ($3)
-               and (e.held_at is null or 'parked' = any ($3))
-             order by e.id
-             limit 1), true)
-     and coalesce(
-           (select false
-              from orders e
-             where e.lane = o.lane
-               and e.state = 'submitting'
-             order by e.id
-             limit 1), true)
-     and (o.operation <> 'MERGE'
-      or coalesce(
-           (select false
-              from orders e
-             where e.lane = o.facility_id::text || '/' || o.prior_subject_code
-               and e.id < o.id
-               and e.operation = 'MERGE'
-               and e.state in ('received', 'submitting', 'parked')
-               and e.state = any ($3)
-               and (e.held_at is null or 'parked' = any ($3))
-             order by e.id
-             limit 1), true))
+     and coalesce((${EARLIER}), true)
+     and coalesce((${IN_HAND}), true)
+     -- Said once more, since the planner expects few orders to be left after each coalesce.
+     and (o.operation <> 'MERGE' or coalesce((${MERGED_BEFORE}), true))
    order by o.id
    limit $2
      for update of o skip locked)
@@ -118,34 +130,44 @@ export async function claimDue(
     .sort((a, b) => a.id - b.id);
 }
 
-/** The oldest order that holds a waiting order's lane; $1 order id, $2 text[] states that hold a lane. Index: orders_lane. */
-const LANE_HOLDER = `
-select e.id, e.state
+/** What holds the lanes of waiting orders, the first of each; $1 bigint[] order ids, $2 text[] states that hold a lane. Index: orders_lane. */
+const LANE_HOLDERS = `
+select o.id as "waiting", h.id, h.state
   from orders o
-  join orders e on e.id < o.id
-   and (e.lane = o.lane
-        or (o.operation = 'MERGE'
-            and e.operation = 'MERGE'
-            and e.lane = o.facility_id::text || '/' || o.prior_subject_code))
- where o.id = $1
-   and e.state in ('received', 'submitting', 'parked')
-   and e.state = any ($2)
-   and (e.held_at is null or 'parked' = any ($2))
- order by e.id
- limit 1`;
+ cross join lateral (
+       select * from (
+              ${laneHolders("e.id, e.state", "$2")
+                .map((holder) => `(${holder})`)
+                .join("\n              union all\n              ")}
+       ) each
+        order by id
+        limit 1) h
+ where o.id = any ($1)
+   and o.state = 'received'`;
 
-/**
- * The earlier order of the same facility and subject that has to be submitted first, or for a merge the one into the
- * subject that it does away with; undefined when there is none.
- */
-export async function findLaneHolder(
+/** What an order waits for in its lane. */
+export interface LaneHolder {
+  readonly orderId: string;
+  readonly state: OrderState;
+  /** It came later, and overtook the order that waits for it. */
+  readonly isLater: boolean;
+}
+
+/** What waiting orders wait for in their lanes, by the order that waits; one that nothing keeps is not there. */
+export async function findLaneHolders(
   pool: pg.Pool,
-  orderId: number,
+  orderIds: readonly number[],
   doesParkedBlock: boolean,
-): Promise<{ readonly orderId: string; readonly state: OrderState } | undefined> {
-  const [row] = await run<{ id: number; state: OrderState }>(pool, LANE_HOLDER, [
-    orderId,
+): Promise<ReadonlyMap<number, LaneHolder>> {
+  if (orderIds.length === 0) return new Map();
+  const rows = await run<{ waiting: number; id: number; state: OrderState }>(pool, LANE_HOLDERS, [
+    orderIds,
     statesThatHold(doesParkedBlock),
   ]);
-  return row && { orderId: formatId("o", row.id), state: row.state };
+  return new Map(
+    rows.map(({ waiting, id, state }) => [
+      waiting,
+      { orderId: formatId("o", id), state, isLater: id > waiting },
+    ]),
+  );
 }

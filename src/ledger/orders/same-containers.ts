@@ -206,24 +206,29 @@ export interface Mover {
 }
 
 /**
- * An earlier order of the lane that moves a container of the order the other way, or else one that has stored it less than
- * $2 ms ago; $1 order id. Indexes: order_containers_lane, the primary keys.
+ * For each of some orders an earlier order of its lane that moves one of its containers the other way, or else one that has stored it less
+ * than $2 ms ago; $1 bigint[] order ids. Indexes: order_containers_lane, the primary keys.
  */
-const MOVER = `
-select 'o' || e.id as "orderId", e.operation, e.state, c.label, e.changed_at as "changedAt"
+const MOVERS = `
+select distinct on (o.id)
+       o.id as waiting, 'o' || e.id as "orderId", e.operation, e.state, c.label, e.changed_at as "changedAt"
   from orders o
   join order_containers mine on mine.order_id = o.id
   join order_containers c on c.lane = mine.lane and c.label = mine.label and c.order_id < o.id
   join orders e on e.id = c.order_id and e.operation <> o.operation
- where o.id = $1
+ where o.id = any ($1)
    and (e.state in ('received', 'submitting', 'submitted', 'accepted', 'in_progress')
         or (e.operation = 'STORE'
             and e.state = 'completed'
             and e.changed_at > now() - $2 * interval '1 millisecond'))
- order by e.state = 'completed', e.id
- limit 1`;
+ order by o.id, e.state = 'completed', e.id`;
 
-/** What an order that was put off waits for now; undefined when that has ended. */
-export async function findMover(pool: pg.Pool, orderId: number): Promise<Mover | undefined> {
-  return (await list<Mover>(pool, MOVER, [orderId, LIST_LAG_MS]))[0];
+/** What orders that were put off wait for now, by the order that waits; one whose mover has ended is not there. */
+export async function findMovers(
+  pool: pg.Pool,
+  orderIds: readonly number[],
+): Promise<ReadonlyMap<number, Mover>> {
+  if (orderIds.length === 0) return new Map();
+  const rows = await list<Mover & { readonly waiting: number }>(pool, MOVERS, [orderIds, LIST_LAG_MS]);
+  return new Map(rows.map(({ waiting, ...mover }) => [waiting, mover]));
 }

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Logger } from "../../core/logger.ts";
 import type { OtherWorkers } from "../../core/service-outage.ts";
+import type { Quota } from "../../core/service-quota.ts";
 import { list, run } from "../database.ts";
 
 /** $1 cause, $2 text, $3 since, $4 ms since the first failure, $5 ms from now on. */
@@ -55,6 +56,36 @@ export interface ServicePause {
 /** What keeps all workers from calling the service right now; undefined while nothing does. */
 export async function findServicePause(pool: pg.Pool): Promise<ServicePause | undefined> {
   return (await list<ServicePause>(pool, CURRENT_PAUSE, []))[0];
+}
+
+/**
+ * How many orders could be sent now, and the quota of calls that holds back the most of those that the service stated within the hour, or
+ * that was learned of refusals within the last ten of its windows, which it holds for at least. Index: orders_waiting.
+ */
+const RUSH = `
+select (select count(*)::integer
+          from orders o
+         where o.state = 'received'
+           and o.held_at is null
+           and o.next_at <= now()) as "dueOrders",
+       (select q.quota
+          from service_pause p
+         cross join lateral (
+               select h.quota
+                 from jsonb_array_elements(p.header_quotas) h (quota)
+                where p.header_at > now() - interval '1 hour'
+                union all
+               select l.quota
+                 from jsonb_array_elements(p.learned_quotas) l (quota)
+                where p.learned_at > now() - 10 * (l.quota ->> 'windowMs')::double precision * interval '1 millisecond') q
+         order by (q.quota ->> 'calls')::double precision / (q.quota ->> 'windowMs')::double precision
+         limit 1) as quota`;
+
+/** How many orders could be sent now, and how many calls the service is known to take; the configuration may allow fewer. */
+export async function findRush(
+  pool: pg.Pool,
+): Promise<{ readonly dueOrders: number; readonly quota: Quota | undefined } | undefined> {
+  return (await list<{ dueOrders: number; quota: Quota | undefined }>(pool, RUSH, []))[0];
 }
 
 /** Reports to the other workers of a ledger what this one finds of the service, one thing after the other. */

@@ -31,8 +31,11 @@ import { withSiteFields } from "./site-fields.ts";
  */
 export function composeHl7(fact: Outcome, profile: Profile): { fileName: string; bytes: Buffer } | undefined {
   if (profile.format !== "hl7") return undefined;
+  if (!isSent(fact, profile)) return undefined;
   const original = new Original(fact.message, profile);
-  if (!isComposed(fact, original, profile)) return undefined;
+  // There is something to answer to.
+  if (fact.kind !== "changed" && fact.kind !== "control" && (!original.isAnswerable || original.isAnswer))
+    return undefined;
   const fileName = resultFileName(fact, profile.results, numberRead(fact, original));
   return { fileName, bytes: write(fact, original, profile, composeOutcome) };
 }
@@ -107,11 +110,10 @@ function numberRead(outcome: Outcome, original: Original): string | undefined {
   return isAnswer && !isNumberTaken(outcome.problems) ? original.firstNumber : undefined;
 }
 
-/** Whether it is sent to the lab, and there is something to answer to. */
-function isComposed(outcome: Outcome, original: Original, profile: Hl7Profile): boolean {
+/** Whether the lab is sent it. */
+function isSent(outcome: Outcome, profile: Hl7Profile): boolean {
   if (outcome.kind === "control") return profile.results.controlAnswers !== "none";
-  if (!isReported(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return false;
-  return outcome.kind === "changed" || (original.isAnswerable && !original.isAnswer);
+  return isReported(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind);
 }
 
 /**

@@ -3,7 +3,7 @@ import { formatId } from "../../ledger/ids.ts";
 import { listOrders, searchOrders } from "../../ledger/operator/views.ts";
 import { byConnector, choices, code, isNarrowedBy, list, search, since } from "../listing.ts";
 import { ORDER_COLUMNS, stateInWords } from "../order-columns.ts";
-import { withStanding } from "../order-details.ts";
+import { withSurroundings } from "../order-details.ts";
 
 /** Of what a word finds, the list knows so many. */
 const MOST_FOUND = 10_001;
@@ -36,12 +36,13 @@ export const ORDER_LIST = list({
       : isNarrowedBy(values)
         ? "No order has come in yet."
         : "No order is like that.",
-  read: async ({ pool, connectors, nowMs }, values, { limit, after: beforeId }) => {
+  read: async (place, values, { limit, after: beforeId }) => {
+    const { pool, connectors } = place;
     const { find, state: states, connector, failure: failureCode, subject: subjectCode, since } = values;
     const ids =
       find === undefined ? undefined : await searchOrders(pool, find, { connectors, limit: MOST_FOUND });
     const filter = { ids, states, connector, failureCode, subjectCode, since, beforeId, limit };
-    return withStanding(pool, await listOrders(pool, filter), nowMs);
+    return withSurroundings(place, await listOrders(pool, filter));
   },
   page: { kind: "o", of: ({ id }) => formatId("o", id) },
 });

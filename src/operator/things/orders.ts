@@ -212,12 +212,7 @@ async function read(place: DetailsPlace, order: LedgerOrder, viewer: Viewer): Pr
     },
     remarks,
     parts: [
-      fieldsPart(
-        ORDER_DETAIL_COLUMNS,
-        { ...order, message, traceId, site: around },
-        viewer,
-        "What was asked",
-      ),
+      fieldsPart(ORDER_DETAIL_COLUMNS, { ...order, message, traceId, around }, viewer, "What was asked"),
       {
         ...{ kind: "json", name: "besides" },
         json: {
