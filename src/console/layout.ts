@@ -115,7 +115,7 @@ function zoneOf(now: Date): string {
 /** What is down is said on each page, and what it has to do with what is looked at is for the person. */
 function strip(parts: readonly StatusPart[], nowMs: number): Html {
   if (parts.length === 0) return html``;
-  return html`<ul class="parts" aria-label="How the parts stand">${parts.map(
+  return html`<ul class="parts now" aria-label="How the parts stand">${parts.map(
     ({ name, state, words, since, command }) => {
       const { sign, paint } = PART_SIGNS[state];
       const page = command === null ? undefined : pageOf(command);

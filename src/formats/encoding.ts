@@ -152,18 +152,31 @@ const HAS_CONTROLS: readonly Encoding[] = ["utf-8", "utf-16le", "utf-16be", "gb1
 const C1_CONTROL = /[\u0080-\u009f]/;
 const UNFIT = /[\u0080-\u009f\ufffd]/;
 
-/** Only for bytes known to be ill-formed: halves the distance to the shortest prefix that no longer decodes. */
+const PIECE_BYTES = 65_536;
+
+/**
+ * Only for bytes known to be ill-formed: goes over them once, piece by piece, and in the one that doesn't decode halves the distance to
+ * the shortest prefix that doesn't.
+ */
 function findBad(bytes: Buffer, encoding: Encoding): number {
-  let good = 0;
-  let bad = bytes.length;
-  while (bad - good > 1) {
-    const middle = (good + bad) >> 1;
-    if (tryDecode(bytes.subarray(0, middle), encoding, true) !== undefined) good = middle;
-    else bad = middle;
+  let from = 0;
+  while (true) {
+    const piece = bytes.subarray(from, from + PIECE_BYTES);
+    const isGood = (length: number, isBegun: boolean) =>
+      tryDecode(piece.subarray(0, length), encoding, isBegun) !== undefined;
+    const isWhole = isGood(piece.length, true);
+    let good = isWhole ? piece.length : 0;
+    let bad = piece.length;
+    while (bad - good > 1) {
+      const middle = (good + bad) >> 1;
+      if (isGood(middle, true)) good = middle;
+      else bad = middle;
+    }
+    // The last character began up to three bytes before: it goes on in the next piece, or is the bad one.
+    while (good > 0 && !isGood(good, false)) good--;
+    if (!isWhole || from + piece.length >= bytes.length) return from + good;
+    from += good;
   }
-  // The bad character began up to three bytes before the byte that shows it.
-  while (good > 0 && tryDecode(bytes.subarray(0, good), encoding) === undefined) good--;
-  return good;
 }
 
 /** Length in bytes of the well-formed UTF-8 character at `i`, or 0 where there is none. */

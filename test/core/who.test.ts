@@ -19,16 +19,16 @@ test.each<[FailureCode, keyof typeof WHO]>([
   expect(whoSeesTo(code)).toBe(who);
 });
 
-test("a condition whose words end with a code has the hint of that code, and who sees to it", () => {
-  const found = condition(
-    "ordersParked",
-    "CONTAINER_LABEL_AMBIGUOUS",
-    "2 orders are parked (CONTAINER_LABEL_AMBIGUOUS)",
-  );
+test("a condition of a code has the hint of that code, and who sees to it", () => {
+  const code = "CONTAINER_LABEL_AMBIGUOUS";
+  const found = condition("ordersParked", code, "2 orders are parked", { code });
   expect(found).toMatchObject({
     who: "facility",
     hint: FAILURES.CONTAINER_LABEL_AMBIGUOUS.hint,
     level: "act",
   });
-  expect(condition("diskFilling", "data", "the disk is full")).toMatchObject({ who: "it", hint: null });
+  expect(condition("diskFilling", "data", "the disk is full")).toMatchObject({
+    who: "it",
+    hint: expect.stringContaining("Free space"),
+  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decodeBytes, type Encoding } from "../../src/formats/encoding.ts";
+import { decodeBytes, type Encoding, encodeText } from "../../src/formats/encoding.ts";
 
 describe("what doesn't fit is found at the first byte of the first such character", () => {
   it.each<[Encoding, number[], number]>([
@@ -26,9 +26,32 @@ describe("what doesn't fit is found at the first byte of the first such characte
 
 it.each<[Encoding, number[], string]>([
   ["windows-1256", [0x81], "پ"],
+  ["windows-1252", [0xff, 0x42, 0x80, 0x92, 0x9f], "ÿB€’Ÿ"],
+  ["windows-1253", [0xff - 1, 0xa2, 0x80], "ώΆ€"],
   ["iso-8859-9", [0xfd], "ı"],
   ["cp866", [0x80], "А"],
   ["utf-8", [0xef, 0xbb, 0xbf, 0xc2, 0x85], "\ufeff\u0085"],
 ])("%s %j is read as %j", (encoding, bytes, text) => {
   expect(decodeBytes(Buffer.from(bytes), encoding)).toEqual({ ok: true, text });
+});
+
+it.each<[Encoding, string, number[]]>([
+  ["utf-8", "aé😀", [0xff]],
+  ["utf-8", "aé😀", [0xf0, 0x9f]],
+  ["utf-16le", "aé😀", [0x00, 0xdc]],
+  ["gb18030", "aé中", [0xff]],
+  ["shift_jis", "ab中", [0xfd]],
+  ["windows-1252", "aé€", [0x81]],
+  ["iso-8859-1", "aé", [0x80]],
+])("a bad byte is found in %s wherever %j has filled the pieces before it", (encoding, filler, bad) => {
+  const written = encodeText(filler, encoding);
+  if (!written.ok) throw new Error("the filler can't be written");
+  for (const before of [65_530, 65_536, 65_541, 140_000]) {
+    const good = Buffer.concat(
+      Array.from({ length: Math.ceil(before / written.bytes.length) }, () => written.bytes),
+    );
+    const bytes = Buffer.concat([good, Buffer.from(bad), written.bytes]);
+    expect(decodeBytes(bytes, encoding)).toEqual({ ok: false, offset: good.length });
+    expect(decodeBytes(good, encoding)).toMatchObject({ ok: true });
+  }
 });

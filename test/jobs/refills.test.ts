@@ -507,7 +507,7 @@ describe("following refills", () => {
       lab.simulator.control.setFaults([{ method: "GET", status: 403, times: 100_000 }]);
       await watching(lab, always, async (watch) => {
         const [trouble] = await eventually(() => watch.conditions().length > 0 && watch.conditions());
-        expect(trouble).toMatch(/^the refills of NORTH can't be read: .*\(SERVICE_\w+\)$/);
+        expect(trouble?.text).toMatch(/^the refills of NORTH can't be read: .*\(SERVICE_\w+\)$/);
         lab.simulator.control.setFaults([]);
         lab.refill();
         await eventually(async () => (await count(lab)) === 1);

@@ -33,27 +33,17 @@ export const MUTANTS: readonly Mutant[] = [
     ["ledger/submission.test.ts", "ledger/orders/order-control.test.ts", "ledger/lost-commits.test.ts"],
     [
       "a lane lets two orders go: what is in hand holds back nothing",
-      `             where e.lane = o.lane
-               and e.state = 'submitting'`,
-      `             where e.lane = o.lane
-               and e.state = 'discarded'`,
+      `              where e.lane = o.lane
+                and e.state = 'submitting'`,
+      `              where e.lane = o.lane
+                and e.state = 'discarded'`,
     ],
     [
       "a later order of a lane overtakes an earlier one that waits",
-      `               and e.id < o.id
-               and e.state in ('received', 'submitting', 'parked')
-               and e.state = any ($3)
-               and (e.held_at is null or 'parked' = any ($3))
-             order by e.id
-             limit 1), true)
-     and coalesce(`,
-      `               and e.id < o.id
-               and e.state in ('submitting', 'parked')
-               and e.state = any ($3)
-               and (e.held_at is null or 'parked' = any ($3))
-             order by e.id
-             limit 1), true)
-     and coalesce(`,
+      `e.id < o.id
+                and e.state in ('received', 'submitting', 'parked')`,
+      `e.id < o.id
+                and e.state in ('submitting', 'parked')`,
     ],
     ["an order is taken before it is due", "     and o.next_at <= now()\n", ""],
     [
@@ -293,18 +283,22 @@ export const MUTANTS: readonly Mutant[] = [
     ["jobs/decisions.test.ts", "jobs/calls-of-an-order.test.ts"],
     [
       "a call without an answer is made again at once",
-      `    if (mayHaveLeft && decision.kind !== "park") {`,
-      `    if (mayHaveLeft && decision.kind === "park") {`,
+      `    if (mayHaveLeft && verdict !== "person") {`,
+      `    if (mayHaveLeft && verdict === "person") {`,
     ],
     [
       "a call that a gateway refused is made again without a look",
-      `    if (isRefused && decision.kind === "again") {`,
-      `    if (isRefused && decision.kind !== "again") {`,
+      `    if (isRefused && verdict === "again") {`,
+      `    if (isRefused && verdict !== "again") {`,
     ],
+  ),
+  ...faults(
+    "src/jobs/verdict.ts",
+    ["jobs/decisions.test.ts", "jobs/calls-of-an-order.test.ts"],
     [
       "an outage parks orders",
-      `    case "transient":\n      return again;`,
-      `    case "transient":\n      return { kind: "park" };`,
+      `    case "transient":\n      return "again";`,
+      `    case "transient":\n      return "person";`,
     ],
   ),
   ...faults(

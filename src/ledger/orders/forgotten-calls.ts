@@ -28,7 +28,10 @@ export async function presumeCalls(client: Queryable, orderIds: readonly number[
   if (orderIds.length > 0) await client.query(PRESUME_CALLS, [orderIds]);
 }
 
-/** Calls that a restored ledger presumes of orders of its copy. Indexes: calls_look, the primary key of orders. */
+/**
+ * Calls that a restored ledger presumes of orders of its copy: those of the copy itself, and those of this restore, which have its time.
+ * What is presumed later keeps its own lane alone. Indexes: calls_look, the primary key of orders.
+ */
 const UNCOMPARED = `
   from ledger l
  cross join calls k
@@ -36,6 +39,7 @@ const UNCOMPARED = `
  where l.restored_at is not null
    and l.restore_lifted_at is null
    and c.id <= l.copy_order_id
+   and (k.id <= l.copy_call_id or k.at <= l.restored_at)
    and k.look_at is not null
    and k.is_presumed
    and k.outcome is null`;

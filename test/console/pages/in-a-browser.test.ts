@@ -149,11 +149,11 @@ describe.runIf(machineHas("chromium"))("in a browser that comes by plain HTTP", 
   test("what a page says of the present is taken back once the daemon does not answer", () =>
     withPerson(async (page, { url }) => {
       await page.goto(`${url}/`);
-      expect(await page.isVisible(".badge.now")).toBe(true);
+      expect(await page.isVisible(".parts.now")).toBe(true);
       await page.route("**/*", (route) => route.abort());
       await page.clock.runFor(5_000);
       await page.waitForSelector("#silent:not([hidden])");
-      expect(await page.isVisible(".badge.now")).toBe(false);
+      expect(await page.isVisible(".parts.now")).toBe(false);
     }));
 
   test("a person pauses the refreshing of all pages of the window, and lets it go on", () =>
