@@ -184,7 +184,7 @@ function goingOn(still: StatusStillOrders): Condition {
     return stalled(what, { command: "cryobridge orders list --state submitting" });
   }
   if (kind === "waiting") {
-    const what = `${many(count, "order waits", "orders wait")}${ids} until the service takes calls again: ${text ?? ""}`;
+    const what = `${many(count, "order waits", "orders wait")}${ids} at least until the service takes calls again: ${text ?? ""}`;
     return stalled(what, { command: "cryobridge queue" });
   }
   const what = `${many(count, "order is", "orders are")} tried again by ${itself}${ids}${said}`;

@@ -16,15 +16,23 @@ export function trustOf(
   };
 }
 
-/** What Fastify says of who asks, as it is counted: an IPv4 address is somebody's, of IPv6 a whole /64 is. */
-export function peerKey(ip: string): string {
-  const plain = plainAddress(ip);
-  // All that a proxy passed on and that is no address is one peer: what somebody makes up gives no new tries.
-  if (plain === undefined) return "no address";
-  const address = ipaddr.process(plain);
-  return address.kind() === "ipv4"
-    ? address.toString()
-    : `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`)}/64`;
+/** All that a proxy passed on and that is no address is one peer: what somebody makes up gives no new tries. */
+const NO_ADDRESS = "no address";
+
+/**
+ * The address of who asks, without port and zone.
+ *
+ * @param ip what Fastify says; undefined, whatever its type is, once the connection was reset
+ */
+export function addressOf(ip: string | undefined): string {
+  const plain = plainAddress(ip ?? "");
+  return plain === undefined ? NO_ADDRESS : ipaddr.process(plain).toString();
+}
+
+/** What an address is counted by: an IPv4 address is somebody's, of IPv6 a whole /64 is. */
+export function peerKey(address: string): string {
+  if (!ipaddr.IPv6.isValid(address)) return address;
+  return `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`)}/64`;
 }
 
 /** Without the port that Azure's Application Gateway and IIS write, and AWS's load balancer can, and without a zone. */

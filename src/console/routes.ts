@@ -3,6 +3,7 @@ import { askAll, askOwn, isReady } from "./ask.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import type { Guard } from "./guard.ts";
 import { loginPage, troublePage } from "./layout.ts";
+import { addressOf } from "./peer.ts";
 import { SESSION_COOKIE, SESSION_SECONDS } from "./session.ts";
 import { isOwnPath, OLD_FORM, sendHtml } from "./site.ts";
 import { conditionsOf, readStatus } from "./status.ts";
@@ -50,7 +51,7 @@ export function addSignIn(app: FastifyInstance, guard: Guard): void {
   app.post("/login", (request: FastifyRequest, reply) => {
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
     const to = form.get("to") ?? "";
-    const answer = guard.signIn(form.get("token") ?? "", request.ip);
+    const answer = guard.signIn(form.get("token") ?? "", addressOf(request.ip));
     if ("session" in answer) {
       const options = { ...cookieFor(request), maxAge: SESSION_SECONDS };
       return reply.setCookie(SESSION_COOKIE, answer.session, options).redirect(isOwnPath(to) ? to : "/", 303);

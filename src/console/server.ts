@@ -25,7 +25,7 @@ import { addSearch } from "./pages/search.ts";
 import { addTaskPage } from "./pages/tasks.ts";
 import { addRelease } from "./pages/waiting-codes.ts";
 import { addWorkerPage } from "./pages/workers.ts";
-import { trustOf } from "./peer.ts";
+import { addressOf, trustOf } from "./peer.ts";
 import { addProgramRoutes, addSignIn, errorBody, TOO_MANY_TRIES } from "./routes.ts";
 import { SESSION_COOKIE } from "./session.ts";
 import { openSite, REFRESH_HEADER, sendHtml } from "./site.ts";
@@ -99,7 +99,7 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
     await app.close();
     throw listenFailure(error, settings);
   }
-  return { url: addressOf(app, settings.host), close: () => app.close() };
+  return { url: urlOf(app, settings.host), close: () => app.close() };
 }
 
 /** @throws Failure CONFIG_INVALID for an entry that is no address */
@@ -138,10 +138,10 @@ function addPlumbing(app: FastifyInstance): void {
 function addSafety(app: FastifyInstance, guard: Guard, deps: ConsoleDeps): void {
   app.addHook("onRequest", async (request, reply) => {
     reply.header("cache-control", "no-store");
-    const { method, headers, ip: address, cookies } = request;
+    const { method, headers, ip, cookies } = request;
     const isRefresh = REFRESH_HEADER in headers;
     const admission = guard.admit({
-      ...{ method, path: pathOf(request), headers, address, isRefresh },
+      ...{ method, path: pathOf(request), headers, address: addressOf(ip), isRefresh },
       sessionNumber: cookies[SESSION_COOKIE],
     });
     if (admission.refusal !== undefined) return turnAway(admission.refusal, request, reply);
@@ -250,7 +250,7 @@ function listenFailure(error: unknown, { host, port }: ConsoleSettings): Failure
   });
 }
 
-function addressOf(app: FastifyInstance, host: string): string {
+function urlOf(app: FastifyInstance, host: string): string {
   const { port } = app.server.address() as AddressInfo;
   const name = bareHost(host);
   // The wildcard is no address to open.

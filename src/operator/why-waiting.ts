@@ -85,6 +85,8 @@ function whyNoCalls({ servicePause, nowMs }: SiteStanding): Why | undefined {
 
 /** What is due for this long should have happened. */
 const LONG_DUE_MS = 120_000;
+/** Some, to submit one. */
+const CALLS_OF_AN_ORDER = 4;
 
 /**
  * The one answer to why an order waits, of which pages, lists, the queue, the command line and JSON have their words; undefined when it
@@ -204,7 +206,9 @@ function whyBehind({ orderId, state, isLater }: LaneHolder): Own {
 function whyDue(order: LedgerOrder, { nowMs, rush }: SiteStanding): Own {
   const dueForMs = nowMs - Math.max(order.nextAt.getTime(), order.changedAt.getTime());
   const { dueOrders = 1, quota } = rush ?? {};
-  const isRush = dueOrders > 1 && quota !== undefined;
+  // Fewer are taken within moments, and what holds them up is something else.
+  const neededMs = quota === undefined ? 0 : (dueOrders * CALLS_OF_AN_ORDER * quota.windowMs) / quota.calls;
+  const isRush = neededMs > Math.max(dueForMs, LONG_DUE_MS);
   const calls = quota && `at most ${counted(quota.calls, "call")} ${perWindow(quota.windowMs)}`;
   const brief = isRush ? `waits for its turn: the service takes ${calls}` : undefined;
   if (dueForMs < LONG_DUE_MS) return { brief, full: "It is due; a worker takes it within moments." };

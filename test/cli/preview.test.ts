@@ -262,7 +262,7 @@ describe("preview of a CSV file", () => {
       counts: { accepted: 2, refused: 0, ignored: 0, waiting: 1 },
       problems: [],
     });
-    expect(document.messages[1]).toMatchObject({
+    expect(document.messages[0]).toMatchObject({
       place: "line 2",
       verdict: "accepted",
       orders: [
@@ -274,12 +274,12 @@ describe("preview of a CSV file", () => {
       ],
       answer: { kind: "csv", rows: [{ order_number: "C-1", status: "received", subject_code: "••••" }] },
     });
-    const last = document.messages[1].orders[0].calls.at(-1);
+    const last = document.messages[0].orders[0].calls.at(-1);
     expect(last).toMatchObject({
       method: "POST",
       body: { subjectCode: "••••", sampleContainerIds: ["<id of V-1>"] },
     });
-    expect(document.messages[0]).toMatchObject({ place: "line 3", verdict: "waiting", orders: [] });
+    expect(document.messages[1]).toMatchObject({ place: "line 3", verdict: "waiting", orders: [] });
     for (const secret of Object.values(PATIENT)) expect(stdout).not.toContain(secret);
   });
 

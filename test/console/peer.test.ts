@@ -1,6 +1,6 @@
 import Fastify from "fastify";
 import { describe, expect, it } from "vitest";
-import { peerKey, trustOf } from "../../src/console/peer.ts";
+import { addressOf, peerKey, trustOf } from "../../src/console/peer.ts";
 import { readAddressList } from "../../src/core/address-list.ts";
 
 const proxies = readAddressList(["10.0.0.1", "fd00::/16"]);
@@ -8,7 +8,7 @@ const proxies = readAddressList(["10.0.0.1", "fd00::/16"]);
 describe("who asks", () => {
   const ask = async (headers: Record<string, string>, remoteAddress = "10.0.0.1", trusted = true) => {
     const app = Fastify({ trustProxy: trustOf(trusted ? proxies : undefined) });
-    app.get("/", ({ ip, protocol }) => ({ peer: peerKey(ip), protocol }));
+    app.get("/", ({ ip, protocol }) => ({ peer: peerKey(addressOf(ip)), protocol }));
     const answer = await app.inject({ url: "/", headers, remoteAddress });
     await app.close();
     return answer.json<{ peer: string; protocol: string }>();
@@ -59,5 +59,15 @@ it.each([
   ["fe80::1%eth0", "fe80::/64"],
   ["64:ff9b::10.1.1.1", "64:ff9b::/64"],
 ])("%s is counted as %s", (address, key) => {
-  expect(peerKey(address)).toBe(key);
+  expect(peerKey(addressOf(address))).toBe(key);
+});
+
+it.each([
+  ["127.0.0.1:4711", "127.0.0.1"],
+  ["::ffff:127.0.0.1", "127.0.0.1"],
+  ["made up", "no address"],
+  // So it is once the connection was reset.
+  [undefined, "no address"],
+])("%s comes from %s", (ip, address) => {
+  expect(addressOf(ip)).toBe(address);
 });

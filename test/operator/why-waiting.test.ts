@@ -158,6 +158,12 @@ describe("why is it waiting?", () => {
     );
   });
 
+  it("does not blame the service's quota for the few that it would take within moments", () => {
+    const due = { nextAt: inMs(-300_000), changedAt: inMs(-300_000) };
+    const rush = { dueOrders: 2, quota: { calls: 600, windowMs: 60_000 } };
+    expect(why(due, { rush })).toContain("or the queue does not wake them");
+  });
+
   it("says that an earlier order still moves the container when that is what it waits for", () => {
     const mover = { orderId: "o12", operation: "STORE", state: "in_progress", label: "V-1" } as const;
     const retrieval = { operation: "RETRIEVAL", nextAt: inMs(30_000) } as const;

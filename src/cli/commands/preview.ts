@@ -13,7 +13,7 @@ import { wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import type { Answer } from "./preview/answers.ts";
-import { type Preview, type PreviewOptions, readPreview } from "./preview/read.ts";
+import { byNeed, type Preview, type PreviewOptions, readPreview } from "./preview/read.ts";
 
 /** `cryobridge preview`. */
 export function define(command: Command, cli: Cli): void {
@@ -138,7 +138,7 @@ function print(view: View, session: Session): void {
     printFileAnswer(view, session);
     return;
   }
-  for (const message of messages) printMessage(message, session);
+  for (const message of messages.toSorted(byNeed)) printMessage(message, session);
   printFileAnswer(view, session);
   const more = Object.values(counts).reduce((sum, count) => sum + count, 0) - messages.length;
   session.line();

@@ -183,7 +183,7 @@ create table workers (
   started_at   timestamptz not null default now(),
   heartbeat_at timestamptz not null default now(),
   -- What keeps it from its work, as it says itself: [{kind, about, text}, ...].
-  conditions    jsonb not null default '[]',
+  conditions   jsonb not null default '[]',
   -- When a person asked it to stop once it has done what it has in hand.
   drain_at     timestamptz,
   -- When a person asked it to take over its changed configuration, last.

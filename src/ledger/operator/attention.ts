@@ -110,7 +110,17 @@ select 'missing', 'REQUEST_GONE', 'o' || (array_agg(o.id order by o.missing_sinc
    and o.state in ('submitted', 'accepted', 'in_progress')
 having count(*) > 0
  union all
-select 'waiting', null, 'o' || min(o.id), ${FEW_IDS}, min(p.text), count(*)::integer, min(o.changed_at)
+select 'waiting', null, 'o' || min(o.id),
+       -- Of a whole backlog no ids are gathered to be thrown away.
+       case when count(*) <= ${FEW} then array(
+         select 'o' || w.id
+           from orders w
+          where w.state = 'received'
+            and w.failure_code is null
+            and w.held_at is null
+          order by w.id
+          limit ${FEW}) else '{}' end,
+       min(p.text), count(*)::integer, min(o.changed_at)
   from service_pause p
   join orders o on o.state = 'received'
  where p.cause is not null

@@ -19,7 +19,7 @@ import { DELIVERY_COLUMNS, type ListedOrder, ORDER_COLUMNS, PAINT_BY_VERDICT } f
 import { cleanLines, HIDDEN } from "../text.ts";
 import type { Thing } from "../thing.ts";
 
-const REFUSED = "the lab is sent a refusal where `results.send` of the profile has refused";
+const UNLESS = "unless its profile leaves refusals out (results.send)";
 
 /** A message that came in. */
 export const MESSAGES = {
@@ -60,12 +60,12 @@ export const MESSAGES = {
     discard: {
       ...{ command: "messages discard", asks: ["Discard", "discarding"], reason: "required" },
       ...{ button: "Discard", isDangerous: true },
-      help: "Give up messages that wait; a refusal is sent to the lab.",
+      help: `Give up messages that wait; the lab is sent a refusal, ${UNLESS}.`,
       example: 'cryobridge messages discard m12 --reason "the clinic sends it again"',
-      explains: `It is given up, and ${REFUSED}.`,
+      explains: `It is given up, and the lab is sent a refusal, ${UNLESS}.`,
       many: {
         ...{ verb: "Discard", done: "discarded" },
-        explains: `They are given up, and ${REFUSED} of each.`,
+        explains: `They are given up, and the lab is sent a refusal of each, ${UNLESS}.`,
         leftOut: "only a message that waits can be discarded",
       },
       suits: ({ verdict }) => verdict === "waiting",

@@ -136,7 +136,7 @@ export const ORDERS = {
       example: 'cryobridge orders discard o17 --reason "sent twice by the lab"',
       reasonHelp: "why, for the audit (required for an order that the service may have)",
       explains: (order) =>
-        `It is not carried out, and the lab hears it.${isForgotten(order) ? ` ${FORGOTTEN}` : ""}`,
+        `It is not carried out, and the lab hears it.${isForgotten(order) ? ` Of it ${FORGOTTEN}` : ""}`,
       many: {
         ...{ verb: "Discard", done: "discarded" },
         explains: explainDiscards,
@@ -157,12 +157,20 @@ function isForgotten({ missingSince, state }: LedgerOrder): boolean {
 }
 
 const FORGOTTEN =
-  "The service had a request of it and does not know that any more, or does not let it be read: look there first, since nothing is taken back there.";
+  "the service had a request and does not know it any more, or does not let it be read: look there first, since nothing is taken back there.";
+
+/** Names of this many, and the number of the others. */
+const NAMED = 5;
+
+function named(orders: readonly LedgerOrder[]): string {
+  const more = orders.length - NAMED;
+  return `${orders.slice(0, NAMED).map(nameOf).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
 
 function explainDiscards(orders: readonly LedgerOrder[]): string {
   const forgotten = orders.filter(isForgotten);
   const plain = "They are not carried out, and the lab hears it of each.";
-  return forgotten.length === 0 ? plain : `${plain} Of ${forgotten.map(nameOf).join(", ")}: ${FORGOTTEN}`;
+  return forgotten.length === 0 ? plain : `${plain} Of ${named(forgotten)} ${FORGOTTEN}`;
 }
 
 function stateOf({ state, heldAt }: LedgerOrder): string {

@@ -97,9 +97,9 @@ describe("many orders at once", () => {
       await operator.open("/orders");
       const asked = wordsOf(await operator.send("/orders/choose", { act: "discard", all: "yes" }));
       expect(asked).toContain("Discard 2 orders?");
-      expect(asked).toContain("Of o2 (C-2): The service had a request of it and does not know that any more");
+      expect(asked).toContain("Of o2 (C-2) the service had a request and does not know it any more");
       const page = wordsOf(await operator.open("/orders/o2"));
-      expect(page).toContain("the lab hears it. The service had a request of it");
+      expect(page).toContain("the lab hears it. Of it the service had a request");
     }));
 
   test("say what could not be done to some of them", () =>

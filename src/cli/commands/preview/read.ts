@@ -59,7 +59,7 @@ export interface Preview {
   readonly profile: string;
   /** Why nothing of the file could be taken. */
   readonly problems: readonly Problem[];
-  /** As many messages as were asked for, those that are refused or wait first. */
+  /** As many messages as were asked for; where there are more, those that are refused or wait stand first. */
   readonly messages: readonly PreviewMessage[];
   /** The one answer to the file: where batches are answered as a whole, or a table is refused whole. */
   readonly fileAnswer: Answer | undefined;
@@ -82,7 +82,7 @@ export interface PreviewOptions {
 }
 
 /**
- * What would become of a file, or of standard input (`-`), with `limit` of its messages, first those that are refused or wait.
+ * What would become of a file, or of standard input (`-`), with `limit` of its messages: of more, first those that are refused or wait.
  * @throws Failure CLI_USAGE for a connector that isn't configured, or too much of standard input, CLI_FILE_UNREADABLE, FILE_TOO_LARGE, CONFIG_INVALID
  */
 export async function readPreview(path: string, options: PreviewOptions, session: Session): Promise<Preview> {
@@ -166,7 +166,8 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
       });
     }
   }
-  messages.sort((one, other) => Number(isStuck(other.verdict)) - Number(isStuck(one.verdict)));
+  const all = counts.accepted + counts.refused + counts.ignored + counts.waiting;
+  if (all > messages.length) messages.sort(byNeed);
   const isRefusedWhole = content.problems.length > 0 || (format.isWholeFile && counts.refused > 0);
   if (isRefusedWhole && content.problems.length === 0) tally.refuseWhole();
   const refusal = orParked(FILE, () => (isRefusedWhole ? answers.refusal(tally.problems) : undefined));
@@ -187,6 +188,12 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
 }
 
 /** Whether nothing of a message becomes an order as it is. */
+/** What is refused or waits comes first. */
+export const byNeed = (
+  one: Pick<PreviewMessage, "verdict">,
+  other: Pick<PreviewMessage, "verdict">,
+): number => Number(isStuck(other.verdict)) - Number(isStuck(one.verdict));
+
 const isStuck = (verdict: PreviewMessage["verdict"]) => verdict === "refused" || verdict === "waiting";
 
 /** A message that is refused or waits is shown in the place of the last one that is well. */
