@@ -53,8 +53,8 @@ const MAX_ESCAPES = 50_000;
  */
 const MAX_SHARED_SEGMENTS = 5_000;
 
-/** Each OBR and container is looked for among those around it. */
-const MAX_SEGMENTS_AROUND = 1_000_000;
+/** What is read of each OBR and each container is looked for among those around it: so many looks take a moment. */
+const MAX_SEGMENTS_AROUND = 50_000;
 
 interface Draft {
   orc?: Segment;

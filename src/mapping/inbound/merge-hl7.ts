@@ -66,7 +66,7 @@ function withHint(reading: Reading): Reading {
 }
 
 /** Each merge lists the segments that all share: a bound, so that a hostile message can't make these lists endless. */
-const MAX_SHARED_SEGMENTS = 1_000_000;
+const MAX_SHARED_SEGMENTS = 50_000;
 
 /**
  * The pairs of a merge message, in order: ADT_A39 repeats `{ PID, [PD1], MRG, [PV1] }` (HL7 chapter 3.3.40); the older A18
