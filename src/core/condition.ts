@@ -61,6 +61,9 @@ export interface Condition {
   readonly stopsIntake: boolean;
 }
 
+const HINT_REFUSED =
+  "Have the lab correct what it sends, or correct the profile, `cryobridge reload`, then `cryobridge messages replay ID`.";
+
 /** What to do about a kind of condition where no failure says so. */
 const HINT_BY_KIND: Readonly<Partial<Record<ConditionKind, string>>> = {
   noTraffic: "Look whether the lab system sends, and whether it reaches this machine.",
@@ -70,15 +73,9 @@ const HINT_BY_KIND: Readonly<Partial<Record<ConditionKind, string>>> = {
   backupOld:
     "Make one: `cryobridge backup FILE`; `systemctl status cryobridge-backup` says why the nightly one fails. Where the ledger is backed up by other means, set alerts.rules.backupOld.on to false.",
   secretExpiring: "Renew it, then write the new end under alerts.expiries.",
-  ...sameHint(
-    ["messagesRefused", "refusedLately"],
-    "Have the lab correct what it sends, or correct the profile, `cryobridge reload`, then `cryobridge messages replay ID`.",
-  ),
+  messagesRefused: HINT_REFUSED,
+  refusedLately: HINT_REFUSED,
 };
-
-function sameHint(kinds: readonly ConditionKind[], hint: string) {
-  return Object.fromEntries(kinds.map((kind) => [kind, hint]));
-}
 
 type More = Partial<Omit<Condition, "kind" | "about" | "text">> & {
   /** The failure that it comes of: says what to do, and who does. */

@@ -25,7 +25,12 @@ const words = (text: string): readonly string[] => text.split(" ");
 const REQUEST_STATUSES = ["PENDING", "ACCEPTED", "REJECTED", "CANCELLED"] as const;
 /** What a procedure goes through (specification, Procedure states). */
 export const PROCEDURE_STATUSES = [
-  ...(["PENDING", "CREATED", "IN_PROGRESS", "COMPLETED", "CANCELLED", "FAILED"] as const),
+  "PENDING",
+  "CREATED",
+  "IN_PROGRESS",
+  "COMPLETED",
+  "CANCELLED",
+  "FAILED",
 ] as const;
 /** All of both. */
 export const STATUSES = [...new Set([...REQUEST_STATUSES, ...PROCEDURE_STATUSES])];

@@ -1,12 +1,11 @@
 import { type AtService, FAILURES, LASTING } from "../core/failures.ts";
 import { isTerminal, type OrderState } from "../core/order-state.ts";
-import type { Quota } from "../core/service-quota.ts";
 import { formatId } from "../ledger/ids.ts";
 import { openCallOf } from "../ledger/orders/calls.ts";
 import type { LaneHolder } from "../ledger/orders/claiming.ts";
 import { type LedgerOrder, linkOf } from "../ledger/orders/row.ts";
 import { LIST_LAG_MS, type Mover } from "../ledger/orders/same-containers.ts";
-import type { ServicePause } from "../ledger/workers/service-pause.ts";
+import type { Rush, ServicePause } from "../ledger/workers/service-pause.ts";
 import { type Known, readyHint } from "./ready-hint.ts";
 import { perWindow } from "./service-columns.ts";
 import { counted } from "./text.ts";
@@ -23,7 +22,7 @@ export interface SiteStanding {
   /** What keeps all calls from the service. */
   readonly servicePause?: ServicePause | undefined;
   /** How many orders could be sent now, and how many calls the service is known to take for all of them. */
-  readonly rush?: { readonly dueOrders: number; readonly quota: Quota | undefined } | undefined;
+  readonly rush?: Rush | undefined;
 }
 
 /** What matters for an order's waiting and is not in its own row. */
@@ -205,18 +204,17 @@ function whyBehind({ orderId, state, isLater }: LaneHolder): Own {
 /** Of orders that could all be sent now, as many go as the service takes calls. */
 function whyDue(order: LedgerOrder, { nowMs, rush }: SiteStanding): Own {
   const dueForMs = nowMs - Math.max(order.nextAt.getTime(), order.changedAt.getTime());
-  const { dueOrders = 1, quota } = rush ?? {};
+  const calls = rush && `at most ${counted(rush.quota.calls, "call")} ${perWindow(rush.quota.windowMs)}`;
   // Fewer are taken within moments, and what holds them up is something else.
-  const neededMs = quota === undefined ? 0 : (dueOrders * CALLS_OF_AN_ORDER * quota.windowMs) / quota.calls;
+  const neededMs = rush ? (rush.dueOrders * CALLS_OF_AN_ORDER * rush.quota.windowMs) / rush.quota.calls : 0;
   const isRush = neededMs > Math.max(dueForMs, LONG_DUE_MS);
-  const calls = quota && `at most ${counted(quota.calls, "call")} ${perWindow(quota.windowMs)}`;
   const brief = isRush ? `waits for its turn: the service takes ${calls}` : undefined;
   if (dueForMs < LONG_DUE_MS) return { brief, full: "It is due; a worker takes it within moments." };
   const due = `It has been due for ${roundToUnit(dueForMs)}`;
-  if (isRush) {
+  if (rush && isRush) {
     return {
       brief,
-      full: `${due}: ${counted(dueOrders, "order")} are due, and the service takes ${calls} for all of them (\`cryobridge status\` says how long that takes).`,
+      full: `${due}: ${counted(rush.dueOrders, "order")} are due, and the service takes ${calls} for all of them (\`cryobridge status\` says how long that takes).`,
     };
   }
   return {

@@ -252,6 +252,15 @@ describe("preview of a CSV file", () => {
   const content = [HEADER, row("C-1"), row("C-2", "NOWHERE"), row("C-3")].join("\n");
   const CSV = { name: "orders.csv", content, connector: "bench" };
 
+  it("shows people first what is not taken, and programs the file's sequence", async () => {
+    const { stdout } = await preview(CSV);
+    expect(stdout.indexOf("line 3: waiting")).toBeLessThan(stdout.indexOf("line 2: accepted"));
+    const { messages } = JSON.parse((await preview(CSV, "--json")).stdout);
+    expect(messages.map(({ verdict }: { verdict: string }) => verdict)).toEqual([
+      ...["accepted", "waiting", "accepted"],
+    ]);
+  });
+
   it("shows each order with what becomes of it, in JSON too", async () => {
     const { status, stdout } = await preview(CSV, "--json");
     const document = JSON.parse(stdout);

@@ -59,33 +59,44 @@ export async function findServicePause(pool: pg.Pool): Promise<ServicePause | un
 }
 
 /**
- * How many orders could be sent now, and the quota of calls that holds back the most of those that the service stated within the hour, or
- * that was learned of refusals within the last ten of its windows, which it holds for at least. Index: orders_waiting.
+ * The quota of calls that holds back the most of those that the service stated within the hour, or that was learned of refusals within the
+ * last ten of its windows, which it holds for at least; and how many orders could be sent now, counted no further than $1. No row where
+ * no quota is known. Index: orders_waiting.
  */
 const RUSH = `
-select (select count(*)::integer
-          from orders o
-         where o.state = 'received'
-           and o.held_at is null
-           and o.next_at <= now()) as "dueOrders",
-       (select q.quota
-          from service_pause p
-         cross join lateral (
-               select h.quota
-                 from jsonb_array_elements(p.header_quotas) h (quota)
-                where p.header_at > now() - interval '1 hour'
-                union all
-               select l.quota
-                 from jsonb_array_elements(p.learned_quotas) l (quota)
-                where p.learned_at > now() - 10 * (l.quota ->> 'windowMs')::double precision * interval '1 millisecond') q
-         order by (q.quota ->> 'calls')::double precision / (q.quota ->> 'windowMs')::double precision
-         limit 1) as quota`;
+select q.quota,
+       (select count(*)::integer
+          from (select
+                  from orders o
+                 where o.state = 'received'
+                   and o.held_at is null
+                   and o.next_at <= now()
+                 limit $1) due) as "dueOrders"
+  from service_pause p
+ cross join lateral (
+       select h.quota
+         from jsonb_array_elements(p.header_quotas) h (quota)
+        where p.header_at > now() - interval '1 hour'
+        union all
+       select l.quota
+         from jsonb_array_elements(p.learned_quotas) l (quota)
+        where p.learned_at > now() - 10 * (l.quota ->> 'windowMs')::double precision * interval '1 millisecond') q
+ order by (q.quota ->> 'calls')::double precision / (q.quota ->> 'windowMs')::double precision
+ limit 1`;
 
-/** How many orders could be sent now, and how many calls the service is known to take; the configuration may allow fewer. */
-export async function findRush(
-  pool: pg.Pool,
-): Promise<{ readonly dueOrders: number; readonly quota: Quota | undefined } | undefined> {
-  return (await list<{ dueOrders: number; quota: Quota | undefined }>(pool, RUSH, []))[0];
+/** Orders are counted so far, for whom it is a rush anyway. */
+const MOST_DUE = 10_000;
+
+/** How many calls the service takes, and for how many orders. */
+export interface Rush {
+  /** Those that could be sent now; 10,000 stands for more. */
+  readonly dueOrders: number;
+  readonly quota: Quota;
+}
+
+/** How many orders could be sent now, where it is known how many calls the service takes; the configuration may allow fewer. */
+export async function findRush(pool: pg.Pool): Promise<Rush | undefined> {
+  return (await list<Rush>(pool, RUSH, [MOST_DUE]))[0];
 }
 
 /** Reports to the other workers of a ledger what this one finds of the service, one thing after the other. */

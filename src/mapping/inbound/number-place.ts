@@ -88,14 +88,14 @@ export function disagreementOnAuthority(groups: readonly NumberedGroup[]): Probl
     const name = found && formatAuthority(found.authority);
     if (found === undefined || name === undefined || foundByName.has(name)) continue;
     for (const before of foundByName.values()) {
-      const isOfTwo =
-        foundByName.size >= MOST_WRITINGS || areOfTwoAuthorities(before.authority, found.authority);
-      if (!isOfTwo) continue;
+      const isOfTooMany = foundByName.size >= MOST_WRITINGS;
+      if (!isOfTooMany && !areOfTwoAuthorities(before.authority, found.authority)) continue;
       return {
         code: "MAPPING_VALUES_DISAGREE",
         place: joined([before.place, found.place], "and"),
-        message:
-          "one order number of two assigning authorities, expected a message, or a number, of its own for each",
+        message: isOfTooMany
+          ? `one order number with its assigning authority in more than ${MOST_WRITINGS} writings, expected one`
+          : "one order number of two assigning authorities, expected a message, or a number, of its own for each",
       };
     }
     foundByName.set(name, found);

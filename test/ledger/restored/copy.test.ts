@@ -75,6 +75,17 @@ describe("whichever host's clock is ahead", () => {
       expect(await findRestored(pool)).toMatchObject({ open: 1, uncompared: 1 });
     }));
 
+  test("what is presumed after the restore holds up no other lane", () =>
+    withLedger(async ({ pool }) => {
+      const id = await take(pool, "STORE");
+      await putBack(pool);
+      expect(await isUncompared(pool)).toBe(true);
+      await changeOrders(pool, [{ orderId: id, to: "received", nextInMs: 0, call: { end: "nothing" } }]);
+      expect(await isUncompared(pool)).toBe(false);
+      await changeOrders(pool, [{ orderId: id, to: "submitting", isPresumed: true }]);
+      expect(await isUncompared(pool)).toBe(false);
+    }));
+
   test("a call from before the restore is none since, so that the order is looked for once more", () =>
     withLedger(async ({ pool }) => {
       const id = await take(pool, "STORE");

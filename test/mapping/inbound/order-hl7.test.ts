@@ -101,6 +101,22 @@ describe("an HL7 message", () => {
     expect(orders.map(({ containers }) => containers.length)).toEqual([2]);
   });
 
+  test("with one number in ever another writing of its authority is refused, and two authorities are not claimed", async () => {
+    const orders = (count: number) =>
+      Array.from({ length: count }, (_, n) => [
+        `ORC|NW|1^LAB^U${n}^T${n}`,
+        `OBR|${n + 1}|1||CRYO-STORE`,
+        `SPM|1|V${n}||SEM`,
+      ]).flat();
+    expect((await map("OML^O21", [PID, ...orders(20)])).problems).toEqual([]);
+    expect((await map("OML^O21", [PID, ...orders(21)])).problems).toMatchObject([
+      {
+        code: "MAPPING_VALUES_DISAGREE",
+        message: "one order number with its assigning authority in more than 20 writings, expected one",
+      },
+    ]);
+  });
+
   test.each(["CA", "DC", "RP", "CM", "ER"])(
     "with the status %s of an order that has ended asks for no new one",
     async (status) => {

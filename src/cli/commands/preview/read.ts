@@ -187,13 +187,13 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
   };
 }
 
-/** Whether nothing of a message becomes an order as it is. */
 /** What is refused or waits comes first. */
 export const byNeed = (
   one: Pick<PreviewMessage, "verdict">,
   other: Pick<PreviewMessage, "verdict">,
 ): number => Number(isStuck(other.verdict)) - Number(isStuck(one.verdict));
 
+/** Whether nothing of a message becomes an order as it is. */
 const isStuck = (verdict: PreviewMessage["verdict"]) => verdict === "refused" || verdict === "waiting";
 
 /** A message that is refused or waits is shown in the place of the last one that is well. */
