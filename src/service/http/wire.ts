@@ -85,9 +85,8 @@ export function createWire(settings: WireSettings, certificates?: PeerCertificat
   return {
     exchange: (request, signal) =>
       new Promise((resolve) => {
-        const deadline = AbortSignal.timeout(timeoutMs);
         const handler = new Exchange(maxBodyBytes, request.isBodyLeft === true, resolve);
-        handler.watch(signal, deadline);
+        handler.watch(signal, timeoutMs);
         try {
           agent.dispatch(
             {
@@ -139,15 +138,15 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** Cuts the exchange when the caller stops it or its time is over, even while the connection is being made. */
-  watch(signal: AbortSignal, deadline: AbortSignal): void {
+  watch(signal: AbortSignal, timeoutMs: number): void {
     const onStop = () => this.#end(new Cut("stopped", signal.reason));
-    const onDeadline = () => this.#end(new Cut("timeout", deadline.reason));
+    // No AbortSignal.timeout, which stays until its time is over: those of fast calls would gather by the ten thousands.
+    const deadline = setTimeout(() => this.#end(new Cut("timeout")), timeoutMs);
     this.#unwatch = () => {
       signal.removeEventListener("abort", onStop);
-      deadline.removeEventListener("abort", onDeadline);
+      clearTimeout(deadline);
     };
     signal.addEventListener("abort", onStop, { once: true });
-    deadline.addEventListener("abort", onDeadline, { once: true });
     if (signal.aborted) onStop();
   }
 
