@@ -1,5 +1,6 @@
-import { type AlertKind, alertKey } from "../core/alert.ts";
+import { alertKey } from "../core/alert.ts";
 import { type Condition, condition, isAlerted } from "../core/condition.ts";
+import type { AlertKind } from "../core/condition-kinds.ts";
 import { formatMinute } from "../core/duration.ts";
 import { FAILURES, type FailureCode, LASTING } from "../core/failures.ts";
 import type { UntakenReason } from "../core/untaken-files.ts";
