@@ -113,6 +113,7 @@ export const CONDITION_KINDS = {
     hint: "Make one: `cryobridge backup FILE`; `systemctl status cryobridge-backup` says why the nightly one fails. Where the ledger is backed up by other means, set alerts.rules.backupOld.on to false.",
   },
   // Shown alone. An alert that places don't take would go to the place that fails.
+  checkFailed: { who: "it" },
   ledgerUnread: { who: "it" },
   ordersOnHold: { who: "lab" },
   messagesBehind: { who: "it" },
