@@ -72,8 +72,10 @@ export async function* checkConnectors(
           continue;
         }
         const part = `${subject}, ${line.subject}`;
-        if (!line.isOk) yield failed(part, line.detail, undefined, undefined, { stopsIntake: true });
-        else yield (line.isWarning ? warning : ok)(part, line.detail);
+        const { level, detail, stopsIntake = false } = line;
+        const hint = line.hint ?? undefined;
+        if (level === "act") yield failed(part, detail, hint, undefined, { stopsIntake });
+        else yield level === "look" ? warning(part, detail, hint) : ok(part, detail);
       }
     } catch (error) {
       const isWrong = asFailure(error).code === "CONFIG_INVALID";
