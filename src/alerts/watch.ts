@@ -1,5 +1,6 @@
-import { type AlertKind, alertKey } from "../core/alert.ts";
+import { alertKey } from "../core/alert.ts";
 import type { AlertCondition } from "../core/condition.ts";
+import type { AlertKind } from "../core/condition-kinds.ts";
 import { type Alert, type AlertChanges, changeAlerts, forgetAlerts } from "../ledger/alerts/alerts.ts";
 import type { AlertPlace } from "./places/place.ts";
 import { type SendDeps, sendDueAlerts } from "./send.ts";

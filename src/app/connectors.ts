@@ -201,7 +201,7 @@ function resultsOf(
           ops: systemFileOps,
           step: () => Promise.resolve(),
         }),
-      check: () => Promise.resolve([{ subject: "results", isOk: true, detail: `files in ${directory}` }]),
+      check: () => Promise.resolve([{ subject: "results", detail: `files in ${directory}` }]),
     };
   }
   const { tls, ...rest } = results;

@@ -14,7 +14,7 @@ import type { StoredMessage } from "../ledger/messages/views.ts";
 import { findInstanceCode } from "../ledger/migrate.ts";
 import type { Mapper } from "../mapping/inbound/mapper.ts";
 import { formatMessageType } from "../mapping/profile/message-type.ts";
-import type { Profile } from "../mapping/profile/profile.ts";
+import { batchResponseOf, type Profile } from "../mapping/profile/profile.ts";
 import type { Configuration, Settings } from "./configuration.ts";
 import { charsetOf, createMappers, profileOf } from "./connectors.ts";
 
@@ -47,7 +47,7 @@ function rulesOf(config: Config, profiles: ReadonlyMap<string, Profile>, instanc
     }
     const answersRepeats = isFolderConnector(connector) && connector.repeatedFiles === "answer";
     if (profile.format === "csv") return [name, { mapper, answersRepeats }];
-    const response = profile.results.batchResponse ?? "none";
+    const response = batchResponseOf(profile.results, connector.type);
     const batches = response === "none" ? undefined : { profile, response };
     return [name, { mapper, answersRepeats, batches }];
   });

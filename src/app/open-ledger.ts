@@ -125,21 +125,13 @@ export function openQueueBackend(
   },
 ): OpenBackend {
   if (config.queue.backend === "redis") {
-    const { url, sentinels, cluster, username, password, tls, ca } = config.queue;
+    const { ca, ...settings } = config.queue;
     return {
       backend: {
         kind: "redis",
         prefix: `cryobridge-${options.instanceCode ?? "check"}`,
         isTrial: options.instanceCode === undefined,
-        url: url?.reveal(),
-        sentinels: sentinels && {
-          ...{ name: sentinels.master, nodes: sentinels.nodes, username: sentinels.username },
-          ...{ password: sentinels.password?.reveal(), tls: sentinels.tls ?? tls },
-        },
-        cluster,
-        username,
-        password: password?.reveal(),
-        tls,
+        settings,
         ca: ca === undefined ? undefined : readPem("queue.ca", ca).toString("utf8"),
       },
       close: async () => {},

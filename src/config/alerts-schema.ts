@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ALERT_KINDS, type AlertKind } from "../core/alert.ts";
+import { ALERT_KINDS, type AlertKind, CONDITION_KINDS } from "../core/condition-kinds.ts";
 import type { OrderState } from "../core/order-state.ts";
 import { parseDays, parseMinute, type Weekly } from "../core/weekly.ts";
 import { duration, durationOr, filePath, host, port, secret, secretUrl, section } from "./scalars.ts";
@@ -45,51 +45,25 @@ const OWN_RULES = {
   },
 };
 
-function ruleOf<Own extends z.ZodRawShape>(kind: AlertKind, own: Own) {
-  const { means, after: usual } = ALERT_KINDS[kind];
+type OwnRules = typeof OWN_RULES;
+type OwnOf<Kind> = Kind extends keyof OwnRules ? OwnRules[Kind] : Record<never, never>;
+
+function ruleOf<Kind extends AlertKind>(kind: Kind) {
+  const { means, after: usual } = CONDITION_KINDS[kind];
   return section({
     on: z.boolean().default(true).describe("Whether alerts are sent."),
     after: durationOr(usual, "For how long it has to hold before an alert is sent."),
-    ...own,
+    ...((kind in OWN_RULES ? OWN_RULES[kind as keyof OwnRules] : {}) as OwnOf<Kind>),
   })
     .prefault({} as never)
     .describe(`${means} After ${usual} unless set.`);
 }
 
-const {
-  ordersOld,
-  ordersFailing,
-  messagesRefused,
-  diskFilling,
-  certificateExpiring,
-  secretExpiring,
-  backupOld,
-} = OWN_RULES;
-
-const rules = z.strictObject({
-  ledgerRestored: ruleOf("ledgerRestored", {}),
-  serviceUnreachable: ruleOf("serviceUnreachable", {}),
-  connectorDown: ruleOf("connectorDown", {}),
-  daemonTrouble: ruleOf("daemonTrouble", {}),
-  workerDead: ruleOf("workerDead", {}),
-  ordersParked: ruleOf("ordersParked", {}),
-  ordersStalled: ruleOf("ordersStalled", {}),
-  ordersOld: ruleOf("ordersOld", ordersOld),
-  ordersFailing: ruleOf("ordersFailing", ordersFailing),
-  messagesRefused: ruleOf("messagesRefused", messagesRefused),
-  codesUnmapped: ruleOf("codesUnmapped", {}),
-  resultsNotTaken: ruleOf("resultsNotTaken", {}),
-  connectorOrphaned: ruleOf("connectorOrphaned", {}),
-  filesUntaken: ruleOf("filesUntaken", {}),
-  queuePaused: ruleOf("queuePaused", {}),
-  tasksOpen: ruleOf("tasksOpen", {}),
-  tankOverdue: ruleOf("tankOverdue", {}),
-  noTraffic: ruleOf("noTraffic", {}),
-  diskFilling: ruleOf("diskFilling", diskFilling),
-  certificateExpiring: ruleOf("certificateExpiring", certificateExpiring),
-  secretExpiring: ruleOf("secretExpiring", secretExpiring),
-  backupOld: ruleOf("backupOld", backupOld),
-} satisfies Record<AlertKind, z.ZodType>);
+const rules = z.strictObject(
+  Object.fromEntries(ALERT_KINDS.map((kind) => [kind, ruleOf(kind)])) as {
+    readonly [Kind in AlertKind]: ReturnType<typeof ruleOf<Kind>>;
+  },
+);
 
 const placeName = z
   .string()

@@ -1,3 +1,4 @@
+import type { Condition } from "../core/condition.ts";
 import { Failure, type FailureCode } from "../core/failures.ts";
 import type { UntakenFiles } from "../core/untaken-files.ts";
 
@@ -16,14 +17,13 @@ export function requireMayLeave({ mayLeave }: Pick<OutgoingFile, "mayLeave">): v
     throw new Failure("LEDGER_CONTENDED", "another worker sends this connector's results now");
 }
 
-/** One line of `cryobridge check`. */
-export interface CheckLine {
+/** One line of `cryobridge check`: what makes a condition, where something is wrong. */
+export interface CheckLine extends Partial<Pick<Condition, "hint" | "stopsIntake">> {
   /** What was looked at, for people. */
   readonly subject: string;
-  readonly isOk: boolean;
-  /** It works, but is unwise. */
-  readonly isWarning?: boolean | undefined;
-  /** What was found; for a failure also the hint. */
+  /** `act`: it doesn't work; `look`: it works, but is unwise; absent where all is well. */
+  readonly level?: "act" | "look";
+  /** What was found. */
   readonly detail: string;
 }
 

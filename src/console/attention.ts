@@ -1,5 +1,6 @@
-import { type AlertKind, alertKey } from "../core/alert.ts";
+import { alertKey } from "../core/alert.ts";
 import { type Condition, condition, isAlerted } from "../core/condition.ts";
+import type { AlertKind } from "../core/condition-kinds.ts";
 import { formatMinute } from "../core/duration.ts";
 import { FAILURES, type FailureCode, LASTING } from "../core/failures.ts";
 import type { UntakenReason } from "../core/untaken-files.ts";
@@ -7,6 +8,7 @@ import { whoSeesTo } from "../core/who.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { Answers } from "./ask.ts";
 import { configurationsOf, lostWorkersOf, workerConditionsOf } from "./attention-workers.ts";
+import { orphanedCondition } from "./orphaned.ts";
 import type { Attention, Status, StatusStillOrders, StatusWaiting } from "./status-document.ts";
 
 type Facts = Omit<Status, "attention" | "parts" | "version">;
@@ -206,9 +208,7 @@ function deliveriesOf({ failingDeliveries, generatedAt }: Facts): Condition[] {
 }
 
 function orphanedOf({ orphaned }: Facts): Condition[] {
-  return (orphaned ?? []).map(({ connector, text, since, hint }) =>
-    condition("connectorOrphaned", connector, text, { since, hint, command: "cryobridge queue" }),
-  );
+  return (orphaned ?? []).map(orphanedCondition);
 }
 
 /** Codes of which there are more are counted. */

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Condition } from "../core/condition.ts";
 import type { Logger } from "../core/logger.ts";
@@ -84,10 +85,7 @@ export interface Records {
 }
 
 /** Where the console listens and who may look. */
-export interface ConsoleSettings {
-  readonly host: string;
-  /** 0 takes any free port. */
-  readonly port: number;
+export interface ConsoleSettings extends Pick<Config["console"], "host" | "port"> {
   /** Who may sign in; there has to be one when other machines can reach `host`. */
   readonly users: readonly ConsoleUser[];
   /** Addresses and networks of proxies whose word of who asks, and over TLS or not, is taken; none by default. */

@@ -1,3 +1,4 @@
+import { type Condition, condition } from "../core/condition.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 
 /** What waits of a connector, in words: `3 results and 1 order in work`. */
@@ -22,4 +23,22 @@ export function hintForOrphaned({ connector, results, orders, messages }: Orphan
   if (results + orders === 0) return `${again}.`;
   const rest = messages > 0 ? " Its messages need the connector itself." : "";
   return `${again}, or give its orders and results to another one: \`cryobridge queue move --from ${connector} --to NAME\`.${rest}`;
+}
+
+/** The same, as `status`, `check` and alerts have it. */
+export function orphanedCondition(left: Pick<Orphaned, "connector"> & OrphanedWords): Condition {
+  const { connector, text, since, hint } = left;
+  return condition("connectorOrphaned", connector, text, { since, hint, command: "cryobridge queue" });
+}
+
+interface OrphanedWords {
+  readonly text: string;
+  /** ISO 8601. */
+  readonly since: string;
+  readonly hint: string;
+}
+
+/** What `status` says of it. */
+export function orphanedWords(left: Orphaned): OrphanedWords {
+  return { text: describeOrphaned(left), since: left.since.toISOString(), hint: hintForOrphaned(left) };
 }

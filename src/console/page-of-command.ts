@@ -1,3 +1,4 @@
+import { commandLine, type HintCommand, parseCommand, partsOf } from "../core/hint.ts";
 import type { Thing } from "../operator/thing.ts";
 import { MESSAGES } from "../operator/things/messages.ts";
 import { ORDERS } from "../operator/things/orders.ts";
@@ -18,87 +19,91 @@ const PAGES: readonly (readonly [words: string, path: string, name: string])[] =
 
 /** The page where a person does what a command does, such as `/orders?state=parked`; undefined where there is none. */
 export function pageOf(command: string): { readonly to: string; readonly name: string } | undefined {
-  const [, shown, id = ""] = /^cryobridge (orders|results) show ([od]\d+)$/.exec(command) ?? [];
-  if (shown !== undefined)
-    return { to: `/${shown}/${id}`, name: shown === "orders" ? "To the order" : "To the result" };
-  const [, ...words] = command.split(" ");
-  const at = words.findIndex((word) => word.startsWith("--"));
-  const verb = words.slice(0, at === -1 ? undefined : at).join(" ");
-  const page = PAGES.find(([known]) => verb === known || verb.startsWith(`${known} `));
+  const { words, operands, options } = parseCommand(command);
+  const [family, verb] = words;
+  const [id] = operands;
+  if (verb === "show" && id !== undefined && (family === "orders" || family === "results"))
+    return { to: `/${family}/${id}`, name: family === "orders" ? "To the order" : "To the result" };
+  const page = PAGES.find(([known]) => isBegun(words, known.split(" ")));
   if (page === undefined) return undefined;
   const [, path, name] = page;
   const query = new URLSearchParams();
-  for (const [index, word] of words.entries()) {
-    const value = words[index + 1];
-    if (!word.startsWith("--") || value === undefined) continue;
-    const key = word.slice(2);
+  for (const [option, value] of options) {
+    if (value === undefined) continue;
+    const key = option.slice(2);
     if (key === "since") query.set(key, value === "1d" ? "24h" : value);
     else for (const each of value.split(",")) query.append(key, each);
   }
   return { to: query.size === 0 ? path : `${path}?${query}`, name };
 }
 
-/** The buttons that stand on the page of a record, or on the list of those that have none, by the command of their act. */
-const ACT_BUTTONS = new Map(
-  [...buttonsOf(ORDERS), ...buttonsOf(MESSAGES), ...buttonsOf(RESULTS), ...buttonsOf(TASKS)].map(
-    ({ words, ...button }) => [words, button],
-  ),
-);
+function isBegun(words: readonly string[], known: readonly string[]): boolean {
+  return known.every((word, nth) => words[nth] === word);
+}
 
-function buttonsOf<Row, Found extends Row>({ acts, details, path }: Thing<Row, Found>) {
+/** What of a command says which button does the same: its words, and the option that makes an act of its own of it. */
+interface Pressed {
+  readonly words: string;
+  readonly flag?: string | undefined;
+  readonly name: string;
+  /** The page that has it, where that is another one. */
+  readonly to?: string | undefined;
+}
+
+/** The buttons that stand on the page of a record, or on the list of those that have none; first those of an option. */
+const ACT_BUTTONS: readonly Pressed[] = [
+  ...[...buttonsOf(ORDERS), ...buttonsOf(MESSAGES), ...buttonsOf(RESULTS), ...buttonsOf(TASKS)],
+].sort((one, other) => Number(one.flag === undefined) - Number(other.flag === undefined));
+
+function buttonsOf<Row, Found extends Row>({ acts, details, path }: Thing<Row, Found>): Pressed[] {
   const to = details === undefined ? path : undefined;
   return Object.values(acts).map(({ command, flag, button: name }) => ({
-    words: `${command} ID${flag === undefined ? "" : ` --${flag.name}`}`,
+    words: command,
+    flag: flag && `--${flag.name}`,
     ...{ name, to },
   }));
 }
 
 /** What a person presses here instead of other commands that a text names, and the page that it is on. */
-const BUTTONS: Readonly<Record<string, readonly [button: string, path?: string]>> = {
-  "orders show ID --show-phi": ["Show the patient's data"],
-  "orders release-after-restore": ["Go on without comparing", "/orders"],
-  "messages waiting": ["Messages", "/messages"],
-  "messages release": ["Release", "/messages"],
-  "queue resume submit": ["Resume submit", "/queue"],
-  "queue resume track": ["Resume track", "/queue"],
-  "queue resume deliver": ["Resume deliver", "/queue"],
-  status: ["Overview", "/"],
-  "tasks list": ["Tasks", "/tasks"],
-  reload: ["Reload the configuration", "/workers"],
-};
+const BUTTONS: readonly Pressed[] = [
+  { words: "orders show", flag: "--show-phi", name: "Show the patient's data" },
+  { words: "orders release-after-restore", name: "Go on without comparing", to: "/orders" },
+  { words: "messages waiting", name: "Messages", to: "/messages" },
+  { words: "messages release", name: "Release", to: "/messages" },
+  { words: "queue resume submit", name: "Resume submit", to: "/queue" },
+  { words: "queue resume track", name: "Resume track", to: "/queue" },
+  { words: "queue resume deliver", name: "Resume deliver", to: "/queue" },
+  { words: "status", name: "Overview", to: "/" },
+  { words: "tasks list", name: "Tasks", to: "/tasks" },
+  { words: "reload", name: "Reload the configuration", to: "/workers" },
+];
 
-/**
- * What stands on a page instead of a command, such as `cryobridge orders retry o17`, and the service's number that is typed
- * there; undefined where it is a command here, too.
- */
-function buttonOf(
-  command: string,
-): { readonly name: string; readonly to: string | undefined; readonly number?: string } | undefined {
-  const [, number] = / --(?:request|procedure)-id (\d+)$/.exec(command) ?? [];
-  const words = command
-    .replace(/^cryobridge /, "")
-    .replace(/ --(?:request|procedure)-id (?:\d+|N)$/, "")
-    .replace(/ --reason TEXT$/, "")
-    .replace(/ [a-z][1-9]\d*\b/, " ID");
-  const [name, to] = BUTTONS[words] ?? [];
-  const button = name === undefined ? ACT_BUTTONS.get(words) : { name, to };
-  return button && { ...button, ...(number && { number }) };
+/** What stands on a page instead of a command; undefined where it is a command here, too. */
+function buttonOf({ words, operands, options }: HintCommand): Pressed | undefined {
+  const typed = words.join(" ");
+  const suits = ({ words: known, flag }: Pressed) =>
+    known === typed && (flag === undefined || options.some(([name]) => name === flag));
+  return BUTTONS.find(suits) ?? (IS_ID.test(operands.join(" ")) ? ACT_BUTTONS.find(suits) : undefined);
 }
 
-/** Another option of the command before it, which a button needs not: `(external surface: --procedure-id N)`. */
-const OTHER_OPTION = / \((?:external surface: )?`--[^`]*`\)/g;
+/** The record of the page, known or not yet; ORDER is another one. */
+const IS_ID = /^(ID|[a-z][1-9]\d*)$/;
 
-/** Commands in a text stand between backticks; where a page has a button for one, that is named instead. */
+/** The number at the service of what a command links an order to. */
+function linkedNumber({ options }: HintCommand): string | undefined {
+  return options.find(([name, value]) => name.endsWith("-id") && /^\d+$/.test(value ?? ""))?.[1];
+}
+
+/** A text with its commands; where a page has a button for one, that is named instead. */
 export function withCommands(text: string): Content {
-  return text
-    .replace(OTHER_OPTION, "")
-    .split("`")
-    .map((part, index) => {
-      if (index % 2 === 0) return part;
-      const button = buttonOf(part);
-      if (button === undefined) return html`<code>${part}</code>`;
-      const { name, to, number } = button;
-      const typed = number === undefined ? "" : ` (${number})`;
-      return to === undefined ? html`“${name}”${typed}` : html`“<a href="${to}">${name}</a>”${typed}`;
-    });
+  return partsOf(text).map((part) => {
+    if (typeof part === "string") return part;
+    if ("code" in part) return html`<code>${part.code}</code>`;
+    const button = buttonOf(part);
+    if (button === undefined) return html`<code>${commandLine(part)}</code>`;
+    const { name, to } = button;
+    const number = linkedNumber(part);
+    const typed = number === undefined ? "" : ` (${number})`;
+    return to === undefined ? html`“${name}”${typed}` : html`“<a href="${to}">${name}</a>”${typed}`;
+  });
 }

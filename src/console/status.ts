@@ -12,7 +12,7 @@ import { type Answers, askAll, isReady } from "./ask.ts";
 import { describeRestored, listAttention, listConditions } from "./attention.ts";
 import type { AskedDeps } from "./deps.ts";
 import type { LedgerCounts } from "./facts.ts";
-import { describeOrphaned, hintForOrphaned } from "./orphaned.ts";
+import { orphanedWords } from "./orphaned.ts";
 import { partsOf } from "./standing.ts";
 import type { Json, Status, StatusRestored, StatusTank, StatusWorker } from "./status-document.ts";
 
@@ -46,7 +46,7 @@ function factsOf(deps: AskedDeps, answers: Answers): Omit<Status, "version" | "a
     orphaned:
       orphaned?.map((each) => ({
         ...json(each),
-        ...{ text: describeOrphaned(each), hint: hintForOrphaned(each) },
+        ...orphanedWords(each),
       })) ?? null,
     untakenFiles: untakenStatus(deps),
     connectors: deps.connectors?.() ?? null,

@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import { ALERT_KIND_NAMES, type AlertSubject } from "../core/alert.ts";
+import type { AlertSubject } from "../core/alert.ts";
+import { ALERT_KINDS } from "../core/condition-kinds.ts";
 import { type TankAge, tankName } from "../jobs/refills/tanks.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import { TASK_KINDS } from "../ledger/operator/tasks.ts";
@@ -22,7 +23,7 @@ export function addConditionMetrics(
   return (conditions) => {
     holding.reset();
     if (conditions === undefined) return;
-    for (const kind of ALERT_KIND_NAMES) holding.set({ kind }, 0);
+    for (const kind of ALERT_KINDS) holding.set({ kind }, 0);
     for (const { kind } of conditions) holding.inc({ kind });
   };
 }

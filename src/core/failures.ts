@@ -4,6 +4,7 @@ import { LEDGER_FAILURES } from "./failures/ledger.ts";
 import { MAPPING_FAILURES } from "./failures/mapping.ts";
 import { ORDER_FAILURES } from "./failures/orders.ts";
 import { SERVICE_FAILURES } from "./failures/service.ts";
+import { withCommandsOf } from "./hint.ts";
 import type { Phi } from "./phi.ts";
 import { type Place, placeText } from "./place.ts";
 import type { Surface } from "./surface.ts";
@@ -221,10 +222,18 @@ function hintOfCode({ code, hint }: { readonly code: string; readonly hint?: str
 function hintOfEarlier({
   hint,
   earlier,
-  codeIn = "ID",
+  codeIn,
 }: { readonly hint?: string | null | undefined } & Pick<Problem, "earlier" | "codeIn">): string {
-  const ofCode = hint ? `${hint.replace("discard ID", `discard ${codeIn}`)} ` : "";
+  const ofCode = hint ? `${codeIn === undefined ? hint : aboutMessage(hint, codeIn)} ` : "";
   return `${ofCode}The earlier message is ${earlier}: \`cryobridge messages show ${earlier}\`.`;
+}
+
+/** A hint whose commands about a message are about this one. */
+function aboutMessage(hint: string, id: string): string {
+  return withCommandsOf(hint, (command) => {
+    if (command.words[0] !== "messages") return [command];
+    return [{ ...command, operands: command.operands.map((operand) => (operand === "ID" ? id : operand)) }];
+  });
 }
 
 /** Settings that a running daemon takes over when it is told to. */

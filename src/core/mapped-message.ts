@@ -50,6 +50,14 @@ export interface MappedMessage extends MessageName {
   readonly names?: readonly string[] | undefined;
 }
 
+/** Whether a message brings nothing but requests about earlier orders: then their answers answer it. */
+export function isControlOnly({
+  orders,
+  controlRequests = [],
+}: Pick<MappedMessage, "controlRequests"> & { readonly orders: readonly unknown[] }): boolean {
+  return orders.length === 0 && controlRequests.length > 0;
+}
+
 /** How a message that came over a connection is answered there, once its verdict is known. */
 export interface ReplyTo {
   /** Address of the sender, for people. */

@@ -1,23 +1,10 @@
 import { createRedisBackend, PostgresConnection, PostgresQueueBackend } from "bullmq";
 import { Cluster, Redis } from "ioredis";
 import type pg from "pg";
+import type { Config } from "../config/config.ts";
 import { systemClock } from "../core/clock.ts";
 import { EVERY_MS } from "../core/every.ts";
 import { placeOf } from "../ledger/database.ts";
-
-interface Node {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** Those that know which server has the jobs; their user, password and TLS are their own. */
-interface Sentinels {
-  readonly name: string;
-  readonly nodes: readonly Node[];
-  readonly username?: string | undefined;
-  readonly password?: string | undefined;
-  readonly tls?: boolean | undefined;
-}
 
 /** Where BullMQ keeps its jobs. */
 export type QueueBackend =
@@ -29,16 +16,11 @@ export type QueueBackend =
       readonly prefix: string;
       /** Whether it is only tried, and nothing is to be left there. */
       readonly isTrial?: boolean | undefined;
-      readonly url?: string | undefined;
-      readonly sentinels?: Sentinels | undefined;
-      readonly cluster?: readonly Node[] | undefined;
-      readonly username?: string | undefined;
-      readonly password?: string | undefined;
-      /** TLS to the server that sentinels name, and to cluster nodes; a url says so itself. */
-      readonly tls?: boolean | undefined;
+      readonly settings: Omit<RedisSettings, "ca">;
       /** PEM certificates to trust instead of the public authorities, wherever TLS is spoken. */
       readonly ca?: string | undefined;
     };
+type RedisSettings = Extract<Config["queue"], { backend: "redis" }>;
 type RedisBackend = Extract<QueueBackend, { kind: "redis" }>;
 
 /** The server of the jobs for a person, such as `the job queue's server at 10.0.0.5:6379`; never who logs in. */
@@ -47,11 +29,12 @@ export function serverWords(backend: QueueBackend): string {
   return `the job queue's server${place ? ` at ${place}` : ""}`;
 }
 
-function redisPlace({ url = DEFAULT_URL, sentinels, cluster }: RedisBackend): string | undefined {
-  const listed = (nodes: readonly Node[]) => nodes.map(({ host, port }) => `${host}:${port}`).join(", ");
+function redisPlace({ settings: { url, sentinels, cluster } }: RedisBackend): string | undefined {
+  const listed = (nodes: NonNullable<RedisSettings["cluster"]>) =>
+    nodes.map(({ host, port }) => `${host}:${port}`).join(", ");
   if (cluster) return listed(cluster);
-  if (sentinels) return `${sentinels.name} (sentinels ${listed(sentinels.nodes)})`;
-  const { hostname, port, pathname } = URL.parse(url) ?? {};
+  if (sentinels) return `${sentinels.master} (sentinels ${listed(sentinels.nodes)})`;
+  const { hostname, port, pathname } = URL.parse(url?.reveal() ?? DEFAULT_URL) ?? {};
   return hostname ? `${hostname}:${port || DEFAULT_PORT}` : pathname;
 }
 
@@ -118,7 +101,7 @@ function openRedisPlace(backend: RedisBackend, onReply: (error: Error) => void):
       ...{ connection: redis, prefix: `{${backend.prefix}}`, skipVersionCheck: true },
       drainDelay: WAIT_FOR_JOB_S,
     },
-    backend: createRestingBackend(backend.cluster !== undefined),
+    backend: createRestingBackend(backend.settings.cluster !== undefined),
     state: () => (redis.status === "ready" ? "up" : redis.status === "connect" ? "connected" : "away"),
     findRisks: () => findEvictingNodes(backend, redis),
     close: () => redis.disconnect(),
@@ -182,10 +165,11 @@ const SENTINEL_ANSWERS_WITHIN_MS = 2_000;
 /** The longest pause before a server is tried again, ms. */
 const LONGEST_PAUSE_MS = 1_000;
 
-function openRedis(backend: RedisBackend, onReply: (error: Error) => void): Redis | Cluster {
-  const { username, password } = backend;
-  const tls = backend.tls === true || backend.url?.startsWith("rediss:") === true;
-  const trusted = backend.ca === undefined ? {} : { ca: backend.ca };
+function openRedis({ settings, ca }: RedisBackend, onReply: (error: Error) => void): Redis | Cluster {
+  const { sentinels, cluster, username } = settings;
+  const [url, password] = [settings.url?.reveal() ?? DEFAULT_URL, settings.password?.reveal()];
+  const tls = settings.tls || url.startsWith("rediss:");
+  const trusted = ca === undefined ? {} : { ca };
   const options = {
     maxRetriesPerRequest: null,
     connectTimeout: ANSWER_WITHIN_MS,
@@ -196,40 +180,43 @@ function openRedis(backend: RedisBackend, onReply: (error: Error) => void): Redi
     ...(tls ? { tls: trusted } : {}),
   };
   // A server that became a replica takes no jobs: the sentinels, or the name server, know the new one. Only sentinels are sure to.
-  const onReadOnly = backend.cluster ? false : backend.sentinels ? (2 as const) : (1 as const);
+  const onReadOnly = cluster ? false : sentinels ? (2 as const) : (1 as const);
   const reconnectOnError = (error: Error) => {
     onReply(error);
     // Before Redis 7 it stands within what a script was refused (redis/ioredis#1664).
     return /\bREADONLY\b/.test(error.message) && onReadOnly;
   };
-  if (backend.cluster)
-    return new Cluster([...backend.cluster], { redisOptions: { ...options, reconnectOnError } });
-  if (backend.sentinels) {
-    const { name, nodes, ...own } = backend.sentinels;
+  if (cluster) return new Cluster(cluster, { redisOptions: { ...options, reconnectOnError } });
+  if (sentinels) {
+    const { master: name, nodes, ...own } = sentinels;
+    const ownPassword = own.password?.reveal();
     return new Redis({
-      ...{ ...options, reconnectOnError, name, sentinels: [...nodes] },
+      ...{ ...options, reconnectOnError, name, sentinels: nodes },
       // ioredis's own failoverDetector may end a connection for good that just looks for the new server.
       sentinelCommandTimeout: SENTINEL_ANSWERS_WITHIN_MS,
       ...(own.username === undefined ? {} : { sentinelUsername: own.username }),
-      ...(own.password === undefined ? {} : { sentinelPassword: own.password }),
-      ...(own.tls ? { sentinelTLS: trusted } : {}),
+      ...(ownPassword === undefined ? {} : { sentinelPassword: ownPassword }),
+      ...((own.tls ?? settings.tls) ? { sentinelTLS: trusted } : {}),
       ...(tls ? { enableTLSForSentinelMode: true } : {}),
     });
   }
-  return new Redis(backend.url ?? DEFAULT_URL, { ...options, reconnectOnError });
+  return new Redis(url, { ...options, reconnectOnError });
 }
 
 /** BullMQ's jobs are several keys each, none of which may go away by itself. */
-async function findEvictingNodes(backend: RedisBackend, redis: Redis | Cluster): Promise<QueueRisk[]> {
+async function findEvictingNodes(
+  { settings: { sentinels } }: RedisBackend,
+  redis: Redis | Cluster,
+): Promise<QueueRisk[]> {
   const nodes = redis instanceof Cluster ? redis.nodes("master") : [redis];
   const found = await Promise.all(
     nodes.map(async (node) => {
       const policy = /^maxmemory_policy:(\S+)/m.exec(await node.info("memory"))?.[1] ?? "noeviction";
       if (policy === "noeviction") return [];
       const { host, port } = node.options;
-      const where = backend.sentinels ? "" : `-h ${host} -p ${port} `;
+      const where = sentinels ? "" : `-h ${host} -p ${port} `;
       const message = `Redis ${where ? `${host}:${port} ` : ""}may throw jobs away when its memory is full (maxmemory-policy ${policy}); what is lost is handed out again seconds later`;
-      const each = backend.sentinels ? ` on each server of ${backend.sentinels.name}` : "";
+      const each = sentinels ? ` on each server of ${sentinels.master}` : "";
       const hint = `Run \`redis-cli ${where}config set maxmemory-policy noeviction\`${each}, and write it into the server's configuration.`;
       return [{ message, hint }];
     }),

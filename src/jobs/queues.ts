@@ -388,7 +388,7 @@ const AWAY_HINT =
 const NOT_READY = "takes connections and is not ready for more (LOADING: it may still load its data)";
 
 function refusedWords(backend: QueueBackend, { why }: QueueRefusal): string {
-  const orSentinel = backend.kind === "redis" && backend.sentinels ? ", or a sentinel," : "";
+  const orSentinel = backend.kind === "redis" && backend.settings.sentinels ? ", or a sentinel," : "";
   return `${serverWords(backend)}${orSentinel} takes no jobs (${why})`;
 }
 

@@ -1,4 +1,5 @@
 import type { AtService } from "../core/failures.ts";
+import { type HintCommand, withCommandsOf } from "../core/hint.ts";
 import type { Surface } from "../core/surface.ts";
 
 /** What is known of the records that the commands of a hint are about, by their ids such as `o17`. Another order than these is ORDER in a hint. */
@@ -22,29 +23,34 @@ const RECORD_OF = {
 
 /** The hint of a failure with its commands as they are typed: what is known stands in place of ID, NUMBER and N. */
 export function readyHint(hint: string, known: Known): string {
+  return withCommandsOf(hint, (command) => readyCommands(command, known));
+}
+
+/** Once for each that may be the order's own at the service. */
+function readyCommands(command: HintCommand, known: Known): HintCommand[] {
   const { number, atService, surface = atService?.surface } = known;
-  return hint
-    .replaceAll(/\b(orders|messages|queue|results|tasks) ([a-z-]+) ID\b/g, (all, family, verb) => {
-      const id = known[RECORD_OF[family as keyof typeof RECORD_OF]];
-      return id === undefined ? all : `${family} ${verb} ${id}`;
-    })
-    .replaceAll(/\borders show NUMBER\b/g, (all) => (isOneWord(number) ? `orders show ${number}` : all))
-    .replaceAll(BY_SURFACE, (all, start: string, request: string, external: string) => {
-      if (surface === undefined) return all;
-      const ids = atService?.surface === surface ? atService.ids : [];
-      return linked(`${start}${surface === "request" ? request : external}`, ids);
-    });
+  const id = known[RECORD_OF[command.words[0] as keyof typeof RECORD_OF]];
+  const fill = (operand: string) => {
+    if (operand === "ID") return id ?? operand;
+    return operand === "NUMBER" && isOneWord(number) ? number : operand;
+  };
+  const of = (word: string) => (surface === undefined ? word : (word.split("|").at(AT[surface]) ?? word));
+  const ready = {
+    words: command.words.map(of),
+    operands: command.operands.map(fill),
+    options: command.options.map(([name, value]) => [of(name), value] as const),
+  };
+  const linked = ready.options.findIndex(([name, value]) => value === "N" && name.endsWith("-id"));
+  const ids = linked !== -1 && surface !== undefined && atService?.surface === surface ? atService.ids : [];
+  if (ids.length === 0) return [ready];
+  return ids.map((found) => ({
+    ...ready,
+    options: ready.options.with(linked, [ready.options[linked]?.[0] ?? "", String(found)]),
+  }));
 }
 
-/** `START END` (external surface: `OTHER`): for the external surface another end follows the same start. */
-const BY_SURFACE = /`(cryobridge [^`]*?)((?:service|--)[^`]*)` \(external surface: `([^`]+)`\)/g;
-
-/** Once for each that may be the order's own. */
-function linked(command: string, found: AtService["ids"]): string {
-  const ids = command.endsWith("-id N") ? found : [];
-  const commands = ids.length === 0 ? [command] : ids.map((id) => command.replace(/N$/, String(id)));
-  return commands.map((each) => `\`${each}\``).join(" or ");
-}
+/** Of two words for the surfaces, which is whose. */
+const AT = { request: 0, external: -1 } as const satisfies Readonly<Record<Surface, number>>;
 
 /** Whether a shell takes it as one word. */
 function isOneWord(number: string | undefined): number is string {

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { alertRounds } from "../../src/alerts/watch.ts";
-import type { AlertKind, AlertNews } from "../../src/core/alert.ts";
+import type { AlertNews } from "../../src/core/alert.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { AlertCondition } from "../../src/core/condition.ts";
+import type { AlertKind } from "../../src/core/condition-kinds.ts";
 import { never } from "../service/with-client.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type KnownSettings, listFindings } from "../../src/cli/commands/check/probe-words.ts";
+import { findingJson } from "../../src/cli/commands/check/report.ts";
 import { LISTS } from "../../src/core/service-catalogue.ts";
 import type { ListFacts } from "../../src/service/probe/probe.ts";
 
@@ -33,7 +34,8 @@ const CONTAINERS: ListFacts = {
 /** What `check` says of one point, by what a list of containers showed. */
 function findingOf(point: string, facts: Partial<ListFacts>, settings: Partial<KnownSettings> = {}) {
   const findings = listFindings([{ ...CONTAINERS, ...facts }], { ...SETTINGS, ...settings });
-  return findings.find(({ subject }) => subject === `service, ${point}`);
+  const found = findings.find(({ subject }) => subject === `service, ${point}`);
+  return found && findingJson(found);
 }
 
 describe("check warns of a list", () => {

@@ -212,12 +212,13 @@ describe("check --offline", () => {
       expect(checksOf(result).find(({ subject }) => subject === "connector lims")).toMatchObject({
         result: "failed",
         detail: expect.stringContaining("add acknowledged, waiting to results.send of profile quiet"),
+        ...{ who: "it", command: null, stopsIntake: true },
       });
       const open = text.replace("applicationAck: results", "applicationAck: connection");
       const [line] = checksOf(await check(folder, open, "--offline", "--json")).filter(({ subject }) =>
         subject.startsWith("connector lims"),
       );
-      expect(line).toMatchObject({ result: "ok" });
+      expect(line).toMatchObject({ result: "ok", who: null, stopsIntake: false });
     });
   });
 

@@ -85,14 +85,14 @@ describe.skipIf(process.platform === "win32")("the completion of bash", () => {
 });
 
 describe("cryobridge completion", () => {
-  it.each(["zsh", "fish"])("describes commands and options for %s", async (shell) => {
-    const { stdout, status } = await runCli(["completion", shell]);
+  it("describes commands and options for zsh", async () => {
+    const { stdout, status } = await runCli(["completion", "zsh"]);
     expect(status).toBe(0);
     expect(stdout).toContain("List, show and act on orders");
     expect(stdout).toContain("only these states, such as parked,failed");
   });
 
   it("has no script for another shell", async () => {
-    expect((await runCli(["completion", "tcsh"])).status).toBe(2);
+    expect((await runCli(["completion", "fish"])).status).toBe(2);
   });
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { maintenanceUntil } from "../../src/app/maintenance.ts";
 import { alertsSchema } from "../../src/config/alerts-schema.ts";
 import { withAbsolutePaths } from "../../src/config/schema-at.ts";
-import { ALERT_KIND_NAMES } from "../../src/core/alert.ts";
+import { ALERT_KINDS } from "../../src/core/condition-kinds.ts";
 
 const alertsOf = (given: unknown) =>
   alertsSchema.parse(withAbsolutePaths(alertsSchema, given, "/etc/cryobridge"));
@@ -10,7 +10,7 @@ const MAIL = { type: "email", host: "mail.example.org", from: "a@example.org", t
 
 test("every kind of alert is on with its own delay, until the configuration says otherwise", () => {
   const usual = Object.entries(alertsOf({}).rules);
-  expect(usual.flatMap(([kind, { on }]) => (on ? [kind] : []))).toEqual(ALERT_KIND_NAMES);
+  expect(usual.flatMap(([kind, { on }]) => (on ? [kind] : []))).toEqual(ALERT_KINDS);
   const { rules } = alertsOf({ rules: { tasksOpen: { on: false }, resultsNotTaken: { after: "1h" } } });
   expect(rules.tasksOpen.on).toBe(false);
   expect(rules.resultsNotTaken.afterMs).toBe(3_600_000);

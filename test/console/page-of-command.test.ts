@@ -9,10 +9,13 @@ test("a page names its own buttons in a hint, and a command where it has none", 
   );
 });
 
-test("another option of a command is not named where a button stands for both", () => {
-  const text =
-    "Find it, then `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`).";
-  expect(html`${withCommands(text)}`.text).toBe("Find it, then “Link it to what you found at the service”.");
+test("a page names a button whichever words and options stand around its command, and another record's command as one", () => {
+  const both = "Find it, then `cryobridge orders resolve ID --request-id|--procedure-id N`.";
+  expect(html`${withCommands(both)}`.text).toBe("Find it, then “Link it to what you found at the service”.");
+  const turned = "Or so: `cryobridge orders retry o17 --reason TEXT --not-at-service`";
+  expect(html`${withCommands(turned)}`.text).toBe("Or so: “It is not at the service: send it again”");
+  const other = "`cryobridge orders cancel ORDER --reason TEXT`";
+  expect(html`${withCommands(other)}`.text).toBe("<code>cryobridge orders cancel ORDER --reason TEXT</code>");
 });
 
 test("a page names its buttons also where a text has the very record, and those of the queues by their names", () => {

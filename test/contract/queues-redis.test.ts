@@ -6,7 +6,7 @@ import { refusalOf } from "../../src/jobs/queue-refusal.ts";
 import { openQueues } from "../../src/jobs/queues.ts";
 import { eventually } from "../support/eventually.ts";
 import { machineHas } from "../support/needs.ts";
-import { type TestRedis, withOneRedis, withRedis } from "../support/redis-server.ts";
+import { redisBackend, type TestRedis, withOneRedis, withRedis } from "../support/redis-server.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { job, withQueues } from "./queues.ts";
 import { addEach, addUntilRun, describeRedisContract, onRedis, withRunningQueues } from "./redis-queues.ts";
@@ -115,7 +115,7 @@ describe.runIf(machineHas("redis-server")).concurrent("a Redis that answers and 
     withFolder((folder) =>
       withRedis(
         async (node) => {
-          await withQueues({ kind: "redis", prefix: "cryobridge-refused", url: node.url }, async (open) => {
+          await withQueues(redisBackend("cryobridge-refused", { url: node.url }), async (open) => {
             const queues = await open(["lims"]);
             await queues.tryJob();
             expect(queues.trouble).toBeUndefined();
@@ -162,7 +162,7 @@ describe.runIf(machineHas("redis-server")).concurrent("a Redis that answers and 
     withRedis(async (node) => {
       const logged: string[] = [];
       const logger = pino({ level: "warn" }, { write: (line: string) => void logged.push(line) });
-      const queues = await openQueues({ kind: "redis", prefix: "cryobridge-log", url: node.url }, [], logger);
+      const queues = await openQueues(redisBackend("cryobridge-log", { url: node.url }), [], logger);
       try {
         await queues.work("submit", 1, async () => undefined);
         await node.run("acl", "setuser", "default", "-@blocking");
@@ -180,7 +180,7 @@ describe.runIf(machineHas("redis-server")).concurrent("a Redis that answers and 
             Array.from({ length: 400 }, (_, at) => node.run("set", `key-${at}`, "x".repeat(1_000))),
           );
           await node.run("save");
-          await withQueues({ kind: "redis", prefix: "cryobridge-loading", url: node.url }, async (open) => {
+          await withQueues(redisBackend("cryobridge-loading", { url: node.url }), async (open) => {
             const queues = await open(["lims"]);
             await node.crash();
             const started = node.start();
@@ -199,7 +199,7 @@ describe.runIf(machineHas("redis-server")).concurrent("a Redis that answers and 
 
   test("gets no more than the queues need, as the hint of NOPERM says", () =>
     withRedis((node) =>
-      withQueues({ kind: "redis", prefix: "cryobridge-least", url: node.url }, async (open) => {
+      withQueues(redisBackend("cryobridge-least", { url: node.url }), async (open) => {
         const { hint = "" } = refusalOf(Object.assign(new Error("NOPERM x"), { name: "ReplyError" })) ?? {};
         const [, rules = ""] = /ACL SETUSER name ([^`]+)`/.exec(hint) ?? [];
         await node.run("acl", "setuser", "default", "reset", "on", "nopass", ...rules.split(" "));

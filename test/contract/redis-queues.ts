@@ -2,7 +2,12 @@ import { afterAll } from "vitest";
 import type { JobQueues } from "../../src/jobs/queues.ts";
 import { eventually } from "../support/eventually.ts";
 import { machineHas } from "../support/needs.ts";
-import type { TestRedis, TestRedisGroup, WithRedisGroup } from "../support/redis-server.ts";
+import {
+  redisBackend,
+  type TestRedis,
+  type TestRedisGroup,
+  type WithRedisGroup,
+} from "../support/redis-server.ts";
 import { describeQueueContract, job, type WithServer, withQueues } from "./queues.ts";
 
 let ledgers = 0;
@@ -13,7 +18,7 @@ export function onRedis(
   test: Parameters<WithServer>[0],
 ): Promise<void> {
   const prefix = `cryobridge-${ledgers++}`;
-  return withQueues({ kind: "redis", prefix, ...way }, (open) => test({ open, crash, start }));
+  return withQueues(redisBackend(prefix, way), (open) => test({ open, crash, start }));
 }
 
 /** Servers that several tests of a file share while none takes them down; they end with the file. */

@@ -1,15 +1,15 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ALERT_KIND_NAMES, ALERT_KINDS } from "../../src/core/alert.ts";
+import { ALERT_KINDS, CONDITION_KINDS } from "../../src/core/condition-kinds.ts";
 import { ROOT } from "./markdown.ts";
 
 const FILE = join(ROOT, "docs/guide/alerts.md");
 const PLACE = /(<!-- kinds, made from the code -->\n\n)[\s\S]*?(<!-- end -->)/;
 
 test("docs/guide/alerts.md names every kind of alert (UPDATE_DOCS=1 writes them)", () => {
-  const rows = ALERT_KIND_NAMES.map((kind) => {
-    const { means, after } = ALERT_KINDS[kind];
+  const rows = ALERT_KINDS.map((kind) => {
+    const { means, after } = CONDITION_KINDS[kind];
     return `| \`${kind}\` | ${after === "0s" ? "at once" : after} | ${means} |`;
   });
   const table = ["| kind | after | what it means |", "| --- | --- | --- |", ...rows].join("\n");

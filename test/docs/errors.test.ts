@@ -71,7 +71,7 @@ const MAY_BE_DONE = [
 test("where the service may have done what an order asks for, the hint says first how the order is linked to it", () => {
   for (const code of MAY_BE_DONE) {
     const { hint } = FAILURES[code];
-    const linked = hint.indexOf("`cryobridge orders resolve ID --request-id N`");
+    const linked = hint.indexOf("`cryobridge orders resolve ID --request-id|--procedure-id N`");
     expect([code, linked >= 0]).toEqual([code, true]);
     const ended = /[Dd]iscard/.exec(hint)?.index ?? Number.POSITIVE_INFINITY;
     expect([code, linked < ended]).toEqual([code, true]);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { createMetrics } from "../../src/console/metrics.ts";
-import { ALERT_KIND_NAMES, ALERT_KINDS } from "../../src/core/alert.ts";
+import { ALERT_KINDS, CONDITION_KINDS } from "../../src/core/condition-kinds.ts";
 import { findProgram, machineHas } from "../support/needs.ts";
 import { ROOT } from "./markdown.ts";
 
@@ -72,7 +72,7 @@ describe("the alert rules for Prometheus", () => {
   test("have a rule for each kind of alert, which lasts as long", () => {
     const rules = groups.find(({ name }) => name === "cryobridge-conditions")?.rules ?? [];
     const inRules = rules.map((rule) => [/kind="(\w+)"/.exec(rule.expr)?.[1], rule.for]);
-    expect(inRules).toEqual(ALERT_KIND_NAMES.map((kind) => [kind, ALERT_KINDS[kind].after]));
+    expect(inRules).toEqual(ALERT_KINDS.map((kind) => [kind, CONDITION_KINDS[kind].after]));
   });
 
   test.runIf(machineHas("promtool"))("are right in promtool's eyes, and fire when they should", () => {

@@ -3,6 +3,8 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Redis } from "ioredis";
+import type { z } from "zod";
+import { fileSchema } from "../../src/config/schema.ts";
 import type { QueueBackend } from "../../src/jobs/queue-place.ts";
 import { eventually } from "./eventually.ts";
 import { findPort } from "./find-port.ts";
@@ -49,8 +51,16 @@ export async function withRedis<T>(
   }
 }
 
-/** How the queues reach a group of servers. */
-type Way = Pick<Extract<QueueBackend, { kind: "redis" }>, "url" | "sentinels" | "cluster">;
+/** How the queues reach a group of servers, as the configuration has it. */
+type Way = Pick<RedisSection, "url" | "sentinels" | "cluster">;
+type RedisSection = Extract<NonNullable<z.input<typeof fileSchema>["queue"]>, { backend: "redis" }>;
+
+/** A ledger's queues there. */
+export function redisBackend(prefix: string, way: Way): QueueBackend {
+  const settings = fileSchema.shape.queue.parse({ backend: "redis", ...way });
+  if (settings.backend !== "redis") throw new TypeError("the configuration has no Redis");
+  return { kind: "redis", prefix, settings };
+}
 
 /** Servers that keep jobs together. */
 export interface TestRedisGroup {
@@ -115,7 +125,7 @@ export function withGuardedSentinels<T>(
       });
       const way = {
         sentinels: {
-          ...{ name: "jobs", nodes: sentinels.map(({ port }) => ({ host: "127.0.0.1", port })) },
+          ...{ master: "jobs", nodes: sentinels.map(({ port }) => ({ host: "127.0.0.1", port })) },
           password,
         },
       };

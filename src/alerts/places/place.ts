@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
+import type { AlertPlaceConfig } from "../../config/alerts-schema.ts";
 import type { AlertNews } from "../../core/alert.ts";
 import { basicCredentials } from "../../core/basic-credentials.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -47,10 +48,7 @@ export function logPlace(name: string, logger: Logger): AlertPlace {
   };
 }
 
-interface CommandSettings {
-  readonly name: string;
-  /** The program and its arguments. */
-  readonly command: readonly string[];
+interface CommandSettings extends Pick<CommandPlace, "name" | "command"> {
   /** Where programs are looked for; all that the command gets of the environment. */
   readonly path: string | undefined;
 }
@@ -89,8 +87,9 @@ export function commandPlace({ name, command, path }: CommandSettings): AlertPla
   };
 }
 
-interface WebhookSettings {
-  readonly name: string;
+type CommandPlace = Extract<AlertPlaceConfig, { readonly type: "command" }>;
+
+interface WebhookSettings extends Pick<AlertPlaceConfig, "name"> {
   /** May hold a credential, so it is never shown. */
   readonly url: Hidden;
   readonly secret: Hidden;

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { testPlaces } from "../../app/alert-places.ts";
 import { maintenanceUntil } from "../../app/maintenance.ts";
-import { ALERT_KIND_NAMES, type AlertKind } from "../../core/alert.ts";
+import { ALERT_KINDS, type AlertKind } from "../../core/condition-kinds.ts";
 import { Failure } from "../../core/failures.ts";
 import { createLogger } from "../../core/logger.ts";
 import { VERSION } from "../../core/version.ts";
@@ -19,7 +19,7 @@ import { defineList } from "../output/listing.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { defineAct, getNamed, requireReason } from "../things.ts";
 
-const KINDS = ALERT_KIND_NAMES.join(", ");
+const KINDS = ALERT_KINDS.join(", ");
 
 /** `cryobridge alerts …`. */
 export function define(alerts: Command, cli: Cli): void {
@@ -38,7 +38,7 @@ export function define(alerts: Command, cli: Cli): void {
     .description(
       "Announce nothing of an alert, or of all of a kind, for a while. What still holds then is announced.",
     )
-    .argument("<id-or-kind>", `a…, or one of ${KINDS}`, textOr(ALERT_KIND_NAMES))
+    .argument("<id-or-kind>", `a…, or one of ${KINDS}`, textOr(ALERT_KINDS))
     .requiredOption(
       "--for <duration>",
       "for how long: from 1m to 90d",
@@ -87,7 +87,7 @@ async function list(session: Session, { limit }: { readonly limit: number }): Pr
 }
 
 async function subjectOf(pool: OpenSite["pool"], word: string): Promise<Silenced> {
-  const kind = ALERT_KIND_NAMES.find((each): each is AlertKind => each === word);
+  const kind = ALERT_KINDS.find((each): each is AlertKind => each === word);
   if (kind !== undefined) return { kind, about: null };
   if (parseId("a", word) === undefined)
     throw new Failure("CLI_USAGE", `${word}: expected the id of an alert, such as a12, or one of ${KINDS}`);

@@ -24,7 +24,16 @@ import {
   checkProfiles,
 } from "./check/local.ts";
 import { checkDatabaseAndQueue } from "./check/remote.ts";
-import { type Finding, type Findings, failed, failedBy, ok, Report, warning } from "./check/report.ts";
+import {
+  type Finding,
+  type Findings,
+  failed,
+  failedBy,
+  ok,
+  Report,
+  warned,
+  warning,
+} from "./check/report.ts";
 import { checkService } from "./check/service.ts";
 
 /** `cryobridge check`. */
@@ -114,8 +123,8 @@ function* checkAuthorities(config: Config<ProfileDefinition>): Generator<Finding
 
 /** Warns of certificates of the configuration that end within `certificateExpiring`, or have ended. */
 async function* checkCertificates(config: Config<ProfileDefinition>, { clock }: Session): Findings {
-  for (const { text, hint } of await endingCertificates(config, hostname(), new Date(clock.now())))
-    yield warning("certificate", text, hint ?? undefined);
+  for (const ending of await endingCertificates(config, hostname(), new Date(clock.now())))
+    yield warned("certificate", ending);
 }
 
 const HINT =

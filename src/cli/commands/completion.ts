@@ -2,13 +2,12 @@ import type { Command } from "commander";
 import { oneOf } from "../arguments.ts";
 import { createCommands } from "../commands.ts";
 import { bashScript } from "../completion/bash.ts";
-import { fishScript } from "../completion/fish.ts";
 import { listPlaces } from "../completion/tree.ts";
 import { zshScript } from "../completion/zsh.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
-const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const;
-const SHELLS = ["bash", "zsh", "fish"] as const;
+const SCRIPTS = { bash: bashScript, zsh: zshScript } as const;
+const SHELLS = ["bash", "zsh"] as const;
 
 /** `cryobridge completion`. */
 export function define(command: Command, cli: Cli): void {
@@ -20,7 +19,7 @@ export function define(command: Command, cli: Cli): void {
     .argument("<shell>", SHELLS.join(", "), oneOf(SHELLS))
     .addHelpText(
       "after",
-      "\nExample:\n  cryobridge completion bash\n  source <(cryobridge completion bash)   # in ~/.bashrc; zsh likewise in ~/.zshrc\n  cryobridge completion fish > ~/.config/fish/completions/cryobridge.fish",
+      "\nExample:\n  cryobridge completion bash\n  source <(cryobridge completion bash)   # in ~/.bashrc; zsh likewise in ~/.zshrc",
     )
     .action(toAction(cli, print));
 }

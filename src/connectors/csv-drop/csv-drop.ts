@@ -197,9 +197,9 @@ function checkDialect(dialect: CsvDialect): CheckLine {
   try {
     requireDialect(dialect);
     const detail = `delimiter ${delimiterName(dialect.delimiter)}, encoding ${dialect.encoding}`;
-    return { subject, isOk: true, detail };
+    return { subject, detail };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    return { subject, isOk: false, detail: `${error.message}. ${error.hint}` };
+    return { subject, level: "act", stopsIntake: true, detail: error.message, hint: error.hint };
   }
 }

@@ -44,8 +44,8 @@ export async function prepareFolders(directories: DropDirectories, mode: number)
 export async function checkFolders(directories: DropDirectories): Promise<CheckLine[]> {
   const states = await lookAtFolders(directories);
   const judged = await Promise.all(states.map(async (state) => ({ state, ...(await judge(state)) })));
-  const alike = Map.groupBy(judged, ({ state: { key, path }, isOk, isWarning, detail }) =>
-    isOk && !isWarning && basename(path) === key ? `${dirname(path)} ${detail}` : key,
+  const alike = Map.groupBy(judged, ({ state: { key, path }, level, detail }) =>
+    level === undefined && basename(path) === key ? `${dirname(path)} ${detail}` : key,
   );
   return [...alike.values()].flatMap(([first, ...others]) => {
     if (first === undefined) return [];
@@ -60,21 +60,22 @@ export async function checkFolders(directories: DropDirectories): Promise<CheckL
 }
 
 async function judge(state: FolderState): Promise<Omit<CheckLine, "subject">> {
-  if (state.problem) return { isOk: false, detail: state.problem };
+  if (state.problem) return { level: "act", stopsIntake: true, detail: state.problem };
   if (state.device !== undefined) return judgeRights(state);
-  if ((await findPlaceOf(state.path)).isWritable) return { isOk: true, detail: "will be made at the start" };
-  return { isOk: false, detail: "does not exist and may not be made here: make it, or correct the path" };
+  if ((await findPlaceOf(state.path)).isWritable) return { detail: "will be made at the start" };
+  return {
+    level: "act",
+    stopsIntake: true,
+    detail: "does not exist and may not be made here: make it, or correct the path",
+  };
 }
 
 async function judgeRights({ key, path }: FolderState): Promise<Omit<CheckLine, "subject">> {
   const exposure = await exposureOf(path);
-  if (exposure !== undefined)
-    return { isOk: true, isWarning: true, detail: `orders hold patients' data, and ${exposure}` };
+  if (exposure !== undefined) return { level: "look", detail: `orders hold patients' data, and ${exposure}` };
   const isForOthers = key === "out" || key === "error" || key === "archive";
   const lockedOut = isForOthers ? await groupLockedOut(path) : undefined;
-  return lockedOut === undefined
-    ? { isOk: true, detail: "can be written" }
-    : { isOk: true, isWarning: true, detail: lockedOut };
+  return lockedOut === undefined ? { detail: "can be written" } : { level: "look", detail: lockedOut };
 }
 
 /** How the group of a folder would be kept from what we make in it, in words with what to do; undefined when it isn't. */

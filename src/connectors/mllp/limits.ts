@@ -27,17 +27,15 @@ export interface ListenTls extends SecureContextOptions {
 }
 
 /** Where and how an MLLP listener takes messages. */
-export interface MllpListenSettings extends MllpLimits {
-  readonly host: string;
-  readonly port: number;
+export interface MllpListenSettings
+  extends MllpLimits,
+    Pick<MllpConnectorConfig["listen"], "host" | "port" | "maxMessages"> {
   /** Addresses (`10.1.2.3`) and networks (`10.1.0.0/16`, `fd00::/8`) that may connect; empty for all. */
   readonly allow: readonly string[];
   /** Certificate, key and trusted authorities (PEM); absent for plain TCP. */
   readonly tls?: ListenTls | undefined;
-  /** Messages, and batches, of one frame at most. */
-  readonly maxMessages: number;
   /** Whether messages of a batch may stand apart by another line end than their segments do; refused unless set. */
-  readonly mixedLineEnds?: "refuse" | "accept" | undefined;
+  readonly mixedLineEnds?: MllpConnectorConfig["mixedLineEnds"] | undefined;
   /** Character sets, by the settings of the moment at which a frame has come. */
   readonly charset?: (() => CharsetOptions) | undefined;
 }

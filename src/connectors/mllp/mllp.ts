@@ -189,12 +189,14 @@ function checkPort({ host, port }: MllpListenSettings): Promise<CheckLine> {
       const code = codeOf(error) ?? error.message;
       resolve({
         subject,
-        isOk: false,
-        detail: `${host}:${port} can't be listened on (${code}); set another listen.port`,
+        level: "act",
+        stopsIntake: true,
+        detail: `${host}:${port} can't be listened on (${code})`,
+        hint: "Set another `listen.port`, or end the program that has it.",
       });
     });
     server.listen(port, host, () => {
-      server.close(() => resolve({ subject, isOk: true, detail: `${host}:${port} is free` }));
+      server.close(() => resolve({ subject, detail: `${host}:${port} is free` }));
     });
   });
 }
@@ -202,12 +204,13 @@ function checkPort({ host, port }: MllpListenSettings): Promise<CheckLine> {
 async function checkPeer({ host, port }: MllpSendSettings, sender: MllpSender): Promise<CheckLine> {
   try {
     await sender.probe();
-    return { subject: "results", isOk: true, detail: `${host}:${port} takes connections` };
+    return { subject: "results", detail: `${host}:${port} takes connections` };
   } catch (error) {
     return {
       subject: "results",
-      isOk: false,
-      detail: `${asFailure(error).message}; look whether the lab system listens`,
+      level: "act",
+      detail: asFailure(error).message,
+      hint: "Look whether the lab system listens.",
     };
   } finally {
     await sender.close();

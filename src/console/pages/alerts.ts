@@ -1,4 +1,4 @@
-import { ALERT_KIND_NAMES, type AlertKind } from "../../core/alert.ts";
+import { ALERT_KINDS, type AlertKind } from "../../core/condition-kinds.ts";
 import type { Alert } from "../../ledger/alerts/alerts.ts";
 import { listSilences, type Silence, silenceAlerts } from "../../ledger/alerts/silences.ts";
 import {
@@ -40,7 +40,7 @@ export function addAlertPages(site: Site, records: Records): void {
     },
   });
   site.reasonedForm(`${PATH}/silence`, async ({ form, act }) => {
-    const kind = ALERT_KIND_NAMES.find((each): each is AlertKind => each === form.get("kind"));
+    const kind = ALERT_KINDS.find((each): each is AlertKind => each === form.get("kind"));
     if (kind === undefined) return undefined;
     const forMs = SILENCE_INPUT.parse(form.get(SILENCE_INPUT.name) ?? "");
     if (forMs === undefined)
@@ -95,7 +95,7 @@ ${more}`,
 
 /** Silences all alerts of a kind. */
 function silenceForm(visit: Visit): Html {
-  const kinds = ALERT_KIND_NAMES.map((kind) => html`<option>${kind}</option>`);
+  const kinds = ALERT_KINDS.map((kind) => html`<option>${kind}</option>`);
   return actForm(
     {
       ...{ action: `${PATH}/silence`, label: "Silence a kind", reason: "required" },

@@ -20,7 +20,7 @@ export const ORDER_FAILURES = {
   ORDER_CONTAINER_STORED_ALREADY: {
     class: "permanent",
     meaning: "A container to store is in storage already.",
-    hint: "Find out what stored it. This order's own request: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). Another vial under this label: `cryobridge orders retry ID --override --reason TEXT`. Discard only what is not stored for this order (`cryobridge orders discard ID --reason TEXT`): the lab is told that it wasn't done.",
+    hint: "Find out what stored it. This order's own request: `cryobridge orders resolve ID --request-id|--procedure-id N`. Another vial under this label: `cryobridge orders retry ID --override --reason TEXT`. Discard only what is not stored for this order (`cryobridge orders discard ID --reason TEXT`): the lab is told that it wasn't done.",
   },
   ORDER_CONTAINER_RETRIEVED_ALREADY: {
     class: "permanent",
@@ -93,27 +93,27 @@ export const ORDER_FAILURES = {
     class: "permanent",
     meaning:
       "It is not known whether the service carried out a call: nothing was found there, or nothing that is surely the order's.",
-    hint: "Search with `cryobridge service requests --subject CODE` (external surface: `service procedures --subject CODE`). If the order's request is there, `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). If not, or once one from before a change of the order is cancelled there, `cryobridge orders retry ID`, which may send it again.",
+    hint: "Search with `cryobridge service requests|procedures --subject CODE`. If the order's request is there, `cryobridge orders resolve ID --request-id|--procedure-id N`. If not, or once one from before a change of the order is cancelled there, `cryobridge orders retry ID`, which may send it again.",
     lab: "it is not certain whether the storage service has the order; staff find out",
   },
   SUBMIT_SEVERAL_MATCHES: {
     class: "permanent",
     meaning: "A call got no answer, and several requests at the service could be this order's.",
-    hint: "Find the right one with the facility, then `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`).",
+    hint: "Find the right one with the facility, then `cryobridge orders resolve ID --request-id|--procedure-id N`.",
     lab: "the storage service has several requests that may be this order's; staff find out which",
   },
   SUBMIT_FORGOTTEN_REQUEST: {
     class: "permanent",
     meaning:
       "The ledger was restored, and the service has a request that may be this order's. Nothing was sent.",
-    hint: "If it is this order's, `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`); else `cryobridge orders retry ID --override --reason TEXT`.",
+    hint: "If it is this order's, `cryobridge orders resolve ID --request-id|--procedure-id N`; else `cryobridge orders retry ID --override --reason TEXT`.",
     lab: "the storage service has a request that may be this order's already; staff find out",
   },
   REQUEST_GONE: {
     class: "permanent",
     meaning:
       "The service no longer knows a request or procedure of an order. It is asked again for a day; then the order is parked.",
-    hint: "Ask the service's operator what happened to it. If it is there under another number: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). Once it is certain that nothing of it was or will be done: `cryobridge orders discard ID --reason TEXT`, and have the lab send it again under a new number. Should the service know it again, it goes on by itself, once parked by `cryobridge orders retry ID`.",
+    hint: "Ask the service's operator what happened to it. If it is there under another number: `cryobridge orders resolve ID --request-id|--procedure-id N`. Once it is certain that nothing of it was or will be done: `cryobridge orders discard ID --reason TEXT`, and have the lab send it again under a new number. Should the service know it again, it goes on by itself, once parked by `cryobridge orders retry ID`.",
   },
   ORDER_LEASE_LOST: {
     class: "transient",
@@ -203,12 +203,12 @@ export const ORDER_FAILURES = {
   REQUEST_CLAIMED: {
     class: "permanent",
     meaning: "The service answered with a request or procedure of another order.",
-    hint: "Compare both orders with what the service has. Link this one to its own: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). Discard it only once the facility has confirmed that nothing of it was done.",
+    hint: "Compare both orders with what the service has. Link this one to its own: `cryobridge orders resolve ID --request-id|--procedure-id N`. Discard it only once the facility has confirmed that nothing of it was done.",
   },
   REQUEST_MISMATCH: {
     class: "permanent",
     meaning: "What the service has differs from the order in subject, facility, operation or containers.",
-    hint: "Have the facility stop the procedure, then find out which request belongs to which order: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`). If only the service's record was wrong, and was corrected: `cryobridge orders retry ID`. If nothing there is this order's: `cryobridge orders discard ID --reason TEXT`, and have the lab send it again under a new number.",
+    hint: "Have the facility stop the procedure, then find out which request belongs to which order: `cryobridge orders resolve ID --request-id|--procedure-id N`. If only the service's record was wrong, and was corrected: `cryobridge orders retry ID`. If nothing there is this order's: `cryobridge orders discard ID --reason TEXT`, and have the lab send it again under a new number.",
   },
   REQUEST_REJECTED: {
     class: "permanent",

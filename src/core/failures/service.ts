@@ -119,13 +119,13 @@ export const SERVICE_FAILURES = {
   SERVICE_FILTER_IGNORED: {
     class: "permanent",
     meaning: "The service lists containers without their subject and does not filter by subject.",
-    hint: "Ask the service's operator for the `subjectCode` filter or field, then `cryobridge orders retry ID`. Until then have the facility request the retrieval by hand: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`) links it.",
+    hint: "Ask the service's operator for the `subjectCode` filter or field, then `cryobridge orders retry ID`. Until then have the facility request the retrieval by hand: `cryobridge orders resolve ID --request-id|--procedure-id N` links it.",
     lab: "the storage service does not show whose containers are whose; staff handle the order",
   },
   SERVICE_LIST_TOO_LONG: {
     class: "permanent",
     meaning: "A list did not end within the limit, probably because the service ignores filters.",
-    hint: "`cryobridge check` shows which filters work. Once the service filters: `cryobridge orders retry ID`. Until then have the facility look for the order's request, or make it by hand where there is none: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`) links it.",
+    hint: "`cryobridge check` shows which filters work. Once the service filters: `cryobridge orders retry ID`. Until then have the facility look for the order's request, or make it by hand where there is none: `cryobridge orders resolve ID --request-id|--procedure-id N` links it.",
     lab: "the storage service can't be searched for what the order needs; staff handle the order",
   },
   SERVICE_LIST_UNSTABLE: {

@@ -17,7 +17,7 @@ import { createReplier, type ReplySettings, writeAnswer } from "../../mapping/ou
 import { safeName } from "../../mapping/outbound/file-name.ts";
 import { Original } from "../../mapping/outbound/original.ts";
 import { formatHl7Timestamp } from "../../mapping/outbound/timestamp.ts";
-import type { BatchResponse, Hl7Profile } from "../../mapping/profile/profile.ts";
+import { type BatchResponse, batchResponseOf, type Hl7Profile } from "../../mapping/profile/profile.ts";
 import { hl7Results } from "../../mapping/profile/results.ts";
 import { defaultsOf } from "../../mapping/profile/settings.ts";
 
@@ -65,7 +65,7 @@ export function answerBatchFrame(
   frame: Buffer,
   accepted: readonly Accepted[],
 ): readonly Buffer[] | undefined {
-  const response = results.batchResponse ?? "all";
+  const response = batchResponseOf(results, "mllp");
   if (response === "none") return undefined;
   const replies = accepted.map(({ reply }) => reply ?? Buffer.alloc(0));
   // The sender wants no answer to any of them (MSH-15 and MSH-16).

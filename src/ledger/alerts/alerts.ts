@@ -1,6 +1,7 @@
 import type pg from "pg";
-import type { AlertKind, AlertLevel } from "../../core/alert.ts";
+import type { AlertLevel } from "../../core/alert.ts";
 import type { AlertCondition } from "../../core/condition.ts";
+import type { AlertKind } from "../../core/condition-kinds.ts";
 import { inTransaction, list, type Queryable, run } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";

@@ -1,5 +1,6 @@
 import type pg from "pg";
-import type { AlertEvent, AlertKind, AlertLevel } from "../../core/alert.ts";
+import type { AlertEvent, AlertLevel } from "../../core/alert.ts";
+import type { AlertKind } from "../../core/condition-kinds.ts";
 import { list, run } from "../database.ts";
 
 /** What one place is to be sent of an alert. */

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { AlertKind } from "../../core/alert.ts";
+import type { AlertKind } from "../../core/condition-kinds.ts";
 import { inTransaction, list, run } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";

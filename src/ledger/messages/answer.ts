@@ -1,11 +1,11 @@
 import type pg from "pg";
 import { isNumberTaken } from "../../core/failures.ts";
 import type { MessageVerdict } from "../../core/intake.ts";
+import { isControlOnly } from "../../core/mapped-message.ts";
 import { endedWithoutEffect } from "../../core/order-state.ts";
 import { type OrderAsRead, withCodes } from "../../core/outcome.ts";
 import { list } from "../database.ts";
 import { parseId } from "../ids.ts";
-import { isControlOnly } from "../orders/accept-control.ts";
 import { LOCK_ORDERS, type OrderSnapshot, readOrders, snapshotOrder } from "../orders/row.ts";
 import { type NewOutcome, recordOutcomes } from "../results/outcomes.ts";
 import { draftSnapshot, isReportedByReply, type MessageDraft } from "./record.ts";
@@ -96,7 +96,7 @@ export async function insertAnswers(
       ];
     }
     // Its requests about earlier orders are answered each for itself.
-    if (isControlOnly(draft)) return [];
+    if (isControlOnly(draft.record)) return [];
     const fresh = draft.orders.map(draftSnapshot);
     const all = [...fresh, ...(earlier.get(draft.messageId) ?? [])];
     const acknowledged: NewOutcome = {

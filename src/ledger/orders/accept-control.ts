@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { isControlOnly } from "../../core/mapped-message.ts";
 import type { Order } from "../../core/order.ts";
 import { type ControlAct, decideControl } from "../../core/order-control.ts";
 import { isReportedByReply, type MessageDraft } from "../messages/record.ts";
@@ -42,11 +43,6 @@ select distinct c.message_id as "messageId", c.order_id as "orderId"
 
 const requestsOf = ({ record }: Pick<MessageDraft, "record">) => record.controlRequests ?? [];
 
-/** Whether a message brings nothing but requests about earlier orders: then their answers answer it. */
-export function isControlOnly(draft: Pick<MessageDraft, "record">): boolean {
-  return draft.record.orders.length === 0 && requestsOf(draft).length > 0;
-}
-
 /**
  * Decides what messages ask of earlier orders, in the transaction that accepts them and after their own orders. All is
  * answered at once but a cancellation that stays open, which is acknowledged. A message that was accepted before gets the
@@ -85,7 +81,7 @@ async function acknowledge(
 ): Promise<void> {
   // Over a connection, or in the response to a batch, the message itself is acknowledged there.
   const unanswered = drafts.filter(
-    (draft) => isControlOnly(draft) && !draft.record.isAnsweredInBatch && !isReportedByReply(draft),
+    (draft) => isControlOnly(draft.record) && !draft.record.isAnsweredInBatch && !isReportedByReply(draft),
   );
   if (unanswered.length === 0) return;
   const sourceOf = ({ duplicateOf, messageId }: MessageDraft) => duplicateOf ?? messageId;

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { ConnectorConfig } from "../../config/config.ts";
 import type { Control } from "../../core/order-control.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import type { Place } from "../../core/place.ts";
@@ -20,6 +21,14 @@ type Rules<Shape, P> = {
 
 /** How a batch is answered. */
 export type BatchResponse = NonNullable<Hl7Results["batchResponse"]>;
+
+/** How batches are answered: over connections all of their messages are unless the profile says otherwise, in files none. */
+export function batchResponseOf(
+  { batchResponse }: Pick<Hl7Results, "batchResponse">,
+  connector: ConnectorConfig["type"],
+): BatchResponse {
+  return batchResponse ?? (connector === "mllp" ? "all" : "none");
+}
 
 /** What profiles of both formats have beside their settings. */
 export interface ProfileBase {

@@ -85,8 +85,7 @@ describe.runIf(machineHas("redis-server")).concurrent("each order is done once a
 
   test("when the Redis that sentinels watch is killed", () =>
     withSentinels((group) => {
-      const { name: master, nodes } = group.way.sentinels as NonNullable<typeof group.way.sentinels>;
-      return whileOrdersFlow({ sentinels: { master, nodes } }, 50, async (_daemon, happen) => {
+      return whileOrdersFlow(group.way, 50, async (_daemon, happen) => {
         await happen("was killed", () => firstOf(group).crash());
       });
     }));

@@ -396,10 +396,10 @@ test("a folder that somebody made anew in the same place is the same to intake a
 describe("folders", () => {
   test("that are missing are made, and work is private", () =>
     withDropWorld(async (world) => {
-      expect((await world.hl7().check()).every((line) => line.isOk)).toBe(true);
+      expect((await world.hl7().check()).every(({ level }) => level === undefined)).toBe(true);
       await world.start(world.hl7());
       expect(await world.hl7().check()).toEqual([
-        expect.objectContaining({ isOk: true, subject: expect.stringMatching(/^folders .*work/) }),
+        { subject: expect.stringMatching(/^folders .*work/), detail: "can be written" },
       ]);
     }));
 
@@ -412,7 +412,7 @@ describe("folders", () => {
         code: "FILE_FOLDER_UNUSABLE",
         message: expect.stringMatching(/archive: is a symbolic link.*error: is not a folder/),
       });
-      const wrong = (await world.hl7().check()).filter((line) => !line.isOk);
+      const wrong = (await world.hl7().check()).filter(({ level }) => level === "act");
       expect(wrong).toHaveLength(2);
     }));
 

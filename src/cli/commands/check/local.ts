@@ -71,12 +71,15 @@ export async function* checkConnectors(
           yield ok(`${subject}, listen`, `${host}:${port}, where the running daemon listens`);
           continue;
         }
-        const finding = !line.isOk ? failed : line.isWarning ? warning : ok;
-        yield finding(`${subject}, ${line.subject}`, line.detail);
+        const part = `${subject}, ${line.subject}`;
+        const { level, detail, stopsIntake = false } = line;
+        const hint = line.hint ?? undefined;
+        if (level === "act") yield failed(part, detail, hint, undefined, { stopsIntake });
+        else yield level === "look" ? warning(part, detail, hint) : ok(part, detail);
       }
     } catch (error) {
       const isWrong = asFailure(error).code === "CONFIG_INVALID";
-      yield failedBy(subject, error, isWrong ? EXIT.configuration : EXIT.failed);
+      yield failedBy(subject, error, isWrong ? EXIT.configuration : EXIT.failed, { stopsIntake: true });
     }
   }
 }
@@ -110,13 +113,13 @@ export async function* checkDataFolder(config: Config, session: Session): Findin
   const running = new Set<Role>();
   const isEmbedded = config.database.url === undefined;
   const obstacle = isEmbedded ? await findObstacle(dataDir) : undefined;
-  if (obstacle) yield failedBy(subject, obstacle, EXIT.failed);
+  if (obstacle) yield failedBy(subject, obstacle, EXIT.failed, { stopsIntake: true });
   if (!obstacle) {
     const { place, isWritable } = await findPlaceOf(dataDir);
     const isMade = place === dataDir;
     if (!isWritable) {
       const why = `${dataDir} can't be ${isMade ? "written" : "made"}: ${place} may not be written by ${session.actor}`;
-      yield failed(subject, why, FAILURES.LEDGER_FOLDER_UNUSABLE.hint);
+      yield failed(subject, why, FAILURES.LEDGER_FOLDER_UNUSABLE.hint, undefined, { stopsIntake: true });
       return running;
     }
     if (!isMade) yield ok(subject, `${dataDir} is made by the first start`);
@@ -145,7 +148,7 @@ export async function* checkFirstDatabase(config: Config): Findings {
       `embedded PostgreSQL ${serverVersion} is installed; the first start makes the database`,
     );
   } catch (error) {
-    yield failedBy("database", error, EXIT.unreachable);
+    yield failedBy("database", error, EXIT.unreachable, { stopsIntake: true });
   }
 }
 
@@ -154,7 +157,7 @@ async function* checkEpochFile({ epochFile }: Config): Findings {
   try {
     await readEpochFile(epochFile);
   } catch (error) {
-    yield failedBy("epoch file", error, EXIT.failed);
+    yield failedBy("epoch file", error, EXIT.failed, { stopsIntake: true });
   }
 }
 

@@ -7,7 +7,7 @@ import { envelopeOf, isUnpaged } from "../../../service/lists/list-query.ts";
 import type { ListFacts, UnknownId } from "../../../service/probe/probe.ts";
 import type { InventoryFacts } from "../../../service/probe/probe-inventory.ts";
 import type { ServiceSettings } from "../../../service/settings.ts";
-import { type Finding, failed, warning } from "./report.ts";
+import { type Finding, failed, ok, warning } from "./report.ts";
 
 /** What the configuration says already, so that only what would change is suggested. */
 export type KnownSettings = Pick<
@@ -47,7 +47,7 @@ export function listFindings(lists: readonly ListFacts[], settings: KnownSetting
 
 /** `service, what`, and what was found. */
 function point(what: string, detail: string, wouldSet?: string): Finding {
-  return { subject: `service, ${what}`, result: "ok", detail, wouldSet };
+  return { ...ok(`service, ${what}`, detail), wouldSet };
 }
 
 /** `by id (requests, procedures); in no order (storage)`: lists with the same words stand together. */
@@ -79,7 +79,7 @@ function envelopeFinding(lists: readonly ListFacts[], settings: KnownSettings): 
     return point(what, detail, settings.listEnvelope === "auto" ? suggestion : undefined);
   const wrong = `${detail}, which is not what the configuration says`;
   const hint = `Set ${suggestion}, or leave it at auto.`;
-  return { ...point(what, wrong, suggestion), result: "failed", hint };
+  return { ...failed(`service, ${what}`, wrong, hint), wouldSet: suggestion };
 }
 
 function envelopeInWords(envelope: string): string {
@@ -173,7 +173,7 @@ function wordFindings(lists: readonly ListFacts[]): Finding[] {
       grouped(some, (facts) => of(facts).join(", ")),
     );
     if (some.length === 0) return [];
-    return [hint === undefined ? found : { ...found, result: "warning", hint }];
+    return [hint === undefined ? found : warning(found.subject, found.detail, hint)];
   };
   const hint = "Where such a word means one of the specification's, say so under service.words";
   return [

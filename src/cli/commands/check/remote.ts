@@ -1,10 +1,10 @@
 import { readOrphaned } from "../../../app/orphaned.ts";
-import { describeOrphaned, hintForOrphaned } from "../../../console/orphaned.ts";
+import { orphanedCondition, orphanedWords } from "../../../console/orphaned.ts";
 import { run } from "../../../ledger/database.ts";
 import { EXIT } from "../../exit-status.ts";
 import { hasLedger, type OpenSite, withLedger, withQueues } from "../../open.ts";
 import type { Session } from "../../session.ts";
-import { type Finding, type Findings, failed, failedBy, ok, warning } from "./report.ts";
+import { type Finding, type Findings, failed, failedBy, ok, warned, warning } from "./report.ts";
 
 /** Connects to the database and asks for what the ledger's promises hang on; then asks the queue. */
 export async function* checkDatabaseAndQueue(config: OpenSite["config"], session: Session): Findings {
@@ -18,7 +18,7 @@ export async function* checkDatabaseAndQueue(config: OpenSite["config"], session
     if (await hasLedger(config)) await withLedger(session, work, config);
     else if (config.queue.backend === "redis") found.push(...(await checkQueue({ config }, session)));
   } catch (error) {
-    found.push(failedBy("database", error, EXIT.unreachable));
+    found.push(failedBy("database", error, EXIT.unreachable, { stopsIntake: true }));
   }
   yield* found;
 }
@@ -34,7 +34,7 @@ export function unsafeSettings(valueByName: ReadonlyMap<string, string>): string
 /** Warns of connectors that the ledger has something of and the configuration lacks. */
 export async function checkOrphaned({ pool, config }: OpenSite): Promise<Finding[]> {
   return (await readOrphaned(pool, config)).map((left) =>
-    warning(`connector ${left.connector}`, describeOrphaned(left), hintForOrphaned(left)),
+    warned(`connector ${left.connector}`, orphanedCondition({ ...left, ...orphanedWords(left) })),
   );
 }
 

@@ -1,3 +1,4 @@
+import { type Condition, condition } from "../../../core/condition.ts";
 import { clean } from "../../../operator/text.ts";
 import { EXIT, type ExitStatus } from "../../exit-status.ts";
 import { toFailure } from "../../output/failure.ts";
@@ -7,12 +8,10 @@ import type { Session } from "../../session.ts";
 export interface Finding {
   /** Such as `profile builtin/hl7-orders`. */
   readonly subject: string;
-  /** `warning`: it works, but is unwise. */
-  readonly result: "ok" | "failed" | "warning";
-  /** What was found. */
+  /** What was found; what is wrong, where something is. */
   readonly detail: string;
-  /** What to do about it. */
-  readonly hint?: string | undefined;
+  /** What is wrong, as everything that says so has it; `look`: it works, but is unwise. */
+  readonly condition?: Condition | undefined;
   /** A setting that would write down what was found out, such as `service.perPage: 50`; nothing needs it. */
   readonly wouldSet?: string | undefined;
   /** The exit status when this failed; the lowest area wins: configuration, reachability, anything else. */
@@ -20,21 +19,53 @@ export interface Finding {
 }
 
 export function ok(subject: string, detail: string): Finding {
-  return { subject, result: "ok", detail };
+  return { subject, detail };
+}
+
+/** A finding that is a condition of its own kind, shown as `warning` whatever it is elsewhere: a daemon would start. */
+export function warned(subject: string, found: Condition): Finding {
+  return { subject, detail: found.text, condition: { ...found, level: "look" } };
 }
 
 export function warning(subject: string, detail: string, hint?: string): Finding {
-  return { subject, result: "warning", detail, hint };
+  return warned(subject, condition("checkFailed", subject, detail, { hint: hint ?? null }));
 }
 
-export function failed(subject: string, detail: string, hint?: string, status?: ExitStatus): Finding {
-  return { subject, result: "failed", detail, hint, status };
+export function failed(
+  subject: string,
+  detail: string,
+  hint?: string,
+  status?: ExitStatus,
+  more: Omit<Parameters<typeof condition>[3], "hint"> = {},
+): Finding {
+  // No daemon starts with a configuration that has mistakes.
+  const stopsIntake = status === EXIT.configuration;
+  const what = { stopsIntake, ...more, hint: hint ?? null };
+  return { subject, detail, condition: condition("checkFailed", subject, detail, what), status };
 }
 
 /** A finding made of an error; `status` where the error's own would mislead. */
-export function failedBy(subject: string, error: unknown, status: ExitStatus): Finding {
+export function failedBy(
+  subject: string,
+  error: unknown,
+  status: ExitStatus,
+  more: { readonly stopsIntake?: boolean } = {},
+): Finding {
   const { message, code, hint } = toFailure(error);
-  return failed(subject, `${message} (${code})`, hint, status);
+  return failed(subject, `${message} (${code})`, hint, status, { ...more, code });
+}
+
+/** How a finding is marked. */
+function resultOf({ condition: wrong }: Finding): "ok" | "failed" | "warning" {
+  if (wrong === undefined) return "ok";
+  return wrong.level === "act" ? "failed" : "warning";
+}
+
+/** A finding as a program reads it. */
+export function findingJson(finding: Finding) {
+  const { subject, detail, condition: wrong, wouldSet = null } = finding;
+  const { hint = null, who = null, command = null, stopsIntake = false } = wrong ?? {};
+  return { subject, result: resultOf(finding), detail, hint, wouldSet, who, command, stopsIntake };
 }
 
 /** What a group of checks finds, one after the other; some give what later ones need. */
@@ -54,7 +85,7 @@ export class Report {
   add(finding: Finding): void {
     this.#findings.push(finding);
     if (this.#session.isJson) return;
-    const hint = finding.result === "ok" ? undefined : finding.hint;
+    const hint = finding.condition?.hint ?? undefined;
     if (hint !== this.#openHint) this.#printHint();
     this.#session.lines(this.#linesOf(finding));
     this.#openHint = hint;
@@ -68,15 +99,11 @@ export class Report {
 
   /** Ends the report and gives the command's exit status. */
   end(): ExitStatus | undefined {
-    const failed = this.#findings.filter(({ result }) => result === "failed");
-    const warnings = this.#findings.filter(({ result }) => result === "warning").length;
+    const failed = this.#findings.filter((each) => resultOf(each) === "failed");
+    const warnings = this.#findings.filter((each) => resultOf(each) === "warning").length;
     const statuses = new Set(failed.map(({ status }) => status ?? EXIT.failed));
     if (this.#session.isJson) {
-      const checks = this.#findings.map(({ status: _, hint = null, wouldSet = null, ...finding }) => ({
-        ...finding,
-        hint,
-        wouldSet,
-      }));
+      const checks = this.#findings.map(findingJson);
       this.#session.json({ isOk: failed.length === 0, checks });
     } else {
       this.#printHint();
@@ -91,9 +118,10 @@ export class Report {
     return ORDER_OF_STATUSES.find((status) => statuses.has(status));
   }
 
-  #linesOf({ subject, result, detail, hint, wouldSet }: Finding): string[] {
-    const [sign, colour] = SIGNS[result];
-    const hasHint = result !== "ok" && hint !== undefined;
+  #linesOf(finding: Finding): string[] {
+    const { subject, detail, condition: wrong, wouldSet } = finding;
+    const [sign, colour] = SIGNS[resultOf(finding)];
+    const hasHint = (wrong?.hint ?? null) !== null;
     return [
       `${this.#session.paint(colour, sign)} ${clean(subject)}: ${clean(detail)}`,
       ...(wouldSet !== undefined && !hasHint ? [`    would set ${clean(wouldSet)}`] : []),

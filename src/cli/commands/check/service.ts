@@ -123,11 +123,11 @@ async function* probe(asked: Asked): Findings {
       yield failed("service, subjects", detail, NO_SUBJECTS, EXIT.unreachable);
     } else {
       const subject = lists.length === 0 ? "service" : "service, lists";
-      const found = failedBy(subject, inTime(error, signal), EXIT.unreachable);
+      const failure = asFailure(inTime(error, signal));
+      const said = `${failure.message} (${failure.code})`;
       // A page of HTML may say that nothing lies there.
-      yield code === "SERVICE_UNAVAILABLE" && !signal.aborted
-        ? { ...found, hint: [found.hint ?? [], PUBLIC_EDITION].flat().join(" ") }
-        : found;
+      const more = failure.code === "SERVICE_UNAVAILABLE" ? ` ${PUBLIC_EDITION}` : "";
+      yield failed(subject, said, `${failure.hint}${more}`, EXIT.unreachable, { code: failure.code });
     }
     return;
   }
@@ -189,14 +189,13 @@ async function judgeUnread(title: string, { code, message, hint }: Failure, aske
     (title === LISTS.subjects.title &&
       areSubjectsUsed(asked.config) &&
       !(await areSubjectsListedByCode(asked)));
-  return {
-    subject: `service, ${title}`,
-    result: isNeeded ? "failed" : "warning",
-    detail: `can't be read: ${message} (${code})`,
-    // There is no id that could be wrong.
-    hint: code === "SERVICE_NOT_FOUND" ? NO_SUCH_LIST : hint,
-    status: EXIT.unreachable,
-  };
+  const detail = `can't be read: ${message} (${code})`;
+  // There is no id that could be wrong.
+  const ownHint = code === "SERVICE_NOT_FOUND" ? NO_SUCH_LIST : hint;
+  const subject = `service, ${title}`;
+  return isNeeded
+    ? failed(subject, detail, ownHint, EXIT.unreachable, { code })
+    : warning(subject, detail, ownHint);
 }
 
 /** Whether the surface that no orders go by answers too; whatever it does is right. */

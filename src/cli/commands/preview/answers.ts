@@ -1,7 +1,7 @@
 import type { ConnectorConfig } from "../../../config/config.ts";
 import { Failure, type Problem } from "../../../core/failures.ts";
 import type { BatchOutline, FileDialect, IncomingMessage } from "../../../core/intake.ts";
-import type { MappedMessage } from "../../../core/mapped-message.ts";
+import { isControlOnly, type MappedMessage } from "../../../core/mapped-message.ts";
 import { movesContainers } from "../../../core/order.ts";
 import { type ControlRequest, decideControl, isCancelling } from "../../../core/order-control.ts";
 import type {
@@ -22,6 +22,7 @@ import { csvFormOf } from "../../../mapping/outbound/csv-cells.ts";
 import { type CsvResultRow, csvResultFile, csvResultRows } from "../../../mapping/outbound/result-csv.ts";
 import { formatHl7Timestamp } from "../../../mapping/outbound/timestamp.ts";
 import {
+  batchResponseOf,
   type CsvProfile,
   type Hl7Profile,
   isReported,
@@ -123,7 +124,7 @@ export function createAnswers(
 ): Answers {
   const mllp = connector.type === "mllp" ? connector : undefined;
   const response =
-    profile.format === "hl7" && outline ? (profile.results.batchResponse ?? (mllp ? "all" : "none")) : "none";
+    profile.format === "hl7" && outline ? batchResponseOf(profile.results, connector.type) : "none";
   const batched: BatchedAnswer[] = [];
   const untaken = new Set<string>();
   const about = (message: OutcomeMessage, controlId = SAMPLE_CONTROL_ID) => ({
@@ -329,11 +330,6 @@ function readText(bytes: Buffer): string {
     // The messages of a batch may be in several.
     return bytes.toString("latin1");
   }
-}
-
-/** Whether a message is taken that brings nothing but requests about earlier orders. */
-function isControlOnly({ verdict, orders, controlRequests = [] }: MappedMessage): boolean {
-  return verdict === "accepted" && orders.length === 0 && controlRequests.length > 0;
 }
 
 const CASES = ["granted", "unknown"] as const;
