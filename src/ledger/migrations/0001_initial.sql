@@ -241,8 +241,6 @@ create table orders (
   subject_code        text not null,
   -- MERGE: the identifier that goes.
   prior_subject_code  text,
-  -- The service's id of the subject, as it was found or registered for the latest call that creates what the order asks for.
-  subject_id          bigint,
   -- firstName, lastName, dateOfBirth where the message has them.
   subject             jsonb not null,
   -- Where each value came from, for people.
@@ -285,7 +283,6 @@ create table orders (
   -- Since when it is done at the service and its locations are looked up.
   locating_since      timestamptz,
   received_at         timestamptz not null default now(),
-  submitted_at        timestamptz,
   changed_at          timestamptz not null default now(),
   unique (message_id, position),
   -- A connector has each number once. Also finds a number whatever the connector.

@@ -101,6 +101,11 @@ export function cancelCallsOf({ calls }: Pick<Called, "calls">, serviceId: numbe
   return calls.filter((call) => call.kind === "cancel" && call.serviceId === serviceId);
 }
 
+/** The call that made what the order asks for now. */
+export function madeCallOf({ calls, mark }: Called): OrderCall | undefined {
+  return calls.findLast((call) => call.kind === "request" && call.outcome === "made" && call.mark === mark);
+}
+
 /** Calls that may have left to create what the order asks for now, oldest first. */
 export function callsForNow({ calls, mark }: Called): OrderCall[] {
   return calls.filter((call) => isOwn(call) && call.mark === mark && call.outcome !== "not_sent");

@@ -77,8 +77,6 @@ export interface OrderChange {
   readonly reopened?: Reopening | undefined;
   /** A call may have left that a restored ledger doesn't know of. */
   readonly isPresumed?: true | undefined;
-  /** The service's id of its subject. */
-  readonly subjectId?: number | undefined;
   /** `true`: not found at the service just now; `false`: it is there. */
   readonly isMissing?: boolean | undefined;
   /** `true`: it is done at the service, and its locations are looked up; `false`: they aren't any more. */
@@ -113,7 +111,6 @@ update orders o
        failure_text = case when x."isFailureCleared" then null else coalesce(x.failure->>'text', o.failure_text) end,
        surface = coalesce(x.surface, o.surface),
        request_id = coalesce(x."requestId", o.request_id),
-       submitted_at = case when x.surface is null then o.submitted_at else coalesce(o.submitted_at, now()) end,
        procedure_id = coalesce(x."procedureId", o.procedure_id),
        procedure_code = coalesce(x."procedureCode", o.procedure_code),
        remote_status = coalesce(x."remoteStatus", o.remote_status),
@@ -127,7 +124,6 @@ update orders o
                       when x."isHeld" then coalesce(o.held_at, now())
                       when not x."isHeld" then null
                       else o.held_at end,
-       subject_id = coalesce(x."subjectId", o.subject_id),
        missing_since = case when x."isMissing" then coalesce(o.missing_since, now())
                             when not x."isMissing" then null
                             else o.missing_since end,
@@ -138,7 +134,7 @@ update orders o
          "orderId" bigint, fence bigint, "from" text[], "to" text, failure jsonb, "isFailureCleared" boolean,
          surface text, "requestId" bigint, "procedureId" bigint, "procedureCode" text, "remoteStatus" text,
          "nextInMs" double precision, "pollIntervalMs" double precision, attempts integer, "isReleased" boolean,
-         "isTakenBack" boolean, "isHeld" boolean, "isMissing" boolean, "isLocating" boolean, "subjectId" bigint, about jsonb)
+         "isTakenBack" boolean, "isHeld" boolean, "isMissing" boolean, "isLocating" boolean, about jsonb)
  where o.id = x."orderId"
    and (x.fence is null or o.fence = x.fence)
    and (x."from" is null or o.state = any (x."from"))

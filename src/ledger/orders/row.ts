@@ -9,7 +9,7 @@ import { lineOf, type Place, within } from "../../core/place.ts";
 import type { Surface } from "../../core/surface.ts";
 import { type Queryable, run, type WithNulls, withoutNulls } from "../database.ts";
 import { formatId } from "../ids.ts";
-import { CALLS, type CallRow, type OrderCall, openCallOf, toCalls } from "./calls.ts";
+import { CALLS, type CallRow, madeCallOf, type OrderCall, openCallOf, toCalls } from "./calls.ts";
 
 /** A container of an order as the ledger keeps it. */
 export interface LedgerContainer extends OutcomeContainer {
@@ -60,6 +60,7 @@ export interface LedgerOrder extends Omit<Order, "sources"> {
   /** Since when the lab has it on hold. */
   readonly heldAt: Date | undefined;
   readonly receivedAt: Date;
+  /** When it was known that the service has what it is followed by. */
   readonly submittedAt: Date | undefined;
   readonly changedAt: Date;
 }
@@ -73,21 +74,23 @@ export const ORDER_COLUMNS = `
   case when o.failure_code is not null
        then jsonb_build_object('code', o.failure_code, 'text', coalesce(o.failure_text, '')) end as failure,
   o.mark, o.attempts, o.next_at as "nextAt", o.fence, o.surface,
-  o.subject_id as "subjectId",
   o.request_id as "requestId", o.procedure_id as "procedureId", o.procedure_code as "procedureCode",
   o.remote_status as "remoteStatus", o.poll_interval_ms as "pollIntervalMs", o.missing_since as "missingSince",
-  o.locating_since as "locatingSince", o.held_at as "heldAt", o.received_at as "receivedAt", o.submitted_at as "submittedAt", o.changed_at as "changedAt",
+  o.locating_since as "locatingSince", o.held_at as "heldAt", o.received_at as "receivedAt", o.changed_at as "changedAt",
   (select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                      'position', c.position, 'label', c.label, 'description', c.description,
                      'containerId', c.container_id, 'location', c.location)) order by c.position), '[]')
      from order_containers c
     where c.order_id = o.id) as containers, ${CALLS}`;
 
+/** What an order has of the call that made what it is followed by. */
+type OfMadeCall = "subjectId" | "submittedAt";
+
 /** A subject's values in clear, as the ledger keeps them. */
 type SubjectRow = { readonly [Key in keyof OrderSubject]: string };
 
 /** A row of {@link ORDER_COLUMNS}: an order with null for what it lacks, and the patient's values in clear. */
-export type OrderRow = WithNulls<Omit<LedgerOrder, "subject" | "priorSubjectCode" | "calls">> & {
+export type OrderRow = WithNulls<Omit<LedgerOrder, "subject" | "priorSubjectCode" | "calls" | OfMadeCall>> & {
   readonly calls: readonly CallRow[] | null;
   readonly subject: SubjectRow;
   readonly priorSubjectCode: string | null;
@@ -150,10 +153,13 @@ function toSubject({ code, firstName, lastName, dateOfBirth }: SubjectRow): Orde
 export function fromOrderRow({ subject, priorSubjectCode, ...row }: OrderRow): LedgerOrder {
   const calls = toCalls(row.calls);
   const { surface, ...rest } = withoutNulls(row);
-  const values = rest as Omit<LedgerOrder, "subject" | "priorSubjectCode" | "calls" | "surface">;
+  const values = rest as Omit<LedgerOrder, "subject" | "priorSubjectCode" | "calls" | "surface" | OfMadeCall>;
+  const made = madeCallOf({ calls, mark: row.mark });
   return {
     ...values,
     calls,
+    subjectId: made?.subjectId,
+    submittedAt: made?.endedAt,
     nextAt: openCallOf({ calls })?.lookAt ?? values.nextAt,
     surface: calls.findLast((call) => call.surface !== undefined)?.surface ?? surface,
     subject: toSubject(subject),
@@ -285,7 +291,6 @@ update orders o
        facility_code = x.facility_code,
        facility_id = x.facility_id,
        subject = o.subject || x.subject,
-       subject_id = null,
        sources = o.sources || x.sources,
        number_place = coalesce(x.number_place, o.number_place),
        content_digest = decode(x.digest, 'hex'),
