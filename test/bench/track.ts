@@ -147,7 +147,7 @@ async function follow(pool: pg.Pool, count: number): Promise<void> {
   );
   await pool.query(
     `update orders o
-        set facility_id = $1, request_id = x.n + (x.n - 1) / ($2::int - 1), surface = 'request',
+        set facility_id = $1, request_id = x.n + (x.n - 1) / ($2::int - 1),
             procedure_id = case when x.n <= $4::int / 2 then x.n + (x.n - 1) / ($2::int - 1) end,
             state = case when x.n <= $4::int / 2 then 'accepted' else 'submitted' end,
             remote_status = case when x.n <= $4::int / 2 then 'CREATED' else 'PENDING' end,

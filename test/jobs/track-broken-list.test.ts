@@ -23,7 +23,7 @@ test("orders that a list out of order doesn't show are each followed in their tu
         await commit(pool, [aRecord(1, orders)]);
         await pool.query(
           `update orders
-              set state = 'submitted', request_id = id, surface = 'request',
+              set state = 'submitted', request_id = id,
                   poll_interval_ms = 60000, remote_status = 'PENDING', next_at = now()`,
         );
         const { rows } = await pool.query<{ id: number }>("select id from orders");
@@ -72,7 +72,7 @@ test("orders of a facility that can't be asked about need a person after an hour
       await commit(pool, [aRecord(1, [anOrder({ placerOrderNumber: "A-1", code: "S-1" })])]);
       await pool.query(
         `update orders
-            set state = 'submitted', request_id = id, surface = 'request',
+            set state = 'submitted', request_id = id,
                 poll_interval_ms = 60000, remote_status = 'PENDING', next_at = now()`,
       );
       const { rows } = await pool.query<{ id: number }>("select id from orders");

@@ -17,8 +17,7 @@ async function orders(pool: pg.Pool, state: string, count = 1): Promise<void> {
     `update orders
         set state = $1,
             next_at = now() + interval '1 hour',
-            request_id = case when $1 in ('submitted', 'completed') then 7 + id end,
-            surface = case when $1 in ('submitted', 'completed') then 'request' end`,
+            request_id = case when $1 in ('submitted', 'completed') then 7 + id end`,
     [state],
   );
   // The lab has its answer.

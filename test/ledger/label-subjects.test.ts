@@ -28,7 +28,6 @@ async function put(
     `update orders
         set state = $2,
             failure_code = case when $2 = 'parked' then 'UNCLASSIFIED' end,
-            surface = 'request',
             request_id = case when $2 in ('submitted', 'accepted', 'in_progress') then id end,
             changed_at = now() - $3 * interval '1 minute'
       where id = $1`,

@@ -106,10 +106,7 @@ test("names what an order was put off for as it stands now, and lets it go on at
     const [first] = (await commit(pool, [store(1)])) as [number];
     const [second] = (await commit(pool, [store(2, { operation: "RETRIEVAL" })])) as [number];
     const [other] = (await commit(pool, [store(3, { operation: "RETRIEVAL", code: "OTHER" })])) as [number];
-    await pool.query(
-      "update orders set state = 'in_progress', surface = 'request', request_id = 7 where id = $1",
-      [first],
-    );
+    await pool.query("update orders set state = 'in_progress', request_id = 7 where id = $1", [first]);
     await pool.query("update orders set next_at = now() + interval '15 minutes' where id = any ($1)", [
       [second, other],
     ]);

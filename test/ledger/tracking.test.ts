@@ -27,7 +27,7 @@ async function follow(pool: pg.Pool, count: number): Promise<number[]> {
   );
   await pool.query(
     `update orders
-        set state = 'submitted', request_id = 1000 + id, surface = 'request',
+        set state = 'submitted', request_id = 1000 + id,
             poll_interval_ms = $1, remote_status = 'PENDING', next_at = now()`,
     [INTERVAL_MS],
   );

@@ -271,8 +271,7 @@ create table orders (
   -- The worker that works on it; the fence grows with each claim, and shuts out one that was taken for dead.
   owner               integer,
   fence               bigint,
-  surface             text check (surface in ('request', 'external')),
-  -- An order of the external surface has no procedure request: the procedure that the service made of it is its number there.
+  -- What the service made of it. The external surface makes no procedure request: the procedure alone is an order's number there.
   request_id          bigint,
   procedure_id        bigint,
   procedure_code      text,
@@ -287,20 +286,18 @@ create table orders (
   unique (message_id, position),
   -- A connector has each number once. Also finds a number whatever the connector.
   constraint orders_number unique (placer_order_number, numbered_by),
-  check (request_id is null or surface is not null),
   check (state <> 'parked' or failure_code is not null),
   constraint orders_merge_has_prior check ((operation = 'MERGE') = (prior_subject_code is not null)),
   constraint orders_held check (held_at is null or state not in ('submitted', 'accepted', 'in_progress')),
   constraint orders_followed check (
     state not in ('submitted', 'accepted', 'in_progress')
     or request_id is not null
-    or (surface is not distinct from 'external' and procedure_id is not null)),
-  constraint orders_external_has_no_request check (surface is distinct from 'external' or request_id is null)
+    or procedure_id is not null)
 -- An order is changed some ten times: room in its page keeps a change that touches no index out of the indexes.
 ) with (fillfactor = 70);
 create unique index orders_mark on orders (mark);
 -- Two orders can't adopt one request; on the external surface, which has none, one procedure.
-create unique index orders_request on orders (surface, request_id) where request_id is not null;
+create unique index orders_request on orders (request_id) where request_id is not null;
 create unique index orders_procedure on orders (procedure_id, coalesce(request_id, 0)) where procedure_id is not null;
 -- What workers take: what waits, oldest first; and whether an earlier order of the lane is still before its submission.
 create index orders_waiting on orders (id, next_at) where state = 'received';

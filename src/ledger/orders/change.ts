@@ -109,7 +109,6 @@ update orders o
        changed_at = case when x."to" is null or x."to" = o.state then o.changed_at else now() end,
        failure_code = case when x."isFailureCleared" then null else coalesce(x.failure->>'code', o.failure_code) end,
        failure_text = case when x."isFailureCleared" then null else coalesce(x.failure->>'text', o.failure_text) end,
-       surface = coalesce(x.surface, o.surface),
        request_id = coalesce(x."requestId", o.request_id),
        procedure_id = coalesce(x."procedureId", o.procedure_id),
        procedure_code = coalesce(x."procedureCode", o.procedure_code),
@@ -132,7 +131,7 @@ update orders o
                              else o.locating_since end
   from jsonb_to_recordset($1::jsonb) as x(
          "orderId" bigint, fence bigint, "from" text[], "to" text, failure jsonb, "isFailureCleared" boolean,
-         surface text, "requestId" bigint, "procedureId" bigint, "procedureCode" text, "remoteStatus" text,
+         "requestId" bigint, "procedureId" bigint, "procedureCode" text, "remoteStatus" text,
          "nextInMs" double precision, "pollIntervalMs" double precision, attempts integer, "isReleased" boolean,
          "isTakenBack" boolean, "isHeld" boolean, "isMissing" boolean, "isLocating" boolean, about jsonb)
  where o.id = x."orderId"
@@ -140,7 +139,7 @@ update orders o
    and (x."from" is null or o.state = any (x."from"))
    and (x.about is null
         or o.request_id = (x.about->>'requestId')::bigint
-        or (o.surface = 'external' and o.procedure_id = (x.about->>'procedureId')::bigint))
+        or (o.request_id is null and o.procedure_id = (x.about->>'procedureId')::bigint))
 returning o.id`;
 
 /** What became known of containers; $1 is a JSON array of {order_id, position, container_id, location, forgets}. Index: the primary key. */

@@ -73,7 +73,7 @@ export const ORDER_COLUMNS = `
   o.prior_subject_code as "priorSubjectCode", o.sources, o.number_place as "numberPlace", o.state,
   case when o.failure_code is not null
        then jsonb_build_object('code', o.failure_code, 'text', coalesce(o.failure_text, '')) end as failure,
-  o.mark, o.attempts, o.next_at as "nextAt", o.fence, o.surface,
+  o.mark, o.attempts, o.next_at as "nextAt", o.fence,
   o.request_id as "requestId", o.procedure_id as "procedureId", o.procedure_code as "procedureCode",
   o.remote_status as "remoteStatus", o.poll_interval_ms as "pollIntervalMs", o.missing_since as "missingSince",
   o.locating_since as "locatingSince", o.held_at as "heldAt", o.received_at as "receivedAt", o.changed_at as "changedAt",
@@ -83,14 +83,14 @@ export const ORDER_COLUMNS = `
      from order_containers c
     where c.order_id = o.id) as containers, ${CALLS}`;
 
-/** What an order has of the call that made what it is followed by. */
-type OfMadeCall = "subjectId" | "submittedAt";
+/** What an order has of its calls. */
+type OfCalls = "calls" | "surface" | "subjectId" | "submittedAt";
 
 /** A subject's values in clear, as the ledger keeps them. */
 type SubjectRow = { readonly [Key in keyof OrderSubject]: string };
 
 /** A row of {@link ORDER_COLUMNS}: an order with null for what it lacks, and the patient's values in clear. */
-export type OrderRow = WithNulls<Omit<LedgerOrder, "subject" | "priorSubjectCode" | "calls" | OfMadeCall>> & {
+export type OrderRow = WithNulls<Omit<LedgerOrder, "subject" | "priorSubjectCode" | OfCalls>> & {
   readonly calls: readonly CallRow[] | null;
   readonly subject: SubjectRow;
   readonly priorSubjectCode: string | null;
@@ -112,12 +112,11 @@ export function toLink(surface: Surface, id: number): ServiceLink {
 }
 
 /** What the service made of an order; undefined while it is not known to have made anything. */
-export function linkOf(
-  order: Pick<LedgerOrder, "surface" | "requestId" | "procedureId">,
-): ServiceLink | undefined {
+export function linkOf(order: Pick<LedgerOrder, "requestId" | "procedureId">): ServiceLink | undefined {
   if (order.requestId !== undefined) return { surface: "request", requestId: order.requestId };
-  if (order.surface !== "external" || order.procedureId === undefined) return undefined;
-  return { surface: "external", procedureId: order.procedureId };
+  return order.procedureId === undefined
+    ? undefined
+    : { surface: "external", procedureId: order.procedureId };
 }
 
 /**
@@ -134,8 +133,7 @@ select 1
    for no key update`;
 
 /** {@link linkOf} in SQL: whether the service is known to have made anything of order `o`. */
-export const IS_AT_SERVICE = `
-(o.request_id is not null or (o.surface = 'external' and o.procedure_id is not null))`;
+export const IS_AT_SERVICE = "(o.request_id is not null or o.procedure_id is not null)";
 
 const wrap = (value: string | undefined) => (value === undefined ? undefined : phi(value));
 
@@ -152,8 +150,7 @@ function toSubject({ code, firstName, lastName, dateOfBirth }: SubjectRow): Orde
 /** A row of {@link ORDER_COLUMNS} as an order. */
 export function fromOrderRow({ subject, priorSubjectCode, ...row }: OrderRow): LedgerOrder {
   const calls = toCalls(row.calls);
-  const { surface, ...rest } = withoutNulls(row);
-  const values = rest as Omit<LedgerOrder, "subject" | "priorSubjectCode" | "calls" | "surface" | OfMadeCall>;
+  const values = withoutNulls(row) as Omit<LedgerOrder, "subject" | "priorSubjectCode" | OfCalls>;
   const made = madeCallOf({ calls, mark: row.mark });
   return {
     ...values,
@@ -161,7 +158,7 @@ export function fromOrderRow({ subject, priorSubjectCode, ...row }: OrderRow): L
     subjectId: made?.subjectId,
     submittedAt: made?.endedAt,
     nextAt: openCallOf({ calls })?.lookAt ?? values.nextAt,
-    surface: calls.findLast((call) => call.surface !== undefined)?.surface ?? surface,
+    surface: calls.findLast((call) => call.surface !== undefined)?.surface ?? linkOf(values)?.surface,
     subject: toSubject(subject),
     priorSubjectCode: wrap(priorSubjectCode ?? undefined),
   };
