@@ -86,7 +86,7 @@ test("answers from its indexes among many orders of one label, and many labels o
     );
     await pool.query(
       `insert into order_containers (order_id, position, lane, label, description)
-       select o.id, 1, o.lane, case when o.position % 2 = 0 then 'V-1' else 'L-' || o.id end, ''
+       select o.id, 1, o.facility_id || '/' || o.subject_code, case when o.position % 2 = 0 then 'V-1' else 'L-' || o.id end, ''
          from orders o
         where o.id <> $1`,
       [id],

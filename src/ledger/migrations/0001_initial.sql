@@ -248,7 +248,6 @@ create table orders (
   -- Where its number came from, if another order has that (src/core/place.ts).
   number_place        jsonb,
   content_digest      bytea not null,
-  lane                text generated always as (facility_id::text || '/' || subject_code) stored,
   state               text not null default 'received' check (state in
                         ('received', 'submitting', 'submitted', 'accepted', 'in_progress', 'completed', 'rejected', 'cancelled',
                          'failed', 'parked', 'discarded')),
@@ -301,7 +300,7 @@ create unique index orders_request on orders (request_id) where request_id is no
 create unique index orders_procedure on orders (procedure_id, coalesce(request_id, 0)) where procedure_id is not null;
 -- What workers take: what waits, oldest first; and whether an earlier order of the lane is still before its submission.
 create index orders_waiting on orders (id, next_at) where state = 'received';
-create index orders_lane on orders (lane, id) where state in ('received', 'submitting', 'parked');
+create index orders_lane on orders (facility_id, subject_code, id) where state in ('received', 'submitting', 'parked');
 create index orders_tracked on orders (facility_id, next_at, id) where state in ('submitted', 'accepted', 'in_progress');
 -- Also finds what is in hand, and all that is open.
 create index orders_state on orders (state, changed_at);
@@ -329,7 +328,7 @@ create table order_containers (
   description  text not null,
   container_id bigint,
   location     jsonb,
-  -- A container is known by its lane (facility and subject) and label: the guards ask before each call what other orders name it.
+  -- A container is known by its lane (`facility/subject`) and label: the guards ask before each call what other orders name it.
   lane         text not null,
   primary key (order_id, position),
   unique (order_id, label)

@@ -160,7 +160,7 @@ const WAKE_PUT_OFF = `
 with put_off as (
   select o.id
     from orders e
-    join orders o on o.lane = e.lane and o.id > e.id
+    join orders o on o.facility_id = e.facility_id and o.subject_code = e.subject_code and o.id > e.id
    where e.id = any ($1)
      and o.state = 'received'
      and o.attempts = 0

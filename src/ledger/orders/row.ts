@@ -260,7 +260,7 @@ export function digestOrder(order: Omit<Order, "sources">): string {
 /** $1 JSON array of containers. Index: the primary key of orders, for each container by itself. */
 export const INSERT_CONTAINERS = `
 insert into order_containers (order_id, position, lane, label, description)
-select x.order_id, x.position, (select o.lane from orders o where o.id = x.order_id), x.label, x.description
+select x.order_id, x.position, (select o.facility_id::text || '/' || o.subject_code from orders o where o.id = x.order_id), x.label, x.description
   from jsonb_to_recordset($1::jsonb) as x(order_id bigint, position integer, label text, description text)`;
 
 /** An order's containers as {@link INSERT_CONTAINERS} takes them. */
