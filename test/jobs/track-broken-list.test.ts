@@ -24,7 +24,7 @@ test("orders that a list out of order doesn't show are each followed in their tu
         await pool.query(
           `update orders
               set state = 'submitted', request_id = id,
-                  poll_interval_ms = 60000, remote_status = 'PENDING', next_at = now()`,
+                  remote_status = 'PENDING', next_at = now()`,
         );
         const { rows } = await pool.query<{ id: number }>("select id from orders");
         stub.rows["procedure-requests"] = rows.map(({ id }) => ({
@@ -73,7 +73,7 @@ test("orders of a facility that can't be asked about need a person after an hour
       await pool.query(
         `update orders
             set state = 'submitted', request_id = id,
-                poll_interval_ms = 60000, remote_status = 'PENDING', next_at = now()`,
+                remote_status = 'PENDING', next_at = now()`,
       );
       const { rows } = await pool.query<{ id: number }>("select id from orders");
       stub.rows["procedure-requests"] = rows.map(({ id }) => ({ id, status: "PENDING", procedureId: null }));

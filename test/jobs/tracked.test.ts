@@ -33,7 +33,6 @@ function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
     procedureId: undefined,
     procedureCode: undefined,
     remoteStatus: "PENDING",
-    pollIntervalMs: undefined,
     missingSince: undefined,
     locatingSince: undefined,
     heldAt: undefined,

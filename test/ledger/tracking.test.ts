@@ -28,8 +28,7 @@ async function follow(pool: pg.Pool, count: number): Promise<number[]> {
   await pool.query(
     `update orders
         set state = 'submitted', request_id = 1000 + id,
-            poll_interval_ms = $1, remote_status = 'PENDING', next_at = now()`,
-    [INTERVAL_MS],
+            remote_status = 'PENDING', next_at = now()`,
   );
   const { rows } = await pool.query<{ id: number }>("select id from orders order by id");
   return rows.map((row) => row.id);

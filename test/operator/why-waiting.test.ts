@@ -36,7 +36,6 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     procedureId: undefined,
     procedureCode: undefined,
     remoteStatus: undefined,
-    pollIntervalMs: undefined,
     missingSince: undefined,
     locatingSince: undefined,
     heldAt: undefined,

@@ -152,7 +152,6 @@ function toChange(order: LedgerOrder, call: OrderCall, decision: Decision, deps:
         attempts: 0,
         // Staff may have acted already.
         nextInMs: 0,
-        pollIntervalMs: settings.firstPollMs,
         isReleased: true,
         event: { kind: "adopted", detail: { ...request, isRestored: call.isPresumed || undefined } },
         isReported: true,

@@ -275,7 +275,6 @@ create table orders (
   procedure_id        bigint,
   procedure_code      text,
   remote_status       text,
-  poll_interval_ms    bigint,
   -- Since when the service has not known the request or procedure.
   missing_since       timestamptz,
   -- Since when it is done at the service and its locations are looked up.

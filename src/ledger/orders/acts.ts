@@ -280,8 +280,7 @@ update orders
        procedure_code = null,
        remote_status = null,
        missing_since = null,
-       locating_since = null,
-       poll_interval_ms = null
+       locating_since = null
  where id = $1
    and state = 'parked'`;
 

@@ -63,7 +63,6 @@ export interface OrderChange {
   readonly remoteStatus?: string | undefined;
   /** When it is due again, ms from now by the database's clock. */
   readonly nextInMs?: number | undefined;
-  readonly pollIntervalMs?: number | undefined;
   readonly attempts?: number | undefined;
   /** Gives the order back: no worker owns it any more. */
   readonly isReleased?: boolean | undefined;
@@ -114,7 +113,6 @@ update orders o
        procedure_code = coalesce(x."procedureCode", o.procedure_code),
        remote_status = coalesce(x."remoteStatus", o.remote_status),
        next_at = case when x."nextInMs" is null then o.next_at else now() + x."nextInMs" * interval '1 millisecond' end,
-       poll_interval_ms = coalesce(round(x."pollIntervalMs"), o.poll_interval_ms),
        attempts = coalesce(x.attempts, o.attempts),
        owner = case when x."isReleased" or x."isTakenBack" then null else o.owner end,
        interruptions = case when x."isReleased" or x."isTakenBack" then 0 else o.interruptions end,
@@ -132,7 +130,7 @@ update orders o
   from jsonb_to_recordset($1::jsonb) as x(
          "orderId" bigint, fence bigint, "from" text[], "to" text, failure jsonb, "isFailureCleared" boolean,
          "requestId" bigint, "procedureId" bigint, "procedureCode" text, "remoteStatus" text,
-         "nextInMs" double precision, "pollIntervalMs" double precision, attempts integer, "isReleased" boolean,
+         "nextInMs" double precision, attempts integer, "isReleased" boolean,
          "isTakenBack" boolean, "isHeld" boolean, "isMissing" boolean, "isLocating" boolean, about jsonb)
  where o.id = x."orderId"
    and (x.fence is null or o.fence = x.fence)

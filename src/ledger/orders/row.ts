@@ -52,7 +52,6 @@ export interface LedgerOrder extends Omit<Order, "sources"> {
   readonly procedureCode: string | undefined;
   /** The service's own word for its status, kept as it came. */
   readonly remoteStatus: string | undefined;
-  readonly pollIntervalMs: number | undefined;
   /** Since when the service has not known its request or procedure. */
   readonly missingSince: Date | undefined;
   /** Since when it is done at the service and its locations are looked up. */
@@ -75,7 +74,7 @@ export const ORDER_COLUMNS = `
        then jsonb_build_object('code', o.failure_code, 'text', coalesce(o.failure_text, '')) end as failure,
   o.mark, o.attempts, o.next_at as "nextAt", o.fence,
   o.request_id as "requestId", o.procedure_id as "procedureId", o.procedure_code as "procedureCode",
-  o.remote_status as "remoteStatus", o.poll_interval_ms as "pollIntervalMs", o.missing_since as "missingSince",
+  o.remote_status as "remoteStatus", o.missing_since as "missingSince",
   o.locating_since as "locatingSince", o.held_at as "heldAt", o.received_at as "receivedAt", o.changed_at as "changedAt",
   (select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                      'position', c.position, 'label', c.label, 'description', c.description,
