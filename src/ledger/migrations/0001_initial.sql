@@ -262,8 +262,6 @@ create table orders (
   mark                text not null default new_mark(),
   -- Starts of the current step that did not end it; reset by progress and by a person's retry.
   attempts            integer not null default 0,
-  -- Times in a row that a worker died or was lost with it.
-  interruptions       integer not null default 0,
   next_at             timestamptz not null default now(),
   -- When a worker took it last.
   claimed_at          timestamptz,

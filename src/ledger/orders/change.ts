@@ -115,7 +115,6 @@ update orders o
        next_at = case when x."nextInMs" is null then o.next_at else now() + x."nextInMs" * interval '1 millisecond' end,
        attempts = coalesce(x.attempts, o.attempts),
        owner = case when x."isReleased" or x."isTakenBack" then null else o.owner end,
-       interruptions = case when x."isReleased" or x."isTakenBack" then 0 else o.interruptions end,
        fence = case when x."isTakenBack" then nextval('fences') else o.fence end,
        held_at = case when x."to" in ('submitted', 'accepted', 'in_progress') then null
                       when x."isHeld" then coalesce(o.held_at, now())
