@@ -26,6 +26,7 @@ import {
   fromOrderRow,
   idOf,
   type LedgerOrder,
+  LOCK_ORDERS,
   ORDER_COLUMNS,
   type OrderRow,
   placeOfNumber,
@@ -239,6 +240,7 @@ export async function changeWithOthers(
   others: readonly OrderChange[],
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
+    await client.query(LOCK_ORDERS, [[change, ...others].map(({ orderId }) => orderId)]);
     if ((await changeOrdersWithin(client, [change])).size > 0) await changeOrdersWithin(client, others);
   });
 }
@@ -355,6 +357,8 @@ async function updateOrders(
   client: pg.PoolClient,
   changes: readonly OrderChange[],
 ): Promise<{ id: number }[]> {
+  // One statement locks rows as its plan comes to them.
+  if (changes.length > 1) await client.query(LOCK_ORDERS, [changes.map(({ orderId }) => orderId)]);
   try {
     return (await client.query<{ id: number }>(CHANGE_ORDERS, [JSON.stringify(changes.map(toParameter))]))
       .rows;
