@@ -52,6 +52,23 @@ test("what was sent and answered of an order that a person has go on at the mome
     expect(await forgetOld(pool, retention, BATCH)).toMatchObject({ calls: 1, answers: 1 });
   }));
 
+test("the text of a message stays whose order a person has go on at the moment when it is pruned", () =>
+  withLedger(async ({ pool }) => {
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    await pool.query("update orders set state = 'failed', changed_at = now() - interval '1 hour'");
+    await pool.query("update messages set received_at = now() - interval '1 hour'");
+    await pool.query("update outcomes set is_composed = true");
+    const person = await pool.connect();
+    await person.query("begin");
+    await person.query("update orders set state = 'received', changed_at = now()");
+    const retention = { messagesMs: 60_000, ordersMs: 86_400_000 };
+    const forgotten = await forgetOld(pool, retention, BATCH);
+    await person.query("rollback");
+    person.release();
+    expect(forgotten.messages).toBe(0);
+    expect((await forgetOld(pool, retention, BATCH)).messages).toBe(1);
+  }));
+
 test.each([
   ["an order", "update orders set state = 'received', changed_at = now()"],
   ["a result", "update deliveries set state = 'pending'"],
