@@ -98,12 +98,12 @@ returning id`;
  */
 export const FORGET_SUBJECTS = `
 update orders
-   set subject = '{}'
+   set subject = null
  where id in (select o.id
                 from orders o
                where o.state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
                  and o.changed_at < now() - $1 * interval '1 millisecond'
-                 and o.subject <> '{}'
+                 and o.subject is not null
                order by o.changed_at
                limit $2)
    and state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')

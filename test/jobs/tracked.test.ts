@@ -16,6 +16,7 @@ function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
     facilityId: 12,
     placerOrderNumber: "A-1",
     sharesNumber: false,
+    isPruned: false,
     placerAuthority: undefined,
     subject: { code: phi("S-1") },
     containers: [],

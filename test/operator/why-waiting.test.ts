@@ -19,6 +19,7 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     facilityId: 12,
     placerOrderNumber: "C-1",
     sharesNumber: false,
+    isPruned: false,
     placerAuthority: undefined,
     subject: { code: phi("PAT-4711") },
     containers: [],

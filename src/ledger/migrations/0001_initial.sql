@@ -241,8 +241,8 @@ create table orders (
   subject_code        text not null,
   -- MERGE: the identifier that goes.
   prior_subject_code  text,
-  -- firstName, lastName, dateOfBirth where the message has them.
-  subject             jsonb not null,
+  -- firstName, lastName, dateOfBirth where the message has them; null once they were pruned.
+  subject             jsonb,
   -- Where each value came from, for people.
   sources             jsonb not null,
   -- Where its number came from, if another order has that (src/core/place.ts).
@@ -304,7 +304,7 @@ create index orders_state on orders (state, changed_at);
 -- Ended orders are kept for good; those that still have personal data are found without the others.
 create index orders_with_subject on orders (changed_at)
   where state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
-    and subject <> '{}';
+    and subject is not null;
 -- What stands still or is missing at the service, among however many that merely wait.
 create index orders_still on orders (changed_at)
   where state in ('parked', 'received', 'submitting')

@@ -24,6 +24,8 @@ export interface LedgerOrder extends Omit<Order, "sources"> {
   readonly connector: string;
   /** Another order has its number: whatever becomes of this one is never reported under it. */
   readonly sharesNumber: boolean;
+  /** What the subject is called and when it was born was pruned: nobody could compare it. */
+  readonly isPruned: boolean;
   /** Where each value came from, in words. */
   readonly sources: Readonly<Record<string, string>>;
   /** Where its number came from, if another order has that. */
@@ -68,7 +70,8 @@ export interface LedgerOrder extends Omit<Order, "sources"> {
 export const ORDER_COLUMNS = `
   o.id, o.message_id as "messageId", o.connector, o.operation, o.facility_code as "facilityCode",
   o.facility_id as "facilityId", o.placer_order_number as "placerOrderNumber", o.shares_number as "sharesNumber",
-  o.placer_authority as "placerAuthority", o.subject || jsonb_build_object('code', o.subject_code) as subject,
+  o.placer_authority as "placerAuthority", coalesce(o.subject, '{}') || jsonb_build_object('code', o.subject_code) as subject,
+  o.subject is null as "isPruned",
   o.prior_subject_code as "priorSubjectCode", o.sources, o.number_place as "numberPlace", o.state,
   case when o.failure_code is not null
        then jsonb_build_object('code', o.failure_code, 'text', coalesce(o.failure_text, '')) end as failure,
