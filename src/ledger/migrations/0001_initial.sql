@@ -295,8 +295,8 @@ create unique index orders_mark on orders (mark);
 -- Two orders can't adopt one request; on the external surface, which has none, one procedure.
 create unique index orders_request on orders (request_id) where request_id is not null;
 create unique index orders_procedure on orders (procedure_id, coalesce(request_id, 0)) where procedure_id is not null;
--- What workers take: what waits, oldest first; and whether an earlier order of the lane is still before its submission.
-create index orders_waiting on orders (id, next_at) where state = 'received';
+-- What workers take: what waits and is not on hold, oldest first; and whether an earlier order of the lane is still before its submission.
+create index orders_waiting on orders (id, next_at) where state = 'received' and held_at is null;
 create index orders_lane on orders (facility_id, subject_code, id) where state in ('received', 'submitting', 'parked');
 create index orders_tracked on orders (facility_id, next_at, id) where state in ('submitted', 'accepted', 'in_progress');
 -- Also finds what is in hand, and all that is open.
