@@ -1,45 +1,79 @@
 import type pg from "pg";
 import { run } from "./database.ts";
 
-/** Text of messages whose orders, placed or changed, have all ended long ago; $1 ms, $2 how many. Index: messages_with_raw. */
+/**
+ * Text of messages whose orders, placed or changed, have all ended long ago, but of none that somebody may have go on at this moment; $1 ms,
+ * $2 how many. Indexes: messages_with_raw, the primary key of orders.
+ */
 const FORGET_RAW = `
-update messages
+with old as materialized (
+  select m.id
+   from messages m
+  where m.raw is not null
+    and m.verdict <> 'waiting'
+    and m.received_at < now() - $1 * interval '1 millisecond'
+    and not exists (select 1
+                      from orders o
+                     where o.message_id = m.id
+                       and (o.state not in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
+                            or o.changed_at > now() - $1 * interval '1 millisecond'))
+    and not exists (select 1 from outcomes t where t.message_id = m.id and not t.is_composed)
+    and not exists (select 1
+                      from control_requests c
+                     where c.message_id = m.id
+                       and c.state = 'open')
+    and not exists (select 1
+                      from control_requests c
+                      join orders o on o.id = c.order_id
+                     where c.message_id = m.id
+                       and c.control in ('change', 'replace')
+                       and c.state = 'done'
+                       and (o.state not in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
+                            or o.changed_at > now() - $1 * interval '1 millisecond'))
+    and not exists (select 1
+                      from corrections c
+                      join orders o on o.id = c.order_id
+                     where c.message_id = m.id
+                       and (o.state not in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
+                            or o.changed_at > now() - $1 * interval '1 millisecond'))
+  order by m.received_at
+   limit $2),
+about as materialized (
+  select m.id, x.order_id
+    from old m
+   cross join lateral (
+         select o.id
+           from orders o
+          where o.message_id = m.id
+          union
+         select c.order_id
+           from control_requests c
+          where c.message_id = m.id
+            and c.control in ('change', 'replace')
+            and c.state = 'done'
+          union
+         select c.order_id
+           from corrections c
+          where c.message_id = m.id) x (order_id)),
+ended as materialized (
+  select o.id
+    from orders o
+   where o.id in (select a.order_id from about a)
+     and o.state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
+     and o.changed_at <= now() - $1 * interval '1 millisecond'
+     for share of o skip locked)
+update messages m
    set raw = null,
        csv_rows = null,
        names = null,
        echo = null
- where id in (select m.id
-                from messages m
-               where m.raw is not null
-                 and m.verdict <> 'waiting'
-                 and m.received_at < now() - $1 * interval '1 millisecond'
-                 and not exists (select 1
-                                   from orders o
-                                  where o.message_id = m.id
-                                    and (o.state not in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
-                                         or o.changed_at > now() - $1 * interval '1 millisecond'))
-                 and not exists (select 1 from outcomes t where t.message_id = m.id and not t.is_composed)
-                 and not exists (select 1
-                                   from control_requests c
-                                  where c.message_id = m.id
-                                    and c.state = 'open')
-                 and not exists (select 1
-                                   from control_requests c
-                                   join orders o on o.id = c.order_id
-                                  where c.message_id = m.id
-                                    and c.control in ('change', 'replace')
-                                    and c.state = 'done'
-                                    and (o.state not in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
-                                         or o.changed_at > now() - $1 * interval '1 millisecond'))
-                 and not exists (select 1
-                                   from corrections c
-                                   join orders o on o.id = c.order_id
-                                  where c.message_id = m.id
-                                    and (o.state not in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
-                                         or o.changed_at > now() - $1 * interval '1 millisecond'))
-               order by m.received_at
-               limit $2)
-returning id`;
+  from old
+ where m.id = old.id
+   and not exists (select 1
+                     from about a
+                    where a.id = m.id
+                      and not exists (select 1 from ended e where e.id = a.order_id))
+returning m.id`;
 
 /**
  * Bytes of results that the lab has had for long; $1 ms, $2 how many. The row is asked once more, since a person may have it go on at the moment
@@ -64,12 +98,12 @@ returning id`;
  */
 export const FORGET_SUBJECTS = `
 update orders
-   set subject = '{}'
+   set subject = null
  where id in (select o.id
                 from orders o
                where o.state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
                  and o.changed_at < now() - $1 * interval '1 millisecond'
-                 and o.subject <> '{}'
+                 and o.subject is not null
                order by o.changed_at
                limit $2)
    and state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')

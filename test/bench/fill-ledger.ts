@@ -27,18 +27,17 @@ const FILL = [
      from generate_series(1, :all) n`,
   `insert into orders (id, message_id, position, connector, numbered_by, operation, facility_code, facility_id,
                        placer_order_number, subject_code, subject, sources, content_digest, mark, state, failure_code,
-                       failure_text, surface, request_id, procedure_id, remote_status, next_at, poll_interval_ms, received_at,
-                       submitted_at, changed_at)
+                       failure_text, request_id, procedure_id, remote_status, next_at, received_at,
+                       changed_at)
    select :last + n, :last + n, 1, 'hl7', 'hl7', 'STORE', 'NORTH', 12, 'FILL-' || n, 'FILL-' || n,
           '{"firstName": "Ada", "lastName": "Example", "dateOfBirth": "1990-01-31"}', '{}', sha256(n::text::bytea), 'FILL-' || n,
           state,
           case when state = 'parked' then 'SUBMIT_UNCERTAIN' end, case when state = 'parked' then 'nothing proves it' end,
-          case when state in ('completed', 'accepted') then 'request' end,
           case when state in ('completed', 'accepted') then 1000000000 + n end,
           case when state in ('completed', 'accepted') then 1000000000 + n end,
           case when state in ('completed', 'accepted') then 'CREATED' end,
           case when state = 'accepted' then now() + interval '30 minutes' + random() * interval '30 minutes' else now() end,
-          3600000, then_at, case when state in ('completed', 'accepted') then then_at end, then_at
+          then_at, then_at
      from (select n, now() - (1 - n::float8 / case when n <= :ended then :ended else :all end) * interval '80 days' as then_at,
                   case when n <= :ended then 'completed'
                        when n % ${PARKED_EACH} = 1 then 'parked'

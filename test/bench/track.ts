@@ -123,9 +123,8 @@ export async function benchTrack(count: number): Promise<BenchReport> {
 function countLooks(withinMs: number): number {
   const polling = { firstMs: 60_000, maxMs: MINUTES * 60_000, factor: 1.5 };
   let looks = 0;
-  for (let atMs = polling.firstMs, waitMs = polling.firstMs; atMs <= withinMs; looks += 1) {
-    waitMs = nextPollMs(waitMs, false, polling);
-    atMs += waitMs;
+  for (let atMs = polling.firstMs; atMs <= withinMs; looks += 1) {
+    atMs += nextPollMs(atMs, polling);
   }
   return looks;
 }
@@ -147,11 +146,11 @@ async function follow(pool: pg.Pool, count: number): Promise<void> {
   );
   await pool.query(
     `update orders o
-        set facility_id = $1, request_id = x.n + (x.n - 1) / ($2::int - 1), surface = 'request', submitted_at = now(),
+        set facility_id = $1, request_id = x.n + (x.n - 1) / ($2::int - 1),
             procedure_id = case when x.n <= $4::int / 2 then x.n + (x.n - 1) / ($2::int - 1) end,
             state = case when x.n <= $4::int / 2 then 'accepted' else 'submitted' end,
             remote_status = case when x.n <= $4::int / 2 then 'CREATED' else 'PENDING' end,
-            poll_interval_ms = $3::int, next_at = now() + random() * $3::int * interval '1 millisecond'
+            next_at = now() + random() * $3::int * interval '1 millisecond'
        from (select id, row_number() over (order by id)::int as n from orders) x
       where x.id = o.id`,
     [FACILITY, ENDED_EACH, INTERVAL_MS, count],

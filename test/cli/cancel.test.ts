@@ -3,7 +3,7 @@ import { csvMessage, type Lab, PATIENT, withLab } from "./with-lab.ts";
 
 const SUBMIT = `
 update orders
-   set state = 'submitted', surface = 'request', request_id = 1000 + id, submitted_at = now()
+   set state = 'submitted', request_id = 1000 + id
  where placer_order_number = any ($1)`;
 
 const cancel = (lab: Lab, ...words: string[]) => lab.cli(["orders", "cancel", ...words]);

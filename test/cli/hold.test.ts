@@ -52,7 +52,7 @@ describe("an order on hold", () => {
 it("two requests that were refused have one hint, since they have one task", () =>
   withLab(async (lab) => {
     await lab.take("lims", [message(omlO33({ number: "A-1" }))]);
-    await lab.pool.query("update orders set state = 'submitted', surface = 'request', request_id = 7");
+    await lab.pool.query("update orders set state = 'submitted', request_id = 7");
     const hold = ormControl("HD", { number: "A-1" });
     await lab.take("lims", [message(hold)]);
     await lab.take("lims", [message(hold.replace("|HD-A-1|", "|HD-A-2|"))]);

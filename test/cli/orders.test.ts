@@ -332,9 +332,7 @@ describe("acting on orders", () => {
     withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1), csvMessage(2, { subject_code: "OTHER" })]);
       await pool.query(PARK, [["C-1", "C-2"]]);
-      await pool.query(
-        "update orders set surface = 'request', request_id = 1000 + id, procedure_id = 1003 - id",
-      );
+      await pool.query("update orders set request_id = 1000 + id, procedure_id = 1003 - id");
       for (const verb of ["show", "retry"]) {
         const { status, stdout } = await cli(["orders", verb, "R1002"]);
         expect([status, stdout]).toEqual([0, expect.stringContaining("o2 (C-2)")]);
@@ -349,7 +347,7 @@ describe("acting on orders", () => {
   it("does nothing to an order whose number at the service alone is what was typed", () =>
     withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1)]);
-      await pool.query("update orders set surface = 'request', request_id = 4711");
+      await pool.query("update orders set request_id = 4711");
       expect((await cli(["orders", "show", "4711"])).stdout).toContain("o1 (C-1)");
       const { status, stderr } = await cli(["orders", "cancel", "4711", "--reason", "why"]);
       expect(status).toBe(2);
@@ -363,7 +361,7 @@ describe("acting on orders", () => {
   it("says that an order has ended, or is at the service, and asks for no reason that would not help", () =>
     withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1)]);
-      await pool.query("update orders set surface = 'request', request_id = 1001");
+      await pool.query("update orders set request_id = 1001");
       for (const state of ["completed", "submitted"]) {
         await pool.query("update orders set state = $1", [state]);
         const discarded = await cli(["orders", "discard", "o1"]);
@@ -379,9 +377,7 @@ describe("acting on orders", () => {
     withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1), csvMessage(2)]);
       await pool.query(PARK, [["C-2"]]);
-      await pool.query(
-        "update orders set surface = 'request', request_id = 1001, state = 'submitted' where id = 1",
-      );
+      await pool.query("update orders set request_id = 1001, state = 'submitted' where id = 1");
       const { stderr } = await cli(["orders", "resolve", "o2", "--request-id", "1001", "--unchecked"]);
       expect(stderr).toContain(
         "order o1 (C-1) has request 1001 of the service already; nothing was done (REQUEST_CLAIMED)",

@@ -182,7 +182,7 @@ describe("queue retry", () => {
       await take("bench", [csvMessage(1), csvMessage(2)]);
       await pool.query(FAIL, [1]);
       await pool.query(
-        "update orders set state = 'accepted', surface = 'request', request_id = 7, next_at = now() + interval '1 hour' where id = 2",
+        "update orders set state = 'accepted', request_id = 7, next_at = now() + interval '1 hour' where id = 2",
       );
       await pool.query(DELIVERY, ["a.csv", "parked"]);
       expect((await cli(["queue", "retry", "o1"])).stderr).toContain("cryobridge orders retry o1");

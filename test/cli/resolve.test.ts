@@ -9,7 +9,8 @@ const PARK =
 const NAMES = { firstName: "Ada", lastName: "Example", dateOfBirth: "1990-01-31" };
 
 describe("orders resolve for an order of the external surface", () => {
-  const wanted = "update orders set surface = 'external'";
+  const wanted = `insert into calls (order_id, kind, surface, mark, outcome, ended_at)
+                  select id, 'request', 'external', mark, 'nothing', now() from orders`;
   const REASON = ["--reason", "staff found it"];
 
   it("links it to the procedure that was found", () =>
@@ -27,12 +28,8 @@ describe("orders resolve for an order of the external surface", () => {
         ...REASON,
       ]);
       expect(done.status).toBe(0);
-      const { rows } = await pool.query(
-        "select state, surface, request_id, procedure_id::integer from orders",
-      );
-      expect(rows).toEqual([
-        { state: "submitted", surface: "external", request_id: null, procedure_id: 2002 },
-      ]);
+      const { rows } = await pool.query("select state, request_id, procedure_id::integer from orders");
+      expect(rows).toEqual([{ state: "submitted", request_id: null, procedure_id: 2002 }]);
       const shown = await cli(["orders", "show", "C-1"]);
       expect(shown.stdout).toMatch(/linked to procedure 2002 by .+: staff found it\n/);
       expect(JSON.parse((await cli(["orders", "show", "C-1", "--json"])).stdout)).toMatchObject({

@@ -31,7 +31,7 @@ it("a task that the world has settled closes by itself, and the order's timeline
   withLab(async ({ take, cli, pool }) => {
     await take("bench", [csvMessage(1), csvMessage(2)]);
     await pool.query(
-      "update orders set state = 'submitted', surface = 'request', request_id = id, next_at = now() + interval '1 hour'",
+      "update orders set state = 'submitted', request_id = id, next_at = now() + interval '1 hour'",
     );
     await pool.query(
       "insert into tasks (order_id, kind, text) select id, kind, 'was to be stopped' from orders, unnest(array['cancel', 'hold', 'change']) kind",

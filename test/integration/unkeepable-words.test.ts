@@ -33,7 +33,7 @@ describe("words that no database can keep", () => {
         );
         const ids = await commit(pool, records);
         await pool.query(
-          "update orders set state = 'submitted', surface = 'request', request_id = id, next_at = now() where id = any ($1)",
+          "update orders set state = 'submitted', request_id = id, next_at = now() where id = any ($1)",
           [ids],
         );
         const [odd, plain] = ids as [number, number];

@@ -34,15 +34,17 @@ describe("polling", () => {
   const polling = { firstMs: 60_000, maxMs: 900_000, factor: 1.5 };
 
   test("lengthens the interval while there is no news, up to the cap", () => {
-    const intervals = [60_000];
-    for (let n = 0; n < 8; n += 1) intervals.push(nextPollMs(intervals.at(-1), false, polling));
+    const intervals: number[] = [];
+    for (let ageMs = 0; intervals.length < 9; ageMs += intervals.at(-1) as number)
+      intervals.push(nextPollMs(ageMs, polling));
     expect(intervals.map((ms) => Math.round(ms / 1_000))).toEqual([
       60, 90, 135, 203, 304, 456, 683, 900, 900,
     ]);
   });
 
-  test("begins anew after news", () => {
-    expect(nextPollMs(900_000, true, polling)).toBe(60_000);
+  test("is as often as at first where the clock went back, and always where the interval does not grow", () => {
+    expect(nextPollMs(-1_000, polling)).toBe(60_000);
+    expect(nextPollMs(1e12, { ...polling, factor: 1 })).toBe(60_000);
   });
 });
 

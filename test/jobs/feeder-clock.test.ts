@@ -25,8 +25,6 @@ async function twoOrders({ pool }: TestLedger, state: string): Promise<void> {
     `update orders
         set state = $1,
             request_id = case when $1 = 'submitted' then 7 + id end,
-            surface = case when $1 = 'submitted' then 'request' end,
-            submitted_at = case when $1 = 'submitted' then now() end,
             next_at = now() + case placer_order_number when 'A-1' then interval '30 minutes' else interval '10 years' end`,
     [state],
   );

@@ -23,8 +23,8 @@ test("orders that a list out of order doesn't show are each followed in their tu
         await commit(pool, [aRecord(1, orders)]);
         await pool.query(
           `update orders
-              set state = 'submitted', request_id = id, surface = 'request', submitted_at = now(),
-                  poll_interval_ms = 60000, remote_status = 'PENDING', next_at = now()`,
+              set state = 'submitted', request_id = id,
+                  remote_status = 'PENDING', next_at = now()`,
         );
         const { rows } = await pool.query<{ id: number }>("select id from orders");
         stub.rows["procedure-requests"] = rows.map(({ id }) => ({
@@ -72,8 +72,8 @@ test("orders of a facility that can't be asked about need a person after an hour
       await commit(pool, [aRecord(1, [anOrder({ placerOrderNumber: "A-1", code: "S-1" })])]);
       await pool.query(
         `update orders
-            set state = 'submitted', request_id = id, surface = 'request', submitted_at = now(),
-                poll_interval_ms = 60000, remote_status = 'PENDING', next_at = now()`,
+            set state = 'submitted', request_id = id,
+                remote_status = 'PENDING', next_at = now()`,
       );
       const { rows } = await pool.query<{ id: number }>("select id from orders");
       stub.rows["procedure-requests"] = rows.map(({ id }) => ({ id, status: "PENDING", procedureId: null }));

@@ -178,7 +178,7 @@ describe("following an order of the external surface", () => {
       const before = lab.simulator.tally().received;
       await lab.track();
       expect(lab.simulator.tally().received - before).toBeLessThanOrEqual(2);
-      const { rows } = await lab.pool.query("select 1 from orders where poll_interval_ms is not null");
+      const { rows } = await lab.pool.query("select 1 from orders where next_at > now()");
       expect(rows).toHaveLength(12);
     }));
 

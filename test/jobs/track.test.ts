@@ -238,14 +238,21 @@ describe("following orders", () => {
       expect(states).toEqual([{ state: "completed" }]);
     }));
 
-  test("lengthens the interval of an order without news", () =>
+  test("asks less often about an order the longer it has been in its state", () =>
     withLab(async (lab) => {
       await submitted(lab);
-      await lab.track();
-      const first = (await theOrder(lab.pool)).pollIntervalMs;
-      await due(lab.pool);
-      await lab.track();
-      expect([first, (await theOrder(lab.pool)).pollIntervalMs]).toEqual([60_000, 90_000]);
+      const aheadMs = async () => {
+        await due(lab.pool);
+        await lab.track();
+        const { rows } = await lab.pool.query<{ ms: number }>(
+          "select (extract(epoch from next_at - now()) * 1000)::float8 as ms from orders",
+        );
+        return rows[0]?.ms;
+      };
+      // Half to one and a half of the interval.
+      expect(await aheadMs()).toBeLessThanOrEqual(90_000);
+      await lab.pool.query("update orders set changed_at = changed_at - interval '1 day'");
+      expect(await aheadMs()).toBeGreaterThan(300_000);
     }));
 
   test("gives a request that the service forgot to a person after a day, even when a poll failed in between", () =>
@@ -360,8 +367,9 @@ describe("following orders", () => {
       const late = withLateProcedures(lab.service, async () => {
         worker.isSure = false;
       });
+      const before = await theOrder(lab.pool);
       await trackFacility(12, { ...lab.deps, service: late, worker }, never);
-      expect(await theOrder(lab.pool)).toMatchObject({ state: "submitted", pollIntervalMs: undefined });
+      expect(await theOrder(lab.pool)).toMatchObject({ state: "submitted", nextAt: before?.nextAt });
       await lab.track();
       expect(await theOrder(lab.pool)).toMatchObject({ state: "accepted", procedureId: id });
     }));

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { FIND_DUE, findDue, NOTHING_DUE } from "../../src/ledger/due.ts";
+import { CLAIM_DUE } from "../../src/ledger/orders/claiming.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -17,9 +18,7 @@ async function orders(pool: pg.Pool, state: string, count = 1): Promise<void> {
     `update orders
         set state = $1,
             next_at = now() + interval '1 hour',
-            request_id = case when $1 in ('submitted', 'completed') then 7 + id end,
-            surface = case when $1 in ('submitted', 'completed') then 'request' end,
-            submitted_at = case when $1 in ('submitted', 'completed') then now() end`,
+            request_id = case when $1 in ('submitted', 'completed') then 7 + id end`,
     [state],
   );
   // The lab has its answer.
@@ -74,6 +73,23 @@ test("a result for a connector that this worker doesn't have, or whose time has 
       `${RESULT} ('other', 'a.hl7', 'x', now()), ('lims', 'b.hl7', 'x', now() + interval '1 hour')`,
     );
     expect(await find(pool)).toEqual(NOTHING_DUE);
+  }));
+
+test("two thousand orders on hold are read neither to know that nothing is due nor to be taken", () =>
+  withLedger(async ({ pool }) => {
+    await orders(pool, "received", 2_000);
+    await pool.query("update orders set held_at = now(), next_at = now()");
+    await pool.query("analyze orders");
+    expect(await find(pool)).toEqual(NOTHING_DUE);
+    for (const [statement, values] of [
+      [FIND_DUE, [["lims"]]],
+      [CLAIM_DUE, [1, 64, ["received", "submitting"]]],
+    ] as const) {
+      const { rows } = await pool.query(`explain (analyze, format json) ${statement}`, [...values]);
+      const plan = JSON.stringify(rows[0]["QUERY PLAN"]);
+      const read = [...plan.matchAll(/"(?:Actual Rows|Rows Removed by Filter)":([\d.]+)/g)];
+      expect(Math.max(...read.map((match) => Number(match[1])))).toBeLessThanOrEqual(10);
+    }
   }));
 
 test("two thousand orders and results that have ended are not read to know that nothing is due", () =>

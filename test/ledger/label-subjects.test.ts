@@ -28,7 +28,6 @@ async function put(
     `update orders
         set state = $2,
             failure_code = case when $2 = 'parked' then 'UNCLASSIFIED' end,
-            surface = 'request',
             request_id = case when $2 in ('submitted', 'accepted', 'in_progress') then id end,
             changed_at = now() - $3 * interval '1 minute'
       where id = $1`,
@@ -238,7 +237,7 @@ test("answers from its indexes among many orders of one label, and many labels o
     );
     await pool.query(
       `insert into order_containers (order_id, position, lane, label, description)
-       select o.id, 1, o.lane, 'L-' || (o.id / 4), ''
+       select o.id, 1, o.facility_id || '/' || o.subject_code, 'L-' || (o.id / 4), ''
          from orders o
         where o.id <> $1`,
       [id],

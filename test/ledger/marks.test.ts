@@ -42,7 +42,7 @@ describe("the mark of an order", () => {
   test("is another one once a failed order is done anew, and the former is remembered", () =>
     withLedger(async ({ pool }) => {
       await commit(pool, [aRecord(1, [anOrder()])]);
-      await pool.query("update orders set state = 'failed', surface = 'request', request_id = 5");
+      await pool.query("update orders set state = 'failed', request_id = 5");
       await openCalls(pool, { set: "outcome = 'made', service_id = 5, ended_at = now(), known_ids = '{4}'" });
       const [failed] = await orders(pool);
       if (!failed) throw new Error("no order");

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { expect, test } from "vitest";
+import { retryOrder } from "../../src/ledger/orders/acts.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { FORGET_SUBJECTS, forgetOld } from "../../src/ledger/prune.ts";
 import { fillLedger } from "../bench/fill-ledger.ts";
@@ -16,7 +17,7 @@ test("what was pruned of orders is not read again each time", () =>
     const superuser = new pg.Client({ ...connection, user: "postgres" });
     await superuser.connect();
     await fillLedger(superuser, { ended: ENDED, open: 10 });
-    await superuser.query("update cryobridge.orders set subject = '{}' where id > $1", [BATCH]);
+    await superuser.query("update cryobridge.orders set subject = null where id > $1", [BATCH]);
     await superuser.query("vacuum (analyze) cryobridge.orders");
     expect((await forgetOld(pool, RETENTION, BATCH)).orders).toBe(BATCH);
     await superuser.query("vacuum (analyze) cryobridge.orders");
@@ -39,7 +40,7 @@ test("what was sent and answered of an order that a person has go on at the mome
     await changeOrders(pool, [{ orderId, from: ["submitting"], failure, answer, call: { end: "refused" } }]);
     await pool.query("update calls set at = now() - interval '1 hour'");
     await pool.query(
-      "update orders set state = 'failed', changed_at = now() - interval '1 hour', subject = '{}'",
+      "update orders set state = 'failed', changed_at = now() - interval '1 hour', subject = null",
     );
     const person = await pool.connect();
     await person.query("begin");
@@ -50,6 +51,42 @@ test("what was sent and answered of an order that a person has go on at the mome
     person.release();
     expect(forgotten).toMatchObject({ calls: 0, answers: 0 });
     expect(await forgetOld(pool, retention, BATCH)).toMatchObject({ calls: 1, answers: 1 });
+  }));
+
+test("the text of a message stays whose order a person has go on at the moment when it is pruned", () =>
+  withLedger(async ({ pool }) => {
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    await pool.query("update orders set state = 'failed', changed_at = now() - interval '1 hour'");
+    await pool.query("update messages set received_at = now() - interval '1 hour'");
+    await pool.query("update outcomes set is_composed = true");
+    const person = await pool.connect();
+    await person.query("begin");
+    await person.query("update orders set state = 'received', changed_at = now()");
+    const retention = { messagesMs: 60_000, ordersMs: 86_400_000 };
+    const forgotten = await forgetOld(pool, retention, BATCH);
+    await person.query("rollback");
+    person.release();
+    expect(forgotten.messages).toBe(0);
+    expect((await forgetOld(pool, retention, BATCH)).messages).toBe(1);
+  }));
+
+test("a failed order is sent again by a person until its subject is pruned, also one that has only a code", () =>
+  withLedger(async ({ pool }) => {
+    const onlyCode = { firstName: undefined, lastName: undefined, dateOfBirth: undefined };
+    const records = [anOrder(), anOrder({ placerOrderNumber: "A-2", code: "S-2" })].map((order, n) =>
+      aRecord(n + 1, [n === 0 ? order : { ...order, subject: { ...order.subject, ...onlyCode } }]),
+    );
+    const ids = await commit(pool, records);
+    const by = { actor: "kim" };
+    const fail = () =>
+      pool.query("update orders set state = 'failed', changed_at = now() - interval '1 hour'");
+    await fail();
+    for (const id of ids) expect(await retryOrder(pool, { id }, by)).toBe("done");
+    await fail();
+    expect((await forgetOld(pool, { messagesMs: 86_400_000, ordersMs: 60_000 }, BATCH)).orders).toBe(2);
+    for (const id of ids) expect(await retryOrder(pool, { id }, by)).toBe("pruned");
+    const { rows } = await pool.query("select distinct state from orders");
+    expect(rows).toEqual([{ state: "failed" }]);
   }));
 
 test.each([
@@ -75,7 +112,7 @@ test.each([
     const { orders, deliveries } = await forgetting;
     expect(orders + deliveries).toBe(1);
     const kept = await pool.query(
-      `select from orders where state = 'received' and subject <> '{}'
+      `select from orders where state = 'received' and subject is not null
         union all
        select from deliveries where state = 'pending' and bytes is not null`,
     );

@@ -86,7 +86,7 @@ test("answers from its indexes among many orders of one label, and many labels o
     );
     await pool.query(
       `insert into order_containers (order_id, position, lane, label, description)
-       select o.id, 1, o.lane, case when o.position % 2 = 0 then 'V-1' else 'L-' || o.id end, ''
+       select o.id, 1, o.facility_id || '/' || o.subject_code, case when o.position % 2 = 0 then 'V-1' else 'L-' || o.id end, ''
          from orders o
         where o.id <> $1`,
       [id],
@@ -106,10 +106,7 @@ test("names what an order was put off for as it stands now, and lets it go on at
     const [first] = (await commit(pool, [store(1)])) as [number];
     const [second] = (await commit(pool, [store(2, { operation: "RETRIEVAL" })])) as [number];
     const [other] = (await commit(pool, [store(3, { operation: "RETRIEVAL", code: "OTHER" })])) as [number];
-    await pool.query(
-      "update orders set state = 'in_progress', surface = 'request', request_id = 7 where id = $1",
-      [first],
-    );
+    await pool.query("update orders set state = 'in_progress', request_id = 7 where id = $1", [first]);
     await pool.query("update orders set next_at = now() + interval '15 minutes' where id = any ($1)", [
       [second, other],
     ]);

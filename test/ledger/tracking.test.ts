@@ -27,9 +27,8 @@ async function follow(pool: pg.Pool, count: number): Promise<number[]> {
   );
   await pool.query(
     `update orders
-        set state = 'submitted', request_id = 1000 + id, surface = 'request', submitted_at = now(),
-            poll_interval_ms = $1, remote_status = 'PENDING', next_at = now()`,
-    [INTERVAL_MS],
+        set state = 'submitted', request_id = 1000 + id,
+            remote_status = 'PENDING', next_at = now()`,
   );
   const { rows } = await pool.query<{ id: number }>("select id from orders order by id");
   return rows.map((row) => row.id);

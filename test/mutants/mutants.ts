@@ -33,9 +33,9 @@ export const MUTANTS: readonly Mutant[] = [
     ["ledger/submission.test.ts", "ledger/orders/order-control.test.ts", "ledger/lost-commits.test.ts"],
     [
       "a lane lets two orders go: what is in hand holds back nothing",
-      `              where e.lane = o.lane
+      `                and e.subject_code = o.subject_code
                 and e.state = 'submitting'`,
-      `              where e.lane = o.lane
+      `                and e.subject_code = o.subject_code
                 and e.state = 'discarded'`,
     ],
     [

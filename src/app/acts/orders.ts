@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { type Config, wayOfFacility } from "../../config/config.ts";
-import { Failure } from "../../core/failures.ts";
+import { Failure, type FailureCode } from "../../core/failures.ts";
 import { movesContainers } from "../../core/order.ts";
 import { isTerminal } from "../../core/order-state.ts";
 import { SURFACES, type Surface } from "../../core/surface.ts";
@@ -182,6 +182,8 @@ function searchWords({ id }: LedgerOrder, { kind }: OrderCall, { service }: Conf
   return `may have reached the service: the service is searched for ${what} now, and the order is sent again only when nothing shows up until ${until} after its call. If you have looked there yourself: \`cryobridge orders retry ${formatId("o", id)} --not-at-service --reason TEXT\``;
 }
 
+const PRUNED = "ORDER_SUBJECT_PRUNED" satisfies FailureCode;
+
 function actedOf(order: LedgerOrder, result: ActResult, doneWords: string): Acted {
   const words = {
     done: doneWords,
@@ -190,6 +192,7 @@ function actedOf(order: LedgerOrder, result: ActResult, doneWords: string): Acte
       order.state === "submitting"
         ? "is in a worker's hands right now, and tried already; see its timeline"
         : `can't be changed that way: it is ${order.state}${order.heldAt ? " and on hold" : ""}`,
+    pruned: `can't be sent again: the name and birth date of its subject were deleted when their retention ended, so that nobody could compare them (${PRUNED}). Have the lab send it as a new order`,
     "reason wanted": "may be at the storage service, so discarding it wants a reason (--reason)",
   };
   return [result === "done" || result === "still on hold", words[result]];

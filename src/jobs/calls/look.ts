@@ -148,11 +148,10 @@ function toChange(order: LedgerOrder, call: OrderCall, decision: Decision, deps:
       }
       const request = toLink(surface, decision.id);
       return {
-        ...{ to: "submitted", failure: null, request, subjectId: call.subjectId, call: { end: "made" } },
+        ...{ to: "submitted", failure: null, request, call: { end: "made" } },
         attempts: 0,
         // Staff may have acted already.
         nextInMs: 0,
-        pollIntervalMs: settings.firstPollMs,
         isReleased: true,
         event: { kind: "adopted", detail: { ...request, isRestored: call.isPresumed || undefined } },
         isReported: true,

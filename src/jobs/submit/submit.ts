@@ -384,7 +384,6 @@ async function createRequest(
     to: "submitted",
     failure: null,
     ...made,
-    subjectId: prepared.subject?.id,
     call: { end: "made" },
     attempts: 0,
     nextInMs: deps.settings.firstPollMs,

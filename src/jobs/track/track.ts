@@ -22,12 +22,15 @@ import type { UnreadFacilities } from "./unread.ts";
 type Polling = Config["service"]["polling"];
 
 /**
- * The next interval of an order. With 60 s, 1.5 and 15 min and no news: 60 s, 90 s, 135 s, 203 s, 304 s, 456 s, 683 s,
- * 900 s. No jitter: orders that are due together share the pages they are read from (`postponeTracked` keeps them so).
+ * The interval of an order that has been in its state for so long: the one that it has come to when each follows the one before. With
+ * 60 s, 1.5 and 15 min: 60 s, 90 s, 135 s, 203 s, 304 s, 456 s, 683 s, 900 s. No jitter: orders that are due together share the pages
+ * they are read from (`postponeTracked` keeps them so).
  */
-export function nextPollMs(previousMs: number | undefined, hasNews: boolean, polling: Polling): number {
-  if (hasNews || previousMs === undefined) return polling.firstMs;
-  return Math.min(polling.maxMs, Math.max(polling.firstMs, previousMs * polling.factor));
+export function nextPollMs(inStateMs: number, { firstMs, maxMs, factor }: Polling): number {
+  let ms = firstMs;
+  for (let endMs = ms; endMs <= inStateMs && ms < maxMs && factor > 1; endMs += ms)
+    ms = Math.min(maxMs, ms * factor);
+  return ms;
 }
 
 /** How long a facility is left alone between two polls, so that orders gather and are read together. */
@@ -103,14 +106,16 @@ async function trackBatch(
   const unread: number[] = [];
   const changes: OrderChange[] = [];
   const completed: { order: LedgerOrder; tracked: Tracked; procedure: RemoteProcedure | undefined }[] = [];
+  const nowMs = deps.worker.ledgerNow();
   for (const order of due) {
     const { request, procedure, isMissing } = news.of(order);
     const tracked = readTracked(order, request, procedure);
-    if (!tracked && isMissing) changes.push(missing(order, deps.polling, deps.worker.ledgerNow()));
+    const intervalMs = nextPollMs(nowMs - order.changedAt.getTime(), deps.polling);
+    if (!tracked && isMissing) changes.push(missing(order, intervalMs, nowMs));
     else if (!tracked) unread.push(order.id);
     else if (tracked.to === "completed") completed.push({ order, tracked, procedure });
     else if (isNews(order, tracked)) changes.push(toChange(order, tracked, deps));
-    else quiet.push({ orderId: order.id, intervalMs: nextPollMs(order.pollIntervalMs, false, deps.polling) });
+    else quiet.push({ orderId: order.id, intervalMs });
   }
   // Sooner than any that was read, so that it is their turn first where a reading takes some of them only.
   await postponeUnread(deps.pool, unread, deps.polling.firstMs / 2);
@@ -178,7 +183,6 @@ function toChange(
   tracked: Tracked,
   { polling, isSent }: Pick<TrackDeps, "polling" | "isSent">,
 ): OrderChange {
-  const pollIntervalMs = nextPollMs(order.pollIntervalMs, true, polling);
   const detail = { status: tracked.remoteStatus, procedureId: tracked.procedureId, ...tracked.reason };
   return {
     ...sinceRead(order),
@@ -188,8 +192,8 @@ function toChange(
     remoteStatus: tracked.remoteStatus,
     procedureId: tracked.procedureId,
     procedureCode: tracked.procedureCode,
-    pollIntervalMs,
-    nextInMs: pollIntervalMs,
+    // Soon again, even where its state stays the same.
+    nextInMs: polling.firstMs,
     isMissing: false,
     isLocating: false,
     event:
@@ -233,10 +237,9 @@ function completionChange(
   };
 }
 
-function missing(order: LedgerOrder, polling: Polling, nowMs: number): OrderChange {
+function missing(order: LedgerOrder, intervalMs: number, nowMs: number): OrderChange {
   const since = order.missingSince;
   const isTooLong = since !== undefined && nowMs - since.getTime() > MISSING_TOO_LONG_MS;
-  const pollIntervalMs = nextPollMs(order.pollIntervalMs, false, polling);
   if (isTooLong) {
     const event = { kind: "parked", detail: REQUEST_GONE };
     return { ...sinceRead(order), to: "parked", failure: REQUEST_GONE, event, isReported: true };
@@ -244,8 +247,7 @@ function missing(order: LedgerOrder, polling: Polling, nowMs: number): OrderChan
   return {
     ...sinceRead(order),
     isMissing: true,
-    pollIntervalMs,
-    nextInMs: pollIntervalMs,
+    nextInMs: intervalMs,
     event:
       since === undefined
         ? { kind: "missing", detail: { requestId: order.requestId, procedureId: order.procedureId } }

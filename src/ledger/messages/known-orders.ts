@@ -14,14 +14,14 @@ import type { MessageRecord, NumberConflict } from "./record.ts";
 
 /** Whether order `o` waits for a person and no call to create anything for it was ever about to leave. */
 const IS_PARKED_UNSENT = `(o.state = 'parked'
-        and o.surface is null
+        and o.request_id is null
         and o.procedure_id is null
         and not o.shares_number
         and not exists (
           select 1
             from calls k
            where k.order_id = o.id
-             and (k.outcome is null or (k.kind = 'request' and not k.is_presumed))))`;
+             and (k.outcome is null or (k.kind = 'request' and (not k.is_presumed or k.outcome = 'made')))))`;
 
 /**
  * The orders that have these numbers, each looked up by itself; and beside one of other content, the orders that were parked for having

@@ -241,16 +241,13 @@ create table orders (
   subject_code        text not null,
   -- MERGE: the identifier that goes.
   prior_subject_code  text,
-  -- The service's id of the subject, as it was found or registered for the latest call that creates what the order asks for.
-  subject_id          bigint,
-  -- firstName, lastName, dateOfBirth where the message has them.
-  subject             jsonb not null,
+  -- firstName, lastName, dateOfBirth where the message has them; null once they were pruned.
+  subject             jsonb,
   -- Where each value came from, for people.
   sources             jsonb not null,
   -- Where its number came from, if another order has that (src/core/place.ts).
   number_place        jsonb,
   content_digest      bytea not null,
-  lane                text generated always as (facility_id::text || '/' || subject_code) stored,
   state               text not null default 'received' check (state in
                         ('received', 'submitting', 'submitted', 'accepted', 'in_progress', 'completed', 'rejected', 'cancelled',
                          'failed', 'parked', 'discarded')),
@@ -265,56 +262,49 @@ create table orders (
   mark                text not null default new_mark(),
   -- Starts of the current step that did not end it; reset by progress and by a person's retry.
   attempts            integer not null default 0,
-  -- Times in a row that a worker died or was lost with it.
-  interruptions       integer not null default 0,
   next_at             timestamptz not null default now(),
   -- When a worker took it last.
   claimed_at          timestamptz,
   -- The worker that works on it; the fence grows with each claim, and shuts out one that was taken for dead.
   owner               integer,
   fence               bigint,
-  surface             text check (surface in ('request', 'external')),
-  -- An order of the external surface has no procedure request: the procedure that the service made of it is its number there.
+  -- What the service made of it. The external surface makes no procedure request: the procedure alone is an order's number there.
   request_id          bigint,
   procedure_id        bigint,
   procedure_code      text,
   remote_status       text,
-  poll_interval_ms    bigint,
   -- Since when the service has not known the request or procedure.
   missing_since       timestamptz,
   -- Since when it is done at the service and its locations are looked up.
   locating_since      timestamptz,
   received_at         timestamptz not null default now(),
-  submitted_at        timestamptz,
   changed_at          timestamptz not null default now(),
   unique (message_id, position),
   -- A connector has each number once. Also finds a number whatever the connector.
   constraint orders_number unique (placer_order_number, numbered_by),
-  check (request_id is null or surface is not null),
   check (state <> 'parked' or failure_code is not null),
   constraint orders_merge_has_prior check ((operation = 'MERGE') = (prior_subject_code is not null)),
   constraint orders_held check (held_at is null or state not in ('submitted', 'accepted', 'in_progress')),
   constraint orders_followed check (
     state not in ('submitted', 'accepted', 'in_progress')
     or request_id is not null
-    or (surface is not distinct from 'external' and procedure_id is not null)),
-  constraint orders_external_has_no_request check (surface is distinct from 'external' or request_id is null)
+    or procedure_id is not null)
 -- An order is changed some ten times: room in its page keeps a change that touches no index out of the indexes.
 ) with (fillfactor = 70);
 create unique index orders_mark on orders (mark);
 -- Two orders can't adopt one request; on the external surface, which has none, one procedure.
-create unique index orders_request on orders (surface, request_id) where request_id is not null;
+create unique index orders_request on orders (request_id) where request_id is not null;
 create unique index orders_procedure on orders (procedure_id, coalesce(request_id, 0)) where procedure_id is not null;
--- What workers take: what waits, oldest first; and whether an earlier order of the lane is still before its submission.
-create index orders_waiting on orders (id, next_at) where state = 'received';
-create index orders_lane on orders (lane, id) where state in ('received', 'submitting', 'parked');
+-- What workers take: what waits and is not on hold, oldest first; and whether an earlier order of the lane is still before its submission.
+create index orders_waiting on orders (id, next_at) where state = 'received' and held_at is null;
+create index orders_lane on orders (facility_id, subject_code, id) where state in ('received', 'submitting', 'parked');
 create index orders_tracked on orders (facility_id, next_at, id) where state in ('submitted', 'accepted', 'in_progress');
 -- Also finds what is in hand, and all that is open.
 create index orders_state on orders (state, changed_at);
 -- Ended orders are kept for good; those that still have personal data are found without the others.
 create index orders_with_subject on orders (changed_at)
   where state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
-    and subject <> '{}';
+    and subject is not null;
 -- What stands still or is missing at the service, among however many that merely wait.
 create index orders_still on orders (changed_at)
   where state in ('parked', 'received', 'submitting')
@@ -335,7 +325,7 @@ create table order_containers (
   description  text not null,
   container_id bigint,
   location     jsonb,
-  -- A container is known by its lane (facility and subject) and label: the guards ask before each call what other orders name it.
+  -- A container is known by its lane (`facility/subject`) and label: the guards ask before each call what other orders name it.
   lane         text not null,
   primary key (order_id, position),
   unique (order_id, label)

@@ -56,7 +56,7 @@ export interface QueueWork {
 
 /**
  * Orders before their submission. Orders in a lane behind another one count as waiting. Each part is counted in its index:
- * many may wait. Indexes: orders_waiting, orders_state, calls_order.
+ * many may wait. Indexes: orders_waiting, orders_still (for what is on hold), orders_state, calls_order.
  */
 const SUBMIT_WORK = `
 select (w.waiting + h.waiting)::integer as waiting,
@@ -64,8 +64,9 @@ select (w.waiting + h.waiting)::integer as waiting,
        h."inHand"::integer as "inHand",
        (select count(*) from orders o where o.state = 'parked')::integer as parked
   from (select count(*) as all_of_them, count(*) filter (where o.next_at <= now()) as waiting
-          from orders o
-         where o.state = 'received') w
+          from (select next_at from orders where state = 'received' and held_at is null
+                union all
+                select next_at from orders where state = 'received' and held_at is not null) o) w
  cross join (
        select count(*) filter (where o.owner is null and k.look_at <= now()) as waiting,
               count(*) filter (where o.owner is null and k.look_at > now()) as "delayed",

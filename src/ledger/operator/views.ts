@@ -72,8 +72,8 @@ export async function findOrders(pool: pg.Pool, word: string): Promise<LedgerOrd
 
 /** $1 id. Indexes: orders_request, orders_procedure. */
 const ORDER_BY_LINK: Readonly<Record<Surface, string>> = {
-  request: `select ${ORDER_COLUMNS} from orders o where o.surface = 'request' and o.request_id = $1`,
-  external: `select ${ORDER_COLUMNS} from orders o where o.surface = 'external' and o.procedure_id = $1`,
+  request: `select ${ORDER_COLUMNS} from orders o where o.request_id = $1`,
+  external: `select ${ORDER_COLUMNS} from orders o where o.procedure_id = $1 and o.request_id is null`,
 };
 
 /** The order that has a request or a procedure of the service, if any has. */
@@ -112,7 +112,7 @@ const SEARCH_ORDERS = `
   order by f.id desc, n.ordinal desc
   limit $4)
  union
-(select o.id from orders o where o.surface = 'request' and o.request_id = $5::bigint)
+(select o.id from orders o where o.request_id = $5::bigint)
  union
 (select o.id from orders o where o.procedure_id = $6::bigint order by o.id desc limit $4)`;
 

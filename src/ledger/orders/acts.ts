@@ -51,7 +51,9 @@ returning id`;
  * What a person's act on an order led to: done, done for an order that stays on hold until it is released, or why the
  * order, as it stands now, doesn't allow it.
  */
-export type ActResult = "done" | "still on hold" | "not applicable" | "reason wanted";
+export type ActResult = "done" | "still on hold" | Refused;
+/** Why the order, as it stands now, doesn't allow an act. */
+type Refused = "not applicable" | "reason wanted" | "pruned";
 
 /** Whether a person gave no reason. */
 export function isBlank(reason: string | undefined): boolean {
@@ -67,17 +69,14 @@ export async function act(
   orderId: number,
   by: Act,
   action: string,
-  decide: (
-    order: LedgerOrder,
-    client: pg.PoolClient,
-  ) => Promise<OrderChange | "runNow" | "not applicable" | "reason wanted">,
+  decide: (order: LedgerOrder, client: pg.PoolClient) => Promise<OrderChange | "runNow" | Refused>,
 ): Promise<ActResult> {
   return inTransaction(pool, async (client) => {
     await client.query("select 1 from orders where id = $1 for update", [orderId]);
     const [order] = await readOrders(client, [orderId]);
     if (!order) return "not applicable";
     const decision = await decide(order, client);
-    if (decision === "not applicable" || decision === "reason wanted") return decision;
+    if (typeof decision === "string" && decision !== "runNow") return decision;
     const isDone =
       decision === "runNow"
         ? (await client.query(RUN_NOW, [orderId])).rowCount === 1
@@ -94,7 +93,7 @@ export async function act(
 /**
  * Has the machine try an order again at once, from where it stands: an order that waits goes on now; a parked one that
  * the service has is followed again; one whose call may have left is looked for first, and sent again when there is
- * nothing; a failed one is sent as a new request. One that the lab has on hold stays so, and is sent once it is released.
+ * nothing; a failed one is sent as a new request, unless its subject was pruned. One that the lab has on hold stays so, and is sent once it is released.
  */
 export async function retryOrder(
   pool: pg.Pool,
@@ -105,6 +104,7 @@ export async function retryOrder(
     const event = { kind: "retried", detail: { actor: by.actor } };
     const common = { orderId: id, ...GOES_ON, event };
     if (order.state === "failed") {
+      if (order.isPruned) return "pruned";
       await client.query(RESET_FAILED, [id]);
       await client.query(FORGET_CONTAINERS, [id]);
       return { ...common, from: ["failed"], to: "received" };
@@ -280,8 +280,7 @@ update orders
        procedure_code = null,
        remote_status = null,
        missing_since = null,
-       locating_since = null,
-       poll_interval_ms = null
+       locating_since = null
  where id = $1
    and state = 'parked'`;
 

@@ -101,6 +101,11 @@ export function cancelCallsOf({ calls }: Pick<Called, "calls">, serviceId: numbe
   return calls.filter((call) => call.kind === "cancel" && call.serviceId === serviceId);
 }
 
+/** The call that made what the order asks for now. */
+export function madeCallOf({ calls, mark }: Called): OrderCall | undefined {
+  return calls.findLast((call) => call.kind === "request" && call.outcome === "made" && call.mark === mark);
+}
+
 /** Calls that may have left to create what the order asks for now, oldest first. */
 export function callsForNow({ calls, mark }: Called): OrderCall[] {
   return calls.filter((call) => isOwn(call) && call.mark === mark && call.outcome !== "not_sent");
@@ -421,16 +426,15 @@ export async function findBodies(pool: pg.Pool, orderId: number): Promise<Readon
 const CLAIMED_REQUESTS = `
 select request_id as claimed, id, placer_order_number
   from orders
- where surface = 'request'
-   and request_id = any ($1)
+ where request_id = any ($1)
    and id <> $2`;
 
 /** Other orders that hold these procedures of the external surface; $1 procedure ids, $2 order id. Index: orders_procedure. */
 const CLAIMED_PROCEDURES = `
 select procedure_id as claimed, id, placer_order_number
   from orders
- where surface = 'external'
-   and procedure_id = any ($1)
+ where procedure_id = any ($1)
+   and request_id is null
    and id <> $2`;
 
 /**
@@ -463,12 +467,11 @@ select k.service_id as id
    and k.surface = $2
    and k.service_id is not null
  union
-select case when o.surface = 'external' then o.procedure_id else o.request_id end
+select coalesce(o.request_id, o.procedure_id)
   from orders o
  where o.subject_code = $3
    and o.facility_id = $1
-   and o.surface = $2
-   and coalesce(o.request_id, o.procedure_id) is not null`;
+   and case when $2 = 'request' then o.request_id is not null else o.request_id is null and o.procedure_id is not null end`;
 
 /** The requests, or procedures of the external surface, that the orders of a subject have or had. */
 export async function findLinkedOf(

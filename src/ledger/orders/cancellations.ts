@@ -49,8 +49,7 @@ with called as (
      and c.state = 'open'
      and c.next_at <= now()
      and o.id = c.order_id
-     and o.surface = $2
-     and case when $2 = 'external' then o.procedure_id else o.request_id end = $3
+     and case when $2 = 'request' then o.request_id when o.request_id is null then o.procedure_id end = $3
   returning o.id, o.mark),
 written as (
   insert into calls (order_id, kind, surface, mark, service_id, look_at)

@@ -26,6 +26,7 @@ import {
   fromOrderRow,
   idOf,
   type LedgerOrder,
+  LOCK_ORDERS,
   ORDER_COLUMNS,
   type OrderRow,
   placeOfNumber,
@@ -63,7 +64,6 @@ export interface OrderChange {
   readonly remoteStatus?: string | undefined;
   /** When it is due again, ms from now by the database's clock. */
   readonly nextInMs?: number | undefined;
-  readonly pollIntervalMs?: number | undefined;
   readonly attempts?: number | undefined;
   /** Gives the order back: no worker owns it any more. */
   readonly isReleased?: boolean | undefined;
@@ -77,8 +77,6 @@ export interface OrderChange {
   readonly reopened?: Reopening | undefined;
   /** A call may have left that a restored ledger doesn't know of. */
   readonly isPresumed?: true | undefined;
-  /** The service's id of its subject. */
-  readonly subjectId?: number | undefined;
   /** `true`: not found at the service just now; `false`: it is there. */
   readonly isMissing?: boolean | undefined;
   /** `true`: it is done at the service, and its locations are looked up; `false`: they aren't any more. */
@@ -111,23 +109,18 @@ update orders o
        changed_at = case when x."to" is null or x."to" = o.state then o.changed_at else now() end,
        failure_code = case when x."isFailureCleared" then null else coalesce(x.failure->>'code', o.failure_code) end,
        failure_text = case when x."isFailureCleared" then null else coalesce(x.failure->>'text', o.failure_text) end,
-       surface = coalesce(x.surface, o.surface),
        request_id = coalesce(x."requestId", o.request_id),
-       submitted_at = case when x.surface is null then o.submitted_at else coalesce(o.submitted_at, now()) end,
        procedure_id = coalesce(x."procedureId", o.procedure_id),
        procedure_code = coalesce(x."procedureCode", o.procedure_code),
        remote_status = coalesce(x."remoteStatus", o.remote_status),
        next_at = case when x."nextInMs" is null then o.next_at else now() + x."nextInMs" * interval '1 millisecond' end,
-       poll_interval_ms = coalesce(round(x."pollIntervalMs"), o.poll_interval_ms),
        attempts = coalesce(x.attempts, o.attempts),
        owner = case when x."isReleased" or x."isTakenBack" then null else o.owner end,
-       interruptions = case when x."isReleased" or x."isTakenBack" then 0 else o.interruptions end,
        fence = case when x."isTakenBack" then nextval('fences') else o.fence end,
        held_at = case when x."to" in ('submitted', 'accepted', 'in_progress') then null
                       when x."isHeld" then coalesce(o.held_at, now())
                       when not x."isHeld" then null
                       else o.held_at end,
-       subject_id = coalesce(x."subjectId", o.subject_id),
        missing_since = case when x."isMissing" then coalesce(o.missing_since, now())
                             when not x."isMissing" then null
                             else o.missing_since end,
@@ -136,15 +129,15 @@ update orders o
                              else o.locating_since end
   from jsonb_to_recordset($1::jsonb) as x(
          "orderId" bigint, fence bigint, "from" text[], "to" text, failure jsonb, "isFailureCleared" boolean,
-         surface text, "requestId" bigint, "procedureId" bigint, "procedureCode" text, "remoteStatus" text,
-         "nextInMs" double precision, "pollIntervalMs" double precision, attempts integer, "isReleased" boolean,
-         "isTakenBack" boolean, "isHeld" boolean, "isMissing" boolean, "isLocating" boolean, "subjectId" bigint, about jsonb)
+         "requestId" bigint, "procedureId" bigint, "procedureCode" text, "remoteStatus" text,
+         "nextInMs" double precision, attempts integer, "isReleased" boolean,
+         "isTakenBack" boolean, "isHeld" boolean, "isMissing" boolean, "isLocating" boolean, about jsonb)
  where o.id = x."orderId"
    and (x.fence is null or o.fence = x.fence)
    and (x."from" is null or o.state = any (x."from"))
    and (x.about is null
         or o.request_id = (x.about->>'requestId')::bigint
-        or (o.surface = 'external' and o.procedure_id = (x.about->>'procedureId')::bigint))
+        or (o.request_id is null and o.procedure_id = (x.about->>'procedureId')::bigint))
 returning o.id`;
 
 /** What became known of containers; $1 is a JSON array of {order_id, position, container_id, location, forgets}. Index: the primary key. */
@@ -165,7 +158,7 @@ const WAKE_PUT_OFF = `
 with put_off as (
   select o.id
     from orders e
-    join orders o on o.lane = e.lane and o.id > e.id
+    join orders o on o.facility_id = e.facility_id and o.subject_code = e.subject_code and o.id > e.id
    where e.id = any ($1)
      and o.state = 'received'
      and o.attempts = 0
@@ -247,6 +240,7 @@ export async function changeWithOthers(
   others: readonly OrderChange[],
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
+    await client.query(LOCK_ORDERS, [[change, ...others].map(({ orderId }) => orderId)]);
     if ((await changeOrdersWithin(client, [change])).size > 0) await changeOrdersWithin(client, others);
   });
 }
@@ -363,6 +357,8 @@ async function updateOrders(
   client: pg.PoolClient,
   changes: readonly OrderChange[],
 ): Promise<{ id: number }[]> {
+  // One statement locks rows as its plan comes to them.
+  if (changes.length > 1) await client.query(LOCK_ORDERS, [changes.map(({ orderId }) => orderId)]);
   try {
     return (await client.query<{ id: number }>(CHANGE_ORDERS, [JSON.stringify(changes.map(toParameter))]))
       .rows;

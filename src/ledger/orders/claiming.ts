@@ -32,20 +32,23 @@ const isBefore = (states: string) => `e.id < o.id
 const laneHolders = (what: string, states: string): [string, string, string] => [
   `select ${what}
                from orders e
-              where e.lane = o.lane
+              where e.facility_id = o.facility_id
+                and e.subject_code = o.subject_code
                 and ${isBefore(states)}
               order by e.id
               limit 1`,
   `select ${what}
                from orders e
-              where e.lane = o.lane
+              where e.facility_id = o.facility_id
+                and e.subject_code = o.subject_code
                 and e.state = 'submitting'
               order by e.id
               limit 1`,
   `select ${what}
                from orders e
               where o.operation = 'MERGE'
-                and e.lane = o.facility_id::text || '/' || o.prior_subject_code
+                and e.facility_id = o.facility_id
+                and e.subject_code = o.prior_subject_code
                 and e.operation = 'MERGE'
                 and ${isBefore(states)}
               order by e.id

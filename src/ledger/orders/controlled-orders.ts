@@ -34,7 +34,6 @@ select x.n, o.id
          from orders o
         where x.number is null
           and x.kind = 'request'
-          and o.surface = 'request'
           and o.request_id = x.id
           and o.connector = $1
           and o.message_id <= x."messageId"
@@ -46,7 +45,7 @@ select x.n, o.id
            and o.procedure_id = x.id
            and o.connector = $1
            and o.message_id <= x."messageId"
-         order by o.surface is distinct from 'external'
+         order by o.request_id is not null
          limit 1)) o on true
  order by x.n, o.id`;
 

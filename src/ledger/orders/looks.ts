@@ -97,7 +97,8 @@ select k.order_id as "orderId", k.id as "callId"
               and not exists (
                 select 1
                   from orders e
-                 where e.lane = o.lane
+                 where e.facility_id = o.facility_id
+                   and e.subject_code = o.subject_code
                    and e.id <> o.id
                    and e.state = 'submitting'
                    and (e.owner is not null or e.id < o.id))
@@ -131,7 +132,7 @@ const LANE_MAY_HAVE_OPEN = `
 select exists (
   select 1
     from orders o
-    join orders e on e.lane = o.lane and e.id <> o.id
+    join orders e on e.facility_id = o.facility_id and e.subject_code = o.subject_code and e.id <> o.id
    where o.id = $1
      and e.state in ('submitting', 'parked')
      and ${HAS_OPEN_REQUEST})

@@ -9,7 +9,7 @@ import { lineOf, type Place, within } from "../../core/place.ts";
 import type { Surface } from "../../core/surface.ts";
 import { type Queryable, run, type WithNulls, withoutNulls } from "../database.ts";
 import { formatId } from "../ids.ts";
-import { CALLS, type CallRow, type OrderCall, openCallOf, toCalls } from "./calls.ts";
+import { CALLS, type CallRow, madeCallOf, type OrderCall, openCallOf, toCalls } from "./calls.ts";
 
 /** A container of an order as the ledger keeps it. */
 export interface LedgerContainer extends OutcomeContainer {
@@ -24,6 +24,8 @@ export interface LedgerOrder extends Omit<Order, "sources"> {
   readonly connector: string;
   /** Another order has its number: whatever becomes of this one is never reported under it. */
   readonly sharesNumber: boolean;
+  /** What the subject is called and when it was born was pruned: nobody could compare it. */
+  readonly isPruned: boolean;
   /** Where each value came from, in words. */
   readonly sources: Readonly<Record<string, string>>;
   /** Where its number came from, if another order has that. */
@@ -52,7 +54,6 @@ export interface LedgerOrder extends Omit<Order, "sources"> {
   readonly procedureCode: string | undefined;
   /** The service's own word for its status, kept as it came. */
   readonly remoteStatus: string | undefined;
-  readonly pollIntervalMs: number | undefined;
   /** Since when the service has not known its request or procedure. */
   readonly missingSince: Date | undefined;
   /** Since when it is done at the service and its locations are looked up. */
@@ -60,6 +61,7 @@ export interface LedgerOrder extends Omit<Order, "sources"> {
   /** Since when the lab has it on hold. */
   readonly heldAt: Date | undefined;
   readonly receivedAt: Date;
+  /** When it was known that the service has what it is followed by. */
   readonly submittedAt: Date | undefined;
   readonly changedAt: Date;
 }
@@ -68,26 +70,29 @@ export interface LedgerOrder extends Omit<Order, "sources"> {
 export const ORDER_COLUMNS = `
   o.id, o.message_id as "messageId", o.connector, o.operation, o.facility_code as "facilityCode",
   o.facility_id as "facilityId", o.placer_order_number as "placerOrderNumber", o.shares_number as "sharesNumber",
-  o.placer_authority as "placerAuthority", o.subject || jsonb_build_object('code', o.subject_code) as subject,
+  o.placer_authority as "placerAuthority", coalesce(o.subject, '{}') || jsonb_build_object('code', o.subject_code) as subject,
+  o.subject is null as "isPruned",
   o.prior_subject_code as "priorSubjectCode", o.sources, o.number_place as "numberPlace", o.state,
   case when o.failure_code is not null
        then jsonb_build_object('code', o.failure_code, 'text', coalesce(o.failure_text, '')) end as failure,
-  o.mark, o.attempts, o.next_at as "nextAt", o.fence, o.surface,
-  o.subject_id as "subjectId",
+  o.mark, o.attempts, o.next_at as "nextAt", o.fence,
   o.request_id as "requestId", o.procedure_id as "procedureId", o.procedure_code as "procedureCode",
-  o.remote_status as "remoteStatus", o.poll_interval_ms as "pollIntervalMs", o.missing_since as "missingSince",
-  o.locating_since as "locatingSince", o.held_at as "heldAt", o.received_at as "receivedAt", o.submitted_at as "submittedAt", o.changed_at as "changedAt",
+  o.remote_status as "remoteStatus", o.missing_since as "missingSince",
+  o.locating_since as "locatingSince", o.held_at as "heldAt", o.received_at as "receivedAt", o.changed_at as "changedAt",
   (select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                      'position', c.position, 'label', c.label, 'description', c.description,
                      'containerId', c.container_id, 'location', c.location)) order by c.position), '[]')
      from order_containers c
     where c.order_id = o.id) as containers, ${CALLS}`;
 
+/** What an order has of its calls. */
+type OfCalls = "calls" | "surface" | "subjectId" | "submittedAt";
+
 /** A subject's values in clear, as the ledger keeps them. */
 type SubjectRow = { readonly [Key in keyof OrderSubject]: string };
 
 /** A row of {@link ORDER_COLUMNS}: an order with null for what it lacks, and the patient's values in clear. */
-export type OrderRow = WithNulls<Omit<LedgerOrder, "subject" | "priorSubjectCode" | "calls">> & {
+export type OrderRow = WithNulls<Omit<LedgerOrder, "subject" | "priorSubjectCode" | OfCalls>> & {
   readonly calls: readonly CallRow[] | null;
   readonly subject: SubjectRow;
   readonly priorSubjectCode: string | null;
@@ -109,12 +114,11 @@ export function toLink(surface: Surface, id: number): ServiceLink {
 }
 
 /** What the service made of an order; undefined while it is not known to have made anything. */
-export function linkOf(
-  order: Pick<LedgerOrder, "surface" | "requestId" | "procedureId">,
-): ServiceLink | undefined {
+export function linkOf(order: Pick<LedgerOrder, "requestId" | "procedureId">): ServiceLink | undefined {
   if (order.requestId !== undefined) return { surface: "request", requestId: order.requestId };
-  if (order.surface !== "external" || order.procedureId === undefined) return undefined;
-  return { surface: "external", procedureId: order.procedureId };
+  return order.procedureId === undefined
+    ? undefined
+    : { surface: "external", procedureId: order.procedureId };
 }
 
 /**
@@ -131,8 +135,7 @@ select 1
    for no key update`;
 
 /** {@link linkOf} in SQL: whether the service is known to have made anything of order `o`. */
-export const IS_AT_SERVICE = `
-(o.request_id is not null or (o.surface = 'external' and o.procedure_id is not null))`;
+export const IS_AT_SERVICE = "(o.request_id is not null or o.procedure_id is not null)";
 
 const wrap = (value: string | undefined) => (value === undefined ? undefined : phi(value));
 
@@ -149,13 +152,15 @@ function toSubject({ code, firstName, lastName, dateOfBirth }: SubjectRow): Orde
 /** A row of {@link ORDER_COLUMNS} as an order. */
 export function fromOrderRow({ subject, priorSubjectCode, ...row }: OrderRow): LedgerOrder {
   const calls = toCalls(row.calls);
-  const { surface, ...rest } = withoutNulls(row);
-  const values = rest as Omit<LedgerOrder, "subject" | "priorSubjectCode" | "calls" | "surface">;
+  const values = withoutNulls(row) as Omit<LedgerOrder, "subject" | "priorSubjectCode" | OfCalls>;
+  const made = madeCallOf({ calls, mark: row.mark });
   return {
     ...values,
     calls,
+    subjectId: made?.subjectId,
+    submittedAt: made?.endedAt,
     nextAt: openCallOf({ calls })?.lookAt ?? values.nextAt,
-    surface: calls.findLast((call) => call.surface !== undefined)?.surface ?? surface,
+    surface: calls.findLast((call) => call.surface !== undefined)?.surface ?? linkOf(values)?.surface,
     subject: toSubject(subject),
     priorSubjectCode: wrap(priorSubjectCode ?? undefined),
   };
@@ -257,7 +262,7 @@ export function digestOrder(order: Omit<Order, "sources">): string {
 /** $1 JSON array of containers. Index: the primary key of orders, for each container by itself. */
 export const INSERT_CONTAINERS = `
 insert into order_containers (order_id, position, lane, label, description)
-select x.order_id, x.position, (select o.lane from orders o where o.id = x.order_id), x.label, x.description
+select x.order_id, x.position, (select o.facility_id::text || '/' || o.subject_code from orders o where o.id = x.order_id), x.label, x.description
   from jsonb_to_recordset($1::jsonb) as x(order_id bigint, position integer, label text, description text)`;
 
 /** An order's containers as {@link INSERT_CONTAINERS} takes them. */
@@ -285,7 +290,6 @@ update orders o
        facility_code = x.facility_code,
        facility_id = x.facility_id,
        subject = o.subject || x.subject,
-       subject_id = null,
        sources = o.sources || x.sources,
        number_place = coalesce(x.number_place, o.number_place),
        content_digest = decode(x.digest, 'hex'),

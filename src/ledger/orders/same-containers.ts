@@ -174,7 +174,7 @@ select exists (
   select 1
     from order_containers c
     join orders e on e.id = c.order_id
-    join orders o on o.id = $1 and o.lane = e.lane and e.id < o.id
+    join orders o on o.id = $1 and o.facility_id = e.facility_id and o.subject_code = e.subject_code and e.id < o.id
    where c.label = any ($2)
      and e.operation = 'STORE'
      and (e.state in ('received', 'submitting', 'submitted', 'accepted', 'in_progress')

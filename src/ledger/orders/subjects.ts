@@ -57,7 +57,7 @@ const SUBJECT_ORDERS = `
 select o.id as "orderId", o.placer_order_number as "placerOrderNumber",
        o.state in ('received', 'submitting', 'parked')
          and o.request_id is null
-         and (o.surface is distinct from 'external' or o.procedure_id is null) as "isUnsent"
+         and o.procedure_id is null as "isUnsent"
   from orders o
  where o.facility_id = $1
    and o.subject_code = $2

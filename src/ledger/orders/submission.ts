@@ -35,6 +35,18 @@ select o.id
  order by o.id
    for update of o`;
 
+/** How often in a row order `o` was interrupted: since it last moved in another way. Index: the primary key of order_events. */
+const INTERRUPTIONS = `
+(select count(*)
+   from order_events e
+  where e.order_id = o.id
+    and e.kind = 'interrupted'
+    and e.id > coalesce((select max(f.id)
+                           from order_events f
+                          where f.order_id = o.id
+                            and f.to_state is not null
+                            and f.kind <> 'interrupted'), 0))`;
+
 /**
  * $3 order ids, $4 interruptions in a row after which a person is asked, since an order whose every attempt ends its worker must not go
  * round for ever, $5 the words for that person, $6 and $7 what is said of a call that was under way. Another one may have released
@@ -42,7 +54,7 @@ select o.id
  */
 const RELEASE_ABANDONED = `
 with abandoned as materialized (
-  select o.id, o.interruptions + 1 >= $4 as "isTooOften", ${HAS_OPEN_CALL} as "isCalled"
+  select o.id, ${INTERRUPTIONS} + 1 >= $4 as "isTooOften", ${HAS_OPEN_CALL} as "isCalled"
     from orders o
    where o.id = any ($3)
      and ${IS_ABANDONED})
@@ -51,7 +63,6 @@ update orders o
        failure_code = case when a."isTooOften" then '${TOO_OFTEN}' when a."isCalled" then $6 else o.failure_code end,
        failure_text = case when a."isTooOften" then $5 when a."isCalled" then $7 else o.failure_text end,
        changed_at = case when a."isTooOften" or not a."isCalled" then now() else o.changed_at end,
-       interruptions = o.interruptions + 1,
        -- An attempt that came to its call is one.
        attempts = case when a."isCalled" then o.attempts else greatest(o.attempts - 1, 0) end,
        owner = null,

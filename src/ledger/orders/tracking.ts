@@ -50,7 +50,6 @@ const POSTPONE = `
 update orders o
    set next_at = to_timestamp(
          ceil(extract(epoch from now()) * 1000 / x.interval_ms + 0.5) * x.interval_ms / 1000),
-       poll_interval_ms = x.interval_ms,
        missing_since = null,
        locating_since = null
   from unnest($1::bigint[], $2::bigint[]) as x(id, interval_ms)

@@ -93,7 +93,7 @@ update orders o
  where o.operation in ('STORE', 'RETRIEVAL')
    and o.state in ('received', 'submitting', 'parked')
    and o.request_id is null
-   and (o.surface is distinct from 'external' or o.procedure_id is null)
+   and o.procedure_id is null
 returning o.id, ${HAS_OPEN_CALL} as "isCalled"`;
 
 /**

@@ -52,7 +52,7 @@ const ORDERS_WITHOUT_CALL = `
 select x.id as made, o.id as order_id, o.subject_code
   from jsonb_to_recordset($2::jsonb) as x(id bigint, subject text, operation text, made_at timestamptz)
  cross join ledger l
-  join orders o on o.lane = $1::text || '/' || x.subject
+  join orders o on o.facility_id = $1 and o.subject_code = x.subject
  where o.state in ('received', 'submitting')
    and o.operation = x.operation
    and o.request_id is null

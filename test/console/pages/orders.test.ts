@@ -72,7 +72,7 @@ describe("many orders at once", () => {
       await pool.query(
         `update orders
             set state = ('{completed,completed,failed,submitted,parked}'::text[])[id],
-                failure_code = 'SUBMIT_UNCERTAIN', surface = 'request', request_id = id`,
+                failure_code = 'SUBMIT_UNCERTAIN', request_id = id`,
       );
       await operator.open("/orders");
       const asked = async (act: string) =>
@@ -92,7 +92,7 @@ describe("many orders at once", () => {
     withPages(async ({ lab, operator, pool }) => {
       await lab.take("bench", [csvMessage(1), csvMessage(2, { subject_code: "S-2" })]);
       await pool.query(
-        "update orders set state = 'submitted', request_id = 71, surface = 'request', missing_since = now() where id = 2",
+        "update orders set state = 'submitted', request_id = 71, missing_since = now() where id = 2",
       );
       await operator.open("/orders");
       const asked = wordsOf(await operator.send("/orders/choose", { act: "discard", all: "yes" }));
@@ -132,9 +132,7 @@ describe("an order's page", () => {
       expect(await hasButton()).toBe(true);
       await pool.query("update orders set held_at = now()");
       expect(await hasButton()).toBe(false);
-      await pool.query(
-        "update orders set held_at = null, state = 'submitted', surface = 'request', request_id = 7",
-      );
+      await pool.query("update orders set held_at = null, state = 'submitted', request_id = 7");
       expect(await hasButton()).toBe(true);
       expect(wordsOf(await operator.send("/orders/o1/retry"))).toContain("o1 (C-1) will be tried again");
     }));
@@ -178,7 +176,7 @@ describe("an order's page", () => {
     withPages(async ({ lab, operator, viewer, pool }) => {
       await lab.take("bench", [csvMessage(1)]);
       expect(await operator.open("/orders/o1")).toContain(">Cancel the order</button>");
-      await pool.query("update orders set state = 'in_progress', surface = 'request', request_id = 7");
+      await pool.query("update orders set state = 'in_progress', request_id = 7");
       const page = await operator.open("/orders/o1");
       expect(page).not.toContain("/orders/o1/cancel");
       expect(wordsOf(page)).toMatch(/\) in progress .*It can't be cancelled here: the service has it/);
@@ -252,8 +250,8 @@ describe("an order's page", () => {
             "by a number",
           );
           await operator.send("/orders/o1/resolve", { number });
-          const { rows } = await pool.query("select state, surface, procedure_id::text as id from orders");
-          expect(rows).toEqual([{ state: "submitted", surface: "external", id: number }]);
+          const { rows } = await pool.query("select state, request_id, procedure_id::text as id from orders");
+          expect(rows).toEqual([{ state: "submitted", request_id: null, id: number }]);
         },
         { adapt },
       );

@@ -23,7 +23,7 @@ test("the search finds an order by our number, as results for the lab have it, a
   withPages(async ({ lab, operator, pool }) => {
     await lab.take("bench", [csvMessage(1), csvMessage(2, { subject_code: "OTHER" })]);
     await pool.query(
-      "update orders set surface = 'request', request_id = 1000 + id, procedure_id = 2000 + id, state = 'submitted'",
+      "update orders set request_id = 1000 + id, procedure_id = 2000 + id, state = 'submitted'",
     );
     for (const word of ["R1002", "P2002", "1002", "2002"])
       expect(await headOf(operator, word)).toBe("Order o2 (C-2)");

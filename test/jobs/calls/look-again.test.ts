@@ -7,7 +7,7 @@ import { withLedger } from "../../support/with-ledger.ts";
 test("a look for what a call to cancel did that the service puts off is repeated when the service says", () =>
   withLedger(async ({ pool }) => {
     await commit(pool, [aRecord(1, [anOrder()])]);
-    await pool.query("update orders set state = 'submitted', surface = 'request', request_id = 17");
+    await pool.query("update orders set state = 'submitted', request_id = 17");
     await pool.query(
       `insert into calls (order_id, kind, surface, mark, service_id, look_at)
        select id, 'cancel', 'request', mark, 17, now() from orders`,

@@ -24,10 +24,7 @@ describe("a certain match that another order has", () => {
   /** Order A-2 with a lost call, beside A-1 which is followed by request 17. */
   async function besideHolder(pool: pg.Pool): Promise<void> {
     const [holder] = await commit(pool, [aRecord(1, [anOrder({ code: "S-OTHER" })])]);
-    await pool.query(
-      "update orders set state = 'submitted', surface = 'request', request_id = 17 where id = $1",
-      [holder],
-    );
+    await pool.query("update orders set state = 'submitted', request_id = 17 where id = $1", [holder]);
     await commit(pool, [aRecord(2, [anOrder({ placerOrderNumber: "A-2" })])]);
     await withLostCall(pool);
   }

@@ -32,10 +32,7 @@ test("an order whose request another order has claimed is parked for a person, a
     const { logger, text: logged } = logSink();
     const deps = submitDeps(pool, {});
     const listMade = async (search: MadeSearch) => {
-      await pool.query(
-        "update orders set state = 'submitted', surface = 'request', request_id = 17 where id = $1",
-        [holder],
-      );
+      await pool.query("update orders set state = 'submitted', request_id = 17 where id = $1", [holder]);
       const matches = { "S-1": [17], "S-2": [18] }[search.subjectCode.reveal()] ?? [];
       return shows({ matches })(search);
     };

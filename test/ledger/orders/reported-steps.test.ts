@@ -35,7 +35,10 @@ test("an order that is taken back from a lost worker is reported, and so is one 
     reported();
     await loseWorker(pool);
     expect(reported()).toEqual([["interrupted", "received", "submitting", undefined]]);
-    await pool.query("update orders set interruptions = 19");
+    await pool.query(
+      `insert into order_events (order_id, kind, to_state)
+       select id, 'interrupted', 'received' from orders, generate_series(1, 18)`,
+    );
     await claimNext(pool);
     reported();
     await loseWorker(pool);

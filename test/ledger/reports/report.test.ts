@@ -30,7 +30,7 @@ async function addOrder(
   ]);
   await pool.query(
     `update orders
-        set state = $2, received_at = $3, surface = 'request', request_id = id, failure_code = case when $2 in ('parked', 'rejected') then 'SUBJECT_INCOMPLETE' end
+        set state = $2, received_at = $3, request_id = id, failure_code = case when $2 in ('parked', 'rejected') then 'SUBJECT_INCOMPLETE' end
       where id = $1`,
     [id, state, at(receivedAfter)],
   );

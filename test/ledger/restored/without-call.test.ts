@@ -36,10 +36,10 @@ async function call(pool: pg.Pool): Promise<void> {
 }
 
 const link = (pool: pg.Pool, orderId: number | undefined, requestId: number) =>
-  pool.query(
-    "update orders set state = 'submitted', owner = null, surface = 'request', request_id = $2 where id = $1",
-    [orderId, requestId],
-  );
+  pool.query("update orders set state = 'submitted', owner = null, request_id = $2 where id = $1", [
+    orderId,
+    requestId,
+  ]);
 
 describe("what was made for a subject without a mark", () => {
   test("since an order of it came that has no call, is a forgotten call's", () =>

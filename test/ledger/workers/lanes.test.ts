@@ -30,11 +30,11 @@ const step = fc.oneof(
 );
 
 const IN_HAND = `
-select o.lane, count(*)::integer as orders
+select o.subject_code, count(*)::integer as orders
   from orders o
  where o.state = 'submitting'
    and o.owner is not null
- group by o.lane
+ group by o.facility_id, o.subject_code
 having count(*) > 1`;
 
 test("whatever workers do and whoever is lost, a lane has one order in hand, and one worker an order", () =>

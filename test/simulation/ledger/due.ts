@@ -13,7 +13,8 @@ select extract(epoch from min(d.at))::float8 * 1000 as ms
            and (o.state <> 'received'
                 or not exists (select 1
                                  from orders e
-                                where e.lane = o.lane
+                                where e.facility_id = o.facility_id
+                                  and e.subject_code = o.subject_code
                                   and e.id < o.id
                                   and e.state in ('received', 'submitting', 'parked')))
         union all
