@@ -88,7 +88,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   ),
   ...faults(
-    "src/ledger/orders/calls.ts",
+    "src/ledger/orders/new-calls.ts",
     ["ledger/submission.test.ts", "jobs/calls"],
     [
       "a call is written down though the worker's fence is over",
@@ -105,11 +105,19 @@ export const MUTANTS: readonly Mutant[] = [
       "m.owner, coalesce(f.since, now()),",
       "m.owner, now(),",
     ],
+  ),
+  ...faults(
+    "src/ledger/orders/change-calls.ts",
+    ["ledger/submission.test.ts", "jobs/calls"],
     [
       "a person's retry does not count as having seen the calls",
       "   set is_approved = true,\n       failed_checks = 0,",
       "   set failed_checks = 0,",
     ],
+  ),
+  ...faults(
+    "src/ledger/orders/calls.ts",
+    ["ledger/submission.test.ts", "jobs/calls"],
     [
       "calls for something else are not looked for before the first call for what is asked now",
       "  if (callsForNow(order).length > 0) return [];\n  return order.calls.filter(",

@@ -1,15 +1,8 @@
 import { asFailure, Failure } from "../../core/failures.ts";
 import type { Surface } from "../../core/surface.ts";
-import {
-  callsForNow,
-  findBody,
-  findClaimed,
-  findKnownMarks,
-  findLinkedOf,
-  formerIds,
-  type OrderCall,
-} from "../../ledger/orders/calls.ts";
+import { callsForNow, findBody, formerIds, type OrderCall } from "../../ledger/orders/calls.ts";
 import { isOfCopy } from "../../ledger/orders/forgotten-calls.ts";
+import { findClaimed, findKnownMarks, findLinkedOf } from "../../ledger/orders/known-at-service.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { unlessRefused } from "../../service/http/context.ts";
 import { parseRequestBody } from "../../service/new-request.ts";

@@ -1,9 +1,10 @@
 import { asFailure, Failure } from "../../core/failures.ts";
 import { isSubjectNews } from "../../core/order.ts";
-import { callsForNow, formerCalls, type NewCall } from "../../ledger/orders/calls.ts";
+import { callsForNow, formerCalls } from "../../ledger/orders/calls.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import { claimDue } from "../../ledger/orders/claiming.ts";
 import { findLabelHolders, type LabelHolder } from "../../ledger/orders/label-subjects.ts";
+import type { NewCall } from "../../ledger/orders/new-calls.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import {
   findMatches,

@@ -6,10 +6,12 @@ import { isTerminal, mayMove } from "../../core/order-state.ts";
 import { inTransaction } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
-import { approveCalls, callsForNow, lookNow, noteLinked, openCallOf } from "./calls.ts";
+import { callsForNow, openCallOf } from "./calls.ts";
 import { beginCancelsAgain } from "./cancellations.ts";
 import { changeOrdersWithin, GOES_ON, type OrderChange, REQUEST_GONE } from "./change.ts";
+import { approveCalls, lookNow } from "./change-calls.ts";
 import { MAY_BE_FORGOTTEN } from "./forgotten-calls.ts";
+import { noteLinked } from "./new-calls.ts";
 import { idOf, type LedgerOrder, linkOf, readOrders, type ServiceLink } from "./row.ts";
 import type { Override } from "./same-containers.ts";
 

@@ -18,7 +18,7 @@ import type { Place } from "../../core/place.ts";
 import { inTransaction } from "../database.ts";
 import { closeSettledTasks, type NewTask, openTasks } from "../operator/tasks.ts";
 import { type NewOutcome, recordOutcomes } from "../results/outcomes.ts";
-import { type CallChange, changeCalls, type Reopening, reopenCalls, stopLooks } from "./calls.ts";
+import { type CallChange, changeCalls, type Reopening, reopenCalls, stopLooks } from "./change-calls.ts";
 import { answerRequests, decideOpenRequests } from "./control-requests.ts";
 import { recordEvents } from "./events.ts";
 import { presumeCalls } from "./forgotten-calls.ts";
