@@ -21,7 +21,7 @@ export interface CancelTarget {
 }
 
 /** How a request or procedure that is to be cancelled stands. */
-interface CancelLook {
+export interface CancelLook {
   readonly isCancelled: boolean;
   /** The service's word, in upper case. */
   readonly status: string;

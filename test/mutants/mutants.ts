@@ -177,8 +177,8 @@ export const MUTANTS: readonly Mutant[] = [
     ["jobs/calls", "ledger/restored/copy.test.ts"],
     [
       "what a look found is recorded though the order has moved on",
-      "if (now === undefined || !isDeepStrictEqual(standing(now), standing(seen))) return false;",
-      "if (now === undefined) return false;",
+      "if (now === undefined || !isDeepStrictEqual(standing(now, cancelId), standing(seen, cancelId)))",
+      "if (now === undefined)",
     ],
     [
       "what a call from before a restore may have made counts as nobody else's",
@@ -402,17 +402,31 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   ),
   ...faults(
-    "src/jobs/calls/look-cancel.ts",
-    ["jobs/calls/cancel.test.ts"],
+    "src/jobs/calls/decide.ts",
+    ["jobs/calls/decide-cancel.test.ts"],
     [
       'a cancellation is believed at the first "no such request"',
-      `  if (look.answer === "taken") return { kind: "cancelled" };`,
-      `  if (look.answer !== "refused") return { kind: "cancelled" };`,
+      `  if (call.answer === "taken") return { kind: "cancelled", status: undefined };`,
+      `  if (call.answer !== "refused") return { kind: "cancelled", status: undefined };`,
     ],
     [
       "a refusal of the call to cancel counts as cancelled",
-      `  if (look.answer !== "refused" || look.unanswered > 0) return { kind: "cancelled" };`,
-      `  if (look.unanswered >= 0) return { kind: "cancelled" };`,
+      `  if (!isRefused) return { kind: "cancelled", status: undefined };`,
+      `  if (call.lostBefore >= 0) return { kind: "cancelled", status: undefined };`,
+    ],
+  ),
+  ...faults(
+    "src/ledger/orders/cancellations.ts",
+    ["jobs/calls/cancel.test.ts", "ledger/orders/cancellations.test.ts"],
+    [
+      "a call to cancel leaves through two workers",
+      "     and k.outcome is null\n     and k.worker_id is null\n",
+      "     and k.outcome is null\n",
+    ],
+    [
+      "a call to cancel that was refused for now is the last",
+      "    if (againInMs !== undefined) await planCancels(client, [orderId], againInMs);\n",
+      "",
     ],
   ),
   ...faults(

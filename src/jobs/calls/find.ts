@@ -8,8 +8,8 @@ import { unlessRefused } from "../../service/http/context.ts";
 import { parseRequestBody } from "../../service/new-request.ts";
 import { hasSameLabels, type Made } from "../../service/reconcile/made.ts";
 import { byLabel, whichContainers } from "../which-container.ts";
-import { type Finds, nameIds } from "./decide.ts";
 import type { FindDeps } from "./deps.ts";
+import { type Finds, nameIds } from "./finds.ts";
 import { type Asked, likenessOf, type Suspicion } from "./likeness.ts";
 
 /** Where a call went, or would have gone. */

@@ -13,8 +13,8 @@ import {
   type Matches,
 } from "../../ledger/orders/same-containers.ts";
 import { requestBody } from "../../service/new-request.ts";
-import { nameFinds } from "../calls/decide.ts";
 import { findMade, nameUnclaimed, surfaceOf } from "../calls/find.ts";
+import { nameFinds } from "../calls/finds.ts";
 import { byLabel, whichContainers } from "../which-container.ts";
 import { createdOf, toNewRequest } from "./create.ts";
 import type { SubmitDeps } from "./deps.ts";

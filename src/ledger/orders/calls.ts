@@ -41,6 +41,8 @@ export interface OrderCall {
   readonly goneMs: number | undefined;
   /** When the service is looked at for it next, or once more. */
   readonly lookAt: Date | undefined;
+  /** It is to cancel, and still to leave: it does when it is looked for. */
+  readonly isPlanned: boolean;
   /** A person had the order go on since, and knew of it. */
   readonly isApproved: boolean;
   /** Undefined while nobody knows what it did. */
@@ -60,6 +62,7 @@ export const CALLS = `
                             then jsonb_build_object('code', k.failure_code, 'text', coalesce(k.failure_text, '')) end,
             'checks', k.checks, 'failedChecks', k.failed_checks, 'lookAt', k.look_at,
             'goneMs', extract(epoch from now() - k.gone_since) * 1000, 'isApproved', k.is_approved,
+            'isPlanned', k.kind = 'cancel' and k.worker_id is null,
             'outcome', k.outcome, 'serviceId', k.service_id, 'endedAt', k.ended_at)) order by k.id)
      from calls k
     where k.order_id = o.id) as calls`;
@@ -94,9 +97,15 @@ export function openCallOf({ calls }: Pick<Called, "calls">): OrderCall | undefi
   return calls.find(({ outcome, kind }) => outcome === undefined && kind !== "cancel");
 }
 
-/** The calls to cancel what the order is followed by, oldest first. */
-export function cancelCallsOf({ calls }: Pick<Called, "calls">, serviceId: number | undefined): OrderCall[] {
-  return calls.filter((call) => call.kind === "cancel" && call.serviceId === serviceId);
+/** The calls that may have left to cancel what a call to cancel is about, oldest first. */
+export function cancelCallsOf(
+  { calls }: Pick<Called, "calls">,
+  { surface, serviceId }: Pick<OrderCall, "surface" | "serviceId">,
+): OrderCall[] {
+  return calls.filter(
+    (call) =>
+      call.kind === "cancel" && !call.isPlanned && call.surface === surface && call.serviceId === serviceId,
+  );
 }
 
 /** Calls that may have left to create what the order asks for now, oldest first. */
@@ -129,6 +138,9 @@ export function formerIds({ calls, mark }: Called, surface: Surface): number[] {
     call.kind === "request" && call.surface === surface && call.mark !== mark ? (call.serviceId ?? []) : [],
   );
 }
+
+/** What the service has of order `o`. */
+export const LINKED_ID = "case when o.surface = 'external' then o.procedure_id else o.request_id end";
 
 /** Whether order `o` has a call to register or create of which nobody knows what it did. */
 export const HAS_OPEN_CALL = `

@@ -1,10 +1,12 @@
 import type { FailureCode } from "../../core/failures.ts";
 import type { Surface } from "../../core/surface.ts";
 import type { Queryable } from "../database.ts";
-import type { CallOutcome } from "./calls.ts";
+import { type CallOutcome, LINKED_ID } from "./calls.ts";
 
 /** What became of an order's open call, or how it is looked for. */
 export interface CallChange {
+  /** One to cancel; undefined: that to register or create. */
+  readonly callId?: number | undefined;
   /** Its effect is known, or believed; undefined: it stays open. */
   readonly end?: CallOutcome | undefined;
   readonly answer?: "refused" | "taken" | undefined;
@@ -21,7 +23,7 @@ export interface CallChange {
 }
 
 /**
- * $1 JSON array of {@link CallChange}s with their orders and failures, and with the call where it is one to cancel. Index: calls_order.
+ * $1 JSON array of {@link CallChange}s with their orders and failures. Index: calls_order.
  */
 const CHANGE_CALLS = `
 update calls k
@@ -60,8 +62,6 @@ export async function changeCalls(
   client: Queryable,
   changes: readonly (CallChange & {
     readonly orderId: number;
-    /** One to cancel; else that to register or create. */
-    readonly callId?: number | undefined;
     readonly failure?: { readonly code: FailureCode; readonly text: string } | null | undefined;
   })[],
 ): Promise<number> {
@@ -150,4 +150,26 @@ export async function reopenCalls(
   reopenings: readonly (Reopening & { readonly orderId: number })[],
 ): Promise<void> {
   if (reopenings.length > 0) await client.query(REOPEN_CALLS, [JSON.stringify(reopenings)]);
+}
+
+/** $1 order ids. Index: calls_order. */
+const END_CANCELS = `
+update calls k
+   set outcome = case
+                   when k.worker_id is null then 'not_sent'
+                   when o.state = 'cancelled' and k.surface = o.surface and k.service_id = ${LINKED_ID} then 'made'
+                   when k.answer = 'refused' then 'refused'
+                   else 'nothing'
+                 end,
+       ended_at = now(),
+       look_at = null
+  from orders o
+ where o.id = any ($1)
+   and k.order_id = o.id
+   and k.kind = 'cancel'
+   and k.outcome is null`;
+
+/** Ends the calls to cancel of orders, since what they were for is decided. */
+export async function endCancels(client: Queryable, orderIds: readonly number[]): Promise<void> {
+  if (orderIds.length > 0) await client.query(END_CANCELS, [orderIds]);
 }

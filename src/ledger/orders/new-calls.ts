@@ -1,6 +1,6 @@
 import type { Surface } from "../../core/surface.ts";
 import type { Queryable } from "../database.ts";
-import type { CallKind } from "./calls.ts";
+import { type CallKind, LINKED_ID } from "./calls.ts";
 
 /** A call that is to register or create, and is about to leave. */
 export interface NewCall {
@@ -94,4 +94,28 @@ export async function noteLinked(
   link: { readonly surface: Surface; readonly id: number },
 ): Promise<void> {
   await client.query(NOTE_LINKED, [orderId, link.surface, link.id]);
+}
+
+/** $1 order ids, $2 ms. Indexes: the primary key of orders, calls_order. */
+const PLAN_CANCELS = `
+insert into calls (order_id, kind, surface, mark, service_id, look_at)
+select o.id, 'cancel', o.surface, o.mark, ${LINKED_ID}, now() + $2 * interval '1 millisecond'
+  from orders o
+ where o.id = any ($1)
+   and not exists (select 1
+                     from calls k
+                    where k.order_id = o.id
+                      and k.kind = 'cancel'
+                      and k.surface = o.surface
+                      and k.service_id = ${LINKED_ID}
+                      and k.outcome is null)`;
+
+/**
+ * Writes down that what the service has of these orders is to be cancelled there, where no call for that is open. It leaves when it is
+ * looked for. The caller holds the orders' rows locked.
+ *
+ * @param inMs when that is
+ */
+export async function planCancels(client: Queryable, orderIds: readonly number[], inMs = 0): Promise<void> {
+  if (orderIds.length > 0) await client.query(PLAN_CANCELS, [orderIds, inMs]);
 }

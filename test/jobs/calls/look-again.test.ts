@@ -9,8 +9,8 @@ test("a look for what a call to cancel did that the service puts off is repeated
     await commit(pool, [aRecord(1, [anOrder()])]);
     await pool.query("update orders set state = 'submitted', surface = 'request', request_id = 17");
     await pool.query(
-      `insert into calls (order_id, kind, surface, mark, service_id, look_at)
-       select id, 'cancel', 'request', mark, 17, now() from orders`,
+      `insert into calls (order_id, kind, surface, mark, service_id, worker_id, look_at)
+       select id, 'cancel', 'request', mark, 17, 1, now() from orders`,
     );
     const deps = submitDeps(pool, {});
     const busy = new Failure("SERVICE_BUSY", { message: "503", retryAfterMs: 60_000 });
