@@ -163,7 +163,7 @@ function toChange(order: LedgerOrder, call: OrderCall, decision: Decision, deps:
         pollIntervalMs: settings.firstPollMs,
         isReleased: true,
         event: { kind: "adopted", detail: { ...request, isRestored: call.isPresumed || undefined } },
-        isReported: true,
+        isReported: deps.isSent(order.connector, "submitted"),
       };
     }
     case "nothing": {

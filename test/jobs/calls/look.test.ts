@@ -5,6 +5,7 @@ import { countQueueWork } from "../../../src/ledger/operator/queues.ts";
 import { findOrders } from "../../../src/ledger/operator/views.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
 import { A_REQUEST, claimNext, recordCall } from "../../support/hand-over.ts";
+import { reportedKinds } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { lookNow, type Shown, submitDeps } from "../../support/submit.ts";
 import { withLedger } from "../../support/with-ledger.ts";
@@ -150,3 +151,15 @@ describe("a look", () => {
       expect((await countQueueWork(pool)).submit).toMatchObject({ waiting: 0, delayed: 1, inHand: 0 });
     }));
 });
+
+test("an order whose request is found is reported as submitted only to a lab that is sent that", () =>
+  withLedger(async ({ pool }) => {
+    for (const [nth, isSent] of [true, false].entries()) {
+      const placerOrderNumber = `N-${nth}`;
+      await commit(pool, [aRecord(10 + nth, [anOrder({ placerOrderNumber, code: `S-${nth}` })])]);
+      await withLostCall(pool);
+      await lookNow({ ...submitDeps(pool, { matches: [31 + nth] }), isSent: () => isSent });
+      expect(await only(pool, placerOrderNumber)).toMatchObject({ state: "submitted" });
+    }
+    expect((await reportedKinds(pool)).filter((kind) => kind === "changed submitted")).toHaveLength(1);
+  }));
