@@ -132,16 +132,16 @@ export async function findDueLooks(pool: pg.Pool, limit: number): Promise<DueLoo
 }
 
 /**
- * Whether another order of the lane has a call of which nobody knows what it made, or a ledger that was restored since the first
- * call for the same may have forgotten one; $1 order id, $2 call. Indexes: orders_lane, calls_order.
+ * Whether another order of the subject, perhaps one that a person has discarded, has a call of which nobody knows what it made, or a
+ * ledger that was restored since the first call for the same may have forgotten one; $1 order id, $2 call. Indexes: orders_subject,
+ * calls_order.
  */
 const LANE_MAY_HAVE_OPEN = `
 select exists (
   select 1
     from orders o
-    join orders e on e.lane = o.lane and e.id <> o.id
+    join orders e on e.subject_code = o.subject_code and e.facility_id = o.facility_id and e.id <> o.id
    where o.id = $1
-     and e.state in ('submitting', 'parked')
      and ${HAS_OPEN_REQUEST})
     or exists (
   select 1

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { phi } from "../../../src/core/phi.ts";
 import { countQueueWork } from "../../../src/ledger/operator/queues.ts";
 import { findOrders } from "../../../src/ledger/operator/views.ts";
+import { discardOrder } from "../../../src/ledger/orders/acts.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
 import { A_REQUEST, claimNext, recordCall } from "../../support/hand-over.ts";
 import { reportedKinds } from "../../support/order-control.ts";
@@ -87,6 +88,22 @@ describe("the only request that may be a retrieval's", () => {
       expect(await afterLook(pool, { candidates: [17] })).toMatchObject({
         state: "submitted",
         requestId: 17,
+      });
+    }));
+
+  test("is not adopted where it may be of a call of a neighbour that a person has discarded since", () =>
+    withLedger(async ({ pool }) => {
+      const [neighbour] = await commit(pool, [aRecord(1, [anOrder({ operation: "RETRIEVAL" })])]);
+      await withLostCall(pool);
+      const failure = { code: "SUBMIT_UNCERTAIN", text: "" } as const;
+      await changeOrders(pool, [{ orderId: neighbour as number, to: "parked", failure, isReleased: true }]);
+      await discardOrder(pool, { id: neighbour as number }, { actor: "test", reason: "ordered otherwise" });
+      await commit(pool, [aRecord(2, [anOrder({ placerOrderNumber: "A-2", operation: "RETRIEVAL" })])]);
+      await withLostCall(pool);
+      await lookNow(submitDeps(pool, { candidates: [17] }));
+      expect(await only(pool, "A-2")).toMatchObject({
+        requestId: undefined,
+        calls: [{ outcome: undefined }],
       });
     }));
 
