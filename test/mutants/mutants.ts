@@ -227,9 +227,9 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       "a call leaves before it is written down",
-      `  const created = await deps.service.create(surface, request, signal, { beforeSend });
+      `  const created = await deps.service.create(surface, request, signal, { body, beforeSend });
   const made`,
-      `  const created = await deps.service.create(surface, request, signal, { beforeSend }).catch(async (error) => {
+      `  const created = await deps.service.create(surface, request, signal, { body, beforeSend }).catch(async (error) => {
     await deps.writer.change({ orderId: order.id, fence: order.fence, call: { end: "not_sent" } });
     throw error;
   });

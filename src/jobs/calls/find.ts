@@ -5,7 +5,7 @@ import { isOfCopy } from "../../ledger/orders/forgotten-calls.ts";
 import { findClaimed, findKnownMarks, findLinkedOf } from "../../ledger/orders/known-at-service.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { unlessRefused } from "../../service/http/context.ts";
-import { parseRequestBody } from "../../service/new-request.ts";
+import { readRequestBody } from "../../service/new-request.ts";
 import { hasSameLabels, type Made } from "../../service/reconcile/made.ts";
 import { byLabel, whichContainers } from "../which-container.ts";
 import type { FindDeps } from "./deps.ts";
@@ -90,10 +90,10 @@ async function askedOf(
   surface: Surface,
   { pool, settings }: FindDeps,
 ): Promise<Asked> {
-  const sent = call.isPresumed ? undefined : parseRequestBody(await findBody(pool, call.id), surface);
+  const sent = call.isPresumed ? undefined : readRequestBody(await findBody(pool, call.id), surface);
   const ref = settings.correlation === "token" ? call.mark : undefined;
-  if (sent?.type === "RETRIEVAL") return { type: "RETRIEVAL", containerIds: sent.containerIds };
-  if (sent) return { type: "STORE", containers: sent.containers, ref };
+  if (sent?.type === "RETRIEVAL") return sent;
+  if (sent) return { ...sent, ref };
   if (operation === "RETRIEVAL") {
     const ids = containers.flatMap(({ containerId }) => containerId ?? []);
     return { type: "RETRIEVAL", containerIds: ids.length === containers.length ? ids : undefined };

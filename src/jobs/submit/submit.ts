@@ -377,7 +377,7 @@ async function createRequest(
     needsSnapshot ? undefined : prepared.noted,
   );
   const beforeSend = () => requireLease(step, deps);
-  const created = await deps.service.create(surface, request, signal, { beforeSend });
+  const created = await deps.service.create(surface, request, signal, { body, beforeSend });
   const made = createdOf(surface, order, created);
   await deps.writer.change({
     orderId: order.id,
