@@ -8,7 +8,7 @@ export type ShownCall = OrderCall & { readonly sent: unknown };
 
 /** A call of an order, for programs. */
 export const CALL_COLUMNS: readonly Column<ShownCall>[] = [
-  ...forPrograms<ShownCall>("at", "kind", "isPresumed", "surface", "answer", "failure"),
+  ...forPrograms<ShownCall>("at", "kind", "isPresumed", "isPlanned", "surface", "answer", "failure"),
   { key: "outcome", value: ({ outcome }) => outcome ?? "open" },
   ...forPrograms<ShownCall>("serviceId", "endedAt"),
   { key: "nextLookAt", value: ({ lookAt }) => lookAt },

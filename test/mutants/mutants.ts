@@ -181,6 +181,11 @@ export const MUTANTS: readonly Mutant[] = [
       "if (now === undefined)",
     ],
     [
+      "a retrieval takes over what a discarded neighbour's call may have made",
+      " and e.id <> o.id\n   where o.id = $1\n",
+      " and e.id <> o.id\n   where o.id = $1\n     and e.state <> 'discarded'\n",
+    ],
+    [
       "what a call from before a restore may have made counts as nobody else's",
       "     and f.id <= l.copy_call_id\n",
       "     and f.id <= 0\n",
