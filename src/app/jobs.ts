@@ -38,6 +38,7 @@ interface JobParts {
   /** How many orders a submit job takes at once, at most. */
   readonly batchSize: () => number;
   readonly targets: ReadonlyMap<string, DeliveryTarget>;
+  readonly isSent: IsSent;
   readonly epoch: Epoch;
   readonly requireNewestKnown: () => Promise<void>;
   readonly unread: UnreadFacilities;
@@ -47,12 +48,10 @@ interface JobParts {
 export async function runJobs(context: Context, parts: JobParts): Promise<void> {
   const { config, clock, logger, membership } = context;
   const { pool } = context.ledger;
-  const { queues, service, nudge, inHand, batchSize } = parts;
+  const { queues, service, nudge, inHand, batchSize, isSent } = parts;
   const backoff = BACKOFF;
   const wayOf = (facilityId: number) => wayOfFacility(config, facilityId);
   const common = { pool, clock, logger, random: Math.random };
-  // Of a connector that is no longer configured another one may send the results.
-  const isSent: IsSent = (connector, state) => parts.targets.get(connector)?.isSent(state) ?? true;
   const submit: SubmitDeps = {
     ...common,
     service: service.for("submitting"),

@@ -4,7 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import { EVERY_MS } from "../core/every.ts";
 import { asFailure, Failure, LASTING } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
-import { WORD } from "../jobs/calls/decide.ts";
+import { WORD } from "../jobs/calls/finds.ts";
 import { checkNewSessions } from "../ledger/database.ts";
 import { decideWentBack, type Epoch, findLedgerEpoch, startEpoch } from "../ledger/restored/epoch.ts";
 import { readEpochFile } from "../ledger/restored/epoch-file.ts";

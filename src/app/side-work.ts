@@ -7,8 +7,8 @@ import { asFailure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import type { OrderTracer } from "../core/order-step.ts";
 import { SURFACES } from "../core/surface.ts";
-import { cancelDue } from "../jobs/calls/cancel.ts";
 import { lookDue } from "../jobs/calls/look.ts";
+import type { IsSent } from "../jobs/submit/deps.ts";
 import type { DueWork } from "../ledger/due.ts";
 import { forgetOld } from "../ledger/prune.ts";
 import { forgetRefills } from "../ledger/refills.ts";
@@ -25,7 +25,8 @@ interface SideWorkDeps {
   /** Whether calls may be made right now: this worker is the leader, and the service is not known to be away. */
   readonly mayCall: () => boolean;
   /** This one among the workers of the ledger. */
-  readonly worker: Pick<Membership, "exclusively">;
+  readonly worker: Pick<Membership, "id" | "exclusively">;
+  readonly isSent: IsSent;
   /** Something was decided, so there may be something to send to the lab. */
   readonly onProgress: () => void;
 }
@@ -41,27 +42,20 @@ export interface SideWork {
   stop(): Promise<void>;
 }
 
-/** Has orders cancelled at the service, looks there for what calls made, and prunes what is kept no longer. */
+/** Has orders cancelled at the service, looks there for what calls did, and prunes what is kept no longer. */
 export function createSideWork(config: Config, deps: SideWorkDeps): SideWork {
-  const { pool, service, clock, logger, tracer, mayCall, worker } = deps;
+  const { pool, service, clock, logger, tracer, mayCall, worker, isSent } = deps;
   const { cancel, reconcile, correlation, polling } = config.service;
-  const cancelling = {
-    ...{ pool, service: service.for("submitting"), logger, reconcile },
-    random: Math.random,
-    backoff: BACKOFF,
-    offered: new Set(SURFACES.filter((surface) => cancel[surface] !== undefined)),
-  };
   const looking = {
-    ...{ pool, service: service.for("reconciling"), logger, tracer, random: Math.random },
+    ...{ pool, service: service.for("reconciling"), logger, tracer, random: Math.random, worker, isSent },
+    submitting: service.for("submitting"),
+    offered: new Set(SURFACES.filter((surface) => cancel[surface] !== undefined)),
     settings: {
       ...{ correlation, reconcile, backoff: BACKOFF, firstPollMs: polling.firstMs },
       wayOf: (facilityId: number) => wayOfFacility(config, facilityId),
     },
   };
   let pruneAtMs = clock.monotonic();
-  const cancels = oneAtATime(logger, "orders could not be cancelled at the service", async (signal) => {
-    while (!signal.aborted && mayCall() && (await cancelDue(cancelling, signal)) > 0) deps.onProgress();
-  });
   const looks = oneAtATime(logger, "calls could not be looked for at the service", async (signal) => {
     while (!signal.aborted && mayCall() && (await lookDue(looking, signal)) > 0) deps.onProgress();
   });
@@ -71,12 +65,11 @@ export function createSideWork(config: Config, deps: SideWorkDeps): SideWork {
   });
   return {
     begin: (due) => {
-      if (due.isCancelDue) cancels.begin();
       if (due.isLookDue) looks.begin();
       if (clock.monotonic() >= pruneAtMs) prune.begin();
     },
     stop: async () => {
-      await Promise.all([cancels.stop(), looks.stop(), prune.stop()]);
+      await Promise.all([looks.stop(), prune.stop()]);
     },
   };
 }

@@ -6,6 +6,7 @@ import { EVERY_MS } from "../core/every.ts";
 import type { FailureCode } from "../core/failures.ts";
 import { startFeeder } from "../jobs/feeder.ts";
 import { type JobQueues, openQueues } from "../jobs/queues.ts";
+import type { IsSent } from "../jobs/submit/deps.ts";
 import { InHand } from "../jobs/submit/in-hand.ts";
 import { pollPauseMs } from "../jobs/track/track.ts";
 import { UnreadFacilities } from "../jobs/track/unread.ts";
@@ -99,8 +100,11 @@ export async function startWorker(
     mayCall: mayCallForAll,
     onProgress: nudge,
   });
+  // Of a connector that is no longer configured another one may send the results.
+  const isSent: IsSent = (connector, state) => targets.get(connector)?.isSent(state) ?? true;
   const sideWork = createSideWork(config, {
     ...side,
+    isSent,
     mayCall: mayCallForAll,
     onProgress: nudge,
   });
@@ -142,7 +146,18 @@ export async function startWorker(
   // Those that could not be asked about are asked for again after half the first interval.
   const unread = new UnreadFacilities(clock, config.service.polling.firstMs * 2);
   const { requireNewestKnown } = restored;
-  const parts = { queues, unread, service, nudge, inHand, batchSize, targets, epoch, requireNewestKnown };
+  const parts = {
+    queues,
+    unread,
+    service,
+    nudge,
+    inHand,
+    batchSize,
+    targets,
+    isSent,
+    epoch,
+    requireNewestKnown,
+  };
   await runJobs(context, parts);
   const audit = watchAudit(config, { pool: ledger.pool, clock, logger });
   onClose(() => audit.stop());

@@ -21,6 +21,12 @@ const MOST_UNCLASSIFIED = 10;
  * | ambiguous                                | again                 | look              |
  * | what nobody classified, from the 10th on | person                | person            |
  *
+ * | what failed                                        | what `person` means                                         |
+ * | -------------------------------------------------- | ----------------------------------------------------------- |
+ * | a step of submit, a look for an open call          | the order is parked                                         |
+ * | a call to cancel                                   | it is looked for, as refused where the answer was permanent; the look decides |
+ * | a look for a call to cancel, or for one that ended | it is made again: the order goes on, and its end decides    |
+ *
  * An outage asks for nobody, however long it lasts; neither do refused credentials, which are the site's to fix and say nothing about
  * the order.
  *

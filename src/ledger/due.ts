@@ -10,7 +10,7 @@ export interface DueWork {
   readonly paused: readonly string[];
   /** An order's turn to be submitted may have come. */
   readonly isOrderWaiting: boolean;
-  /** The service is to be looked at for what a call made. */
+  /** The service is to be looked at for what a call did, or to be called to cancel. */
   readonly isLookDue: boolean;
   /** Orders are in a worker's hands, or have a call that is looked for. */
   readonly isOrderInHand: boolean;
@@ -18,8 +18,6 @@ export interface DueWork {
   readonly facilities: readonly number[];
   /** Something is to be composed for the lab, or to be sent to it. */
   readonly isResultOpen: boolean;
-  /** The service is to be asked to cancel an order, or about that. */
-  readonly isCancelDue: boolean;
   /** Orders of a restored ledger are still to be looked for at the service. */
   readonly isUncompared: boolean;
 }
@@ -31,14 +29,13 @@ export const NOTHING_DUE: DueWork = {
   isOrderInHand: false,
   facilities: [],
   isResultOpen: false,
-  isCancelDue: false,
   isUncompared: false,
 };
 
 /**
  * What there is to do; $1 text[] connectors. It is asked each second by each worker, so that nothing else has to be asked while there
  * is nothing: each part is a look for the first row of a partial index. Indexes: orders_waiting, orders_state, orders_tracked,
- * outcomes_open, deliveries_pending, control_requests_open, calls_look.
+ * outcomes_open, deliveries_pending, calls_look.
  */
 export const FIND_DUE = `
 select array(select q.queue from paused_queues q) as paused,
@@ -70,11 +67,6 @@ select array(select q.queue from paused_queues q) as paused,
                    and d.next_at <= now()
                  order by d.connector, d.id
                  limit 1) due) as "isResultOpen",
-       exists (
-         select 1
-           from control_requests r
-          where r.state = 'open'
-            and r.next_at <= now()) as "isCancelDue",
        ${IS_UNCOMPARED} as "isUncompared"`;
 
 /** What there is to do, for these connectors. @throws Failure LEDGER_… */
@@ -98,15 +90,7 @@ update deliveries
    and next_at > now() + $1 * interval '1 millisecond'
 returning id`;
 
-/** Calls to cancel; $1 ms. Index: control_requests_open. */
-const CANCELS = `
-update control_requests
-   set next_at = now()
- where state = 'open'
-   and next_at > now() + $1 * interval '1 millisecond'
-returning id`;
-
-/** Looks for what calls made; $1 ms. Index: calls_look. */
+/** Looks for what calls did, and calls to cancel; $1 ms. Index: calls_look. */
 const LOOKS = `
 update calls
    set look_at = now()
@@ -138,7 +122,7 @@ returning 1`;
  */
 export async function clampSchedule(pool: pg.Pool, longestMs: number): Promise<number> {
   let count = 0;
-  for (const statement of [ORDERS, DELIVERIES, CANCELS, LOOKS, HEARTBEATS, PAUSES])
+  for (const statement of [ORDERS, DELIVERIES, LOOKS, HEARTBEATS, PAUSES])
     count += (await run(pool, statement, [longestMs])).length;
   return count;
 }

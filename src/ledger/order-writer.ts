@@ -3,9 +3,9 @@ import { Failure } from "../core/failures.ts";
 import { groupCommit } from "../core/group-commit.ts";
 import { inTransaction } from "./database.ts";
 import { isDeadlock } from "./database-failures.ts";
-import { type NewCall, recordCalls } from "./orders/calls.ts";
 import { changeOrdersWithin, type OrderChange } from "./orders/change.ts";
 import { findLabelHolders, type LabelHolder, lockLabels } from "./orders/label-subjects.ts";
+import { type NewCall, recordCalls } from "./orders/new-calls.ts";
 import type { Epoch } from "./restored/epoch.ts";
 
 /** What is recorded of one order at once: the change first, and then its next call. */

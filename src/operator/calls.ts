@@ -8,7 +8,7 @@ export type ShownCall = OrderCall & { readonly sent: unknown };
 
 /** A call of an order, for programs. */
 export const CALL_COLUMNS: readonly Column<ShownCall>[] = [
-  ...forPrograms<ShownCall>("at", "kind", "isPresumed", "surface", "answer", "failure"),
+  ...forPrograms<ShownCall>("at", "kind", "isPresumed", "isPlanned", "surface", "answer", "failure"),
   { key: "outcome", value: ({ outcome }) => outcome ?? "open" },
   ...forPrograms<ShownCall>("serviceId", "endedAt"),
   { key: "nextLookAt", value: ({ lookAt }) => lookAt },
@@ -23,7 +23,7 @@ export function describeCall(call: OrderCall): string {
     : answer === "taken"
       ? "answered as done"
       : undefined;
-  const known = call.isPresumed || outcome === "made" || outcome === "not_sent";
+  const known = call.isPresumed || call.isPlanned || outcome === "made" || outcome === "not_sent";
   const back = said ?? (known ? undefined : "no answer");
   return clean([purpose(call), back, become(call)].filter((each) => each !== undefined).join("; "));
 }
@@ -39,6 +39,8 @@ function purpose(call: OrderCall): string {
 }
 
 function become(call: OrderCall): string {
+  if (call.isPlanned && call.outcome === undefined)
+    return call.lookAt ? `leaves at ${localTime(call.lookAt)}` : "still to leave";
   switch (call.outcome) {
     case "made":
       return call.kind === "cancel" ? "it is cancelled" : `made ${named(call)}`;

@@ -21,7 +21,7 @@ export interface CancelTarget {
 }
 
 /** How a request or procedure that is to be cancelled stands. */
-interface CancelLook {
+export interface CancelLook {
   readonly isCancelled: boolean;
   /** The service's word, in upper case. */
   readonly status: string;
@@ -73,7 +73,9 @@ export async function cancelAtService(
 
 /**
  * Looks whether it is cancelled: the procedure on the external surface; else the request, and the procedure that became
- * of it.
+ * of it. What has an id is read by it and not searched for: the search (`reconcile/made.ts`) walks all that the subject has, on the
+ * external surface all that the facility has, twice, and a list that lags would show it as gone. The page of a list only shows that the
+ * service itself answers.
  *
  * @returns "gone" when the service itself says that there is no such request, or on the external surface no such
  * procedure, and can list others: a gateway that has lost its way answers 404 to both. Where a procedure became of the

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Failure } from "../core/failures.ts";
 import type { OrderContainer } from "../core/order.ts";
-import { type Phi, phi } from "../core/phi.ts";
+import type { Phi } from "../core/phi.ts";
 import { MADE_AT } from "../core/service-catalogue.ts";
 import type { Surface } from "../core/surface.ts";
 import { type Answer, unwrapObject } from "./http/answer.ts";
@@ -76,24 +76,29 @@ export function requestBody(
   };
 }
 
-/** What a body of {@link requestBody} asks for; undefined for anything else. */
-export function parseRequestBody(body: unknown, surface: Surface): NewRequest | undefined {
+/** What a call asked for, as its body says. */
+export type SentRequest =
+  | { readonly type: "STORE"; readonly containers: readonly OrderContainer[] }
+  | { readonly type: "RETRIEVAL"; readonly containerIds: readonly number[] };
+
+/**
+ * What a body of {@link requestBody} that was kept asks for; undefined for anything else. What left is all that a call can have made,
+ * whatever the order asks for by now.
+ */
+export function readRequestBody(body: unknown, surface: Surface): SentRequest | undefined {
   const parsed = bodyShape.safeParse(body);
   if (!parsed.success) return undefined;
-  const { type, facilityId, subjectCode, sampleContainerIds, sampleContainers } = parsed.data;
-  const common = { facilityId, subjectCode: phi(subjectCode) };
-  if (type === "RETRIEVAL") return { ...common, type, containerIds: sampleContainerIds };
+  const { type, sampleContainerIds, sampleContainers } = parsed.data;
+  if (type === "RETRIEVAL") return { type, containerIds: sampleContainerIds };
   const containers = sampleContainers.map((each) => ({
     label: each[LABEL_FIELD[surface]] ?? "",
     description: each.description,
   }));
-  return { ...common, type, containers, ref: findMarks(containers[0]?.description ?? "").at(-1) };
+  return { type, containers };
 }
 
 const bodyShape = z.object({
   type: z.enum(["STORE", "RETRIEVAL"]),
-  facilityId: z.number(),
-  subjectCode: z.string(),
   sampleContainerIds: z.array(z.number()).default([]),
   sampleContainers: z
     .array(
@@ -113,6 +118,8 @@ function describe({ description, label }: OrderContainer): string {
 
 /** Options of the one call that must not be made twice. */
 interface CreateOptions {
+  /** What leaves, as {@link requestBody} made it and the ledger has it; without a ledger it is made here. */
+  readonly body?: Readonly<Record<string, unknown>> | undefined;
   /** Runs right before the first byte leaves, after all waiting; when it throws, nothing is sent. */
   readonly beforeSend?: (() => void | Promise<void>) | undefined;
 }
@@ -138,7 +145,7 @@ export function create(
   surface: Surface,
   request: NewRequest,
   signal: AbortSignal,
-  { beforeSend }: CreateOptions = {},
+  { beforeSend, body = requestBody(request, settings.correlation, surface) }: CreateOptions = {},
 ): Promise<Created> {
   const route = MADE_AT[surface].path;
   const parse = surface === "external" ? parseProcedure : parseRequest;
@@ -158,7 +165,6 @@ export function create(
     const what = `the answer (id ${created.id}) has another ${differing.join(", ")}`;
     throw new Failure("SERVICE_ANSWER_DIFFERS", `POST ${route}: ${what}`);
   };
-  const body = requestBody(request, settings.correlation, surface);
   return transport.call({ method: "POST", route, creates: request.type, body, beforeSend, read }, signal);
 }
 

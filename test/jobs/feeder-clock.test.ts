@@ -4,9 +4,9 @@ import { systemClock } from "../../src/core/clock.ts";
 import { type FeederDeps, startFeeder } from "../../src/jobs/feeder.ts";
 import { InHand } from "../../src/jobs/submit/in-hand.ts";
 import { clampSchedule } from "../../src/ledger/due.ts";
-import { findDueCancels } from "../../src/ledger/orders/cancellations.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { findServicePause } from "../../src/ledger/workers/service-pause.ts";
+import { dueCancels } from "../support/calls.ts";
 import { eventually } from "../support/eventually.ts";
 import { aCancel } from "../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
@@ -81,10 +81,10 @@ test("so it is with the call to cancel an order", () =>
     const submitted = { to: "submitted", request: { surface: "request", requestId: 5 } } as const;
     await changeOrders(pool, [{ orderId: orderId as number, from: ["received"], ...submitted }]);
     await commit(pool, [aCancel(2, [{ placerOrderNumber: "A-1" }])]);
-    await pool.query("update control_requests set next_at = now() + interval '3 years'");
-    expect(await findDueCancels(pool, 10)).toEqual([]);
+    await pool.query("update calls set look_at = now() + interval '3 years'");
+    expect(await dueCancels(pool)).toEqual([]);
     expect(await clampSchedule(pool, 2 * HOUR)).toBe(1);
-    expect(await findDueCancels(pool, 10)).toMatchObject([{ orderId }]);
+    expect(await dueCancels(pool)).toMatchObject([{ orderId }]);
   }));
 
 /** A feeder of a worker that leads, while the service is away. */

@@ -47,8 +47,8 @@ test.each([
   [
     "a call to cancel",
     "submitted",
-    "insert into control_requests (control, connector, order_id, actor, state) values ('cancel', 'lims', 1, 'a', 'open')",
-    { isCancelDue: true },
+    "insert into calls (order_id, kind, surface, mark, service_id, look_at) values (1, 'cancel', 'request', 'M', 5, now())",
+    { isLookDue: true },
   ],
   ["a result for the lab", "completed", `${RESULT} ('lims', 'a.hl7', 'x', now())`, { isResultOpen: true }],
   [

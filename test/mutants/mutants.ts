@@ -88,7 +88,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   ),
   ...faults(
-    "src/ledger/orders/calls.ts",
+    "src/ledger/orders/new-calls.ts",
     ["ledger/submission.test.ts", "jobs/calls"],
     [
       "a call is written down though the worker's fence is over",
@@ -105,11 +105,19 @@ export const MUTANTS: readonly Mutant[] = [
       "m.owner, coalesce(f.since, now()),",
       "m.owner, now(),",
     ],
+  ),
+  ...faults(
+    "src/ledger/orders/change-calls.ts",
+    ["ledger/submission.test.ts", "jobs/calls"],
     [
       "a person's retry does not count as having seen the calls",
       "   set is_approved = true,\n       failed_checks = 0,",
       "   set failed_checks = 0,",
     ],
+  ),
+  ...faults(
+    "src/ledger/orders/calls.ts",
+    ["ledger/submission.test.ts", "jobs/calls"],
     [
       "calls for something else are not looked for before the first call for what is asked now",
       "  if (callsForNow(order).length > 0) return [];\n  return order.calls.filter(",
@@ -169,8 +177,13 @@ export const MUTANTS: readonly Mutant[] = [
     ["jobs/calls", "ledger/restored/copy.test.ts"],
     [
       "what a look found is recorded though the order has moved on",
-      "if (now === undefined || !isDeepStrictEqual(standing(now), standing(seen))) return false;",
-      "if (now === undefined) return false;",
+      "if (now === undefined || !isDeepStrictEqual(standing(now, cancelId), standing(seen, cancelId)))",
+      "if (now === undefined)",
+    ],
+    [
+      "a retrieval takes over what a discarded neighbour's call may have made",
+      " and e.id <> o.id\n   where o.id = $1\n",
+      " and e.id <> o.id\n   where o.id = $1\n     and e.state <> 'discarded'\n",
     ],
     [
       "what a call from before a restore may have made counts as nobody else's",
@@ -219,9 +232,9 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       "a call leaves before it is written down",
-      `  const created = await deps.service.create(surface, request, signal, { beforeSend });
+      `  const created = await deps.service.create(surface, request, signal, { body, beforeSend });
   const made`,
-      `  const created = await deps.service.create(surface, request, signal, { beforeSend }).catch(async (error) => {
+      `  const created = await deps.service.create(surface, request, signal, { body, beforeSend }).catch(async (error) => {
     await deps.writer.change({ orderId: order.id, fence: order.fence, call: { end: "not_sent" } });
     throw error;
   });
@@ -394,17 +407,31 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   ),
   ...faults(
-    "src/jobs/calls/look-cancel.ts",
-    ["jobs/calls/cancel.test.ts"],
+    "src/jobs/calls/decide.ts",
+    ["jobs/calls/decide-cancel.test.ts"],
     [
       'a cancellation is believed at the first "no such request"',
-      `  if (look.answer === "taken") return { kind: "cancelled" };`,
-      `  if (look.answer !== "refused") return { kind: "cancelled" };`,
+      `  if (call.answer === "taken") return { kind: "cancelled", status: undefined };`,
+      `  if (call.answer !== "refused") return { kind: "cancelled", status: undefined };`,
     ],
     [
       "a refusal of the call to cancel counts as cancelled",
-      `  if (look.answer !== "refused" || look.unanswered > 0) return { kind: "cancelled" };`,
-      `  if (look.unanswered >= 0) return { kind: "cancelled" };`,
+      `  if (!isRefused) return { kind: "cancelled", status: undefined };`,
+      `  if (call.lostBefore >= 0) return { kind: "cancelled", status: undefined };`,
+    ],
+  ),
+  ...faults(
+    "src/ledger/orders/cancellations.ts",
+    ["jobs/calls/cancel.test.ts", "ledger/orders/cancellations.test.ts"],
+    [
+      "a call to cancel leaves through two workers",
+      "     and k.outcome is null\n     and k.worker_id is null\n",
+      "     and k.outcome is null\n",
+    ],
+    [
+      "a call to cancel that was refused for now is the last",
+      "    if (againInMs !== undefined) await planCancels(client, [orderId], againInMs);\n",
+      "",
     ],
   ),
   ...faults(

@@ -65,6 +65,7 @@ const lostCall = (given: Partial<OrderCall> = {}): OrderCall => ({
   ...{ ageMs: 60_000, answer: undefined, failure: undefined, checks: 0, failedChecks: 0, goneMs: undefined },
   ...{
     lookAt: inMs(10_000),
+    isPlanned: false,
     isApproved: false,
     outcome: undefined,
     serviceId: undefined,

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { findDueLooks } from "../../src/ledger/orders/looks.ts";
 
 interface Given {
   /** Columns of the call, as SQL: `look_at = now()`, joined by commas. */
@@ -40,4 +41,14 @@ export async function agedBy(pool: pg.Pool, interval: string): Promise<void> {
   await pool.query(
     `update calls set at = at - interval '${interval}', left_by = left_by - interval '${interval}' where outcome is null`,
   );
+}
+
+/** Calls to cancel that may leave now. */
+export async function dueCancels(pool: pg.Pool): Promise<{ orderId: number; callId: number }[]> {
+  const due = await findDueLooks(pool, 100);
+  const { rows } = await pool.query<{ id: number }>(
+    "select id from calls where kind = 'cancel' and worker_id is null and id = any ($1)",
+    [due.map(({ callId }) => callId)],
+  );
+  return due.filter(({ callId }) => rows.some(({ id }) => id === callId));
 }

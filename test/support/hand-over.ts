@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { inTransaction } from "../../src/ledger/database.ts";
-import { type NewCall, recordCalls } from "../../src/ledger/orders/calls.ts";
 import { claimDue } from "../../src/ledger/orders/claiming.ts";
+import { type NewCall, recordCalls } from "../../src/ledger/orders/new-calls.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import { releaseAbandoned } from "../../src/ledger/orders/submission.ts";
 

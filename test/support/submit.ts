@@ -66,6 +66,8 @@ export function submitDeps(pool: pg.Pool, found: Shown): SubmitDeps & LookDeps {
     requireNewestKnown: async () => undefined,
     inHand: new InHand(),
     isSent: () => true,
+    submitting: { cancelAtService: () => Promise.reject(new Error("nothing is to be cancelled")) },
+    offered: new Set(["request", "external"] as const),
     settings: SUBMIT_SETTINGS,
   };
 }

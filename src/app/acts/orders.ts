@@ -163,7 +163,7 @@ async function lookOnce(
     return known === undefined ? undefined : "the subject";
   }
   const { findMade, surfaceOf } = await import("../../jobs/calls/find.ts");
-  const { nameFinds } = await import("../../jobs/calls/decide.ts");
+  const { nameFinds } = await import("../../jobs/calls/finds.ts");
   const wayOf = (facilityId: number) => wayOfFacility(config, facilityId);
   const deps = { pool, service: client, settings: { correlation: config.service.correlation, wayOf } };
   return nameFinds(surfaceOf(order, call, deps), await findMade(order, call, deps, signal));

@@ -1,66 +1,46 @@
-import type pg from "pg";
-import { type Backoff, backoffMs } from "../../core/backoff.ts";
-import { asFailure, type Failure } from "../../core/failures.ts";
-import type { Logger } from "../../core/logger.ts";
+import { backoffMs } from "../../core/backoff.ts";
+import { asFailure } from "../../core/failures.ts";
 import { decideControl } from "../../core/order-control.ts";
-import type { Surface } from "../../core/surface.ts";
 import { formatId } from "../../ledger/ids.ts";
-import { cancelCallsOf } from "../../ledger/orders/calls.ts";
-import {
-  changeCancelCall,
-  findDueCancels,
-  recordCancelCall,
-  recordCancelled,
-  recordUncancelled,
-} from "../../ledger/orders/cancellations.ts";
-import { idOf, type LedgerOrder, linkOf, readOrders, type ServiceLink } from "../../ledger/orders/row.ts";
-import type { CancelTarget } from "../../service/cancel.ts";
-import type { ServiceCalls } from "../../service/client.ts";
+import { cancelCallsOf, type OrderCall } from "../../ledger/orders/calls.ts";
+import { answerCancel, cancelledThere, sendCancel } from "../../ledger/orders/cancellations.ts";
+import { changeOrders, type OrderChange } from "../../ledger/orders/change.ts";
+import { recordLook } from "../../ledger/orders/looks.ts";
+import { idOf, type LedgerOrder, linkOf, type ServiceLink } from "../../ledger/orders/row.ts";
+import type { CancelLook, CancelTarget } from "../../service/cancel.ts";
 import { verdictOf } from "../verdict.ts";
-import type { ReconcileTimes } from "./decide.ts";
-
-/** What making the cancel calls takes. */
-interface CancelDeps {
-  readonly pool: pg.Pool;
-  readonly service: Pick<ServiceCalls, "cancelAtService">;
-  readonly logger: Logger;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
-  readonly backoff: Backoff;
-  readonly reconcile: ReconcileTimes;
-  /** The surfaces for which the service's cancel call is configured. */
-  readonly offered: ReadonlySet<Surface>;
-}
-
-const BATCH = 200;
+import { type CancelDecision, countSame, decideCancel, type Standing } from "./decide.ts";
+import type { LookDeps } from "./deps.ts";
 
 /**
- * Has the service cancel the orders that are to be cancelled, as far as the site configured its call. That a call is about to leave is
- * in the ledger before it does, so that a crash is followed by a look, and not by a second call. The lab gets "cancelled" only when
- * the service shows it, or has nothing more to show after a call of ours.
+ * Sees to an open call to cancel whose turn it is: one that is planned leaves, and of one that may have left the service is asked what it
+ * did. The lab gets "cancelled" only when the service shows it, or has nothing more to show after a call of ours.
  *
- * @returns how many cancellations were due
+ * @throws the SERVICE_ failures of reads
  */
-export async function cancelDue(deps: CancelDeps, signal: AbortSignal): Promise<number> {
-  const due = await findDueCancels(deps.pool, BATCH);
-  const orders = await readOrders(
-    deps.pool,
-    due.map(({ orderId }) => orderId),
-  );
-  const byId = new Map(orders.map((order) => [order.id, order]));
-  const results = await Promise.allSettled(
-    due.map(async ({ requestId, orderId }) => {
-      const order = byId.get(orderId);
-      const link = order && linkOf(order);
-      if (link) await cancel({ requestId, order, link }, deps, signal);
-    }),
-  );
-  for (const result of results) if (result.status === "rejected") throw result.reason;
-  return due.length;
+export async function seeToCancel(
+  order: LedgerOrder,
+  call: OrderCall,
+  standing: Standing,
+  deps: LookDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const link = linkOf(order);
+  // Linked to another one since: calls about the former one don't count.
+  if (link === undefined || link.surface !== call.surface || idOf(link) !== call.serviceId) {
+    const end = call.isPlanned ? "not_sent" : "nothing";
+    return answerCancel(deps.pool, order.id, { callId: call.id, end });
+  }
+  if (call.isPlanned) return makeCall(order, call, link, deps, signal);
+  const found = await deps.service.lookForCancel(targetOf(order, link), signal);
+  const decision = decideCancel(standing, found);
+  await recordLook(deps.pool, order, toChange(order.id, call, { link, found, decision }), {
+    cancelId: call.id,
+  });
 }
 
 /** What is to be cancelled of an order that the service has. */
-export function targetOf(order: LedgerOrder, link: ServiceLink): CancelTarget {
+function targetOf(order: LedgerOrder, link: ServiceLink): CancelTarget {
   return {
     surface: link.surface,
     id: idOf(link),
@@ -70,61 +50,75 @@ export function targetOf(order: LedgerOrder, link: ServiceLink): CancelTarget {
   };
 }
 
-async function cancel(
+/** What a look leads to. */
+function toChange(
+  orderId: number,
+  call: OrderCall,
   {
-    requestId,
-    order,
     link,
-  }: { readonly requestId: number; readonly order: LedgerOrder; readonly link: ServiceLink },
-  { pool, service, logger, random, backoff, reconcile, offered }: CancelDeps,
+    found,
+    decision,
+  }: { readonly link: ServiceLink; readonly found: CancelLook | "gone"; readonly decision: CancelDecision },
+): Omit<OrderChange, "orderId"> {
+  const isGone = found === "gone";
+  const seen = { callId: call.id, checks: countSame(call, isGone), isGone };
+  switch (decision.kind) {
+    case "again":
+      return { call: { ...seen, failedChecks: 0, lookInMs: decision.nextInMs } };
+    case "nothing":
+      // It is still to be cancelled, so another call is planned.
+      return { call: { ...seen, end: "nothing" } };
+    case "cancelled":
+      return cancelledThere(orderId, link, decision.status);
+    case "refused":
+      return { refusal: decision.refusal };
+  }
+}
+
+/**
+ * Has the service cancel an order, as far as the site configured its call. That the call is about to leave is in the ledger before it does,
+ * so that a crash is followed by a look, and not by a second call.
+ */
+async function makeCall(
+  order: LedgerOrder,
+  { id: callId, surface, serviceId }: OrderCall,
+  link: ServiceLink,
+  { pool, submitting, offered, worker, logger, random, settings }: LookDeps,
   signal: AbortSignal,
 ): Promise<void> {
+  const { id: orderId } = order;
   const facts = { state: "submitted", isAtService: true, isCalled: false } as const;
   const decision = decideControl("cancel", facts, offered.has(link.surface));
-  if (decision.kind === "unable") return recordUncancelled(pool, order.id, decision.refusal);
-  const firstLookMs = reconcile.checksMs[0] ?? reconcile.giveUpAfterMs;
-  const callId = await recordCancelCall(pool, { requestId, orderId: order.id }, link, firstLookMs);
-  if (callId === undefined) return;
-  const attempt = cancelCallsOf(order, idOf(link)).length + 1;
-  const result = await service.cancelAtService(targetOf(order, link), signal).then(
+  if (decision.kind === "unable") {
+    await recordLook(pool, order, { refusal: decision.refusal }, { cancelId: callId });
+    return;
+  }
+  const { checksMs, giveUpAfterMs } = settings.reconcile;
+  if (!(await sendCancel(pool, { orderId, callId, workerId: worker.id }, checksMs[0] ?? giveUpAfterMs)))
+    return;
+  const attempt = cancelCallsOf(order, { surface, serviceId }).length + 1;
+  const result = await submitting.cancelAtService(targetOf(order, link), signal).then(
     (shown) => ({ shown }),
     (error: unknown) => ({ failed: asFailure(error) }),
   );
   if ("shown" in result) {
-    if (result.shown?.isCancelled) return recordCancelled(pool, order.id, link, result.shown.status);
-    return changeCancelCall(pool, order.id, callId, { answer: "taken", lookInMs: 0 });
+    const { shown } = result;
+    if (shown?.isCancelled) await changeOrders(pool, [cancelledThere(orderId, link, shown.status)]);
+    else await answerCancel(pool, orderId, { callId, answer: "taken", lookInMs: 0 });
+    return;
   }
-  const { code, message: text, answer: keptAnswer, isAnswered } = result.failed;
-  const failure = { code, text };
-  logger.info({ order: formatId("o", order.id), code, attempt }, "order's call to cancel it failed");
-  const next = decideAfterCall(result.failed, { attempt, random: random() }, backoff);
-  if (next.kind === "again") {
-    const end = isAnswered ? "refused" : "not_sent";
-    return changeCancelCall(pool, order.id, callId, { end, failure, callInMs: next.nextInMs });
+  const { failed } = result;
+  const failure = { code: failed.code, text: failed.message };
+  logger.info(
+    { order: formatId("o", orderId), code: failure.code, attempt },
+    "order's call to cancel it failed",
+  );
+  if (verdictOf(failed, { attempts: attempt, mayHaveLeft: true }) === "again") {
+    const end = failed.isAnswered ? "refused" : "not_sent";
+    const againInMs = backoffMs(attempt, settings.backoff, random(), failed.retryAfterMs);
+    return answerCancel(pool, orderId, { callId, end, failure }, { againInMs });
   }
-  const answer = next.isRefused ? "refused" : undefined;
-  await changeCancelCall(pool, order.id, callId, { answer, failure, lookInMs: 0, keptAnswer });
-}
-
-/** What a cancel call that failed means. */
-type AfterCall =
-  /** Nothing was done: once more, later. */
-  | { readonly kind: "again"; readonly nextInMs: number }
-  /** It may have been done, or was refused for good: look how the order stands. */
-  | { readonly kind: "look"; readonly isRefused: boolean };
-
-/**
- * Decides about a cancel call that failed.
- *
- * @param attempt the attempt that just failed, from 1
- */
-export function decideAfterCall(
-  failure: Failure,
-  { attempt, random }: { readonly attempt: number; readonly random: number },
-  backoff: Backoff,
-): AfterCall {
-  if (verdictOf(failure, { attempts: attempt, mayHaveLeft: true }) === "again") {
-    return { kind: "again", nextInMs: backoffMs(attempt, backoff, random, failure.retryAfterMs) };
-  }
-  return { kind: "look", isRefused: failure.class === "permanent" };
+  // Also one that was refused for good is looked for: one before it may have worked.
+  const answer = failed.class === "permanent" ? "refused" : undefined;
+  await answerCancel(pool, orderId, { callId, answer, failure, lookInMs: 0 }, { answer: failed.answer });
 }

@@ -1,50 +1,46 @@
 import type { Config } from "../../config/config.ts";
 import type { FailureCode } from "../../core/failures.ts";
+import type { ControlRefusal } from "../../core/order-control.ts";
 import type { Surface } from "../../core/surface.ts";
 import type { OrderCall } from "../../ledger/orders/calls.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
+import type { CancelLook } from "../../service/cancel.ts";
+import { describeTraces, type Finds, nameIds, WORD, WORDS } from "./finds.ts";
 
 /** When to look for what a call without a sure answer did; all in ms since it left. */
 export type ReconcileTimes = Config["service"]["reconcile"];
 
-/** What the service has that may be of a call, as numbers of requests, or of procedures of the external surface. */
-export interface Finds {
-  /** Certainly the call's, and no other order's. */
-  readonly certain: readonly number[];
-  /** Certainly the call's, but another order has it: named as `order P-1001`. */
-  readonly taken: readonly { readonly id: number; readonly holder: string }[];
-  /** With the call's mark, though not with its labels alone as far as the service shows. */
-  readonly marked: readonly number[];
-  /** What may be the call's as well as somebody else's. */
-  readonly possible: readonly number[];
-  /** Those of the possible ones that may have been there before: no snapshot shows them. */
-  readonly hidden: readonly number[];
-  /** For other containers and no order's: a restored ledger can't tell whether the order asked for those before it was changed. */
-  readonly other: readonly number[];
-  /** Containers with the call's mark, though nothing else shows it. */
-  readonly traces: readonly number[];
-}
-
 /** What of a call, its order and the site decides what a find means. */
 export interface Standing
-  extends Pick<OrderCall, "kind" | "isPresumed" | "answer" | "isApproved" | "checks" | "ageMs"> {
+  extends Pick<
+    OrderCall,
+    "kind" | "isPresumed" | "answer" | "failure" | "isApproved" | "checks" | "ageMs" | "goneMs"
+  > {
   readonly surface: Surface;
   readonly operation: LedgerOrder["operation"];
-  /** No other call of the lane can have made what is found: none is open, and no restored ledger has forgotten one since. */
-  readonly isAlone: boolean;
-  /** Calls of the order before this one, in a row, that were believed to have made nothing. */
+  /** Calls of the order for the same before this one, in a row, that were believed to have done nothing. */
   readonly lostBefore: number;
   readonly times: ReconcileTimes;
 }
 
-/** What a look means for an open call. */
-export type Decision =
-  /** This is what it made. */
-  | { readonly kind: "made"; readonly id: number }
-  /** It made nothing: the order goes on as before it, and is sent again. */
+/** The same of one to create a request. */
+export interface LaneStanding extends Standing {
+  /** No other call of the lane can have made what is found: none is open, and no restored ledger has forgotten one since. */
+  readonly isAlone: boolean;
+}
+
+/** What a look means for any open call. */
+type Undone =
+  /** It did nothing: all goes on as before it, and it is made again. */
   | { readonly kind: "nothing" }
   /** Nobody knows yet: the service is looked at again. */
-  | { readonly kind: "again"; readonly nextInMs: number; readonly found: string }
+  | { readonly kind: "again"; readonly nextInMs: number; readonly found: string };
+
+/** What a look means for an open call to register or create. */
+export type Decision =
+  | Undone
+  /** This is what it made. */
+  | { readonly kind: "made"; readonly id: number }
   /** A person is needed; `ids` is what of the service may be the order's. */
   | {
       readonly kind: "park";
@@ -53,14 +49,13 @@ export type Decision =
       readonly ids: readonly number[];
     };
 
-/** What each surface makes of an order. */
-export const WORD = { request: "request", external: "procedure" } as const satisfies Record<Surface, string>;
-const WORDS = { request: "requests", external: "procedures" } as const satisfies Record<Surface, string>;
-
-/** `request 17`, or `procedures 17, 18`. */
-export function nameIds(surface: Surface, ids: readonly number[], and = ", "): string {
-  return `${(ids.length === 1 ? WORD : WORDS)[surface]} ${ids.join(and)}`;
-}
+/** What a look means for an open call to cancel. */
+export type CancelDecision =
+  | Undone
+  /** It is cancelled; without a status where the service keeps nothing of what a call of ours took away. */
+  | { readonly kind: "cancelled"; readonly status: string | undefined }
+  /** The order goes on, and the lab and a person hear why. */
+  | { readonly kind: "refused"; readonly refusal: ControlRefusal };
 
 /**
  * Decides what a look at the service means for the open call of an order: the first row that fits. The numbers are those
@@ -80,8 +75,9 @@ export function nameIds(surface: Surface, ids: readonly number[], and = ", "): s
  * | 8 | lost, and no person has seen it | marked, possible, or traces | look again, from `giveUpAfter` on: park, naming it |
  * | 8 | lost, and a person has seen it | marked, possible, or traces | look again, from `giveUpAfter` on: as nothing found |
  * | 9 to 13 | lost | nothing | {@link decideEmpty} |
+ * | 24 to 28 | to cancel | | {@link decideCancel} |
  */
-export function decideFinds(call: Standing, finds: Finds): Decision {
+export function decideFinds(call: LaneStanding, finds: Finds): Decision {
   const { surface } = call;
   const { certain, taken, marked, possible } = finds;
   const [only] = certain;
@@ -115,7 +111,7 @@ export function decideFinds(call: Standing, finds: Finds): Decision {
   if (surface === "request" && call.operation === "RETRIEVAL" && isOnlyNew && call.isAlone) {
     return { kind: "made", id: candidate };
   }
-  const evidence = describe(surface, finds);
+  const evidence = describeTraces(surface, finds);
   if (evidence === undefined) return decideEmpty(call);
   const next = planCheck(call.checks + 1, call.ageMs, call.times);
   if (next !== "believed") return { kind: "again", nextInMs: next.nextInMs, found: evidence };
@@ -144,18 +140,6 @@ function parkOther(surface: Surface, ids: readonly number[]): Decision {
   };
 }
 
-/** What speaks for an effect of the call without showing which; undefined when nothing does. */
-function describe(surface: Surface, { marked, possible, traces }: Finds): string | undefined {
-  if (marked.length > 0) {
-    return `${nameIds(surface, marked)} at the service ${marked.length === 1 ? "carries" : "carry"} the order's mark, but the service doesn't show its labels with it`;
-  }
-  if (possible.length > 0) {
-    return `${WORDS[surface]} ${possible.join(", ")} could be this order's, but nothing proves it`;
-  }
-  if (traces.length === 0) return undefined;
-  return `containers ${traces.join(", ")} at the service carry the order's mark, but no procedure is listed`;
-}
-
 /** Calls in a row that had no effect and no clear answer, after which a person looks into it. */
 const MOST_LOST = 5;
 
@@ -171,7 +155,7 @@ const MOST_LOST = 5;
  * | 13 | a retrieval on the request surface, where those are not retried, and no person has seen it | park |
  * | 13 | any other | nothing |
  */
-export function decideEmpty(call: Omit<Standing, "isAlone">): Decision {
+export function decideEmpty(call: Standing): Decision {
   if (call.answer === "refused") return { kind: "nothing" };
   const next = planCheck(call.checks + 1, call.ageMs, call.times);
   if (next !== "believed") return { kind: "again", nextInMs: next.nextInMs, found: "nothing" };
@@ -196,6 +180,78 @@ export function decideEmpty(call: Omit<Standing, "isAlone">): Decision {
   return { kind: "nothing" };
 }
 
+/** Calls to cancel without an answer and an effect are made this often before a person is asked. */
+const MOST_CANCELS = 3;
+
+/** How long a service has to say that it has no such request before a call that it refused is over. */
+const REFUSED_FOR_MS = 60_000;
+
+/**
+ * Decides about a call to cancel: the first row that fits. One that has not left yet leaves then, and is not looked for.
+ *
+ * | | call | the service | then |
+ * |---|---|---|---|
+ * | 24 | any | shows it cancelled | cancelled |
+ * | 28 | taken | has it no more | cancelled: a service may delete what is cancelled |
+ * | 28 | refused, and so were all before it | has it no more, for a minute | refused: no call of ours took it away |
+ * | 28 | any other, or refused after one without an answer | has it no more, for all of `giveUpAfter` | cancelled |
+ * | 28 | any other | has it no more | look again: a gateway that has lost its way answers so for moments |
+ * | 25 | refused | shows it as before | refused |
+ * | 26, 27 | too young, or looked for too seldom | shows it as before | look again |
+ * | 26 | without an answer, the first or second such | shows it as before | nothing, and it is made again: to cancel twice does no more than once |
+ * | 26, 27 | taken, or the third without an answer | shows it as before | refused: without effect |
+ */
+export function decideCancel(call: Standing, found: CancelLook | "gone"): CancelDecision {
+  if (found === "gone") return decideGone(call);
+  const { isCancelled, status } = found;
+  if (isCancelled) return { kind: "cancelled", status };
+  const shows = `the service shows ${status}`;
+  if (call.answer === "refused") {
+    return refuse(
+      "CANCEL_REFUSED",
+      `the storage service refused to cancel the order, which goes on (${shows})${reason(call)}`,
+    );
+  }
+  const next = planCheck(countSame(call, false), call.ageMs, call.times);
+  if (next !== "believed") return { kind: "again", ...next, found: status };
+  if (call.answer !== "taken" && call.lostBefore + 1 < MOST_CANCELS) return { kind: "nothing" };
+  return refuse(
+    "CANCEL_WITHOUT_EFFECT",
+    `the call to cancel the order had no effect (${shows}); the order goes on`,
+  );
+}
+
+function decideGone(call: Standing): CancelDecision {
+  if (call.answer === "taken") return { kind: "cancelled", status: undefined };
+  const { giveUpAfterMs } = call.times;
+  const isRefused = call.answer === "refused" && call.lostBefore === 0;
+  const times = {
+    ...call.times,
+    giveUpAfterMs: isRefused ? Math.min(REFUSED_FOR_MS, giveUpAfterMs) : giveUpAfterMs,
+  };
+  const next = planCheck(countSame(call, true), call.goneMs ?? 0, times);
+  if (next !== "believed") return { kind: "again", ...next, found: "nothing" };
+  if (!isRefused) return { kind: "cancelled", status: undefined };
+  return refuse(
+    "CANCEL_REFUSED",
+    `the storage service refused to cancel the order, and shows no such request any more${reason(call)}`,
+  );
+}
+
+/** Looks in a row for a call to cancel that were answered the same, with the one that was just made: one proves little. */
+export function countSame({ checks, goneMs }: Pick<Standing, "checks" | "goneMs">, isGone: boolean): number {
+  return isGone === (goneMs !== undefined) ? checks + 1 : 1;
+}
+
+const refuse = (code: FailureCode, text: string): CancelDecision => ({
+  kind: "refused",
+  refusal: { code, text },
+});
+
+function reason({ failure }: Standing): string {
+  return failure === undefined ? "" : `: ${failure.text}`;
+}
+
 /** "Nothing" is believed after this many empty looks at least, since a list may lag behind a write. */
 const FEWEST_CHECKS = 3;
 
@@ -217,37 +273,4 @@ export function planCheck(
   }
   const next = [...times.checksMs, times.giveUpAfterMs].sort((a, b) => a - b).find((atMs) => atMs > ageMs);
   return { nextInMs: (next ?? times.giveUpAfterMs) - ageMs };
-}
-
-/** What of the service may be an order's beside what it is followed by. */
-export interface Remains {
-  readonly certain: readonly number[];
-  readonly perhaps: readonly number[];
-}
-
-/**
- * What a look for an ended call found beside what the order is followed by (row 15).
- *
- * @param isProved whether a mark proves what is the call's: then what merely has its labels is somebody else's as well as not
- */
-export function remainsOf(
-  { certain, taken, marked, possible }: Finds,
-  own: number | undefined,
-  isProved: boolean,
-): Remains {
-  const others = (ids: readonly number[]) => ids.filter((id) => id !== own);
-  return {
-    certain: others([...certain, ...taken.map(({ id }) => id)]),
-    perhaps: others(isProved ? marked : [...marked, ...possible]),
-  };
-}
-
-/** Whatever a look found that may be the call's, in words (rows 16 and 23); undefined for nothing. */
-export function nameFinds(
-  surface: Surface,
-  { certain, taken, marked, possible, traces }: Finds,
-): string | undefined {
-  const ids = [...new Set([...certain, ...taken.map(({ id }) => id), ...marked, ...possible])];
-  if (ids.length > 0) return nameIds(surface, ids);
-  return traces.length > 0 ? `containers ${traces.join(", ")}` : undefined;
 }

@@ -1,22 +1,15 @@
 import { asFailure, Failure } from "../../core/failures.ts";
 import type { Surface } from "../../core/surface.ts";
-import {
-  callsForNow,
-  findBody,
-  findClaimed,
-  findKnownMarks,
-  findLinkedOf,
-  formerIds,
-  type OrderCall,
-} from "../../ledger/orders/calls.ts";
+import { callsForNow, findBody, formerIds, type OrderCall } from "../../ledger/orders/calls.ts";
 import { isOfCopy } from "../../ledger/orders/forgotten-calls.ts";
+import { findClaimed, findKnownMarks, findLinkedOf } from "../../ledger/orders/known-at-service.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { unlessRefused } from "../../service/http/context.ts";
-import { parseRequestBody } from "../../service/new-request.ts";
+import { readRequestBody } from "../../service/new-request.ts";
 import { hasSameLabels, type Made } from "../../service/reconcile/made.ts";
 import { byLabel, whichContainers } from "../which-container.ts";
-import { type Finds, nameIds } from "./decide.ts";
 import type { FindDeps } from "./deps.ts";
+import { type Finds, nameIds } from "./finds.ts";
 import { type Asked, likenessOf, type Suspicion } from "./likeness.ts";
 
 /** Where a call went, or would have gone. */
@@ -97,10 +90,10 @@ async function askedOf(
   surface: Surface,
   { pool, settings }: FindDeps,
 ): Promise<Asked> {
-  const sent = call.isPresumed ? undefined : parseRequestBody(await findBody(pool, call.id), surface);
+  const sent = call.isPresumed ? undefined : readRequestBody(await findBody(pool, call.id), surface);
   const ref = settings.correlation === "token" ? call.mark : undefined;
-  if (sent?.type === "RETRIEVAL") return { type: "RETRIEVAL", containerIds: sent.containerIds };
-  if (sent) return { type: "STORE", containers: sent.containers, ref };
+  if (sent?.type === "RETRIEVAL") return sent;
+  if (sent) return { ...sent, ref };
   if (operation === "RETRIEVAL") {
     const ids = containers.flatMap(({ containerId }) => containerId ?? []);
     return { type: "RETRIEVAL", containerIds: ids.length === containers.length ? ids : undefined };

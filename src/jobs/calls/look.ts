@@ -2,7 +2,7 @@ import { backoffMs } from "../../core/backoff.ts";
 import { asFailure } from "../../core/failures.ts";
 import type { Surface } from "../../core/surface.ts";
 import { formatId } from "../../ledger/ids.ts";
-import type { OrderCall } from "../../ledger/orders/calls.ts";
+import { cancelCallsOf, type OrderCall } from "../../ledger/orders/calls.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import {
   type DueLook,
@@ -15,10 +15,11 @@ import { idOf, type LedgerOrder, linkOf, readOrders, toLink } from "../../ledger
 import { findRestored } from "../../ledger/restored/restore.ts";
 import { registered, requireSameSubject } from "../submit/subject.ts";
 import { verdictOf } from "../verdict.ts";
-import { type Decision, decideEmpty, decideFinds, nameIds, type Remains, remainsOf, WORD } from "./decide.ts";
+import { seeToCancel } from "./cancel.ts";
+import { type Decision, decideEmpty, decideFinds, type Standing } from "./decide.ts";
 import type { LookDeps } from "./deps.ts";
 import { findMade, surfaceOf } from "./find.ts";
-import { lookForCancel } from "./look-cancel.ts";
+import { nameIds, type Remains, remainsOf, WORD } from "./finds.ts";
 
 /** Calls that are looked for at once. */
 const MOST_AT_ONCE = 20;
@@ -28,9 +29,9 @@ const LONGEST_PAUSE_MS = 15_000;
 const LATE_PAUSE_MS = 900_000;
 
 /**
- * Looks at the service for what calls made whose turn it is: calls without a sure answer, those that a restored ledger presumes, and once
- * more those of which nothing was found. One worker does so at a time; a look has no effect, and what it leads to is only recorded
- * while the order is as it was.
+ * Looks at the service for what calls did whose turn it is: calls without a sure answer, those that a restored ledger presumes, and once
+ * more those of which nothing was found; calls to cancel are made then. One worker does so at a time; a look has no effect, and what it
+ * leads to is only recorded while the order is as it was.
  *
  * @returns how many calls were looked for
  */
@@ -56,7 +57,8 @@ async function look(
   const { id: orderId, connector, operation, facilityCode, attempts: attempt } = order;
   const name = { orderId, connector, operation, facilityCode, attempt };
   try {
-    if (call.kind === "cancel") return await lookForCancel(order, call, deps, signal);
+    if (call.kind === "cancel")
+      return await seeToCancel(order, call, standingOf(order, call, deps), deps, signal);
     await deps.tracer.during("reconcile", name, () =>
       call.outcome === undefined ? lookForOpen(order, call, deps, signal) : lookOnceMore(order, deps, signal),
     );
@@ -91,30 +93,36 @@ async function decide(
   signal: AbortSignal,
 ): Promise<Decision> {
   const { settings, pool } = deps;
-  const common = {
-    ...{ kind: call.kind, isPresumed: call.isPresumed, answer: call.answer, isApproved: call.isApproved },
-    ...{ checks: call.checks, ageMs: call.ageMs, operation: order.operation, times: settings.reconcile },
-    surface: surfaceOf(order, call, deps),
-    lostBefore: lostBefore(order, call),
-  };
+  const standing = standingOf(order, call, deps);
   if (call.kind === "subject") {
     // The configuration has changed meanwhile: the site's credentials may not reach subjects any more, nor need they.
     if (settings.wayOf(order.facilityId).subjects === "none") return { kind: "nothing" };
     const known = await deps.service.findSubject(order.facilityId, order.subject.code, signal);
-    if (known === undefined) return decideEmpty(common);
+    if (known === undefined) return decideEmpty(standing);
     requireSameSubject(order.subject, known);
     return { kind: "made", id: known.id };
   }
   const finds = await findMade(order, call, deps, signal);
-  return decideFinds({ ...common, isAlone: !(await mayBeOfOtherCall(pool, order.id, call.id)) }, finds);
+  return decideFinds({ ...standing, isAlone: !(await mayBeOfOtherCall(pool, order.id, call.id)) }, finds);
+}
+
+/** What of a call and its order decides what a look means. */
+function standingOf(order: LedgerOrder, call: OrderCall, deps: LookDeps): Standing {
+  return {
+    ...call,
+    ...{ operation: order.operation, surface: surfaceOf(order, call, deps), times: deps.settings.reconcile },
+    lostBefore: lostBefore(order, call),
+  };
 }
 
 /**
- * How many calls in a row were believed to have made nothing; those that were refused for now don't count, since a service that is busy
+ * How many calls for the same in a row were believed to have done nothing; those that were refused for now don't count, since a service that is busy
  * for long says nothing about the order.
  */
-function lostBefore({ calls }: LedgerOrder, { id }: OrderCall): number {
-  return calls.filter(
+function lostBefore(order: LedgerOrder, call: OrderCall): number {
+  const { id, kind } = call;
+  const own = order.calls.filter((each) => each.kind !== "cancel");
+  return (kind === "cancel" ? cancelCallsOf(order, call) : own).filter(
     (each) =>
       each.id !== id &&
       each.outcome === "nothing" &&
@@ -154,7 +162,7 @@ function toChange(order: LedgerOrder, call: OrderCall, decision: Decision, deps:
         nextInMs: 0,
         isReleased: true,
         event: { kind: "adopted", detail: { ...request, isRestored: call.isPresumed || undefined } },
-        isReported: true,
+        isReported: deps.isSent(order.connector, "submitted"),
       };
     }
     case "nothing": {

@@ -1,9 +1,10 @@
 import { asFailure, Failure } from "../../core/failures.ts";
 import { isSubjectNews } from "../../core/order.ts";
-import { callsForNow, formerCalls, type NewCall } from "../../ledger/orders/calls.ts";
+import { callsForNow, formerCalls } from "../../ledger/orders/calls.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import { claimDue } from "../../ledger/orders/claiming.ts";
 import { findLabelHolders, type LabelHolder } from "../../ledger/orders/label-subjects.ts";
+import type { NewCall } from "../../ledger/orders/new-calls.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import {
   findMatches,
@@ -12,8 +13,8 @@ import {
   type Matches,
 } from "../../ledger/orders/same-containers.ts";
 import { requestBody } from "../../service/new-request.ts";
-import { nameFinds } from "../calls/decide.ts";
 import { findMade, nameUnclaimed, surfaceOf } from "../calls/find.ts";
+import { nameFinds } from "../calls/finds.ts";
 import { byLabel, whichContainers } from "../which-container.ts";
 import { createdOf, toNewRequest } from "./create.ts";
 import type { SubmitDeps } from "./deps.ts";
@@ -376,7 +377,7 @@ async function createRequest(
     needsSnapshot ? undefined : prepared.noted,
   );
   const beforeSend = () => requireLease(step, deps);
-  const created = await deps.service.create(surface, request, signal, { beforeSend });
+  const created = await deps.service.create(surface, request, signal, { body, beforeSend });
   const made = createdOf(surface, order, created);
   await deps.writer.change({
     orderId: order.id,

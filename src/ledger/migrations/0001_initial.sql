@@ -353,7 +353,7 @@ create table calls (
   -- When the first call for the same left, and what was there before that one: its answer may show up as what a later one made.
   since         timestamptz not null default now(),
   known_ids     bigint[] not null default '{}',
-  -- Who was to make it.
+  -- Who was to make it; null of one to cancel that is still to leave, which it does when it is looked for.
   worker_id     integer,
   at            timestamptz not null default now(),
   -- When it had left at the latest, since it may have waited for its turn: the worker was done with it, or is gone.
@@ -451,8 +451,6 @@ create table control_requests (
   actor               text not null,
   reason              text,
   state               text not null check (state in ('open', 'done', 'unable')),
-  -- When the service's cancel call may be made next; null while one is open, and looked for.
-  next_at             timestamptz default now(),
   -- Why it is refused.
   failure_code        text,
   failure_text        text,

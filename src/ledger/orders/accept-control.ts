@@ -8,6 +8,7 @@ import { cancelledHere, changeOrdersWithin, LOOKED_FOR_FIRST, type OrderChange }
 import { answerRequests, insertRequests, type NewControlRequest } from "./control-requests.ts";
 import { type ControlledOrder, chooseOrders, type PlacedRequest } from "./controlled-orders.ts";
 import { recordEvents } from "./events.ts";
+import { planCancels } from "./new-calls.ts";
 import { digestOrder, replaceContent } from "./row.ts";
 
 /**
@@ -127,6 +128,7 @@ async function carryOut(
   );
   const effectsById = new Map<number, Effects>();
   const decided: NewControlRequest[] = [];
+  const toCall = new Set<number>();
   for (const { request, messageId, position, order, refusal } of await chooseOrders(
     client,
     connector,
@@ -152,6 +154,7 @@ async function carryOut(
       effects.now = { ...effects.now, isCalled: true };
       effectsById.set(effects.before.id, effects);
     }
+    if (effects && decision.kind === "call") toCall.add(effects.before.id);
     decided.push({
       ...{ connector, messageId, position, control, placerOrderNumber, fillerNumber, orderId: order?.id },
       refusal: decision.kind === "unable" ? decision.refusal : undefined,
@@ -159,6 +162,7 @@ async function carryOut(
     });
   }
   await insertRequests(client, `connector ${connector}`, decided);
+  await planCancels(client, [...toCall]);
   const all = [...effectsById.values()];
   for (const { before, contents } of all) {
     for (const content of contents) await replaceContent(client, before.id, content);

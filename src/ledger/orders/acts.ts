@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
 import type { FailureCode } from "../../core/failures.ts";
 import { movesContainers } from "../../core/order.ts";
@@ -6,10 +5,11 @@ import { isTerminal, mayMove } from "../../core/order-state.ts";
 import { inTransaction } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
-import { approveCalls, callsForNow, lookNow, noteLinked, openCallOf } from "./calls.ts";
-import { beginCancelsAgain } from "./cancellations.ts";
+import { callsForNow, openCallOf } from "./calls.ts";
 import { changeOrdersWithin, GOES_ON, type OrderChange, REQUEST_GONE } from "./change.ts";
+import { approveCalls, lookNow } from "./change-calls.ts";
 import { MAY_BE_FORGOTTEN } from "./forgotten-calls.ts";
+import { noteLinked } from "./new-calls.ts";
 import { idOf, type LedgerOrder, linkOf, readOrders, type ServiceLink } from "./row.ts";
 import type { Override } from "./same-containers.ts";
 
@@ -299,7 +299,6 @@ export async function resolveOrder(
   return act(pool, id, by, "resolve", async (found, client) => {
     const order = await parkForgotten(client, found);
     if (order.state !== "parked" || !movesContainers(order.operation)) return "not applicable";
-    if (!isDeepStrictEqual(linkOf(order), link)) await beginCancelsAgain(client, id);
     await noteLinked(client, id, { surface: link.surface, id: idOf(link) });
     await client.query(FORGET_LINK, [id]);
     await client.query(FORGET_CONTAINERS, [id]);

@@ -6,6 +6,7 @@ import {
   type KeptAnswer,
   type Problem,
 } from "../../core/failures.ts";
+import type { ControlRefusal } from "../../core/order-control.ts";
 import {
   endedWithoutEffect,
   isTerminal,
@@ -18,7 +19,7 @@ import type { Place } from "../../core/place.ts";
 import { inTransaction } from "../database.ts";
 import { closeSettledTasks, type NewTask, openTasks } from "../operator/tasks.ts";
 import { type NewOutcome, recordOutcomes } from "../results/outcomes.ts";
-import { type CallChange, changeCalls, type Reopening, reopenCalls, stopLooks } from "./calls.ts";
+import { type CallChange, changeCalls, type Reopening, reopenCalls, stopLooks } from "./change-calls.ts";
 import { answerRequests, decideOpenRequests } from "./control-requests.ts";
 import { recordEvents } from "./events.ts";
 import { presumeCalls } from "./forgotten-calls.ts";
@@ -73,6 +74,8 @@ export interface OrderChange {
   readonly isHeld?: boolean | undefined;
   /** What became of its open call, or how that is looked for; with `failure` as the reason. */
   readonly call?: CallChange | undefined;
+  /** Why what the service has of it can't be cancelled there: what is open about that is refused. */
+  readonly refusal?: ControlRefusal | undefined;
   /** An ended call of it of which it isn't known any more what it did. */
   readonly reopened?: Reopening | undefined;
   /** A call may have left that a restored ledger doesn't know of. */
@@ -204,6 +207,7 @@ function toParameter(change: OrderChange): Record<string, unknown> {
     request,
     to,
     call,
+    refusal,
     reopened,
     isPresumed,
     ...values
@@ -253,7 +257,10 @@ export async function changeOrdersWithin(
   const changed = await applyChanges(client, changes);
   // A cancellation that came while a call was under way takes effect in the very transaction that records what it did.
   // Asked by a statement of its own: it sees what was committed while the rows were waited for.
-  const { toCancel, toLookFor, decided } = await decideOpenRequests(client, [...changed]);
+  const refusals = new Map(
+    changes.flatMap(({ orderId, refusal }) => (refusal === undefined ? [] : [[orderId, refusal] as const])),
+  );
+  const { toCancel, toLookFor, decided } = await decideOpenRequests(client, [...changed], refusals);
   await applyChanges(client, [
     ...[...toCancel].map(cancelledHere),
     ...[...toLookFor].map((orderId) => ({ orderId, ...LOOKED_FOR_FIRST })),

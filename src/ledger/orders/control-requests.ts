@@ -15,8 +15,10 @@ import { recordAudit } from "../operator/audit.ts";
 import { openTasks } from "../operator/tasks.ts";
 import { recordOutcomes } from "../results/outcomes.ts";
 import { HAS_OPEN_CALL } from "./calls.ts";
+import { endCancels } from "./change-calls.ts";
 import { recordEvents } from "./events.ts";
 import { MAY_BE_FORGOTTEN } from "./forgotten-calls.ts";
+import { planCancels } from "./new-calls.ts";
 import { IS_AT_SERVICE, readOrders, snapshotOrder } from "./row.ts";
 
 /** A request as it is written down, decided or, where it is to cancel, open. */
@@ -69,18 +71,6 @@ returning c.message_id as "messageId", c.connector, c.order_id as "orderId", c.c
           c.placer_order_number as "placerOrderNumber", c.filler_number as "fillerNumber",
           case when x.code is not null then jsonb_build_object('code', x.code, 'text', x.text) end as refusal`;
 
-/** A call to cancel is over once what it was made for is decided; $1 order ids. Index: calls_order. */
-const END_CANCEL_CALLS = `
-update calls k
-   set outcome = case when o.state = 'cancelled' then 'made' when k.answer = 'refused' then 'refused' else 'nothing' end,
-       ended_at = now(),
-       look_at = null
-  from orders o
- where o.id = any ($1)
-   and k.order_id = o.id
-   and k.kind = 'cancel'
-   and k.outcome is null`;
-
 /** Requests about an order, oldest first; $1 order id. Index: control_requests_order. */
 const ORDER_REQUESTS = `
 select c.control, c.actor, c.reason, c.state,
@@ -88,6 +78,7 @@ select c.control, c.actor, c.reason, c.state,
           from calls k
          where k.order_id = c.order_id
            and k.kind = 'cancel'
+           and k.worker_id is not null
            and c.control in ('cancel', 'discontinue')
            and k.at between c.asked_at and coalesce(c.decided_at, now())) as attempts,
        c.asked_at as "askedAt", c.decided_at as "decidedAt",
@@ -174,11 +165,15 @@ interface OpenDecisions {
 
 /**
  * Looks whether the state of these orders decides what is open about them, which can only be cancellations. The caller holds
- * the orders' rows locked, cancels those of which nothing was sent, and then answers what was decided.
+ * the orders' rows locked, cancels those of which nothing was sent, and then answers what was decided. What is to be cancelled at the
+ * service has a call planned.
+ *
+ * @param refusals why what the service has can't be cancelled there, by order
  */
 export async function decideOpenRequests(
   client: pg.PoolClient,
   orderIds: readonly number[],
+  refusals: ReadonlyMap<number, ControlRefusal>,
 ): Promise<OpenDecisions> {
   if (orderIds.length === 0) return { toCancel: new Set(), toLookFor: new Set(), decided: [] };
   const { rows } = await client.query<ControlFacts & { id: number; orderId: number; control: Control }>(
@@ -187,6 +182,7 @@ export async function decideOpenRequests(
   );
   const toCancel = new Set<number>();
   const toLookFor = new Set<number>();
+  const toCall = new Set<number>();
   const ends = new Map<number, ControlRefusal | undefined>();
   for (const row of rows) {
     // Whether the cancel call is offered is the configuration's word; the job that makes it asks there.
@@ -194,19 +190,13 @@ export async function decideOpenRequests(
     if (decision.kind === "act") toCancel.add(row.orderId);
     if ("isForgotten" in decision) toLookFor.add(row.orderId);
     if (decision.kind === "act" || decision.kind === "done") ends.set(row.id, undefined);
+    const refusal = decision.kind === "call" ? refusals.get(row.orderId) : undefined;
+    if (decision.kind === "call" && refusal === undefined) toCall.add(row.orderId);
     if (decision.kind === "unable") ends.set(row.id, decision.refusal);
+    else if (refusal !== undefined) ends.set(row.id, refusal);
   }
+  await planCancels(client, [...toCall]);
   return { toCancel, toLookFor, decided: await endRequests(client, ends) };
-}
-
-/** Refuses what is open about an order, and answers it. The caller holds the order's row locked. */
-export async function refuseOpenRequests(
-  client: pg.PoolClient,
-  orderId: number,
-  refusal: ControlRefusal,
-): Promise<void> {
-  const { rows } = await client.query<{ id: number }>(OPEN_REQUESTS, [[orderId]]);
-  await answerRequests(client, await endRequests(client, new Map(rows.map(({ id }) => [id, refusal]))));
 }
 
 async function endRequests(
@@ -217,7 +207,10 @@ async function endRequests(
   const list = [...ends].map(([id, refusal]) => ({ id, ...refusal }));
   const { rows } = await client.query(END_REQUESTS, [JSON.stringify(list)]);
   const decided = rows.map((row) => withoutNulls(row) as DecidedRequest);
-  await client.query(END_CANCEL_CALLS, [decided.flatMap(({ orderId }) => orderId ?? [])]);
+  await endCancels(
+    client,
+    decided.flatMap(({ orderId }) => orderId ?? []),
+  );
   await recordRefusals(client, decided);
   return decided;
 }

@@ -1,8 +1,9 @@
 import type pg from "pg";
 import type { Act } from "../operator/audit.ts";
 import { type ActResult, act, isBlank } from "./acts.ts";
-import { approveCalls, type OrderCall, openCallOf } from "./calls.ts";
+import { type OrderCall, openCallOf } from "./calls.ts";
 import { GOES_ON } from "./change.ts";
+import { approveCalls } from "./change-calls.ts";
 import type { LedgerOrder } from "./row.ts";
 
 /** Whether nobody works on an order; $1 id. */

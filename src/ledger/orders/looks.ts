@@ -20,6 +20,7 @@ update ledger
  * person, the lab or another worker may have moved it on meanwhile.
  *
  * @param presumed how the look for a presumed call ended, which is counted
+ * @param cancelId the call to cancel that was looked for
  * @returns false when it has moved on, and nothing was recorded: the look is still due
  * @throws Failure REQUEST_CLAIMED as {@link changeOrdersWithin} does
  */
@@ -30,12 +31,18 @@ export function recordLook(
   {
     presumed,
     isLate = false,
-  }: { readonly presumed?: "made" | "park" | "nothing" | undefined; readonly isLate?: boolean } = {},
+    cancelId,
+  }: {
+    readonly presumed?: "made" | "park" | "nothing" | undefined;
+    readonly isLate?: boolean;
+    readonly cancelId?: number;
+  } = {},
 ): Promise<boolean> {
   return inTransaction(pool, async (client) => {
     await client.query(LOCK_ORDER, [seen.id]);
     const [now] = await readOrders(client, [seen.id]);
-    if (now === undefined || !isDeepStrictEqual(standing(now), standing(seen))) return false;
+    if (now === undefined || !isDeepStrictEqual(standing(now, cancelId), standing(seen, cancelId)))
+      return false;
     if (isLate) await endLateLooks(client, seen.id);
     const changed = await changeOrdersWithin(client, [{ from: [seen.state], ...change, orderId: seen.id }]);
     if (changed.size > 0 && presumed !== undefined) await client.query(COUNT_PRESUMED, [presumed]);
@@ -43,10 +50,10 @@ export function recordLook(
   });
 }
 
-/** What of an order a look builds on. What a call to cancel it did is looked for by itself. */
-function standing({ state, fence, mark, calls }: LedgerOrder) {
-  const own = calls.filter(({ kind }) => kind !== "cancel");
-  return { state, fence, mark, calls: own.map(({ ageMs: _, lookAt: _at, ...call }) => call) };
+/** What of an order a look builds on. What a call to cancel it did is looked for by itself, and changes nothing that others are looked for by. */
+function standing({ state, fence, mark, calls }: LedgerOrder, cancelId: number | undefined) {
+  const own = calls.filter(({ kind, id }) => (cancelId === undefined ? kind !== "cancel" : id === cancelId));
+  return { state, fence, mark, calls: own.map(({ ageMs: _, goneMs: _gone, lookAt: _at, ...call }) => call) };
 }
 
 /** The late looks of an order are done; $1 order id. Index: calls_order. */
@@ -82,7 +89,8 @@ export async function postponeLook(
 /**
  * Calls that the service is looked at for now, the longest due first; $1 how many. One that is open only while nobody has its order or
  * another one of the lane in hand, and one of a lane at a time, the earliest first: two of them never take each other's
- * request for their own. One to cancel only while its order is followed. One that has ended only while its order isn't before another call: that one's look comes first.
+ * request for their own. One to cancel only while its order is followed, and behind the others: it may have to be made, and holds up no
+ * lane. One that has ended only while its order isn't before another call: that one's look comes first.
  * Indexes: calls_look, orders_lane.
  */
 const DUE_LOOKS = `
@@ -103,7 +111,7 @@ select k.order_id as "orderId", k.id as "callId"
                    and e.state = 'submitting'
                    and (e.owner is not null or e.id < o.id))
        end
- order by k.look_at, k.id
+ order by k.kind = 'cancel', k.look_at, k.id
  limit $1`;
 
 /** Whether a call may be looked for now. */
@@ -125,16 +133,16 @@ export async function findDueLooks(pool: pg.Pool, limit: number): Promise<DueLoo
 }
 
 /**
- * Whether another order of the lane has a call of which nobody knows what it made, or a ledger that was restored since the first
- * call for the same may have forgotten one; $1 order id, $2 call. Indexes: orders_lane, calls_order.
+ * Whether another order of the subject, perhaps one that a person has discarded, has a call of which nobody knows what it made, or a
+ * ledger that was restored since the first call for the same may have forgotten one; $1 order id, $2 call. Indexes: orders_subject,
+ * calls_order.
  */
 const LANE_MAY_HAVE_OPEN = `
 select exists (
   select 1
     from orders o
-    join orders e on e.facility_id = o.facility_id and e.subject_code = o.subject_code and e.id <> o.id
+    join orders e on e.subject_code = o.subject_code and e.facility_id = o.facility_id and e.id <> o.id
    where o.id = $1
-     and e.state in ('submitting', 'parked')
      and ${HAS_OPEN_REQUEST})
     or exists (
   select 1

@@ -3,7 +3,7 @@ import { type Phi, phi } from "../../core/phi.ts";
 import type { Surface } from "../../core/surface.ts";
 import { run } from "../database.ts";
 import { formatId } from "../ids.ts";
-import { findLinkedOf } from "../orders/calls.ts";
+import { findLinkedOf } from "../orders/known-at-service.ts";
 
 /** When the ledger's newest call left. Index: the primary key of calls. */
 const LAST_CALL = `

@@ -2,7 +2,7 @@ import { Failure } from "../../core/failures.ts";
 import type { Phi } from "../../core/phi.ts";
 import { MADE_AT } from "../../core/service-catalogue.ts";
 import type { Surface } from "../../core/surface.ts";
-import type { ServiceContext } from "../http/context.ts";
+import { type ServiceContext, unlessRefused } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
 import { walkPages } from "../lists/list.ts";
 import { findMarks } from "../new-request.ts";
@@ -36,7 +36,11 @@ interface NewestSearch {
  * What a facility's service made since a moment, by the ledger's clock: one bounded walk of each list. A service that ignores the filter
  * by time and lists its oldest entries first may show none of the newest.
  *
- * @throws those of the lists and reads, but for a list that goes on for too long and single reads without an answer
+ * It walks pages as the search for what a call made does (`made.ts`), and is no use of that one: that is sure of all that one subject has of
+ * a type, whatever it takes, since what it misses is sent again; this one asks what anybody's newest is, for a few calls and with nothing to
+ * lose, since each order is looked for by itself before its call where a restore is noticed.
+ *
+ * @throws those of the lists, but for one that goes on for too long, and refused credentials
  */
 export async function listNewest(
   context: ServiceContext,
@@ -114,14 +118,14 @@ function toNewest(entry: RequestStatus | ProcedureStatus, skewMs: number): Newes
   };
 }
 
-/** A procedure that can't be read is done without: the others show as much. */
+/** A procedure that can't be read, now or ever, is done without: the others show as much. */
 async function readUnlessLost(
   context: ServiceContext,
   id: number,
   signal: AbortSignal,
 ): Promise<ProcedureStatus | undefined> {
   try {
-    return await getProcedure(context, "external", id, signal);
+    return await unlessRefused(() => getProcedure(context, "external", id, signal));
   } catch (error) {
     if (error instanceof Failure && error.code === "SERVICE_UNAVAILABLE") return undefined;
     throw error;

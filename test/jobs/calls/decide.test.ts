@@ -1,13 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  decideEmpty,
-  decideFinds,
-  type Finds,
-  nameFinds,
-  remainsOf,
-  type Standing,
-} from "../../../src/jobs/calls/decide.ts";
+import { decideEmpty, decideFinds, type LaneStanding } from "../../../src/jobs/calls/decide.ts";
+import { type Finds, nameFinds, remainsOf } from "../../../src/jobs/calls/finds.ts";
 
 const TIMES = {
   checksMs: [5_000, 30_000],
@@ -17,9 +11,17 @@ const TIMES = {
 } as const;
 
 /** A lost call to create a storage that is old enough to be believed. */
-const call = (given: Partial<Standing> = {}): Standing => ({
+const call = (given: Partial<LaneStanding> = {}): LaneStanding => ({
   ...{ kind: "request", isPresumed: false, answer: undefined, isApproved: false, checks: 2, ageMs: 900_000 },
-  ...{ surface: "request", operation: "STORE", isAlone: true, lostBefore: 0, times: TIMES },
+  ...{
+    failure: undefined,
+    goneMs: undefined,
+    surface: "request",
+    operation: "STORE",
+    isAlone: true,
+    lostBefore: 0,
+    times: TIMES,
+  },
   ...given,
 });
 const young = { checks: 0, ageMs: 5_000 };
@@ -35,7 +37,7 @@ const parked = (text: RegExp) =>
   ({ kind: "park", code: "SUBMIT_UNCERTAIN", text: expect.stringMatching(text), ids: [] }) as const;
 
 describe("what a look means for an open call", () => {
-  it.each<[string, Partial<Standing>, Partial<Finds>, object]>([
+  it.each<[string, Partial<LaneStanding>, Partial<Finds>, object]>([
     ["one certain", {}, { certain: [5] }, { kind: "made", id: 5 }],
     [
       "one certain beside one that another order has",
@@ -209,7 +211,7 @@ describe("what a look means for an open call", () => {
     expect(decideFinds(call(standing), finds(found))).toMatchObject(expected);
   });
 
-  it.each<[string, Partial<Standing>, object]>([
+  it.each<[string, Partial<LaneStanding>, object]>([
     ["that was answered as not done", { ...young, answer: "refused" }, { kind: "nothing" }],
     ["that is too young", { ageMs: 899_999 }, { kind: "again", nextInMs: 1 }],
     ["that was looked for too seldom", { checks: 1 }, { kind: "again", nextInMs: 5_000 }],
@@ -271,6 +273,8 @@ describe("what a look means for an open call", () => {
     operation: fc.constantFrom("STORE" as const, "RETRIEVAL" as const),
     isAlone: fc.boolean(),
     lostBefore: fc.integer({ min: 0, max: 6 }),
+    failure: fc.constant(undefined),
+    goneMs: fc.constant(undefined),
     times: fc.constant(TIMES),
   });
 

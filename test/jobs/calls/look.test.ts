@@ -3,8 +3,10 @@ import { describe, expect, test } from "vitest";
 import { phi } from "../../../src/core/phi.ts";
 import { countQueueWork } from "../../../src/ledger/operator/queues.ts";
 import { findOrders } from "../../../src/ledger/operator/views.ts";
+import { discardOrder } from "../../../src/ledger/orders/acts.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
 import { A_REQUEST, claimNext, recordCall } from "../../support/hand-over.ts";
+import { reportedKinds } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { lookNow, type Shown, submitDeps } from "../../support/submit.ts";
 import { withLedger } from "../../support/with-ledger.ts";
@@ -86,6 +88,22 @@ describe("the only request that may be a retrieval's", () => {
       });
     }));
 
+  test("is not adopted where it may be of a call of a neighbour that a person has discarded since", () =>
+    withLedger(async ({ pool }) => {
+      const [neighbour] = await commit(pool, [aRecord(1, [anOrder({ operation: "RETRIEVAL" })])]);
+      await withLostCall(pool);
+      const failure = { code: "SUBMIT_UNCERTAIN", text: "" } as const;
+      await changeOrders(pool, [{ orderId: neighbour as number, to: "parked", failure, isReleased: true }]);
+      await discardOrder(pool, { id: neighbour as number }, { actor: "test", reason: "ordered otherwise" });
+      await commit(pool, [aRecord(2, [anOrder({ placerOrderNumber: "A-2", operation: "RETRIEVAL" })])]);
+      await withLostCall(pool);
+      await lookNow(submitDeps(pool, { candidates: [17] }));
+      expect(await only(pool, "A-2")).toMatchObject({
+        requestId: undefined,
+        calls: [{ outcome: undefined }],
+      });
+    }));
+
   test("is looked for again where it is only listed by its status, since it may have been there before", () =>
     withLedger(async ({ pool }) => {
       const order = await afterLook(pool, { candidates: [17], hidden: [17] });
@@ -147,3 +165,15 @@ describe("a look", () => {
       expect((await countQueueWork(pool)).submit).toMatchObject({ waiting: 0, delayed: 1, inHand: 0 });
     }));
 });
+
+test("an order whose request is found is reported as submitted only to a lab that is sent that", () =>
+  withLedger(async ({ pool }) => {
+    for (const [nth, isSent] of [true, false].entries()) {
+      const placerOrderNumber = `N-${nth}`;
+      await commit(pool, [aRecord(10 + nth, [anOrder({ placerOrderNumber, code: `S-${nth}` })])]);
+      await withLostCall(pool);
+      await lookNow({ ...submitDeps(pool, { matches: [31 + nth] }), isSent: () => isSent });
+      expect(await only(pool, placerOrderNumber)).toMatchObject({ state: "submitted" });
+    }
+    expect((await reportedKinds(pool)).filter((kind) => kind === "changed submitted")).toHaveLength(1);
+  }));

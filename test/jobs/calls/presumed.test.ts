@@ -7,12 +7,12 @@ import { Failure } from "../../../src/core/failures.ts";
 import { submitDue } from "../../../src/jobs/submit/submit.ts";
 import { findOrders } from "../../../src/ledger/operator/views.ts";
 import { discardOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
-import { recordCalls } from "../../../src/ledger/orders/calls.ts";
-import { cancelOrder, findDueCancels } from "../../../src/ledger/orders/cancellations.ts";
+import { cancelOrder } from "../../../src/ledger/orders/cancellations.ts";
+import { recordCalls } from "../../../src/ledger/orders/new-calls.ts";
 import { enterRestored, findRestored, liftRestored } from "../../../src/ledger/restored/restore.ts";
 import type { MadeSearch } from "../../../src/service/reconcile/made.ts";
 import { logSink } from "../../service/with-client.ts";
-import { presumeAll } from "../../support/calls.ts";
+import { dueCancels, presumeAll } from "../../support/calls.ts";
 import { claimNext } from "../../support/hand-over.ts";
 import { aControl, answers } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
@@ -144,7 +144,7 @@ describe("an order that the lab sent again after a restore", () => {
       expect(await cancelOrder(pool, orderId, BY, new Set())).toEqual({ kind: "waits" });
       await lookNow(submitDeps(pool, { matches: [17] }));
       expect(await findOrders(pool, "A-1")).toMatchObject([{ state: "submitted", requestId: 17 }]);
-      expect(await findDueCancels(pool, 10)).toMatchObject([{ orderId }]);
+      expect(await dueCancels(pool)).toMatchObject([{ orderId }]);
     }));
 
   test("and cancelled while a worker has it in hand is called by that one no more", () =>

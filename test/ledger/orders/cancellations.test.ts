@@ -6,17 +6,15 @@ import { findOrders, listEvents } from "../../../src/ledger/operator/views.ts";
 import { discardOrder, resolveOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
 import { cancelCallsOf, openCallOf } from "../../../src/ledger/orders/calls.ts";
 import {
+  answerCancel,
+  cancelledThere,
   cancelOrder,
-  changeCancelCall,
-  findDueCancels,
-  recordCancelCall,
-  recordCancelled,
-  recordUncancelled,
+  sendCancel,
 } from "../../../src/ledger/orders/cancellations.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
-import { findDueLooks } from "../../../src/ledger/orders/looks.ts";
+import { findDueLooks, recordLook } from "../../../src/ledger/orders/looks.ts";
 import { enterRestored, liftRestored } from "../../../src/ledger/restored/restore.ts";
-import { presumeAll } from "../../support/calls.ts";
+import { dueCancels, presumeAll } from "../../support/calls.ts";
 import { claimNext, recordCall, takeDue } from "../../support/hand-over.ts";
 import { aCancel, answers, reportedKinds } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
@@ -26,6 +24,7 @@ import { withLedger } from "../../support/with-ledger.ts";
 const OPERATOR = { actor: "test", reason: "the patient moved" };
 const BOTH = new Set(["request", "external"] as const);
 const CANCEL = [{ control: "cancel", placerOrderNumber: "A-1" }] as const;
+const REFUSED = { code: "CANCEL_REFUSED", text: "status 409" } as const;
 const GONE = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
 
 async function only(pool: pg.Pool, number = "A-1") {
@@ -63,6 +62,11 @@ async function orderedAndSubmitted(pool: pg.Pool): Promise<number> {
 }
 
 const REQUEST_5 = { surface: "request", requestId: 5 } as const;
+const ABOUT_5 = { surface: "request", serviceId: 5 } as const;
+
+/** A planned call leaves, through a worker. */
+const send = (pool: pg.Pool, due: { orderId: number; callId: number }, firstLookMs = 0) =>
+  sendCancel(pool, { ...due, workerId: 1 }, firstLookMs);
 
 describe("a request to cancel an order that nothing has left of", () => {
   test("is granted at once, and the order never goes out", () =>
@@ -196,7 +200,7 @@ describe("a request to cancel by the number that we gave the order", () => {
     withLedger(async ({ pool }) => {
       const orderId = await orderedAndSubmitted(pool);
       await commit(pool, [aCancel(2, [{ fillerNumber: { kind: "request", id: 5 } }])]);
-      expect(await findDueCancels(pool, 10)).toMatchObject([{ orderId }]);
+      expect(await dueCancels(pool)).toMatchObject([{ orderId }]);
     }));
 
   test("finds no order that came through another connector", () =>
@@ -211,7 +215,7 @@ describe("a request to cancel by the number that we gave the order", () => {
       const orderId = await orderedAndSubmitted(pool);
       await changeOrders(pool, [{ orderId, procedureId: 77 }]);
       await commit(pool, [aCancel(2, [{ fillerNumber: { kind: "procedure", id: 77 } }])]);
-      expect(await findDueCancels(pool, 10)).toMatchObject([{ orderId }]);
+      expect(await dueCancels(pool)).toMatchObject([{ orderId }]);
     }));
 });
 
@@ -223,7 +227,7 @@ describe("a request to cancel while a call may be under way", () => {
       await commit(pool, [aCancel(2, CANCEL)]);
       expect((await only(pool)).state).toBe("submitting");
       expect(await reportedKinds(pool)).toEqual(["acknowledged", "acknowledged"]);
-      expect(await findDueCancels(pool, 10)).toEqual([]);
+      expect(await dueCancels(pool)).toEqual([]);
     }));
 
   test("is granted the moment the call proves to have had no effect", () =>
@@ -256,7 +260,7 @@ describe("a request to cancel while a call may be under way", () => {
       const held = await claim(pool, "request");
       await commit(pool, [aCancel(2, CANCEL)]);
       await submit(pool, held);
-      expect(await findDueCancels(pool, 10)).toMatchObject([{ orderId: held.orderId }]);
+      expect(await dueCancels(pool)).toMatchObject([{ orderId: held.orderId }]);
       expect(await answers(pool)).toEqual([]);
     }));
 
@@ -300,7 +304,7 @@ describe("a request to cancel an order that the service has", () => {
             isReported: true,
           },
         ]),
-        recordCancelled(pool, orderId, REQUEST_5, "CANCELLED"),
+        changeOrders(pool, [cancelledThere(orderId, REQUEST_5, "CANCELLED")]),
       ]);
       expect((await only(pool)).state).toBe("cancelled");
       expect(await answers(pool)).toEqual([["CR"]]);
@@ -311,8 +315,11 @@ describe("a request to cancel an order that the service has", () => {
   test("is not granted by what the service shows of a former request of the order", () =>
     withLedger(async ({ pool }) => {
       const orderId = await orderedAndSubmitted(pool);
-      await recordCancelled(pool, orderId, { surface: "request", requestId: 4 }, "CANCELLED");
-      await recordCancelled(pool, orderId, { surface: "external", procedureId: 5 }, "CANCELLED");
+      for (const former of [
+        { surface: "request", requestId: 4 },
+        { surface: "external", procedureId: 5 },
+      ] as const)
+        await changeOrders(pool, [cancelledThere(orderId, former, "CANCELLED")]);
       expect((await only(pool)).state).toBe("submitted");
     }));
 
@@ -329,7 +336,7 @@ describe("a request to cancel an order that the service has", () => {
     withLedger(async ({ pool }) => {
       const orderId = await orderedAndSubmitted(pool);
       await commit(pool, [aCancel(2, CANCEL)]);
-      await recordUncancelled(pool, orderId, { code: "CANCEL_REFUSED", text: "status 409" });
+      await changeOrders(pool, [{ orderId, refusal: REFUSED }]);
       expect((await only(pool)).state).toBe("submitted");
       expect(await answers(pool)).toEqual([["CANCEL_REFUSED"]]);
       expect((await listEvents(pool, orderId)).map(({ kind }) => kind)).toEqual(
@@ -342,7 +349,7 @@ describe("a request to cancel an order that the service has", () => {
       const orderId = await orderedAndSubmitted(pool);
       await commit(pool, [aCancel(2, CANCEL)]);
       await changeOrders(pool, [{ orderId, from: ["submitted"], to: "cancelled", isReported: true }]);
-      await recordUncancelled(pool, orderId, { code: "CANCEL_REFUSED", text: "status 409" });
+      await changeOrders(pool, [{ orderId, refusal: REFUSED }]);
       expect(await answers(pool)).toEqual([["CR"]]);
       expect(await countOpenTasks(pool)).toEqual([]);
     }));
@@ -351,12 +358,12 @@ describe("a request to cancel an order that the service has", () => {
     withLedger(async ({ pool }) => {
       await orderedAndSubmitted(pool);
       await commit(pool, [aCancel(2, CANCEL)]);
-      const [due] = await findDueCancels(pool, 10);
+      const [due] = await dueCancels(pool);
       if (!due) throw new Error("no cancellation is due");
-      const recorded = await Promise.all([1, 2, 3].map(() => recordCancelCall(pool, due, REQUEST_5, 0)));
-      expect(recorded.filter(Boolean)).toHaveLength(1);
-      expect(await findDueCancels(pool, 10)).toEqual([]);
-      expect(cancelCallsOf(await only(pool), 5)).toMatchObject([{ outcome: undefined }]);
+      const sent = await Promise.all([1, 2, 3].map(() => send(pool, due)));
+      expect(sent.filter(Boolean)).toHaveLength(1);
+      expect(await dueCancels(pool)).toEqual([]);
+      expect(cancelCallsOf(await only(pool), ABOUT_5)).toMatchObject([{ outcome: undefined }]);
       expect(await findDueLooks(pool, 10)).toHaveLength(1);
     }));
 
@@ -364,11 +371,12 @@ describe("a request to cancel an order that the service has", () => {
     withLedger(async ({ pool }) => {
       await orderedAndSubmitted(pool);
       await commit(pool, [aCancel(2, CANCEL)]);
-      const [due] = await findDueCancels(pool, 10);
+      const [due] = await dueCancels(pool);
       if (!due) throw new Error("no cancellation is due");
-      const former = { surface: "request", requestId: 4 } as const;
-      expect(await recordCancelCall(pool, due, former, 0)).toBeUndefined();
-      expect(await findDueCancels(pool, 10)).toEqual([due]);
+      await pool.query("update orders set request_id = 6");
+      expect(await send(pool, due)).toBe(false);
+      await pool.query("update orders set request_id = null, surface = 'external', procedure_id = 5");
+      expect(await send(pool, due)).toBe(false);
     }));
 
   test("hears nothing from whoever is late with what a call before its last one did", () =>
@@ -376,21 +384,32 @@ describe("a request to cancel an order that the service has", () => {
       const orderId = await orderedAndSubmitted(pool);
       await commit(pool, [aCancel(2, CANCEL)]);
       const call = async () => {
-        const [due] = await findDueCancels(pool, 10);
-        return (due && (await recordCancelCall(pool, due, REQUEST_5, 0))) as number;
+        const [due] = await dueCancels(pool);
+        expect(due && (await send(pool, due))).toBe(true);
+        return due?.callId as number;
       };
-      const first = await call();
-      await changeCancelCall(pool, orderId, first, { end: "nothing", callInMs: 0 });
+      const callId = await call();
+      const seen = await only(pool);
+      await answerCancel(pool, orderId, { callId, end: "nothing" }, { againInMs: 0 });
       const second = await call();
-      await changeCancelCall(pool, orderId, second, { answer: "taken", lookInMs: 0 });
-      await changeCancelCall(pool, orderId, first, { end: "nothing", callInMs: 0 });
-      await recordUncancelled(pool, orderId, { code: "CANCEL_REFUSED", text: "status 409" }, first);
-      expect(await findDueCancels(pool, 10)).toEqual([]);
-      expect(cancelCallsOf(await only(pool), 5)).toMatchObject([
+      await answerCancel(pool, orderId, { callId: second, answer: "taken", lookInMs: 0 });
+      await answerCancel(pool, orderId, { callId, end: "nothing" }, { againInMs: 0 });
+      expect(await recordLook(pool, seen, { refusal: REFUSED }, { cancelId: callId })).toBe(false);
+      expect(await dueCancels(pool)).toEqual([]);
+      expect(cancelCallsOf(await only(pool), ABOUT_5)).toMatchObject([
         { outcome: "nothing" },
         { outcome: undefined, answer: "taken" },
       ]);
       expect(await answers(pool)).toEqual([]);
+    }));
+
+  test("has one call planned, however often it is asked for and the order changes", () =>
+    withLedger(async ({ pool }) => {
+      const orderId = await orderedAndSubmitted(pool);
+      await commit(pool, [aCancel(2, CANCEL), aCancel(3, CANCEL)]);
+      await cancelOrder(pool, orderId, OPERATOR, BOTH);
+      await changeOrders(pool, [{ orderId, from: ["submitted"], to: "accepted" }]);
+      expect((await only(pool)).calls.filter(({ kind }) => kind === "cancel")).toHaveLength(1);
     }));
 
   test("waits while a person looks into what the service has of it", () =>
@@ -399,7 +418,7 @@ describe("a request to cancel an order that the service has", () => {
       const failure = { code: "REQUEST_MISMATCH", text: "" } as const;
       await changeOrders(pool, [{ orderId, from: ["submitted"], to: "parked", failure }]);
       await commit(pool, [aCancel(2, CANCEL)]);
-      expect(await findDueCancels(pool, 10)).toEqual([]);
+      expect(await dueCancels(pool)).toEqual([]);
       expect(await answers(pool)).toEqual([]);
     }));
 });
@@ -510,9 +529,9 @@ describe("a cancellation of an order that a person links to what the service has
   const calledAndParked = async (pool: pg.Pool) => {
     const orderId = await orderedAndSubmitted(pool);
     await commit(pool, [aCancel(2, CANCEL)]);
-    const [due] = await findDueCancels(pool, 10);
+    const [due] = await dueCancels(pool);
     if (due === undefined) throw new Error("nothing to cancel");
-    await recordCancelCall(pool, due, REQUEST_5, 0);
+    await send(pool, due);
     const failure = { code: "REQUEST_GONE", text: "" } as const;
     await changeOrders(pool, [{ orderId, to: "parked", failure }]);
     return orderId;
@@ -524,16 +543,16 @@ describe("a cancellation of an order that a person links to what the service has
     withLedger(async ({ pool }) => {
       const orderId = await calledAndParked(pool);
       expect(await resolve(pool, orderId, 6)).toBe("done");
-      expect(await findDueCancels(pool, 10)).toMatchObject([{ orderId }]);
-      expect(await findDueLooks(pool, 10)).toEqual([]);
-      expect(cancelCallsOf(await only(pool), 6)).toEqual([]);
+      const planned = (await only(pool)).calls.filter(({ isPlanned }) => isPlanned);
+      expect(planned).toMatchObject([{ ...ABOUT_5, serviceId: 6, outcome: undefined }]);
+      expect(cancelCallsOf(await only(pool), { ...ABOUT_5, serviceId: 6 })).toEqual([]);
     }));
 
   test("goes on where it stood with the request that the call was made for", () =>
     withLedger(async ({ pool }) => {
       const orderId = await calledAndParked(pool);
       expect(await resolve(pool, orderId, 5)).toBe("done");
-      expect(await findDueCancels(pool, 10)).toEqual([]);
+      expect(await dueCancels(pool)).toEqual([]);
       expect(await findDueLooks(pool, 10)).toMatchObject([{ orderId }]);
     }));
 });
@@ -558,7 +577,7 @@ describe("an operator", () => {
         refusal: { code: "CANCEL_NOT_OFFERED" },
       });
       expect(await cancelOrder(pool, orderId, OPERATOR, BOTH)).toEqual({ kind: "asked" });
-      expect(await findDueCancels(pool, 10)).toHaveLength(1);
+      expect(await dueCancels(pool)).toHaveLength(1);
     }));
 
   test("closes a task once, and a later refusal opens a new one", () =>
@@ -566,7 +585,7 @@ describe("an operator", () => {
       const orderId = await orderedAndSubmitted(pool);
       const refuse = async (ordinal: number) => {
         await commit(pool, [aCancel(ordinal, CANCEL)]);
-        await recordUncancelled(pool, orderId, { code: "CANCEL_REFUSED", text: "status 409" });
+        await changeOrders(pool, [{ orderId, refusal: REFUSED }]);
       };
       await refuse(2);
       await refuse(3);
@@ -580,22 +599,22 @@ describe("an operator", () => {
     }));
 });
 
-test("no call is written down for what the order was followed by until a person linked it to another request just then", () =>
+test("no call leaves for what the order was followed by until a person linked it to another request just then", () =>
   withLedger(async ({ pool }) => {
     const orderId = await orderedAndSubmitted(pool);
     await cancelOrder(pool, orderId, OPERATOR, BOTH);
-    const [due] = await findDueCancels(pool, 10);
+    const [due] = await dueCancels(pool);
     if (!due) throw new Error("a cancellation is due");
     const person = await pool.connect();
     await person.query("begin");
     await person.query("select from orders where id = $1 for update", [orderId]);
-    await person.query("update control_requests set next_at = now()");
-    const calling = recordCancelCall(pool, due, REQUEST_5, 1_000);
+    await person.query("update calls set checks = 0");
+    const calling = send(pool, due, 1_000);
     const waiters = "select from pg_stat_activity where wait_event_type = 'Lock'";
     await expect.poll(async () => (await pool.query(waiters)).rowCount).toBe(1);
     await person.query("update orders set request_id = 6 where id = $1", [orderId]);
     await person.query("commit");
     person.release();
-    expect(await calling).toBeUndefined();
-    expect(cancelCallsOf(await only(pool), 5)).toEqual([]);
+    expect(await calling).toBe(false);
+    expect(cancelCallsOf(await only(pool), ABOUT_5)).toEqual([]);
   }));

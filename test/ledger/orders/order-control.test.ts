@@ -444,7 +444,7 @@ const STANDINGS = {
 const facts = async (pool: pg.Pool, orderId: number) =>
   (
     await pool.query(
-      `select o.state, o.request_id, (select k.outcome is null from calls k where k.order_id = o.id) as is_called, o.held_at, o.mark, o.fence, o.next_at,
+      `select o.state, o.request_id, (select k.outcome is null from calls k where k.order_id = o.id and k.kind <> 'cancel') as is_called, o.held_at, o.mark, o.fence, o.next_at,
               encode(o.content_digest, 'hex') as digest,
               (select jsonb_agg(c.label) from order_containers c where c.order_id = o.id) as labels
          from orders o where o.id = $1`,

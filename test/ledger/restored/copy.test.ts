@@ -122,12 +122,13 @@ describe("what a call may have made may be of another order of the lane", () => 
         `insert into calls (order_id, kind, surface, mark) select id, 'request', 'request', mark from orders where id = $1`,
         [second],
       );
-      expect(await mayBeOfOtherCall(pool, first, open)).toBe(false);
-      await pool.query(
-        "update orders set state = 'parked', failure_code = 'SUBMIT_UNCERTAIN', failure_text = '' where id = $1",
-        [second],
-      );
-      expect(await mayBeOfOtherCall(pool, first, open)).toBe(true);
+      for (const state of ["submitting", "parked", "discarded"]) {
+        await pool.query(
+          "update orders set state = $2, failure_code = 'SUBMIT_UNCERTAIN', failure_text = '' where id = $1",
+          [second, state],
+        );
+        expect([state, await mayBeOfOtherCall(pool, first, open)]).toEqual([state, true]);
+      }
       await pool.query("update calls set outcome = 'nothing', ended_at = now() where order_id = $1", [
         second,
       ]);

@@ -24,7 +24,7 @@ select concat_ws(' ', 'look for', k.kind, k.outcome, 'in', extract(epoch from k.
   from calls k
  where k.look_at is not null
 union all
-select concat_ws(' ', 'control', r.control, 'due in', extract(epoch from r.next_at - now())::integer, 's')
+select concat_ws(' ', 'control', r.control)
   from control_requests r
  where r.state = 'open'`;
 

@@ -25,14 +25,10 @@ select extract(epoch from min(d.at))::float8 * 1000 as ms
         union all
         select greatest(k.look_at, p.asked_until, p.until_at)
           from calls k
+          join orders o on o.id = k.order_id
          cross join service_pause p
          where k.look_at is not null
-        union all
-        select r.next_at
-          from control_requests r
-          join orders o on o.id = r.order_id
-         where r.state = 'open'
-           and o.state in ('submitted', 'accepted', 'in_progress')
+           and (k.kind <> 'cancel' or o.state in ('submitted', 'accepted', 'in_progress'))
         union all
         select d.next_at
           from deliveries d
