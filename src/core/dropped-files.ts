@@ -36,6 +36,12 @@ export class NotInHand extends Error {
   override readonly name = "NotInHand";
 }
 
+/**
+ * Whether a file may be moved now: it was this worker's when the ledger was asked, and nobody can have taken it over since. To be asked
+ * right before each move, since the process may have stood still behind the one before.
+ */
+export type MayMove = (id: string) => boolean;
+
 /** A dropped file that was archived, as it was when it was read. */
 export interface ArchivedFile {
   /** The claim's id. */
@@ -60,13 +66,13 @@ export interface DroppedFiles {
   /** The ledger's own code. What it claims lies in a folder of this name, so that no other ledger's daemon goes on with it. */
   readonly ledger: string;
   /** Notes, before they are moved, the files that are about to be claimed. Throws LEDGER_UNAVAILABLE where this worker counts as gone. */
-  claim(connector: string, files: readonly InHand[]): Promise<void>;
+  claim(connector: string, files: readonly InHand[]): Promise<MayMove>;
   /** Forgets files that could not be claimed after all, or are gone. */
   forget(ids: readonly string[]): Promise<void>;
   /** Gives this worker what nobody has in hand any more, and all else of the connector's that it has without knowing. */
   takeOver(connector: string, known: Known): Promise<TakenOver>;
-  /** Which of these are still this worker's: asked right before their files are moved. */
-  stillOurs(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Looks which of these are still this worker's. */
+  stillOurs(ids: readonly string[]): Promise<MayMove>;
   /** Notes that all was done that was decided. Archived files are checked again, a minute and an hour from now. */
   finish(
     files: readonly { readonly id: string; readonly archived?: ArchivedFile | undefined }[],

@@ -6,6 +6,7 @@ import {
   type DroppedFiles,
   type InHand,
   type Known,
+  type MayMove,
   NotInHand,
   type TakenOver,
 } from "../../src/core/dropped-files.ts";
@@ -96,16 +97,17 @@ export class JournalIntake implements Intake, DroppedFiles {
     this.#journal.dying.add(this.worker);
   }
 
-  async claim(_connector: string, files: readonly InHand[]): Promise<void> {
+  async claim(_connector: string, files: readonly InHand[]): Promise<MayMove> {
     this.#failIfToldTo();
     if (!this.#journal.living.has(this.worker)) throw ledgerAway();
     for (const { id, name } of files)
       if (!this.rows.has(id)) this.#keep(id, { id, name, worker: this.worker });
+    return this.#mayMove(files.map(({ id }) => id));
   }
 
   async forget(ids: readonly string[]): Promise<void> {
     this.#failIfToldTo();
-    for (const id of await this.stillOurs(ids)) this.#keep(id, undefined);
+    for (const id of ids) if (this.#isOurs(id)) this.#keep(id, undefined);
   }
 
   async takeOver(connector: string, { lying, inHand }: Known): Promise<TakenOver> {
@@ -123,9 +125,19 @@ export class JournalIntake implements Intake, DroppedFiles {
     };
   }
 
-  async stillOurs(ids: readonly string[]): Promise<ReadonlySet<string>> {
+  async stillOurs(ids: readonly string[]): Promise<MayMove> {
     this.#failIfToldTo();
-    return new Set(ids.filter((id) => this.rows.get(id)?.worker === this.worker));
+    return this.#mayMove(ids);
+  }
+
+  /** Once the others may take it for gone it moves nothing more, whatever the ledger had said before. */
+  #mayMove(ids: readonly string[]): MayMove {
+    const ours = new Set(ids.filter((id) => this.#isOurs(id)));
+    return (id) => ours.has(id) && this.#journal.living.has(this.worker);
+  }
+
+  #isOurs(id: string): boolean {
+    return this.rows.get(id)?.worker === this.worker;
   }
 
   async settleFile(
@@ -148,9 +160,8 @@ export class JournalIntake implements Intake, DroppedFiles {
 
   async finish(files: Parameters<DroppedFiles["finish"]>[0]): Promise<void> {
     this.#failIfToldTo();
-    const ours = await this.stillOurs(files.map(({ id }) => id));
     for (const { id, archived } of files)
-      if (ours.has(id)) this.#keep(id, archived && { id, name: this.rows.get(id)?.name ?? "", archived });
+      if (this.#isOurs(id)) this.#keep(id, archived && { id, name: this.rows.get(id)?.name ?? "", archived });
   }
 
   async listDue(_connector: string): Promise<ArchivedFile[]> {

@@ -4,7 +4,9 @@ import { registerWorker } from "../../src/ledger/workers/roster.ts";
 import { eventually } from "./eventually.ts";
 
 /** Someone who is there as a daemon with the role `worker` is, and does nothing. */
-export async function standIn(pool: pg.Pool): Promise<{ readonly id: number; leave(): Promise<void> }> {
+export async function standIn(
+  pool: pg.Pool,
+): Promise<{ readonly id: number; readonly isSure: boolean; leave(): Promise<void> }> {
   const about = { name: "stand-in", host: "test", pid: 1, version: "1.0.0", connectors: [] };
   const id = await registerWorker(pool, { ...about, roles: ["worker"] });
   const session = await pool.connect();
@@ -20,6 +22,7 @@ export async function standIn(pool: pg.Pool): Promise<{ readonly id: number; lea
     ).rowCount === 1;
   return {
     id,
+    isSure: true,
     leave: async () => {
       session.release(true);
       await eventually(async () => !(await isThere()), { what: "the end of the session" });

@@ -1,7 +1,7 @@
 import { lstat, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
-import type { ArchivedFile, DroppedFiles } from "../../core/dropped-files.ts";
+import { type ArchivedFile, type DroppedFiles, type MayMove, NotInHand } from "../../core/dropped-files.ts";
 import type { Fate } from "../../core/intake.ts";
 import { type Claim, nameWithReference } from "./claim.ts";
 import { errnoOf, exists, type FileOps, publishWhole, renamePatiently, writeDurably } from "./file-ops.ts";
@@ -44,22 +44,31 @@ export class CarryOut {
     return [claim.name, own];
   }
 
-  /** Moves the file and publishes the reports. May be repeated from any point. */
-  async carryOut(claim: Claim, fate: Fate): Promise<void> {
+  /**
+   * Moves the file and publishes the reports. May be repeated from any point.
+   *
+   * @throws NotInHand where it may not, or not any more
+   */
+  async carryOut(claim: Claim, fate: Fate, mayMove: MayMove): Promise<void> {
     const { directories, folderMode, step } = this.#deps;
     const folder = this.#targetOf(fate);
+    const requireOurs = () => {
+      if (!mayMove(claim.id)) throw new NotInHand();
+    };
+    requireOurs();
+    const ops = asking(requireOurs, this.#deps.ops);
     if (!this.#foldersToSync.has(folder)) await makeFolder(folder, folderMode);
-    const name = await this.#move(claim, folder, fate.keptAs);
+    const name = await this.#move(ops, claim, folder, fate.keptAs);
     this.#foldersToSync.add(folder);
     if (fate.folder === "archive") this.#foldersToSync.add(directories.archive);
     await step("data-moved");
     if (fate.report) {
       const reported = { claim, connector: this.#deps.connector, report: fate.report };
       const ending = kindOf(fate.report);
-      await this.#publish(claim, name, `${ending}.txt`, reportAsText(reported));
+      await this.#publish(ops, claim, name, `${ending}.txt`, reportAsText(reported));
       await step("text-report-moved");
       // The JSON report comes last: a program that sees it finds everything else in place.
-      await this.#publish(claim, name, `${ending}.json`, reportAsJson(reported));
+      await this.#publish(ops, claim, name, `${ending}.json`, reportAsJson(reported));
       await step("json-report-moved");
     }
     this.#foldersToSync.add(claim.folder);
@@ -87,8 +96,8 @@ export class CarryOut {
    * Gives the name under which the file lies. The ledger gives no two files in hand the same one, so what has it by now was there
    * before, or a person put it there: then the file gets the name that only it can have, also when all this is repeated.
    */
-  async #move(claim: Claim, folder: string, keptAs: string): Promise<string> {
-    const { ops, clock } = this.#deps;
+  async #move(ops: FileOps, claim: Claim, folder: string, keptAs: string): Promise<string> {
+    const { clock } = this.#deps;
     const own = nameWithReference(claim.name, claim.id);
     const isThere = await exists(claim.path);
     if (!isThere) await this.#deps.assertFolders();
@@ -101,17 +110,21 @@ export class CarryOut {
     return name;
   }
 
-  async #publish(claim: Claim, name: string, ending: string, content: string): Promise<void> {
-    const { directories, folderMode, ops } = this.#deps;
+  async #publish(ops: FileOps, claim: Claim, name: string, ending: string, content: string): Promise<void> {
+    const { directories, folderMode } = this.#deps;
     const written = join(claim.folder, `${claim.id}.${ending}`);
     await writeDurably(written, content, reportModeOf(folderMode));
-    for (const each of [name, nameWithReference(claim.name, claim.id)]) {
-      const final = join(directories.error, `${each}.${ending}`);
-      if ((await publishWhole(ops, written, final)) === "published") break;
-      // Published before a crash.
-      if ((await readFile(final, "utf8")) === content) break;
+    try {
+      for (const each of [name, nameWithReference(claim.name, claim.id)]) {
+        const final = join(directories.error, `${each}.${ending}`);
+        if ((await publishWhole(ops, written, final)) === "published") break;
+        // Published before a crash.
+        if ((await readFile(final, "utf8")) === content) break;
+      }
+    } finally {
+      // Whose file it is by now may be done with it.
+      await rm(written, { force: true });
     }
-    await rm(written, { force: true });
     this.#foldersToSync.add(directories.error);
   }
 
@@ -119,6 +132,21 @@ export class CarryOut {
     const { archive, error } = this.#deps.directories;
     return folder === "archive" ? join(archive, day) : error;
   }
+}
+
+/** Calls that ask first, right before a file gets another name. */
+function asking(requireOurs: () => void, ops: FileOps): FileOps {
+  return {
+    ...ops,
+    rename: async (from, to) => {
+      requireOurs();
+      await ops.rename(from, to);
+    },
+    link: async (from, to) => {
+      requireOurs();
+      await ops.link(from, to);
+    },
+  };
 }
 
 const kindOf = (report: Fate["report"]) => (report?.result === "duplicate" ? "duplicate" : "error");

@@ -6,7 +6,7 @@ import { Failure, type Problem } from "../../core/failures.ts";
 import type { BatchOutline, Fate, FileEnd, FileReport, IncomingFile, Intake } from "../../core/intake.ts";
 import { FILE } from "../../core/place.ts";
 import type { Claim } from "./claim.ts";
-import { errnoOf, type FileOps, fingerprint, fingerprintOf, readWhole } from "./file-ops.ts";
+import { errnoOf, type FileOps, fingerprint, readWhole } from "./file-ops.ts";
 import { narrow } from "./layout.ts";
 import { Tally } from "./report.ts";
 import type { FileContent, FileFormat, Step } from "./settings.ts";
@@ -44,16 +44,17 @@ export async function decideFile(claim: Claim, expected: string, deps: DecideDep
   if ("problem" in opened) return await refuseUnread(claim, opened.problem, deps);
   const { handle } = opened;
   try {
-    const assertUnchanged = async () => {
-      if ((await fingerprintOf(handle)) !== expected) {
+    const requireSame = (stat: BigIntStats) => {
+      if (fingerprint(stat) !== expected)
         throw new Failure("FILE_CHANGED", `file ${claim.id} changed while it was read`);
-      }
     };
-    if (fingerprint(opened.stat) !== expected) await assertUnchanged();
+    const assertUnchanged = async () => requireSame(await handle.stat({ bigint: true }));
+    requireSame(opened.stat);
     const digest = createHash("sha256");
     const bytes = await readWhole(handle, Number(opened.stat.size), (piece) => digest.update(piece));
     const sha256 = digest.digest("hex");
     const content = await deps.format.examine(bytes);
+    // What was read while it was written is no file that ever was.
     await assertUnchanged();
     await deps.step("read");
     const file = {
@@ -107,8 +108,10 @@ async function offer(
   try {
     const refusal = await wholeRefusal(content, committedThrough, deps);
     if (refusal) return closing("refused", fileId, about(refusal));
+    // A dry run over a large file takes a while, and of such a file nothing is taken that is not all of it.
     await assertUnchanged();
     await acceptAll(content, { fileId, committedThrough }, taken, deps);
+    // What was written meanwhile was not taken: the file is not done with.
     await assertUnchanged();
   } catch (error) {
     if (!(error instanceof Failure)) throw error;

@@ -301,7 +301,7 @@ export class DropFolder implements Connector {
       chosen.push({ candidate, claim: this.#claimOf({ id: this.#ids.next(clock.now()), name }) });
     }
     if (chosen.length === 0) return;
-    await dropped.claim(
+    const mayMove = await dropped.claim(
       this.#settings.name,
       chosen.map(({ claim: { id, name } }) => ({ id, name })),
     );
@@ -309,7 +309,7 @@ export class DropFolder implements Connector {
     const missed: string[] = [];
     for (const { candidate, claim } of chosen) {
       await this.#step("claim");
-      if (!(await this.#move(candidate, claim))) {
+      if (!mayMove(claim.id) || !(await this.#move(candidate, claim))) {
         missed.push(claim.id);
         continue;
       }

@@ -104,12 +104,7 @@ export async function readWhole(
 
 const PIECE_BYTES = 1024 * 1024;
 
-/** What must not change while a file is read. */
-export async function fingerprintOf(handle: FileHandle): Promise<string> {
-  return fingerprint(await handle.stat({ bigint: true }));
-}
-
-/** Identity, size and time of the last write, as one text. */
+/** Identity, size and time of the last write, as one text: what must not change while a file is read. */
 export function fingerprint(stat: { ino: bigint; size: bigint; mtimeNs: bigint }): string {
   return `${stat.ino}:${stat.size}:${stat.mtimeNs}`;
 }

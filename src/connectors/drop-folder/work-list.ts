@@ -168,14 +168,13 @@ export class WorkList {
     const { carryOut, dropped, pause } = this.#deps;
     if (items.length === 0) return;
     try {
-      const ours = await dropped.stillOurs(items.map(({ claim }) => claim.id));
+      const mayMove = await dropped.stillOurs(items.map(({ claim }) => claim.id));
       await Promise.all(
         items.map(async (item) => {
           const { claim, fate } = item;
           if (!fate) return;
-          if (!ours.has(claim.id)) return this.#lost(claim);
           try {
-            await carryOut.carryOut(claim, fate);
+            await carryOut.carryOut(claim, fate, mayMove);
           } catch (error) {
             await this.#afterError(item, error);
           }

@@ -4,6 +4,7 @@ import {
   type ArchiveLook,
   type DroppedFiles,
   type InHand,
+  type MayMove,
   NotInHand,
 } from "../../core/dropped-files.ts";
 import { Failure } from "../../core/failures.ts";
@@ -136,19 +137,34 @@ interface Decided {
  * The rows of dropped files, for one worker.
  *
  * @param ledger the ledger's own code
- * @param worker who it is by now; its number changes after others took it for dead
+ * @param worker who it is by now, and whether it is so for certain; its number changes after others took it for dead
  */
-export function droppedFilesOf(pool: pg.Pool, ledger: string, worker: { readonly id: number }): DroppedFiles {
-  const claim = async (connector: string, files: readonly InHand[]) => {
-    if (files.length === 0) return 0;
-    const values = [connector, worker.id, files.map(({ id }) => id), files.map(({ name }) => name)];
-    return (await run(pool, CLAIM, values)).length;
+export function droppedFilesOf(
+  pool: pg.Pool,
+  ledger: string,
+  worker: { readonly id: number; readonly isSure: boolean },
+): DroppedFiles {
+  /** The files of which a statement says, for the worker of that number, that they are its own. */
+  const askWhose = async (
+    ask: (worker: number) => Promise<readonly { readonly id: string }[]>,
+  ): Promise<{ readonly ours: ReadonlySet<string>; readonly mayMove: MayMove }> => {
+    const { id: asked } = worker;
+    const ours = new Set((await ask(asked)).map(({ id }) => id));
+    return { ours, mayMove: (id) => ours.has(id) && worker.id === asked && worker.isSure };
   };
+  const claim = (connector: string, files: readonly InHand[]) =>
+    askWhose(async (id) =>
+      files.length === 0
+        ? []
+        : run(pool, CLAIM, [connector, id, files.map((file) => file.id), files.map(({ name }) => name)]),
+    );
   return {
     ledger,
     claim: async (connector, files) => {
-      if ((await claim(connector, files)) < files.length)
+      const { ours, mayMove } = await claim(connector, files);
+      if (ours.size < files.length)
         throw new Failure("LEDGER_UNAVAILABLE", "this worker has to enter the ledger anew first");
+      return mayMove;
     },
     forget: async (ids) => void (await run(pool, FORGET, [ids, worker.id])),
     takeOver: async (connector, { lying, inHand }) => {
@@ -166,10 +182,7 @@ export function droppedFilesOf(pool: pg.Pool, ledger: string, worker: { readonly
         otherConnector: row?.otherConnector ?? undefined,
       };
     },
-    stillOurs: async (ids) => {
-      const rows = await run<{ id: string }>(pool, STILL_OURS, [ids, worker.id]);
-      return new Set(rows.map(({ id }) => id));
-    },
+    stillOurs: async (ids) => (await askWhose((id) => run(pool, STILL_OURS, [ids, id]))).mayMove,
     finish: async (files) => {
       const archived = files.flatMap((file) => file.archived ?? []);
       const others = files.flatMap(({ id, archived: kept }) => (kept ? [] : [id]));

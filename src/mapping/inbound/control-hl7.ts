@@ -36,7 +36,8 @@ export function isChanging(control: Control | undefined): control is "change" | 
 export function readControl(parts: OrderParts, profile: Hl7Profile, messagePlace: Place): ReadControl {
   const groups = parts.groups.flatMap((group) => {
     const control = controlOf(group, profile);
-    return control === undefined || isChanging(control) ? [] : [{ group, control }];
+    if (control === undefined || isChanging(control)) return [];
+    return [{ group, control, readings: readNumber(group, parts, profile) }];
   });
   if (groups.length === 0) return { controlRequests: [], problems: [] };
   const problems: Problem[] = [];
@@ -46,9 +47,9 @@ export function readControl(parts: OrderParts, profile: Hl7Profile, messagePlace
   if (subject.status === "bad") {
     complain({ code: subject.code, place: subject.place, message: subject.trouble, hint: subject.hint });
   }
-  compareAuthorities(groups, parts, profile).forEach(complain);
-  const controlRequests = groups.flatMap(({ group, control }): ControlRequest[] => {
-    const named = readNames(group, parts, profile, complain);
+  compareAuthorities(groups).forEach(complain);
+  const controlRequests = groups.flatMap(({ control, ...group }): ControlRequest[] => {
+    const named = readNames(group, profile, complain);
     if (named === undefined) return [];
     return [
       { control, ...named, ...(subject.status === "found" ? { subjectCode: phi(subject.value) } : {}) },
@@ -57,14 +58,15 @@ export function readControl(parts: OrderParts, profile: Hl7Profile, messagePlace
   return { controlRequests: withoutRepeats(controlRequests), problems };
 }
 
+/** A group, and its order's number as {@link readNumber} has it. */
+interface ReadGroup {
+  readonly group: OrderGroup;
+  readonly readings: readonly Reading[];
+}
+
 /** Groups with one number have to mean one order. */
-function compareAuthorities(
-  groups: readonly { readonly group: OrderGroup }[],
-  parts: OrderParts,
-  profile: Hl7Profile,
-): Problem[] {
-  const numbered = groups.flatMap(({ group }) => {
-    const [number] = readNumber(group, parts, profile);
+function compareAuthorities(groups: readonly ReadGroup[]): Problem[] {
+  const numbered = groups.flatMap(({ group, readings: [number] }) => {
     return number?.status === "found" ? [{ group, number }] : [];
   });
   return [...Map.groupBy(numbered, ({ number }) => number.value).values()].flatMap(
@@ -74,12 +76,10 @@ function compareAuthorities(
 
 /** The order that a group names. */
 function readNames(
-  group: OrderGroup,
-  parts: OrderParts,
+  { group, readings: [first, ...others] }: ReadGroup,
   profile: Hl7Profile,
   complain: (problem: Problem) => void,
 ): Pick<ControlRequest, "placerOrderNumber" | "placerAuthority" | "fillerNumber"> | undefined {
-  const [first, ...others] = readNumber(group, parts, profile);
   const bad = [first, ...others].find((reading) => reading?.status === "bad");
   if (bad?.status === "bad") {
     const hint = bad.code === "MAPPING_VALUES_DISAGREE" ? eachHint(group, profile) : undefined;

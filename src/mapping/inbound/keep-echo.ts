@@ -10,7 +10,7 @@ import { controlOf, isChanging, readFiller, readNumber } from "./control-hl7.ts"
 import { nameOf } from "./find-hl7.ts";
 import { LabelReader } from "./labels-hl7.ts";
 import { readMerges } from "./merge-hl7.ts";
-import { findNumberPlace, numbersOfGroup } from "./number-place.ts";
+import { findNumbers } from "./number-place.ts";
 import { keepFound } from "./order-hl7.ts";
 
 /** What is known of a message whose characters or segments can't be read: its header, where that is one. */
@@ -130,8 +130,10 @@ function keepNumbers(
   const [first] = readings;
   const isRead = first?.status === "found" && readings.every(({ status }) => status !== "bad");
   const number = isRead ? first.value : undefined;
-  const numbers = numbersOfGroup(group, profile);
-  const { segment, field } = findNumberPlace(group, profile);
+  const {
+    numbers,
+    place: { segment, field },
+  } = findNumbers(group, profile);
   return {
     control: kind && {
       kind,

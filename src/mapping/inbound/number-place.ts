@@ -22,28 +22,12 @@ const FILLED: Readonly<Record<NumberPlace["segment"], readonly number[]>> = {
   OBR: [1, 4, 7, 22, 25],
 };
 
-/**
- * Where the number of a group's order stands: there the sender looks for it in what is sent back. ORC-2 where the
- * profile reads the number outside ORC and OBR.
- *
- * @param group undefined once the message is pruned; then the profile's first place is taken
- */
-export function findNumberPlace(
-  group: OrderGroup | undefined,
-  { rules }: Pick<Hl7Profile, "rules">,
-): NumberPlace {
-  const rule = rules.placerOrderNumber;
-  if (group === undefined) {
-    const [first] = rule.sources.flatMap((source) => (source.kind === "place" ? [source.path] : []));
-    return first === undefined ? PLACER : toPlace(first.segment, first.field);
-  }
-  for (const scope of groupScopes(group, [])) {
-    const reading = readValue(rule, findSingle, scope);
-    const [spot] = reading.place.spots ?? [];
-    if (reading.status !== "found") continue;
-    return spot !== undefined && "field" in spot ? toPlace(spot.segment, spot.field) : PLACER;
-  }
-  return PLACER;
+/** Where the number stands of an order whose message is pruned: the profile's first place. */
+export function likelyNumberPlace({ rules }: Pick<Hl7Profile, "rules">): NumberPlace {
+  const [first] = rules.placerOrderNumber.sources.flatMap((source) =>
+    source.kind === "place" ? [source.path] : [],
+  );
+  return first === undefined ? PLACER : toPlace(first.segment, first.field);
 }
 
 function toPlace(segment: string, field: number | undefined): NumberPlace {
@@ -52,19 +36,28 @@ function toPlace(segment: string, field: number | undefined): NumberPlace {
   return { segment, field };
 }
 
-/** What may be read as the number of a group's order: as the profile reads it, and what stands where numbers stand. */
-export function numbersOfGroup(group: OrderGroup, profile: Hl7Profile): string[] {
-  const { segment, field } = findNumberPlace(group, profile);
-  const places = [
+/**
+ * What of a group may be read as the number of its order: as the profile reads it, and what stands where numbers stand; and where it
+ * stands, since there the sender looks for it in what is sent back. ORC-2 where the profile reads it outside ORC and OBR.
+ */
+export function findNumbers(
+  group: OrderGroup,
+  { rules }: Pick<Hl7Profile, "rules">,
+): { readonly numbers: string[]; readonly place: NumberPlace } {
+  const read = groupScopes(group, []).flatMap((scope) => {
+    const reading = readValue(rules.placerOrderNumber, findSingle, scope);
+    return reading.status === "found" ? [reading] : [];
+  });
+  const [spot] = read[0]?.place.spots ?? [];
+  const place = spot !== undefined && "field" in spot ? toPlace(spot.segment, spot.field) : PLACER;
+  const { segment, field } = place;
+  const written = [
     ...[group.orc, ...group.obrs].flatMap((each) => [each?.get(2, 1, 1), each?.get(3, 1, 1)]),
     ...(segment === "ORC" ? [group.orc] : group.obrs).map((each) => each?.get(field, 1, 1)),
-    ...groupScopes(group, []).map((scope) => {
-      const reading = readValue(profile.rules.placerOrderNumber, findSingle, scope);
-      return reading.status === "found" ? reading.value : undefined;
-    }),
+    ...read.map(({ value }) => value),
   ];
-  const numbers = places.flatMap((place) => keptIfFit(place?.replace(/[\p{Cf}\p{Cc}]/gu, "").trim()) ?? []);
-  return [...new Set(numbers)].filter((number) => number !== "");
+  const numbers = written.flatMap((each) => keptIfFit(each?.replace(/[\p{Cf}\p{Cc}]/gu, "").trim()) ?? []);
+  return { numbers: [...new Set(numbers)].filter((number) => number !== ""), place };
 }
 
 /** One authority isn't written in more ways than this. */

@@ -8,7 +8,7 @@ import { type Hl7Header, Hl7Message } from "../../formats/hl7/message.ts";
 import { type Segment, TextSegment } from "../../formats/hl7/segment.ts";
 import type { OrderNumbers } from "../../formats/hl7/sent-segments.ts";
 import { isChanging } from "../inbound/control-hl7.ts";
-import { findNumberPlace, type NumberPlace, PLACER } from "../inbound/number-place.ts";
+import { likelyNumberPlace, type NumberPlace, PLACER } from "../inbound/number-place.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import type { Hl7Results } from "../profile/results.ts";
 
@@ -165,7 +165,7 @@ export class Original {
    * @param number the order's number, where the message can't be echoed any more
    */
   numberFields(group: OriginalGroup | undefined, number?: string): OrderNumbers {
-    const place = group?.place ?? findNumberPlace(undefined, this.#profile);
+    const place = group?.place ?? likelyNumberPlace(this.#profile);
     const [obr] = group?.obrs ?? [];
     // Where each OBR is an order, ORC has what is of several.
     const [first, second] = this.isEachObr && place.segment === "OBR" ? [obr, group?.orc] : [group?.orc, obr];
