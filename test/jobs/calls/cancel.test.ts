@@ -15,7 +15,7 @@ const CANCELLED = { isCancelled: true, status: "CANCELLED" } as const;
 /** An order that the service has as request 17, and that is to be cancelled there. */
 async function toCancel(pool: pg.Pool): Promise<number> {
   const [orderId] = await commit(pool, [aRecord(1, [anOrder()])]);
-  await pool.query("update orders set state = 'submitted', surface = 'request', request_id = 17");
+  await pool.query("update orders set state = 'submitted', request_id = 17");
   expect(await cancelOrder(pool, orderId as number, BY, BOTH)).toEqual({ kind: "asked" });
   return orderId as number;
 }

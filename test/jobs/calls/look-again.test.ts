@@ -26,7 +26,7 @@ test("a look for what a call to cancel did that the service puts off is repeated
 test("a look for what a call to cancel did that is refused for good is made again, and asks nobody: the order goes on", () =>
   withLedger(async ({ pool }) => {
     await commit(pool, [aRecord(1, [anOrder()])]);
-    await pool.query("update orders set state = 'submitted', surface = 'request', request_id = 17");
+    await pool.query("update orders set state = 'submitted', request_id = 17");
     await pool.query(
       `insert into calls (order_id, kind, surface, mark, service_id, worker_id, look_at)
        select id, 'cancel', 'request', mark, 17, 1, now() from orders`,

@@ -375,7 +375,7 @@ describe("a request to cancel an order that the service has", () => {
       if (!due) throw new Error("no cancellation is due");
       await pool.query("update orders set request_id = 6");
       expect(await send(pool, due)).toBe(false);
-      await pool.query("update orders set request_id = null, surface = 'external', procedure_id = 5");
+      await pool.query("update orders set request_id = null, procedure_id = 5");
       expect(await send(pool, due)).toBe(false);
     }));
 
