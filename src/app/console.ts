@@ -141,9 +141,6 @@ function secretsOf(config: Config): SecretMask {
   return secrets;
 }
 
-/** Workers that ended longer ago are not shown, ms. */
-const WORKERS_ENDED_WITHIN_MS = 86_400_000;
-
 /** What the console shows of the ledger alone, with or without a daemon. */
 export function ledgerView(
   pool: pg.Pool,
@@ -157,7 +154,7 @@ export function ledgerView(
     orphaned: () => readOrphaned(pool, config),
     attention: () => readAttention(pool),
     restored: async () => (await findRestored(pool)) ?? null,
-    workers: () => listWorkers(pool, WORKERS_ENDED_WITHIN_MS),
+    workers: () => listWorkers(pool),
   };
 }
 
@@ -167,7 +164,7 @@ export function daemonView(daemon: Daemon, clock: Clock): Omit<AskedDeps, "logge
     ...ledgerView(daemon.pool, daemon.config, clock),
     // Its own conditions are among the reasons, as they are right now.
     workers: async () =>
-      (await listWorkers(daemon.pool, WORKERS_ENDED_WITHIN_MS)).map((worker) =>
+      (await listWorkers(daemon.pool)).map((worker) =>
         worker.id === daemon.workerId ? { ...worker, conditions: [] } : worker,
       ),
     own: () => readOwn(daemon),

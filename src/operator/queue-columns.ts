@@ -22,6 +22,7 @@ import {
 } from "./order-columns.ts";
 import { counted, countsInWords } from "./text.ts";
 import { relativeTime } from "./times.ts";
+import { whyWaiting } from "./why-waiting.ts";
 
 /** What one queue has to do, by the ledger and by BullMQ. */
 export interface QueueView {
@@ -93,12 +94,18 @@ export const WAITING_COLUMNS: readonly Column<ListedOrder>[] = [
   ORDER_REASON,
 ];
 
-/** Orders that wait, as people see equal ones as one. */
+/** Orders that wait, as people see those as one that wait for the same. The id of what each waits for is no part of it. */
 export const WAITING_ORDERS = {
   key: "waitingOrders",
   title: "Orders that wait",
   columns: WAITING_COLUMNS,
-  groupBy: (order: ListedOrder) => [order.state, order.failure?.code, ORDER_REASON.show(order)].join("\0"),
+  groupBy: (order: ListedOrder) =>
+    [
+      order.state,
+      order.failure?.code,
+      order.failure?.text,
+      order.around && whyWaiting(order, order.around)?.alike,
+    ].join("\0"),
 };
 
 /** Results that the lab does not have, likewise. */

@@ -1,3 +1,4 @@
+import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { csvMessage, type Lab, PATIENT, withLab } from "./with-lab.ts";
 
@@ -22,6 +23,26 @@ describe("orders cancel", () => {
       expect(shown).toMatch(/Order control requests\n.*to be cancelled, says .*\(ordered twice\): done/);
       for (const secret of Object.values(PATIENT)) expect(shown).not.toContain(secret);
     });
+  });
+
+  it.each([
+    ["cancel", "cancelled"],
+    ["discard", "discarded"],
+  ])("promises the lab no word that its profile does not send: orders %s", async (act, state) => {
+    const quiet = "profiles: { quiet: { extends: builtin/csv-orders, results: { send: [completed] } } }";
+    await withLab(async (lab) => {
+      await lab.take("bench", [csvMessage(1)]);
+      if (act === "discard")
+        await lab.pool.query(
+          "update orders set state = 'parked', failure_code = 'SUBJECT_MISMATCH', failure_text = 'x'",
+        );
+      const text = await readFile(lab.configFile, "utf8");
+      await writeFile(lab.configFile, text.replace("directory: ./csv", "directory: ./csv, profile: quiet"));
+      const { stdout } = await lab.cli(["orders", act, "o1", "--reason", "ordered twice"]);
+      expect(stdout).toBe(
+        `✓ o1 (C-1) is ${state}; the lab gets no word of it, since results.send of its profile lacks ${state}\n`,
+      );
+    }, quiet);
   });
 
   it("wants a reason", async () => {

@@ -47,6 +47,18 @@ describe("queue list", () => {
     });
   });
 
+  it("shows as one line the orders that wait for others of their subjects, whichever those are", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      const of = (ordinal: number, subject: number) =>
+        csvMessage(ordinal, { subject_code: `S-${subject}`, first_name: `F-${subject}` });
+      await take("bench", [of(1, 1), of(2, 1), of(3, 2), of(4, 2)]);
+      await pool.query(FAIL, [1]);
+      await pool.query(FAIL, [3]);
+      const { stdout } = await cli(["queue"]);
+      expect(stdout).toMatch(/^ *o2 o4 +C-2 … +received +0 +due now +waits for o1 of the same subject/m);
+    });
+  });
+
   it("names every order that waits, what for and when it goes on, those of a person first", async () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1), csvMessage(2), csvMessage(3), csvMessage(4), csvMessage(5)]);

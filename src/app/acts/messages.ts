@@ -1,5 +1,4 @@
 import type pg from "pg";
-import type { Config } from "../../config/config.ts";
 import { Failure } from "../../core/failures.ts";
 import { parseId } from "../../ledger/ids.ts";
 import { commitMessages } from "../../ledger/messages/commit.ts";
@@ -8,19 +7,15 @@ import { findMessage, type MessageView } from "../../ledger/messages/views.ts";
 import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
 import { type Act, recordAudit } from "../../ledger/operator/audit.ts";
 import { closeTaskOfMessage } from "../../ledger/operator/tasks.ts";
-import type { Profile } from "../../mapping/profile/profile.ts";
-import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import type { Mapped, Released, ReleaseFilter, Run } from "../../operator/acts.ts";
 import { mappedInWords } from "../../operator/message-columns.ts";
 import { createMappers, profileOf } from "../connectors.ts";
 import { releaseWaiting, toIncoming } from "../intake.ts";
 import { compileProfiles } from "../profiles.ts";
+import { actedAndSent, type SentToSite } from "./sent-to.ts";
 
-interface MessageSite {
+interface MessageSite extends SentToSite {
   readonly pool: pg.Pool;
-  readonly config: Config<ProfileDefinition>;
-  /** Those that a daemon works by; compiled for the act unless given. */
-  readonly profiles?: ReadonlyMap<string, Profile> | undefined;
 }
 
 /** Maps messages again by the configuration as it is now, and commits what comes of each. */
@@ -102,13 +97,12 @@ export async function discardMessages(
       const isDone = await discardMessage(pool, numberOf(messageId), by);
       if (!isDone) return [false, `can't be discarded: it doesn't wait (${verdict})`];
       hasDiscarded = true;
-      const settings = config.connectors.find(({ name }) => name === connector);
-      const isSent =
-        settings === undefined || profiles.get(settings.profile)?.results.send.has("refused") === true;
-      if (isSent) return [true, "is discarded; a refusal will be sent to the lab"];
-      const words =
-        "is discarded; the lab gets no word of it, since results.send of its profile lacks refused: see `cryobridge tasks list`";
-      return [true, words, { isNews: true }];
+      const [isActed, words, more] = await actedAndSent({ config, profiles }, connector, {
+        ...{ state: "refused", words: "is discarded", sent: "a refusal will be sent to the lab" },
+      });
+      return more === undefined
+        ? [isActed, words]
+        : [isActed, `${words}: see \`cryobridge tasks list\``, more];
     },
     end: async () => {
       if (hasDiscarded) await releaseWaiting(pool, config, profiles, { isEarlierOnly: true });

@@ -24,11 +24,11 @@ import { localTime, roundToUnit } from "../../operator/times.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import { differences } from "../../service/new-request.ts";
+import { actedAndSent, type SentToSite } from "./sent-to.ts";
 
 /** What acts on orders work with. */
-export interface ActSite {
+export interface ActSite extends SentToSite {
   readonly pool: pg.Pool;
-  readonly config: Config;
   /** Gives the client of the service for the time of the work. */
   withService<T>(work: (service: ServiceClient) => Promise<T>): Promise<T>;
 }
@@ -47,9 +47,9 @@ export async function retry({ pool, config }: ActSite, order: LedgerOrder, act: 
 }
 
 /** Decides that an order is not carried out. */
-export async function discard({ pool }: ActSite, order: LedgerOrder, act: Act): Promise<Acted> {
-  const words = "is discarded; it will be reported to the lab";
-  return actedOf(order, await discardOrder(pool, order, act), words);
+export async function discard(site: ActSite, order: LedgerOrder, act: Act): Promise<Acted> {
+  const result = await discardOrder(site.pool, order, act);
+  return result === "done" ? endedAs("discarded", order, site) : actedOf(order, result, "");
 }
 
 /** Lets an order go on that the lab put on hold. */
@@ -66,8 +66,9 @@ export async function override({ pool }: ActSite, order: LedgerOrder, act: Act):
 }
 
 /** Cancels an order: at once where nothing was sent of it, at the service where its cancel call is configured. */
-export async function cancel({ pool, config }: ActSite, order: LedgerOrder, act: Act): Promise<Acted> {
-  const result = await cancelOrder(pool, order.id, act, cancelOfferedBy(config));
+export async function cancel(site: ActSite, order: LedgerOrder, act: Act): Promise<Acted> {
+  const result = await cancelOrder(site.pool, order.id, act, cancelOfferedBy(site.config));
+  if (result.kind === "cancelled") return endedAs("cancelled", order, site);
   return [result.kind !== "unable", cancelWords(result)];
 }
 
@@ -83,10 +84,14 @@ function cancelOfferedBy({ service }: Config): Set<Surface> {
   return new Set(SURFACES.filter((surface) => service.cancel[surface] !== undefined));
 }
 
-function cancelWords(result: CancelResult): string {
+/** What a person decided of an order for good, and whether the lab hears it. */
+function endedAs(state: "cancelled" | "discarded", order: LedgerOrder, site: ActSite): Promise<Acted> {
+  const words = `is ${state}`;
+  return actedAndSent(site, order.connector, { state, words, sent: "it will be reported to the lab" });
+}
+
+function cancelWords(result: Exclude<CancelResult, { readonly kind: "cancelled" }>): string {
   switch (result.kind) {
-    case "cancelled":
-      return "is cancelled; it will be reported to the lab";
     case "asked":
       return "is at the storage service, which is asked to cancel it; its timeline has the outcome";
     case "waits":

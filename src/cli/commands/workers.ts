@@ -8,9 +8,6 @@ import { withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
-/** Of those that ended, the ones that did within this time are shown, ms. */
-const ENDED_WITHIN_MS = 86_400_000;
-
 /** `cryobridge workers`. */
 export function define(command: Command, cli: Cli): void {
   command
@@ -41,7 +38,7 @@ function showOrDrain(session: Session, options: Options): Promise<ExitStatus | u
 
 async function show(session: Session, site: KeptSite): Promise<undefined> {
   const { pool } = await site.open();
-  const workers = await listWorkers(pool, ENDED_WITHIN_MS);
+  const workers = await listWorkers(pool);
   printList(
     session,
     { key: "workers", columns: WORKER_COLUMNS, nothing: "No daemon works with this ledger." },

@@ -17,12 +17,11 @@ import type { Site, Visit } from "../site.ts";
 const PATH = "/workers";
 /** The daemons hear of it within a second. */
 const RELOAD_WITHIN_MS = 8_000;
-const ENDED_WITHIN_MS = 86_400_000;
 
 /** The daemons that work with the ledger, and draining one. */
 export function addWorkerPage(site: Site, { pool }: Records, clock: Clock): void {
   site.page(PATH, async (visit) => {
-    const workers = await listWorkers(pool, ENDED_WITHIN_MS);
+    const workers = await listWorkers(pool);
     const mayDrain = ({ endedAt, drainAt }: WorkerView) => !endedAt && !drainAt;
     return {
       title: "Workers",

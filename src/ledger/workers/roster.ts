@@ -259,8 +259,11 @@ select w.id, w.name, w.host, w.pid, w.version, w.roles, w.connectors, w.started_
     or w.ended_at > now() - $1 * interval '1 millisecond'
  order by w.ended_at desc nulls first, w.started_at, w.id`;
 
-/** The workers that there are, and those that ended at most `endedWithinMs` ago. */
-export function listWorkers(pool: pg.Pool, endedWithinMs: number): Promise<WorkerView[]> {
+/** A person who looks is shown those that ended within this time, ms. */
+const ENDED_WITHIN_MS = 86_400_000;
+
+/** The workers that there are, and those that ended at most `endedWithinMs` ago; a day unless given. */
+export function listWorkers(pool: pg.Pool, endedWithinMs = ENDED_WITHIN_MS): Promise<WorkerView[]> {
   return list<WorkerView>(pool, LIST, [endedWithinMs]);
 }
 

@@ -37,6 +37,7 @@ import { type DeclaredAct, onEach, type Thing } from "../thing.ts";
 import { describeEvent } from "../timeline.ts";
 import { nameOf } from "../why-waiting.ts";
 
+const LAB_HEARS = "the lab hears it where `results.send` of its profile has discarded.";
 const AT_ONCE = "At once where nothing has left for the service; else the service is asked.";
 
 /** An order: all that is known of it, and what a person can do to it. */
@@ -132,11 +133,11 @@ export const ORDERS = {
     discard: {
       ...{ command: "orders discard", asks: ["Discard", "acting on"], reason: "usual", isDangerous: true },
       button: "Discard",
-      help: "Decide that orders will not be done; it is reported to the lab.",
+      help: "Decide that orders will not be done; the lab hears it where `results.send` of its profile has discarded.",
       example: 'cryobridge orders discard o17 --reason "sent twice by the lab"',
       reasonHelp: "why, for the audit (required for an order that the service may have)",
       explains: (order) =>
-        `It is not carried out, and the lab hears it.${isForgotten(order) ? ` Of it ${FORGOTTEN}` : ""}`,
+        `It is not carried out; ${LAB_HEARS}${isForgotten(order) ? ` Of it ${FORGOTTEN}` : ""}`,
       many: {
         ...{ verb: "Discard", done: "discarded" },
         explains: explainDiscards,
@@ -169,7 +170,7 @@ function named(orders: readonly LedgerOrder[]): string {
 
 function explainDiscards(orders: readonly LedgerOrder[]): string {
   const forgotten = orders.filter(isForgotten);
-  const plain = "They are not carried out, and the lab hears it of each.";
+  const plain = `They are not carried out; ${LAB_HEARS}`;
   return forgotten.length === 0 ? plain : `${plain} Of ${named(forgotten)} ${FORGOTTEN}`;
 }
 

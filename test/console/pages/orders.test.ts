@@ -99,7 +99,7 @@ describe("many orders at once", () => {
       expect(asked).toContain("Discard 2 orders?");
       expect(asked).toContain("Of o2 (C-2) the service had a request and does not know it any more");
       const page = wordsOf(await operator.open("/orders/o2"));
-      expect(page).toContain("the lab hears it. Of it the service had a request");
+      expect(page).toContain("has discarded. Of it the service had a request");
     }));
 
   test("say what could not be done to some of them", () =>

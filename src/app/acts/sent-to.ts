@@ -1,0 +1,40 @@
+import type { Config } from "../../config/config.ts";
+import { isReported, type Profile, type ReportedState } from "../../mapping/profile/profile.ts";
+import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
+import type { Acted } from "../../operator/acts.ts";
+import { compileProfiles } from "../profiles.ts";
+
+/** What says of a connector what its lab is sent. */
+export interface SentToSite {
+  readonly config: Config<ProfileDefinition>;
+  /** Those that a daemon works by; compiled for the act unless given. */
+  readonly profiles?: ReadonlyMap<string, Profile> | undefined;
+}
+
+/**
+ * Whether the lab of a connector is sent what reached this state. Of a connector that is no longer configured another one may send it.
+ */
+export function isSentTo(
+  connector: string,
+  state: ReportedState,
+  {
+    config,
+    profiles,
+  }: { readonly config: Pick<Config, "connectors">; readonly profiles: ReadonlyMap<string, Profile> },
+): boolean {
+  const settings = config.connectors.find(({ name }) => name === connector);
+  const profile = settings && profiles.get(settings.profile);
+  return profile === undefined || isReported(profile, state);
+}
+
+/** What became of a record for good, and whether its lab hears of it. @param sent the words where it does */
+export async function actedAndSent(
+  { config, profiles }: SentToSite,
+  connector: string,
+  { state, words, sent }: { readonly state: ReportedState; readonly words: string; readonly sent: string },
+): Promise<Acted> {
+  if (isSentTo(connector, state, { config, profiles: profiles ?? (await compileProfiles(config)) }))
+    return [true, `${words}; ${sent}`];
+  const why = `the lab gets no word of it, since results.send of its profile lacks ${state}`;
+  return [true, `${words}; ${why}`, { isNews: true }];
+}
