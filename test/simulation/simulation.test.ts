@@ -1,3 +1,4 @@
+import { queryObjects } from "node:v8";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { MUTANTS } from "../mutants/mutants.ts";
 import { dropDatabase, newName, runOnServer } from "../support/with-database.ts";
@@ -5,18 +6,22 @@ import { FOUND } from "./found.ts";
 import { HELD } from "./held.ts";
 import { Histories } from "./history/histories.ts";
 import { SimulatedLedger } from "./ledger/ledger.ts";
+import type { LedgerUser } from "./ledger/step.ts";
 import { newTally, planOf, runSeed, tell } from "./run.ts";
+import { World } from "./world.ts";
 
 /** So many histories in the suite; `npm run simulate` runs as many as wanted. */
 const SEEDS = 10;
 
 const database = newName();
+let ledger: SimulatedLedger;
 let histories: Histories;
 
 beforeAll(async () => {
   const server = inject("postgres");
   await runOnServer(server, `create database ${database} template template0`);
-  histories = new Histories(await SimulatedLedger.open({ ...server, database }));
+  ledger = await SimulatedLedger.open({ ...server, database });
+  histories = new Histories(ledger);
 });
 
 afterAll(async () => {
@@ -46,4 +51,35 @@ test("a seed gives the same history each time", async () => {
   const other = await histories.run(plan);
   expect(other.story).toEqual(one.story);
   expect(other.steps).toBe(one.steps);
+});
+
+test("nothing of a history is kept once the next one runs", async () => {
+  const countKept = () => queryObjects(World, { format: "count" });
+  await histories.run(planOf(1));
+  const before = countKept();
+  for (let seed = 1; seed <= 6; seed += 1) await histories.run(planOf(seed));
+  expect(countKept()).toBeLessThanOrEqual(before);
+});
+
+test("a statement that fails where nothing is taken back is told, and the ledger can be asked after it", async () => {
+  const world = new World(1);
+  await ledger.begin(world, 1);
+  try {
+    const actor = { name: "daemon", state: "up" } as const;
+    const user: LedgerUser = {
+      actor,
+      application: "daemon",
+      fateOf: () => "done",
+      strikeAt: () => undefined,
+    };
+    const asked = ledger.poolOf(user).query("select 1 / 0");
+    const heard = expect(asked).rejects.toThrow("division by zero");
+    await expect(world.run(world.now + 1_000)).rejects.toThrow(
+      "a step does not end what failed in it: select 1 / 0",
+    );
+    await heard;
+    expect(await ledger.ask("select 1 as one")).toEqual([{ one: 1 }]);
+  } finally {
+    await ledger.end();
+  }
 });

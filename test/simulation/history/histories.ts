@@ -3,6 +3,7 @@ import { replaceFiles } from "../files.ts";
 import type { SimulatedLedger } from "../ledger/ledger.ts";
 import type { LedgerUser } from "../ledger/step.ts";
 import type { Plan } from "../plan.ts";
+import { replaceSignals } from "../signals.ts";
 import { replaceTimers, World } from "../world.ts";
 import { type HistoryEnd, runHistory } from "./history.ts";
 import { SettingsOfPlans } from "./settings.ts";
@@ -33,9 +34,11 @@ export class Histories {
     await this.#ledger.begin(world, plan.chance);
     const restoreTimers = replaceTimers();
     const restoreFiles = replaceFiles();
+    const restoreSignals = replaceSignals();
     try {
       return await runHistory(plan, { world, ledger: this.#ledger, settings, users });
     } finally {
+      restoreSignals();
       restoreFiles();
       restoreTimers();
       await this.#ledger.end();

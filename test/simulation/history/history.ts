@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import type { LabOrder } from "../lab.ts";
 import { judgeService, judgeWords, type OrderEnd } from "../oracles.ts";
 import type { Plan } from "../plan.ts";
@@ -54,7 +55,7 @@ export async function runHistory(plan: Plan, given: Given): Promise<HistoryEnd> 
     calm(scene);
     trouble = await end(scene, person);
   } catch (error) {
-    trouble = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    trouble = inspect(error);
   }
   if (trouble !== undefined)
     for (const { what } of await scene.ledger.ask<{ what: string }>(OPEN_IN_WORDS))

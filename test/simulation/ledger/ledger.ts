@@ -124,8 +124,9 @@ export class SimulatedLedger implements SessionKeeper {
     if (text !== "") this.#session.script(text).catch(() => undefined);
   }
 
-  /** A statement of the simulation itself. */
+  /** A statement of the simulation itself; it can be asked after a step that left what failed, too. */
   async ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    if (this.#session.failed) await this.#session.script("rollback to savepoint step");
     this.#enter(0, true);
     const { rows } = await new StepConnection(this.#session, "done").query(text, values);
     return rows as Row[];
@@ -245,11 +246,12 @@ export class SimulatedLedger implements SessionKeeper {
           if (connection.fate === "answer lost") throw broken();
           tell(() => resolve(result));
         } catch (error) {
-          // What it would go back to is the step before.
-          if (isReading && connection.hasFailed) throw error;
           if (connection.fate !== "refused" && !isReading) await connection.rollback();
           tell(() => reject(error));
         }
+        // What a step that only reads would go back to is the step before.
+        const { failed } = this.#session;
+        if (failed) throw new Error(`a step does not end what failed in it: ${text}`, { cause: failed });
         if (connection.hasEndedSessions) await this.#breakEnded();
       });
     });

@@ -45,6 +45,7 @@ export class ServerSession {
   #first = 0;
   #rest: Buffer | undefined;
   #broken: Error | undefined;
+  #failed: Error | undefined;
 
   private constructor(client: pg.Client) {
     this.#client = client;
@@ -64,6 +65,11 @@ export class ServerSession {
   /** What statements are sent to, for who has several leave at once: they do anyway. */
   get connection(): unknown {
     return this.#client.connection;
+  }
+
+  /** What failed in the transaction and was not taken back: until it is, the server carries out nothing. */
+  get failed(): Error | undefined {
+    return this.#failed;
   }
 
   async close(): Promise<void> {
@@ -161,6 +167,9 @@ export class ServerSession {
           this.#asked = [];
           this.#first = 0;
         }
+        // The state of the transaction.
+        if (bytes[at] !== 0x45) this.#failed = undefined;
+        else this.#failed ??= asked.error;
         if (asked.error) asked.reject(asked.error);
         else asked.resolve(asked.outcome);
     }
