@@ -61,7 +61,7 @@ export const MUTANTS: readonly Mutant[] = [
       "       fence = nextval('fences'),\n",
       "       fence = coalesce(o.fence, nextval('fences')),\n",
     ],
-    ["two workers look for what is due at the same moment", "    await client.query(LOCK_CLAIM);\n", ""],
+    ["two workers look for what is due at the same moment", "    await client.query(BEGIN_CLAIM);\n", ""],
   ),
   ...faults(
     "src/ledger/orders/submission.ts",
@@ -565,17 +565,13 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   ),
   ...faults(
-    "src/connectors/drop-folder/work-list.ts",
-    ["connectors/drop-folder"],
+    "src/connectors/drop-folder/carry-out.ts",
+    ["connectors/drop-folder", "integration/still-mover.test.ts"],
     [
       "a file is moved though another worker has taken it over",
-      "          if (!ours.has(claim.id)) return this.#lost(claim);\n",
+      "      if (!mayMove(claim.id)) throw new NotInHand();\n",
       "",
     ],
-  ),
-  ...faults(
-    "src/connectors/drop-folder/carry-out.ts",
-    ["connectors/drop-folder"],
     [
       "a file counts as done before its folders are on disk",
       "    for (const folder of folders) if (await exists(folder)) await ops.syncFolder(folder);\n",

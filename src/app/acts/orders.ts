@@ -187,7 +187,7 @@ function searchWords({ id }: LedgerOrder, { kind }: OrderCall, { service }: Conf
   return `may have reached the service: the service is searched for ${what} now, and the order is sent again only when nothing shows up until ${until} after its call. If you have looked there yourself: \`cryobridge orders retry ${formatId("o", id)} --not-at-service --reason TEXT\``;
 }
 
-const PRUNED = "ORDER_SUBJECT_PRUNED" satisfies FailureCode;
+const PRUNED = "CLI_SUBJECT_PRUNED" satisfies FailureCode;
 
 function actedOf(order: LedgerOrder, result: ActResult, doneWords: string): Acted {
   const words = {

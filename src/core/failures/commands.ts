@@ -26,6 +26,12 @@ export const COMMAND_FAILURES = {
     meaning: "The state of the record does not allow this.",
     hint: "See its state with `cryobridge orders show ID` or `cryobridge messages show ID`.",
   },
+  CLI_SUBJECT_PRUNED: {
+    class: "permanent",
+    meaning:
+      "A failed order can't be sent again: the name and birth date of its subject were deleted when their retention ended.",
+    hint: "Have the lab send it as a new order, under a new number. `retention.orders` says how long they are kept.",
+  },
   CLI_MOVE_IMPOSSIBLE: {
     class: "permanent",
     meaning:

@@ -120,12 +120,6 @@ export const ORDER_FAILURES = {
     meaning: "A worker lost its claim on the order before the call.",
     hint: "Nothing. If this recurs, the machine was paused or is overloaded.",
   },
-  ORDER_SUBJECT_PRUNED: {
-    class: "permanent",
-    meaning:
-      "A failed order can't be sent again: the name and birth date of its subject were deleted when their retention ended.",
-    hint: "Have the lab send it as a new order, under a new number. `retention.orders` says how long they are kept.",
-  },
   ORDER_DISCARDED: {
     class: "permanent",
     meaning: "An operator decided that the order is not carried out.",
