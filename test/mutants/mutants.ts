@@ -45,23 +45,23 @@ export const MUTANTS: readonly Mutant[] = [
       `e.id < o.id
                 and e.state in ('submitting', 'parked')`,
     ],
-    ["an order is taken before it is due", "     and o.next_at <= now()\n", ""],
+    ["an order is taken before it is due", "   and o.next_at <= now()\n", ""],
     [
       "an order that the lab has on hold is taken",
-      "     and o.held_at is null\n     and o.next_at",
-      "     and o.next_at",
+      "   and o.held_at is null\n   and o.next_at",
+      "   and o.next_at",
     ],
     [
       "after a restore the service is not looked at before an order is taken",
-      "service is looked at first.\n     and not ",
-      "service is looked at first.\n     and null is distinct from ",
+      "   and not ${IS_UNCOMPARED})",
+      "   and null is distinct from ${IS_UNCOMPARED})",
     ],
     [
       "the fence stays the same when an order is taken again",
       "       fence = nextval('fences'),\n",
       "       fence = coalesce(o.fence, nextval('fences')),\n",
     ],
-    ["two workers look for what is due at the same moment", "    await client.query(LOCK_CLAIM);\n", ""],
+    ["two workers look for what is due at the same moment", "    await client.query(BEGIN_CLAIM);\n", ""],
   ),
   ...faults(
     "src/ledger/orders/submission.ts",
@@ -542,9 +542,9 @@ export const MUTANTS: readonly Mutant[] = [
     ["simulation"],
     [
       "an order that waits is woken up for once, and never again",
-      "  if (!isOrderWaiting || isUncompared) return;\n",
+      "  if (!isOrderWaiting) return;\n",
       `  const woken = ((settings as { woken?: Set<string> }).woken ??= new Set());
-  if (!isOrderWaiting || isUncompared) return woken.clear();
+  if (!isOrderWaiting) return woken.clear();
   if (woken.size > 0) return;
   woken.add("submit");
 `,

@@ -12,6 +12,17 @@ import { fromOrderRow, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./
  */
 export const BEGIN_CLAIM = `set local enable_sort = off; select pg_advisory_xact_lock(${CLAIM_LOCK})`;
 
+/**
+ * Which orders o may be claimed where their lanes let them: what waits and is due, and is not on hold; nothing while the queue is paused, nor
+ * after a restore until the service was looked at for what the copy may have forgotten. Index: orders_waiting.
+ */
+export const MAY_BE_CLAIMED = `(
+       o.state = 'received'
+   and o.held_at is null
+   and o.next_at <= now()
+   and not exists (select 1 from paused_queues q where q.queue = 'submit')
+   and not ${IS_UNCOMPARED})`;
+
 /** An earlier order e whose state holds a lane; `states` is the text[] of these. One on hold holds it as little as a parked one. */
 const isBefore = (states: string) => `e.id < o.id
                 and e.state in ('received', 'submitting', 'parked')
@@ -58,8 +69,7 @@ const laneHolders = (what: string, states: string): [string, string, string] => 
 const [EARLIER, IN_HAND, MERGED_BEFORE] = laneHolders("false", "$3");
 
 /**
- * Takes waiting orders, oldest first, one at a time in each lane: none that {@link laneHolders} has wait, nor one that the lab has on
- * hold. $1 the worker, $2 how many, $3 text[] states in which an earlier order holds the lane.
+ * Takes waiting orders, oldest first, one at a time in each lane: none that {@link laneHolders} has wait. $1 the worker, $2 how many, $3 text[] states in which an earlier order holds the lane.
  * The planner takes a subquery that "is null" for rare, and would go through all orders that wait to find the first few; of coalesce it
  * knows nothing, and goes by their ids until there are enough.
  * Indexes: orders_waiting, orders_lane.
@@ -68,12 +78,7 @@ export const CLAIM_DUE = `
 with due as (
   select o.id, o.claimed_at
     from orders o
-   where o.state = 'received'
-     and o.held_at is null
-     and o.next_at <= now()
-     and not exists (select 1 from paused_queues q where q.queue = 'submit')
-     -- After a restore the service is looked at first.
-     and not ${IS_UNCOMPARED}
+   where ${MAY_BE_CLAIMED}
      and coalesce((${EARLIER}), true)
      and coalesce((${IN_HAND}), true)
      -- Said once more, since the planner expects few orders to be left after each coalesce.
