@@ -53,8 +53,8 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       "after a restore the service is not looked at before an order is taken",
-      "   and not ${IS_UNCOMPARED})",
-      "   and null is distinct from ${IS_UNCOMPARED})",
+      "q.queue = 'submit')\n   and not ",
+      "q.queue = 'submit')\n   and null is distinct from ",
     ],
     [
       "the fence stays the same when an order is taken again",
