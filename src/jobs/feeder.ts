@@ -72,7 +72,7 @@ export function startFeeder(deps: FeederDeps): Feeder {
     const { worker } = deps;
     const isPaused = (queue: string) => due.paused.includes(queue);
     if (worker.isLeader && deps.isServiceReachable()) {
-      if (!isPaused("submit")) await feedSubmit(due, deps);
+      await feedSubmit(due, deps);
       if (!isPaused("track")) await feedTrack(due, deps, polledAtByFacility);
     }
     if (due.isResultOpen && !isPaused("deliver")) await feedDeliver(deps);
@@ -147,10 +147,10 @@ export function startFeeder(deps: FeederDeps): Feeder {
  * A wake-up has one of a few ids, so that no more of them are there than can run.
  */
 async function feedSubmit(
-  { isOrderWaiting, isUncompared }: DueWork,
+  { isOrderWaiting }: DueWork,
   { queues, worker, settings }: FeederDeps,
 ): Promise<void> {
-  if (!isOrderWaiting || isUncompared) return;
+  if (!isOrderWaiting) return;
   const wakeUps = Array.from({ length: settings.submitsAtOnce * worker.workers }, (_, n) => wakeUp(n + 1));
   const existing = await queues.findExisting(wakeUps.map(({ jobId }) => jobId));
   const free = wakeUps.find(({ jobId }) => !existing.has(jobId));

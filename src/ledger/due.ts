@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { run } from "./database.ts";
-import { IS_UNCOMPARED } from "./orders/forgotten-calls.ts";
+import { MAY_BE_CLAIMED } from "./orders/claiming.ts";
 import { IS_LOOK_DUE } from "./orders/looks.ts";
 import { DUE_FACILITIES } from "./orders/tracking.ts";
 
@@ -8,7 +8,7 @@ import { DUE_FACILITIES } from "./orders/tracking.ts";
 export interface DueWork {
   /** Queues that an operator has paused: nothing new is handed to them; intake goes on. */
   readonly paused: readonly string[];
-  /** An order's turn to be submitted may have come. */
+  /** An order may be claimed, unless it waits for its lane. */
   readonly isOrderWaiting: boolean;
   /** The service is to be looked at for what a call did, or to be called to cancel. */
   readonly isLookDue: boolean;
@@ -18,8 +18,6 @@ export interface DueWork {
   readonly facilities: readonly number[];
   /** Something is to be composed for the lab, or to be sent to it. */
   readonly isResultOpen: boolean;
-  /** Orders of a restored ledger are still to be looked for at the service. */
-  readonly isUncompared: boolean;
 }
 
 export const NOTHING_DUE: DueWork = {
@@ -29,7 +27,6 @@ export const NOTHING_DUE: DueWork = {
   isOrderInHand: false,
   facilities: [],
   isResultOpen: false,
-  isUncompared: false,
 };
 
 /**
@@ -42,9 +39,7 @@ select array(select q.queue from paused_queues q) as paused,
        exists (
          select 1
            from orders o
-          where o.state = 'received'
-            and o.held_at is null
-            and o.next_at <= now()) as "isOrderWaiting",
+          where ${MAY_BE_CLAIMED}) as "isOrderWaiting",
        ${IS_LOOK_DUE} as "isLookDue",
        exists (
          select 1
@@ -66,8 +61,7 @@ select array(select q.queue from paused_queues q) as paused,
                    and d.state = 'pending'
                    and d.next_at <= now()
                  order by d.connector, d.id
-                 limit 1) due) as "isResultOpen",
-       ${IS_UNCOMPARED} as "isUncompared"`;
+                 limit 1) due) as "isResultOpen"`;
 
 /** What there is to do, for these connectors. @throws Failure LEDGER_… */
 export async function findDue(pool: pg.Pool, connectors: readonly string[]): Promise<DueWork> {

@@ -93,21 +93,24 @@ update deliveries
 returning id`;
 
 /**
- * Personal data of orders that ended long ago; the order itself, its number and its timeline stay. $1 ms, $2 how many. The row is asked once
- * more as above. Index: orders_with_subject.
+ * Personal data of orders that ended long ago, but of none that somebody may have go on at this moment; the order itself, its number and its
+ * timeline stay. $1 ms, $2 how many. Indexes: orders_with_subject, the primary key.
  */
 export const FORGET_SUBJECTS = `
-update orders
+with old as materialized (
+  select o.id
+    from orders o
+   where o.state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
+     and o.changed_at < now() - $1 * interval '1 millisecond'
+     and o.subject is not null
+   order by o.changed_at
+   limit $2
+     for no key update skip locked)
+update orders o
    set subject = null
- where id in (select o.id
-                from orders o
-               where o.state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
-                 and o.changed_at < now() - $1 * interval '1 millisecond'
-                 and o.subject is not null
-               order by o.changed_at
-               limit $2)
-   and state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
-returning id`;
+  from old
+ where o.id = old.id
+returning o.id`;
 
 /** What was sent of orders that ended long ago, but of none that somebody may have go on at this moment; $1 ms, $2 how many. Indexes: calls_with_body, the primary key of orders. */
 const FORGET_BODIES = `

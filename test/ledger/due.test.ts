@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { FIND_DUE, findDue, NOTHING_DUE } from "../../src/ledger/due.ts";
-import { CLAIM_DUE } from "../../src/ledger/orders/claiming.ts";
+import { CLAIM_DUE, claimDue } from "../../src/ledger/orders/claiming.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -37,14 +37,6 @@ test.each([
   ["a facility that is due", "submitted", now("next_at"), { facilities: [12] }],
   ["a look for one sent again", "submitted", aLook("'nothing'", "now()"), { isLookDue: true }],
   [
-    "a restored ledger's order",
-    "submitted",
-    `with restored as (update ledger set restored_at = now(), copy_order_id = 1)
-     insert into calls (order_id, kind, is_presumed, mark, look_at)
-     select id, 'request', true, mark, now() + interval '1 hour' from orders`,
-    { isUncompared: true },
-  ],
-  [
     "a call to cancel",
     "submitted",
     "insert into calls (order_id, kind, surface, mark, service_id, look_at) values (1, 'cancel', 'request', 'M', 5, now())",
@@ -64,6 +56,34 @@ test.each([
     await pool.query(statement);
     expect(before).toEqual({ ...NOTHING_DUE, isOrderInHand: state === "submitting" });
     expect(await find(pool)).toEqual({ ...NOTHING_DUE, ...expected });
+  }),
+);
+
+test.each([
+  ["whose turn has come", true, now("next_at")],
+  ["whose time has not come", false, "select"],
+  ["that is on hold", false, "update orders set next_at = now(), held_at = now()"],
+  [
+    "of a queue that is paused",
+    false,
+    `with due as (update orders set next_at = now()) insert into paused_queues (queue, actor) values ('submit', 'a')`,
+  ],
+  [
+    "beside one of a restored ledger that was not looked for yet",
+    false,
+    `with due as (update orders set next_at = now()),
+          restored as (update ledger set restored_at = now(), copy_order_id = 1)
+     insert into calls (order_id, kind, is_presumed, mark, look_at)
+     select id, 'request', true, mark, now() + interval '1 hour' from orders`,
+  ],
+])("a worker is woken for an order %s just when it would take it: %s", (_what, isTaken, statement) =>
+  withLedger(async ({ pool }) => {
+    await orders(pool, "received");
+    await pool.query(statement);
+    expect((await find(pool)).isOrderWaiting).toBe(isTaken);
+    expect(await claimDue(pool, { workerId: 1, limit: 1, doesParkedBlock: false })).toHaveLength(
+      isTaken ? 1 : 0,
+    );
   }),
 );
 

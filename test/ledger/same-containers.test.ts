@@ -7,6 +7,7 @@ import {
   findMatches,
   findMovers,
   type Matches,
+  MOVERS,
 } from "../../src/ledger/orders/same-containers.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
@@ -72,34 +73,40 @@ test("leaves out an order that was refused for its number until a person has it 
     expect(await others()).toEqual([refused]);
   }));
 
-test("answers from its indexes among many orders of one label, and many labels of one subject", () =>
-  withLedger(async ({ pool }) => {
-    const [id] = await commit(pool, [store(1)]);
-    await pool.query(
-      `insert into orders (message_id, position, connector, operation, facility_code, facility_id, subject_code, subject,
+test.each([
+  ["who else moves its containers", FIND_MATCHES],
+  ["what it was put off for", MOVERS],
+])(
+  "finds %s from its indexes among many orders of one label, and many labels of one subject",
+  (_what, statement) =>
+    withLedger(async ({ pool }) => {
+      const [id] = await commit(pool, [store(1)]);
+      await pool.query(
+        `insert into orders (message_id, position, connector, operation, facility_code, facility_id, subject_code, subject,
                            sources, content_digest, state)
        select message_id, n + 1, connector, operation, facility_code, facility_id,
               case when n % 2 = 0 then subject_code else 'S' || n end, '{}', '{}', '', 'completed'
          from orders, generate_series(1, 5000) n
         where id = $1`,
-      [id],
-    );
-    await pool.query(
-      `insert into order_containers (order_id, position, lane, label, description)
+        [id],
+      );
+      await pool.query(
+        `insert into order_containers (order_id, position, lane, label, description)
        select o.id, 1, o.facility_id || '/' || o.subject_code, case when o.position % 2 = 0 then 'V-1' else 'L-' || o.id end, ''
          from orders o
         where o.id <> $1`,
-      [id],
-    );
-    await pool.query("analyze orders, order_containers");
-    const { rows } = await pool.query(
-      `explain (analyze, format json) ${FIND_MATCHES.replace("$1", `'{${id}}'`).replace("$2", "900000")}`,
-    );
-    const plan = JSON.stringify(rows[0]["QUERY PLAN"]);
-    expect(plan).not.toMatch(/"Seq Scan"[^{}]*"Relation Name":"(orders|order_containers)"/);
-    const read = [...plan.matchAll(/"Actual Rows":([\d.]+)/g)].map((match) => Number(match[1]));
-    expect(Math.max(...read)).toBeLessThan(100);
-  }));
+        [id],
+      );
+      await pool.query("analyze orders, order_containers");
+      const { rows } = await pool.query(
+        `explain (analyze, format json) ${statement.replace("$1", `'{${id}}'`).replace("$2", "900000")}`,
+      );
+      const plan = JSON.stringify(rows[0]["QUERY PLAN"]);
+      expect(plan).not.toMatch(/"Seq Scan"[^{}]*"Relation Name":"(orders|order_containers)"/);
+      const read = [...plan.matchAll(/"Actual Rows":([\d.]+)/g)].map((match) => Number(match[1]));
+      expect(Math.max(...read)).toBeLessThan(100);
+    }),
+);
 
 test("names what an order was put off for as it stands now, and lets it go on at once when that has ended", () =>
   withLedger(async ({ pool }) => {

@@ -45,16 +45,16 @@ export const MUTANTS: readonly Mutant[] = [
       `e.id < o.id
                 and e.state in ('submitting', 'parked')`,
     ],
-    ["an order is taken before it is due", "     and o.next_at <= now()\n", ""],
+    ["an order is taken before it is due", "   and o.next_at <= now()\n", ""],
     [
       "an order that the lab has on hold is taken",
-      "     and o.held_at is null\n     and o.next_at",
-      "     and o.next_at",
+      "   and o.held_at is null\n   and o.next_at",
+      "   and o.next_at",
     ],
     [
       "after a restore the service is not looked at before an order is taken",
-      "service is looked at first.\n     and not ",
-      "service is looked at first.\n     and null is distinct from ",
+      "q.queue = 'submit')\n   and not ",
+      "q.queue = 'submit')\n   and null is distinct from ",
     ],
     [
       "the fence stays the same when an order is taken again",
@@ -542,9 +542,9 @@ export const MUTANTS: readonly Mutant[] = [
     ["simulation"],
     [
       "an order that waits is woken up for once, and never again",
-      "  if (!isOrderWaiting || isUncompared) return;\n",
+      "  if (!isOrderWaiting) return;\n",
       `  const woken = ((settings as { woken?: Set<string> }).woken ??= new Set());
-  if (!isOrderWaiting || isUncompared) return woken.clear();
+  if (!isOrderWaiting) return woken.clear();
   if (woken.size > 0) return;
   woken.add("submit");
 `,

@@ -1,16 +1,30 @@
 import type pg from "pg";
 import type { OrderState } from "../../core/order-state.ts";
-import { inTransaction, reportOnceCommitted, run } from "../database.ts";
+import { inTransaction, reportOnceCommitted } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { CLAIM_LOCK } from "../locks.ts";
 import { IS_UNCOMPARED } from "./forgotten-calls.ts";
 import { fromOrderRow, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./row.ts";
 
 /**
- * Workers take orders one after the other: who comes next sees what the one before has taken. The planner has to go through them in the
- * order of an index: where the statistics are of a time when nothing waited, it would sort all that wait to find the first few.
+ * Within this transaction the first of many are found in the order of an index: where the statistics are of a time when there were few, the
+ * planner would read and sort all of them.
  */
-export const BEGIN_CLAIM = `set local enable_sort = off; select pg_advisory_xact_lock(${CLAIM_LOCK})`;
+export const GO_BY_INDEX = "set local enable_sort = off";
+
+/** Workers take orders one after the other: who comes next sees what the one before has taken. */
+export const BEGIN_CLAIM = `${GO_BY_INDEX}; select pg_advisory_xact_lock(${CLAIM_LOCK})`;
+
+/**
+ * Which orders o may be claimed where their lanes let them: what waits and is due, and is not on hold; nothing while the queue is paused, nor
+ * after a restore until the service was looked at for what the copy may have forgotten. Index: orders_waiting.
+ */
+export const MAY_BE_CLAIMED = `(
+       o.state = 'received'
+   and o.held_at is null
+   and o.next_at <= now()
+   and not exists (select 1 from paused_queues q where q.queue = 'submit')
+   and not ${IS_UNCOMPARED})`;
 
 /** An earlier order e whose state holds a lane; `states` is the text[] of these. One on hold holds it as little as a parked one. */
 const isBefore = (states: string) => `e.id < o.id
@@ -19,32 +33,34 @@ const isBefore = (states: string) => `e.id < o.id
                 and (e.held_at is null or 'parked' = any (${states}))`;
 
 /**
- * What a waiting order o waits for in its lane (facility and subject), which the claim and whoever says why an order waits go by:
+ * What a waiting order o waits for in its lane (facility and subject), as the arguments of a coalesce: the claim and whoever says why an
+ * order waits go by the first that there is:
  * - an earlier order of the lane that is not past its submission,
  * - any other one that is in hand or has an open call, such as a later order that overtook it while it was parked,
  * - for a merge, an earlier merge into the subject that it does away with, so that of A into B and B into C the first is reported first.
  *
- * Each takes the first row of an index, so that a lane of many orders costs no more than a lane of one. Index: orders_lane.
+ * An order of a long lane is answered by the first row of an index. The second is asked of the first order of a lane alone: to find that
+ * nothing is in hand, all of the lane is read. Index: orders_lane.
  *
  * @param what is selected of such an order
  * @param states the parameter with the states in which an earlier order holds the lane
  */
-const laneHolders = (what: string, states: string): [string, string, string] => [
-  `select ${what}
+const laneHolders = (what: string, states: string) => `
+            (select ${what}
                from orders e
               where e.facility_id = o.facility_id
                 and e.subject_code = o.subject_code
                 and ${isBefore(states)}
               order by e.id
-              limit 1`,
-  `select ${what}
+              limit 1),
+            (select ${what}
                from orders e
               where e.facility_id = o.facility_id
                 and e.subject_code = o.subject_code
                 and e.state = 'submitting'
               order by e.id
-              limit 1`,
-  `select ${what}
+              limit 1),
+            (select ${what}
                from orders e
               where o.operation = 'MERGE'
                 and e.facility_id = o.facility_id
@@ -52,14 +68,11 @@ const laneHolders = (what: string, states: string): [string, string, string] => 
                 and e.operation = 'MERGE'
                 and ${isBefore(states)}
               order by e.id
-              limit 1`,
-];
-
-const [EARLIER, IN_HAND, MERGED_BEFORE] = laneHolders("false", "$3");
+              limit 1)`;
 
 /**
- * Takes waiting orders, oldest first, one at a time in each lane: none that {@link laneHolders} has wait, nor one that the lab has on
- * hold. $1 the worker, $2 how many, $3 text[] states in which an earlier order holds the lane.
+ * Takes waiting orders, oldest first, one at a time in each lane: none that {@link laneHolders} has wait. $1 the worker, $2 how many, $3
+ * text[] states in which an earlier order holds the lane.
  * The planner takes a subquery that "is null" for rare, and would go through all orders that wait to find the first few; of coalesce it
  * knows nothing, and goes by their ids until there are enough.
  * Indexes: orders_waiting, orders_lane.
@@ -68,16 +81,8 @@ export const CLAIM_DUE = `
 with due as (
   select o.id, o.claimed_at
     from orders o
-   where o.state = 'received'
-     and o.held_at is null
-     and o.next_at <= now()
-     and not exists (select 1 from paused_queues q where q.queue = 'submit')
-     -- After a restore the service is looked at first.
-     and not ${IS_UNCOMPARED}
-     and coalesce((${EARLIER}), true)
-     and coalesce((${IN_HAND}), true)
-     -- Said once more, since the planner expects few orders to be left after each coalesce.
-     and (o.operation <> 'MERGE' or coalesce((${MERGED_BEFORE}), true))
+   where ${MAY_BE_CLAIMED}
+     and coalesce(${laneHolders("false", "$3")}, true)
    order by o.id
    limit $2
      for update of o skip locked)
@@ -136,18 +141,11 @@ export async function claimDue(
     .sort((a, b) => a.id - b.id);
 }
 
-/** What holds the lanes of waiting orders, the first of each; $1 bigint[] order ids, $2 text[] states that hold a lane. Index: orders_lane. */
-const LANE_HOLDERS = `
+/** What holds the lanes of waiting orders; $1 bigint[] order ids, $2 text[] states that hold a lane. Indexes: orders_lane, the primary key. */
+export const LANE_HOLDERS = `
 select o.id as "waiting", h.id, h.state
   from orders o
- cross join lateral (
-       select * from (
-              ${laneHolders("e.id, e.state", "$2")
-                .map((holder) => `(${holder})`)
-                .join("\n              union all\n              ")}
-       ) each
-        order by id
-        limit 1) h
+  join orders h on h.id = coalesce(${laneHolders("e.id", "$2")})
  where o.id = any ($1)
    and o.state = 'received'`;
 
@@ -166,10 +164,12 @@ export async function findLaneHolders(
   doesParkedBlock: boolean,
 ): Promise<ReadonlyMap<number, LaneHolder>> {
   if (orderIds.length === 0) return new Map();
-  const rows = await run<{ waiting: number; id: number; state: OrderState }>(pool, LANE_HOLDERS, [
-    orderIds,
-    statesThatHold(doesParkedBlock),
-  ]);
+  const rows = await inTransaction(pool, async (client) => {
+    await client.query(GO_BY_INDEX);
+    const values = [orderIds, statesThatHold(doesParkedBlock)];
+    return (await client.query<{ waiting: number; id: number; state: OrderState }>(LANE_HOLDERS, values))
+      .rows;
+  });
   return new Map(
     rows.map(({ waiting, id, state }) => [
       waiting,

@@ -209,7 +209,7 @@ export interface Mover {
  * For each of some orders an earlier order of its lane that moves one of its containers the other way, or else one that has stored it less
  * than $2 ms ago; $1 bigint[] order ids. Indexes: order_containers_lane, the primary keys.
  */
-const MOVERS = `
+export const MOVERS = `
 select distinct on (o.id)
        o.id as waiting, 'o' || e.id as "orderId", e.operation, e.state, c.label, e.changed_at as "changedAt"
   from orders o

@@ -42,26 +42,38 @@ select ${ORDER_COLUMNS}
  order by o.next_at, o.id
  limit $3`;
 
+/** Those of the orders $1 that are followed, locked in the order in which whoever changes orders locks them. Index: the primary key. */
+const FOLLOWED = `
+followed as materialized (
+  select o.id
+    from orders o
+   where o.id = any ($1::bigint[])
+     and o.state in ('submitted', 'accepted', 'in_progress')
+   order by o.id
+     for no key update)`;
+
 /**
  * No news; $1 bigint[] ids, $2 bigint[] next intervals in ms. Due times lie on a grid of the interval, the next point that
  * is half an interval ahead at least, so that orders which are due together stay so. Index: the primary key.
  */
 const POSTPONE = `
+with ${FOLLOWED}
 update orders o
    set next_at = to_timestamp(
          ceil(extract(epoch from now()) * 1000 / x.interval_ms + 0.5) * x.interval_ms / 1000),
        missing_since = null,
        locating_since = null
-  from unnest($1::bigint[], $2::bigint[]) as x(id, interval_ms)
- where o.id = x.id
-   and o.state in ('submitted', 'accepted', 'in_progress')`;
+  from followed f
+  join unnest($1::bigint[], $2::bigint[]) as x(id, interval_ms) on x.id = f.id
+ where o.id = f.id`;
 
 /** What could not be read; $1 bigint[] ids, $2 ms. Index: the primary key. */
 const POSTPONE_UNREAD = `
+with ${FOLLOWED}
 update orders o
    set next_at = now() + $2 * interval '1 millisecond'
- where o.id = any($1::bigint[])
-   and o.state in ('submitted', 'accepted', 'in_progress')`;
+  from followed f
+ where o.id = f.id`;
 
 /** The orders of a facility to poll now. */
 export function findDueTracked(

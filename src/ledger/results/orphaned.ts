@@ -138,8 +138,21 @@ update outcomes
    and (not is_composed or delivery_id = any ($3))
 returning is_composed`;
 
-/** Whatever these orders lead to later is sent through the other connector; $1 from, $2 to. Index: orders_connector. */
-const MOVE_ORDERS = "update orders set connector = $2 where connector = $1";
+/**
+ * Whatever these orders lead to later is sent through the other connector; locked in the order in which whoever changes orders locks them. $1
+ * from, $2 to. Indexes: orders_connector, the primary key.
+ */
+const MOVE_ORDERS = `
+with moved as materialized (
+  select o.id
+    from orders o
+   where o.connector = $1
+   order by o.id
+     for no key update)
+update orders o
+   set connector = $2
+  from moved
+ where o.id = moved.id`;
 
 /** So are the answers to cancellations that are still open; $1 from, $2 to. Index: control_requests_open. */
 const MOVE_CONTROL_REQUESTS =
