@@ -6,6 +6,7 @@ import { phi } from "../../core/phi.ts";
 import type { Place } from "../../core/place.ts";
 import { decodeHl7 } from "../../formats/hl7/charset.ts";
 import { splitHl7File } from "../../formats/hl7/file.ts";
+import { splitJoined } from "../../formats/hl7/joined.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import { type CheckLine, type Connector, type OutgoingFile, requireMayLeave } from "../connector.ts";
 import { toMessage } from "../hl7-drop/hl7-drop.ts";
@@ -156,19 +157,11 @@ function unendedMessage(bytes: Buffer): IncomingMessage {
 
 /** Each answer in a frame of its own. */
 function replyFrames(accepted: readonly Accepted[]): readonly Buffer[] {
-  return accepted.flatMap(({ reply }) => (reply === undefined ? [] : splitReply(reply)));
+  return accepted.flatMap(({ reply }) => splitJoined(reply));
 }
 
 /** A frame has one message. */
 const ONLY: Place = { message: 1 };
-
-const NEXT_MESSAGE = Buffer.from("\rMSH");
-
-/** The messages of a reply of ours; nearly always it is one, and no other begins in it. */
-function splitReply(reply: Buffer): readonly Buffer[] {
-  if (!reply.includes(NEXT_MESSAGE)) return [reply];
-  return splitHl7File(reply).parts.map(({ raw }) => raw);
-}
 
 /**
  * MSH-10 of a result, and whether it is a plain acknowledgement.

@@ -5,7 +5,7 @@ import type { Accepted, BatchOutline, FileEnd, Peer, Verdict } from "../../core/
 import type { Decided, MappedMessage, ReplyTo } from "../../core/mapped-message.ts";
 import type { OutcomeMessage } from "../../core/outcome.ts";
 import { decodeHl7 } from "../../formats/hl7/charset.ts";
-import { splitHl7File } from "../../formats/hl7/file.ts";
+import { joinMessages, splitJoined } from "../../formats/hl7/joined.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
 import { type Closing, findOpenFile, type OpenFile, requireFileId } from "../../ledger/messages/files.ts";
@@ -50,8 +50,7 @@ export function replyTo(
     reusedControlId: replies.reusedControlId,
     compose: (decided) => {
       const { messageId } = decided;
-      const composed = openReplier().compose(answerOf(decided, messageId), controlId("CL", messageId));
-      return composed.length <= 1 ? composed[0] : Buffer.concat(composed);
+      return joinMessages(openReplier().compose(answerOf(decided, messageId), controlId("CL", messageId)));
     },
     // The same whatever number it has.
     isWhole: (decided) => openReplier().isWhole(answerOf(decided, 0)),
@@ -72,7 +71,7 @@ export function answerBatchFrame(
   if (accepted.length > 0 && replies.every(({ length }) => length === 0)) return [];
   const answers = accepted.map(({ verdict }, index) => ({
     verdict,
-    messages: splitHl7File(replies[index] ?? Buffer.alloc(0)).parts.map(({ raw }) => raw),
+    messages: splitJoined(replies[index]),
   }));
   const last = answers.findLast(({ messages }) => messages.length > 0)?.messages[0];
   const bytes = composeBatchResponse({
