@@ -280,6 +280,12 @@ export function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) =>
   });
 }
 
+/**
+ * Within this transaction the first of many are found in the order of an index: where the statistics are of a time when there were few, the
+ * planner would read and sort all of them.
+ */
+export const GO_BY_INDEX = "set local enable_sort = off";
+
 type Report = (to: Listener) => void;
 
 /** What is to be reported of the open transaction of a connection once it is committed. */

@@ -2,17 +2,11 @@ import fc from "fast-check";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { phi } from "../../src/core/phi.ts";
-import { inTransaction } from "../../src/ledger/database.ts";
+import { GO_BY_INDEX, inTransaction } from "../../src/ledger/database.ts";
 import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
 import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/orders/acts.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
-import {
-  BEGIN_CLAIM,
-  CLAIM_DUE,
-  findLaneHolders,
-  GO_BY_INDEX,
-  LANE_HOLDERS,
-} from "../../src/ledger/orders/claiming.ts";
+import { BEGIN_CLAIM, CLAIM_DUE, findLaneHolders, LANE_HOLDERS } from "../../src/ledger/orders/claiming.ts";
 import { findDueLooks } from "../../src/ledger/orders/looks.ts";
 import { releaseAbandoned } from "../../src/ledger/orders/submission.ts";
 import { openCalls, presumeAll } from "../support/calls.ts";

@@ -384,7 +384,7 @@ create table calls (
 ) with (fillfactor = 50);
 create index calls_order on calls (order_id, id);
 create index calls_mark on calls (mark);
-create index calls_look on calls (look_at) where look_at is not null;
+create index calls_look on calls (look_at, id) where look_at is not null;
 create index calls_with_body on calls (at) where body is not null;
 
 -- Messages that corrected an order: they came under its number while it was parked and nothing of it had been sent, and it asks

@@ -1,16 +1,10 @@
 import type pg from "pg";
 import type { OrderState } from "../../core/order-state.ts";
-import { inTransaction, reportOnceCommitted } from "../database.ts";
+import { GO_BY_INDEX, inTransaction, reportOnceCommitted } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { CLAIM_LOCK } from "../locks.ts";
 import { IS_UNCOMPARED } from "./forgotten-calls.ts";
 import { fromOrderRow, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./row.ts";
-
-/**
- * Within this transaction the first of many are found in the order of an index: where the statistics are of a time when there were few, the
- * planner would read and sort all of them.
- */
-export const GO_BY_INDEX = "set local enable_sort = off";
 
 /** Workers take orders one after the other: who comes next sees what the one before has taken. */
 export const BEGIN_CLAIM = `${GO_BY_INDEX}; select pg_advisory_xact_lock(${CLAIM_LOCK})`;

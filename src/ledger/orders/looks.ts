@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
-import { inTransaction, type Queryable, run } from "../database.ts";
+import { GO_BY_INDEX, inTransaction, type Queryable, run } from "../database.ts";
 import { HAS_OPEN_REQUEST } from "./calls.ts";
 import { changeOrdersWithin, type OrderChange } from "./change.ts";
 import { type LedgerOrder, readOrders } from "./row.ts";
@@ -93,11 +93,20 @@ export async function postponeLook(
  * lane. One that has ended only while its order isn't before another call: that one's look comes first.
  * Indexes: calls_look, orders_lane.
  */
-const DUE_LOOKS = `
+export const DUE_LOOKS = `
+${dueOf("k.kind <> 'cancel'")}
+ union all
+${dueOf("k.kind = 'cancel'")}
+ limit $1`;
+
+/** Each kind by itself goes by the index and ends when it has enough: what waits may be a call of every open order. */
+function dueOf(kind: string): string {
+  return `(
 select k.order_id as "orderId", k.id as "callId"
   from calls k
   join orders o on o.id = k.order_id
  where k.look_at <= now()
+   and ${kind}
    and case
          when k.kind = 'cancel' then o.state in ('submitted', 'accepted', 'in_progress')
          when k.outcome is not null then o.state not in ('received', 'submitting')
@@ -111,8 +120,9 @@ select k.order_id as "orderId", k.id as "callId"
                    and e.state = 'submitting'
                    and (e.owner is not null or e.id < o.id))
        end
- order by k.kind = 'cancel', k.look_at, k.id
- limit $1`;
+ order by k.look_at, k.id
+ limit $1)`;
+}
 
 /** Whether a call may be looked for now. */
 export const IS_LOOK_DUE = `
@@ -128,7 +138,10 @@ export interface DueLook {
 
 /** The calls that are to be looked for now, one of an order. */
 export async function findDueLooks(pool: pg.Pool, limit: number): Promise<DueLook[]> {
-  const rows = await run<DueLook>(pool, DUE_LOOKS, [limit]);
+  const rows = await inTransaction(pool, async (client) => {
+    await client.query(GO_BY_INDEX);
+    return (await client.query<DueLook>(DUE_LOOKS, [limit])).rows;
+  });
   return [...new Map(rows.reverse().map((row) => [row.orderId, row])).values()].reverse();
 }
 
