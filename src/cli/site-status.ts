@@ -1,7 +1,7 @@
 import { ledgerView } from "../app/console.ts";
 import { loadWhereabouts } from "../config/load.ts";
 import { listSecrets } from "../config/secret.ts";
-import { haltedThrough, INTAKE } from "../console/standing.ts";
+import { INTAKE, through } from "../console/standing.ts";
 import { readStatus } from "../console/status.ts";
 import type { Attention, Status, StatusPart } from "../console/status-document.ts";
 import { condition } from "../core/condition.ts";
@@ -85,9 +85,10 @@ export function standingLines({ status, isRunning, isAnswered }: SiteStatus, ses
     return `${session.paint(paint, sign)} ${clean(state === "up" ? name : `${name} (${words}${when})`)}`;
   };
   const isUnknown = isRunning && !isAnswered;
+  const halted = status.parts.find(({ name }) => name === INTAKE)?.connectors ?? [];
   const taking = status.isReady
     ? `${session.paint("green", "✓")} Orders are taken.`
-    : `${session.paint("red", "✗")} ${isUnknown ? "It is not known whether orders are taken." : `No orders are taken${haltedThrough(status)} right now.`}`;
+    : `${session.paint("red", "✗")} ${isUnknown ? "It is not known whether orders are taken." : `No orders are taken${through(halted)} right now.`}`;
   const others = status.parts.filter(({ name }) => name !== INTAKE);
   const [up = [], away = []] = [true, false].map((isUp) =>
     others.filter(({ state }) => (state === "up") === isUp).map(inWords),

@@ -24,10 +24,8 @@ const part = (
   name: string,
   state: StatusPart["state"],
   words: string,
-  more: Partial<Pick<StatusPart, "since" | "command">> = {},
+  more: Partial<Pick<StatusPart, "since" | "command" | "connectors">> = {},
 ): StatusPart => ({ name, state, words, since: null, command: null, ...more });
-
-const TAKES_NONE = "takes no orders";
 
 function intakeOf({ isReady, connectors }: Facts, own: readonly Condition[]): StatusPart {
   if (isReady) return part(INTAKE, "up", "takes orders");
@@ -37,15 +35,16 @@ function intakeOf({ isReady, connectors }: Facts, own: readonly Condition[]): St
   );
   const isOfAll =
     halted.length === connectors?.length || stopping.some(({ kind }) => kind !== "connectorDown");
-  const names = halted.map(({ connector }) => connector).join(", ");
-  const through = isOfAll || names === "" ? "" : ` through ${names}`;
-  return part(INTAKE, "down", `${TAKES_NONE}${through}`, { command: "cryobridge check" });
+  const names = isOfAll ? [] : halted.map(({ connector }) => connector);
+  return part(INTAKE, "down", `takes no orders${through(names)}`, {
+    command: "cryobridge check",
+    connectors: names,
+  });
 }
 
 /** ` through lims` where no orders are taken through some connectors alone; else empty. */
-export function haltedThrough({ parts }: Pick<Status, "parts">): string {
-  const words = parts.find(({ name }) => name === INTAKE)?.words ?? "";
-  return words.startsWith(TAKES_NONE) ? words.slice(TAKES_NONE.length) : "";
+export function through(connectors: readonly string[]): string {
+  return connectors.length === 0 ? "" : ` through ${connectors.join(", ")}`;
 }
 
 /** What this daemon sees of it; where it doesn't call it, what another one said. */

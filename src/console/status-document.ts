@@ -96,6 +96,8 @@ export interface StatusPart {
   readonly since: string | null;
   /** The command that shows more, or where a person acts. */
   readonly command: string | null;
+  /** Of the intake: the connectors that take no orders while others do. */
+  readonly connectors?: readonly string[];
 }
 
 /** A connector in the status document. */

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { haltedThrough } from "../../src/console/standing.ts";
 import { readStatus } from "../../src/console/status.ts";
 import type { Status, StatusConnector } from "../../src/console/status-document.ts";
 import { condition } from "../../src/core/condition.ts";
@@ -89,8 +88,11 @@ it.each([
       (connector) => ({ connector, trouble: null, warning: "one file is held" }) as StatusConnector,
     );
     const status = await readStatus(depsOf({ own: async () => own, connectors: () => connectors }), "1.2.3");
-    expect(haltedThrough(status)).toBe(through);
-    expect(status.parts[0]).toMatchObject({ name: "intake", words: `takes no orders${through}` });
+    expect(status.parts[0]).toMatchObject({
+      name: "intake",
+      words: `takes no orders${through}`,
+      connectors: through ? ["lims"] : [],
+    });
   },
 );
 
