@@ -122,7 +122,7 @@ function expectFields(segment: Segment, fields: Fields): void {
   const expectValue = (place: readonly [number, number, number, number], value: string | undefined) => {
     expectThat(segment.get(...place) === (value || undefined), "a value that is not what was written");
   };
-  fields.forEach((repetitions, f) => {
+  const expectField = (repetitions: Fields[number], f: number) => {
     const isEmpty = repetitions.length === 1 && repetitions.flat(2).join("") === "";
     const isBare = isEmpty && repetitions.flat(2).length === 1;
     expectThat(
@@ -139,8 +139,11 @@ function expectFields(segment: Segment, fields: Fields): void {
       expectValue([f + 1, r + 1, components.length + 1, 1], undefined);
     });
     expectValue([f + 1, repetitions.length + 1, 1, 1], undefined);
-  });
+  };
+  fields.forEach(expectField);
   expectValue([fields.length + 1, 1, 1, 1], undefined);
+  // And backwards: what stands before the last place that was asked for is found in another way.
+  for (let f = fields.length - 1; f >= 0; f -= 1) expectField(fields[f] ?? [], f);
 }
 
 /** Messages one after the other are as many. */
