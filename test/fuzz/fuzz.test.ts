@@ -14,6 +14,7 @@ import * as hl7 from "./targets/hl7.ts";
 import * as mllp from "./targets/mllp.ts";
 import * as profile from "./targets/profile.ts";
 import * as service from "./targets/service.ts";
+import * as written from "./targets/written.ts";
 
 const run = promisify(execFile);
 
@@ -24,6 +25,7 @@ const SHORT = [
   ["CSV files", csv, 120],
   ["profiles", profile, 200],
   ["answers of the service", service, 600],
+  ["what was written and is read back", written, 150],
 ] as const;
 
 test.each(SHORT)(
@@ -48,7 +50,7 @@ describe("the fuzzer", () => {
       return "";
     });
     expect((await fuzz(target, { inputs: 2_000, seed: 1 })).findings).toEqual([
-      { words: "a and b", input: Buffer.from("ab") },
+      { words: "a and b", input: Buffer.from("ab"), after: expect.any(Number) },
     ]);
   });
 

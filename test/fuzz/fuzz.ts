@@ -8,6 +8,8 @@ import { Fault, type Target } from "./target.ts";
 export interface Finding {
   readonly words: string;
   readonly input: Buffer;
+  /** How many inputs had been run. */
+  readonly after: number;
 }
 
 export interface Fuzzed {
@@ -24,6 +26,8 @@ export interface FuzzOptions {
   readonly coverage?: Coverage | undefined;
   /** One input of so many is grown, besides those that reach something new; none unless given. */
   readonly growOneIn?: number | undefined;
+  /** Ends after so many faults; 20 unless given. */
+  readonly mostFindings?: number | undefined;
   readonly onProgress?: ((done: number, corpus: number) => void) | undefined;
   readonly onFinding?: ((finding: Finding) => void) | undefined;
 }
@@ -37,22 +41,25 @@ const MOST_FINDINGS = 20;
 /** Feeds a target with changed inputs, and keeps those that reach something new for further changes. */
 export async function fuzz(target: Target, options: FuzzOptions): Promise<Fuzzed> {
   const { inputs, seed, coverage, growOneIn, onProgress, onFinding } = options;
+  const { mostFindings = MOST_FINDINGS } = options;
   const random = new Random(seed);
   const corpus = [...target.seeds];
   const findings = new Map<string, Finding>();
   let kept = 0;
+  let ran = 0;
   const note = async (error: unknown, input: Buffer, again?: (input: Buffer) => Promise<unknown>) => {
     const words = wordsOf(error);
     if (findings.has(words)) return;
-    findings.set(words, { words, input });
-    const finding =
-      again === undefined ? { words, input } : { words, input: await shrink(input, words, again) };
+    const after = ran;
+    findings.set(words, { words, input, after });
+    const finding = { words, input: again === undefined ? input : await shrink(input, words, again), after };
     findings.set(words, finding);
     onFinding?.(finding);
   };
 
   let round: { readonly input: Buffer; readonly outcome: string }[] = [];
-  for (let done = 0; done < inputs && findings.size < MOST_FINDINGS; done += 1) {
+  for (let done = 0; done < inputs && findings.size < mostFindings; done += 1) {
+    ran = done + 1;
     const base =
       done < target.seeds.length ? target.seeds[done] : pickOf(corpus, target.seeds.length, random);
     const other = pickOf(corpus, target.seeds.length, random);

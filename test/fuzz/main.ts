@@ -4,13 +4,14 @@ import { Coverage } from "./coverage.ts";
 import { fuzz } from "./fuzz.ts";
 import type { Target } from "./target.ts";
 
-const TARGETS = ["hl7", "mllp", "csv", "profile", "service"] as const;
+const TARGETS = ["hl7", "mllp", "csv", "profile", "service", "written"] as const;
 
 const HELP = `Feeds what reads input of others with changed inputs, and keeps those that reach new places of the sources.
 
-  npm run fuzz -- --target ${TARGETS.join("|")} [--inputs N] [--seed S]
+  npm run fuzz -- --target ${TARGETS.join("|")} [--inputs N] [--seed S] [--until-fault]
 
   --inputs N   how many; 100,000 unless given
+  --until-fault  ends at the first fault
   --seed S     another one makes other inputs; 1 unless given
 
 An input that shows a fault is made smaller and printed as JSON; the command then ends with 1. It belongs into found.test.ts.
@@ -21,6 +22,7 @@ async function main(): Promise<number> {
     target: { type: "string" },
     inputs: { type: "string" },
     seed: { type: "string" },
+    "until-fault": { type: "boolean" },
   } as const;
   const { values } = parseArgs({ options: { ...options, help: { type: "boolean" } } });
   const name = TARGETS.find((each) => each === values.target);
@@ -48,11 +50,12 @@ async function main(): Promise<number> {
     coverage,
     growOneIn: 1_000,
     onProgress: say,
-    onFinding: ({ words, input }) => {
+    mostFindings: values["until-fault"] ? 1 : undefined,
+    onFinding: ({ words, input, after }) => {
       found += 1;
       const text = input.toString("utf8");
       const shown = Buffer.from(text).equals(input) ? text : { base64: input.toString("base64") };
-      process.stdout.write(`FAULT ${words}\n  ${JSON.stringify(shown)}\n`);
+      process.stdout.write(`FAULT after ${after} inputs: ${words}\n  ${JSON.stringify(shown)}\n`);
     },
   });
   say(inputs, corpus);
