@@ -77,7 +77,8 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<Fuzzed
       corpus.push(input);
       kept += 1;
     }
-    if (growOneIn !== undefined && (random.oneIn(growOneIn) || (isNew && random.oneIn(growOneIn / 100)))) {
+    const mayGrow = growOneIn !== undefined && !target.isSeed;
+    if (mayGrow && (random.oneIn(growOneIn) || (isNew && random.oneIn(growOneIn / 100)))) {
       await expectLinear(target, input, random).catch((error) => note(error, input));
       coverage?.forget();
     }

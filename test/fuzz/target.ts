@@ -5,6 +5,8 @@ import type { InputForm } from "./mutate.ts";
 export interface Target {
   readonly name: string;
   readonly form: InputForm;
+  /** The input only says what is made: what it costs has nothing to do with its length. */
+  readonly isSeed?: boolean | undefined;
   /** Where a corpus begins: examples and fixtures of the project. */
   readonly seeds: readonly Buffer[];
   /**

@@ -11,6 +11,7 @@ import { expectThat, type Target } from "../target.ts";
 export async function makeTarget(): Promise<Target> {
   return {
     name: "written",
+    isSeed: true,
     form: { delimiters: ["0"], tokens: piecesIn("1¦2¦3"), brackets: [] },
     seeds: ["3141592653589793", "2718281828459045", "1414213562373095"].map((text) => Buffer.from(text)),
     run: async (input) => {
