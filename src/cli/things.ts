@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { Failure, shownProblem } from "../core/failures.ts";
+import { createLogger } from "../core/logger.ts";
 import { VERSION } from "../core/version.ts";
 import { formatId, type IdKind, parseId } from "../ledger/ids.ts";
 import type { Act } from "../ledger/operator/audit.ts";
@@ -302,7 +303,9 @@ async function actOnAll<Row, Found extends Row, Given>(
 /** What is done to records, as the console of a daemon does it. */
 export async function actsOf({ pool, config }: OpenSite, session: Session): Promise<Acts> {
   const { createActs } = await import("../app/acts/acts.ts");
-  const { clock, logger, io } = session;
+  const { clock, io, secrets } = session;
+  // A place of alerts may be the log, which has to be seen.
+  const logger = createLogger({ level: "info" }, io.stderr, secrets);
   return createActs({
     ...{ pool, config, alertParts: { version: VERSION, clock, logger, path: io.env.PATH } },
     withService: (work) => withService(session, config, work),

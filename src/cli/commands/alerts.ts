@@ -1,10 +1,7 @@
 import type { Command } from "commander";
-import { testPlaces } from "../../app/alert-places.ts";
 import { maintenanceUntil } from "../../app/maintenance.ts";
 import { ALERT_KINDS, type AlertKind } from "../../core/condition-kinds.ts";
 import { Failure } from "../../core/failures.ts";
-import { createLogger } from "../../core/logger.ts";
-import { VERSION } from "../../core/version.ts";
 import { listSilences, type Silenced, silenceAlerts } from "../../ledger/alerts/silences.ts";
 import { parseId } from "../../ledger/ids.ts";
 import { describeMaintenance, describeSilenced, SILENCE_COLUMNS } from "../../operator/alert-columns.ts";
@@ -13,11 +10,11 @@ import { clean } from "../../operator/text.ts";
 import { ALERTS, SILENCES } from "../../operator/things/alerts.ts";
 import { durationWithin, textOr, wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
-import { type OpenSite, readConfig, withLedger } from "../open.ts";
+import { type OpenSite, withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
 import { defineList } from "../output/listing.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
-import { defineAct, getNamed, requireReason } from "../things.ts";
+import { actsOf, defineAct, getNamed, requireReason } from "../things.ts";
 
 const KINDS = ALERT_KINDS.join(", ");
 
@@ -97,10 +94,9 @@ async function subjectOf(pool: OpenSite["pool"], word: string): Promise<Silenced
 
 /** Status 1 when a place did not take it. */
 async function test(session: Session, { to }: { readonly to?: string }): Promise<ExitStatus | undefined> {
-  const config = readConfig(session);
-  const { clock, io, secrets } = session;
-  const logger = createLogger({ level: "info" }, io.stderr, secrets);
-  const results = await testPlaces(config, { version: VERSION, clock, logger, path: io.env.PATH }, to);
+  const results = await withLedger(session, async (site) =>
+    (await actsOf(site, session)).testAlerts(to, { actor: session.actor }),
+  );
   const lines = results.map(({ place, failure }) =>
     failure === undefined
       ? `${session.paint("green", "✓")} ${place}: sent`
