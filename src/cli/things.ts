@@ -7,7 +7,13 @@ import type { Act } from "../ledger/operator/audit.ts";
 import type { Acted, Acts } from "../operator/acts.ts";
 import type { DetailsPlace } from "../operator/details.ts";
 import { clean, problemLines } from "../operator/text.ts";
-import { type DeclaredAct, type DetailsPart, refusalOf, type Thing } from "../operator/thing.ts";
+import {
+  type ActWords,
+  type DeclaredAct,
+  type DetailsPart,
+  refusalOf,
+  type Thing,
+} from "../operator/thing.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import { type OpenSite, recordShown, withLedger, withService } from "./open.ts";
 import { printDetails, sectionsOf } from "./output/details.ts";
@@ -203,7 +209,8 @@ export function defineAct<Row, Found extends Row, Given>(
   );
 }
 
-const WHY = "why, for the audit";
+/** What the `--reason` of most commands is for. */
+export const WHY = "why, for the audit";
 
 /** The act that the options mean. @throws Failure CLI_USAGE for several */
 function meantAct<Row, Given>(
@@ -219,9 +226,9 @@ function meantAct<Row, Given>(
   throw new Failure("CLI_USAGE", `${act.command}: ${flags} are for different orders`);
 }
 
-/** @throws Failure CLI_USAGE for an act that is not done without a reason */
-function reasonOf(
-  { command, flag, reason }: Pick<DeclaredAct<never>, "command" | "flag" | "reason">,
+/** The reason that is kept of an act. @throws Failure CLI_USAGE for an act that is not done without one */
+export function reasonOf(
+  { command, flag, reason }: Pick<ActWords<never>, "command" | "reason"> & Pick<DeclaredAct<never>, "flag">,
   given: string | undefined,
 ): string | undefined {
   return reason === "required"
