@@ -1,12 +1,19 @@
 import { type Command, Option } from "commander";
 import { Failure, shownProblem } from "../core/failures.ts";
+import { createLogger } from "../core/logger.ts";
 import { VERSION } from "../core/version.ts";
 import { formatId, type IdKind, parseId } from "../ledger/ids.ts";
 import type { Act } from "../ledger/operator/audit.ts";
 import type { Acted, Acts } from "../operator/acts.ts";
 import type { DetailsPlace } from "../operator/details.ts";
 import { clean, problemLines } from "../operator/text.ts";
-import { type DeclaredAct, type DetailsPart, refusalOf, type Thing } from "../operator/thing.ts";
+import {
+  type ActWords,
+  type DeclaredAct,
+  type DetailsPart,
+  refusalOf,
+  type Thing,
+} from "../operator/thing.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import { type OpenSite, recordShown, withLedger, withService } from "./open.ts";
 import { printDetails, sectionsOf } from "./output/details.ts";
@@ -202,7 +209,8 @@ export function defineAct<Row, Found extends Row, Given>(
   );
 }
 
-const WHY = "why, for the audit";
+/** What the `--reason` of most commands is for. */
+export const WHY = "why, for the audit";
 
 /** The act that the options mean. @throws Failure CLI_USAGE for several */
 function meantAct<Row, Given>(
@@ -218,9 +226,9 @@ function meantAct<Row, Given>(
   throw new Failure("CLI_USAGE", `${act.command}: ${flags} are for different orders`);
 }
 
-/** @throws Failure CLI_USAGE for an act that is not done without a reason */
-function reasonOf(
-  { command, flag, reason }: Pick<DeclaredAct<never>, "command" | "flag" | "reason">,
+/** The reason that is kept of an act. @throws Failure CLI_USAGE for an act that is not done without one */
+export function reasonOf(
+  { command, flag, reason }: Pick<ActWords<never>, "command" | "reason"> & Pick<DeclaredAct<never>, "flag">,
   given: string | undefined,
 ): string | undefined {
   return reason === "required"
@@ -302,7 +310,9 @@ async function actOnAll<Row, Found extends Row, Given>(
 /** What is done to records, as the console of a daemon does it. */
 export async function actsOf({ pool, config }: OpenSite, session: Session): Promise<Acts> {
   const { createActs } = await import("../app/acts/acts.ts");
-  const { clock, logger, io } = session;
+  const { clock, io, secrets } = session;
+  // A place of alerts may be the log, which has to be seen.
+  const logger = createLogger({ level: "info" }, io.stderr, secrets);
   return createActs({
     ...{ pool, config, alertParts: { version: VERSION, clock, logger, path: io.env.PATH } },
     withService: (work) => withService(session, config, work),

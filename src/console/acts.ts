@@ -3,7 +3,7 @@ import { formatId, parseId } from "../ledger/ids.ts";
 import type { Acted } from "../operator/acts.ts";
 import type { Filters, List } from "../operator/listing.ts";
 import { counted, countsInWords } from "../operator/text.ts";
-import { type DeclaredAct, refusalOf, type Thing } from "../operator/thing.ts";
+import { type ActWords, type DeclaredAct, refusalOf, type Thing } from "../operator/thing.ts";
 import { actForm } from "./components.ts";
 import type { Records } from "./deps.ts";
 import { type Content, type Html, html } from "./html.ts";
@@ -51,23 +51,29 @@ export function formsOf<Row, Found extends Row>(
   );
 }
 
-/** One form of an act. */
+/** One form of an act on a record, or of one that has none. */
 export function formOf<Row>(
-  { button, opened = button, explains, reason, input, isDangerous = false }: DeclaredAct<Row, never>,
+  act: ActWords<Row> & Pick<DeclaredAct<Row>, "input">,
   action: string,
   row: Row,
   visit: Visit,
+  more: Pick<Parameters<typeof actForm>[0], "fields" | "inputs"> = {},
 ): Html {
+  const { reason, input, isDangerous = false, explains } = act;
+  const label = wordsFor(act.button, row);
   return actForm(
     {
-      ...{ action, label: button, button: opened, isDangerous, reason: reasonFor(reason) },
-      ...(explains === undefined
-        ? {}
-        : { explains: typeof explains === "string" ? explains : explains(row) }),
+      ...{ action, label, button: act.opened ?? label, isDangerous, reason: reasonFor(reason) },
+      ...(explains === undefined ? {} : { explains: wordsFor(explains, row) }),
       ...(input === undefined ? {} : { inputs: inputOf({ ...input, label: input.label(row) }) }),
+      ...more,
     },
     visit,
   );
+}
+
+function wordsFor<Row>(words: string | ((row: Row) => string), row: Row): string {
+  return typeof words === "string" ? words : words(row);
 }
 
 /** What is asked besides the reason: one of some choices, or a whole number. */
@@ -82,7 +88,12 @@ export function inputOf({
   return html`<label>${label}<select name="${name}">${offered}</select></label>`;
 }
 
-function reasonFor(reason: DeclaredAct<never>["reason"]) {
+/** Whether the form of an act does nothing without a reason. */
+export function isReasonWanted(reason: ActWords<never>["reason"]): boolean {
+  return reasonFor(reason) === "required";
+}
+
+function reasonFor(reason: ActWords<never>["reason"]) {
   return ({ required: "required", usual: "required", optional: "optional", none: undefined } as const)[
     reason
   ];
@@ -97,7 +108,7 @@ export function addActs<Row, Found extends Row, F extends Filters>(
 ): void {
   const { path, acts, nameOf = idOf(thing), details } = thing;
   for (const [name, act] of Object.entries(acts)) {
-    const add = reasonFor(act.reason) === "required" ? site.reasonedForm : site.form;
+    const add = isReasonWanted(act.reason) ? site.reasonedForm : site.form;
     add(`${path}/:id/${name}`, async (submission) => {
       const row = await findNamed(thing, submission, records);
       if (row === undefined) return undefined;
@@ -343,7 +354,8 @@ function problemLine(problem: Problem): string {
   return `${problemSentence(problem)} (${problem.code})`;
 }
 
-function firstOf(lines: readonly string[]): string[] {
+/** As many lines as a notice has room for. */
+export function firstOf(lines: readonly string[]): string[] {
   const others = lines.length - LINES;
   return [...lines.slice(0, LINES), ...(others > 0 ? [`And ${others} more.`] : [])];
 }

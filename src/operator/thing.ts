@@ -26,12 +26,10 @@ interface Input<Row> {
   readonly missing: string;
 }
 
-/** Something that a person does to a record. */
-export interface DeclaredAct<Row, Given = undefined> {
+/** What people are told of an act before they do it: by the help of its command, and by its form in the console. */
+export interface ActWords<Row> {
   /** The command, such as `orders retry`. */
   readonly command: string;
-  /** The option with which the command is this act and not the plain one. */
-  readonly flag?: { readonly name: string; readonly help: string };
   /** What the command does, for `--help`. */
   readonly help?: string;
   /** A command line that shows its use. */
@@ -40,15 +38,22 @@ export interface DeclaredAct<Row, Given = undefined> {
   readonly reason: "required" | "usual" | "optional" | "none";
   /** What the command's `--reason` is for, where that is not the audit alone. */
   readonly reasonHelp?: string;
-  /** Asked before it is done to several: `Retry 2 orders (…)?`; with what it is called in the help of `--yes`. */
-  readonly asks?: readonly [verb: string, doing: string];
   /** What is pressed in the console; and what stands on the opened form where that might be misread there. */
-  readonly button: string;
+  readonly button: string | ((row: Row) => string);
   readonly opened?: string;
   /** What it does, before somebody does it. */
   readonly explains?: string | ((row: Row) => string);
-  readonly input?: Input<Row>;
   readonly isDangerous?: boolean;
+}
+
+/** Something that a person does to a record. */
+export interface DeclaredAct<Row, Given = undefined> extends ActWords<Row> {
+  /** The option with which the command is this act and not the plain one. */
+  readonly flag?: { readonly name: string; readonly help: string };
+  /** Asked before it is done to several: `Retry 2 orders (…)?`; with what it is called in the help of `--yes`. */
+  readonly asks?: readonly [verb: string, doing: string];
+  readonly button: string;
+  readonly input?: Input<Row>;
   /** How the console does it to many records of its list; absent where it doesn't. */
   readonly many?: Many<Row>;
   /** Whether a record, as it stands, has a use for it. */

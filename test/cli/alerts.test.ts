@@ -107,7 +107,7 @@ describe("cryobridge alerts", () => {
     - { type: webhook, name: hook, url: "${receiver.url}", secret: ${KEY} }
     - { type: command, command: [/nowhere/at-all] }
 `;
-      await withLab(async ({ cli }) => {
+      await withLab(async ({ cli, pool }) => {
         expect(await cli(["alerts", "test", "--to", "hook"])).toMatchObject({
           status: 0,
           stdout: "✓ hook: sent\n",
@@ -121,6 +121,14 @@ describe("cryobridge alerts", () => {
         expect(receiver.taken.map(({ news }) => news.event)).toEqual(["test", "test"]);
         const { stderr } = await cli(["alerts", "test", "--to", "nobody"]);
         expect(stderr).toContain("the configuration has hook, command");
+        const failure = "/nowhere/at-all can't be run: ENOENT";
+        expect((await pool.query("select action, target, detail from audit order by id")).rows).toMatchObject(
+          [
+            { action: "alert-test", target: "hook", detail: { failure: null } },
+            { action: "alert-test", target: "hook", detail: { failure: null } },
+            { action: "alert-test", target: "command", detail: { failure } },
+          ],
+        );
       }, to);
     }));
 });

@@ -232,8 +232,10 @@ describe("queue remove", () => {
 describe("queue pause and resume", () => {
   it("hold a queue back and let it go on, once each in the audit", async () => {
     await withLab(async ({ cli, pool }) => {
-      expect((await cli(["queue", "pause", "deliver"])).stdout).toBe("Queue deliver is paused.\n");
-      expect((await cli(["queue", "pause", "deliver"])).stdout).toBe("Queue deliver was already paused.\n");
+      expect((await cli(["queue", "pause", "deliver"])).stdout).toBe(
+        "✓ Queue deliver is paused: nothing new is handed to it\n",
+      );
+      expect((await cli(["queue", "pause", "deliver"])).stdout).toBe("✓ Queue deliver was already paused\n");
       expect((await cli(["queue", "list"])).stdout).toMatch(/^ *deliver .* paused$/m);
       expect(JSON.parse((await cli(["queue", "resume", "deliver", "--json"])).stdout)).toEqual({
         queue: "deliver",

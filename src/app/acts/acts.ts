@@ -46,7 +46,7 @@ export function createActs(site: {
       const tested = await testPlaces(site.config, site.alertParts, place);
       const targets = tested.map((each) => ({
         target: each.place,
-        detail: { failure: each.failure ?? null },
+        detail: { failure: each.failure ?? null, reason: act.reason },
       }));
       await recordAudit(site.pool, act, "alert-test", targets);
       return tested;

@@ -1,22 +1,19 @@
-import type { Command } from "commander";
-import { testPlaces } from "../../app/alert-places.ts";
+import { type Command, Option } from "commander";
 import { maintenanceUntil } from "../../app/maintenance.ts";
 import { ALERT_KINDS, type AlertKind } from "../../core/condition-kinds.ts";
 import { Failure } from "../../core/failures.ts";
-import { createLogger } from "../../core/logger.ts";
-import { VERSION } from "../../core/version.ts";
 import { listSilences, type Silenced, silenceAlerts } from "../../ledger/alerts/silences.ts";
 import { parseId } from "../../ledger/ids.ts";
 import { describeMaintenance, describeSilenced, SILENCE_COLUMNS } from "../../operator/alert-columns.ts";
 import { ALERT_LIST } from "../../operator/lists/alerts.ts";
 import { clean } from "../../operator/text.ts";
-import { ALERTS, SILENCES } from "../../operator/things/alerts.ts";
+import { ALERTS, SILENCES, TEST_PLACES } from "../../operator/things/alerts.ts";
 import { durationWithin, textOr, wholeNumber } from "../arguments.ts";
-import { EXIT, type ExitStatus } from "../exit-status.ts";
-import { type OpenSite, readConfig, withLedger } from "../open.ts";
+import { type OpenSite, withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
 import { defineList } from "../output/listing.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
+import { defineSiteAct } from "../site-acts.ts";
 import { defineAct, getNamed, requireReason } from "../things.ts";
 
 const KINDS = ALERT_KINDS.join(", ");
@@ -54,12 +51,10 @@ export function define(alerts: Command, cli: Cli): void {
     .addHelpText("after", "\nExample:\n  cryobridge alerts silences")
     .action(toAction(cli, list));
   defineAct(alerts, cli, SILENCES, SILENCES.acts.end, { argument: "s…" });
-  alerts
-    .command("test")
-    .description("Send each place of alerts.to a test message, and say what came of it. Needs no daemon.")
-    .option("--to <name>", "this place alone")
-    .addHelpText("after", "\nExample:\n  cryobridge alerts test --to email")
-    .action(toAction(cli, test));
+  defineSiteAct(alerts.command("test"), cli, TEST_PLACES, {
+    options: [new Option("--to <name>", "this place alone")],
+    on: ({ to }) => ({ place: to as string | undefined }),
+  });
 }
 
 interface Reasoned {
@@ -93,24 +88,4 @@ async function subjectOf(pool: OpenSite["pool"], word: string): Promise<Silenced
     throw new Failure("CLI_USAGE", `${word}: expected the id of an alert, such as a12, or one of ${KINDS}`);
   const alert = await getNamed(ALERTS, { pool }, word);
   return { kind: alert.kind, about: alert.about };
-}
-
-/** Status 1 when a place did not take it. */
-async function test(session: Session, { to }: { readonly to?: string }): Promise<ExitStatus | undefined> {
-  const config = readConfig(session);
-  const { clock, io, secrets } = session;
-  const logger = createLogger({ level: "info" }, io.stderr, secrets);
-  const results = await testPlaces(config, { version: VERSION, clock, logger, path: io.env.PATH }, to);
-  const lines = results.map(({ place, failure }) =>
-    failure === undefined
-      ? `${session.paint("green", "✓")} ${place}: sent`
-      : `${session.paint("red", "✗")} ${clean(`${place}: ${failure}`)}`,
-  );
-  const json = results.map(({ place, failure }) => ({
-    place,
-    isSent: failure === undefined,
-    failure: failure ?? null,
-  }));
-  session.result({ places: json }, lines);
-  return results.every(({ failure }) => failure === undefined) ? undefined : EXIT.failed;
 }

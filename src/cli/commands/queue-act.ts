@@ -3,27 +3,12 @@ import { readOrphaned } from "../../app/orphaned.ts";
 import type { Config, ConnectorConfig } from "../../config/config.ts";
 import { countOrphaned } from "../../console/orphaned.ts";
 import { Failure } from "../../core/failures.ts";
-import type { QueueName } from "../../jobs/queues.ts";
-import { pauseQueue, resumeQueue } from "../../ledger/operator/queues.ts";
 import { findKinds, type Move, moveResults, type Orphaned } from "../../ledger/results/orphaned.ts";
 import { counted } from "../../operator/text.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { type OpenSite, readConfig, requireConnector, withLedger } from "../open.ts";
-import type { Act, Session } from "../session.ts";
+import type { Session } from "../session.ts";
 import { type ActOptions, confirm } from "../things.ts";
-
-/** `queue pause` and `queue resume`; doing what is done already is no error. */
-export function setPaused(isPaused: boolean): Act {
-  return async (session, queue: QueueName, { reason }: ActOptions) => {
-    const act = { actor: session.actor, reason };
-    const hasChanged = await withLedger(session, ({ pool }) =>
-      isPaused ? pauseQueue(pool, queue, act) : resumeQueue(pool, queue, act),
-    );
-    const words = `${hasChanged ? "is" : "was already"} ${isPaused ? "paused" : "running"}`;
-    session.result({ queue, isPaused, hasChanged }, [`Queue ${queue} ${words}.`]);
-    return undefined;
-  };
-}
 
 /** `queue move`: asks before it does it. */
 export async function moveResultsOf(

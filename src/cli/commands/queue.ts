@@ -1,8 +1,8 @@
-import type { Command } from "commander";
+import { Argument, type Command } from "commander";
 import { readOrphaned } from "../../app/orphaned.ts";
 import { hintForOrphaned } from "../../console/orphaned.ts";
 import { Failure } from "../../core/failures.ts";
-import { type JobQueues, type JobView, QUEUE_NAMES } from "../../jobs/queues.ts";
+import { type JobQueues, type JobView, QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import { parseId } from "../../ledger/ids.ts";
 import { type DeliveryDetails, listOpenDeliveries, listWaitingOrders } from "../../ledger/operator/views.ts";
 import { isWorkerThere } from "../../ledger/workers/roster.ts";
@@ -17,6 +17,7 @@ import {
   readQueues,
   WAITING_ORDERS,
 } from "../../operator/queue-columns.ts";
+import { QUEUE_ACTS } from "../../operator/things/queues.ts";
 import { RESULTS } from "../../operator/things/results.ts";
 import { oneOf, wholeNumber } from "../arguments.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
@@ -27,9 +28,10 @@ import { failureJson, toFailure } from "../output/failure.ts";
 import { groupedTable } from "../output/groups.ts";
 import { placeOf } from "../output/listing.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
+import { defineSiteAct } from "../site-acts.ts";
 import { defineAct, getNamed, readSections, requireId } from "../things.ts";
 import { showOrders } from "./orders.ts";
-import { moveResultsOf, setPaused } from "./queue-act.ts";
+import { moveResultsOf } from "./queue-act.ts";
 
 /** `cryobridge queue …`. */
 export function define(queue: Command, cli: Cli): void {
@@ -68,17 +70,10 @@ export function define(queue: Command, cli: Cli): void {
     .option("-y, --yes", "don't ask")
     .addHelpText("after", "\nExample:\n  cryobridge queue move --from lims --to lims-new")
     .action(toAction(cli, moveResultsOf));
-  for (const [name, description, act] of [
-    ["pause", "Hand nothing new to a queue until it is resumed; intake goes on.", setPaused(true)],
-    ["resume", "Let a paused queue go on.", setPaused(false)],
-  ] as const) {
-    queue
-      .command(name)
-      .description(description)
-      .argument("<queue>", "submit, track or deliver", oneOf(QUEUE_NAMES))
-      .option("--reason <text>", "why, for the audit")
-      .addHelpText("after", `\nExample:\n  cryobridge queue ${name} submit`)
-      .action(toAction(cli, act));
+  for (const [name, act] of Object.entries(QUEUE_ACTS)) {
+    const argument = new Argument("<queue>", "submit, track or deliver").argParser(oneOf(QUEUE_NAMES));
+    const on = (_asked: object, queue: string) => ({ queue: queue as QueueName });
+    defineSiteAct(queue.command(name), cli, act, { argument, on });
   }
 }
 

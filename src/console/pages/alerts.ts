@@ -9,8 +9,8 @@ import {
   SILENCE_COLUMNS,
 } from "../../operator/alert-columns.ts";
 import { ALERT_LIST } from "../../operator/lists/alerts.ts";
-import { ALERTS, SILENCE_INPUT, SILENCES } from "../../operator/things/alerts.ts";
-import { addActs, beforeRows, formsOf, inputOf } from "../acts.ts";
+import { ALERTS, SILENCE_INPUT, SILENCES, TEST_PLACES } from "../../operator/things/alerts.ts";
+import { addActs, beforeRows, formOf, formsOf, inputOf } from "../acts.ts";
 import { actForm, listTable, options, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { addDetails } from "../details.ts";
@@ -18,6 +18,7 @@ import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { readListPage } from "../listing.ts";
 import type { Site, Visit } from "../site.ts";
+import { addSiteAct } from "../site-acts.ts";
 import type { Attention } from "../status-document.ts";
 import { whereToAct } from "./overview.ts";
 
@@ -27,7 +28,7 @@ const MOST_SILENCES = 1_000;
 
 /** Alerts: the list, the page of one alert, seeing to it, silences, and trying the places. */
 export function addAlertPages(site: Site, records: Records): void {
-  const { pool, acts } = records;
+  const { pool } = records;
   site.filter(PATH);
   site.page(PATH, (visit) => listPage(visit, records));
   addActs(site, ALERTS, records);
@@ -49,11 +50,9 @@ export function addAlertPages(site: Site, records: Records): void {
     const until = await silenceAlerts(pool, silenced, forMs, act);
     return { to: PATH, notice: { isDone: true, lines: [describeSilenced(silenced, until)] } };
   });
-  site.form(`${PATH}/test`, async ({ form, act }) => {
-    const tested = await acts.testAlerts(form.get("place") || undefined, act);
-    const lines = tested.map(({ place, failure }) => `${place}: ${failure ?? "sent"}`);
-    return { to: PATH, notice: { isDone: tested.every(({ failure }) => failure === undefined), lines } };
-  });
+  addSiteAct(site, `${PATH}/test`, TEST_PLACES, records, ({ form }) => ({
+    place: form.get("place") || undefined,
+  }));
 }
 
 /** What leads to what an open alert is about, as the overview has it. */
@@ -107,12 +106,6 @@ function silenceForm(visit: Visit): Html {
 }
 
 function testForm(places: readonly string[], visit: Visit): Html {
-  return actForm(
-    {
-      ...{ action: `${PATH}/test`, label: "Send a test…" },
-      explains: "Each place gets a message which says that it is a test, and that nothing is wrong.",
-      inputs: html`<label>To<select name="place">${options(places, undefined, "all")}</select></label>`,
-    },
-    visit,
-  );
+  const inputs = html`<label>To<select name="place">${options(places, undefined, "all")}</select></label>`;
+  return formOf(TEST_PLACES, `${PATH}/test`, {}, visit, { inputs });
 }

@@ -1,6 +1,5 @@
 import { asFailure } from "../../core/failures.ts";
 import { type JobView, QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
-import { pauseQueue, resumeQueue } from "../../ledger/operator/queues.ts";
 import { listOpenDeliveries, listWaitingOrders } from "../../ledger/operator/views.ts";
 import { isWorkerThere } from "../../ledger/workers/roster.ts";
 import type { Column } from "../../operator/column.ts";
@@ -17,8 +16,9 @@ import {
 } from "../../operator/queue-columns.ts";
 import type { DeclaredAct, Thing } from "../../operator/thing.ts";
 import { ORDERS } from "../../operator/things/orders.ts";
+import { MEANINGS, QUEUE_ACTS } from "../../operator/things/queues.ts";
 import { RESULTS } from "../../operator/things/results.ts";
-import { beforeRows, pathOf } from "../acts.ts";
+import { beforeRows, formOf, pathOf } from "../acts.ts";
 import { askOrphaned } from "../ask.ts";
 import { actForm, listTable, section } from "../components.ts";
 import type { ConsoleDeps, Records } from "../deps.ts";
@@ -28,6 +28,7 @@ import { placeOf } from "../listing.ts";
 import { hintForOrphaned } from "../orphaned.ts";
 import { withCommands } from "../page-of-command.ts";
 import type { Site, Visit } from "../site.ts";
+import { addSiteAct } from "../site-acts.ts";
 
 const PATH = "/queue";
 const LINES = 50;
@@ -35,30 +36,12 @@ const LINES = 50;
 /** What each queue has to do, what waits, and pausing. */
 export function addQueuePage(site: Site, deps: ConsoleDeps, records: Records): void {
   site.page(PATH, (visit) => queuePage(visit, deps, records));
-  for (const name of ["pause", "resume"] as const) {
-    site.form(`${PATH}/${name}`, async ({ form, act }) => {
+  for (const [name, act] of Object.entries(QUEUE_ACTS))
+    addSiteAct(site, `${PATH}/${name}`, act, records, ({ form }) => {
       const queue = QUEUE_NAMES.find((each) => each === form.get("queue"));
-      if (queue === undefined) return undefined;
-      const isDone = await (name === "pause" ? pauseQueue : resumeQueue)(records.pool, queue, act);
-      return { to: PATH, notice: { isDone, lines: [describe(name, queue, isDone)] } };
+      return queue && { queue };
     });
-  }
 }
-
-function describe(name: "pause" | "resume", queue: QueueName, isDone: boolean): string {
-  if (name === "pause")
-    return isDone
-      ? `Queue ${queue} is paused: nothing new is handed to it.`
-      : `Queue ${queue} was paused before.`;
-  return isDone ? `Queue ${queue} goes on.` : `Queue ${queue} was not paused.`;
-}
-
-/** What a queue is for, in words. */
-const MEANINGS: Readonly<Record<QueueName, string>> = {
-  submit: "Orders go to the service.",
-  track: "The service is asked how orders stand.",
-  deliver: "Results go to the lab.",
-};
 
 const MEANING: Column<QueueView> = {
   title: "what it does",
@@ -116,18 +99,7 @@ function tryNow<Row, Found extends Row>(
 
 function pauseForm(queue: QueueName, isPaused: boolean, visit: Visit): Html {
   const name = isPaused ? "resume" : "pause";
-  return actForm(
-    {
-      ...{
-        action: `${PATH}/${name}`,
-        label: isPaused ? `Resume ${queue}` : `Pause ${queue}`,
-        reason: "optional",
-      },
-      explains: `${MEANINGS[queue]} ${isPaused ? "They do again." : "Nothing new is handed over until it is resumed; intake goes on."}`,
-      fields: { queue },
-    },
-    visit,
-  );
+  return formOf(QUEUE_ACTS[name], `${PATH}/${name}`, { queue }, visit, { fields: { queue } });
 }
 
 /** What BullMQ has; its server may be away while the ledger answers. */

@@ -11,6 +11,7 @@ import {
 } from "../alert-columns.ts";
 import type { Viewer } from "../column.ts";
 import { type Details, type DetailsPlace, fieldsPart, tablePart } from "../details.ts";
+import type { SiteAct } from "../site-act.ts";
 import { onEach, type Thing } from "../thing.ts";
 
 /** For how long something is silenced, as a person chooses it in the console. */
@@ -82,6 +83,34 @@ export const SILENCES = {
     },
   },
 } as const satisfies Thing<Silence>;
+
+/** Which place alerts are sent to is meant: all without. */
+interface OnPlace {
+  readonly place?: string | undefined;
+}
+
+/** Sends the places of alerts a test message; not done where one of them did not take it. */
+export const TEST_PLACES: SiteAct<OnPlace> = {
+  ...{ command: "alerts test", button: "Send a test…", reason: "none" },
+  help: "Send each place of alerts.to a test message, and say what came of it. Needs no daemon.",
+  example: "cryobridge alerts test --to email",
+  explains: "Each place gets a message which says that it is a test, and that nothing is wrong.",
+  act: async ({ acts }, by, { place: wanted }) => {
+    const tested = await acts.testAlerts(wanted, by);
+    return {
+      isDone: tested.every(({ failure }) => failure === undefined),
+      lines: tested.map(({ place, failure }) => [
+        failure === undefined ? "done" : "failed",
+        `${place}: ${failure ?? "sent"}`,
+      ]),
+      json: {
+        places: tested.map(({ place, failure }) => ({
+          ...{ place, isSent: failure === undefined, failure: failure ?? null },
+        })),
+      },
+    };
+  },
+};
 
 async function read({ pool }: DetailsPlace, alert: Alert, viewer: Viewer): Promise<Details> {
   const [row] = await withMessages(pool, [alert]);

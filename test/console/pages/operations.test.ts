@@ -21,6 +21,9 @@ test("the queue's page says what waits, and pauses and resumes a queue by name",
     expect(wordsOf(await operator.send("/queue/pause", { queue: "submit", reason: "upgrade" }))).toContain(
       "Queue submit is paused",
     );
+    const again = await operator.send("/queue/pause", { queue: "submit" });
+    expect(again).toContain('id="notice" class="banner good"');
+    expect(wordsOf(again)).toContain("Queue submit was already paused");
     expect(wordsOf(await operator.open("/queue"))).toContain("Resume submit");
     await viewer.open("/queue");
     await viewer.send("/queue/resume", { queue: "submit" });

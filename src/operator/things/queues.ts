@@ -1,0 +1,47 @@
+import type { QueueName } from "../../jobs/queues.ts";
+import { pauseQueue, resumeQueue } from "../../ledger/operator/queues.ts";
+import type { Outcome, SiteAct } from "../site-act.ts";
+
+/** What a queue is for, in words. */
+export const MEANINGS: Readonly<Record<QueueName, string>> = {
+  submit: "Orders go to the service.",
+  track: "The service is asked how orders stand.",
+  deliver: "Results go to the lab.",
+};
+
+interface OnQueue {
+  readonly queue: QueueName;
+}
+
+/** What can be done to a queue; doing what is done already is no error. */
+export const QUEUE_ACTS = {
+  pause: {
+    ...{ command: "queue pause", button: ({ queue }) => `Pause ${queue}`, reason: "optional" },
+    help: "Hand nothing new to a queue until it is resumed; intake goes on.",
+    example: "cryobridge queue pause submit",
+    explains: ({ queue }) =>
+      `${MEANINGS[queue]} Nothing new is handed over until it is resumed; intake goes on.`,
+    act: async ({ pool }, by, { queue }) =>
+      outcomeOf({ queue, isPaused: true, hasChanged: await pauseQueue(pool, queue, by) }),
+  },
+  resume: {
+    ...{ command: "queue resume", button: ({ queue }) => `Resume ${queue}`, reason: "optional" },
+    help: "Let a paused queue go on.",
+    example: "cryobridge queue resume submit",
+    explains: ({ queue }) => `${MEANINGS[queue]} This goes on.`,
+    act: async ({ pool }, by, { queue }) =>
+      outcomeOf({ queue, isPaused: false, hasChanged: await resumeQueue(pool, queue, by) }),
+  },
+} as const satisfies Record<string, SiteAct<OnQueue>>;
+
+function outcomeOf(json: OnQueue & { readonly isPaused: boolean; readonly hasChanged: boolean }): Outcome {
+  const { queue, isPaused, hasChanged } = json;
+  const words = isPaused
+    ? hasChanged
+      ? "is paused: nothing new is handed to it"
+      : "was already paused"
+    : hasChanged
+      ? "is running again"
+      : "was already running";
+  return { isDone: true, lines: [["done", `Queue ${queue} ${words}`]], json: { ...json } };
+}
