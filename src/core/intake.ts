@@ -208,8 +208,11 @@ export interface Intake {
   inspect(connector: string, messages: readonly IncomingMessage[]): MessageVerdict[];
   /**
    * Records the end of a file. A file with batches gets its batch response then, where the site wants one.
+   *
+   * @param claimId of a file that was dropped
+   * @throws NotInHand when the file is no longer this worker's, or was decided before
    */
-  closeFile(fileId: string, end: FileEnd, batch?: BatchOutline): Promise<void>;
+  closeFile(fileId: string, end: FileEnd, batch?: BatchOutline, claimId?: string): Promise<void>;
   /**
    * Keeps what is to become of a dropped file, under the first of the names that no other file in hand of the connector has, and
    * records its end in the same commit, where it has one to record.

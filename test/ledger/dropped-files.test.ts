@@ -3,7 +3,13 @@ import { expect, test } from "vitest";
 import { NotInHand } from "../../src/core/dropped-files.ts";
 import { inTransaction } from "../../src/ledger/database.ts";
 import { decideDropped, droppedFilesOf } from "../../src/ledger/messages/dropped-files.ts";
-import { openFile, settleFile } from "../../src/ledger/messages/files.ts";
+import {
+  closeFile,
+  findOpenFile,
+  openFile,
+  requireFileId,
+  settleFile,
+} from "../../src/ledger/messages/files.ts";
 import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
 import { endWorker } from "../../src/ledger/workers/roster.ts";
 import { eventually } from "../support/eventually.ts";
@@ -64,6 +70,25 @@ test("a file that was decided is not decided again, and its worker is given what
     expect(await dropped.takeOver("lims", known)).toMatchObject({
       files: [{ id: "A", fate: { ...FATE, keptAs: "a.csv" } }],
     });
+  }));
+
+test("a worker that lost a file doesn't close it under the one that reads it now", () =>
+  withWorkers(async ({ pool, hire }) => {
+    const [late, next] = [await hire(), await hire()];
+    await late.dropped.claim("lims", [{ id: "A", name: "a.csv" }]);
+    const file = { connector: "lims", fileName: "a.csv", sha256: "00".repeat(32), sizeBytes: 1 };
+    const { fileId } = await openFile(pool, file, { id: "A", worker: late.id });
+    await late.die();
+    await endWorker(pool, late.id);
+    expect((await next.dropped.takeOver("lims", { lying: [], inHand: [] })).files).toMatchObject([
+      { id: "A" },
+    ]);
+    const close = (worker: number) =>
+      closeFile(pool, fileId, { status: "taken", problems: [] }, undefined, { id: "A", worker });
+    await expect(close(late.id)).rejects.toThrow(NotInHand);
+    expect(await findOpenFile(pool, requireFileId(fileId))).toMatchObject({ fileName: "a.csv" });
+    await close(next.id);
+    expect(await findOpenFile(pool, requireFileId(fileId))).toBeUndefined();
   }));
 
 test("a file is moved while nobody can have taken it over since the ledger was asked", () =>

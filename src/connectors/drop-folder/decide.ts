@@ -119,7 +119,7 @@ async function offer(
     const problem: Problem = { code, place, message };
     if (error.code === "FILE_CHANGED") {
       // What was read is in the ledger; the file will be read again as what it has become by then.
-      await deps.intake.closeFile(fileId, { status: "taken", problems: [problem] }, batch);
+      await deps.intake.closeFile(fileId, { status: "taken", problems: [problem] }, batch, claim.id);
     }
     if (error.class !== "permanent") throw error;
     const isTouched = committedThrough > 0 || taken.total > 0;

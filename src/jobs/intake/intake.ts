@@ -101,10 +101,11 @@ export function createIntake(deps: IntakeDeps): Intake {
   };
   const responseTo = async (fileId: string, { end, batch }: Close) =>
     batch && composeFileResponse(pool, fileId, end, batch, rules());
+  const ofWorker = (claimId: string | undefined) =>
+    claimId === undefined ? undefined : { id: claimId, worker: deps.worker.id };
   return {
     openFile: async (file, claimId) => {
-      const claim = claimId === undefined ? undefined : { id: claimId, worker: deps.worker.id };
-      const opening = await openFile(pool, file, claim);
+      const opening = await openFile(pool, file, ofWorker(claimId));
       if (opening.status === "duplicate") await answerRepeat(opening.fileId, file, deps, rules());
       return opening;
     },
@@ -129,8 +130,8 @@ export function createIntake(deps: IntakeDeps): Intake {
             placerOrderNumber,
           })),
         })),
-    closeFile: async (fileId, end, batch) =>
-      closeFile(pool, fileId, end, await responseTo(fileId, { end, batch })),
+    closeFile: async (fileId, end, batch, claimId) =>
+      closeFile(pool, fileId, end, await responseTo(fileId, { end, batch }), ofWorker(claimId)),
     settleFile: async (file, close) =>
       settleFile(
         pool,

@@ -126,14 +126,21 @@ export interface Closing {
 /**
  * Records how a file ended; in the same transaction what answers it as a whole, so that it is answered exactly once. A table that
  * was refused is reported to the lab, as results are.
+ *
+ * @param claim of a dropped file
+ * @throws NotInHand where another worker has the file by now, or it was decided before
  */
 export async function closeFile(
   pool: pg.Pool,
   fileId: string,
   end: FileEnd,
   answer?: Closing["answer"],
+  claim?: { readonly id: string; readonly worker: number },
 ): Promise<void> {
-  await inTransaction(pool, (client) => close(client, requireFileId(fileId), { end, answer }));
+  await inTransaction(pool, async (client) => {
+    if (claim) await lockUndecided(client, claim);
+    await close(client, requireFileId(fileId), { end, answer });
+  });
 }
 
 async function close(client: pg.ClientBase, fileId: number, { end, answer }: Closing): Promise<void> {
