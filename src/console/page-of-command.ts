@@ -75,6 +75,7 @@ const BUTTONS: readonly Pressed[] = [
   { words: "queue resume deliver", name: "Resume deliver", to: "/queue" },
   { words: "status", name: "Overview", to: "/" },
   { words: "tasks list", name: "Tasks", to: "/tasks" },
+  { words: "workers", name: "Workers", to: "/workers" },
   { words: "reload", name: "Reload the configuration", to: "/workers" },
 ];
 

@@ -91,7 +91,7 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
     addTaskPage(site, asked.records);
     addRefillPage(site, asked.records);
     addReportPage(site, asked.records);
-    addWorkerPage(site, asked.records, asked.clock);
+    addWorkerPage(site, asked.records);
   }
   try {
     await app.listen({ host: bareHost(settings.host), port: settings.port });

@@ -35,7 +35,7 @@ describe("cryobridge workers", () => {
       const { stdout, status } = await cli(["workers", "--drain", "stand-in", "--reason", "upgrade"]);
       expect([status, stdout]).toEqual([
         0,
-        `✓ w${id} finishes what it has in hand and ends; cryobridge workers shows when\n`,
+        `✓ w${id} finishes what it has in hand and ends; \`cryobridge workers\` shows when\n`,
       ]);
       expect((await cli(["workers", "--drain", `w${id}`])).status).toBe(0);
       expect((await cli(["workers"])).stdout).toContain("stopping");

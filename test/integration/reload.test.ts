@@ -55,7 +55,10 @@ test("a changed configuration is taken over without losing a connection, and wha
 
     await edit(site, { facilities: { NORTH: 12, SOUTH: 13, WEST: 13 } });
     const { stdout, status } = await cli(site, "reload", "--reason", "the new wing");
-    expect([status, stdout]).toEqual([0, expect.stringMatching(/^✓ .* has taken over facilities\.WEST\n$/)]);
+    expect([status, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^✓ .* has taken over facilities\.WEST\nMessages that waited .*\n$/),
+    ]);
 
     const orders = await site.waitForOrders(2);
     expect(orders.map(({ placerOrderNumber, facilityId }) => [placerOrderNumber, facilityId]).sort()).toEqual(
