@@ -45,6 +45,18 @@ describe("orders cancel", () => {
     }, quiet);
   });
 
+  it("does nothing where a profile can't be loaded", async () => {
+    await withLab(async (lab) => {
+      await lab.take("bench", [csvMessage(1)]);
+      const text = await readFile(lab.configFile, "utf8");
+      const broken = "extends: builtin/csv-orders, module: ./gone.ts";
+      await writeFile(lab.configFile, text.replace("extends: builtin/csv-orders", broken));
+      expect((await cancel(lab, "o1", "--reason", "ordered twice")).status).not.toBe(0);
+      const { rows } = await lab.pool.query("select state from orders");
+      expect(rows).toEqual([{ state: "received" }]);
+    }, "profiles: { own: { extends: builtin/csv-orders } }");
+  });
+
   it("wants a reason", async () => {
     await withLab(async (lab) => {
       await lab.take("bench", [csvMessage(1)]);

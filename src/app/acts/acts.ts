@@ -6,6 +6,7 @@ import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import type { Acts } from "../../operator/acts.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import { type AlertParts, testPlaces } from "../alert-places.ts";
+import { compileProfiles } from "../profiles.ts";
 import { discardMessages, releaseMessages, replay } from "./messages.ts";
 import {
   type ActSite,
@@ -28,20 +29,27 @@ const RESULT_ACTS = { retry: retryResult, drop: dropResult, resend: resendResult
 export function createActs(site: {
   readonly pool: pg.Pool;
   readonly config: Config<ProfileDefinition>;
+  /** Those that a daemon works by; compiled once for all acts where there are none. */
   readonly profiles?: ReadonlyMap<string, Profile> | undefined;
   readonly alertParts: AlertParts;
   readonly withService: <T>(work: (service: ServiceClient) => Promise<T>) => Promise<T>;
 }): Acts {
-  const orders: ActSite = site;
+  let compiled: Promise<ReadonlyMap<string, Profile>> | undefined;
+  const profiles = async () => {
+    if (site.profiles) return site.profiles;
+    compiled ??= compileProfiles(site.config);
+    return compiled;
+  };
+  const orders: ActSite = { ...site, profiles };
   return {
     mayCancel: (order) => mayCancel(orders, order),
     order: (name, order, act) => ORDER_ACTS[name](orders, order, act),
     resolve: (order, found, act) => resolve(orders, order, found, act),
     releaseAfterRestore: (act) => releaseAfterRestore(site.pool, act),
     result: (name, result, act) => RESULT_ACTS[name](site, result, act),
-    replay: (by) => replay(site, by),
-    discardMessages: (by) => discardMessages(site, by),
-    releaseMessages: (filter, act, onReleased) => releaseMessages(site, filter, act, onReleased),
+    replay: (by) => replay(orders, by),
+    discardMessages: (by) => discardMessages(orders, by),
+    releaseMessages: (filter, act, onReleased) => releaseMessages(orders, filter, act, onReleased),
     testAlerts: async (place, act) => {
       const tested = await testPlaces(site.config, site.alertParts, place);
       const targets = tested.map((each) => ({

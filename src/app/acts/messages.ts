@@ -11,7 +11,6 @@ import type { Mapped, Released, ReleaseFilter, Run } from "../../operator/acts.t
 import { mappedInWords } from "../../operator/message-columns.ts";
 import { createMappers, profileOf } from "../connectors.ts";
 import { releaseWaiting, toIncoming } from "../intake.ts";
-import { compileProfiles } from "../profiles.ts";
 import { actedAndSent, type SentToSite } from "./sent-to.ts";
 
 interface MessageSite extends SentToSite {
@@ -19,11 +18,9 @@ interface MessageSite extends SentToSite {
 }
 
 /** Maps messages again by the configuration as it is now, and commits what comes of each. */
-export async function replay(
-  { pool, config, profiles: known }: MessageSite,
-  by: Act,
-): Promise<Run<MessageView>> {
-  const profiles = known ?? (await compileProfiles(config));
+export async function replay(site: MessageSite, by: Act): Promise<Run<MessageView>> {
+  const { pool, config } = site;
+  const profiles = await site.profiles();
   const mappers = createMappers(config, profiles);
   // Read one by one, since a text may be large.
   const prepare = async ({ messageId, connector: name, verdict }: MessageView) => {
@@ -69,7 +66,7 @@ export async function replay(
 
 /** Maps what waits again, by the configuration as it is now, in the order in which it was received. */
 export async function releaseMessages(
-  { pool, config, profiles: known }: MessageSite,
+  site: MessageSite,
   filter: ReleaseFilter,
   act: Act,
   onReleased: (message: Mapped) => void,
@@ -77,7 +74,8 @@ export async function releaseMessages(
   const { code, connector } = filter;
   const isMeant = (each: WaitingCode) =>
     (code === undefined || each.code === code) && (connector === undefined || each.connector === connector);
-  const profiles = known ?? (await compileProfiles(config));
+  const { pool, config } = site;
+  const profiles = await site.profiles();
   const before = (await listWaitingCodes(pool)).filter(isMeant);
   const detail = { code, connector };
   await recordAudit(pool, act, "release", [{ target: "messages", detail }]);
@@ -86,18 +84,16 @@ export async function releaseMessages(
 }
 
 /** Gives up messages that wait; what waited for them may go on. */
-export async function discardMessages(
-  { pool, config, profiles: known }: MessageSite,
-  by: Act,
-): Promise<Run<MessageView>> {
-  const profiles = known ?? (await compileProfiles(config));
+export async function discardMessages(site: MessageSite, by: Act): Promise<Run<MessageView>> {
+  const { pool, config } = site;
+  const profiles = await site.profiles();
   let hasDiscarded = false;
   return {
     each: async ({ messageId, verdict, connector }) => {
       const isDone = await discardMessage(pool, numberOf(messageId), by);
       if (!isDone) return [false, `can't be discarded: it doesn't wait (${verdict})`];
       hasDiscarded = true;
-      const [isActed, words, more] = await actedAndSent({ config, profiles }, connector, {
+      const [isActed, words, more] = await actedAndSent(site, connector, {
         ...{ state: "refused", words: "is discarded", sent: "a refusal will be sent to the lab" },
       });
       return more === undefined

@@ -48,6 +48,8 @@ export async function retry({ pool, config }: ActSite, order: LedgerOrder, act: 
 
 /** Decides that an order is not carried out. */
 export async function discard(site: ActSite, order: LedgerOrder, act: Act): Promise<Acted> {
+  // A profile that can't be loaded is to stop it before it is done.
+  await site.profiles();
   const result = await discardOrder(site.pool, order, act);
   return result === "done" ? endedAs("discarded", order, site) : actedOf(order, result, "");
 }
@@ -67,6 +69,7 @@ export async function override({ pool }: ActSite, order: LedgerOrder, act: Act):
 
 /** Cancels an order: at once where nothing was sent of it, at the service where its cancel call is configured. */
 export async function cancel(site: ActSite, order: LedgerOrder, act: Act): Promise<Acted> {
+  await site.profiles();
   const result = await cancelOrder(site.pool, order.id, act, cancelOfferedBy(site.config));
   if (result.kind === "cancelled") return endedAs("cancelled", order, site);
   return [result.kind !== "unable", cancelWords(result)];

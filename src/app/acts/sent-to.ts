@@ -2,13 +2,12 @@ import type { Config } from "../../config/config.ts";
 import { isReported, type Profile, type ReportedState } from "../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import type { Acted } from "../../operator/acts.ts";
-import { compileProfiles } from "../profiles.ts";
 
 /** What says of a connector what its lab is sent. */
 export interface SentToSite {
   readonly config: Config<ProfileDefinition>;
-  /** Those that a daemon works by; compiled for the act unless given. */
-  readonly profiles?: ReadonlyMap<string, Profile> | undefined;
+  /** Those that a daemon works by, or as the configuration has them now. Asked for before anything is done: one may not be loaded. */
+  profiles(): Promise<ReadonlyMap<string, Profile>>;
 }
 
 /**
@@ -29,11 +28,11 @@ export function isSentTo(
 
 /** What became of a record for good, and whether its lab hears of it. @param sent the words where it does */
 export async function actedAndSent(
-  { config, profiles }: SentToSite,
+  site: SentToSite,
   connector: string,
   { state, words, sent }: { readonly state: ReportedState; readonly words: string; readonly sent: string },
 ): Promise<Acted> {
-  if (isSentTo(connector, state, { config, profiles: profiles ?? (await compileProfiles(config)) }))
+  if (isSentTo(connector, state, { config: site.config, profiles: await site.profiles() }))
     return [true, `${words}; ${sent}`];
   const why = `the lab gets no word of it, since results.send of its profile lacks ${state}`;
   return [true, `${words}; ${why}`, { isNews: true }];

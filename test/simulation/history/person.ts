@@ -47,6 +47,7 @@ export class Person {
     this.#site = {
       pool: ledger.poolOf(user),
       config: settings.config,
+      profiles: async () => settings.profiles,
       withService: (work) => {
         const clock = new SimulatedClock(world, this.actor, { skewMs: 0 });
         client ??= openService(settings.config, { clock, logger: silent, random: world.random, wire });
