@@ -56,20 +56,22 @@ export function createSideWork(config: Config, deps: SideWorkDeps): SideWork {
     },
   };
   let pruneAtMs = clock.monotonic();
-  const looks = oneAtATime(logger, "calls could not be looked for at the service", async (signal) => {
-    while (!signal.aborted && mayCall() && (await lookDue(looking, signal)) > 0) deps.onProgress();
-  });
+  const looks = (["others", "cancels"] as const).map((kind) =>
+    oneAtATime(logger, "calls could not be looked for at the service", async (signal) => {
+      while (!signal.aborted && mayCall() && (await lookDue(looking, kind, signal)) > 0) deps.onProgress();
+    }),
+  );
   const prune = oneAtATime(logger, "old records could not be pruned", async (signal) => {
     pruneAtMs = clock.monotonic() + EVERY_MS.prune;
     await worker.exclusively("prune", () => pruneLedger(pool, config.retention, logger, signal));
   });
   return {
     begin: (due) => {
-      if (due.isLookDue) looks.begin();
+      if (due.isLookDue) for (const each of looks) each.begin();
       if (clock.monotonic() >= pruneAtMs) prune.begin();
     },
     stop: async () => {
-      await Promise.all([looks.stop(), prune.stop()]);
+      await Promise.all([...looks, prune].map((each) => each.stop()));
     },
   };
 }

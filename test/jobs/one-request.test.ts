@@ -153,7 +153,7 @@ function aSite(pool: pg.Pool, lists: { lag: boolean }) {
     isAway = false;
     await loseWorker(pool, ME, []);
     await pool.query("update calls set look_at = now() where outcome is null and look_at is not null");
-    await lookDue(deps, never);
+    await lookDue(deps, "others", never);
   };
   const see = (ids: readonly number[] = lists.lag ? [] : made.map(({ id }) => id)) => {
     for (const id of ids) seen.add(id);

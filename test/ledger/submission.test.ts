@@ -216,7 +216,7 @@ describe("a claim", () => {
       await intend(pool, id as number, fence);
       await loseWorker(pool, DEAD);
       expect(await takeDue(pool)).toEqual([]);
-      expect(await findDueLooks(pool, 10)).toMatchObject([{ orderId: id }]);
+      expect(await findDueLooks(pool, 10, "others")).toMatchObject([{ orderId: id }]);
     }));
 
   test("is given to one of many workers, and two of a lane never to two of them", () =>
@@ -245,7 +245,7 @@ describe("a claim", () => {
       await pool.query("update orders set state = 'submitting', owner = null");
       expect(await loseWorker(pool)).toBe(2);
       expect(await takeDue(pool)).toMatchObject([{ orderId: first }]);
-      expect(await findDueLooks(pool, 10)).toMatchObject([{ orderId: second }]);
+      expect(await findDueLooks(pool, 10, "others")).toMatchObject([{ orderId: second }]);
       expect(await loseWorker(pool, DEAD, [])).toBe(1);
     }));
 
@@ -308,7 +308,7 @@ describe("after a crash", () => {
       await intend(pool, id as number, fence);
       expect(await loseWorker(pool, DEAD)).toBe(1);
       expect(await takeDue(pool)).toEqual([]);
-      expect(await findDueLooks(pool, 10)).toMatchObject([{ orderId: id }]);
+      expect(await findDueLooks(pool, 10, "others")).toMatchObject([{ orderId: id }]);
     }));
 
   test("a later order of the same lane waits until the lost call is settled", () =>
@@ -351,7 +351,7 @@ describe("a person", () => {
         state: "submitting",
         calls: [{ kind: "request", surface: "request", outcome: undefined, isApproved: true }],
       });
-      expect(await findDueLooks(pool, 10)).toHaveLength(1);
+      expect(await findDueLooks(pool, 10, "others")).toHaveLength(1);
     }));
 
   test("links a parked order to a request found by hand, which no other order may have", () =>

@@ -45,7 +45,7 @@ export async function agedBy(pool: pg.Pool, interval: string): Promise<void> {
 
 /** Calls to cancel that may leave now. */
 export async function dueCancels(pool: pg.Pool): Promise<{ orderId: number; callId: number }[]> {
-  const due = await findDueLooks(pool, 100);
+  const due = await findDueLooks(pool, 100, "cancels");
   const { rows } = await pool.query<{ id: number }>(
     "select id from calls where kind = 'cancel' and worker_id is null and id = any ($1)",
     [due.map(({ callId }) => callId)],

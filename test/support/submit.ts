@@ -77,5 +77,6 @@ const never = new AbortController().signal;
 /** Makes all looks due, and looks; gives how many calls were looked for. */
 export async function lookNow(deps: LookDeps): Promise<number> {
   await deps.pool.query("update calls set look_at = now() where look_at is not null");
-  return lookDue(deps, never);
+  const cancels = await lookDue(deps, "cancels", never);
+  return cancels + (await lookDue(deps, "others", never));
 }

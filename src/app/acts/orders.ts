@@ -90,7 +90,10 @@ function cancelOfferedBy({ service }: Config): Set<Surface> {
 /** What a person decided of an order for good, and whether the lab hears it. */
 function endedAs(state: "cancelled" | "discarded", order: LedgerOrder, site: ActSite): Promise<Acted> {
   const words = `is ${state}`;
-  return actedAndSent(site, order.connector, { state, words, sent: "it will be reported to the lab" });
+  // Nothing is said under a number that another order has but that this one is refused.
+  const isRefused = order.sharesNumber && order.surface === undefined;
+  const told = isRefused ? "refused" : state;
+  return actedAndSent(site, order.connector, { state: told, words, sent: "it will be reported to the lab" });
 }
 
 function cancelWords(result: Exclude<CancelResult, { readonly kind: "cancelled" }>): string {

@@ -71,7 +71,10 @@ function toChange(
     case "cancelled":
       return cancelledThere(orderId, link, decision.status);
     case "refused":
-      return { refusal: decision.refusal };
+      return {
+        call: { ...seen, end: call.answer === "refused" ? "refused" : "nothing" },
+        refusal: decision.refusal,
+      };
   }
 }
 
@@ -90,7 +93,8 @@ async function makeCall(
   const facts = { state: "submitted", isAtService: true, isCalled: false } as const;
   const decision = decideControl("cancel", facts, offered.has(link.surface));
   if (decision.kind === "unable") {
-    await recordLook(pool, order, { refusal: decision.refusal }, { cancelId: callId });
+    const call = { callId, end: "not_sent" } as const;
+    await recordLook(pool, order, { call, refusal: decision.refusal }, { cancelId: callId });
     return;
   }
   const { checksMs, giveUpAfterMs } = settings.reconcile;

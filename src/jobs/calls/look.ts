@@ -33,10 +33,15 @@ const LATE_PAUSE_MS = 900_000;
  * more those of which nothing was found; calls to cancel are made then. One worker does so at a time; a look has no effect, and what it
  * leads to is only recorded while the order is as it was.
  *
+ * @param kind calls to cancel, or the others: neither waits for the other, since a call may take as long as the service lets it
  * @returns how many calls were looked for
  */
-export async function lookDue(deps: LookDeps, signal: AbortSignal): Promise<number> {
-  const due = await findDueLooks(deps.pool, MOST_AT_ONCE);
+export async function lookDue(
+  deps: LookDeps,
+  kind: "cancels" | "others",
+  signal: AbortSignal,
+): Promise<number> {
+  const due = await findDueLooks(deps.pool, MOST_AT_ONCE, kind);
   const orders = await readOrders(
     deps.pool,
     due.map(({ orderId }) => orderId),

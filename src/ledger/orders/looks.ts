@@ -3,7 +3,7 @@ import type pg from "pg";
 import { GO_BY_INDEX, inTransaction, type Queryable, run } from "../database.ts";
 import { HAS_OPEN_REQUEST } from "./calls.ts";
 import { changeOrdersWithin, type OrderChange } from "./change.ts";
-import { type LedgerOrder, readOrders } from "./row.ts";
+import { type LedgerOrder, linkOf, readOrders } from "./row.ts";
 
 /** $1 order id. Index: the primary key. */
 const LOCK_ORDER = "select 1 from orders where id = $1 for no key update";
@@ -50,10 +50,17 @@ export function recordLook(
   });
 }
 
-/** What of an order a look builds on. What a call to cancel it did is looked for by itself, and changes nothing that others are looked for by. */
-function standing({ state, fence, mark, calls }: LedgerOrder, cancelId: number | undefined) {
-  const own = calls.filter(({ kind, id }) => (cancelId === undefined ? kind !== "cancel" : id === cancelId));
-  return { state, fence, mark, calls: own.map(({ ageMs: _, goneMs: _gone, lookAt: _at, ...call }) => call) };
+/**
+ * What of an order a look builds on. What a call to cancel it did is looked for by itself, and changes nothing that others are looked for
+ * by; it is about what the order is linked to, which a person may change.
+ */
+function standing(order: LedgerOrder, cancelId: number | undefined) {
+  const { state, fence, mark } = order;
+  const own = order.calls.filter(({ kind, id }) =>
+    cancelId === undefined ? kind !== "cancel" : id === cancelId,
+  );
+  const calls = own.map(({ ageMs: _, goneMs: _gone, lookAt: _at, ...call }) => call);
+  return { state, fence, mark, calls, link: cancelId === undefined ? undefined : linkOf(order) };
 }
 
 /** The late looks of an order are done; $1 order id. Index: calls_order. */
@@ -87,26 +94,18 @@ export async function postponeLook(
 }
 
 /**
- * Calls that the service is looked at for now, the longest due first; $1 how many. One that is open only while nobody has its order or
- * another one of the lane in hand, and one of a lane at a time, the earliest first: two of them never take each other's
- * request for their own. One to cancel only while its order is followed, and behind the others: it may have to be made, and holds up no
- * lane. One that has ended only while its order isn't before another call: that one's look comes first.
+ * Calls that the service is looked at for now, the longest due first; $1 how many, $2 whether those to cancel or the others. One that is
+ * open only while nobody has its order or another one of the lane in hand, and one of a lane at a time, the earliest first: two of them
+ * never take each other's request for their own. One to cancel only while its order is followed. One that has ended only while its order
+ * isn't before another call: that one's look comes first.
  * Indexes: calls_look, orders_lane.
  */
 export const DUE_LOOKS = `
-${dueOf("k.kind <> 'cancel'")}
- union all
-${dueOf("k.kind = 'cancel'")}
- limit $1`;
-
-/** Each kind by itself goes by the index and ends when it has enough: what waits may be a call of every open order. */
-function dueOf(kind: string): string {
-  return `(
 select k.order_id as "orderId", k.id as "callId"
   from calls k
   join orders o on o.id = k.order_id
  where k.look_at <= now()
-   and ${kind}
+   and (k.kind = 'cancel') = $2
    and case
          when k.kind = 'cancel' then o.state in ('submitted', 'accepted', 'in_progress')
          when k.outcome is not null then o.state not in ('received', 'submitting')
@@ -121,8 +120,7 @@ select k.order_id as "orderId", k.id as "callId"
                    and (e.owner is not null or e.id < o.id))
        end
  order by k.look_at, k.id
- limit $1)`;
-}
+ limit $1`;
 
 /** Whether a call may be looked for now. */
 export const IS_LOOK_DUE = `
@@ -136,11 +134,15 @@ export interface DueLook {
   readonly callId: number;
 }
 
-/** The calls that are to be looked for now, one of an order. */
-export async function findDueLooks(pool: pg.Pool, limit: number): Promise<DueLook[]> {
+/** The calls that are to be looked for now, one of an order: those to cancel, which may have to be made, or the others. */
+export async function findDueLooks(
+  pool: pg.Pool,
+  limit: number,
+  kind: "cancels" | "others",
+): Promise<DueLook[]> {
   const rows = await inTransaction(pool, async (client) => {
     await client.query(GO_BY_INDEX);
-    return (await client.query<DueLook>(DUE_LOOKS, [limit])).rows;
+    return (await client.query<DueLook>(DUE_LOOKS, [limit, kind === "cancels"])).rows;
   });
   return [...new Map(rows.reverse().map((row) => [row.orderId, row])).values()].reverse();
 }

@@ -92,7 +92,7 @@ interface OnPlace {
 /** Sends the places of alerts a test message; not done where one of them did not take it. */
 export const TEST_PLACES: SiteAct<OnPlace> = {
   ...{ command: "alerts test", button: "Send a test…", reason: "none" },
-  help: "Send each place of alerts.to a test message, and say what came of it. Needs no daemon.",
+  help: "Send each place of alerts.to a test message, and say what came of it. Needs the ledger, but no daemon.",
   example: "cryobridge alerts test --to email",
   explains: "Each place gets a message which says that it is a test, and that nothing is wrong.",
   act: async ({ acts }, by, { place: wanted }) => {

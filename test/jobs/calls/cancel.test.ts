@@ -63,6 +63,24 @@ describe("a planned call to cancel", () => {
       expect(made).toEqual({ calls: 1, looks: 0 });
     }));
 
+  test("is not refused for what the order was linked to before a person linked it to another request", () =>
+    withLedger(async ({ pool }) => {
+      await toCancel(pool);
+      const { deps } = service(pool, [new Failure("SERVICE_REFUSED", "no")]);
+      await lookNow(deps);
+      expect(await calls(pool)).toMatchObject([{ outcome: null, answer: "refused" }]);
+      const lookForCancel = async () => {
+        await pool.query("update orders set request_id = 31");
+        return LISTED;
+      };
+      await lookNow({ ...deps, service: { ...deps.service, lookForCancel } });
+      const open = async () => (await pool.query("select state from control_requests")).rows;
+      expect(await open()).toEqual([{ state: "open" }]);
+      await lookNow(deps);
+      expect(await calls(pool)).toMatchObject([{ outcome: "nothing" }]);
+      expect(await open()).toEqual([{ state: "open" }]);
+    }));
+
   test("is looked for at once where its answer says no more than that it was taken", () =>
     withLedger(async ({ pool }) => {
       await toCancel(pool);

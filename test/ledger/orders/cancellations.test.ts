@@ -364,7 +364,7 @@ describe("a request to cancel an order that the service has", () => {
       expect(sent.filter(Boolean)).toHaveLength(1);
       expect(await dueCancels(pool)).toEqual([]);
       expect(cancelCallsOf(await only(pool), ABOUT_5)).toMatchObject([{ outcome: undefined }]);
-      expect(await findDueLooks(pool, 10)).toHaveLength(1);
+      expect(await findDueLooks(pool, 10, "cancels")).toHaveLength(1);
     }));
 
   test("has no call made about a request that the order is linked to no more", () =>
@@ -553,7 +553,7 @@ describe("a cancellation of an order that a person links to what the service has
       const orderId = await calledAndParked(pool);
       expect(await resolve(pool, orderId, 5)).toBe("done");
       expect(await dueCancels(pool)).toEqual([]);
-      expect(await findDueLooks(pool, 10)).toMatchObject([{ orderId }]);
+      expect(await findDueLooks(pool, 10, "cancels")).toMatchObject([{ orderId }]);
     }));
 });
 
