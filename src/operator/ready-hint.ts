@@ -1,6 +1,6 @@
 import type { AtService } from "../core/failures.ts";
 import { type HintCommand, withCommandsOf } from "../core/hint.ts";
-import type { Surface } from "../core/surface.ts";
+import { SURFACES, type Surface } from "../core/surface.ts";
 
 /** What is known of the records that the commands of a hint are about, by their ids such as `o17`. Another order than these is ORDER in a hint. */
 export interface Known {
@@ -29,6 +29,12 @@ export function readyHint(hint: string, known: Known): string {
 /** Once for each that may be the order's own at the service. */
 function readyCommands(command: HintCommand, known: Known): HintCommand[] {
   const { number, atService, surface = atService?.surface } = known;
+  // Which of the two is to be typed nobody knows yet: a shell would take the bar for a pipe.
+  const isOfEither = [...command.words, ...command.options.map(([name]) => name)].some((word) =>
+    word.includes("|"),
+  );
+  if (surface === undefined && isOfEither)
+    return SURFACES.flatMap((each) => readyCommands(command, { ...known, surface: each }));
   const id = known[RECORD_OF[command.words[0] as keyof typeof RECORD_OF]];
   const fill = (operand: string) => {
     if (operand === "ID") return id ?? operand;

@@ -27,6 +27,12 @@ describe("a hint's commands", () => {
     );
   });
 
+  it("are given for each surface where nobody knows which one the order is on", () => {
+    expect(readyHint(FAILURES.SUBMIT_SEVERAL_MATCHES.hint, { order: "o17" })).toBe(
+      "Find the right one with the facility, then `cryobridge orders resolve o17 --request-id N` or `cryobridge orders resolve o17 --procedure-id N`.",
+    );
+  });
+
   it("have no id where another order may be meant, and no number of the other surface", () => {
     const { hint } = FAILURES.CANCEL_ORDER_AMBIGUOUS;
     const ready = readyHint(hint, ALL);
