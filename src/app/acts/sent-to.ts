@@ -11,29 +11,18 @@ export interface SentToSite {
 }
 
 /**
- * Whether the lab of a connector is sent what reached this state. Of a connector that is no longer configured another one may send it.
+ * What became of a record for good, and whether its lab hears of it. Of a connector that is no longer configured another one may send it.
+ *
+ * @param sent the words where it does
  */
-export function isSentTo(
-  connector: string,
-  state: ReportedState,
-  {
-    config,
-    profiles,
-  }: { readonly config: Pick<Config, "connectors">; readonly profiles: ReadonlyMap<string, Profile> },
-): boolean {
-  const settings = config.connectors.find(({ name }) => name === connector);
-  const profile = settings && profiles.get(settings.profile);
-  return profile === undefined || isReported(profile, state);
-}
-
-/** What became of a record for good, and whether its lab hears of it. @param sent the words where it does */
 export async function actedAndSent(
   site: SentToSite,
   connector: string,
   { state, words, sent }: { readonly state: ReportedState; readonly words: string; readonly sent: string },
 ): Promise<Acted> {
-  if (isSentTo(connector, state, { config: site.config, profiles: await site.profiles() }))
-    return [true, `${words}; ${sent}`];
+  const settings = site.config.connectors.find(({ name }) => name === connector);
+  const profile = settings && (await site.profiles()).get(settings.profile);
+  if (profile === undefined || isReported(profile, state)) return [true, `${words}; ${sent}`];
   const why = `the lab gets no word of it, since results.send of its profile lacks ${state}`;
   return [true, `${words}; ${why}`, { isNews: true }];
 }
