@@ -1,7 +1,7 @@
 import { type Delimiters, parseDelimiters, STANDARD_DELIMITERS } from "../formats/hl7/delimiters.ts";
 import type { Dictionary } from "../formats/hl7/dictionary.ts";
-import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
-import { isSegmentName } from "../formats/hl7/segment.ts";
+import type { Hl7Message } from "../formats/hl7/message.ts";
+import { isSegmentName, type Segment } from "../formats/hl7/segment.ts";
 import { type Leaf, leavesOf } from "../formats/hl7/tree.ts";
 import { cleanLines, HIDDEN } from "./text.ts";
 

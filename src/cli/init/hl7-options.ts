@@ -1,5 +1,6 @@
 import type { Delimiters } from "../../formats/hl7/delimiters.ts";
-import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
+import type { Hl7Message } from "../../formats/hl7/message.ts";
+import type { Segment } from "../../formats/hl7/segment.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { namesContainer } from "./headings.ts";
 import { orderSegments, valuesIn } from "./hl7-sample.ts";

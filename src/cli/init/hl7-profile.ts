@@ -69,7 +69,7 @@ function typesOf(messages: readonly Hl7Message[], encoding: string | undefined):
   const ignore = types(strange.filter((message) => !withOrders.includes(message)));
   const newer = new Set(
     messages
-      .map(({ codes }) => codes.version ?? "")
+      .map(({ header }) => header.version ?? "")
       .filter((version) => /^2\.\d+(\.\d+)?$/.test(version) && !versions.some((each) => isOf(version, each))),
   );
   return {
@@ -77,7 +77,7 @@ function typesOf(messages: readonly Hl7Message[], encoding: string | undefined):
     ...(withOrders.length > 0 && { accept: [...accept, ...types(withOrders)] }),
     ...(ignore.length > 0 && { ignore }),
     ...(newer.size > 0 && { versions: [...versions, ...newer] }),
-    ...(messages.some(({ codes }) => !codes.messageControlId) && { controlId: "optional" as const }),
+    ...(messages.some(({ header }) => !header.messageControlId) && { controlId: "optional" as const }),
     ...(encoding !== undefined && { encoding }),
   };
 }

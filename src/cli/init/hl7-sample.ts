@@ -3,7 +3,8 @@ import { Failure } from "../../core/failures.ts";
 import { decodeBytes } from "../../formats/encoding.ts";
 import { decodeHl7 } from "../../formats/hl7/charset.ts";
 import { splitHl7File } from "../../formats/hl7/file.ts";
-import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
+import { Hl7Message } from "../../formats/hl7/message.ts";
+import type { Segment } from "../../formats/hl7/segment.ts";
 import type { ProfileDefinition, ValueDefinition } from "../../mapping/profile/schema.ts";
 import { counted } from "../../operator/text.ts";
 
@@ -51,8 +52,8 @@ function readMessage(raw: Buffer, encoding: string | undefined): Hl7Message | un
 }
 
 /** The type of a message, such as `ORM^O01`. */
-export function typeOfMessage({ codes }: Hl7Message): string {
-  return [codes.messageCode, codes.triggerEvent].filter(Boolean).join("^");
+export function typeOfMessage({ header }: Hl7Message): string {
+  return [header.messageCode, header.triggerEvent].filter(Boolean).join("^");
 }
 
 /** The segments of orders: from the first ORC, OBR or specimen on. */
@@ -87,7 +88,7 @@ export function findingsOf(
   isLabelGiven: boolean,
 ): string[] {
   const types = new Set(
-    messages.map((message) => `${typeOfMessage(message)} ${message.codes.version ?? ""}`.trim()),
+    messages.map((message) => `${typeOfMessage(message)} ${message.header.version ?? ""}`.trim()),
   );
   const { containers, orders, subject, encoding } = definition;
   const places = {

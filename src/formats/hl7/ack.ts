@@ -1,42 +1,7 @@
-import type { Field, SegmentSpec } from "./encode.ts";
 import type { Hl7Header } from "./segment.ts";
-import {
-  type AckError,
-  acknowledgmentSegments,
-  headerSegment,
-  type MessageType,
-  type SentHeader,
-  versionOf,
-} from "./sent-segments.ts";
-import { formatHl7DateTime } from "./time.ts";
 
 /** MSA-1 (table 0008). Not to be mixed with the same letters in ORC-1 and ORC-5. */
 export type AcknowledgmentCode = "AA" | "AE" | "AR" | "CA" | "CE" | "CR";
-
-/** What an acknowledgement is made of. */
-export interface AckRequest extends Omit<SentHeader, "type" | "dateTime"> {
-  /** ACK unless given, such as ORR^O02. */
-  readonly type?: MessageType | undefined;
-  /** MSH-7: a moment, which is then written in UTC, or as it is to stand there. */
-  readonly dateTime: Date | string;
-  readonly code: AcknowledgmentCode;
-  /** MSA-2, as the message that is answered is named; by MSH-10 as it was read unless given. */
-  readonly answered?: Field;
-  readonly errors?: readonly AckError[];
-  /** MSA-3, to version 2.6. */
-  readonly text?: string | undefined;
-}
-
-/** MSH, MSA and ERR of an answer, to be built with {@link buildMessage}; a composer of ORR or ORL appends its own. */
-export function buildAck(request: AckRequest): SegmentSpec[] {
-  const { to, code, answered = to.messageControlId, errors = [], text } = request;
-  const { type = ["ACK", to.triggerEvent], dateTime } = request;
-  const written = typeof dateTime === "string" ? dateTime : formatHl7DateTime(dateTime);
-  return [
-    headerSegment({ ...request, type, dateTime: written }),
-    ...acknowledgmentSegments({ code, answered, errors, text, version: versionOf(to) }),
-  ];
-}
 
 /**
  * What became of a message, as far as acknowledging it goes.

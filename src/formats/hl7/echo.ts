@@ -1,7 +1,8 @@
 import { type Encoding, findEncoding } from "../encoding.ts";
 import { type Delimiters, escapeText, STANDARD_DELIMITERS, unescapeText } from "./delimiters.ts";
 import { type SegmentSpec, Written } from "./encode.ts";
-import type { Hl7Message, Segment } from "./message.ts";
+import type { Hl7Message } from "./message.ts";
+import type { Segment } from "./segment.ts";
 
 /** Echoes parts of one message into another. What is echoed comes back as the sender wrote it, so the sender finds it again. */
 export interface Echo {

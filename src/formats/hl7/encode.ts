@@ -16,11 +16,11 @@ export type Field = Component | readonly Component[] | Repeated | Written;
 /** A segment's name and its fields from 1 on; those of MSH from MSH-3 on, since the delimiters are written by themselves. */
 export type SegmentSpec = readonly [name: string, ...fields: Field[]];
 
-/** A field that repeats. */
-class Repeated {
+/** A field that repeats: `["PID", undefined, undefined, new Repeated(["S1", …], ["S2", …])]`. */
+export class Repeated {
   readonly fields: readonly (Component | readonly Component[])[];
 
-  constructor(fields: readonly (Component | readonly Component[])[]) {
+  constructor(...fields: readonly (Component | readonly Component[])[]) {
     this.fields = fields;
   }
 }
@@ -32,11 +32,6 @@ export class Written {
   constructor(text: string) {
     this.text = text;
   }
-}
-
-/** A field that repeats: `["PID", undefined, undefined, repeated(["S1", …], ["S2", …])]`. */
-export function repeated(...fields: readonly (Component | readonly Component[])[]): Repeated {
-  return new Repeated(fields);
 }
 
 /**
@@ -52,7 +47,6 @@ export function buildMessage(
   const delimiters = options.delimiters ?? STANDARD_DELIMITERS;
   const encoding = encodingCharacters(delimiters);
   let text = "";
-  const encoder = new Encoder(delimiters);
   for (const [i, segment] of segments.entries()) {
     const [name] = segment;
     if (name.length !== 3 || !isSegmentName(name) || (name === "MSH") !== (i === 0)) {
@@ -61,63 +55,32 @@ export function buildMessage(
       );
     }
     text += i === 0 ? name + delimiters.field + encoding : name;
-    text += `${encoder.fields(segment)}\r`;
+    text += `${encodeFields(segment, delimiters)}\r`;
   }
   if (text === "") throw new RangeError("a message without segments");
   return text;
 }
 
-/** Writes what segments are made of, and knows where it is. */
-class Encoder {
-  readonly #delimiters: Delimiters;
-  #segment = "";
-  #field = 0;
-
-  constructor(delimiters: Delimiters) {
-    this.#delimiters = delimiters;
-  }
-
-  /** The fields of a segment, each after its separator. */
-  fields(segment: SegmentSpec): string {
-    const [name] = segment;
-    this.#segment = name;
-    let text = "";
-    let gap = "";
-    for (let n = 1; n < segment.length; n++) {
-      gap += this.#delimiters.field;
-      this.#field = name === "MSH" ? n + 2 : n;
-      const encoded = this.#encodeField(segment[n] as Field);
-      if (encoded === "") continue;
-      text += gap + encoded;
-      gap = "";
-    }
-    return text;
-  }
-
-  #encodeField(field: Field): string {
-    if (field instanceof Written) return field.text;
-    if (!(field instanceof Repeated)) return this.#encodeRepetition(field);
-    return joinTrimmed(field.fields, this.#delimiters.repetition, (repetition) =>
-      this.#encodeRepetition(repetition),
-    );
-  }
-
-  #encodeRepetition(value: Component | readonly Component[]): string {
-    if (!isList(value)) return this.#encodeValue(value);
-    return joinTrimmed(value, this.#delimiters.component, (component) => this.#encodeComponent(component));
-  }
-
-  #encodeComponent(value: Component): string {
-    if (!isList(value)) return this.#encodeValue(value);
-    return joinTrimmed(value, this.#delimiters.subcomponent, (part) => this.#encodeValue(part));
-  }
-
-  #encodeValue(value: string | number | undefined): string {
+/** The fields of a segment, each after its separator. */
+function encodeFields([, ...fields]: SegmentSpec, delimiters: Delimiters): string {
+  const { field, repetition, component, subcomponent } = delimiters;
+  const encodeValue = (value: string | number | undefined) => {
     if (value === undefined) return "";
-    if (typeof value === "string") return escapeText(value, this.#delimiters);
-    if (Number.isFinite(value)) return escapeText(String(value), this.#delimiters);
-    throw new RangeError(`${this.#segment}-${this.#field}: expected a finite number`);
-  }
+    if (typeof value === "number" && !Number.isFinite(value))
+      throw new RangeError("expected a finite number");
+    return escapeText(String(value), delimiters);
+  };
+  const encodeComponent = (value: Component) =>
+    isList(value) ? joinTrimmed(value, subcomponent, encodeValue) : encodeValue(value);
+  const encodeRepetition = (value: Component | readonly Component[]) =>
+    isList(value) ? joinTrimmed(value, component, encodeComponent) : encodeValue(value);
+  const encodeField = (value: Field) => {
+    if (value instanceof Written) return value.text;
+    return value instanceof Repeated
+      ? joinTrimmed(value.fields, repetition, encodeRepetition)
+      : encodeRepetition(value);
+  };
+  return fields.length === 0 ? "" : joinTrimmed(["", ...fields], field, encodeField);
 }
 
 function isList<T>(value: string | number | undefined | readonly T[]): value is readonly T[] {

@@ -1,6 +1,7 @@
 import { Failure } from "../../core/failures.ts";
 import { atField, atSegment } from "../../core/place.ts";
-import type { Hl7Message, Segment } from "./message.ts";
+import type { Hl7Message } from "./message.ts";
+import type { Segment } from "./segment.ts";
 
 /** A specimen and its containers; `spm` is undefined where containers stand without one (2.4, or no SPM sent). */
 interface SpecimenGroup {
@@ -156,7 +157,7 @@ function groupsFrom(body: readonly Segment[], message: Hl7Message, sharing: Shar
   return orderFirst(body);
 }
 
-function structureOf({ codes: { messageCode, triggerEvent, structure } }: Hl7Message): string {
+function structureOf({ header: { messageCode, triggerEvent, structure } }: Hl7Message): string {
   return structure ?? `${messageCode}_${triggerEvent}`;
 }
 

@@ -1,21 +1,8 @@
 import { Failure } from "../../core/failures.ts";
-import type { Place } from "../../core/place.ts";
 import { type Encoding, findEncoding } from "../encoding.ts";
 import { type Delimiters, parseDelimiters, STANDARD_DELIMITERS } from "./delimiters.ts";
 import { type FieldPath, findValue, parsePath } from "./path.ts";
-import {
-  type HeaderCodes,
-  type Hl7Header,
-  readHeader,
-  readHeaderCodes,
-  type Segment,
-  type SegmentReading,
-  segmentNameCode,
-  TextSegment,
-} from "./segment.ts";
-
-export type { Delimiters } from "./delimiters.ts";
-export type { HeaderCodes, Hl7Header, Segment } from "./segment.ts";
+import { type Hl7Header, readHeader, Segment, type SegmentReading, segmentNameCode } from "./segment.ts";
 
 const CR = 0x0d;
 const LF = 0x0a;
@@ -39,7 +26,6 @@ export class Hl7Message implements SegmentReading {
   #segments: readonly Segment[] | undefined;
   #segmentsByName: Map<string, readonly Segment[]> | undefined;
   #encoding: Encoding | undefined;
-  #codes: HeaderCodes | undefined;
   #header: Hl7Header | undefined;
 
   private constructor(text: string, delimiters: Delimiters, marks: readonly number[], encoding?: Encoding) {
@@ -124,24 +110,13 @@ export class Hl7Message implements SegmentReading {
    * empty, while `""` (delete, HL7 chapter 2.5.3) is given as those two quotes. Throws CONFIG_INVALID for a path that is none.
    */
   get(path: string | FieldPath, scope?: readonly Segment[]): string | undefined {
-    return this.find(path, scope)?.value;
-  }
-
-  /** Like {@link get}, with where the value was found, such as `PID-3[2].1`. */
-  find(path: string | FieldPath, scope?: readonly Segment[]): { value: string; place: Place } | undefined {
     const parsed = typeof path === "string" ? parsePath(path) : path;
-    return findValue(parsed, scope ?? this.#scopeOf(parsed));
-  }
-
-  /** The codes of MSH alone, for those who need no more of it. */
-  get codes(): HeaderCodes {
-    this.#codes ??= readHeaderCodes(this.#segment(0, 1));
-    return this.#codes;
+    return findValue(parsed, scope ?? this.#scopeOf(parsed))?.value;
   }
 
   /** What MSH says. */
   get header(): Hl7Header {
-    this.#header ??= readHeader(this.#segment(0, 1), this.codes);
+    this.#header ??= readHeader(this.#segment(0, 1));
     return this.#header;
   }
 
@@ -195,7 +170,7 @@ export class Hl7Message implements SegmentReading {
       const from = this.#marks[index * MARKS] ?? 0;
       let to = this.#marks[(index + 1) * MARKS] ?? this.#text.length;
       while (isLineEnd(this.#text.charCodeAt(to - 1))) to--;
-      segment = new TextSegment(this, this.#text.slice(from, to), index, ordinal);
+      segment = new Segment(this, this.#text.slice(from, to), index, ordinal);
       this.#made[index] = segment;
     }
     return segment;

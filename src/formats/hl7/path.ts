@@ -142,18 +142,6 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/**
- * The value at a path among those segments that have the path's name, and its place.
- * Without a segment selector it is the first one's; with conditions, the first that holds a value among what they select.
- */
-export function findValue(
-  path: FieldPath,
-  segments: readonly Segment[],
-): { value: string; place: Place } | undefined {
-  const located = locateValue(path, segments);
-  return located && { value: located.value, place: located.place };
-}
-
 /** A value, and the segment and repetition that hold it. */
 export interface Located {
   readonly value: string;
@@ -162,8 +150,11 @@ export interface Located {
   readonly repetition: number;
 }
 
-/** Like {@link findValue}, with where it was found. */
-export function locateValue(path: FieldPath, segments: readonly Segment[]): Located | undefined {
+/**
+ * The value at a path among those segments that have the path's name, and where it stands.
+ * Without a segment selector it is the first one's; with conditions, the first that holds a value among what they select.
+ */
+export function findValue(path: FieldPath, segments: readonly Segment[]): Located | undefined {
   if (path.whichSegment === undefined) {
     for (const segment of segments) if (segment.name === path.segment) return findWithin(segment, path);
     return undefined;

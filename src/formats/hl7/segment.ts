@@ -1,40 +1,6 @@
 import type { Encoding } from "../encoding.ts";
 import { type Delimiters, findFormatting, isTruncated, toPlainText, unescapeText } from "./delimiters.ts";
 
-/** One segment of a message. All positions are 1-based, as the standard counts. */
-export interface Segment {
-  readonly name: string;
-  /** Position in the message, 0-based. */
-  readonly index: number;
-  /** Position among the segments of its name, 1-based. */
-  readonly ordinal: number;
-  /** Its text as it stands, without the line end. */
-  readonly raw: string;
-  /** The raw text of field n, escapes and delimiters as they stand; empty when absent. MSH-1 is the separator itself. */
-  field(n: number): string;
-  /** How many repetitions field n has; 0 when it is empty. */
-  repetitions(n: number): number;
-  /**
-   * The decoded value; undefined when absent or empty. A level that is not given is its first: `PID-5.1` of
-   * `SMITH&VAN^JOHN` is `SMITH`, since a sender may always add deeper parts (HL7 chapter 2.8.3).
-   */
-  get(n: number, repetition?: number, component?: number, subcomponent?: number): string | undefined;
-  /** Which parts besides the first are filled that {@link get} leaves out of a repetition, or of one of its components. */
-  partsLeftOut(n: number, repetition: number, component?: number): "components" | "subcomponents" | undefined;
-  /**
-   * Why the value at a place is no code or name as it stands; undefined when it is one. `truncated`: the sender cut it.
-   * @param between what parts it into several values, each of which is looked at
-   */
-  flawOf(place: ValuePlace, between?: RegExp): "formatting" | "control" | "truncated" | undefined;
-  /**
-   * The decoded text at a place for people to read, formatting turned to blanks, with whatever delimiters stand in it; of all
-   * repetitions where none is given.
-   */
-  plainText(place: Omit<ValuePlace, "repetition"> & { readonly repetition?: number | undefined }): string;
-  /** The decoded text of a whole repetition, whose inner delimiters stay where they are: for free text fields. */
-  text(n: number, repetition?: number): string | undefined;
-}
-
 /** Where a value stands in a segment; a level that is not given is all of it. */
 interface ValuePlace {
   readonly field: number;
@@ -52,11 +18,17 @@ export interface SegmentReading {
 
 const NOWHERE: readonly number[] = [];
 
-/** A segment over its text; looks for a field when it is asked for, and no further. */
-export class TextSegment implements Segment {
+/**
+ * One segment of a message, over its text: a field is looked for when it is asked for, and no further. All positions are
+ * 1-based, as the standard counts.
+ */
+export class Segment {
   readonly name: string;
+  /** Position in the message, 0-based. */
   readonly index: number;
+  /** Position among the segments of its name, 1-based. */
   readonly ordinal: number;
+  /** Its text as it stands, without the line end. */
   readonly raw: string;
   readonly #reading: SegmentReading;
   /** The furthest part that was asked for, and where it begins: what is asked for next mostly stands after it. */
@@ -80,6 +52,7 @@ export class TextSegment implements Segment {
     this.#reading = reading;
   }
 
+  /** The raw text of field n, escapes and delimiters as they stand; empty when absent. MSH-1 is the separator itself. */
   field(n: number): string {
     if (n !== this.#field) {
       this.#field = n;
@@ -88,12 +61,17 @@ export class TextSegment implements Segment {
     return this.#fieldText;
   }
 
+  /** How many repetitions field n has; 0 when it is empty. */
   repetitions(n: number): number {
     const field = this.field(n);
     if (field === "") return 0;
     return field.includes(this.#reading.delimiters.repetition) ? this.#split(n, field).length : 1;
   }
 
+  /**
+   * The decoded value; undefined when absent or empty. A level that is not given is its first: `PID-5.1` of
+   * `SMITH&VAN^JOHN` is `SMITH`, since a sender may always add deeper parts (HL7 chapter 2.8.3).
+   */
   get(n: number, repetition = 1, component = 1, subcomponent = 1): string | undefined {
     const whole = this.#repetition(n, repetition);
     if (whole === "") return undefined;
@@ -107,6 +85,7 @@ export class TextSegment implements Segment {
     return part === "" ? undefined : this.#decode(part);
   }
 
+  /** Which parts besides the first are filled that {@link get} leaves out of a repetition, or of one of its components. */
   partsLeftOut(
     n: number,
     repetition: number,
@@ -123,6 +102,10 @@ export class TextSegment implements Segment {
     return isFilled(first.slice(value.length)) ? "subcomponents" : undefined;
   }
 
+  /**
+   * Why the value at a place is no code or name as it stands; undefined when it is one. `truncated`: the sender cut it.
+   * @param between what parts it into several values, each of which is looked at
+   */
   flawOf(place: ValuePlace, between?: RegExp): "formatting" | "control" | "truncated" | undefined {
     const { delimiters } = this.#reading;
     const raw = this.#raw(place);
@@ -137,6 +120,10 @@ export class TextSegment implements Segment {
     return undefined;
   }
 
+  /**
+   * The decoded text at a place for people to read, formatting turned to blanks, with whatever delimiters stand in it; of all
+   * repetitions where none is given.
+   */
   plainText(place: Omit<ValuePlace, "repetition"> & { readonly repetition?: number | undefined }): string {
     const { field, repetition } = place;
     const raw = repetition === undefined ? this.field(field) : this.#raw({ ...place, repetition });
@@ -150,12 +137,6 @@ export class TextSegment implements Segment {
     if (component === undefined) return whole;
     const part = nthPart(whole, delimiters.component, component);
     return subcomponent === undefined ? part : nthPart(part, delimiters.subcomponent, subcomponent);
-  }
-
-  text(n: number, repetition = 1): string | undefined {
-    const whole = this.#repetition(n, repetition);
-    if (whole === "") return undefined;
-    return this.#isVerbatim(n) ? whole : this.#decode(whole);
   }
 
   #readField(n: number): string {
@@ -267,8 +248,8 @@ function isUpperOrDigit(code: number): boolean {
   return isUpper(code) || (code >= 0x30 && code <= 0x39);
 }
 
-/** What of MSH says how a message is to be read and distinguished from others, decoded; undefined where a field is empty. */
-export interface HeaderCodes {
+/** What MSH says, decoded; undefined where a field is empty. */
+export interface Hl7Header {
   /** MSH-10. */
   readonly messageControlId: string | undefined;
   /** MSH-9.1 such as `ORM`, MSH-9.2 such as `O01`, MSH-9.3 such as `OML_O21` (absent before 2.4). */
@@ -284,10 +265,6 @@ export interface HeaderCodes {
   /** MSH-3.1 and MSH-4.1. */
   readonly sendingApplication: string | undefined;
   readonly sendingFacility: string | undefined;
-}
-
-/** What MSH says, decoded; undefined where a field is empty. */
-export interface Hl7Header extends HeaderCodes {
   /** MSH-18, its first repetition. */
   readonly characterSet?: string | undefined;
   /** MSH-7.1, as written. */
@@ -302,40 +279,28 @@ export interface Hl7Header extends HeaderCodes {
   readonly receivingFacilityParts: readonly (string | undefined)[];
 }
 
-/** Reads the codes of MSH. */
-export function readHeaderCodes(msh: Segment): HeaderCodes {
-  // In the order in which they stand, so that MSH is gone through once.
-  const sendingApplication = msh.get(3);
-  const sendingFacility = msh.get(4);
-  const messageCode = msh.get(9);
-  const triggerEvent = msh.get(9, 1, 2);
-  const structure = msh.get(9, 1, 3);
+/** Reads MSH, in the order in which its fields stand, so that it is gone through once. */
+export function readHeader(msh: Segment): Hl7Header {
+  const parts = (n: number) => [msh.get(n), msh.get(n, 1, 2), msh.get(n, 1, 3)];
+  const [sendingApplicationParts, sendingFacilityParts] = [parts(3), parts(4)];
   return {
+    sendingApplication: sendingApplicationParts[0],
+    sendingFacility: sendingFacilityParts[0],
+    sendingApplicationParts,
+    sendingFacilityParts,
+    receivingApplicationParts: parts(5),
+    receivingFacilityParts: parts(6),
+    dateTime: msh.get(7),
+    messageCode: msh.get(9),
+    triggerEvent: msh.get(9, 1, 2),
+    structure: msh.get(9, 1, 3),
     messageControlId: msh.get(10),
-    messageCode,
-    triggerEvent,
-    structure,
     processingId: msh.get(11),
     processingMode: msh.get(11, 1, 2),
     version: msh.get(12),
-    sendingApplication,
-    sendingFacility,
-  };
-}
-
-/** Reads MSH. */
-export function readHeader(msh: Segment, codes: HeaderCodes): Hl7Header {
-  const parts = (n: number) => [msh.get(n), msh.get(n, 1, 2), msh.get(n, 1, 3)];
-  return {
-    ...codes,
-    characterSet: msh.get(18),
-    dateTime: msh.get(7),
     acceptAckType: msh.get(15),
     applicationAckType: msh.get(16),
-    sendingApplicationParts: parts(3),
-    sendingFacilityParts: parts(4),
-    receivingApplicationParts: parts(5),
-    receivingFacilityParts: parts(6),
+    characterSet: msh.get(18),
   };
 }
 

@@ -1,5 +1,6 @@
 import { lastField, type Place } from "../../core/place.ts";
-import { type Component, type Field, repeated, type SegmentSpec } from "./encode.ts";
+import type { AcknowledgmentCode } from "./ack.ts";
+import { type Component, type Field, Repeated, type SegmentSpec } from "./encode.ts";
 import { type Hl7Header, isVersionFrom } from "./segment.ts";
 
 /*
@@ -110,29 +111,28 @@ export interface AckError {
   readonly applicationCode?: string | undefined;
 }
 
-/** What MSA and ERR say of a message. */
-interface Acknowledged {
+/** What an acknowledgement is made of. */
+export interface Acknowledgment extends Omit<SentHeader, "type"> {
+  /** ACK unless given, such as ORR^O02. */
+  readonly type?: MessageType | undefined;
   /** MSA-1. */
-  readonly code: string;
-  /** MSA-2: MSH-10 of the message that is answered. */
-  readonly answered: Field;
-  readonly errors: readonly AckError[];
+  readonly code: AcknowledgmentCode;
+  /** MSA-2, as the message that is answered is named; by MSH-10 as it was read unless given. */
+  readonly answered?: Field;
+  readonly errors?: readonly AckError[];
   /** MSA-3. */
-  readonly text: string | undefined;
-  readonly version: string;
+  readonly text?: string | undefined;
 }
 
 /**
- * MSA and ERR. To version 2.4 one ERR with ERR-1 only, from 2.5 on one for each error with ERR-2, 3, 4, 5 and 8; MSA-3 is left out
- * from 2.7 on (HL7 chapter 2.15).
+ * MSH, MSA and ERR of an answer. To version 2.4 one ERR with ERR-1 only, from 2.5 on one for each error with ERR-2, 3, 4, 5 and 8;
+ * MSA-3 is left out from 2.7 on (HL7 chapter 2.15).
  */
-export function acknowledgmentSegments({
-  code,
-  answered,
-  errors,
-  text,
-  version,
-}: Acknowledged): SegmentSpec[] {
+export function acknowledgmentSegments(acknowledgment: Acknowledgment): SegmentSpec[] {
+  const { to, code, answered = to.messageControlId, errors = [], text } = acknowledgment;
+  const { type = ["ACK", to.triggerEvent] } = acknowledgment;
+  const version = versionOf(to);
+  const msh = headerSegment({ ...acknowledgment, type });
   const hasCodesOnly = !isVersionFrom(version, 2, 5);
   const [first] = errors;
   const msa: SegmentSpec = [
@@ -143,11 +143,11 @@ export function acknowledgmentSegments({
     ...blank(2),
     first && hasCodesOnly ? codedCondition(first.condition) : undefined,
   ];
-  if (!hasCodesOnly) return [msa, ...errors.map(errorSegment)];
+  if (!hasCodesOnly) return [msh, msa, ...errors.map(errorSegment)];
   const locations = errors.map(({ place, condition }) => {
     return [...locationOf(place).slice(0, 3), codedCondition(condition)];
   });
-  return first === undefined ? [msa] : [msa, ["ERR", repeated(...locations)]];
+  return first === undefined ? [msh, msa] : [msh, msa, ["ERR", new Repeated(...locations)]];
 }
 
 /** ERR from version 2.5 on. */

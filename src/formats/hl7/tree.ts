@@ -1,4 +1,6 @@
-import type { Delimiters, Hl7Message, Segment } from "./message.ts";
+import type { Delimiters } from "./delimiters.ts";
+import type { Hl7Message } from "./message.ts";
+import type { Segment } from "./segment.ts";
 
 /** One value of a message, at the deepest level that it has. */
 export interface Leaf {

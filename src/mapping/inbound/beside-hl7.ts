@@ -1,9 +1,10 @@
+import type { Problem } from "../../core/failures.ts";
 import { joined, placeText } from "../../core/place.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import type { FieldPath } from "../../formats/hl7/path.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
-import { type Found, type Misfit, placesOf, type Reading, readSeveral } from "../profile/value.ts";
+import { type Found, placesOf, type Reading, readSeveral } from "../profile/value.ts";
 import { type ContainerPlace, isCounted } from "./containers-hl7.ts";
 import { candidatesOf, findSeveral, findText, pathOfOne } from "./find-hl7.ts";
 
@@ -28,7 +29,7 @@ interface Block {
   /** Those that stand for a container alone. */
   readonly own: Segment[];
   readonly others: Segment[];
-  readonly foundByPath: Map<FieldPath, Segment | Misfit | undefined>;
+  readonly foundByPath: Map<FieldPath, Segment | Problem | undefined>;
 }
 
 /**
@@ -53,7 +54,7 @@ export function describeContainers(
   };
   return ({ segment: container, scope }, labels) => {
     const block = blockOf.get(container);
-    const find = (path: FieldPath, isOnly: boolean): readonly Found[] | Misfit | undefined => {
+    const find = (path: FieldPath, isOnly: boolean): readonly Found[] | Problem | undefined => {
       if (block === undefined || !isBeside(path, each)) return findOwn(path, isOnly, scope);
       const own = findOwn(path, isOnly, [container]);
       if (own !== undefined) return own;
@@ -93,7 +94,7 @@ function findOtherText(
   isOnly: boolean,
   scope: readonly Segment[],
   found: Found,
-): Misfit | undefined {
+): Problem | undefined {
   const { whichSegment, ...within } = path;
   const candidates = whichSegment?.kind === "nth" ? [] : candidatesOf(path, scope);
   for (const segment of candidates.length > 1 ? candidates : []) {
@@ -102,7 +103,7 @@ function findOtherText(
     return {
       place: joined([found.place, other.place], "and"),
       code: "MAPPING_VALUES_DISAGREE",
-      trouble: "are different descriptions, expected one",
+      message: "are different descriptions, expected one",
       hint: `Have the sender write one of them below each OBR, or name the one that is meant as containers.description of the profile, such as \`${whichSegment === undefined ? `${path.path.slice(0, 3)}[1=1]${path.path.slice(3)}` : pathOfOne(path)}\`.`,
     };
   }
@@ -133,7 +134,7 @@ function newBlock(): Block {
 }
 
 /** The one segment of a block that has the value: of several values nobody knows which is whose. */
-function findBeside(path: FieldPath, block: Block, profile: Hl7Profile): Segment | Misfit | undefined {
+function findBeside(path: FieldPath, block: Block, profile: Hl7Profile): Segment | Problem | undefined {
   const { foundByPath } = block;
   if (!foundByPath.has(path)) foundByPath.set(path, lookBeside(path, block, profile));
   return foundByPath.get(path);
@@ -143,7 +144,7 @@ function lookBeside(
   path: FieldPath,
   { own, others }: Block,
   { containerPlace, rules }: Hl7Profile,
-): Segment | Misfit | undefined {
+): Segment | Problem | undefined {
   const { whichSegment: _, ...within } = path;
   const given = candidatesOf(path, others).flatMap((segment) => {
     const found = findText(within, false, [segment]);
@@ -158,7 +159,7 @@ function lookBeside(
   return {
     place: other === undefined ? first.found.place : joined([first.found.place, other.found.place], "and"),
     code: "MAPPING_VALUES_DISAGREE",
-    trouble:
+    message:
       other === undefined
         ? "is a description between two containers, expected one value for all containers of the order"
         : "are different descriptions beside the order's containers, expected one value for all of them",

@@ -1,6 +1,6 @@
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
-import type { Segment } from "../../formats/hl7/message.ts";
 import { fitsSegment } from "../../formats/hl7/path.ts";
+import type { Segment } from "../../formats/hl7/segment.ts";
 import type { ContainerKind } from "../profile/schema.ts";
 
 /** One container: the segment that stands for it, and those that its values may be read from. */

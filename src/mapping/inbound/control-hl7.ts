@@ -45,7 +45,8 @@ export function readControl(parts: OrderParts, profile: Hl7Profile, messagePlace
     problems.push({ ...problem, place: within(messagePlace, problem.place) });
   const subject = readStrictly(profile.rules.subject.code, findSubjectCode, parts.segments);
   if (subject.status === "bad") {
-    complain({ code: subject.code, place: subject.place, message: subject.trouble, hint: subject.hint });
+    const { code, place, message, hint } = subject;
+    complain({ code, place, message, hint });
   }
   compareAuthorities(groups).forEach(complain);
   const controlRequests = groups.flatMap(({ control, ...group }): ControlRequest[] => {
@@ -83,7 +84,7 @@ function readNames(
   const bad = [first, ...others].find((reading) => reading?.status === "bad");
   if (bad?.status === "bad") {
     const hint = bad.code === "MAPPING_VALUES_DISAGREE" ? eachHint(group, profile) : undefined;
-    complain({ code: bad.code, place: bad.place, message: bad.trouble, hint: hint ?? bad.hint });
+    complain({ code: bad.code, place: bad.place, message: bad.message, hint: hint ?? bad.hint });
     return undefined;
   }
   const odd = others.find((reading) => foundIn(reading) !== foundIn(first));
@@ -96,7 +97,7 @@ function readNames(
   const placerOrderNumber = foundIn(first);
   const unfit = placerOrderNumber === undefined ? undefined : findUnfit(placerOrderNumber, "code");
   if (unfit && first) {
-    complain({ code: unfit.code, place: first.place, message: unfit.trouble });
+    complain({ code: unfit.code, place: first.place, message: unfit.message });
     return undefined;
   }
   const fillerNumber = readFiller(group, profile);

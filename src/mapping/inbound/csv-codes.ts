@@ -1,10 +1,10 @@
+import type { Problem } from "../../core/failures.ts";
 import type { CsvRow } from "../../core/intake.ts";
 import { atLine, lineOf, type Place } from "../../core/place.ts";
 import { withoutGuard } from "../../formats/csv/encode.ts";
 import { type Allowed, findMisread, SHORTENED, SHORTENED_TROUBLE } from "../profile/misread.ts";
 import {
   type Found,
-  type Misfit,
   placesOf,
   type Reading,
   readSeveral,
@@ -80,11 +80,11 @@ function tidy(code: string): string {
 export function guardCode(text: string, place: Place, allow?: readonly Allowed[]): Reading {
   const value = tidy(text);
   const misread = findMisread(value, "code", allow);
-  return misread ? invalid(place, misread.trouble, misread.hint) : { status: "found", value, place };
+  return misread ? invalid(place, misread.message, misread.hint) : { status: "found", value, place };
 }
 
-function invalid(place: Place, trouble: string, hint?: string): Reading {
-  return { status: "bad", place, code: "MAPPING_VALUE_INVALID", trouble, hint };
+function invalid(place: Place, message: string, hint?: string): Reading {
+  return { status: "bad", place, code: "MAPPING_VALUE_INVALID", message, hint };
 }
 
 /**
@@ -116,9 +116,9 @@ function maySplit({ split, every }: ValueRule<string>): boolean {
 function readParts(
   rule: ValueRule<string>,
   row: CsvRow,
-  find: (column: string, isOnly: boolean, row: CsvRow) => Found | Misfit | undefined,
+  find: (column: string, isOnly: boolean, row: CsvRow) => Found | Problem | undefined,
 ): readonly (readonly Reading[])[] {
-  const findAll = (column: string, isOnly: boolean): readonly Found[] | Misfit | undefined => {
+  const findAll = (column: string, isOnly: boolean): readonly Found[] | Problem | undefined => {
     const cell = findColumn(column, isOnly, row);
     if (cell === undefined || "code" in cell) return cell;
     const parts = splitFound(cell, rule.split);
@@ -156,7 +156,7 @@ function withoutList(reading: Reading, split: readonly string[] = []): Reading {
 /** A name as a profile's rule leaves it, or what it says of a word for none. */
 export function guardName(value: string, place: Place, allow?: readonly Allowed[]): Reading {
   const misread = findMisread(value, "name", allow);
-  return misread ? invalid(place, misread.trouble, misread.hint) : { status: "found", value, place };
+  return misread ? invalid(place, misread.message, misread.hint) : { status: "found", value, place };
 }
 
 /** Whether a text is several codes: parted by semicolons or bars, or by commas where they differ in their digits only. */
@@ -166,14 +166,14 @@ function isList(text: string): boolean {
   return parts.length > 1 && parts[0] !== "" && parts.every((part) => part === parts[0]);
 }
 
-function findCode(column: string, isOnly: boolean, row: CsvRow): Found | Misfit | undefined {
+function findCode(column: string, isOnly: boolean, row: CsvRow): Found | Problem | undefined {
   const found = findColumn(column, isOnly, row);
   if (found === undefined || "code" in found) return found;
   if (!SHORTENED.test(found.value)) return { ...found, value: withoutGuard(found.value) };
-  return { place: found.place, code: "MAPPING_VALUE_INVALID", trouble: SHORTENED_TROUBLE };
+  return { place: found.place, code: "MAPPING_VALUE_INVALID", message: SHORTENED_TROUBLE };
 }
 
-function findColumn(column: string, _isOnly: boolean, { line, values }: CsvRow): Found | Misfit | undefined {
+function findColumn(column: string, _isOnly: boolean, { line, values }: CsvRow): Found | Problem | undefined {
   const value = values.get(column);
   return value === undefined ? undefined : { value, place: { spots: [{ column, line }] } };
 }

@@ -76,9 +76,9 @@ export function pairContainers(
     return group.map((label, n): DraftContainer => {
       if (all.length === 1) return { label, description: first };
       if (all.length === group.length) return { label, description: all[n] ?? first };
-      const trouble = `are ${all.length} descriptions of ${group.length} labels; expected as many, or one for all`;
+      const message = `are ${all.length} descriptions of ${group.length} labels; expected as many, or one for all`;
       const { part: _, ...place } = first.place;
-      return { label, description: { status: "bad", place, code: "MAPPING_VALUES_DISAGREE", trouble } };
+      return { label, description: { status: "bad", place, code: "MAPPING_VALUES_DISAGREE", message } };
     });
   });
 }
@@ -112,7 +112,7 @@ export function finishDraft(
 ): { readonly order: Order } | { readonly problems: readonly Problem[] } {
   const judge = new Judge(draft, settings.messagePlace);
   const operation = judge.operation(draft.operation);
-  const facilityCode = judge.value(withCode(draft.facility, "MAPPING_FACILITY_UNKNOWN"), "the facility");
+  const facilityCode = judge.value(draft.facility, "the facility");
   const facilityId = judge.facility(facilityCode, draft.facility, settings.facilityIdByCode);
   const isRegistration = operation === "REGISTER";
   const hasContainers = operation !== undefined && movesContainers(operation);
@@ -166,9 +166,9 @@ export function judge(
   if (reading.status === "found") {
     const unfit = findUnfit(reading.value, kind);
     if (unfit === undefined) return reading.value;
-    complain({ code: unfit.code, place, message: unfit.trouble, ...pickExpected(unfit) });
+    complain({ ...unfit, place });
   } else if (reading.status === "bad") {
-    complain({ code: reading.code, place, message: reading.trouble, ...missingOf(reading) });
+    complain(reading);
   } else if (needed !== undefined) {
     const found = reading.status === "absent" ? "is empty" : 'says "" (delete)';
     complain({ code: "MAPPING_VALUE_MISSING", place, message: `${found}; ${needed} is expected` });
@@ -213,7 +213,7 @@ class Judge {
   }
 
   operation(reading: Reading): Operation | undefined {
-    const value = this.value(withCode(reading, "MAPPING_OPERATION_UNKNOWN"), "an operation code");
+    const value = this.value(reading, "an operation code");
     if (value === undefined || isOperation(value)) return value;
     // Only the type of a message says so; no table may give it.
     if ((value === "UPDATE" || value === "MERGE") && reading.place === BY_TYPE) return value;
@@ -323,40 +323,11 @@ function unlikelyBirth(day: string, nowMs: number): string | undefined {
 const UNLIKELY_BIRTH =
   "Have the lab correct the date of birth, or correct which value the profile reads as one, and in which form.";
 
-function pickExpected({ expected }: Pick<Problem, "expected">): Pick<Problem, "expected"> {
-  return expected === undefined ? {} : { expected };
-}
-
 /** Without a label there is no container, whatever else a row or segment says of one. */
 function asContainer(label: Reading): Reading {
   if (label.status !== "absent" && label.status !== "deleted") return label;
-  const trouble = `${label.status === "absent" ? "is empty" : 'says "" (delete)'}; the container's label is expected`;
-  return { status: "bad", place: label.place, code: "MAPPING_NO_CONTAINER", trouble };
-}
-
-/** A code missing from a table, named after the value that it was to give. */
-function withCode(reading: Reading, code: FailureCode): Reading {
-  return reading.status === "bad" && reading.code === "MAPPING_CODE_UNKNOWN" ? { ...reading, code } : reading;
-}
-
-/**
- * What an operator needs to know of a bad value besides: the table that lacks a code, and the code where it is an operation
- * or a facility; codes of other tables may be a patient's.
- */
-export function missingOf({
-  code,
-  value,
-  table,
-  expected,
-  hint,
-}: Extract<Reading, { status: "bad" }>): Pick<Problem, "unknownCode" | "table" | "expected" | "hint"> {
-  const isQuoted = code === "MAPPING_OPERATION_UNKNOWN" || code === "MAPPING_FACILITY_UNKNOWN";
-  return {
-    ...(isQuoted && value !== undefined ? { unknownCode: value } : {}),
-    ...(table === undefined ? {} : { table }),
-    ...(expected === undefined ? {} : { expected }),
-    ...(hint === undefined ? {} : { hint }),
-  };
+  const message = `${label.status === "absent" ? "is empty" : 'says "" (delete)'}; the container's label is expected`;
+  return { status: "bad", place: label.place, code: "MAPPING_NO_CONTAINER", message };
 }
 
 /** Where each value was found that the order has. */

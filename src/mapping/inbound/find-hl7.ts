@@ -1,20 +1,19 @@
+import type { Problem } from "../../core/failures.ts";
 import { atSegment, joined, type Place } from "../../core/place.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
-import type { Segment } from "../../formats/hl7/message.ts";
 import {
   type FieldPath,
   findValue,
   fitsRepetition,
   type Located,
-  locateValue,
   placeOf,
   selectSegments,
 } from "../../formats/hl7/path.ts";
+import type { Segment } from "../../formats/hl7/segment.ts";
 import {
   type Finder,
   type FinderOfSeveral,
   type Found,
-  type Misfit,
   placesOf,
   type Reading,
   readValue,
@@ -48,25 +47,26 @@ export function findIn(
   isOnly: boolean,
   scope: readonly Segment[],
   between?: RegExp,
-): Found | Misfit | undefined {
-  const located = locateValue(path, scope);
+): Located | Problem | undefined {
+  const located = findValue(path, scope);
   if (located === undefined) return undefined;
-  const { value, place, segment, repetition } = located;
+  const { segment, repetition } = located;
   return (
     (isOnly ? findRepeated(path, segment) : undefined) ??
     findFlaw(path, segment, repetition, between) ??
     findSubcomponents(path, located) ??
-    otherValued(scope, path, segment, { value, place }) ?? { value, place }
+    otherValued(scope, path, located) ??
+    located
   );
 }
 
 /** Where a field has several values that the profile wants only one of. */
-function findRepeated(path: FieldPath, segment: Segment): Misfit | undefined {
+function findRepeated(path: FieldPath, segment: Segment): Problem | undefined {
   if (countValued(segment, path.field) <= 1) return undefined;
   return {
     place: atSegment(segment, { field: path.field }),
     code: "MAPPING_VALUE_INVALID",
-    trouble: "repeats, expected one value",
+    message: "repeats, expected one value",
     hint: `Have the sender fill in one value, or name the repetition that is meant in the profile, such as \`${pathOfRepetition(path)}\`.`,
   };
 }
@@ -77,7 +77,7 @@ function findFlaw(
   segment: Segment,
   repetition: number,
   between: RegExp | undefined,
-): Misfit | undefined {
+): Problem | undefined {
   const { field, component = 1, subcomponent } = path;
   const flaw = segment.flawOf({ field, repetition, component, subcomponent: subcomponent ?? 1 }, between);
   if (flaw === undefined) {
@@ -91,12 +91,12 @@ function findFlaw(
       flaw === "control"
         ? "a control character as an escape"
         : "formatting of HL7 (such as \\.br\\ or \\H\\)";
-    return { place, code: "MAPPING_CHARACTER_INVALID", trouble: `holds ${what}, expected a value without` };
+    return { place, code: "MAPPING_CHARACTER_INVALID", message: `holds ${what}, expected a value without` };
   }
   return {
     place,
     code: "MAPPING_VALUE_INVALID",
-    trouble: "ends with the truncation character of MSH-2: the sender cut it; expected the whole value",
+    message: "ends with the truncation character of MSH-2: the sender cut it; expected the whole value",
     hint: "Have the sender send the value in full; one that ends with that character is written with \\P\\.",
   };
 }
@@ -124,7 +124,7 @@ function isNested({ segment, field, component = 1 }: FieldPath): boolean {
 }
 
 /** An `&` that nobody escaped cuts what stands before it: whose subcomponents are none by the standard, is not read. */
-function findSubcomponents(path: FieldPath, { segment, repetition, value }: Located): Misfit | undefined {
+function findSubcomponents(path: FieldPath, { segment, repetition, value }: Located): Problem | undefined {
   const { field, component = 1, subcomponent } = path;
   if (subcomponent !== undefined || isNested(path)) return undefined;
   if (segment.partsLeftOut(field, repetition, component) !== "subcomponents") return undefined;
@@ -135,7 +135,7 @@ function findSubcomponents(path: FieldPath, { segment, repetition, value }: Loca
   return {
     place: placeOf(path, segment, repetition),
     code: "MAPPING_VALUE_INVALID",
-    trouble: "has several subcomponents, expected one",
+    message: "has several subcomponents, expected one",
     hint: `Have the sender write an & in a value as \\T\\, or name the subcomponent that is meant in the profile, such as \`${path.path}${path.component === undefined ? ".1.1" : ".1"}\`.`,
   };
 }
@@ -171,11 +171,10 @@ export function findText(
   path: FieldPath,
   isOnly: boolean,
   scope: readonly Segment[],
-): Found | Misfit | undefined {
+): Found | Problem | undefined {
   const { field, whichRepetition, component } = path;
-  const all = path.whichSegment === undefined ? [firstOf(scope, path)] : candidatesOf(path, scope);
-  for (const segment of all) {
-    if (segment === undefined) continue;
+  const candidates = candidatesOf(path, scope);
+  for (const segment of path.whichSegment === undefined ? candidates.slice(0, 1) : candidates) {
     if (component === undefined && !isOnly && isText(path, segment)) {
       const repetition = whichRepetition === undefined ? undefined : findGiven(segment, path);
       if (whichRepetition !== undefined && repetition === undefined) continue;
@@ -184,7 +183,7 @@ export function findText(
       continue;
     }
     const { whichSegment: _, ...within } = path;
-    const located = locateValue(within, [segment]);
+    const located = findValue(within, [segment]);
     if (located === undefined) continue;
     const isSingle =
       isOnly || (whichRepetition === undefined && SINGLE_FIELDS.includes(`${path.segment}-${field}`));
@@ -297,13 +296,11 @@ export function findSingle(
   isOnly: boolean,
   scope: readonly Segment[],
   between?: RegExp,
-): Found | Misfit | undefined {
+): Located | Problem | undefined {
   const found = findIn(path, isOnly, scope, between);
-  if (found === undefined || "code" in found) return found;
-  if (path.whichRepetition !== undefined) return found;
+  if (found === undefined || "code" in found || path.whichRepetition !== undefined) return found;
   const { field, component, subcomponent } = path;
-  const segment = firstValued(scope, path);
-  if (segment === undefined) return found;
+  const { segment } = found;
   const count = segment.repetitions(field);
   for (let n = 2; n <= count; n++) {
     const other = segment.get(field, n, component, subcomponent)?.trim() ?? "";
@@ -311,45 +308,37 @@ export function findSingle(
     return {
       place: joined([found.place, atSegment(segment, { field, repetition: n, component })], "and"),
       code: "MAPPING_VALUE_INVALID",
-      trouble: "are different values in one field, expected one",
+      message: "are different values in one field, expected one",
       hint: `Have the sender write a segment for each, or name the repetition that is meant in the profile, such as \`${pathOfRepetition(path)}\`. Of labels, \`split: repetitions\` reads all.`,
     };
   }
   return found;
 }
 
-/** Finds what may be several values: the repetitions of a field where they are, and what a separator stands between. */
-export function findSeveral(split: Split | undefined): FinderOfSeveral<FieldPath, readonly Segment[]> {
-  return (path, isOnly, scope) => {
-    if (split?.repetitions !== true) {
-      const found = findSingle(path, isOnly, scope, split?.between);
-      return found === undefined || "code" in found ? found : splitFound(found, split);
-    }
-    const found = findIn(path, isOnly, scope, split.between);
-    if (found === undefined || "code" in found) return found;
-    const segment = firstValued(scope, path);
-    if (segment === undefined) return [found];
-    return splitRepetitions(path, segment, split);
-  };
-}
-
 /**
- * Finds labels, which come whole: a path without a component means the first, and where others are filled too, none of them is
- * left out without a word.
+ * Finds what may be several values: the repetitions of a field where they are, and what a separator stands between.
+ *
+ * @param areLabels labels come whole: a path without a component means the first, and where others are filled too, none of
+ * them is left out without a word
  */
-export function findLabels(split: Split | undefined): FinderOfSeveral<FieldPath, readonly Segment[]> {
-  const find = findSeveral(split);
+export function findSeveral(
+  split: Split | undefined,
+  areLabels = false,
+): FinderOfSeveral<FieldPath, readonly Segment[]> {
   return (path, isOnly, scope) => {
-    const found = find(path, isOnly, scope);
+    const isRepeated = split?.repetitions === true;
+    const found = (isRepeated ? findIn : findSingle)(path, isOnly, scope, split?.between);
     if (found === undefined || "code" in found) return found;
-    return findMoreParts(path, firstValued(scope, path)) ?? found;
+    const parts = isRepeated ? splitRepetitions(path, found.segment, split) : splitFound(found, split);
+    if ("code" in parts || !areLabels) return parts;
+    return findMoreParts(path, found.segment) ?? parts;
   };
 }
 
 /** Where a field, or a component, has more filled parts than the first, and the path does not say which is meant. */
-function findMoreParts(path: FieldPath, segment: Segment | undefined): Misfit | undefined {
+function findMoreParts(path: FieldPath, segment: Segment): Problem | undefined {
   const { field, component, subcomponent } = path;
-  if (segment === undefined || subcomponent !== undefined) return undefined;
+  if (subcomponent !== undefined) return undefined;
   for (const n of repetitionsMeant(path, segment)) {
     const more = segment.partsLeftOut(field, n, component);
     if (more === undefined) continue;
@@ -357,7 +346,7 @@ function findMoreParts(path: FieldPath, segment: Segment | undefined): Misfit | 
     return {
       place: placeOf(path, segment, n),
       code: "MAPPING_VALUE_INVALID",
-      trouble: `has several ${more}, expected one`,
+      message: `has several ${more}, expected one`,
       hint: `Have the sender fill in one, or name the one that is meant in the profile, such as \`${path.path}${first}\`.`,
     };
   }
@@ -373,7 +362,7 @@ function repetitionsMeant({ field, whichRepetition: which }: FieldPath, segment:
   );
 }
 
-function splitRepetitions(path: FieldPath, segment: Segment, split: Split): readonly Found[] | Misfit {
+function splitRepetitions(path: FieldPath, segment: Segment, split: Split): readonly Found[] | Problem {
   const { field, component, subcomponent } = path;
   const all: Found[] = [];
   for (const n of repetitionsMeant(path, segment)) {
@@ -391,15 +380,10 @@ function splitRepetitions(path: FieldPath, segment: Segment, split: Split): read
  * Where a path means several segments, and they have different values. What stands before the orders is further away than an
  * order's own, and does not contradict it.
  */
-function otherValued(
-  scope: readonly Segment[],
-  path: FieldPath,
-  nearest: Segment,
-  found: Found,
-): Misfit | undefined {
+function otherValued(scope: readonly Segment[], path: FieldPath, found: Located): Problem | undefined {
   if (path.whichSegment?.kind === "nth") return undefined;
   for (const segment of candidatesOf(path, scope)) {
-    if (segment.index < nearest.index) continue;
+    if (segment.index < found.segment.index) continue;
     const { whichSegment: _, ...within } = path;
     const other = findValue(within, [segment]);
     if (other === undefined || other.value.trim() === "" || other.value.trim() === found.value.trim())
@@ -407,7 +391,7 @@ function otherValued(
     return {
       place: joined([found.place, other.place], "and"),
       code: "MAPPING_VALUES_DISAGREE",
-      trouble: "are different values of one thing, expected one",
+      message: "are different values of one thing, expected one",
       hint: `Have the sender correct one of the values, or name the segment that is meant in the profile, such as \`${pathOfOne(path)}\`.`,
     };
   }
@@ -427,15 +411,6 @@ export function pathOfOne({ path, whichSegment }: FieldPath): string {
   return whichSegment === undefined ? `${path.slice(0, 3)}[1]${path.slice(3)}` : path.replace("]", "&1=1]");
 }
 
-/** The segment that {@link findValue} finds the value of a path in. */
-function firstValued(scope: readonly Segment[], path: FieldPath): Segment | undefined {
-  if (path.whichSegment === undefined) return firstOf(scope, path);
-  const named = scope.filter(({ name }) => name === path.segment);
-  return selectSegments(path.whichSegment, named).find(
-    (segment) => segment.get(path.field, 1, path.component, path.subcomponent) !== undefined,
-  );
-}
-
 /**
  * Finds the subject code among the segments of one patient. Where several identifiers fit the profile's condition and
  * differ, none is chosen: taking the wrong one would store one patient's samples under another's code.
@@ -444,8 +419,8 @@ export function findSubjectCode(
   path: FieldPath,
   isOnly: boolean,
   scope: readonly Segment[],
-): Found | Misfit | undefined {
-  const holder = isOnly ? locateValue(path, scope)?.segment : undefined;
+): Found | Problem | undefined {
+  const holder = isOnly ? findValue(path, scope)?.segment : undefined;
   const repeated = holder && findRepeated(path, holder);
   if (holder && repeated) {
     return { ...repeated, code: "MAPPING_SUBJECT_AMBIGUOUS", hint: hintOfIdentifiers(path, holder) };
@@ -453,8 +428,7 @@ export function findSubjectCode(
   const found = findIn(path, isOnly, scope);
   if (found === undefined || "code" in found) return found;
   if (path.whichRepetition?.kind !== "where") return found;
-  const segment = firstOf(scope, path);
-  if (segment === undefined) return found;
+  const { segment } = found;
   for (const n of repetitionsMeant(path, segment)) {
     const value = segment.get(path.field, n, path.component, path.subcomponent);
     if (value === undefined || value.trim() === found.value.trim()) continue;
@@ -462,15 +436,11 @@ export function findSubjectCode(
     return {
       place: joined([found.place, atSegment(segment, other)], "and"),
       code: "MAPPING_SUBJECT_AMBIGUOUS",
-      trouble: "are different identifiers of one kind, expected one",
+      message: "are different identifiers of one kind, expected one",
       hint: `Both fit ${path.path} of the profile: name the assigning authority too, such as \`PID-3[4.1=LAB&5=MR].1\`.`,
     };
   }
   return found;
-}
-
-function firstOf(scope: readonly Segment[], path: FieldPath): Segment | undefined {
-  return scope.find(({ name }) => name === path.segment);
 }
 
 /** What to do about several OBRs below one ORC that have different numbers; undefined where there is one. */

@@ -3,7 +3,8 @@ import type { MappedMessage } from "../../core/mapped-message.ts";
 import type { EchoGroup, MessageEcho } from "../../core/message-echo.ts";
 import { segmentsNamedIn } from "../../core/place.ts";
 import { type OrderGroup, type OrderParts, orderParts } from "../../formats/hl7/groups.ts";
-import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
+import { Hl7Message } from "../../formats/hl7/message.ts";
+import type { Segment } from "../../formats/hl7/segment.ts";
 import { isAcknowledgment, isMessageType } from "../profile/message-type.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { controlOf, isChanging, readFiller, readNumber } from "./control-hl7.ts";
@@ -29,8 +30,7 @@ function tryParse(text: string): Hl7Message | undefined {
 }
 
 function headOf(message: Hl7Message, { accept }: Hl7Profile, encoding: string | undefined): MessageEcho {
-  const { codes } = message;
-  const isAnswer = isAcknowledgment(codes, accept, () => message.first("MSA"));
+  const isAnswer = isAcknowledgment(message.header, accept, () => message.first("MSA"));
   return {
     encoding,
     header: message.first("MSH")?.raw,
@@ -52,14 +52,14 @@ export function keepEcho(
   encoding: string | undefined,
   mapped: Pick<MappedMessage, "verdict" | "problems" | "orders">,
 ): MessageEcho {
-  const { codes } = message;
+  const { header } = message;
   const kept = new KeptSegments();
   const patient = kept.index(message.first("PID"));
   const parts = tryParts(message, profile);
   const { groups, shared } = parts;
   const labels = new LabelReader(shared, profile);
   const isTaken = mapped.verdict === "accepted";
-  const isSpecimenFirst = codes.triggerEvent === "O33" || codes.triggerEvent === "O35";
+  const isSpecimenFirst = header.triggerEvent === "O33" || header.triggerEvent === "O35";
   const keptGroups = groups.map((group): EchoGroup => {
     const orc = kept.index(group.orc);
     return {
@@ -79,7 +79,7 @@ export function keepEcho(
     specimens: isSpecimenFirst ? kept.specimens : undefined,
     groups: keptGroups,
     owners: groups.length > 1 ? keepOwners(groups, keptGroups, mapped) : undefined,
-    merges: isTaken && isMessageType(profile.merge, codes) ? keepMerges(message, kept, profile) : undefined,
+    merges: isTaken && isMessageType(profile.merge, header) ? keepMerges(message, kept, profile) : undefined,
     found: keepFound(groups.length > 1 ? [] : groups, shared, profile, isTaken, labels),
   };
 }

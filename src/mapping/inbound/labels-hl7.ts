@@ -5,7 +5,7 @@ import type { Segment } from "../../formats/hl7/segment.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { type Reading, readSeveral, type ValueRule } from "../profile/value.ts";
 import { type ContainerPlace, isCounted, listContainers } from "./containers-hl7.ts";
-import { findLabels, inForce, missingAt } from "./find-hl7.ts";
+import { findSeveral, inForce, missingAt } from "./find-hl7.ts";
 
 /** The labels of what a segment stands for, by place. */
 type Labels = readonly (readonly Reading[])[];
@@ -91,7 +91,7 @@ function readLabels(
   scope: readonly Segment[],
   profile: Hl7Profile,
 ): Labels {
-  const labels = readSeveral(rule, findLabels(rule.split), scope);
+  const labels = readSeveral(rule, findSeveral(rule.split, true), scope);
   const all = labels.flat();
   const [only] = all;
   if (only?.status !== "absent" || all.length > 1) return labels;
@@ -111,6 +111,6 @@ function missingLabel(
     status: "bad",
     place: atSegment(segment),
     code: "MAPPING_NO_CONTAINER",
-    trouble: `has no ${placeText(isCounted(segment, each) ? rule.places : containerPlace)} of its own, expected the container's label there`,
+    message: `has no ${placeText(isCounted(segment, each) ? rule.places : containerPlace)} of its own, expected the container's label there`,
   };
 }

@@ -6,7 +6,8 @@ import { phi } from "../../core/phi.ts";
 import { atField, type Place, within } from "../../core/place.ts";
 import { findEncoding } from "../../formats/encoding.ts";
 import { orderParts, requireWhole, secondPatient } from "../../formats/hl7/groups.ts";
-import { type HeaderCodes, Hl7Message } from "../../formats/hl7/message.ts";
+import { Hl7Message } from "../../formats/hl7/message.ts";
+import type { Hl7Header } from "../../formats/hl7/segment.ts";
 import { formatMessageType, isAcknowledgment, isMessageType } from "../profile/message-type.ts";
 import { viewHl7 } from "../profile/module.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
@@ -66,19 +67,19 @@ function mapMessage(
   profile: Hl7Profile,
   settings: MapperSettings,
 ): MappedMessage {
-  const name = nameOfMessage(message.codes);
+  const name = nameOfMessage(message.header);
   const ignored: MappedMessage = { verdict: "ignored", ...name, orders: [], problems: [] };
-  if (isAcknowledgment(message.codes, profile.accept, () => message.first("MSA"))) return ignored;
+  if (isAcknowledgment(message.header, profile.accept, () => message.first("MSA"))) return ignored;
   const cut = [
     ...checkLineEnds(message, place, profile, settings.mixedLineEnds),
     ...checkEnd(text, message.last, place, profile, settings),
   ];
   if (cut.length > 0) return refuse(cut, name);
-  if (isMessageType(profile.ignore, message.codes)) {
-    const problems = checkControlId(message.codes, place, profile);
+  if (isMessageType(profile.ignore, message.header)) {
+    const problems = checkControlId(message.header, place, profile);
     return problems.length > 0 ? refuse(problems, name) : ignored;
   }
-  const found = checkHeader(message.codes, place, profile, settings.processingId);
+  const found = checkHeader(message.header, place, profile, settings.processingId);
   if (found.length > 0) return refuse(found, name);
   try {
     requireWhole(message);
@@ -138,12 +139,12 @@ function mapWhole(
 
 /** What a message about a subject alone is made: a type that registers does so also where it could bring news. */
 function subjectOperationOf(
-  { codes }: Hl7Message,
+  { header }: Hl7Message,
   { register, update, merge }: Hl7Profile,
 ): "REGISTER" | "UPDATE" | "MERGE" | undefined {
-  if (isMessageType(merge, codes)) return "MERGE";
-  if (isMessageType(register, codes)) return "REGISTER";
-  return isMessageType(update, codes) ? "UPDATE" : undefined;
+  if (isMessageType(merge, header)) return "MERGE";
+  if (isMessageType(register, header)) return "REGISTER";
+  return isMessageType(update, header) ? "UPDATE" : undefined;
 }
 
 /** Says once that PID is missing, instead of naming each of its fields. */
@@ -171,7 +172,7 @@ function withoutPatient(mapped: MappedMessage, place: Place): MappedMessage {
 
 /** What of MSH keeps a message from being mapped: its type, its version, its processing id, its control id. */
 function checkHeader(
-  header: HeaderCodes,
+  header: Hl7Header,
   messagePlace: Place,
   profile: Hl7Profile,
   processingId: "P" | "T" | "D" | undefined,
@@ -227,7 +228,7 @@ function checkHeader(
     problems.push({
       code: unfit.code,
       place: within(messagePlace, atField("MSH", 10)),
-      message: unfit.trouble,
+      message: unfit.message,
     });
   return problems;
 }
@@ -265,7 +266,7 @@ function hintOfProcessingId(found: string | undefined, profile: Hl7Profile): Pic
  * repeat of it could be known. Blanks and `""` are none.
  */
 function checkControlId(
-  { messageControlId }: HeaderCodes,
+  { messageControlId }: Hl7Header,
   messagePlace: Place,
   { controlId, name }: Pick<Hl7Profile, "controlId" | "name">,
 ): Problem[] {
@@ -297,8 +298,8 @@ function isVersionOf(version: string, known: string): boolean {
 }
 
 /** What names a message to its sender, without the codes that can't be kept. */
-function nameOfMessage(codes: HeaderCodes): MessageName {
-  const { messageControlId: id, messageCode, triggerEvent, sendingApplication, sendingFacility } = codes;
+function nameOfMessage(header: Hl7Header): MessageName {
+  const { messageControlId: id, messageCode, triggerEvent, sendingApplication, sendingFacility } = header;
   const sender = `${keptIfFit(sendingApplication) ?? ""}^${keptIfFit(sendingFacility) ?? ""}`;
   return {
     messageControlId: isControlId(id) ? keptIfFit(id) : undefined,

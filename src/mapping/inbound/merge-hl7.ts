@@ -1,6 +1,7 @@
 import { Failure } from "../../core/failures.ts";
 import type { Spot } from "../../core/place.ts";
-import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
+import type { Hl7Message } from "../../formats/hl7/message.ts";
+import type { Segment } from "../../formats/hl7/segment.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import type { Reading } from "../profile/value.ts";
 import type { Draft } from "./draft.ts";
@@ -61,8 +62,8 @@ function withOrdinals(reading: Reading, segments: readonly Segment[]): Reading {
 
 function withHint(reading: Reading): Reading {
   if (reading.status !== "bad" || reading.code !== "MAPPING_SUBJECT_AMBIGUOUS") return reading;
-  const trouble = `${reading.trouble}; a merge has one prior identifier, so expected a PID and an MRG for each`;
-  return { ...reading, trouble };
+  const message = `${reading.message}; a merge has one prior identifier, so expected a PID and an MRG for each`;
+  return { ...reading, message };
 }
 
 /** Each merge lists the segments that all share: a bound, so that a hostile message can't make these lists endless. */

@@ -1,4 +1,4 @@
-import type { FailureCode, Problem } from "../../core/failures.ts";
+import type { Problem } from "../../core/failures.ts";
 import type { EchoFound } from "../../core/message-echo.ts";
 import type { Control } from "../../core/order-control.ts";
 import { atField, atSegment, joined, type Place, placeText } from "../../core/place.ts";
@@ -7,12 +7,12 @@ import type { Hl7Message } from "../../formats/hl7/message.ts";
 import type { FieldPath } from "../../formats/hl7/path.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
-import { type Reading, readValue, type ValueRule } from "../profile/value.ts";
+import { type Finder, type Reading, readValue, type ValueRule } from "../profile/value.ts";
 import { describeContainers } from "./beside-hl7.ts";
 import { checkPlacing } from "./check-structure.ts";
 import { type ContainerPlace, strayContainers } from "./containers-hl7.ts";
 import { controlOf, isChanging } from "./control-hl7.ts";
-import { BY_TYPE, type Draft, listRequired, missingOf, pairContainers } from "./draft.ts";
+import { BY_TYPE, type Draft, listRequired, pairContainers } from "./draft.ts";
 import {
   eachHint,
   findIn,
@@ -128,7 +128,7 @@ function readPriorCode(scope: readonly Segment[], { rules }: Hl7Profile): Readin
     status: "bad",
     place: atField("MRG", 1),
     code: "MAPPING_VALUE_MISSING",
-    trouble: "is not read: where the identifier that goes stands was not agreed for this interface",
+    message: "is not read: where the identifier that goes stands was not agreed for this interface",
     hint: "Name the place of the identifier that goes as `subject.priorCode` in the profile.",
   };
 }
@@ -174,7 +174,11 @@ function readUnit(
 }
 
 /** Reads a code; where it is missing, the place in this very group is named. */
-function readThere(rule: ValueRule<FieldPath>, find: typeof findSingle, scope: readonly Segment[]): Reading {
+function readThere(
+  rule: ValueRule<FieldPath>,
+  find: Finder<FieldPath, readonly Segment[]>,
+  scope: readonly Segment[],
+): Reading {
   const reading = readValue(rule, find, scope);
   if (reading.status !== "absent") return reading;
   return { status: "absent", place: missingAt(rule, scope) ?? reading.place };
@@ -191,9 +195,8 @@ function compareUnits(units: readonly Unit[]): Problem[] {
   const found = others.flatMap((other) => [
     disagree(first.operation, other.operation, "operation"),
     disagree(first.facility, other.facility, "facility"),
-    // Troubles of the first group are reported with its own values.
-    troubleOf(other.operation, "MAPPING_OPERATION_UNKNOWN"),
-    troubleOf(other.facility, "MAPPING_FACILITY_UNKNOWN"),
+    // What is wrong with the first group is reported with its own values.
+    ...[other.operation, other.facility].map((reading) => (reading.status === "bad" ? reading : undefined)),
   ]);
   return [...found, disagreementOnAuthority(units)].filter((problem) => problem !== undefined);
 }
@@ -206,12 +209,6 @@ function refuseSameNumber([first, ...others]: readonly Unit[], { orders: { each 
     message: `gives the same order number as ${placeText(first?.number.place ?? {})}; expected a number of its own for each ${each}`,
     hint: `Have the lab give each order its own number. Where ${each}s with one number are one order with several containers, set \`orders: { sameNumber: join }\` in the profile.`,
   }));
-}
-
-function troubleOf(reading: Reading, whenUnknown: FailureCode): Problem | undefined {
-  if (reading.status !== "bad") return undefined;
-  const code = reading.code === "MAPPING_CODE_UNKNOWN" ? whenUnknown : reading.code;
-  return { code, place: reading.place, message: reading.trouble, ...missingOf({ ...reading, code }) };
 }
 
 function disagree(one: Reading, other: Reading, what: string): Problem | undefined {
@@ -369,7 +366,7 @@ function unclearFields(
       for (const owner of owners) {
         const found = scope.find(path, owner);
         if (found === undefined || !("code" in found)) continue;
-        const message = `${found.trouble}: results.fields has {${path.path}} in ${target.path}`;
+        const message = `${found.message}: results.fields has {${path.path}} in ${target.path}`;
         const { code, place, hint } = found;
         problems.set(`${path.path} ${placeText(place)}`, { code, place, message, ...(hint ? { hint } : {}) });
       }

@@ -1,8 +1,9 @@
+import type { Problem } from "../../core/failures.ts";
 import { joined, type Place } from "../../core/place.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import { type FieldPath, findValue, placeOf } from "../../formats/hl7/path.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
-import type { Found, Misfit } from "../profile/value.ts";
+import type { Found } from "../profile/value.ts";
 import { candidatesOf, pathOfRepetition } from "./find-hl7.ts";
 
 /** How deep what begins with a segment stands: a later one of the same depth, or less, ends it. */
@@ -70,7 +71,7 @@ export class OrderScope {
    * @param container the segment that stands for it, `unknown` for one of which nobody knows where it stands, undefined for
    * the order
    */
-  find(path: FieldPath, container: Segment | "unknown" | undefined): Found | Misfit | undefined {
+  find(path: FieldPath, container: Segment | "unknown" | undefined): Found | Problem | undefined {
     const isKnown = container !== undefined && container !== "unknown";
     const within = (isKnown ? this.#ownOf.get(container) : undefined) ?? NONE;
     const around = this.#levelsAround(container);
@@ -93,7 +94,7 @@ export class OrderScope {
   }
 
   /** The one value that a path has in some lists of segments. */
-  #findOne(path: FieldPath, lists: readonly (readonly Segment[])[]): Found | Misfit | undefined {
+  #findOne(path: FieldPath, lists: readonly (readonly Segment[])[]): Found | Problem | undefined {
     const seen = lists.map((list) => this.#see(path, list));
     const valued = seen.flatMap(({ first }) => first ?? []);
     const [first] = valued;
@@ -187,7 +188,7 @@ interface Seen {
   /** Whether one that the path means has no value. */
   readonly isEmptyIn: boolean;
   /** What is wrong with the first where its field repeats. */
-  readonly repeated: Misfit | undefined;
+  readonly repeated: Problem | undefined;
 }
 
 function seeIn(path: FieldPath, segments: readonly Segment[]): Seen {
@@ -213,7 +214,7 @@ function isOther(one: Found, other: Found): boolean {
   return one.value.trim() !== other.value.trim();
 }
 
-function findRepeated(path: FieldPath, segment: Segment, first: Found): Misfit | undefined {
+function findRepeated(path: FieldPath, segment: Segment, first: Found): Problem | undefined {
   const { field, whichRepetition, component, subcomponent } = path;
   if (whichRepetition !== undefined) return undefined;
   const count = segment.repetitions(field);
@@ -223,19 +224,19 @@ function findRepeated(path: FieldPath, segment: Segment, first: Found): Misfit |
     return {
       place: joined([first.place, placeOf(path, segment, n)], "and"),
       code: "MAPPING_VALUES_DISAGREE",
-      trouble: "are different values in one field, expected one",
+      message: "are different values in one field, expected one",
       hint: `Name the repetition that is meant in the profile, such as \`{${pathOfRepetition(path)}}\`.`,
     };
   }
   return undefined;
 }
 
-function severalAt(place: Place, { path, segment, whichSegment }: FieldPath): Misfit {
+function severalAt(place: Place, { path, segment, whichSegment }: FieldPath): Problem {
   const field = path.slice(whichSegment === undefined ? 3 : path.indexOf("]-") + 1);
   return {
     place,
     code: "MAPPING_VALUES_DISAGREE",
-    trouble: "are values of several segments, expected one",
+    message: "are values of several segments, expected one",
     hint: `Have the sender write each container's ${segment} behind the segment that stands for the container, or name the ${segment} that is meant in the profile, such as \`{${segment}[2]${field}}\` or, by its set id, \`{${segment}[1=2]${field}}\`.`,
   };
 }

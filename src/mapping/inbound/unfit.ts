@@ -16,36 +16,33 @@ const MOST_CHARACTERS: Readonly<Record<ValueKind, number>> = { code: 200, name: 
  * zero-width space or a space that doesn't break: two codes that look alike must be the same code. Elsewhere tabs, line
  * ends and the like are left to the reader.
  */
-export function findUnfit(
-  value: string,
-  kind: ValueKind,
-): (Pick<Problem, "code" | "expected"> & { readonly trouble: string }) | undefined {
+export function findUnfit(value: string, kind: ValueKind): Omit<Problem, "place"> | undefined {
   if (value.length <= MOST_CHARACTERS[kind] && isPlain(value, kind)) return undefined;
   if (!value.isWellFormed()) {
-    return { code: "MAPPING_CHARACTER_INVALID", trouble: "holds half of a character, expected whole ones" };
+    return { code: "MAPPING_CHARACTER_INVALID", message: "holds half of a character, expected whole ones" };
   }
   if (kind === "code" && /\p{Cc}/u.test(value)) {
     return {
       code: "MAPPING_CHARACTER_INVALID",
-      trouble: "holds a control character, expected a code without",
+      message: "holds a control character, expected a code without",
     };
   }
   if (kind === "code" && UNSEEN.test(value)) {
     return {
       code: "MAPPING_CHARACTER_INVALID",
-      trouble:
+      message:
         "holds a character that is not seen, such as a zero-width or no-break space, expected a code without",
     };
   }
   if (value.includes("\0")) {
-    return { code: "MAPPING_CHARACTER_INVALID", trouble: "holds a NUL character, expected text" };
+    return { code: "MAPPING_CHARACTER_INVALID", message: "holds a NUL character, expected text" };
   }
   const most = MOST_CHARACTERS[kind];
   const length = value.length > most ? countCharacters(value) : 0;
   if (length <= most) return undefined;
   return {
     code: "MAPPING_VALUE_TOO_LONG",
-    trouble: `has ${length} characters, expected at most ${most}`,
+    message: `has ${length} characters, expected at most ${most}`,
     expected: [String(most)],
   };
 }

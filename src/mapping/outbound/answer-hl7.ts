@@ -2,12 +2,14 @@ import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { Verdict } from "../../core/intake.ts";
 import { endedWithoutEffect } from "../../core/order-state.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
-import { type AcknowledgmentCode, type AckRequest, buildAck } from "../../formats/hl7/ack.ts";
+import type { AcknowledgmentCode } from "../../formats/hl7/ack.ts";
 import type { SegmentSpec } from "../../formats/hl7/encode.ts";
-import type { Segment } from "../../formats/hl7/message.ts";
+import type { Segment } from "../../formats/hl7/segment.ts";
 import {
   type AckError,
+  type Acknowledgment,
   type AckWants,
+  acknowledgmentSegments,
   controlSegment,
   type MessageType,
   noteSegments,
@@ -89,9 +91,9 @@ export function answerHead(
   { controlId, occurredAt }: Outcome,
   { header, writtenControlId, charset }: Original,
   { results }: Hl7Profile,
-  said: Pick<AckRequest, "code" | "type" | "errors" | "text" | "wants">,
+  said: Pick<Acknowledgment, "code" | "type" | "errors" | "text" | "wants">,
 ): SegmentSpec[] {
-  return buildAck({
+  return acknowledgmentSegments({
     ...{ ...said, to: header, answered: writtenControlId, controlId },
     dateTime: formatHl7Timestamp(occurredAt, results.timeZone),
     characterSet: charset.name,

@@ -4,7 +4,8 @@ import type { Encoding } from "../../formats/encoding.ts";
 import { type AckedOutcome, type AckPlan, planAcks } from "../../formats/hl7/ack.ts";
 import { escapeText } from "../../formats/hl7/delimiters.ts";
 import { buildMessage, encodeHl7, type SegmentSpec } from "../../formats/hl7/encode.ts";
-import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
+import { Hl7Message } from "../../formats/hl7/message.ts";
+import type { Segment } from "../../formats/hl7/segment.ts";
 import type { AckWants } from "../../formats/hl7/sent-segments.ts";
 import { type Hl7Profile, isReported, type Profile } from "../profile/profile.ts";
 import {

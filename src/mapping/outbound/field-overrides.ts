@@ -1,8 +1,9 @@
 import { asFailure, Failure } from "../../core/failures.ts";
 import type { OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { escapeText } from "../../formats/hl7/delimiters.ts";
-import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
+import { Hl7Message } from "../../formats/hl7/message.ts";
 import { type FieldPath, parsePath, selectSegments } from "../../formats/hl7/path.ts";
+import type { Segment } from "../../formats/hl7/segment.ts";
 import { OF_CONTAINER, OF_ORDER } from "./observations.ts";
 import { formatServiceTimestamp } from "./timestamp.ts";
 

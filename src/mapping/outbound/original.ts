@@ -4,8 +4,8 @@ import { type Encoding, findEncoding, isWide } from "../../formats/encoding.ts";
 import { charsetOf, type ResultCharset, type ResultEncoding } from "../../formats/hl7/charset.ts";
 import { createEcho, type Echo } from "../../formats/hl7/echo.ts";
 import type { Written } from "../../formats/hl7/encode.ts";
-import { type Hl7Header, Hl7Message } from "../../formats/hl7/message.ts";
-import { type Segment, TextSegment } from "../../formats/hl7/segment.ts";
+import { Hl7Message } from "../../formats/hl7/message.ts";
+import { type Hl7Header, Segment } from "../../formats/hl7/segment.ts";
 import type { OrderNumbers } from "../../formats/hl7/sent-segments.ts";
 import { isChanging } from "../inbound/control-hl7.ts";
 import { likelyNumberPlace, type NumberPlace, PLACER } from "../inbound/number-place.ts";
@@ -216,7 +216,7 @@ export class Original {
     const text = index === null || index === undefined ? undefined : this.#kept.segments[index];
     if (index === null || index === undefined || text === undefined || this.#headed === undefined)
       return undefined;
-    this.#segments[index] ??= new TextSegment(this.#headed, text, index, 1);
+    this.#segments[index] ??= new Segment(this.#headed, text, index, 1);
     return this.#segments[index];
   }
 }
@@ -231,7 +231,7 @@ function isOfOrder({ control }: EchoGroup): boolean {
 /** A message without a type is none that anything could be repeated of. */
 function tryHead({ header }: MessageEcho): Hl7Message | undefined {
   const message = header === undefined ? undefined : Hl7Message.parse(header);
-  return message?.codes.messageCode === undefined ? undefined : message;
+  return message?.header.messageCode === undefined ? undefined : message;
 }
 
 /** What bytes of the message's own escapes mean; in UTF-16 they are what MSH-18 says, if anything. */

@@ -1,6 +1,6 @@
 import { isSubjectNews, movesContainers } from "../../core/order.ts";
 import type { ContainerLocation, Outcome, OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
-import { type Field, repeated, type SegmentSpec } from "../../formats/hl7/encode.ts";
+import { type Field, Repeated, type SegmentSpec } from "../../formats/hl7/encode.ts";
 import { isVersionFrom } from "../../formats/hl7/segment.ts";
 import {
   blank,
@@ -251,6 +251,6 @@ function placeFields(location: ContainerLocation | undefined, facilityCode: stri
     canister ? "CANISTER" : undefined,
     canister || undefined,
     undefined,
-    repeated(...levels),
+    new Repeated(...levels),
   ];
 }

@@ -1,6 +1,6 @@
 import type { Operation } from "../../core/order.ts";
 import type { Control } from "../../core/order-control.ts";
-import type { Segment } from "../../formats/hl7/message.ts";
+import type { Segment } from "../../formats/hl7/segment.ts";
 
 /** The event of a pattern that stands for every event of its message code. */
 const ANY_EVENT = "*";

@@ -7,7 +7,7 @@ export type Allowed = (typeof ALLOWED)[number];
 
 /** Why a text is no value, in words that don't repeat it. */
 interface Misread {
-  readonly trouble: string;
+  readonly message: string;
   readonly hint?: string | undefined;
 }
 
@@ -26,15 +26,15 @@ export function findMisread(
 ): Misread | undefined {
   const text = value.trim();
   if (text === "") return undefined;
-  if (ERROR_VALUE.test(text)) return { trouble: ERROR_TROUBLE };
+  if (ERROR_VALUE.test(text)) return { message: ERROR_TROUBLE };
   if (!allow.includes("words") && isWordForNothing(text, kind)) return noValue(kind, name);
   if (kind === "name") return undefined;
-  if (SHORTENED.test(text)) return { trouble: SHORTENED_TROUBLE };
+  if (SHORTENED.test(text)) return { message: SHORTENED_TROUBLE };
   if (!allow.includes("dates") && isDateLike(text))
     return { ...DATE, hint: `${DATE.hint} Where its codes do look so, ${allowing("dates", name)}.` };
   if (!SUSPICIOUS.test(text)) return undefined;
-  const trouble = DAMAGES.find(({ pattern }) => pattern.test(text))?.trouble;
-  return trouble === undefined ? undefined : { trouble };
+  const damage = DAMAGES.find(({ pattern }) => pattern.test(text));
+  return damage && { message: damage.message };
 }
 
 /** What a spreadsheet shows where a formula failed, in several languages, or a column is too narrow. */
@@ -95,7 +95,7 @@ export function settingOf(name: string, setting: string): string {
 function noValue(kind: GuardedKind, name: string | undefined): Misread {
   const why = kind === "code" ? ", which would be the same code for many" : "";
   return {
-    trouble: `is a word or mark for no value${why}, expected a ${kind} or nothing`,
+    message: `is a word or mark for no value${why}, expected a ${kind} or nothing`,
     hint: `Have the lab send the ${kind}, or leave the place empty. Where it is a real one, ${allowing("words", name)}.`,
   };
 }
@@ -103,7 +103,7 @@ function noValue(kind: GuardedKind, name: string | undefined): Misread {
 const MONTHS = "Jan|Feb|Mar|Mär|Mrz|Apr|May|Mai|Jun|Jul|Aug|Sep|Oct|Okt|Nov|Dec|Dez";
 
 const DATE: Misread = {
-  trouble:
+  message:
     "is a date or time, which a spreadsheet may have made of a code like 1-2-3 or 1-Mar; give the column the format Text and enter the codes again",
   hint: "Have the lab give the column the format Text and enter the codes again.",
 };
@@ -136,23 +136,23 @@ function isDateLike(text: string): boolean {
 const SUSPICIOUS = /^(?:[='"`´‘’‚‛“”„‟«»‹›]|\d+[.,%])/u;
 
 /** What stands where a code should, and why it is none; looked at once the profile's transforms have had their turn. */
-const DAMAGES: readonly { readonly pattern: RegExp; readonly trouble: string }[] = [
+const DAMAGES: readonly { readonly pattern: RegExp; readonly message: string }[] = [
   {
     // A scanned donation identification number begins with an equals sign and a letter.
     pattern: /^=(?![A-Z]\d{4})/,
-    trouble: "is a spreadsheet's formula, expected the code itself; give the column the format Text",
+    message: "is a spreadsheet's formula, expected the code itself; give the column the format Text",
   },
   {
     pattern: /^['"`´‘’‚‛“”„‟«»‹›]/u,
-    trouble: "begins with a quotation mark or an apostrophe, expected the code alone",
+    message: "begins with a quotation mark or an apostrophe, expected the code alone",
   },
   {
     pattern: /^\d+[.,]0+$/,
-    trouble: "is a whole number written with decimals, like 4711.0, expected the code as it was entered",
+    message: "is a whole number written with decimals, like 4711.0, expected the code as it was entered",
   },
   {
     pattern: /^(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d+|\d+(?:[.,]\d+)? ?%)$/,
-    trouble:
+    message:
       "is a number as a spreadsheet shows it, with separators of thousands or a percent sign, expected the code as it was entered",
   },
 ];

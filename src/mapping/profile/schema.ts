@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { asFailure } from "../../core/failures.ts";
+import { asFailure, type FailureCode } from "../../core/failures.ts";
 import { headingOf } from "../../formats/csv/headings.ts";
 import { findEncoding } from "../../formats/encoding.ts";
 import { type PathSelector, parsePath } from "../../formats/hl7/path.ts";
@@ -346,6 +346,8 @@ export const csvSettings = {
 export interface ValueTraits {
   /** What is looked for among its values that stands there by mistake. */
   readonly kind?: GuardedKind;
+  /** What a code is that its table does not know; `MAPPING_CODE_UNKNOWN` unless given. */
+  readonly unknown?: FailureCode;
   /** Whether an error may quote it: codes, and nothing that may be a patient's. */
   readonly mayQuote?: true;
   /** Whether there is no order without a place for it. */
@@ -367,8 +369,8 @@ function value(traits: ValueTraits, description?: string) {
 
 /** The values that every order is made of. */
 export const orderValues = {
-  operation: value({ isNeeded: true, mayQuote: true }),
-  facility: value({ isNeeded: true, mayQuote: true }),
+  operation: value({ isNeeded: true, mayQuote: true, unknown: "MAPPING_OPERATION_UNKNOWN" }),
+  facility: value({ isNeeded: true, mayQuote: true, unknown: "MAPPING_FACILITY_UNKNOWN" }),
   placerOrderNumber: value({ isNeeded: true, mayQuote: true, kind: "code" }),
   subject: z.strictObject({
     code: value({ isNeeded: true, kind: "code" }),

@@ -1,21 +1,14 @@
-import type { FailureCode } from "../../core/failures.ts";
-import { parseHl7Date } from "../../formats/hl7/time.ts";
+import type { Problem } from "../../core/failures.ts";
 import { compileBoundedRegex, REGEX_MAX_RESULT_LENGTH, REGEX_MAX_VALUE_LENGTH } from "./bounded-regex.ts";
 import type { TransformDefinition } from "./transform-schema.ts";
 
 /** What a transform makes of a value: the new one, or what is wrong, in words that do not repeat it. */
 type Transformed =
   | string
-  | {
-      readonly code: FailureCode;
-      readonly trouble: string;
-      /** What was expected, as far as it is a value: forms, or the codes that are known. */
-      readonly expected?: readonly string[];
+  | (Omit<Problem, "place"> & {
       /** The pattern that it does not match, for operators: a lab is sent what was expected in words. */
       readonly pattern?: string;
-      /** What an operator does about it, where that is another thing than the hint of its code. */
-      readonly hint?: string;
-    };
+    });
 
 /** One compiled step of a pipeline. */
 export type Transform = (value: string) => Transformed;
@@ -125,8 +118,8 @@ export function tableTransform(
     if (translated !== undefined) return translated;
     const holds = settings.mayQuote ? `holds ${quote(value)}` : "holds an unknown code";
     const near = settings.mayQuote ? nearInCase(value, asWritten.keys()) : "";
-    const trouble = `${holds}, expected one of ${known.join(", ")}${near}`;
-    return { code: "MAPPING_CODE_UNKNOWN", trouble, expected: known };
+    const message = `${holds}, expected one of ${known.join(", ")}${near}`;
+    return { code: "MAPPING_CODE_UNKNOWN", message, expected: known };
   };
 }
 
@@ -168,12 +161,12 @@ function dateTransform(formats: readonly string[] | undefined, settings: Transfo
     return partial === undefined
       ? {
           code: "MAPPING_DATE_INVALID",
-          trouble: `expected a day that exists, written as ${written}`,
+          message: `expected a day that exists, written as ${written}`,
           expected: shown,
         }
       : {
           code: "MAPPING_DATE_INVALID",
-          trouble: `${partial}, expected a full date as ${written}`,
+          message: `${partial}, expected a full date as ${written}`,
           expected: shown,
           hint: WHOLE_DATE,
         };
@@ -185,7 +178,7 @@ const standardDate: Transform = (value) => {
   if (typeof result === "string") return result;
   return {
     code: "MAPPING_DATE_INVALID",
-    trouble: `${result.trouble}, expected a full date as YYYYMMDD or YYYY-MM-DD`,
+    message: `${result.message}, expected a full date as YYYYMMDD or YYYY-MM-DD`,
     expected: ["YYYYMMDD", "YYYY-MM-DD"],
     ...(partOfDate(value.trim()) === undefined ? {} : { hint: WHOLE_DATE }),
   };
@@ -198,7 +191,7 @@ const WHOLE_DATE = "Have the lab send the whole date, with year, month and day: 
 function partOfDate(text: string): string | undefined {
   if (!/^\d{4}(?:-?\d{2})?$/.test(text)) return undefined;
   const result = parseStandardDate(text);
-  return typeof result === "object" && result.isPart === true ? result.trouble : undefined;
+  return typeof result === "object" && result.isPart === true ? result.message : undefined;
 }
 
 function padTransform({ length, with: filler = "0", side = "left" }: Written<"pad">["pad"]): Transform {
@@ -218,22 +211,22 @@ function regexTransform(
     if (value.length > REGEX_MAX_VALUE_LENGTH) {
       return {
         code: "MAPPING_VALUE_INVALID",
-        trouble: `is longer than ${REGEX_MAX_VALUE_LENGTH} characters`,
+        message: `is longer than ${REGEX_MAX_VALUE_LENGTH} characters`,
       };
     }
     if (!pattern.test(value)) {
-      const trouble =
+      const message =
         expected === undefined
           ? "does not have the expected form"
           : `does not have the expected form: ${expected}`;
       const shown = expected === undefined ? {} : { expected: [expected] };
-      return { code: "MAPPING_VALUE_INVALID", trouble, ...shown, pattern: match };
+      return { code: "MAPPING_VALUE_INVALID", message, ...shown, pattern: match };
     }
     const result = value.replace(pattern, replace);
     if (result.length <= REGEX_MAX_RESULT_LENGTH) return result;
     return {
       code: "MAPPING_VALUE_INVALID",
-      trouble: `becomes too long, expected at most ${REGEX_MAX_RESULT_LENGTH} characters`,
+      message: `becomes too long, expected at most ${REGEX_MAX_RESULT_LENGTH} characters`,
       pattern: match,
     };
   };
@@ -244,7 +237,7 @@ function decimalTransform(sign: "," | "."): Transform {
     const text = value.trim();
     const isNumber = sign === "," ? /^[+-]?\d+(?:,\d+)?$/ : /^[+-]?\d+(?:\.\d+)?$/;
     if (isNumber.test(text)) return text.replace(",", ".");
-    return { code: "MAPPING_VALUE_INVALID", trouble: `is no number with "${sign}" as its decimal sign` };
+    return { code: "MAPPING_VALUE_INVALID", message: `is no number with "${sign}" as its decimal sign` };
   };
 }
 
@@ -342,7 +335,12 @@ function parseExcelDay(text: string): string | undefined {
   return new Date(days * 86_400_000).toISOString().slice(0, 10);
 }
 
-const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}(?::\d{2}){1,2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
+const ISO_DATE =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}(?::\d{2}){1,2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
+
+/** `YYYY[MM[DD[HH[MM[SS[.S…]]]]]][+/-ZZZZ]`, HL7 chapter 2A. */
+const HL7_DATE =
+  /^(\d{4})(?:(\d\d)(?:(\d\d)(?:(?:[01]\d|2[0-3])(?:[0-5]\d(?:[0-5]\d(?:\.\d{1,4})?)?)?)?)?)?(?:[+-](?:0\d|1[0-4])[0-5]\d)?$/;
 
 /**
  * The date part of an HL7 date (`YYYYMMDD`, with or without time and zone) or of an ISO 8601 one as `YYYY-MM-DD`, taken
@@ -351,16 +349,19 @@ const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}(?::\d{2}){1,2}(?:\.\d{1,9})?(?:
  */
 export function parseStandardDate(
   text: string,
-): string | { readonly trouble: string; readonly isPart?: true } {
-  const isIso = ISO_DATE.test(text);
-  const written = parseHl7Date(isIso ? text.slice(0, 4) + text.slice(5, 7) + text.slice(8, 10) : text);
-  if (written?.precision === "year") return { trouble: "has only a year", isPart: true };
-  if (written?.precision === "month") return { trouble: "has only a year and a month", isPart: true };
-  if (written?.date !== undefined) {
-    // The calendar has that day, or it would not have been read.
-    if (Number(written.date.slice(0, 4)) >= FIRST_YEAR) return written.date;
+): string | { readonly message: string; readonly isPart?: true } {
+  const iso = ISO_DATE.exec(text);
+  const [, year, month, day] = iso ?? HL7_DATE.exec(text) ?? [];
+  if (day !== undefined) {
+    const date = formatRealDate(Number(year), Number(month), Number(day));
+    if (date !== undefined) return date;
+  } else if (Number(year) > 0) {
+    if (month === undefined) return { message: "has only a year", isPart: true };
+    if (Number(month) >= 1 && Number(month) <= 12) return { message: PART_OF_DATE, isPart: true };
   }
-  if (/^\d{4}-\d{2}$/.test(text)) return { trouble: "has only a year and a month", isPart: true };
-  if (isIso || /^\d{8}/.test(text)) return { trouble: "is a day or time that does not exist" };
-  return { trouble: "is not written as a date" };
+  if (/^\d{4}-\d{2}$/.test(text)) return { message: PART_OF_DATE, isPart: true };
+  if (iso !== null || /^\d{8}/.test(text)) return { message: "is a day or time that does not exist" };
+  return { message: "is not written as a date" };
 }
+
+const PART_OF_DATE = "has only a year and a month";

@@ -1,4 +1,4 @@
-import type { FailureCode } from "../../core/failures.ts";
+import type { FailureCode, Problem } from "../../core/failures.ts";
 import {
   atNamed,
   joined as joinedPlaces,
@@ -23,25 +23,12 @@ export interface Found {
  * - `found`: the value after its transforms.
  * - `absent`: no place has one; `place` says where it was looked for.
  * - `deleted`: HL7's `""`.
- * - `bad`: something is there that does not do; `trouble` says why without repeating it.
+ * - `bad`: something is there that does not do, or what is found disagrees.
  */
 export type Reading =
   | { readonly status: "found"; readonly value: string; readonly place: Place }
   | { readonly status: "absent" | "deleted"; readonly place: Place }
-  | {
-      readonly status: "bad";
-      readonly place: Place;
-      readonly code: FailureCode;
-      readonly trouble: string;
-      /** What was expected there, as far as it is a value. */
-      readonly expected?: readonly string[] | undefined;
-      /** The code that no table knows, where codes may be quoted. */
-      readonly value?: string | undefined;
-      /** The table of the profile that lacks the code, such as `operation.table`. */
-      readonly table?: string | undefined;
-      /** What an operator does about it, where that names more than the hint of its code. */
-      readonly hint?: string | undefined;
-    };
+  | ({ readonly status: "bad" } & Problem);
 
 /** One place of a first-of list; `P` is a parsed field path or a column. */
 export type Source<P> =
@@ -77,6 +64,8 @@ export interface ValueRule<P> {
   readonly pipeline: readonly Transform[];
   /** Which value of the profile it is, such as `operation`. */
   readonly name?: string | undefined;
+  /** What a code is that its table does not know, where that has a failure of its own: messages may wait for it. */
+  readonly unknown?: FailureCode | undefined;
   /** Whether its `table` is the last of the pipeline. */
   readonly hasTable?: boolean | undefined;
   /** What is looked for among its values that stands there by mistake; nothing unless given. */
@@ -102,29 +91,18 @@ export interface Split {
   readonly between: RegExp | undefined;
 }
 
-/** What keeps a value from being read where it stands. */
-export interface Misfit {
-  readonly place: Place;
-  readonly code: FailureCode;
-  readonly trouble: string;
-  /** What was expected there, as far as it is a value. */
-  readonly expected?: readonly string[] | undefined;
-  /** What an operator does about it, where that names more than the hint of its code. */
-  readonly hint?: string | undefined;
-}
-
 /**
  * Finds the value at a place of a scope, such as a message's segments or a row; `isOnly` asks for it only when its field
  * does not repeat.
  */
-export type Finder<P, S> = (path: P, isOnly: boolean, scope: S) => Found | Misfit | undefined;
+export type Finder<P, S> = (path: P, isOnly: boolean, scope: S) => Found | Problem | undefined;
 
 /** Finds the values at a place that may hold several; see {@link splitFound}. */
 export type FinderOfSeveral<P, S> = (
   path: P,
   isOnly: boolean,
   scope: S,
-) => readonly Found[] | Misfit | undefined;
+) => readonly Found[] | Problem | undefined;
 
 export interface CompileSettings<P> extends TransformSettings, Omit<ValueTraits, "isNeeded" | "mayQuote"> {
   /** Reads a path or column; throws a Failure that says what is wrong with it. */
@@ -167,6 +145,7 @@ export function compileValue<P>(definition: ValueDefinition, settings: CompileSe
     places: placesOf(sources),
     pipeline,
     name: settings.name,
+    unknown: settings.unknown,
     hasTable: table !== undefined,
     kind: settings.kind,
     allow: object.allow,
@@ -270,7 +249,7 @@ function findJoined<P, S>(
   joined: Joined<P>,
   find: Finder<P, S>,
   scope: S,
-): Found | Misfit | undefined {
+): Found | Problem | undefined {
   const { paths, isCode, isWhole } = joined;
   const found: (Found | undefined)[] = [];
   for (const part of [path, ...paths]) {
@@ -296,14 +275,14 @@ function findJoined<P, S>(
   };
 }
 
-function emptyPart(first: Found, part: Found | undefined): Misfit {
+function emptyPart(first: Found, part: Found | undefined): Problem {
   const code = "MAPPING_VALUE_MISSING";
   return part === undefined
-    ? { place: first.place, code, trouble: "is one part of a code, and another part is missing" }
+    ? { place: first.place, code, message: "is one part of a code, and another part is missing" }
     : {
         place: part.place,
         code,
-        trouble: `is empty, expected the part that follows ${placeText(first.place)}`,
+        message: `is empty, expected the part that follows ${placeText(first.place)}`,
       };
 }
 
@@ -330,7 +309,7 @@ export function readValue<P, S>(rule: ValueRule<P>, find: Finder<P, S>, scope: S
         status: "bad",
         place: joinedPlaces([first.place, found.place], "and"),
         code: "MAPPING_VALUES_DISAGREE",
-        trouble: "must have the same value",
+        message: "must have the same value",
         hint: disagreementHint(rule, source.text),
       };
     }
@@ -357,22 +336,18 @@ const CONSTANT = atNamed("constant of the profile");
 const DEFAULT = atNamed("default of the profile");
 
 function applyPipeline(rule: ValueRule<unknown>, found: Found): Reading {
-  const { pipeline, name, hasTable } = rule;
+  const { pipeline, name, unknown, hasTable } = rule;
   let value = found.value;
   for (const [index, transform] of pipeline.entries()) {
     const result = transform(value);
     if (typeof result !== "string") {
-      const bad = {
-        status: "bad",
-        place: found.place,
-        code: result.code,
-        trouble: result.trouble,
-        expected: result.expected,
-        value,
-        hint: result.pattern === undefined ? result.hint : patternHint(result.pattern, name),
-      } as const;
-      if (result.code !== "MAPPING_CODE_UNKNOWN" || name === undefined) return bad;
-      return { ...bad, table: `${name}.${hasTable && index === pipeline.length - 1 ? "table" : "as"}` };
+      const { pattern, ...flaw } = result;
+      const hint = pattern === undefined ? flaw.hint : patternHint(pattern, name);
+      const bad = { status: "bad", ...flaw, place: found.place, hint } as const;
+      if (flaw.code !== "MAPPING_CODE_UNKNOWN" || name === undefined) return bad;
+      const table = `${name}.${hasTable && index === pipeline.length - 1 ? "table" : "as"}`;
+      // Codes of other tables may be a patient's.
+      return unknown === undefined ? { ...bad, table } : { ...bad, code: unknown, table, unknownCode: value };
     }
     value = result;
   }
@@ -402,7 +377,7 @@ function patternHint(pattern: string, name = "the value"): string {
 const MOST_PARTS = 1_000;
 
 /** Takes the text of one place apart; each part has its place, such as `OBX-5.1, part 2`. */
-export function splitFound(found: Found, split: Split | undefined): readonly Found[] | Misfit {
+export function splitFound(found: Found, split: Split | undefined): readonly Found[] | Problem {
   const parts = split?.between === undefined ? [found.value] : found.value.split(split.between);
   if (parts.length === 1) return [found];
   if (parts.length <= MOST_PARTS) {
@@ -411,7 +386,7 @@ export function splitFound(found: Found, split: Split | undefined): readonly Fou
   return {
     place: found.place,
     code: "MAPPING_TOO_MANY_LABELS",
-    trouble: `has ${parts.length} parts, expected at most ${MOST_PARTS}`,
+    message: `has ${parts.length} parts, expected at most ${MOST_PARTS}`,
     expected: [String(MOST_PARTS)],
   };
 }
@@ -440,7 +415,7 @@ function findEach<P, S>(
   source: Source<P>,
   find: FinderOfSeveral<P, S>,
   scope: S,
-): readonly Found[] | Misfit | undefined {
+): readonly Found[] | Problem | undefined {
   if (source.kind === "constant") return [{ value: source.value, place: CONSTANT }];
   if (source.joined === undefined) return find(source.path, source.isOnly, scope);
   // What is joined is not split, so that each place has one value.

@@ -9,9 +9,10 @@ import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { MllpSender } from "../../../src/connectors/mllp/sender.ts";
 import { systemClock } from "../../../src/core/clock.ts";
-import { buildAck, planAcks } from "../../../src/formats/hl7/ack.ts";
+import { planAcks } from "../../../src/formats/hl7/ack.ts";
 import { buildMessage } from "../../../src/formats/hl7/encode.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
+import { acknowledgmentSegments } from "../../../src/formats/hl7/sent-segments.ts";
 import { findProgram, machineHas } from "../../support/needs.ts";
 import { withFolder } from "../../support/with-folder.ts";
 import { withListener } from "./with-listener.ts";
@@ -24,7 +25,12 @@ function acknowledge(text: string): Promise<string | undefined> {
   const { header } = Hl7Message.parse(text);
   const { immediate } = planAcks(header, "taken");
   if (immediate === undefined) return Promise.resolve(undefined);
-  const ack = buildAck({ to: header, code: immediate, controlId: "A1", dateTime: new Date(0) });
+  const ack = acknowledgmentSegments({
+    to: header,
+    code: immediate,
+    controlId: "A1",
+    dateTime: "19700101000000+0000",
+  });
   return Promise.resolve(buildMessage(ack));
 }
 

@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type AckedOutcome, type AckRequest, buildAck, planAcks } from "../../../src/formats/hl7/ack.ts";
+import { type AckedOutcome, planAcks } from "../../../src/formats/hl7/ack.ts";
 import { buildMessage } from "../../../src/formats/hl7/encode.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
-import type { AckError } from "../../../src/formats/hl7/sent-segments.ts";
+import {
+  type AckError,
+  type Acknowledgment,
+  acknowledgmentSegments,
+} from "../../../src/formats/hl7/sent-segments.ts";
 import { at } from "../../support/places.ts";
 import { ORDER } from "./sample.ts";
 
@@ -18,14 +22,14 @@ const ERRORS: AckError[] = [
   { condition: "100", place: at("ORC"), text: "no ORC" },
 ];
 
-function answer(version: string | undefined, request: Partial<AckRequest> = {}) {
+function answer(version: string | undefined, request: Partial<Acknowledgment> = {}) {
   const text = version === undefined ? ORDER : ORDER.replace("|P|2.3|", `|P|${version}|`);
   return buildMessage(
-    buildAck({
+    acknowledgmentSegments({
       to: Hl7Message.parse(text).header,
       code: "AA",
       controlId: "C1",
-      dateTime: new Date("2026-11-21T09:30:01.500Z"),
+      dateTime: "20261121093001+0000",
       text: request.errors?.[0]?.text,
       ...request,
     }),

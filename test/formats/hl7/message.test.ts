@@ -70,13 +70,6 @@ describe("reading a message", () => {
     expect(pid.repetitions(4)).toBe(0);
   });
 
-  it("gives a whole free text with its inner delimiters", () => {
-    const message = Hl7Message.parse(`${ORDER_LINES[0]}\rNTE|1||red & blue^cold \\F\\ dry~second`);
-    expect(message.first("NTE")!.text(3)).toBe("red & blue^cold | dry");
-    expect(message.first("NTE")!.text(3, 2)).toBe("second");
-    expect(message.first("NTE")!.text(4)).toBeUndefined();
-  });
-
   it("keeps absent and deleted values apart", () => {
     const pid = Hl7Message.parse(`${ORDER_LINES[0]}\rPID|1||""||^|`).first("PID")!;
     expect(pid.get(3)).toBe('""');

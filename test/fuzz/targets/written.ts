@@ -1,8 +1,9 @@
 import type { CsvDialect } from "../../../src/formats/csv/dialect.ts";
 import { readCsv } from "../../../src/formats/csv/read.ts";
 import { splitHl7File } from "../../../src/formats/hl7/file.ts";
-import { Hl7Message, type Segment } from "../../../src/formats/hl7/message.ts";
+import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { encodeFrame, FrameReader } from "../../../src/formats/hl7/mllp.ts";
+import type { Segment } from "../../../src/formats/hl7/segment.ts";
 import { piecesIn } from "../mutate.ts";
 import { hashOf, Random } from "../random.ts";
 import { expectThat, type Target } from "../target.ts";

@@ -67,6 +67,10 @@ describe("dates", () => {
     ["19840229", "1984-02-29"],
     ["198402291530", "1984-02-29"],
     ["19840229233000+0900", "1984-02-29"],
+    ["19840229+0100", "1984-02-29"],
+    ["1984022923", "1984-02-29"],
+    ["198402292359-0500", "1984-02-29"],
+    ["19840229235959.1234", "1984-02-29"],
     ["1984-02-29", "1984-02-29"],
     ["1984-02-29T23:59:59.000Z", "1984-02-29"],
   ])("%s is read as written, without a shift of zone", (text, date) => {
@@ -80,9 +84,16 @@ describe("dates", () => {
     ["19830229", "is a day or time that does not exist"],
     ["19841301", "is a day or time that does not exist"],
     ["00000000", "is a day or time that does not exist"],
+    ["19000229", "is a day or time that does not exist"],
+    ["19840200", "is a day or time that does not exist"],
+    ["1984022924", "is a day or time that does not exist"],
+    ["198402291", "is a day or time that does not exist"],
+    ["198413", "is not written as a date"],
+    ["0000", "is not written as a date"],
+    ['""', "is not written as a date"],
     ["29.02.1984", "is not written as a date"],
-  ])("%s is refused: it %s", (text, trouble) => {
-    expect(parseStandardDate(text)).toMatchObject({ trouble });
+  ])("%s is refused: it %s", (text, message) => {
+    expect(parseStandardDate(text)).toMatchObject({ message });
   });
 
   test.each([

@@ -1,12 +1,13 @@
 import { Failure, problemSentence } from "../../../core/failures.ts";
-import { buildAck, planAcks } from "../../../formats/hl7/ack.ts";
+import { planAcks } from "../../../formats/hl7/ack.ts";
 import { charsetOf } from "../../../formats/hl7/charset.ts";
 import { createEcho } from "../../../formats/hl7/echo.ts";
 import { buildMessage, encodeHl7 } from "../../../formats/hl7/encode.ts";
 import { type Hl7FilePart, splitHl7File } from "../../../formats/hl7/file.ts";
 import type { Hl7Message } from "../../../formats/hl7/message.ts";
-import { formatHl7DateTime } from "../../../formats/hl7/time.ts";
+import { acknowledgmentSegments } from "../../../formats/hl7/sent-segments.ts";
 import { composeBatchResponse } from "../../../mapping/outbound/batch-hl7.ts";
+import { formatHl7Timestamp } from "../../../mapping/outbound/timestamp.ts";
 import { readMessage, typeOf } from "./messages.ts";
 
 /** How a listener that only tries a sender out answers: everything in the same way. */
@@ -63,7 +64,7 @@ export function answerFrame(frame: Buffer, settings: AnswerSettings): HeardFrame
     outline,
     answers: answered.map(({ acks }) => ({ verdict: "accepted", messages: acks })),
     response: "all",
-    time: formatHl7DateTime(settings.now),
+    time: formatHl7Timestamp(settings.now, "UTC"),
     instanceCode: INSTANCE_CODE,
     seed: [`${settings.now.getTime()} ${settings.ordinal}`],
     settings: { sender: undefined, receiver: undefined },
@@ -99,7 +100,8 @@ function answerMessage(
   const characterSet = header.characterSet && charset.name;
   const acks = codes.map((code, n) => {
     const controlId = `L${now.getTime()}${n}${ordinal}`.slice(0, 20);
-    const ack = buildAck({ to: header, code, controlId, dateTime: now, characterSet });
+    const dateTime = formatHl7Timestamp(now, "UTC");
+    const ack = acknowledgmentSegments({ to: header, code, controlId, dateTime, characterSet });
     return encodeHl7(buildMessage(ack, { delimiters }), charset.encoding);
   });
   return { message: { what: typeOf(message), codes, raw }, acks };
