@@ -12,9 +12,44 @@ const MOST_BYTES = 136;
 /** What is left of a dropped file's name at least. */
 const FEWEST_INPUT_BYTES = 40;
 
+/** A name with places for values, of which each may have a form; made by {@link parseHl7FileName} or {@link parseFileName}. */
+export type FileNamePattern = readonly (
+  | { readonly text: string }
+  | { readonly place: string; readonly form: string | undefined }
+)[];
+
+/** What a name may have put in, and whether a form behind its colon fits, or what is wrong with that. */
+type Places = Readonly<Record<string, (form: string | undefined) => boolean | string>>;
+
+const withoutForm = (form: string | undefined) => form === undefined;
+
+function parsePattern(pattern: string, places: Places, shown: string): FileNamePattern | string {
+  const parts: FileNamePattern[number][] = [];
+  for (const part of pattern.split(/(\{[^{}]*\})/).filter((each) => each !== "")) {
+    const [, place = "", form] = /^\{(\w+)(?::(.+))?\}$/.exec(part) ?? [];
+    const fits = Object.hasOwn(places, place) && (places[place]?.(form) ?? false);
+    if (typeof fits === "string") return fits;
+    if (fits) parts.push({ place, form });
+    else if (/[{}]/.test(part)) return `${part} stands for nothing; expected ${shown}`;
+    else parts.push({ text: part });
+  }
+  return parts;
+}
+
+function countOf(parts: FileNamePattern, ...places: readonly string[]): number {
+  return parts.filter((part) => "place" in part && places.includes(part.place)).length;
+}
+
+function fillIn(
+  pattern: FileNamePattern,
+  valueAt: (place: string, form: string | undefined) => string | undefined,
+): string {
+  return pattern.map((part) => ("text" in part ? part.text : valueAt(part.place, part.form))).join("");
+}
+
 /** How files of HL7 results are named. */
 interface Hl7Naming {
-  readonly fileName?: Hl7FileName | undefined;
+  readonly fileName?: FileNamePattern | undefined;
   readonly suffix: string;
   readonly timeZone: string;
 }
@@ -35,13 +70,9 @@ export function resultFileName(
   const controlId = safeName(outcome.controlId);
   if (fileName === undefined) return safeFileName(`${name}_${controlId}${suffix}`, LONGEST_BYTES);
   const status = outcome.kind === "changed" ? outcome.order.state : outcome.kind;
+  const values: Readonly<Record<string, string>> = { number: name, controlId, status };
   const time = (format: string) => safeName(formatDate(outcome.occurredAt.toISOString(), format, timeZone));
-  const filled = fileName
-    .map((part) => {
-      if ("text" in part) return part.text;
-      return "time" in part ? time(part.time) : { number: name, controlId, status }[part.place];
-    })
-    .join("");
+  const filled = fillIn(fileName, (place, form) => (place === "time" ? time(form ?? "") : values[place]));
   return safeFileName(filled, LONGEST_BYTES);
 }
 
@@ -59,33 +90,21 @@ function subjectOf(outcome: Outcome, number: string | undefined): string {
   }
 }
 
-/** A name of HL7 results with places for values; made by {@link parseHl7FileName}. */
-export type Hl7FileName = readonly (
-  | { readonly text: string }
-  | { readonly place: "number" | "controlId" | "status" }
-  | { readonly time: string }
-)[];
+const HL7_PLACES: Places = {
+  number: withoutForm,
+  controlId: withoutForm,
+  status: withoutForm,
+  time: (format) => format !== undefined && (dateFormatMistake(format) ?? true),
+};
+const HL7_PLACES_SHOWN = "{number}, {controlId}, {status} and {time:yyyyMMddHHmmss}";
 
 /** Reads a pattern such as `{number}-{status}_{controlId}.hl7`; gives words where no distinct and harmless names come of it. */
-export function parseHl7FileName(pattern: string): Hl7FileName | string {
-  const parts: Hl7FileName[number][] = [];
-  for (const part of pattern.split(/(\{[^{}]*\})/).filter((each) => each !== "")) {
-    const [, place, format] = /^\{(\w+)(?::(.+))?\}$/.exec(part) ?? [];
-    if ((place === "number" || place === "controlId" || place === "status") && format === undefined) {
-      parts.push({ place });
-    } else if (place === "time" && format !== undefined) {
-      const mistake = dateFormatMistake(format);
-      if (mistake !== undefined) return mistake;
-      parts.push({ time: format });
-    } else if (/[{}]/.test(part)) return `${part} stands for nothing; expected ${HL7_PLACES_SHOWN}`;
-    else parts.push({ text: part });
-  }
-  if (parts.filter((part) => "place" in part && part.place === "controlId").length !== 1)
-    return "expected {controlId} once: it makes each name another one";
+export function parseHl7FileName(pattern: string): FileNamePattern | string {
+  const parts = parsePattern(pattern, HL7_PLACES, HL7_PLACES_SHOWN);
+  if (typeof parts === "string") return parts;
+  if (countOf(parts, "controlId") !== 1) return "expected {controlId} once: it makes each name another one";
   return findTextMistake(parts, ".hl7") ?? parts;
 }
-
-const HL7_PLACES_SHOWN = "{number}, {controlId}, {status} and {time:yyyyMMddHHmmss}";
 
 /** Letters, digits, `-`, `_` and inner dots; never empty, never hidden. */
 export function safeName(text: string): string {
@@ -102,42 +121,31 @@ interface NameValues {
   readonly timeZone: string;
 }
 
-/** A name with places for values; made by {@link parseFileName}. */
-export type FileNamePattern = readonly NamePart[];
-type NamePart = { readonly text: string } | { readonly place: Place; readonly digits: number };
-
-const PLACES = ["input", "stem", "connector", "date", "number"] as const;
-type Place = (typeof PLACES)[number];
-
 const LONGEST_TEXT = 60;
+
+const CSV_PLACES: Places = {
+  input: withoutForm,
+  stem: withoutForm,
+  connector: withoutForm,
+  date: withoutForm,
+  number: (digits) => digits === undefined || /^[1-9]$/.test(digits),
+};
+const CSV_PLACES_SHOWN = "{input}, {stem}, {connector}, {date} and {number} or {number:4}";
 
 /** Reads a pattern such as `{stem}-ergebnis-{number:4}.csv`; gives words where no distinct and harmless names come of it. */
 export function parseFileName(pattern: string): FileNamePattern | string {
-  const parts = pattern.split(/(\{[^{}]*\})/).filter((part) => part !== "");
-  const parsed: NamePart[] = [];
-  for (const part of parts) {
-    const match = /^\{(\w+)(?::([1-9]))?\}$/.exec(part);
-    const place = PLACES.find((known) => known === match?.[1]);
-    if (place !== undefined && (match?.[2] === undefined || place === "number"))
-      parsed.push({ place, digits: Number(match?.[2] ?? 1) });
-    else if (/[{}]/.test(part)) return `${part} stands for nothing; expected ${PLACES_SHOWN}`;
-    else parsed.push({ text: part });
-  }
-  return findMistake(parsed) ?? parsed;
+  const parts = parsePattern(pattern, CSV_PLACES, CSV_PLACES_SHOWN);
+  return typeof parts === "string" ? parts : (findMistake(parts) ?? parts);
 }
 
-const PLACES_SHOWN = "{input}, {stem}, {connector}, {date} and {number} or {number:4}";
-
 function findMistake(parts: FileNamePattern): string | undefined {
-  const countOf = (...places: readonly Place[]) =>
-    parts.filter((part) => "place" in part && places.includes(part.place)).length;
-  if (countOf("number") !== 1) return "expected {number} once: it makes each name another one";
+  if (countOf(parts, "number") !== 1) return "expected {number} once: it makes each name another one";
   const mistake = findTextMistake(parts, ".csv");
   if (mistake !== undefined) return mistake;
-  if (countOf("input", "stem") > 1) return "expected {input} or {stem}, and once";
+  if (countOf(parts, "input", "stem") > 1) return "expected {input} or {stem}, and once";
   const at = parts.findIndex((part) => "place" in part && part.place === "number");
   const [before, after] = [parts[at - 1], parts[at + 1]];
-  const isDigit = (part: NamePart | undefined, pattern: RegExp) =>
+  const isDigit = (part: FileNamePattern[number] | undefined, pattern: RegExp) =>
     part !== undefined && (!("text" in part) || pattern.test(part.text));
   return isDigit(before, /\d$/) || isDigit(after, /^\d/)
     ? "expected {number} apart from other values and digits, as in {stem}-{number}.csv"
@@ -145,12 +153,9 @@ function findMistake(parts: FileNamePattern): string | undefined {
 }
 
 /** What no text around values may be. */
-function findTextMistake(
-  parts: readonly ({ readonly text: string } | object)[],
-  ending: ".csv" | ".hl7",
-): string | undefined {
-  const textOf = (part: object | undefined) =>
-    part !== undefined && "text" in part ? String(part.text) : undefined;
+function findTextMistake(parts: FileNamePattern, ending: ".csv" | ".hl7"): string | undefined {
+  const textOf = (part: FileNamePattern[number] | undefined) =>
+    part !== undefined && "text" in part ? part.text : undefined;
   const texts = parts.flatMap((part) => textOf(part) ?? []);
   if (texts.some((text) => /[\p{Cc}\p{Cf}/\\:*?"<>|]/u.test(text)))
     return 'expected a name without any folder, and none of the characters / \\ : * ? " < > |';
@@ -171,27 +176,16 @@ function findTextMistake(
  */
 export function fileNameOf(pattern: FileNamePattern, values: NameValues, number?: number): string {
   const { inputName, connector, at, timeZone } = values;
-  const fill = (place: Place, digits: number, input: string): string => {
-    switch (place) {
-      case "input":
-        return input;
-      case "stem":
-        return splitExtension(input).stem;
-      case "connector":
-        return safeFileName(connector, FEWEST_INPUT_BYTES);
-      case "date":
-        return formatDate(at.toISOString(), "yyyyMMdd", timeZone);
-      case "number":
-        return number === undefined ? "{number}" : String(number).padStart(digits, "0");
-    }
-  };
+  const written = (digits = "1") =>
+    number === undefined ? "{number}" : String(number).padStart(Number(digits), "0");
   const filled = (input: string, isNumbered: boolean) =>
-    pattern
-      .map((part) => {
-        if ("text" in part) return part.text;
-        return part.place === "number" && !isNumbered ? "" : fill(part.place, part.digits, input);
-      })
-      .join("");
+    fillIn(pattern, (place, form) => {
+      if (place === "input") return input;
+      if (place === "stem") return splitExtension(input).stem;
+      if (place === "connector") return safeFileName(connector, FEWEST_INPUT_BYTES);
+      if (place === "date") return formatDate(at.toISOString(), "yyyyMMdd", timeZone);
+      return isNumbered ? written(form) : "";
+    });
   // The names of a series differ in nothing but their numbers, so each has room for a large one.
   const room = MOST_BYTES - Buffer.byteLength(filled("", false)) - "0123456789".length;
   return safeFileName(
