@@ -7,7 +7,7 @@ import { namingAllRows } from "../../core/order-rows.ts";
 import type { OrderAsRead } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
 import { atLine, FILE, type Place } from "../../core/place.ts";
-import { type ControlOperation, isControlOperation } from "../profile/message-type.ts";
+import { CONTROL_FORMS, controlOfRow } from "../profile/message-type.ts";
 import { viewCsv } from "../profile/module.ts";
 import type { CsvProfile, Profile } from "../profile/profile.ts";
 import { placesOf, type Reading, type ValueRule } from "../profile/value.ts";
@@ -43,17 +43,21 @@ function mapControlRows(
   const { controlRequests, problems } = readControlRows(rows, profile);
   const orderNumbers = controlRequests.flatMap((request) => request.placerOrderNumber ?? []);
   const [placerOrderNumber] = orderNumbers;
+  const [first] = rows;
   const [order] = orderRows;
   // They came together while the word of one of them was in no table, and waited.
   if (order !== undefined) {
-    const place: Place = { lines: { at: [order.line, rows[0]?.row.line ?? 0], by: "and" } };
+    const place: Place = { lines: { at: [order.line, first?.row.line ?? 0], by: "and" } };
     const message =
       "one asks for an order and one wants something of it, and they waited together for a word";
     const hint = "Have the lab send both rows again, the order first.";
     const problem: Problem = { code: "MAPPING_VALUES_DISAGREE", place, message, hint };
     return { ...refuse([problem, ...problems]), placerOrderNumber };
   }
-  const common = { placerOrderNumber, asRead: { operation: rows[0]?.operation, labels: [] } };
+  const common = {
+    placerOrderNumber,
+    asRead: { operation: first && CONTROL_FORMS[first.control].operation, labels: [] },
+  };
   if (problems.length > 0) return { ...refuse(problems), ...common };
   return { verdict: "accepted", orders: [], problems: [], ...common, orderNumbers, controlRequests };
 }
@@ -191,18 +195,9 @@ function isSame(one: Reading, other: Reading): boolean {
   return a === b;
 }
 
-/** What each operation wants of the order. */
-const CONTROL_BY_OPERATION = {
-  CANCEL: "cancel",
-  HOLD: "hold",
-  RELEASE: "release",
-  STATUS: "status",
-} as const satisfies Record<ControlOperation, Control>;
-
 /** A row that wants something of an earlier order. */
 interface ControlRow {
   readonly row: CsvRow;
-  readonly operation: ControlOperation;
   readonly control: Control;
 }
 
@@ -210,8 +205,8 @@ interface ControlRow {
 function listControlRows(rows: readonly CsvRow[], { rules }: CsvProfile): ControlRow[] {
   return rows.flatMap((row): ControlRow[] => {
     const operation = readRow(rules.operation, row);
-    if (operation.status !== "found" || !isControlOperation(operation.value)) return [];
-    return [{ row, operation: operation.value, control: CONTROL_BY_OPERATION[operation.value] }];
+    const control = operation.status === "found" ? controlOfRow(operation.value) : undefined;
+    return control === undefined ? [] : [{ row, control }];
   });
 }
 

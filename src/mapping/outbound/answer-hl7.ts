@@ -17,7 +17,7 @@ import {
   observationSegments,
   reportSegment,
 } from "../../formats/hl7/sent-segments.ts";
-import { controlCodes } from "../profile/message-type.ts";
+import { CONTROL_FORMS } from "../profile/message-type.ts";
 import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";
 import { conditionOf, refusalCode, statusCodes, statusWord } from "./codes.ts";
 import { OF_ORDER } from "./observations.ts";
@@ -246,7 +246,7 @@ function takenNotes(
 
 /** ORC-1 that refuses what a group wants of an earlier order; a question for a state is refused like an order. */
 function refusedControl({ control }: OriginalGroup): string | undefined {
-  return control === undefined || control.kind === "status" ? undefined : controlCodes(control.kind).refused;
+  return control === undefined || control.kind === "status" ? undefined : CONTROL_FORMS[control.kind].refused;
 }
 
 /** Whether an order that a message places again is no longer as it came. A new one that is parked at once is as it came. */

@@ -1,4 +1,4 @@
-import { type Control, DONE, type FillerNumber, isCancelling } from "../../core/order-control.ts";
+import { DONE, type FillerNumber } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome } from "../../core/outcome.ts";
 import { atSegment, type Place } from "../../core/place.ts";
 import type { SegmentSpec } from "../../formats/hl7/encode.ts";
@@ -12,7 +12,7 @@ import {
   subjectSegment,
   versionOf,
 } from "../../formats/hl7/sent-segments.ts";
-import { controlCodes } from "../profile/message-type.ts";
+import { CONTROL_FORMS } from "../profile/message-type.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
 import { conditionOf, statusCodes } from "./codes.ts";
@@ -30,9 +30,7 @@ type ControlOutcome = Extract<Outcome, { kind: "control" }>;
  */
 const MESSAGE_ACCEPTED = "0";
 
-/** ORC-5 (table 0038) of an order that is as it was requested to be, where that is more than its state says. */
-const STATUS_BY_CONTROL: Readonly<Partial<Record<Control, string>>> = { cancel: "CA", discontinue: "DC" };
-/** ORC-5 of an order that the lab has on hold. */
+/** ORC-5 (table 0038) of an order that the lab has on hold. */
 const STATUS_HELD = "HD";
 /** ORC-5 of an order that there is not. */
 const STATUS_ORDER_NOT_FOUND = "ER";
@@ -149,7 +147,7 @@ function findAnswered(
     const { control, refusal } = answer;
     const numbers = numbersOf(answer, group, original, profile);
     const orc = controlSegment({
-      control: refusal ? controlCodes(control).refused : controlCodes(control).granted,
+      control: CONTROL_FORMS[control][refusal ? "refused" : "granted"],
       numbers,
       groupNumber: original.echo.field(group?.orc, 4),
       status: statusOf(answer, profile),
@@ -188,7 +186,7 @@ function placeOfControl(ordinal: number | undefined): Place | undefined {
 /** ORC-5: how the order stands by the profile's map, or as it was requested to be. */
 function statusOf({ control, refusal, order }: ControlAnswer, profile: Hl7Profile): string | undefined {
   if (refusal?.code.endsWith("_ORDER_UNKNOWN")) return STATUS_ORDER_NOT_FOUND;
-  const asked = refusal || !isCancelling(control) ? undefined : STATUS_BY_CONTROL[control];
+  const asked = refusal ? undefined : CONTROL_FORMS[control].orderStatus;
   if (asked !== undefined) return asked;
   if (order?.isHeld === true) return STATUS_HELD;
   return order && statusCodes(order.state, profile.results.statusMap).orderStatus;
@@ -225,7 +223,8 @@ function reportAnswer(
     reportSegment({
       ...{ setId, numbers, at },
       service:
-        echo.field(group?.obrs[0], 4) ?? (order ? SERVICE_BY_OPERATION[order.operation] : REQUESTED[control]),
+        echo.field(group?.obrs[0], 4) ??
+        (order ? SERVICE_BY_OPERATION[order.operation] : CONTROL_FORMS[control].service),
       resultStatus: order ? (statusCodes(order.state, statusMap).resultStatus ?? RECEIVED) : NO_ORDER,
     }),
     ...noteSegments(refusal ? [refusal.text] : []),
@@ -240,17 +239,6 @@ function reportAnswer(
 const NO_ORDER = "Y";
 /** OBR-25 of an order of which nothing was sent yet. */
 const RECEIVED = "O";
-
-/** OBR-4 where neither the message nor an order says what was ordered. */
-const REQUESTED: Readonly<Record<Control, readonly [string, string, "L"]>> = {
-  cancel: ["CANCEL", "Cancellation of an order", "L"],
-  discontinue: ["DISCONTINUE", "Discontinuation of an order", "L"],
-  hold: ["HOLD", "Hold of an order", "L"],
-  release: ["RELEASE", "Release of an order", "L"],
-  change: ["CHANGE", "Change of an order", "L"],
-  replace: ["REPLACE", "Replacement of an order", "L"],
-  status: ["STATUS", "Status of an order", "L"],
-};
 
 /** None of a question for the state that has an answer. */
 function decisionInWords(answer: ControlAnswer, { results: { reasons } }: Hl7Profile): string | undefined {

@@ -1,5 +1,4 @@
 import { type FailureCode, isNumberTaken, type Problem, wordsForLab } from "../../core/failures.ts";
-import type { Control } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import {
   columnsIn,
@@ -9,72 +8,55 @@ import {
   placeText,
   segmentsNamedIn,
 } from "../../core/place.ts";
+import { CONTROL_FORMS } from "../profile/message-type.ts";
 import type { Profile, ResultSettings } from "../profile/profile.ts";
 import type { Decision, ReasonWord } from "../profile/results-schema.ts";
 import type { Original, OriginalGroup } from "./original.ts";
 
 type Reasons = ResultSettings["reasons"];
 
-/** What of an outcome has words for people in it. */
-type Answer = Outcome | Extract<Outcome, { kind: "acknowledged" | "refused" | "waiting" }>;
-
 /**
  * The profile by which an outcome is put into words: without the lab's own where these lack one of its reasons, so that nobody
  * reads two languages in one answer. The words of people have no code, and fit any.
  */
-export function inOneLanguage<P extends Profile>(outcome: Answer, profile: P): P {
+export function inOneLanguage<P extends Profile>(outcome: Outcome, profile: P): P {
   const { reasons } = profile.results;
   if (reasons === undefined) return profile;
-  const isWhole = reasonsOf(outcome, reasons).every(
-    ({ code, parts }) => PEOPLES_WORDS.has(code) || ownWords(reasons, code, parts) !== undefined,
-  );
+  let isWhole = true;
+  withReasons(outcome, (code, text, problem) => {
+    const isOfPeople = code === undefined || PEOPLES_WORDS.has(code);
+    isWhole &&= isOfPeople || ownWords(reasons, code, problem && partsOf(problem, reasons)) !== undefined;
+    return text;
+  });
   return isWhole ? profile : { ...profile, results: { ...profile.results, reasons: undefined } };
 }
 
 /** Failures whose message a person of the site has written. */
 const PEOPLES_WORDS: ReadonlySet<FailureCode> = new Set(["MAPPING_MODULE_REFUSED"]);
 
-/** A reason that an answer gives, and what its words may have put in. */
-interface Reason {
-  readonly code: FailureCode;
-  readonly parts?: ReasonParts;
-}
-
-function reasonsOf(outcome: Answer, reasons: NonNullable<Reasons>): Reason[] {
-  switch (outcome.kind) {
-    case "acknowledged":
-      return outcome.orders.flatMap(reasonsOfOrder);
-    case "changed":
-      return reasonsOfOrder(outcome.order);
-    case "refused":
-    case "waiting":
-      return outcome.problems.map((problem) => ({ code: problem.code, parts: partsOf(problem, reasons) }));
-    case "control":
-      return outcome.answers.flatMap(({ refusal, order }) => [
-        ...(refusal === undefined ? [] : [{ code: refusal.code }]),
-        ...(order === undefined ? [] : reasonsOfOrder(order)),
-      ]);
-  }
-}
-
-function reasonsOfOrder({ reason, sharesNumber }: OutcomeOrder): Reason[] {
-  return [
-    ...(reason?.code === undefined ? [] : [{ code: reason.code }]),
-    ...(sharesNumber === true ? [{ code: "ORDER_NUMBER_REUSED" } as const] : []),
-  ];
-}
-
 /**
  * An outcome with its reasons in words for the lab: the profile's where it has some for their failure code. The codes stay, and
  * so do places and the words of people, which have no code.
  */
-export function inLabWords<T extends Answer>(outcome: T, { reasons }: Pick<ResultSettings, "reasons">): T {
-  const word = (code: FailureCode | undefined, text: string, parts?: ReasonParts) =>
-    labWords(reasons, code, text, parts);
-  const ofOrder = (order: OutcomeOrder): OutcomeOrder =>
-    order.reason === undefined
+export function inLabWords<T extends Outcome>(outcome: T, { reasons }: Pick<ResultSettings, "reasons">): T {
+  return withReasons(outcome, (code, text, problem) =>
+    labWords(reasons, code, text, problem && partsOf(problem, reasons)),
+  );
+}
+
+/** An outcome with each reason that it gives in other words. */
+function withReasons<T extends Outcome>(
+  outcome: T,
+  word: (code: FailureCode | undefined, text: string, problem?: Problem) => string,
+): T {
+  const ofOrder = (order: OutcomeOrder): OutcomeOrder => {
+    const { reason, sharesNumber } = order;
+    // It is said beside such an order by who writes that.
+    if (sharesNumber === true) word("ORDER_NUMBER_REUSED", "");
+    return reason === undefined
       ? order
-      : { ...order, reason: { ...order.reason, text: word(order.reason.code, order.reason.text) } };
+      : { ...order, reason: { ...reason, text: word(reason.code, reason.text) } };
+  };
   switch (outcome.kind) {
     case "acknowledged":
       return { ...outcome, orders: outcome.orders.map(ofOrder) };
@@ -86,7 +68,7 @@ export function inLabWords<T extends Answer>(outcome: T, { reasons }: Pick<Resul
         ...outcome,
         problems: outcome.problems.map((problem) => ({
           ...problem,
-          message: word(problem.code, problem.message, partsOf(problem, reasons)),
+          message: word(problem.code, problem.message, problem),
         })),
       };
     case "control":
@@ -234,19 +216,9 @@ export function takenGroups(
   return new Set(owners.some(({ length }) => length === 0) ? groups : owners.flat());
 }
 
-const DECISIONS: Readonly<Record<Control, readonly [granted: Decision | undefined, refused: Decision]>> = {
-  cancel: ["cancelled", "cancel_refused"],
-  discontinue: ["cancelled", "cancel_refused"],
-  hold: ["held", "hold_refused"],
-  release: ["released", "release_refused"],
-  change: ["changed", "change_refused"],
-  replace: ["replaced", "replace_refused"],
-  status: [undefined, "status_refused"],
-};
-
 /** What was decided of a request, in one word; undefined of a question for the state that has an answer. */
 export function decisionOf({ control, refusal }: ControlAnswer): Decision | undefined {
-  const [granted, refused] = DECISIONS[control];
+  const [granted, refused] = CONTROL_FORMS[control].decided;
   return refusal === undefined ? granted : refused;
 }
 

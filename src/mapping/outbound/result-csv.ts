@@ -1,11 +1,10 @@
 import { Failure, type Problem } from "../../core/failures.ts";
 import type { FileDialect } from "../../core/intake.ts";
-import type { Control } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome, OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { lineOf, type Place } from "../../core/place.ts";
 import { encodeCsv } from "../../formats/csv/encode.ts";
 import { type Encoding, encodeText, isEncodable, spellOut } from "../../formats/encoding.ts";
-import type { ControlOperation } from "../profile/message-type.ts";
+import { CONTROL_FORMS, controlOfRow } from "../profile/message-type.ts";
 import { type CsvProfile, isReported } from "../profile/profile.ts";
 import type { CsvColumn, CsvResults } from "../profile/results.ts";
 import { CONTAINER_COLUMNS, RESULT_COLUMNS, type ResultColumn } from "../profile/results-schema.ts";
@@ -132,14 +131,6 @@ export function csvResultFile(
 
 const EMPTY = Object.fromEntries(RESULT_COLUMNS.map((column) => [column, ""])) as PlainRow;
 
-/** The operation of the row that is answered. */
-const OPERATION_BY_CONTROL: Readonly<Partial<Record<Control, ControlOperation>>> = {
-  cancel: "CANCEL",
-  hold: "HOLD",
-  release: "RELEASE",
-  status: "STATUS",
-};
-
 /**
  * Of an order, among all of its rows: it may have thousands of bad ones, and many readers take no more than 32,000 characters
  * in a cell.
@@ -147,12 +138,10 @@ const OPERATION_BY_CONTROL: Readonly<Partial<Record<Control, ControlOperation>>>
 const MOST_REASONS = 50;
 
 /** A refused request is no refused order, though it may have the number of one. */
-const REFUSED_REQUESTS: Readonly<Record<string, string>> = {
-  CANCEL: "cancel_refused",
-  HOLD: "hold_refused",
-  RELEASE: "release_refused",
-  STATUS: "status_refused",
-} satisfies Record<ControlOperation, string>;
+function statusOfUnmade(kind: Unmade["kind"], operation = ""): string {
+  const control = controlOfRow(operation);
+  return kind === "refused" && control !== undefined ? CONTROL_FORMS[control].decided[1] : kind;
+}
 
 /** The line on which a place begins, as a cell. */
 function lineIn(place: Place = {}): string {
@@ -178,7 +167,7 @@ function unmadeRows(
     facility: row?.facilityCode ?? "",
     subject_code: row?.subjectCode?.reveal() ?? "",
     container_label: label,
-    status: kind === "refused" ? (REFUSED_REQUESTS[row?.operation ?? ""] ?? kind) : kind,
+    status: statusOfUnmade(kind, row?.operation),
     error,
     error_code: problems[0]?.code ?? "",
   }));
@@ -210,7 +199,7 @@ function reasonsOf(problems: readonly Problem[], reasons: CsvResults["reasons"],
 /** One row a request, such as `cancelled`, or `cancel_refused` with the reason; a question for the state gets the order's rows. */
 function controlRows(answer: ControlAnswer, common: PlainRow, results: CsvResults): PlainRow[] {
   const { control, placerOrderNumber, refusal, order } = answer;
-  const operation = OPERATION_BY_CONTROL[control];
+  const { operation } = CONTROL_FORMS[control];
   if (operation === undefined) throw new TypeError(`no row of a CSV file asks to ${control} an order`);
   const status = controlEnd(answer);
   if (control === "status" && order !== undefined && refusal === undefined) {

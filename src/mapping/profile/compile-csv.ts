@@ -5,7 +5,7 @@ import { headingOf } from "../../formats/csv/headings.ts";
 import { isInRow, readCode, readRow } from "../inbound/csv-codes.ts";
 import { compileCsvResults } from "./compile-results.ts";
 import { compileRules } from "./compile-rules.ts";
-import { isControlOperation, isOperation } from "./message-type.ts";
+import { controlOfRow, isOperation } from "./message-type.ts";
 import { settingOf } from "./misread.ts";
 import type { CsvProfile, OrderRules, ProfileBase } from "./profile.ts";
 import {
@@ -221,7 +221,7 @@ function identifyRow(values: ReadonlyMap<string, string>, rules: OrderRules<stri
     const reading = readRow(rules.operation, row);
     return reading.status === "found" ? reading.value : "";
   };
-  const hasOperation = (word: string) => isOperation(word) || isControlOperation(word);
+  const hasOperation = (word: string) => isOperation(word) || controlOfRow(word) !== undefined;
   const orderNumber = () => {
     const number = readCode(rules.placerOrderNumber, row);
     if (number.status === "bad") return withoutUnseen(asItStands(rules, values).replace(MARKS, ""));
@@ -241,7 +241,7 @@ function identifyRow(values: ReadonlyMap<string, string>, rules: OrderRules<stri
       return subject.status === "found" ? subject.value : "";
     },
     get isControl() {
-      return isControlOperation(operation());
+      return controlOfRow(operation()) !== undefined;
     },
     get hasOperation() {
       return hasOperation(operation());

@@ -1,5 +1,5 @@
 import { builtinProfiles } from "./builtin.ts";
-import { CONTROL_OPERATIONS, isControlOperation, isOperation, TABLE_OPERATIONS } from "./message-type.ts";
+import { CONTROL_OPERATIONS, controlOfRow, isOperation, TABLE_OPERATIONS } from "./message-type.ts";
 import type { OrderRules } from "./profile.ts";
 import { type ProfileDefinition, VALUES, type ValueDefinition } from "./schema.ts";
 import type { Complain } from "./settings.ts";
@@ -76,8 +76,7 @@ function checkOperation(
   ];
   if (fallback !== undefined) given.push(["", fallback]);
   for (const [code, operation = ""] of given) {
-    if (operation === null || isOperation(operation) || (mayControl && isControlOperation(operation)))
-      continue;
+    if (operation === null || isOperation(operation) || (mayControl && controlOfRow(operation))) continue;
     const known = [...TABLE_OPERATIONS, ...(mayControl ? CONTROL_OPERATIONS : [])];
     const words = `${known.slice(0, -1).join(", ")} or ${known.at(-1)}`;
     complain(code ? `operation.table.${code}` : "operation", `${operation}: expected ${words}`);

@@ -1,6 +1,7 @@
 import type { Operation } from "../../core/order.ts";
-import type { Control } from "../../core/order-control.ts";
+import { CONTROLS, type Control } from "../../core/order-control.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
+import type { Decision } from "./results-schema.ts";
 
 /** The event of a pattern that stands for every event of its message code. */
 const ANY_EVENT = "*";
@@ -48,40 +49,66 @@ export function formatMessageType({ messageCode, triggerEvent }: MessageTypePatt
   return `${messageCode}^${triggerEvent}`;
 }
 
-/**
- * ORC-1 (table 0119) of what a message wants of an earlier order, and of the answers to it. SS asks for the state and SR
- * answers it; CR here is "cancelled as requested", in MSA-1 the same letters mean something else.
- */
-interface ControlCodes {
+/** What a request about an earlier order is in HL7, in tables, and in answers. */
+interface ControlForm {
+  /** ORC-1 (table 0119) that asks for it; those that cancel are the site's to name. */
+  readonly code?: (typeof CONTROL_CODES)[number];
+  /** ORC-1 of the answers. SR answers SS; CR here is "cancelled as requested", in MSA-1 the same letters mean something else. */
   readonly granted: string;
   readonly refused: string;
-}
-
-const CODES: Readonly<Record<Control, ControlCodes>> = {
-  cancel: { granted: "CR", refused: "UC" },
-  discontinue: { granted: "DR", refused: "UD" },
-  hold: { granted: "HR", refused: "UH" },
-  release: { granted: "OR", refused: "UR" },
-  change: { granted: "XR", refused: "UX" },
-  replace: { granted: "RQ", refused: "UM" },
-  status: { granted: "SR", refused: "SR" },
-};
-
-/** The codes that answer a request. */
-export function controlCodes(control: Control): ControlCodes {
-  return CODES[control];
+  /** ORC-5 (table 0038) of an order that is as it was requested to be, where that is more than its state says. */
+  readonly orderStatus?: string;
+  /** The operation of a CSV row that asks for it. */
+  readonly operation?: ControlOperation;
+  /** What was decided, in one word; a question for the state that has an answer gets that. */
+  readonly decided: readonly [granted: Decision | undefined, refused: Decision];
+  /** OBR-4 where neither the message nor an order says what was ordered. */
+  readonly service: readonly [string, string, "L"];
 }
 
 /** Codes of ORC-1 that a profile's `control` may name. */
 export const CONTROL_CODES = ["HD", "RL", "SS", "XO", "RP"] as const;
 
-const CONTROL_BY_CODE: Readonly<Record<string, Control>> = {
-  HD: "hold",
-  RL: "release",
-  SS: "status",
-  XO: "change",
-  RP: "replace",
+/** What the operation of a CSV row says that wants something of an earlier order. */
+export const CONTROL_OPERATIONS = ["CANCEL", "HOLD", "RELEASE", "STATUS"] as const;
+export type ControlOperation = (typeof CONTROL_OPERATIONS)[number];
+
+export const CONTROL_FORMS: Readonly<Record<Control, ControlForm>> = {
+  cancel: {
+    ...{ granted: "CR", refused: "UC", orderStatus: "CA", operation: "CANCEL" },
+    ...{ decided: ["cancelled", "cancel_refused"], service: ["CANCEL", "Cancellation of an order", "L"] },
+  },
+  discontinue: {
+    ...{ granted: "DR", refused: "UD", orderStatus: "DC" },
+    decided: ["cancelled", "cancel_refused"],
+    service: ["DISCONTINUE", "Discontinuation of an order", "L"],
+  },
+  hold: {
+    ...{ code: "HD", granted: "HR", refused: "UH", operation: "HOLD" },
+    ...{ decided: ["held", "hold_refused"], service: ["HOLD", "Hold of an order", "L"] },
+  },
+  release: {
+    ...{ code: "RL", granted: "OR", refused: "UR", operation: "RELEASE" },
+    ...{ decided: ["released", "release_refused"], service: ["RELEASE", "Release of an order", "L"] },
+  },
+  change: {
+    ...{ code: "XO", granted: "XR", refused: "UX" },
+    ...{ decided: ["changed", "change_refused"], service: ["CHANGE", "Change of an order", "L"] },
+  },
+  replace: {
+    ...{ code: "RP", granted: "RQ", refused: "UM" },
+    ...{ decided: ["replaced", "replace_refused"], service: ["REPLACE", "Replacement of an order", "L"] },
+  },
+  status: {
+    ...{ code: "SS", granted: "SR", refused: "SR", operation: "STATUS" },
+    ...{ decided: [undefined, "status_refused"], service: ["STATUS", "Status of an order", "L"] },
+  },
 };
+
+/** What a CSV row with this operation wants of an earlier order; undefined where it wants nothing of one. */
+export function controlOfRow(operation: string): Control | undefined {
+  return CONTROLS.find((control) => CONTROL_FORMS[control].operation === operation);
+}
 
 /**
  * What each code of ORC-1 means in a profile. Those that cancel are the site's to name; only DC is answered as
@@ -94,23 +121,13 @@ export function compileControls({
   readonly cancel: readonly string[];
   readonly control: readonly (typeof CONTROL_CODES)[number][];
 }): ReadonlyMap<string, Control> {
-  const named = control.flatMap((code): [string, Control][] => {
-    const meaning = CONTROL_BY_CODE[code];
-    return meaning === undefined ? [] : [[code, meaning]];
-  });
+  const named = control.flatMap((code): [string, Control][] =>
+    CONTROLS.filter((each) => CONTROL_FORMS[each].code === code).map((each) => [code, each]),
+  );
   return new Map([
     ...named,
     ...cancel.map((code): [string, Control] => [code, code === "DC" ? "discontinue" : "cancel"]),
   ]);
-}
-
-/** What the operation of a CSV row says that wants something of an earlier order. */
-export const CONTROL_OPERATIONS = ["CANCEL", "HOLD", "RELEASE", "STATUS"] as const;
-export type ControlOperation = (typeof CONTROL_OPERATIONS)[number];
-
-/** Whether a CSV row with this operation wants something of an earlier order. */
-export function isControlOperation(value: string): value is ControlOperation {
-  return (CONTROL_OPERATIONS as readonly string[]).includes(value);
 }
 
 /** What a table or constant of `operation` may give; news about a subject come by the type of their message. */

@@ -33,7 +33,7 @@ export const statusMapSchema = z.partialRecord(
 export type StatusMap = z.infer<typeof statusMapSchema>;
 
 /** What became of a request about an earlier order, where no state of an order says it (`cancelled`). */
-const CONTROL_ENDS = [
+export const CONTROL_ENDS = [
   "held",
   "released",
   "cancel_refused",

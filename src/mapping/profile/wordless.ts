@@ -2,8 +2,9 @@ import { FAILURES, type FailureCode } from "../../core/failures.ts";
 import { ORDER_STATES } from "../../core/order-state.ts";
 import { statusWord } from "../outbound/codes.ts";
 import type { Link } from "./inherit.ts";
-import { CONTROL_OPERATIONS, type ControlOperation, TABLE_OPERATIONS } from "./message-type.ts";
+import { CONTROL_FORMS, CONTROL_OPERATIONS, controlOfRow, TABLE_OPERATIONS } from "./message-type.ts";
 import {
+  CONTROL_ENDS,
   type CsvStatus,
   columnsUsed,
   type FormedColumn,
@@ -146,9 +147,9 @@ function lackingWords(
 ): string[] {
   if (typeof word !== "object" || Object.hasOwn(word, "*")) return [];
   const said = operations.filter((operation) => {
-    const asked = CONTROL_OPERATIONS.find((each) => each === operation);
-    const statuses: readonly string[] = asked === undefined ? NEVER_OF_ORDERS : STATUSES_BY_REQUEST[asked];
-    return statuses.includes(status) === (asked !== undefined);
+    const isRequest = controlOfRow(operation) !== undefined;
+    const statuses: readonly string[] = isRequest ? statusesOfRequest(operation) : CONTROL_ENDS;
+    return statuses.includes(status) === isRequest;
   });
   const unread = status === "refused" || status === "waiting" ? ["*"] : [];
   return [...said, ...unread].filter((each) => !Object.hasOwn(word, each)).map((each) => `${status}.${each}`);
@@ -171,18 +172,13 @@ function listOperations(links: readonly Link[], whole: ProfileDefinition): strin
 /** What an HL7 message orders as a rule; other operations come of its type. */
 const MOVES: readonly string[] = ["STORE", "RETRIEVAL"];
 
-/** Statuses that only a request about an earlier order has. */
-const NEVER_OF_ORDERS: readonly string[] = [
-  ...(["held", "released", "cancel_refused", "hold_refused", "release_refused", "status_refused"] as const),
-];
-
 function listStatuses({ format, results }: ProfileDefinition, operations: readonly string[]): string[] {
   const send = results?.send ?? [];
   if (format !== "csv") return REPORTED_STATES.filter((state) => send.includes(state));
   const asked = CONTROL_OPERATIONS.filter((operation) => operations.includes(operation));
   return [
     ...send.flatMap((state): readonly string[] => STATUSES_BY_ANSWER[state] ?? [state]),
-    ...asked.flatMap((operation): readonly CsvStatus[] => STATUSES_BY_REQUEST[operation]),
+    ...asked.flatMap(statusesOfRequest),
   ];
 }
 
@@ -190,9 +186,9 @@ const STATUSES_BY_ANSWER: Readonly<Partial<Record<ResultState, readonly CsvStatu
   acknowledged: ["received", "duplicate"],
 };
 
-const STATUSES_BY_REQUEST: Readonly<Record<ControlOperation, readonly CsvStatus[]>> = {
-  CANCEL: ["cancelled", "cancel_refused"],
-  HOLD: ["held", "hold_refused"],
-  RELEASE: ["released", "release_refused"],
-  STATUS: [...ORDER_STATES, "held", "status_refused"],
-};
+/** What the status of a row can be that wants something of an earlier order: a question for the state gets that of the order. */
+function statusesOfRequest(operation: string): readonly string[] {
+  const control = controlOfRow(operation);
+  const [granted, refused] = control === undefined ? [] : CONTROL_FORMS[control].decided;
+  return [...(granted === undefined ? [...ORDER_STATES, "held"] : [granted]), ...(refused ? [refused] : [])];
+}
