@@ -1,7 +1,7 @@
 import { Failure, problemSentence } from "../../../core/failures.ts";
 import { withoutGuard } from "../../../formats/csv/encode.ts";
 import { readCsv } from "../../../formats/csv/read.ts";
-import type { LabLine } from "../../../ledger/reports/inventory.ts";
+import type { LabLine } from "../../../operator/inventory.ts";
 import { counted } from "../../../operator/text.ts";
 import { looksLikeHeadings } from "../../init/csv-table.ts";
 import { scoreOf } from "../../init/headings.ts";
@@ -41,7 +41,7 @@ export async function readLabList(
   session: Session,
   file: string,
   options: ListOptions,
-  take: (lines: readonly LabLine[], read: number) => Promise<void>,
+  take: (lines: readonly LabLine[], read: number) => void,
 ): Promise<ReadList> {
   const dialect = {
     delimiter: "auto",
@@ -68,11 +68,11 @@ export async function readLabList(
       else batch.push({ line, label, storage: cellOf(columns.storage), position: cellOf(columns.position) });
     }
     if (batch.length < BATCH) continue;
-    await take(batch, counts.lines);
+    take(batch, counts.lines);
     batch = [];
   }
   if (columns === undefined) findColumns({ header }, options, only);
-  await take(batch, counts.lines);
+  take(batch, counts.lines);
   return counts;
 }
 
