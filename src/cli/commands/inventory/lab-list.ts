@@ -82,12 +82,6 @@ interface Columns {
   readonly position: string | undefined;
 }
 
-/** What labs call the column with the label, in this sequence; letters and digits count. Then come the words that `init` knows. */
-const LABEL_HEADINGS = [
-  ...["containerlabel", "samplecontainerid", "containerid", "label", "container", "barcode"],
-  ...["sampleid", "vial", "straw", "tube"],
-];
-
 /** The columns of a list, and its second line, by which one sees whether the first one names columns. */
 interface Beginning {
   readonly header: readonly string[];
@@ -123,14 +117,10 @@ function describeColumns({ header, second }: Beginning, { heading }: ListOptions
   return `${counted(header.length, "column")}. If its first line is a container, add --no-heading; columns are called 1, 2, … then`;
 }
 
+/** By the words that `init` knows. */
 function guessLabel(columns: readonly string[], found: string): string {
   const [first] = columns;
   if (columns.length === 1 && first !== undefined) return first;
-  const plain = (heading: string) => heading.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
-  for (const heading of LABEL_HEADINGS) {
-    const found = columns.find((column) => plain(column) === heading);
-    if (found !== undefined) return found;
-  }
   const scores = columns.map((column) => scoreOf(column, "container_label"));
   const best = Math.max(...scores);
   if (best > 0 && scores.indexOf(best) === scores.lastIndexOf(best))
