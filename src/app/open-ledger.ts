@@ -150,15 +150,15 @@ export interface ReadBackup {
 }
 
 /**
- * Opens a copy of a ledger by this release: starts the embedded server on a data folder of its own, puts a backup in where
- * there is one, and brings the tables up to date.
+ * Opens a copy of a ledger by this release: starts the embedded server on a data folder of its own, puts a backup in, and
+ * brings the tables up to date.
  *
- * @param dataDir holds a copied database, or is empty and gets the backup
+ * @param dataDir is made
  * @throws Failure LEDGER_…, CLI_BACKUP_UNFIT when this release never had tables like the backup's
  */
 export async function openRehearsal(
   dataDir: string,
-  backup: ReadBackup | undefined,
+  { file, head }: ReadBackup,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<OpenLedger> {
   const embedded = await startEmbeddedPostgres({ dataDir, clock, logger });
@@ -172,11 +172,8 @@ export async function openRehearsal(
     await embedded.stop();
   };
   try {
-    if (backup) {
-      const { file, head } = backup;
-      await migrateLedger(pool, undefined, new Set(Object.keys(head.migrations)));
-      await inTransaction(pool, (client) => loadBackup(client, file, head));
-    }
+    await migrateLedger(pool, undefined, new Set(Object.keys(head.migrations)));
+    await inTransaction(pool, (client) => loadBackup(client, file, head));
     await migrateLedger(pool);
     return { pool, connection, isEmbedded: true, close };
   } catch (error) {

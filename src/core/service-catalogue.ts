@@ -13,8 +13,6 @@ export interface ServiceList {
   readonly filters: readonly string[];
   /** The fields of an entry. */
   readonly fields: readonly string[];
-  /** Those of them that an entry can always have, whatever its type and state. */
-  readonly always: readonly string[];
   readonly statuses: readonly string[];
   readonly types: readonly string[];
 }
@@ -40,7 +38,6 @@ const NO_WORDS = { statuses: [], types: [] };
 const CONTAINER = {
   filters: ["subjectCode"],
   fields: words("id name subject description storedAt"),
-  always: words("id name subject"),
   ...NO_WORDS,
 };
 
@@ -52,7 +49,6 @@ export const LISTS = {
     path: "/api/subjects",
     filters: [],
     fields: words("id facilityId code firstName lastName dateOfBirth createdAt"),
-    always: words("id facilityId code firstName lastName dateOfBirth"),
     ...NO_WORDS,
   },
   requests: {
@@ -63,7 +59,6 @@ export const LISTS = {
     fields: words(
       "id type status facilityId subjectCode sampleContainers sampleContainerIds procedureId createdAt acceptedAt acceptedBy",
     ),
-    always: words("id type status facilityId subjectCode createdAt"),
     statuses: REQUEST_STATUSES,
     types: words("STORE RETRIEVAL"),
   },
@@ -75,7 +70,6 @@ export const LISTS = {
     fields: words(
       "id type status facilityId storageId sampleContainerIds requestId performedBy createdAt startedAt completedAt error",
     ),
-    always: words("id type status facilityId createdAt"),
     statuses: PROCEDURE_STATUSES,
     types: TYPES,
   },
@@ -86,7 +80,6 @@ export const LISTS = {
     path: "/api/storage",
     filters: ["facilityId"],
     fields: words("id name"),
-    always: words("id name"),
     ...NO_WORDS,
   },
   externalProcedures: {
@@ -95,7 +88,6 @@ export const LISTS = {
     path: "/api/v1/external/procedures",
     filters: ["facilityId", "type"],
     fields: words("id code type status facility subject sampleContainers createdAt completedAt"),
-    always: words("id code type status facility createdAt"),
     statuses: PROCEDURE_STATUSES,
     types: words("STORE RETRIEVAL REFILL"),
   },

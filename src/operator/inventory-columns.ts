@@ -1,5 +1,5 @@
-import type { Difference, Finding, InventoryCounts } from "../ledger/reports/inventory.ts";
 import type { Column } from "./column.ts";
+import type { Difference, Finding, InventoryCounts } from "./inventory.ts";
 import { counted } from "./text.ts";
 
 /** A label of which the lab's list and the service's say different things. */

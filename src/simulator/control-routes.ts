@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { isLoopbackHost } from "../core/address-list.ts";
@@ -208,23 +209,27 @@ function countByStatus(rows: readonly { readonly status: string }[]): Record<str
   return counts;
 }
 
-const SCRIPT = "text/javascript; charset=utf-8";
+const PICO = createRequire(import.meta.url).resolve("@picocss/pico/css/pico.classless.min.css");
+const CSS = "text/css; charset=utf-8";
 const FILES = [
-  { url: "/", file: "page.html", contentType: "text/html; charset=utf-8" },
-  { url: "/simulator/page.css", file: "page.css", contentType: "text/css; charset=utf-8" },
-  { url: "/simulator/page.js", file: "page.js", contentType: SCRIPT },
-  { url: "/simulator/page-ask.js", file: "page-ask.js", contentType: SCRIPT },
-  { url: "/simulator/page-rows.js", file: "page-rows.js", contentType: SCRIPT },
-] as const;
+  { url: "/", file: pageFile("page.html"), contentType: "text/html; charset=utf-8" },
+  { url: "/simulator/page-pico.css", file: PICO, contentType: CSS },
+  { url: "/simulator/page.css", file: pageFile("page.css"), contentType: CSS },
+  { url: "/simulator/page.js", file: pageFile("page.js"), contentType: "text/javascript; charset=utf-8" },
+];
+
+function pageFile(name: string): URL {
+  return new URL(`./page/${name}`, import.meta.url);
+}
 
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; frame-ancestors 'none'";
 
 /** The page on which a person plays staff and device. Everything it needs comes from this server. */
 function pageRoutes(app: FastifyInstance, guard: typeof guardOfNetwork): void {
   for (const { url, file, contentType } of FILES) {
     app.get(url, { onRequest: guard }, async (_request, reply) => {
-      const content = await readFile(new URL(`./page/${file}`, import.meta.url));
+      const content = await readFile(file);
       return reply
         .header("content-type", contentType)
         .header("content-security-policy", POLICY)

@@ -21,12 +21,9 @@ const CONTAINERS: ListFacts = {
   refused: [],
   cap: { kind: "unknown" },
   filters: new Map([["subjectCode", "honoured"]]),
-  order: "by id",
   ids: "number",
   hasUnreadableIds: false,
   isSubjectMissing: false,
-  missingFields: [],
-  unknownFields: [],
   unknownStatuses: [],
   unknownTypes: [],
 };

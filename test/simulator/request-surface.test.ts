@@ -154,9 +154,7 @@ test("a request for an unknown subject or with a label twice is refused", () =>
     simulator.control.addSubject(SUBJECT);
     const [first] = STORE.sampleContainers;
     const repeated = await post("/api/procedure-requests", { ...STORE, sampleContainers: [first, first] });
-    expect(repeated.json.details).toEqual([
-      { field: "sampleContainers[1].sampleContainerId", message: "named twice" },
-    ]);
+    expect(repeated.json.details).toEqual([{ field: "sampleContainers", message: "names a label twice" }]);
     expect((await post("/api/procedure-requests", { ...STORE, type: "store" })).status).toBe(422);
   }));
 

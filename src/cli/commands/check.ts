@@ -42,7 +42,7 @@ export function define(command: Command, cli: Cli): void {
     .option("--offline", "only what needs neither network nor database")
     .option(
       "--against <old>",
-      "rehearse an upgrade on a copy: the data folder of a stopped daemon, or a backup; neither is changed",
+      "rehearse an upgrade on a copy of the ledger: a backup that the old release made",
     )
     .addHelpText(
       "after",

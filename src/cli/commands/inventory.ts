@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { wayOfFacility } from "../../config/config.ts";
 import { SURFACES, type Surface } from "../../core/surface.ts";
-import { FINDINGS, withInventory } from "../../ledger/reports/inventory.ts";
+import { Inventory } from "../../operator/inventory.ts";
 import { inventoryNotes } from "../../operator/inventory-columns.ts";
 import { collect, oneOf } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
@@ -49,39 +49,30 @@ async function compareInventory(
   const facilityId = facilityIdOf(config, options.facility) as number;
   const surface = options.surface ?? wayOfFacility(config, facilityId).surface;
   const progressing = { what: "inventory", nouns: "lines read" };
-  return withLedger(
+  const inventory = new Inventory();
+  const { list, areSubjectsKnown } = await withLedger(
     session,
-    (site) =>
-      withInventory(site.pool, async (inventory) => {
-        const { list, areSubjectsKnown } = await withProgress(session, progressing, async (report) => {
-          const list = await readLabList(session, file, options, async (lines, read) => {
-            await inventory.addLines(lines);
-            report(read);
-          });
-          const areSubjectsKnown = await withService(session, config, (service) =>
-            beside({ service, pool: site.pool, clock: session.clock }, async () => {
-              const reading = { service, inventory, config, facilityId, surface, report };
-              const areKnown = await readSubjects(reading);
-              await readContainers(reading);
-              await inventory.compare(areKnown);
-              if (options.storage !== undefined || options.position !== undefined) {
-                await readPlaces(reading);
-                await inventory.comparePlaces();
-              }
-              return areKnown;
-            }),
-          );
-          return { list, areSubjectsKnown };
+    ({ pool }) =>
+      withProgress(session, progressing, async (report) => {
+        const list = await readLabList(session, file, options, (lines, read) => {
+          inventory.addLines(lines);
+          report(read);
         });
-        const counts = await inventory.count();
-        const notes = inventoryNotes(counts, { ...list, areSubjectsKnown });
-        await printInventory(
-          session,
-          { inventory, list, counts, facility: options.facility, notes },
-          options,
+        const areSubjectsKnown = await withService(session, config, (service) =>
+          beside({ service, pool, clock: session.clock }, async () => {
+            const reading = { service, inventory, config, facilityId, surface, report };
+            const areKnown = await readSubjects(reading);
+            await readContainers(reading);
+            if (options.storage !== undefined || options.position !== undefined) await readPlaces(reading);
+            return areKnown;
+          }),
         );
-        return FINDINGS.some((finding) => counts[finding] > 0) ? EXIT.differs : undefined;
+        return { list, areSubjectsKnown };
       }),
     config,
   );
+  const { counts, differences } = inventory.compare();
+  const notes = inventoryNotes(counts, { ...list, areSubjectsKnown });
+  printInventory(session, { differences, list, counts, facility: options.facility, notes }, options);
+  return differences.length > 0 ? EXIT.differs : undefined;
 }

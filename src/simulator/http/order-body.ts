@@ -1,28 +1,63 @@
+import { z } from "zod";
 import type { NewSubject } from "../options.ts";
-import type { NamedContainer, NewOrder } from "../world/rows.ts";
+import type { NewOrder } from "../world/rows.ts";
 import { type AuthorizedCall, readJsonObject } from "./exchange.ts";
-import { type FieldError, invalid } from "./refusal.ts";
+import { invalid } from "./refusal.ts";
 
 const LONGEST_TEXT = 1_000;
 const MOST_CONTAINERS = 1_000;
 
+/** An error that says `is required` of what is missing. */
+const expected = (words: string) => ({
+  error: ({ input }: { readonly input?: unknown }) =>
+    input === undefined || input === null ? "is required" : words,
+});
+const integer = z.int(expected("must be an integer"));
+const optionalText = z
+  .string(expected("must be a string"))
+  .max(LONGEST_TEXT, `at most ${LONGEST_TEXT} characters`);
+const text = optionalText.refine((given) => given.trim() !== "", "is required");
+const list = <T extends z.ZodType>(entry: T, of: string) => {
+  const words = `must be an array of 1 to ${MOST_CONTAINERS} ${of}`;
+  return z.array(entry, words).min(1, words).max(MOST_CONTAINERS, words);
+};
+const isDistinct = (values: readonly unknown[]) => new Set(values).size === values.length;
+
+const subject = z.object({
+  facilityId: integer,
+  code: text,
+  firstName: text,
+  lastName: text,
+  dateOfBirth: text.pipe(z.iso.date("must be a date YYYY-MM-DD")),
+});
+
+/** An order whose containers are named by this member. */
+function orderSchema(labelKey: "sampleContainerId" | "name") {
+  const container = z
+    .object({ [labelKey]: text, description: optionalText.nullish() }, "must be an object")
+    .transform((given) => ({ name: String(given[labelKey]), description: given.description ?? "" }));
+  const shared = { facilityId: integer, subjectCode: text };
+  const store = z.object({
+    ...shared,
+    type: z.literal("STORE"),
+    sampleContainers: list(container, "containers").refine(
+      (all) => isDistinct(all.map(({ name }) => name)),
+      "names a label twice",
+    ),
+  });
+  const retrieval = z.object({
+    ...shared,
+    type: z.literal("RETRIEVAL"),
+    sampleContainerIds: list(integer, "ids").refine(isDistinct, "names an id twice"),
+  });
+  return z.discriminatedUnion("type", [store, retrieval], "must be STORE or RETRIEVAL");
+}
+
+const ORDERS = { sampleContainerId: orderSchema("sampleContainerId"), name: orderSchema("name") } as const;
+
 /** The body of `POST /api/subjects`. Throws a Refusal that names every field that is wrong. */
 export function readSubjectBody(call: AuthorizedCall): NewSubject {
-  const body = readJsonObject(call);
-  const errors: FieldError[] = [];
-  const text = (field: string) => readText(body, field, true, errors);
-  const subject = {
-    facilityId: readInteger(body, "facilityId", errors),
-    code: text("code"),
-    firstName: text("firstName"),
-    lastName: text("lastName"),
-    dateOfBirth: text("dateOfBirth"),
-  };
-  if (subject.dateOfBirth !== "" && !isDate(subject.dateOfBirth)) {
-    errors.push({ field: "dateOfBirth", message: "must be a date YYYY-MM-DD" });
-  }
-  refuseIfAny(errors, call);
-  return subject;
+  return read(subject, call);
 }
 
 /**
@@ -30,91 +65,16 @@ export function readSubjectBody(call: AuthorizedCall): NewSubject {
  * (`sampleContainerId` or `name`). Throws a Refusal that names every field that is wrong.
  */
 export function readOrderBody(call: AuthorizedCall, labelKey: "sampleContainerId" | "name"): NewOrder {
-  const body = readJsonObject(call);
-  const errors: FieldError[] = [];
-  const facilityId = readInteger(body, "facilityId", errors);
-  const subjectCode = readText(body, "subjectCode", true, errors);
-  const type = body.type;
-  if (type !== "STORE" && type !== "RETRIEVAL") {
-    errors.push({ field: "type", message: "must be STORE or RETRIEVAL" });
-  }
-  const containers = type === "STORE" ? readContainers(body.sampleContainers, labelKey, errors) : [];
-  const containerIds = type === "RETRIEVAL" ? readContainerIds(body.sampleContainerIds, errors) : [];
-  refuseIfAny(errors, call);
-  return {
-    type: type === "RETRIEVAL" ? "RETRIEVAL" : "STORE",
-    facilityId,
-    subjectCode,
-    containers,
-    containerIds,
-  };
+  const order = read(ORDERS[labelKey], call);
+  const { type, facilityId, subjectCode } = order;
+  const containers = order.type === "STORE" ? order.sampleContainers : [];
+  const containerIds = order.type === "RETRIEVAL" ? order.sampleContainerIds : [];
+  return { type, facilityId, subjectCode, containers, containerIds };
 }
 
-function readContainers(value: unknown, labelKey: string, errors: FieldError[]): NamedContainer[] {
-  const field = "sampleContainers";
-  if (!Array.isArray(value) || value.length === 0 || value.length > MOST_CONTAINERS) {
-    errors.push({ field, message: `must be an array of 1 to ${MOST_CONTAINERS} containers` });
-    return [];
-  }
-  const containers: NamedContainer[] = [];
-  for (const [index, entry] of value.entries()) {
-    const at = `${field}[${index}]`;
-    if (typeof entry !== "object" || entry === null) {
-      errors.push({ field: at, message: "must be an object" });
-      continue;
-    }
-    const found: FieldError[] = [];
-    const name = readText({ ...entry }, labelKey, true, found);
-    const description = readText({ ...entry }, "description", false, found);
-    errors.push(...found.map((error) => ({ ...error, field: `${at}.${error.field}` })));
-    if (containers.some((other) => other.name === name)) {
-      errors.push({ field: `${at}.${labelKey}`, message: "named twice" });
-    }
-    containers.push({ name, description });
-  }
-  return containers;
-}
-
-function readContainerIds(value: unknown, errors: FieldError[]): number[] {
-  const field = "sampleContainerIds";
-  if (!Array.isArray(value) || value.length === 0 || value.length > MOST_CONTAINERS) {
-    errors.push({ field, message: `must be an array of 1 to ${MOST_CONTAINERS} ids` });
-    return [];
-  }
-  const ids = value.filter((id): id is number => Number.isSafeInteger(id));
-  if (ids.length !== value.length) errors.push({ field, message: "must hold integers only" });
-  if (new Set(ids).size !== ids.length) errors.push({ field, message: "names an id twice" });
-  return ids;
-}
-
-function readInteger(body: Record<string, unknown>, field: string, errors: FieldError[]): number {
-  const value = body[field];
-  if (typeof value === "number" && Number.isSafeInteger(value)) return value;
-  errors.push({ field, message: value === undefined ? "is required" : "must be an integer" });
-  return 0;
-}
-
-function readText(
-  body: Record<string, unknown>,
-  field: string,
-  isRequired: boolean,
-  errors: FieldError[],
-): string {
-  const value = body[field] ?? "";
-  if (typeof value !== "string") errors.push({ field, message: "must be a string" });
-  else if (value.length > LONGEST_TEXT) errors.push({ field, message: `at most ${LONGEST_TEXT} characters` });
-  else if (value.trim() === "" && isRequired) errors.push({ field, message: "is required" });
-  else return value;
-  return "";
-}
-
-function isDate(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  const date = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
-}
-
-function refuseIfAny(errors: readonly FieldError[], call: AuthorizedCall): void {
-  if (errors.length > 0)
-    throw invalid(call.behaviour.validationStatus, "the body breaks the interface's rules", errors);
+function read<T>(schema: z.ZodType<T>, call: AuthorizedCall): T {
+  const { data, error } = schema.safeParse(readJsonObject(call));
+  if (error === undefined) return data;
+  const errors = error.issues.map(({ path, message }) => ({ field: z.core.toDotPath(path), message }));
+  throw invalid(call.behaviour.validationStatus, "the body breaks the interface's rules", errors);
 }

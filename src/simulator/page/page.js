@@ -1,31 +1,29 @@
 // The page of the simulator: shows what the service knows once a second and sends what the person decides.
-import { ask } from "/simulator/page-ask.js";
-import { fillCounts, fillOptions, fillRows } from "/simulator/page-rows.js";
-
 const REFRESH_MS = 1000;
 const OUTAGE = { name: "taken down on the page", path: "/**", status: 503, body: "html" };
 const SPEEDS = [1, 10, 60, 300, 3600];
-const FAIL_REASONS = ["device error: lid did not open", "RFID tag could not be read", "no liquid nitrogen"];
+const LOOK = {
+  ...{ PENDING: "wait", CREATED: "wait", ACCEPTED: "good", COMPLETED: "good" },
+  ...{ REJECTED: "bad", FAILED: "bad", CANCELLED: "bad" },
+};
 
 const byId = (id) => document.getElementById(id);
-let state;
+const clock = (moment) => new Date(moment).toLocaleTimeString();
 
 /** Sends one call to the control surface and gives the answer. */
 async function call(method, path, body) {
   const response = await fetch(`/simulator/${path}`, {
     method,
-    ...(body === undefined
-      ? {}
-      : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+    ...(body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
   });
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.message);
   return answer;
 }
 
-function notice(text, isBad = false) {
+function notice(text, look = "") {
   byId("notice").textContent = text;
-  byId("notice").classList.toggle("bad", isBad);
+  byId("notice").dataset.look = look;
 }
 
 /** Does something that the person asked for, and says on the page how it went. */
@@ -34,134 +32,114 @@ async function act(what, work) {
     await work();
     notice(what);
   } catch (error) {
-    notice(`Not done: ${error.message}`, true);
+    notice(`Not done: ${error.message}`, "bad");
   }
   await refresh();
 }
 
-const nameOf = (row) => row.code ?? `Request ${row.id}`;
+/** A button of a row, which posts a body to a path of the control surface. */
+const post = (name, path, body = {}) => ({ name, path, body });
+const ofRequest = ({ id, status }) =>
+  status === "PENDING"
+    ? ["Accept", "Reject", "Cancel"].map((name) => post(name, `requests/${id}/${name.toLowerCase()}`))
+    : [];
 
-/** An act that needs nothing but a press. */
-const plain = (kind, name, done) => ({
-  name: name[0].toUpperCase() + name.slice(1),
-  act: (row) => act(`${nameOf(row)} ${done}`, () => call("POST", `${kind}/${row.id}/${name}`, {})),
-});
+function ofProcedure({ id, type, status }) {
+  const named = (...names) => names.map((name) => post(name, `procedures/${id}/${name.toLowerCase()}`));
+  if (status === "CREATED") return named("Start", "Fail", "Cancel");
+  if (status === "IN_PROGRESS") return named("Complete", "Fail", "Cancel");
+  if (status !== "PENDING") return [];
+  const name = type === "STORE" ? "Associate RFID tags" : "Accept";
+  return [post(name, `procedures/${id}/accept`), ...named("Cancel")];
+}
 
-const fail = {
-  name: "Fail…",
-  act: async (row) => {
-    const given = await ask({
-      title: `Fail ${nameOf(row)}`,
-      ok: "Fail it",
-      fields: [{ name: "error", label: "Reason", value: FAIL_REASONS[0], choices: FAIL_REASONS }],
-    });
-    if (given) await act(`${nameOf(row)} failed`, () => call("POST", `procedures/${row.id}/fail`, given));
-  },
+const ofStored = ({ id, facilityId, subjectCode }) => [
+  post("Retrieve", "procedures", { type: "RETRIEVAL", facilityId, subjectCode, containerIds: [id] }),
+];
+const ofStorage = ({ id }) => [post("Request refill", "refills", { storageId: id })];
+
+function cell(text, { className = "", look = "" } = {}) {
+  const td = document.createElement("td");
+  td.textContent = text;
+  td.className = className;
+  td.dataset.look = look;
+  td.title = className ? text : "";
+  return td;
+}
+
+function orderCells(row) {
+  const containers = row.labels.length > 0 ? row.labels.join(", ") : (row.storage ?? "–");
+  const why = row.error ?? (row.acceptedBy ? `by ${row.acceptedBy}` : "");
+  return [
+    ...[row.code ?? row.id, row.type, row.facility ?? "–", row.subjectCode ?? "–"].map((text) => cell(text)),
+    cell(containers, { className: "containers" }),
+    cell(clock(row.createdAt)),
+    cell(`${row.status} ${why}`, { look: LOOK[row.status] }),
+  ];
+}
+
+const storedCells = ({ id, name, subjectCode, storage, slot, rfidTag, storedAt }) => {
+  const place = `${slot.canister}, ${slot.cane}, ${slot.slot}`;
+  return [id, name, subjectCode, storage, place, rfidTag ?? "–", clock(storedAt)].map((text) => cell(text));
 };
 
-const tag = {
-  name: "Associate RFID…",
-  act: async (row) => {
-    const untagged = row.containers.filter(({ rfidTag }) => !rfidTag);
-    const given = await ask({
-      title: `Associate RFID tags for ${nameOf(row)}`,
-      ok: "Associate",
-      fields: untagged.map(({ id, name }) => ({
-        name: String(id),
-        label: `Tag of ${name}`,
-        value: `E200-${id}`,
-        isOptional: true,
-      })),
-    });
-    if (!given) return;
-    await act(`${nameOf(row)}: tags associated`, async () => {
-      for (const [id, text] of Object.entries(given)) {
-        if (text === "") continue;
-        await call("POST", `procedures/${row.id}/tag`, { containerId: Number(id), tag: text });
-      }
-    });
-  },
-};
-
-const transfer = {
-  name: "Transfer…",
-  act: async (row) => {
-    const tanks = state.storages.filter(
-      ({ id, facilityId, isRegistered }) =>
-        facilityId === row.facilityId && isRegistered && id !== row.slot.storageId,
-    );
-    const given = await ask({
-      title: `Transfer ${row.name}`,
-      ok: "Create the transfer",
-      fields: [
-        { name: "storageId", label: "To", options: tanks.map(({ id, name }) => ({ value: id, text: name })) },
-      ],
-    });
-    if (!given) return;
-    const body = { containerIds: [row.id], storageId: Number(given.storageId) };
-    await act(`Transfer of ${row.name} created`, () => call("POST", "transfers", body));
-  },
-};
-
-const retrieve = {
-  name: "Retrieve",
-  act: (row) => {
-    const { facilityId, subjectCode } = row;
-    const body = { type: "RETRIEVAL", facilityId, subjectCode, containerIds: [row.id] };
-    return act(`Retrieval of ${row.name} created`, () => call("POST", "procedures", body));
-  },
-};
-
-const REQUEST_ACTS = {
-  PENDING: [
-    plain("requests", "accept", "accepted"),
-    plain("requests", "reject", "rejected"),
-    plain("requests", "cancel", "cancelled"),
-  ],
-};
-const start = plain("procedures", "start", "started");
-const complete = plain("procedures", "complete", "completed");
-const cancel = plain("procedures", "cancel", "cancelled");
-const PROCEDURE_ACTS = { CREATED: [start, fail, cancel], IN_PROGRESS: [complete, fail, cancel] };
-
-function procedureActs(row) {
-  if (row.status !== "PENDING") return PROCEDURE_ACTS[row.status] ?? [];
-  return [row.type === "STORE" ? tag : plain("procedures", "accept", "accepted"), cancel];
+/** Shows the rows of a table. They are replaced only when they differ; who uses the keyboard stays where they were. */
+function fillRows(table, rows, cellsOf, actsOf) {
+  const body = byId(table);
+  const shown = JSON.stringify(rows);
+  if (body.dataset.shown === shown) return;
+  body.dataset.shown = shown;
+  const focused = body.contains(document.activeElement) ? document.activeElement.dataset : undefined;
+  const lines = rows.map((row) => {
+    const tr = document.createElement("tr");
+    const acts = cell("");
+    for (const { name, path, body: sent } of actsOf(row)) {
+      const what = `${name} ${row.code ?? row.name ?? `request ${row.id}`}`;
+      const button = Object.assign(document.createElement("button"), { type: "button", textContent: name });
+      Object.assign(button.dataset, { row: row.id, key: `${row.id} ${name}` });
+      button.setAttribute("aria-label", what);
+      button.addEventListener("click", () => act(`${what}: done`, () => call("POST", path, sent)));
+      acts.append(button);
+    }
+    tr.append(...cellsOf(row), acts);
+    return tr;
+  });
+  body.replaceChildren(...lines);
+  if (!focused) return;
+  const buttons = [...body.querySelectorAll("button")];
+  const same = buttons.find(({ dataset }) => dataset.key === focused.key);
+  (same ?? buttons.find(({ dataset }) => dataset.row === focused.row) ?? byId(`${table}-title`)).focus();
 }
 
 async function refresh() {
-  const read = await call("GET", "state?limit=200").catch(() => undefined);
-  if (!read) return notice("The simulator does not answer.", true);
-  state = read;
-  const { settings, counts, requests, procedures, stored, storages, faults } = state;
-  fillCounts(byId("counts"), [
-    ["Subjects", counts.subjects],
-    ["To review", (counts.requests.PENDING ?? 0) + (counts.procedures.PENDING ?? 0)],
-    ["Under way", (counts.procedures.CREATED ?? 0) + (counts.procedures.IN_PROGRESS ?? 0)],
-    ["In storage", counts.stored],
-  ]);
-  fillRows("requests", requests, (row) => REQUEST_ACTS[row.status] ?? []);
-  fillRows("procedures", procedures, procedureActs);
-  fillRows("stored", stored, () => [retrieve, transfer]);
-  for (const part of ["staff", "device", "refills"]) byId(`${part}-auto`).checked = settings[part].auto;
-  const speeds = [...new Set([...SPEEDS, settings.speed])].sort((a, b) => a - b);
-  fillOptions(
-    byId("speed"),
-    speeds.map((speed) => ({ value: String(speed), text: `${speed} ×` })),
-    String(settings.speed),
-  );
+  const state = await call("GET", "state?limit=200").catch(() => undefined);
+  if (!state) return notice("The simulator does not answer.", "bad");
+  const { settings, counts, requests, procedures, stored, storages, facilities, faults } = state;
+  const toReview = (counts.requests.PENDING ?? 0) + (counts.procedures.PENDING ?? 0);
+  const underWay = (counts.procedures.CREATED ?? 0) + (counts.procedures.IN_PROGRESS ?? 0);
+  byId("counts").textContent =
+    `${counts.subjects} subjects · ${toReview} to review · ${underWay} under way · ${counts.stored} in storage`;
+  fillRows("requests", requests, orderCells, ofRequest);
+  fillRows("procedures", procedures, orderCells, ofProcedure);
+  fillRows("stored", stored, storedCells, ofStored);
+  const nameOf = (facilityId) => facilities.find(({ id }) => id === facilityId)?.name ?? "–";
+  const tankCells = ({ id, name, facilityId }) => [id, name, nameOf(facilityId)].map((text) => cell(text));
   const tanks = storages.filter(({ isRegistered }) => isRegistered);
-  fillOptions(
-    byId("storage"),
-    tanks.map(({ id, name }) => ({ value: String(id), text: name })),
-  );
+  fillRows("storages", tanks, tankCells, ofStorage);
+  for (const part of ["staff", "device", "refills"]) byId(part).checked = settings[part].auto;
+  const speed = byId("speed");
+  if (document.activeElement !== speed) {
+    const speeds = [...new Set([...SPEEDS, settings.speed])].sort((a, b) => a - b);
+    speed.replaceChildren(...speeds.map((each) => new Option(`${each} ×`, each)));
+    speed.value = settings.speed;
+  }
   const isDown = faults.some(({ name }) => name === OUTAGE.name);
   byId("outage").setAttribute("aria-pressed", String(isDown));
   byId("outage").textContent = isDown ? "Bring the service back" : "Take the service down";
 }
 
 for (const part of ["staff", "device", "refills"]) {
-  byId(`${part}-auto`).addEventListener("change", ({ target }) =>
+  byId(part).addEventListener("change", ({ target }) =>
     act(`Automatic ${part} ${target.checked ? "on" : "off"}`, () =>
       call("PATCH", "settings", { [part]: { auto: target.checked } }),
     ),
@@ -169,9 +147,6 @@ for (const part of ["staff", "device", "refills"]) {
 }
 byId("speed").addEventListener("change", ({ target }) =>
   act(`Speed ${target.value}`, () => call("PATCH", "settings", { speed: Number(target.value) })),
-);
-byId("refill").addEventListener("click", () =>
-  act("Refill created", () => call("POST", "refills", { storageId: Number(byId("storage").value) })),
 );
 byId("advance").addEventListener("click", () =>
   act("A minute has passed", () => call("POST", "advance", { ms: 60_000 })),
@@ -186,46 +161,6 @@ byId("outage").addEventListener("click", () =>
     await call("PUT", "faults", others.length === faults.length ? [...others, OUTAGE] : others);
   }),
 );
-
-const facilityField = () => ({
-  name: "facilityId",
-  label: "Facility",
-  options: state.facilities.map(({ id, name }) => ({ value: id, text: name })),
-});
-
-byId("register").addEventListener("click", async () => {
-  const given = await ask({
-    title: "Register a tank",
-    ok: "Create the procedure",
-    fields: [facilityField(), { name: "name", label: "Its name" }],
-  });
-  if (!given) return;
-  const body = { facilityId: Number(given.facilityId), name: given.name };
-  await act(`Registration of ${given.name} created`, () => call("POST", "storage-registrations", body));
-});
-byId("new-store").addEventListener("click", async () => {
-  const given = await ask({
-    title: "Store without a request",
-    ok: "Create the procedure",
-    fields: [
-      facilityField(),
-      { name: "subjectCode", label: "Subject" },
-      { name: "labels", label: "Labels, with commas between" },
-    ],
-  });
-  if (!given) return;
-  const labels = given.labels
-    .split(",")
-    .map((label) => label.trim())
-    .filter(Boolean);
-  const body = {
-    type: "STORE",
-    facilityId: Number(given.facilityId),
-    subjectCode: given.subjectCode,
-    containers: labels.map((name) => ({ name, description: "" })),
-  };
-  await act("Storage created", () => call("POST", "procedures", body));
-});
 
 await refresh();
 setInterval(refresh, REFRESH_MS);

@@ -1,15 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { rm, stat, statfs } from "node:fs/promises";
+import { rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { ROLES } from "../../../app/context.ts";
 import { openRehearsal, type ReadBackup } from "../../../app/open-ledger.ts";
 import { MOST_REMAPPED, type RemapDifference, type Remapped, remapKept } from "../../../app/remap.ts";
 import { formatMinute } from "../../../core/duration.ts";
-import { FAILURES, Failure } from "../../../core/failures.ts";
+import { asFailure, FAILURES, Failure } from "../../../core/failures.ts";
 import { readBackup } from "../../../ledger/backup/file.ts";
-import { copyDatabase, findStoredDatabase, isDataDirInUse } from "../../../ledger/embedded/copy.ts";
-import { findPostgresPackage } from "../../../ledger/embedded/programs.ts";
 import { listFacilitiesInUse } from "../../../ledger/operator/in-use.ts";
 import type { Profile } from "../../../mapping/profile/profile.ts";
 import { counted } from "../../../operator/text.ts";
@@ -26,10 +23,8 @@ const BACK_UP =
   "With the release that runs, `cryobridge backup FILE`, which also works while daemons run; then `cryobridge check --against FILE`.";
 
 /**
- * Rehearses an upgrade: has this release and configuration work with a copy of an older ledger. What it is copied from is
- * only read, and the copy is removed, also after Ctrl-C.
- *
- * @param old the data folder of a stopped daemon, or a backup
+ * Rehearses an upgrade: has this release and configuration work with a copy of an older ledger. The backup is only read, and
+ * the copy is removed, also after Ctrl-C.
  */
 export async function* checkAgainst(
   config: SiteConfig,
@@ -52,7 +47,7 @@ export async function* checkAgainst(
 }
 
 interface Rehearsal {
-  /** A full path. */
+  /** The backup's full path. */
   readonly old: string;
   /** Of the copy. */
   readonly folder: string;
@@ -67,13 +62,11 @@ async function* rehearse(
 ): Findings {
   const { folder, signal } = rehearsal;
   const { clock, logger } = session;
-  const source = (await isFile(rehearsal.old))
-    ? yield* readOldBackup(rehearsal)
-    : yield* copyOldFolder(rehearsal);
-  if (source === undefined) return;
+  const backup = yield* readOldBackup(rehearsal);
+  if (backup === undefined) return;
   signal.throwIfAborted();
   const startedAt = clock.monotonic();
-  const ledger = await openRehearsal(folder, source.backup, { clock, logger });
+  const ledger = await openRehearsal(folder, backup, { clock, logger });
   try {
     const seconds = ((clock.monotonic() - startedAt) / 1_000).toFixed(1);
     yield ok(SUBJECT, `the copy opens, with its tables as this release needs them, in ${seconds} s`);
@@ -89,55 +82,27 @@ async function* rehearse(
   }
 }
 
-/** What to open; undefined after a finding that says why there is nothing. */
-type Source = { readonly backup: ReadBackup | undefined } | undefined;
-
-async function* readOldBackup({ old, signal }: Rehearsal): Findings<Source> {
+/** Undefined after a finding that says why it can't be put in. */
+async function* readOldBackup({ old, signal }: Rehearsal): Findings<ReadBackup | undefined> {
   let characters = 0;
-  const { head, rows } = await readBackup(old, (part) => {
+  const reading = readBackup(old, (part) => {
     signal.throwIfAborted();
     if (part.kind === "row") characters += part.json.length;
   });
+  const content = await reading.catch((error: unknown) => {
+    signal.throwIfAborted();
+    return asFailure(error);
+  });
+  if (content instanceof Failure) {
+    const { message, code } = content;
+    yield failed(SUBJECT, `${message} (${code})`, BACK_UP, undefined, { code });
+    return undefined;
+  }
+  const { head, rows } = content;
   const made = `release ${head.version} made it at ${head.madeAt}`;
   yield ok(SUBJECT, `${old} is a whole backup of ${rows} rows; ${made}`);
   const hasRoom = yield* checkRoom(characters * BYTES_A_CHARACTER);
-  return hasRoom ? { backup: { file: old, head } } : undefined;
-}
-
-async function* copyOldFolder({ old, folder, signal }: Rehearsal): Findings<Source> {
-  // Where somebody works, files come and go, or the database is only just made.
-  if (yield* checkInUse(old)) return undefined;
-  const stored = await findStoredDatabase(old).catch((error: unknown) => {
-    if (error instanceof Failure && error.code === "CLI_LEDGER_MISSING") return undefined;
-    throw error;
-  });
-  if (stored === undefined) {
-    yield failed(SUBJECT, `${old} is neither a backup nor a data folder`, "Correct the path.");
-    return undefined;
-  }
-  const { major, bytes } = stored;
-  const own = await findPostgresPackage();
-  if (major !== own.major) {
-    const why = `PostgreSQL ${major} wrote ${old}, and this release has PostgreSQL ${own.major}, which can't read that`;
-    yield failed(
-      SUBJECT,
-      why,
-      `${BACK_UP} How the ledger then gets there, docs/guide/upgrade.md says at its end.`,
-    );
-    return undefined;
-  }
-  if (!(yield* checkRoom(bytes))) return undefined;
-  await copyDatabase(old, folder, signal);
-  // A daemon that was started meanwhile has changed files that were copied already.
-  if (yield* checkInUse(old)) return undefined;
-  yield ok(SUBJECT, `the database of ${old} was copied; PostgreSQL ${major} wrote it`);
-  return { backup: undefined };
-}
-
-async function* checkInUse(old: string): Findings<boolean> {
-  const isInUse = await isDataDirInUse(old, ROLES);
-  if (isInUse) yield failed(SUBJECT, `a daemon or its database works on ${old}`, BACK_UP);
-  return isInUse;
+  return hasRoom ? { file: old, head } : undefined;
 }
 
 /** Rows of a database, with their indexes and the log of writing them, take about this much for each character of a backup. */
@@ -212,10 +177,3 @@ const VERB = {
   ...{ accepted: "accepted", duplicate: "a duplicate", refused: "refused" },
   ...{ ignored: "ignored", waiting: "waiting for a code" },
 } as const;
-
-async function isFile(path: string): Promise<boolean> {
-  return stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  );
-}

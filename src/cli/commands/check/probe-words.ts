@@ -16,9 +16,8 @@ export type KnownSettings = Pick<
 >;
 
 const EMPTY = "not known yet: the list is empty";
-const SHORT = "not known yet: the list is too short";
 
-/** What the probed lists showed, a line for each open point. Names of fields and words, never values of records. */
+/** What the probed lists showed, a line for each open point. Words, never values of records. */
 export function listFindings(lists: readonly ListFacts[], settings: KnownSettings): Finding[] {
   const read = lists.filter(({ failure }) => failure === undefined);
   const filled = read.filter(({ length }) => length > 0);
@@ -27,20 +26,7 @@ export function listFindings(lists: readonly ListFacts[], settings: KnownSetting
     envelopeFinding(read, settings),
     pagingFinding(read, settings),
     filterFinding(read, settings),
-    point(
-      "sort order",
-      grouped(read, ({ length, order }) => (length === 0 ? EMPTY : (order ?? SHORT))),
-    ),
     idFinding(read),
-    point(
-      "short entries",
-      grouped(read, ({ length, missingFields }) => {
-        if (length === 0) return EMPTY;
-        return missingFields.length === 0
-          ? "entries are whole"
-          : `entries leave out ${missingFields.join(", ")}`;
-      }),
-    ),
     ...wordFindings(filled),
   ];
 }
@@ -166,20 +152,16 @@ function idFinding(lists: readonly ListFacts[]): Finding {
 }
 
 function wordFindings(lists: readonly ListFacts[]): Finding[] {
-  const unknown = (what: string, of: (facts: ListFacts) => readonly string[], hint?: string): Finding[] => {
+  const unknown = (what: string, of: (facts: ListFacts) => readonly string[], setting: string): Finding[] => {
     const some = lists.filter((facts) => of(facts).length > 0);
-    const found = point(
-      `unknown ${what}`,
-      grouped(some, (facts) => of(facts).join(", ")),
-    );
     if (some.length === 0) return [];
-    return [hint === undefined ? found : warning(found.subject, found.detail, hint)];
+    const detail = grouped(some, (facts) => of(facts).join(", "));
+    const hint = `Where such a word means one of the specification's, say so under ${setting}.`;
+    return [warning(`service, unknown ${what}`, detail, hint)];
   };
-  const hint = "Where such a word means one of the specification's, say so under service.words";
   return [
-    ...unknown("statuses", ({ unknownStatuses }) => unknownStatuses, `${hint}.status.`),
-    ...unknown("types", ({ unknownTypes }) => unknownTypes, `${hint}.type.`),
-    ...unknown("fields", ({ unknownFields }) => unknownFields),
+    ...unknown("statuses", ({ unknownStatuses }) => unknownStatuses, "service.words.status"),
+    ...unknown("types", ({ unknownTypes }) => unknownTypes, "service.words.type"),
   ];
 }
 

@@ -129,9 +129,7 @@ async function* probe(asked: Asked): Findings {
       const more = failure.code === "SERVICE_UNAVAILABLE" ? ` ${PUBLIC_EDITION}` : "";
       yield failed(subject, said, `${failure.hint}${more}`, EXIT.unreachable, { code: failure.code });
     }
-    return;
   }
-  yield* checkOtherSurface(facilityIdBySurface, asked);
 }
 
 /** For a credential of the external surface alone, and orders whose subjects would be looked up with it. */
@@ -196,32 +194,6 @@ async function judgeUnread(title: string, { code, message, hint }: Failure, aske
   return isNeeded
     ? failed(subject, detail, ownHint, EXIT.unreachable, { code })
     : warning(subject, detail, ownHint);
-}
-
-/** Whether the surface that no orders go by answers too; whatever it does is right. */
-async function* checkOtherSurface(
-  facilities: ReadonlyMap<Surface, number>,
-  { service, config, signal }: Asked,
-): Findings {
-  const other: Surface = facilities.has("external") ? "request" : "external";
-  if (facilities.has(other)) return;
-  const [facilityId] = facilities.values();
-  const filters = {
-    ...(facilityId === undefined ? {} : { facilityId }),
-    ...(other === "external" ? { type: "STORE" } : {}),
-  };
-  const subject = `service, ${other} surface`;
-  if (!hasPath(config.service.paths, other === "external" ? "externalProcedures" : "procedures")) return;
-  const use =
-    other === "request" && areSubjectsUsed(config) && !areSubjectsElsewhere(config)
-      ? "subjects are looked up there, but no facility's orders go by it"
-      : "no facility's orders go by it";
-  try {
-    await service.readPage({ list: "procedures", surface: other, filters, perPage: 1 }, 1, signal);
-    yield ok(subject, `lists procedures too; ${use}`);
-  } catch (error) {
-    yield ok(subject, `lists no procedures (${asFailure(error).code}); ${use}`);
-  }
 }
 
 /** The abort of our own deadline as what it means. */

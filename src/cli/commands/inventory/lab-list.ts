@@ -1,7 +1,7 @@
 import { Failure, problemSentence } from "../../../core/failures.ts";
 import { withoutGuard } from "../../../formats/csv/encode.ts";
 import { readCsv } from "../../../formats/csv/read.ts";
-import type { LabLine } from "../../../ledger/reports/inventory.ts";
+import type { LabLine } from "../../../operator/inventory.ts";
 import { counted } from "../../../operator/text.ts";
 import { looksLikeHeadings } from "../../init/csv-table.ts";
 import { scoreOf } from "../../init/headings.ts";
@@ -41,7 +41,7 @@ export async function readLabList(
   session: Session,
   file: string,
   options: ListOptions,
-  take: (lines: readonly LabLine[], read: number) => Promise<void>,
+  take: (lines: readonly LabLine[], read: number) => void,
 ): Promise<ReadList> {
   const dialect = {
     delimiter: "auto",
@@ -68,11 +68,11 @@ export async function readLabList(
       else batch.push({ line, label, storage: cellOf(columns.storage), position: cellOf(columns.position) });
     }
     if (batch.length < BATCH) continue;
-    await take(batch, counts.lines);
+    take(batch, counts.lines);
     batch = [];
   }
   if (columns === undefined) findColumns({ header }, options, only);
-  await take(batch, counts.lines);
+  take(batch, counts.lines);
   return counts;
 }
 
@@ -81,12 +81,6 @@ interface Columns {
   readonly storage: string | undefined;
   readonly position: string | undefined;
 }
-
-/** What labs call the column with the label, in this sequence; letters and digits count. Then come the words that `init` knows. */
-const LABEL_HEADINGS = [
-  ...["containerlabel", "samplecontainerid", "containerid", "label", "container", "barcode"],
-  ...["sampleid", "vial", "straw", "tube"],
-];
 
 /** The columns of a list, and its second line, by which one sees whether the first one names columns. */
 interface Beginning {
@@ -123,14 +117,10 @@ function describeColumns({ header, second }: Beginning, { heading }: ListOptions
   return `${counted(header.length, "column")}. If its first line is a container, add --no-heading; columns are called 1, 2, … then`;
 }
 
+/** By the words that `init` knows. */
 function guessLabel(columns: readonly string[], found: string): string {
   const [first] = columns;
   if (columns.length === 1 && first !== undefined) return first;
-  const plain = (heading: string) => heading.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
-  for (const heading of LABEL_HEADINGS) {
-    const found = columns.find((column) => plain(column) === heading);
-    if (found !== undefined) return found;
-  }
   const scores = columns.map((column) => scoreOf(column, "container_label"));
   const best = Math.max(...scores);
   if (best > 0 && scores.indexOf(best) === scores.lastIndexOf(best))

@@ -4,8 +4,8 @@ import type { Clock } from "../../../core/clock.ts";
 import { Failure } from "../../../core/failures.ts";
 import type { ContainerLocation } from "../../../core/outcome.ts";
 import type { Surface } from "../../../core/surface.ts";
-import type { ContainerPlace, Inventory, ListedContainer } from "../../../ledger/reports/inventory.ts";
 import { asCaller, readServiceNews } from "../../../ledger/workers/roster.ts";
+import type { ContainerPlace, Inventory, ListedContainer } from "../../../operator/inventory.ts";
 import type { ServiceClient } from "../../../service/client.ts";
 import { parseContainer, parseSubject } from "../../../service/shapes.ts";
 import type { Report } from "../../output/progress.ts";
@@ -66,9 +66,10 @@ export async function readSubjects({
   if (wayOfFacility(config, facilityId).subjects === "none") return false;
   const question = { list: "subjects", surface: "request", filters: { facilityId }, isWhole: true } as const;
   let count = 0;
+  inventory.addSubjects([]);
   for await (const { entries } of service.readList(question, new AbortController().signal)) {
     const subjects = entries.flatMap((raw) => parseSubject(raw) ?? []);
-    await inventory.addSubjects(subjects.map(({ id, code }) => ({ id, code: code?.reveal() })));
+    inventory.addSubjects(subjects.map(({ id, code }) => ({ id, code: code?.reveal() })));
     count += subjects.length;
     report(count, undefined, "subjects read");
   }
@@ -94,7 +95,7 @@ export async function readContainers({
       const isStored = storedAt === undefined ? undefined : typeof storedAt === "string";
       return [{ id, labels, subjectId, subjectCode: subjectCode?.reveal(), isStored }];
     });
-    await inventory.addContainers(containers);
+    inventory.addContainers(containers);
     count += containers.length;
     report(count, undefined, "containers read");
   }
@@ -103,25 +104,22 @@ export async function readContainers({
 /** Reads where each container stands whose place the lab names: a call for each. No call is under way when it has ended. */
 export async function readPlaces({ service, inventory, report }: Reading): Promise<void> {
   let count = 0;
-  for await (const ids of inventory.placesToRead()) {
-    const over = new AbortController();
-    const left = [...ids];
-    const places: ContainerPlace[] = [];
-    const readNext = async () => {
-      for (let id = left.shift(); id !== undefined; id = left.shift()) {
-        places.push(toPlace(id, await locationOf(service, id, over.signal)));
-        count += 1;
-        report(count, undefined, "places read");
-      }
-    };
-    const reading = Array.from({ length: service.callsAtOnce }, readNext);
-    try {
-      await Promise.all(reading);
-    } finally {
-      over.abort();
-      await Promise.allSettled(reading);
+  const over = new AbortController();
+  const ids = inventory.placesToRead();
+  const left = ids.values();
+  const readNext = async () => {
+    for (const id of left) {
+      inventory.addPlaces([toPlace(id, await locationOf(service, id, over.signal))]);
+      count += 1;
+      report(count, ids.length, "places read");
     }
-    await inventory.addPlaces(places);
+  };
+  const reading = Array.from({ length: service.callsAtOnce }, readNext);
+  try {
+    await Promise.all(reading);
+  } finally {
+    over.abort();
+    await Promise.allSettled(reading);
   }
 }
 
