@@ -51,7 +51,6 @@ test("a worker that stood still between two files moves and reports nothing more
         ...{ connector: "lims", directories, folderMode: 0o700, dropped, clock: systemClock },
         ops: { ...systemFileOps, rename: move("rename"), link: move("link") },
         assertFolders: async () => undefined,
-        step: async () => undefined,
       });
       const counts = { accepted: 0, duplicate: 0, refused: 1, ignored: 0, waiting: 0 };
       const report = { result: "refused", counts, problems: [], waiting: [], moreProblems: 0 } as const;

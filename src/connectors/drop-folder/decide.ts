@@ -9,7 +9,7 @@ import type { Claim } from "./claim.ts";
 import { errnoOf, type FileOps, fingerprint, readWhole } from "./file-ops.ts";
 import { narrow } from "./layout.ts";
 import { Tally } from "./report.ts";
-import type { FileContent, FileFormat, Step } from "./settings.ts";
+import type { FileContent, FileFormat } from "./settings.ts";
 
 /** The ledger keeps this many of a file's problems beside the file; those of its messages it has anyway. */
 const MOST_CLOSING_PROBLEMS = 1_000;
@@ -18,7 +18,6 @@ export interface DecideDeps {
   readonly connector: string;
   readonly format: FileFormat;
   readonly intake: Intake;
-  readonly step: (step: Step) => Promise<void>;
   readonly ops: Pick<FileOps, "openForReading">;
   /** Whether a file that may not be read has been tried for long enough: a virus scanner has it for moments only. */
   readonly isLastTry: boolean;
@@ -56,7 +55,6 @@ export async function decideFile(claim: Claim, expected: string, deps: DecideDep
     const content = await deps.format.examine(bytes);
     // What was read while it was written is no file that ever was.
     await assertUnchanged();
-    await deps.step("read");
     const file = {
       connector: deps.connector,
       fileName: claim.name,
@@ -94,7 +92,6 @@ async function offer(
   deps: DecideDeps,
 ): Promise<Decision> {
   const opening = await deps.intake.openFile(file, claim.id);
-  await deps.step("opened");
   const { batch } = content;
   const about = (tally: Tally) => ({ sha256, batch, tally });
   if (opening.status === "duplicate") {
@@ -180,7 +177,6 @@ async function acceptAll(
     }
     if (fresh.length > 0) {
       tally.add(await deps.intake.accept({ connector: deps.connector, fileId }, fresh));
-      await deps.step("accepted");
     }
   }
 }

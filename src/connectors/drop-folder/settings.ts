@@ -30,32 +30,12 @@ export interface DropFolderSettings
   readonly directories: DropDirectories;
 }
 
-/** The steps between which a crash test stops, in the order in which a file meets them. */
-export const STEPS = [
-  "noted",
-  "claim",
-  "claimed",
-  "claims-durable",
-  "read",
-  "opened",
-  "accepted",
-  "settled",
-  "data-moved",
-  "text-report-moved",
-  "json-report-moved",
-  "moves-durable",
-  "finished",
-] as const;
-export type Step = (typeof STEPS)[number] | "out-written" | "out-linked" | "out-unlinked" | "out-marked";
-
 /** What a drop connector is given. */
 export interface DropFolderDeps {
   readonly intake: Intake;
   readonly dropped: DroppedFiles;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called between two steps; a crash test stops there. */
-  readonly steps?: ((step: Step) => void | Promise<void>) | undefined;
   /** Replaces single file system calls, for systems that behave differently. */
   readonly fileOps?: Partial<FileOps> | undefined;
 }

@@ -145,7 +145,7 @@ export class WorkList {
 
   /** One try at deciding about a file. False while it has yet to come to rest. */
   async #settle(item: Item): Promise<boolean> {
-    const { intake, carryOut, logger, step } = this.#deps;
+    const { intake, carryOut, logger } = this.#deps;
     const { claim } = item;
     if (!(await this.#isResting(item))) return false;
     const isLastTry = item.attempts >= MOST_TRIES;
@@ -160,7 +160,6 @@ export class WorkList {
     const { report, folder } = fate;
     const words = { claim: claim.id, folder, result: report?.result ?? "taken" };
     logger.info({ ...words, counts: report?.counts }, "file read");
-    await step("settled");
     return true;
   }
 

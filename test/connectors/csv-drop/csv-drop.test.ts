@@ -7,18 +7,17 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-drop.ts";
 import { DropFolder } from "../../../src/connectors/drop-folder/drop-folder.ts";
-import type { DropFolderDeps } from "../../../src/connectors/drop-folder/settings.ts";
 import type { IncomingMessage } from "../../../src/core/intake.ts";
 import type { CsvReading } from "../../../src/formats/csv/dialect.ts";
 import { eventually } from "../../support/eventually.ts";
 import { at } from "../../support/places.ts";
-import { type DropWorld, QUICK, withDropWorld } from "../drop-world.ts";
+import { type DropWorld, type OwnDeps, QUICK, withDropWorld } from "../drop-world.ts";
 import { JournalIntake } from "../journal-intake.ts";
 import { readingBy } from "./reading.ts";
 
 const HEADER = "order_number,operation,container_label\n";
 
-function csv(world: DropWorld, reading: Partial<CsvReading> = {}, deps: Partial<DropFolderDeps> = {}) {
+function csv(world: DropWorld, reading: Partial<CsvReading> = {}, deps: OwnDeps = {}) {
   const required = [["order_number"], ["operation"]];
   return new DropFolder(
     () =>
@@ -27,7 +26,7 @@ function csv(world: DropWorld, reading: Partial<CsvReading> = {}, deps: Partial<
         reading: readingBy("order_number", { requiredColumns: required, ...reading }),
       }),
     { name: "bench", directories: world.directories, ...QUICK },
-    { ...world.deps, ...(deps.intake instanceof JournalIntake && { dropped: deps.intake }), ...deps },
+    world.deps(deps),
   );
 }
 

@@ -12,11 +12,11 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Step } from "../../../src/connectors/drop-folder/settings.ts";
 import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import { eventually } from "../../support/eventually.ts";
 import { machineHas } from "../../support/needs.ts";
 import { hl7Message, withDropWorld } from "../drop-world.ts";
+import type { Step } from "../steps.ts";
 
 /** A writer that is slow by the connector's clock, whatever the machine is: that goes on as the writer says. */
 function slowWriter() {

@@ -4,9 +4,9 @@ import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { ClaimIds } from "../../../src/connectors/drop-folder/claim.ts";
 import { writeDurably } from "../../../src/connectors/drop-folder/file-ops.ts";
-import type { Step } from "../../../src/connectors/drop-folder/settings.ts";
 import { eventually } from "../../support/eventually.ts";
 import { type DropWorld, hl7Message, QUICK, withDropWorld } from "../drop-world.ts";
+import type { Step } from "../steps.ts";
 
 /** A daemon beside the world's own. */
 function daemonBeside(world: DropWorld, steps?: (step: Step) => void | Promise<void>) {

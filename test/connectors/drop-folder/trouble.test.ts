@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ClaimIds } from "../../../src/connectors/drop-folder/claim.ts";
 import { openForReading, systemFileOps } from "../../../src/connectors/drop-folder/file-ops.ts";
-import type { Step } from "../../../src/connectors/drop-folder/settings.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { eventually } from "../../support/eventually.ts";
 import { machineHas } from "../../support/needs.ts";
 import { type DropWorld, dropDirectories, hl7Message, makeWorld, withDropWorld } from "../drop-world.ts";
 import { ledgerAway } from "../journal-intake.ts";
+import type { Step } from "../steps.ts";
 
 /** What the system says of a full disk. */
 function systemError(code: string): Error {
@@ -84,12 +84,12 @@ describe("a file about which was decided", () => {
   test("keeps its report when something is missing while that is put in its place", () =>
     withDropWorld(async (world) => {
       let isMissing = true;
-      const steps = (step: Step) => {
-        if (step !== "data-moved" || !isMissing) return;
+      const link = async (from: string, to: string) => {
+        if (!isMissing) return systemFileOps.link(from, to);
         isMissing = false;
         throw systemError("ENOENT");
       };
-      await world.start(world.hl7({}, { steps }));
+      await world.start(world.hl7({}, { fileOps: { link } }));
       await world.drop("a.hl7", hl7Message("A", "REFUSE"));
       await world.settled();
       expect(await world.list("error")).toEqual(["a.hl7", "a.hl7.error.json", "a.hl7.error.txt"]);
