@@ -160,6 +160,18 @@ export interface Fate {
     | undefined;
 }
 
+/**
+ * Whether dropped files may be moved now: they were this worker's when the ledger answered, and nobody can have taken them over since. To
+ * be asked right before each move, since the process may have stood still behind the one before.
+ */
+export type MayMove = () => boolean;
+
+/** What was kept of a dropped file, and whether it may be done. */
+export interface Settled {
+  readonly fate: Fate;
+  readonly mayMove: MayMove;
+}
+
 /** How a file ended: `taken`, or `refused` as a whole with the reasons. */
 export interface FileEnd {
   readonly status: "taken" | "refused";
@@ -228,7 +240,7 @@ export interface Intake {
       readonly names: readonly [string, string];
     },
     close?: { readonly end: FileEnd; readonly batch?: BatchOutline | undefined },
-  ): Promise<Fate>;
+  ): Promise<Settled>;
   /**
    * Keeps how messages are read and answered as it is until the returned function is called, so that a file is taken by one
    * configuration from its first byte to its closing; absent where that never changes.

@@ -34,7 +34,7 @@ beforeAll(async () => {
     const mappers = createMappers(config, await compileProfiles(config));
     const byConnector = new Map([...mappers].map(([name, mapper]) => [name, { mapper }]));
     const intake = createIntake({
-      ...{ pool, worker: { id: 1 }, clock: systemClock, logger: silent },
+      ...{ pool, worker: { id: 1, isSure: true }, clock: systemClock, logger: silent },
       rules: () => ({ instanceCode: "ABC123", byConnector }),
       onCommitted: () => {},
     });

@@ -64,7 +64,7 @@ export async function withLab<T>(test: (lab: Lab) => Promise<T>, more = ""): Pro
       const byConnector = new Map([...mappers].map(([name, mapper]) => [name, { mapper }]));
       const intake = createIntake({
         pool,
-        worker: { id: 1 },
+        worker: { id: 1, isSure: true },
         clock: systemClock,
         logger: silent,
         rules: () => ({ instanceCode: "ABC123", byConnector }),

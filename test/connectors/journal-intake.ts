@@ -6,20 +6,20 @@ import {
   type DroppedFiles,
   type InHand,
   type Known,
-  type MayMove,
   NotInHand,
   type TakenOver,
 } from "../../src/core/dropped-files.ts";
 import { Failure } from "../../src/core/failures.ts";
 import type {
-  Fate,
   FileEnd,
   FileOpening,
   IncomingFile,
   IncomingMessage,
   Intake,
+  MayMove,
   MessageSource,
   MessageVerdict,
+  Settled,
 } from "../../src/core/intake.ts";
 import type { Place } from "../../src/core/place.ts";
 
@@ -65,7 +65,7 @@ export interface JournalMessage {
 export class JournalIntake implements Intake, DroppedFiles {
   readonly ledger = "TESTED";
   readonly #journal: Journal;
-  readonly worker: number;
+  worker: number;
   /** Set to let the next calls fail. */
   failure: Error | undefined;
   /** Set to lose the answer to the next commit that settles a file. */
@@ -74,10 +74,21 @@ export class JournalIntake implements Intake, DroppedFiles {
 
   constructor(from: string | Journal) {
     this.#journal = typeof from === "string" ? readJournal(from) : from;
+    this.worker = this.#enter();
+  }
+
+  #enter(): number {
     const { entries, living } = this.#journal;
     const former = entries.flatMap((entry) => (entry.type === "row" && entry.row?.worker) || []);
-    this.worker = 1 + Math.max(0, ...living, ...former);
-    living.add(this.worker);
+    const worker = 1 + Math.max(0, ...living, ...former);
+    living.add(worker);
+    return worker;
+  }
+
+  /** The others take it for gone, and it enters under another number. */
+  enterAnew(): void {
+    this.end();
+    this.worker = this.#enter();
   }
 
   /** Another worker of the same ledger. */
@@ -102,7 +113,7 @@ export class JournalIntake implements Intake, DroppedFiles {
     if (!this.#journal.living.has(this.worker)) throw ledgerAway();
     for (const { id, name } of files)
       if (!this.rows.has(id)) this.#keep(id, { id, name, worker: this.worker });
-    return this.#mayMove(files.map(({ id }) => id));
+    return this.#mayMove();
   }
 
   async forget(ids: readonly string[]): Promise<void> {
@@ -111,29 +122,27 @@ export class JournalIntake implements Intake, DroppedFiles {
   }
 
   async takeOver(connector: string, { lying, inHand }: Known): Promise<TakenOver> {
-    await this.claim(connector, lying);
+    const mayMove = await this.claim(connector, lying);
     const { living, dying } = this.#journal;
-    for (const row of this.rows.values())
-      if (row.worker !== undefined && !living.has(row.worker) && !dying.has(row.worker))
-        this.#keep(row.id, { ...row, worker: this.worker });
+    const ofGone = [...this.rows.values()].filter(
+      ({ worker }) => worker !== undefined && !living.has(worker) && !dying.has(worker),
+    );
+    for (const row of ofGone) this.#keep(row.id, { ...row, worker: this.worker });
     const rows = [...this.rows.values()];
     const isOfDying = ({ id }: InHand) => dying.has(this.rows.get(id)?.worker ?? 0);
+    const isNew = ({ id }: InHand) => !inHand.includes(id) || ofGone.some((row) => row.id === id);
     return {
-      files: rows.filter(({ id, worker }) => worker === this.worker && !inHand.includes(id)),
+      files: rows.filter((row) => row.worker === this.worker && isNew(row)),
+      mayMove,
       isAwaiting: lying.some(isOfDying),
       otherConnector: undefined,
     };
   }
 
-  async stillOurs(ids: readonly string[]): Promise<MayMove> {
-    this.#failIfToldTo();
-    return this.#mayMove(ids);
-  }
-
   /** Once the others may take it for gone it moves nothing more, whatever the ledger had said before. */
-  #mayMove(ids: readonly string[]): MayMove {
-    const ours = new Set(ids.filter((id) => this.#isOurs(id)));
-    return (id) => ours.has(id) && this.#journal.living.has(this.worker);
+  #mayMove(): MayMove {
+    const { worker } = this;
+    return () => this.#journal.living.has(worker);
   }
 
   #isOurs(id: string): boolean {
@@ -143,7 +152,7 @@ export class JournalIntake implements Intake, DroppedFiles {
   async settleFile(
     { id, fileId, fate, names: [name, other] }: Parameters<Intake["settleFile"]>[0],
     close?: Parameters<Intake["settleFile"]>[1],
-  ): Promise<Fate> {
+  ): Promise<Settled> {
     this.#failIfToldTo();
     const row = this.#undecided(id);
     const isTaken = [...this.rows.values()].some((each) => each.fate?.keptAs === name);
@@ -155,7 +164,7 @@ export class JournalIntake implements Intake, DroppedFiles {
       this.losesAnswer = false;
       throw ledgerAway();
     }
-    return settled;
+    return { fate: settled, mayMove: this.#mayMove() };
   }
 
   async finish(files: Parameters<DroppedFiles["finish"]>[0]): Promise<void> {

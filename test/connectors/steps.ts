@@ -64,7 +64,6 @@ export function withSteps(
       },
       forget: (...words) => dropped.forget(...words),
       takeOver: (...words) => dropped.takeOver(...words),
-      stillOurs: (...words) => dropped.stillOurs(...words),
       finish: async (...words) => {
         await onStep("moves-durable");
         await dropped.finish(...words);

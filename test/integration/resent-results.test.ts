@@ -115,7 +115,7 @@ test("so is one whose name has the ending that the profile wants", () =>
     const instanceCode = "ABC123";
     const profile = await hl7Profile({ results: { suffix: ".txt" } });
     const intake = createIntake({
-      ...{ pool, worker: { id: 1 }, clock: systemClock, logger: silent, onCommitted: () => {} },
+      ...{ pool, worker: { id: 1, isSure: true }, clock: systemClock, logger: silent, onCommitted: () => {} },
       rules: () => ({
         instanceCode,
         byConnector: new Map([

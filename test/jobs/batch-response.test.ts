@@ -40,7 +40,7 @@ function withIntake(
     };
     const intake = createIntake({
       pool,
-      worker: { id: 1 },
+      worker: { id: 1, isSure: true },
       clock: systemClock,
       logger: silent,
       rules: () => rules,

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { expect, test } from "vitest";
 import { NotInHand } from "../../src/core/dropped-files.ts";
 import { inTransaction } from "../../src/ledger/database.ts";
-import { decideDropped, droppedFilesOf } from "../../src/ledger/messages/dropped-files.ts";
+import { decideDropped, droppedFilesOf, type Owner } from "../../src/ledger/messages/dropped-files.ts";
 import {
   closeFile,
   findOpenFile,
@@ -17,7 +17,7 @@ import { withLedger } from "../support/with-ledger.ts";
 import { standIn } from "../support/worker.ts";
 
 const FATE = { folder: "archive", day: "2026-03-27" } as const;
-const NONE = { files: [], otherConnector: undefined };
+const NONE = { files: [], mayMove: expect.any(Function), otherConnector: undefined };
 
 type Worker = Awaited<ReturnType<typeof workerOf>>;
 
@@ -25,19 +25,22 @@ type Worker = Awaited<ReturnType<typeof workerOf>>;
 async function workerOf(pool: pg.Pool) {
   const worker = await standIn(pool);
   const dropped = droppedFilesOf(pool, "CODE", worker);
-  const settle = async (id: string, name: string, bytes = "00") => {
-    const sha256 = bytes.repeat(32);
-    const file = { connector: "lims", fileName: name, sha256, sizeBytes: 1 };
-    const { fileId } = await openFile(pool, file, { id, worker: worker.id });
-    const names = [name, `${name}.${id}`] as const;
-    return settleFile(pool, worker.id, { id, fileId, fate: FATE, names }, undefined);
-  };
+  const settle = (id: string, name: string, bytes?: string) => settleAs(pool, worker, id, name, bytes);
   let isThere = true;
   const die = async () => {
     if (isThere) await worker.leave();
     isThere = false;
   };
   return { id: worker.id, dropped, settle, die };
+}
+
+/** Has a worker's file decided as one to archive. */
+async function settleAs(pool: pg.Pool, worker: Owner, id: string, name: string, bytes = "00") {
+  const sha256 = bytes.repeat(32);
+  const file = { connector: "lims", fileName: name, sha256, sizeBytes: 1 };
+  const { fileId } = await openFile(pool, file, { id, worker: worker.id });
+  const names = [name, `${name}.${id}`] as const;
+  return settleFile(pool, worker, { id, fileId, fate: FATE, names }, undefined);
 }
 
 /** A ledger with workers that end with the test. */
@@ -63,9 +66,8 @@ test("a file that was decided is not decided again, and its worker is given what
   withWorkers(async ({ hire }) => {
     const { dropped, settle } = await hire();
     await dropped.claim("lims", [{ id: "A", name: "a.csv" }]);
-    expect(await settle("A", "a.csv")).toEqual({ ...FATE, keptAs: "a.csv" });
+    expect((await settle("A", "a.csv")).fate).toEqual({ ...FATE, keptAs: "a.csv" });
     await expect(settle("A", "other.csv", "01")).rejects.toThrow(NotInHand);
-    expect(["A", "B"].filter(await dropped.stillOurs(["A", "B"]))).toEqual(["A"]);
     const known = { lying: [], inHand: [] };
     expect(await dropped.takeOver("lims", known)).toMatchObject({
       files: [{ id: "A", fate: { ...FATE, keptAs: "a.csv" } }],
@@ -96,16 +98,18 @@ test("a file is moved while nobody can have taken it over since the ledger was a
     const { id, leave } = await standIn(pool);
     const worker = { id, isSure: true };
     const dropped = droppedFilesOf(pool, "CODE", worker);
-    const asked = [await dropped.claim("lims", [{ id: "A", name: "a.csv" }]), await dropped.stillOurs(["A"])];
-    const mayMove = () => asked.map((isOurs) => isOurs("A"));
-    expect(mayMove()).toEqual([true, true]);
+    const claimed = await dropped.claim("lims", [{ id: "A", name: "a.csv" }]);
+    const { mayMove: found } = await dropped.takeOver("lims", { lying: [], inHand: [] });
+    const { mayMove: decided } = await settleAs(pool, worker, "A", "a.csv");
+    const mayMove = () => [claimed(), found(), decided()];
+    expect(mayMove()).toEqual([true, true, true]);
     worker.isSure = false;
-    expect(mayMove()).toEqual([false, false]);
+    expect(mayMove()).toEqual([false, false, false]);
     worker.isSure = true;
-    expect(mayMove()).toEqual([true, true]);
+    expect(mayMove()).toEqual([true, true, true]);
     // Others took its work over, and it entered anew.
     worker.id += 1;
-    expect(mayMove()).toEqual([false, false]);
+    expect(mayMove()).toEqual([false, false, false]);
     await leave();
   }));
 
@@ -134,7 +138,7 @@ test("of two files in hand that would get one name, one gets its other name", ()
       { id: "B", name: "A.csv" },
     ]);
     await settle("A", "a.csv");
-    expect(await settle("B", "A.csv", "01")).toMatchObject({ keptAs: "A.csv.B" });
+    expect(await settle("B", "A.csv", "01")).toMatchObject({ fate: { keptAs: "A.csv.B" } });
   }));
 
 test("what a worker that is gone had is taken over with what was decided, once, and awaited while it only died", () =>
@@ -157,7 +161,7 @@ test("what a worker that is gone had is taken over with what was decided, once, 
         { id: "A", name: "a.csv", fate: { ...FATE, keptAs: "a.csv" } },
         { id: "B", name: "b.csv", fate: undefined },
       ],
-      ...{ isAwaiting: false, otherConnector: undefined },
+      ...{ mayMove: expect.any(Function), isAwaiting: false, otherConnector: undefined },
     });
     expect(await other.dropped.takeOver("lims", { lying, inHand: [] })).toEqual({
       ...NONE,
@@ -179,7 +183,7 @@ test("a file of a connector that has another name now is left to that name, whic
     await endWorker(pool, former.id);
     const { dropped } = await hire();
     const lying = [{ id: "A", name: "a.csv" }];
-    expect(await dropped.takeOver("lims", { lying, inHand: [] })).toEqual({
+    expect(await dropped.takeOver("lims", { lying, inHand: [] })).toMatchObject({
       ...{ files: [], isAwaiting: false },
       otherConnector: "old-name",
     });
@@ -206,7 +210,9 @@ test("of two that take over at the same moment one gets a file", () =>
     } finally {
       client.release();
     }
-    expect((await one.dropped.stillOurs(["A"]))("A")).toBe(true);
+    expect((await one.dropped.takeOver("lims", { lying: [], inHand: [] })).files).toMatchObject([
+      { id: "A" },
+    ]);
   }));
 
 test("a worker that is dead is not waited for when the clock says that it was heard of long ago, or will be", () =>

@@ -1,8 +1,8 @@
 import { lstat, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
-import { type ArchivedFile, type DroppedFiles, type MayMove, NotInHand } from "../../core/dropped-files.ts";
-import type { Fate } from "../../core/intake.ts";
+import { type ArchivedFile, type DroppedFiles, NotInHand } from "../../core/dropped-files.ts";
+import type { Fate, Settled } from "../../core/intake.ts";
 import { type Claim, nameWithReference } from "./claim.ts";
 import { errnoOf, exists, type FileOps, publishWhole, renamePatiently, writeDurably } from "./file-ops.ts";
 import { makeFolder, reportModeOf } from "./layout.ts";
@@ -48,11 +48,11 @@ export class CarryOut {
    *
    * @throws NotInHand where it may not, or not any more
    */
-  async carryOut(claim: Claim, fate: Fate, mayMove: MayMove): Promise<void> {
+  async carryOut(claim: Claim, { fate, mayMove }: Settled): Promise<void> {
     const { directories, folderMode } = this.#deps;
     const folder = this.#targetOf(fate);
     const requireOurs = () => {
-      if (!mayMove(claim.id)) throw new NotInHand();
+      if (!mayMove()) throw new NotInHand();
     };
     requireOurs();
     const ops = asking(requireOurs, this.#deps.ops);

@@ -249,8 +249,9 @@ export class DropFolder implements Connector {
     const isDue = clock.monotonic() >= this.#takeOverAtMs;
     if (unknown.length === 0 && !isDue) return false;
     const known = { lying: unknown, inHand: this.#list.ids };
-    const { files, isAwaiting, otherConnector } = await dropped.takeOver(connector, known);
-    for (const file of files) this.#list.add(this.#claimOf(file), { fate: file.fate });
+    const { files, mayMove, isAwaiting, otherConnector } = await dropped.takeOver(connector, known);
+    for (const { fate, ...file } of files)
+      this.#list.add(this.#claimOf(file), { settled: fate && { fate, mayMove } });
     const taken = files.map(({ name }) => name);
     if (marker) await removeOrphanMarkers(directories.in, taken, marker);
     if (!isDue) return isAwaiting;
@@ -298,8 +299,11 @@ export class DropFolder implements Connector {
       chosen.map(({ claim: { id, name } }) => ({ id, name })),
     );
     const missed: string[] = [];
+    let isOurs = true;
     for (const { candidate, claim } of chosen) {
-      if (!mayMove(claim.id) || !(await this.#move(candidate, claim))) {
+      // Where one has to wait, what was dropped later must not overtake it.
+      isOurs &&= mayMove();
+      if (!isOurs || !(await this.#move(candidate, claim))) {
         missed.push(claim.id);
         continue;
       }

@@ -13,6 +13,7 @@ import type {
 import type { Logger } from "../../core/logger.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { commitMessages } from "../../ledger/messages/commit.ts";
+import type { Owner } from "../../ledger/messages/dropped-files.ts";
 import { closeFile, openFile, requireFileId, settleFile } from "../../ledger/messages/files.ts";
 import type { MessageRecord } from "../../ledger/messages/record.ts";
 import { resendAnswers } from "../../ledger/results/resend.ts";
@@ -28,8 +29,8 @@ import {
 /** What the intake is given. */
 export interface IntakeDeps {
   readonly pool: pg.Pool;
-  /** Whose the dropped files are; its number changes after others took it for dead. */
-  readonly worker: { readonly id: number };
+  /** Whose the dropped files are. */
+  readonly worker: Owner;
   readonly clock: Clock;
   readonly logger: Logger;
   /** How messages are read and answered right now. */
@@ -135,7 +136,7 @@ export function createIntake(deps: IntakeDeps): Intake {
     settleFile: async (file, close) =>
       settleFile(
         pool,
-        deps.worker.id,
+        deps.worker,
         file,
         close && { ...close, answer: await responseTo(file.fileId, close) },
       ),

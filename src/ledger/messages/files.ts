@@ -1,11 +1,11 @@
 import type pg from "pg";
 import { Failure } from "../../core/failures.ts";
-import type { Fate, FileEnd, FileOpening, IncomingFile, Intake } from "../../core/intake.ts";
+import type { FileEnd, FileOpening, IncomingFile, Intake, Settled } from "../../core/intake.ts";
 import { inTransaction, list } from "../database.ts";
 import { isInsertRace } from "../database-failures.ts";
 import { formatId, parseId } from "../ids.ts";
 import { INSERT_DELIVERY } from "../results/outcomes.ts";
-import { decideDropped, lockUndecided } from "./dropped-files.ts";
+import { decideDropped, lockUndecided, type Owner, whileOwner } from "./dropped-files.ts";
 
 /** The file with these bytes that this connector has taken or is taking; $1 connector, $2 sha256. Index: files_once. */
 const FIND_FILE = `
@@ -162,17 +162,19 @@ async function close(client: pg.ClientBase, fileId: number, { end, answer }: Clo
  */
 export async function settleFile(
   pool: pg.Pool,
-  worker: number,
+  owner: Owner,
   { id, fileId, fate, names }: Parameters<Intake["settleFile"]>[0],
   closing: Closing | undefined,
-): Promise<Fate> {
+): Promise<Settled> {
+  const { id: worker } = owner;
+  const mayMove = whileOwner(owner);
   const settleAs = (keptAs: string) =>
     inTransaction(pool, async (client) => {
       const settled = { ...fate, keptAs };
       const file = requireFileId(fileId);
       await decideDropped(client, { id, worker, fileId: file, fate: settled });
       if (closing) await close(client, file, closing);
-      return settled;
+      return { fate: settled, mayMove };
     });
   const [name, other] = names;
   try {

@@ -340,7 +340,8 @@ test("a large CSV file takes no more memory than some times its size", () =>
       closeFile: async () => undefined,
       settleFile: async () => {
         isClosed = true;
-        return { folder: "archive" as const, day: "2026-03-27", keptAs: "large.csv" };
+        const fate = { folder: "archive", day: "2026-03-27", keptAs: "large.csv" } as const;
+        return { fate, mayMove: () => true };
       },
       answerBatch: () => undefined,
     };

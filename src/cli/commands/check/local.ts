@@ -100,7 +100,6 @@ const noDropped: DroppedFiles = {
   claim: noFiles,
   forget: noFiles,
   takeOver: noFiles,
-  stillOurs: noFiles,
   finish: noFiles,
   listDue: noFiles,
   record: noFiles,
