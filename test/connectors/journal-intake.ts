@@ -20,6 +20,7 @@ import type {
   MessageSource,
   MessageVerdict,
   Settled,
+  Settlement,
 } from "../../src/core/intake.ts";
 import type { Place } from "../../src/core/place.ts";
 
@@ -59,7 +60,8 @@ export interface JournalMessage {
 
 /**
  * The other side of the connector's ports, kept in a file of lines: what a line says is committed, and a process that
- * is killed loses nothing. An HL7 message with the word REFUSE, or a CSV row with that value, is refused; with WAIT it waits.
+ * is killed loses nothing. An HL7 message with the word REFUSE, or a CSV row with that value, is refused; with WAIT it waits; with
+ * REUSED it is refused when it is taken, and not by a dry run.
  * Each is a worker; one that reads the file anew takes all those before it for gone.
  */
 export class JournalIntake implements Intake, DroppedFiles {
@@ -149,17 +151,19 @@ export class JournalIntake implements Intake, DroppedFiles {
     return this.rows.get(id)?.worker === this.worker;
   }
 
-  async settleFile(
-    { id, fileId, fate, names: [name, other] }: Parameters<Intake["settleFile"]>[0],
-    close?: Parameters<Intake["settleFile"]>[1],
-  ): Promise<Settled> {
+  async settleFile({ claimId: id, fileId, kept, close }: Settlement): Promise<Settled | undefined> {
     this.#failIfToldTo();
     const row = this.#undecided(id);
+    const closed: Entry[] = close ? [closeEntry(fileId, close.end)] : [];
+    if (!kept) {
+      this.#commit(...closed);
+      return undefined;
+    }
+    const [name, other] = kept.names;
     const isTaken = [...this.rows.values()].some((each) => each.fate?.keptAs === name);
-    const settled = { ...fate, keptAs: isTaken ? other : name };
+    const settled = { ...kept.fate, keptAs: isTaken ? other : name };
     // One line, as it is one commit.
-    const closed = close && [closeEntry(fileId, close.end)];
-    this.#commit({ type: "row", id, row: { ...row, fate: settled } }, ...(closed ?? []));
+    this.#commit({ type: "row", id, row: { ...row, fate: settled } }, ...closed);
     if (this.losesAnswer) {
       this.losesAnswer = false;
       throw ledgerAway();
@@ -199,7 +203,11 @@ export class JournalIntake implements Intake, DroppedFiles {
     return row;
   }
 
-  async openFile(file: IncomingFile, claimId: string): Promise<FileOpening> {
+  async openFile(
+    file: IncomingFile,
+    claimId: string,
+    first: readonly IncomingMessage[],
+  ): Promise<FileOpening> {
     this.#failIfToldTo();
     this.#undecided(claimId);
     const key = `${file.connector} ${file.sha256}`;
@@ -210,32 +218,47 @@ export class JournalIntake implements Intake, DroppedFiles {
       return { status: "duplicate", fileId: id, firstFileName: name, firstReceivedAt: new Date(0) };
     }
     if (known) {
-      return { status: "resumed", fileId: known.id, committedThrough: this.messagesOf(known.id).length };
+      const status = this.messagesOf(known.id).length > 0 ? "resumed" : "new";
+      return { status, fileId: known.id, verdicts: this.#take(known.id, first) };
     }
     const id = String(this.#files.length + 1);
-    this.#commit({ type: "file", id, key, name: file.fileName });
-    return { status: "new", fileId: id, committedThrough: 0 };
+    const verdicts = this.#take(id, first, { type: "file", id, key, name: file.fileName });
+    return { status: "new", fileId: id, verdicts };
   }
 
   async accept(source: MessageSource, messages: readonly IncomingMessage[]): Promise<MessageVerdict[]> {
     this.#failIfToldTo();
     if (!("fileId" in source)) throw new TypeError("only files are dropped");
-    const { connector, fileId } = source;
-    const verdicts = this.inspect(connector, messages);
-    const kept = messages.map((message, i) => ({
+    this.#undecided(source.claimId);
+    return this.#take(source.fileId, messages);
+  }
+
+  /** Of those that are there already the verdicts stand. */
+  #take(fileId: string, offered: readonly IncomingMessage[], ...opening: readonly Entry[]): MessageVerdict[] {
+    const there = new Map(this.messagesOf(fileId).map((message) => [message.ordinal, message]));
+    const verdictOf = (message: IncomingMessage): MessageVerdict => {
+      const [found] = this.inspect("", [message]);
+      if (!found) throw new TypeError("each message has a verdict");
+      const verdict = there.get(message.ordinal)?.verdict ?? found.verdict;
+      const { place, raw } = message;
+      // What the ledger alone finds in a message, it finds once.
+      if (!raw.reveal().includes("REUSED")) return { ...found, verdict };
+      const problem = { code: "ORDER_NUMBER_REUSED", place, message: "has the number of another" } as const;
+      return { ...found, verdict: "refused", problems: [problem] };
+    };
+    const verdicts = offered.map(verdictOf);
+    const messages = offered.filter(({ ordinal }) => !there.has(ordinal));
+    const kept = messages.map((message) => ({
       ordinal: message.ordinal,
       place: message.place,
       raw: message.raw.reveal().toString("utf8"),
-      verdict: verdicts[i]?.verdict ?? "refused",
+      verdict: verdicts.find(({ ordinal }) => ordinal === message.ordinal)?.verdict ?? "refused",
       ...(message.content.kind === "csv"
         ? { rows: message.content.rows.reveal().map((row) => Object.fromEntries(row.values)) }
         : {}),
     }));
-    for (const { ordinal } of kept) {
-      const isThere = this.messagesOf(fileId).some((message) => message.ordinal === ordinal);
-      if (isThere) throw new Error(`message ${ordinal} of file ${fileId} came twice`);
-    }
-    this.#commit({ type: "batch", fileId, messages: kept });
+    // One line, as it is one commit.
+    this.#commit(...opening, { type: "batch", fileId, messages: kept });
     return verdicts;
   }
 
@@ -263,11 +286,6 @@ export class JournalIntake implements Intake, DroppedFiles {
       const problem = { code: "HL7_STRUCTURE", place, message: "expected another word" } as const;
       return { ...verdict, verdict: "refused", problems: [problem] };
     });
-  }
-
-  async closeFile(fileId: string, { status, problems }: FileEnd): Promise<void> {
-    this.#failIfToldTo();
-    this.#commit(closeEntry(fileId, { status, problems }));
   }
 
   answerBatch(): undefined {

@@ -10,7 +10,6 @@ export const STEPS = [
   "claimed",
   "claims-durable",
   "read",
-  "opened",
   "accepted",
   "settled",
   "data-moved",
@@ -40,7 +39,8 @@ export function withSteps(
       openFile: async (...words) => {
         await onStep("read");
         const opening = await intake.openFile(...words);
-        await onStep("opened");
+        const [, , messages] = words;
+        if (messages.length > 0) await onStep("accepted");
         return opening;
       },
       accept: async (...words) => {
@@ -48,7 +48,6 @@ export function withSteps(
         await onStep("accepted");
         return verdicts;
       },
-      closeFile: (...words) => intake.closeFile(...words),
       settleFile: async (...words) => {
         const settled = await intake.settleFile(...words);
         await onStep("settled");

@@ -4,8 +4,8 @@ import { NotInHand } from "../../src/core/dropped-files.ts";
 import { inTransaction } from "../../src/ledger/database.ts";
 import { decideDropped, droppedFilesOf, type Owner } from "../../src/ledger/messages/dropped-files.ts";
 import {
-  closeFile,
   findOpenFile,
+  goOnWithFile,
   openFile,
   requireFileId,
   settleFile,
@@ -13,6 +13,7 @@ import {
 import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
 import { endWorker } from "../../src/ledger/workers/roster.ts";
 import { eventually } from "../support/eventually.ts";
+import { anOrder, aRecord } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 import { standIn } from "../support/worker.ts";
 
@@ -38,9 +39,11 @@ async function workerOf(pool: pg.Pool) {
 async function settleAs(pool: pg.Pool, worker: Owner, id: string, name: string, bytes = "00") {
   const sha256 = bytes.repeat(32);
   const file = { connector: "lims", fileName: name, sha256, sizeBytes: 1 };
-  const { fileId } = await openFile(pool, file, { id, worker: worker.id });
-  const names = [name, `${name}.${id}`] as const;
-  return settleFile(pool, worker, { id, fileId, fate: FATE, names }, undefined);
+  const { fileId } = await openFile(pool, file, { id, worker: worker.id }, []);
+  const kept = { fate: FATE, names: [name, `${name}.${id}`] } as const;
+  const settled = await settleFile(pool, worker, { claimId: id, fileId, kept }, undefined);
+  if (!settled) throw new TypeError("it was decided");
+  return settled;
 }
 
 /** A ledger with workers that end with the test. */
@@ -79,15 +82,18 @@ test("a worker that lost a file doesn't close it under the one that reads it now
     const [late, next] = [await hire(), await hire()];
     await late.dropped.claim("lims", [{ id: "A", name: "a.csv" }]);
     const file = { connector: "lims", fileName: "a.csv", sha256: "00".repeat(32), sizeBytes: 1 };
-    const { fileId } = await openFile(pool, file, { id: "A", worker: late.id });
+    const { fileId } = await openFile(pool, file, { id: "A", worker: late.id }, []);
     await late.die();
     await endWorker(pool, late.id);
     expect((await next.dropped.takeOver("lims", { lying: [], inHand: [] })).files).toMatchObject([
       { id: "A" },
     ]);
-    const close = (worker: number) =>
-      closeFile(pool, fileId, { status: "taken", problems: [] }, undefined, { id: "A", worker });
+    const end = { status: "taken", problems: [] } as const;
+    const close = (id: number) => settleFile(pool, { id, isSure: true }, { claimId: "A", fileId }, { end });
     await expect(close(late.id)).rejects.toThrow(NotInHand);
+    const lost = { id: "A", worker: late.id };
+    const goOn = goOnWithFile(pool, { connector: "lims", fileId }, lost, [aRecord(1, [anOrder()])]);
+    await expect(goOn).rejects.toThrow(NotInHand);
     expect(await findOpenFile(pool, requireFileId(fileId))).toMatchObject({ fileName: "a.csv" });
     await close(next.id);
     expect(await findOpenFile(pool, requireFileId(fileId))).toBeUndefined();
@@ -121,7 +127,7 @@ test("what was decided about a file stands, also for its own worker", () =>
     const fate = { ...FATE, folder: "error", keptAs: "b.csv" } as const;
     const { rows } = await pool.query<{ id: number }>("select id from files");
     const again = inTransaction(pool, (client) =>
-      decideDropped(client, { id: "A", worker, fileId: rows[0]?.id ?? 0, fate }),
+      decideDropped(client, { id: "A", worker }, rows[0]?.id ?? 0, fate),
     );
     await expect(again).rejects.toThrow(NotInHand);
     const known = { lying: [], inHand: [] };

@@ -54,7 +54,7 @@ export interface FileContent {
   /** How its messages stand in batches; absent where they don't. */
   readonly batch?: BatchOutline | undefined;
   /** Its messages in order, in batches small enough for one commit each. */
-  batches(): AsyncIterable<readonly IncomingMessage[]>;
+  batches(): Generator<readonly IncomingMessage[], undefined>;
 }
 
 /** One commit each: enough messages to share its cost, few enough to keep it short. */
@@ -62,9 +62,9 @@ const BATCH_MESSAGES = 500;
 const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** The messages of a file in batches, each made when it is asked for. */
-export async function* inBatches(
+export function* inBatches(
   messages: Iterable<IncomingMessage>,
-): AsyncGenerator<readonly IncomingMessage[]> {
+): Generator<readonly IncomingMessage[], undefined> {
   let batch: IncomingMessage[] = [];
   let bytes = 0;
   for (const message of messages) {
@@ -78,6 +78,7 @@ export async function* inBatches(
     bytes += size;
   }
   if (batch.length > 0) yield batch;
+  return undefined;
 }
 
 /** What an HL7 drop folder does otherwise than a CSV one. */

@@ -161,7 +161,8 @@ export class WorkList {
     });
     const undecided = { ...fate, day: localDay(claim.receivedAt) };
     const names = await carryOut.namesFor(claim, undecided);
-    item.settled = await intake.settleFile({ id: claim.id, fileId, fate: undecided, names }, close);
+    const kept = { fate: undecided, names };
+    item.settled = await intake.settleFile({ claimId: claim.id, fileId, kept, close });
     const { report, folder } = fate;
     const words = { claim: claim.id, folder, result: report?.result ?? "taken" };
     logger.info({ ...words, counts: report?.counts }, "file read");

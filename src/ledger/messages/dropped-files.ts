@@ -198,24 +198,31 @@ export function droppedFilesOf(pool: pg.Pool, ledger: string, worker: Owner): Dr
   };
 }
 
-/** $1 id, $2 worker. Whoever takes the file over waits for the transaction. Index: the primary key. */
+/** A dropped file of a worker's. */
+export interface Claimed {
+  /** The claim's id. */
+  readonly id: string;
+  readonly worker: number;
+}
+
+/**
+ * $1 id, $2 worker. Whoever takes the file over waits for the transaction, and so does the worker itself for one that lives on behind a
+ * broken connection. Index: the primary key.
+ */
 const LOCK_UNDECIDED = `
 select 1
   from dropped_files
  where id = $1
    and worker = $2
    and fate is null
-   for share`;
+   for no key update`;
 
 /**
  * Until the transaction ends a dropped file is the worker's, and nothing is decided about it.
  *
  * @throws NotInHand where it is not so now
  */
-export async function lockUndecided(
-  client: pg.ClientBase,
-  { id, worker }: { readonly id: string; readonly worker: number },
-): Promise<void> {
+export async function lockUndecided(client: pg.ClientBase, { id, worker }: Claimed): Promise<void> {
   if ((await client.query(LOCK_UNDECIDED, [id, worker])).rowCount !== 1) throw new NotInHand();
 }
 
@@ -237,7 +244,9 @@ returning id`;
  */
 export async function decideDropped(
   client: pg.ClientBase,
-  { id, worker, fileId, fate }: { id: string; worker: number; fileId: number; fate: Fate },
+  { id, worker }: Claimed,
+  fileId: number,
+  fate: Fate,
 ): Promise<void> {
   const { rowCount } = await client.query(DECIDE, [id, worker, JSON.stringify(fate), fate.keptAs, fileId]);
   if (rowCount !== 1) throw new NotInHand();

@@ -123,7 +123,7 @@ describe("a file in a drop folder", () => {
       expect(world.intake.summary().at(-1)?.status).toBe("taken");
     }));
 
-  test.each(["opened", "accepted"] as const)(
+  test.each(["read", "accepted"] as const)(
     "of which a program sets the time alone while it is read, after the step %s, is taken nevertheless",
     (after) =>
       withDropWorld(async (world) => {

@@ -75,7 +75,8 @@ describe("a file about which was decided", () => {
       await writeFile(join(folder, `${id}__a.hl7`), hl7Message("A"));
       await world.intake.claim("lims", [{ id, name: "a.hl7" }]);
       const fate = { folder: "archive", day: "2020-02-29" } as const;
-      await world.intake.settleFile({ id, fileId: "1", fate, names: ["a.hl7", "b.hl7"] });
+      const kept = { fate, names: ["a.hl7", "b.hl7"] } as const;
+      await world.intake.settleFile({ claimId: id, fileId: "1", kept });
       await world.start(world.hl7());
       await world.settled();
       expect(await world.list("archive")).toEqual(["2020-02-29/a.hl7"]);
@@ -117,11 +118,11 @@ describe("an error that nobody expected", () => {
   test("holds up its own file only, which stays where it is and is reported", () =>
     withDropWorld(async (world) => {
       const { intake } = world;
-      const accept = intake.accept.bind(intake);
-      intake.accept = (source, messages) => {
+      const openFile = intake.openFile.bind(intake);
+      intake.openFile = (file, claimId, messages) => {
         const text = messages.map((message) => message.raw.reveal().toString()).join();
         if (text.includes("POISON")) throw new TypeError("a patient's name would stand here");
-        return accept(source, messages);
+        return openFile(file, claimId, messages);
       };
       const connector = await world.start(world.hl7());
       await world.drop("poison.hl7", hl7Message("POISON"), 5);

@@ -90,7 +90,6 @@ const noIntake: Intake = {
   openFile: noFiles,
   accept: noFiles,
   inspect: () => [],
-  closeFile: noFiles,
   settleFile: noFiles,
   answerBatch: () => undefined,
 };
