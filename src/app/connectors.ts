@@ -199,7 +199,6 @@ function resultsOf(
           mode: resultModeOf(folderMode),
           marker: marker(),
           ops: systemFileOps,
-          step: () => Promise.resolve(),
         }),
       check: () => Promise.resolve([{ subject: "results", detail: `files in ${directory}` }]),
     };

@@ -1,4 +1,4 @@
-import type { Fate } from "./intake.ts";
+import type { Fate, MayMove } from "./intake.ts";
 
 /** A dropped file that this worker has in hand. */
 export interface InHand {
@@ -20,6 +20,8 @@ export interface Known {
 
 /** What a worker goes on with. */
 export interface TakenOver {
+  /** Of all of these. */
+  readonly mayMove: MayMove;
   /** By age: what workers that are gone had, and those that lie in the work folder that nobody knows, as after a ledger was put back. */
   readonly files: readonly InHand[];
   /**
@@ -35,12 +37,6 @@ export interface TakenOver {
 export class NotInHand extends Error {
   override readonly name = "NotInHand";
 }
-
-/**
- * Whether a file may be moved now: it was this worker's when the ledger was asked, and nobody can have taken it over since. To be asked
- * right before each move, since the process may have stood still behind the one before.
- */
-export type MayMove = (id: string) => boolean;
 
 /** A dropped file that was archived, as it was when it was read. */
 export interface ArchivedFile {
@@ -71,8 +67,6 @@ export interface DroppedFiles {
   forget(ids: readonly string[]): Promise<void>;
   /** Gives this worker what nobody has in hand any more, and all else of the connector's that it has without knowing. */
   takeOver(connector: string, known: Known): Promise<TakenOver>;
-  /** Looks which of these are still this worker's. */
-  stillOurs(ids: readonly string[]): Promise<MayMove>;
   /** Notes that all was done that was decided. Archived files are checked again, a minute and an hour from now. */
   finish(
     files: readonly { readonly id: string; readonly archived?: ArchivedFile | undefined }[],

@@ -118,8 +118,12 @@ export interface MessageVerdict {
 
 /** The ledger's answer to a claimed file. */
 export type FileOpening =
-  /** `resumed`: an earlier attempt was cut off; messages up to `committedThrough` are in the ledger already. */
-  | { readonly status: "new" | "resumed"; readonly fileId: string; readonly committedThrough: number }
+  /** With the verdicts of its first messages. `resumed`: an earlier attempt was cut off, and messages of it are in the ledger already. */
+  | {
+      readonly status: "new" | "resumed";
+      readonly fileId: string;
+      readonly verdicts: readonly Accepted[];
+    }
   /** The same bytes came through this connector before. */
   | {
       readonly status: "duplicate";
@@ -160,16 +164,45 @@ export interface Fate {
     | undefined;
 }
 
+/**
+ * Whether dropped files may be moved now: they were this worker's when the ledger answered, and nobody can have taken them over since. To
+ * be asked right before each move, since the process may have stood still behind the one before.
+ */
+export type MayMove = () => boolean;
+
+/** What was kept of a dropped file, and whether it may be done. */
+export interface Settled {
+  readonly fate: Fate;
+  readonly mayMove: MayMove;
+}
+
 /** How a file ended: `taken`, or `refused` as a whole with the reasons. */
 export interface FileEnd {
   readonly status: "taken" | "refused";
   readonly problems: readonly Problem[];
 }
 
+/** How an attempt at a dropped file ends. */
+export interface Settlement {
+  readonly claimId: string;
+  readonly fileId: string;
+  /**
+   * What is to become of it, under the first of the names that no other file in hand of the connector has; absent where it has
+   * changed, and is to be read again.
+   */
+  readonly kept?:
+    | { readonly fate: Omit<Fate, "keptAs">; readonly names: readonly [string, string] }
+    | undefined;
+  /** Absent for a duplicate, which has no end of its own. */
+  readonly close?: { readonly end: FileEnd; readonly batch?: BatchOutline | undefined } | undefined;
+}
+
 /** A message with its verdict and what to answer over the connection that it came by. */
 export interface Accepted extends MessageVerdict {
   /** What to answer at once; undefined where the sender wants nothing, and for files. */
   readonly reply?: Buffer | undefined;
+  /** Whether it was committed before, by an attempt that was cut off. */
+  readonly isEarlier?: boolean | undefined;
 }
 
 /** One connection of a sender: the same object for all that comes over it. */
@@ -178,57 +211,42 @@ export interface Peer {
   readonly address: string;
 }
 
-/** Where messages come from: a file that was opened, or a connection. */
+/** Where messages come from: a dropped file that was opened, or a connection. */
 export type MessageSource = { readonly connector: string } & (
-  | { readonly fileId: string }
+  | { readonly fileId: string; readonly claimId: string }
   | { readonly peer: Peer }
 );
 
 /** What connectors are given: the only way into Cryobridge. */
 export interface Intake {
   /**
-   * Before anything of a file is accepted.
+   * Opens a dropped file and accepts its first messages, in one commit: of a duplicate none.
    *
-   * @param claimId of a file that was dropped
    * @throws NotInHand when the file is no longer this worker's, or was decided before
    */
-  openFile(file: IncomingFile, claimId?: string): Promise<FileOpening>;
+  openFile(file: IncomingFile, claimId: string, first: readonly IncomingMessage[]): Promise<FileOpening>;
   /**
    * Maps messages and commits them with their orders, in order, and gives for each its verdict and what to answer: the same
    * bytes for the same message. When it resolves all of that is on disk: only then may a file be moved, or a message be
    * answered. Throws a transient Failure when the ledger is out of reach.
    *
-   * Of a file it takes a batch, in one commit. What comes over connections shares commits with whatever else comes at that
+   * Of a file it takes a batch, in one commit; of what an attempt committed that was cut off it gives the verdicts. What comes over connections shares commits with whatever else comes at that
    * moment. What one peer brings is kept in its order: after a call that rejected, each later one for the same peer
    * rejects, too, and the first messages of a large frame may be kept nevertheless. It has to come again over another
    * connection.
+   *
+   * @throws NotInHand as `openFile`
    */
   accept(source: MessageSource, messages: readonly IncomingMessage[]): Promise<Accepted[]>;
   /** Maps a batch without keeping anything: the verdicts that `accept` would give, orders without ids. */
   inspect(connector: string, messages: readonly IncomingMessage[]): MessageVerdict[];
   /**
-   * Records the end of a file. A file with batches gets its batch response then, where the site wants one.
-   *
-   * @param claimId of a file that was dropped
-   * @throws NotInHand when the file is no longer this worker's, or was decided before
-   */
-  closeFile(fileId: string, end: FileEnd, batch?: BatchOutline, claimId?: string): Promise<void>;
-  /**
-   * Keeps what is to become of a dropped file, under the first of the names that no other file in hand of the connector has, and
-   * records its end in the same commit, where it has one to record.
+   * Keeps what is to become of a dropped file, where that is decided, and records its end in the same commit, where it has one to
+   * record. A file with batches gets its batch response then, where the site wants one.
    *
    * @throws NotInHand when the file is no longer this worker's, or was decided before: then nothing is kept
    */
-  settleFile(
-    file: {
-      /** The claim's id. */
-      readonly id: string;
-      readonly fileId: string;
-      readonly fate: Omit<Fate, "keptAs">;
-      readonly names: readonly [string, string];
-    },
-    close?: { readonly end: FileEnd; readonly batch?: BatchOutline | undefined },
-  ): Promise<Fate>;
+  settleFile(settlement: Settlement): Promise<Settled | undefined>;
   /**
    * Keeps how messages are read and answered as it is until the returned function is called, so that a file is taken by one
    * configuration from its first byte to its closing; absent where that never changes.

@@ -9,6 +9,7 @@ import { loadConfig } from "../../src/config/load.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { createIntake } from "../../src/jobs/intake/intake.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
+import { takeFile } from "../support/files.ts";
 import { layDatabase } from "../support/test-server.ts";
 import { makeTestFolder } from "../support/with-folder.ts";
 import { silent } from "../support/with-ledger.ts";
@@ -33,14 +34,14 @@ beforeAll(async () => {
     const mappers = createMappers(config, await compileProfiles(config));
     const byConnector = new Map([...mappers].map(([name, mapper]) => [name, { mapper }]));
     const intake = createIntake({
-      ...{ pool, worker: { id: 1 }, clock: systemClock, logger: silent },
+      ...{ pool, worker: { id: 1, isSure: true }, clock: systemClock, logger: silent },
       rules: () => ({ instanceCode: "ABC123", byConnector }),
       onCommitted: () => {},
     });
     const take = async (connector: string, sha256: string, messages: Parameters<typeof intake.accept>[1]) => {
-      const { fileId } = await intake.openFile({ connector, fileName: "f", sha256, sizeBytes: 1 });
-      await intake.accept({ connector, fileId }, messages);
-      await intake.closeFile(fileId, { status: "taken", problems: [] });
+      const file = { connector, fileName: "f", sha256, sizeBytes: 1 };
+      const { end } = await takeFile(pool, intake, file, messages);
+      await end({ end: { status: "taken", problems: [] } });
     };
     await take("bench", "a".repeat(64), [csvMessage(1), csvMessage(2), csvMessage(3, { facility: "EAST" })]);
     await take("lims", "b".repeat(64), [hl7Message(1)]);

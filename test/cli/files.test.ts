@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { closeFile, openFile } from "../../src/ledger/messages/files.ts";
+import { closeFile, openFile } from "../support/files.ts";
 import { at } from "../support/places.ts";
 import { csvMessage, type Lab, PATIENT, withLab } from "./with-lab.ts";
 

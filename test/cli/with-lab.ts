@@ -9,6 +9,7 @@ import type { IncomingMessage, Intake, MessageVerdict } from "../../src/core/int
 import { phi } from "../../src/core/phi.ts";
 import { createIntake } from "../../src/jobs/intake/intake.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
+import { takeFile } from "../support/files.ts";
 import { at } from "../support/places.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
@@ -64,7 +65,7 @@ export async function withLab<T>(test: (lab: Lab) => Promise<T>, more = ""): Pro
       const byConnector = new Map([...mappers].map(([name, mapper]) => [name, { mapper }]));
       const intake = createIntake({
         pool,
-        worker: { id: 1 },
+        worker: { id: 1, isSure: true },
         clock: systemClock,
         logger: silent,
         rules: () => ({ instanceCode: "ABC123", byConnector }),
@@ -77,13 +78,14 @@ export async function withLab<T>(test: (lab: Lab) => Promise<T>, more = ""): Pro
         pool,
         cli: (argv, world = {}) =>
           runCli(["--config", configFile, ...argv], { ...world, env: { ...ENV, ...world.env } }),
-        take: (connector, messages) => takeFile(intake, connector, messages, ++files),
+        take: (connector, messages) => takeNext(pool, intake, connector, messages, ++files),
       });
     }),
   );
 }
 
-async function takeFile(
+async function takeNext(
+  pool: pg.Pool,
   intake: Intake,
   connector: string,
   messages: readonly IncomingMessage[],
@@ -95,10 +97,9 @@ async function takeFile(
     sha256: number.toString(16).padStart(64, "0"),
     sizeBytes: 1,
   };
-  const { fileId } = await intake.openFile(file);
-  const verdicts = await intake.accept({ connector, fileId }, messages);
-  await intake.closeFile(fileId, { status: "taken", problems: [] });
-  return verdicts;
+  const { opening, end } = await takeFile(pool, intake, file, messages);
+  await end({ end: { status: "taken", problems: [] } });
+  return opening.status === "duplicate" ? [] : [...opening.verdicts];
 }
 
 /** The rows of one CSV order of {@link PATIENT}. */

@@ -8,7 +8,7 @@ import type { JournalIntake } from "./journal-intake.ts";
 export async function dropOneOfEach(world: DropWorld): Promise<void> {
   await mkdir(world.directories.in, { recursive: true });
   await world.drop("good.hl7", hl7Message("A") + hl7Message("B"), 50);
-  await world.drop("partly.hl7", hl7Message("C") + hl7Message("D", "REFUSE"), 40);
+  await world.drop("partly.hl7", hl7Message("C") + hl7Message("D", "REFUSE") + hl7Message("F", "REUSED"), 40);
   await world.drop("refused.hl7", hl7Message("E", "REFUSE"), 30);
   await world.drop("again.hl7", hl7Message("A") + hl7Message("B"), 20);
   await symlink("/etc/hostname", join(world.directories.in, "link.hl7"));

@@ -14,6 +14,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { eventually } from "../support/eventually.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { isAnyInHand, JournalIntake } from "./journal-intake.ts";
+import { type OnStep, withSteps } from "./steps.ts";
 
 const [DEFAULTS] = connectorsSchema.parse([{ name: "lims", type: "hl7-drop", directory: "/drop" }]);
 if (DEFAULTS?.type !== "hl7-drop") throw new TypeError("no drop folder");
@@ -22,20 +23,24 @@ const { maxBytes, alertAfterMs, folderMode } = DEFAULTS;
 /** The schema's defaults, but fast enough for a test, and still two looks apart. */
 export const QUICK = { alertAfterMs, folderMode, stableForMs: 30, scanIntervalMs: 15 } as const;
 
+/** What a connector of a test has of its own. */
+export type OwnDeps = Partial<DropFolderDeps> & { readonly steps?: OnStep | undefined };
+
 /** A drop folder with an intake to it, and what tests look at. */
 export interface DropWorld {
   readonly folder: string;
   readonly directories: DropDirectories;
   readonly journalPath: string;
   readonly intake: JournalIntake;
-  readonly deps: DropFolderDeps;
+  /** What its connectors are given, beside or in the place of what is a test's own. */
+  deps(own?: OwnDeps): DropFolderDeps;
   /** Puts a whole file in at once, as careful senders do. `age` orders files dropped together: higher is older. */
   drop(name: string, content: string | Buffer, age?: number): Promise<void>;
   /** Starts a connector that ends with the test. */
   start(connector: DropFolder): Promise<DropFolder>;
   hl7(
     settings?: Partial<DropFolderSettings & Hl7FileSettings & Pick<FileFormat, "resultMarker">>,
-    deps?: Partial<DropFolderDeps>,
+    deps?: OwnDeps,
   ): DropFolder;
   /** Waits until nothing is left in `in` and `work`, or the test has seen enough. */
   settled(isEnough?: () => boolean): Promise<void>;
@@ -70,7 +75,12 @@ export function makeWorld(
 ): DropWorld {
   const directories = dropDirectories(folder);
   const intake = new JournalIntake(journalPath);
-  const deps = { intake, dropped: intake, clock: systemClock, logger: pino({ level: "silent" }) };
+  const common = { intake, dropped: intake, clock: systemClock, logger: pino({ level: "silent" }) };
+  const deps = ({ steps, ...own }: OwnDeps = {}, folders = directories) => {
+    const dropped = own.intake instanceof JournalIntake ? own.intake : intake;
+    const given = { ...common, dropped, ...own };
+    return steps ? withSteps(given, folders, steps) : given;
+  };
   const list = (key: keyof DropDirectories) => listDeep(directories[key]);
   return {
     folder,
@@ -95,7 +105,7 @@ export function makeWorld(
       new DropFolder(
         () => ({ ...hl7FileFormat({ maxBytes, ...settings }), resultMarker: settings?.resultMarker }),
         { name: "lims", directories, ...QUICK, ...settings },
-        { ...deps, ...(own?.intake instanceof JournalIntake && { dropped: own.intake }), ...own },
+        deps(own, settings?.directories),
       ),
     settled: async (isEnough = () => false) => {
       const isEmpty = async () =>

@@ -6,20 +6,21 @@ import {
   type DroppedFiles,
   type InHand,
   type Known,
-  type MayMove,
   NotInHand,
   type TakenOver,
 } from "../../src/core/dropped-files.ts";
 import { Failure } from "../../src/core/failures.ts";
 import type {
-  Fate,
   FileEnd,
   FileOpening,
   IncomingFile,
   IncomingMessage,
   Intake,
+  MayMove,
   MessageSource,
   MessageVerdict,
+  Settled,
+  Settlement,
 } from "../../src/core/intake.ts";
 import type { Place } from "../../src/core/place.ts";
 
@@ -59,13 +60,14 @@ export interface JournalMessage {
 
 /**
  * The other side of the connector's ports, kept in a file of lines: what a line says is committed, and a process that
- * is killed loses nothing. An HL7 message with the word REFUSE, or a CSV row with that value, is refused; with WAIT it waits.
+ * is killed loses nothing. An HL7 message with the word REFUSE, or a CSV row with that value, is refused; with WAIT it waits; with
+ * REUSED it is refused when it is taken, and not by a dry run.
  * Each is a worker; one that reads the file anew takes all those before it for gone.
  */
 export class JournalIntake implements Intake, DroppedFiles {
   readonly ledger = "TESTED";
   readonly #journal: Journal;
-  readonly worker: number;
+  worker: number;
   /** Set to let the next calls fail. */
   failure: Error | undefined;
   /** Set to lose the answer to the next commit that settles a file. */
@@ -74,10 +76,21 @@ export class JournalIntake implements Intake, DroppedFiles {
 
   constructor(from: string | Journal) {
     this.#journal = typeof from === "string" ? readJournal(from) : from;
+    this.worker = this.#enter();
+  }
+
+  #enter(): number {
     const { entries, living } = this.#journal;
     const former = entries.flatMap((entry) => (entry.type === "row" && entry.row?.worker) || []);
-    this.worker = 1 + Math.max(0, ...living, ...former);
-    living.add(this.worker);
+    const worker = 1 + Math.max(0, ...living, ...former);
+    living.add(worker);
+    return worker;
+  }
+
+  /** The others take it for gone, and it enters under another number. */
+  enterAnew(): void {
+    this.end();
+    this.worker = this.#enter();
   }
 
   /** Another worker of the same ledger. */
@@ -102,7 +115,7 @@ export class JournalIntake implements Intake, DroppedFiles {
     if (!this.#journal.living.has(this.worker)) throw ledgerAway();
     for (const { id, name } of files)
       if (!this.rows.has(id)) this.#keep(id, { id, name, worker: this.worker });
-    return this.#mayMove(files.map(({ id }) => id));
+    return this.#mayMove();
   }
 
   async forget(ids: readonly string[]): Promise<void> {
@@ -111,51 +124,51 @@ export class JournalIntake implements Intake, DroppedFiles {
   }
 
   async takeOver(connector: string, { lying, inHand }: Known): Promise<TakenOver> {
-    await this.claim(connector, lying);
+    const mayMove = await this.claim(connector, lying);
     const { living, dying } = this.#journal;
-    for (const row of this.rows.values())
-      if (row.worker !== undefined && !living.has(row.worker) && !dying.has(row.worker))
-        this.#keep(row.id, { ...row, worker: this.worker });
+    const ofGone = [...this.rows.values()].filter(
+      ({ worker }) => worker !== undefined && !living.has(worker) && !dying.has(worker),
+    );
+    for (const row of ofGone) this.#keep(row.id, { ...row, worker: this.worker });
     const rows = [...this.rows.values()];
     const isOfDying = ({ id }: InHand) => dying.has(this.rows.get(id)?.worker ?? 0);
+    const isNew = ({ id }: InHand) => !inHand.includes(id) || ofGone.some((row) => row.id === id);
     return {
-      files: rows.filter(({ id, worker }) => worker === this.worker && !inHand.includes(id)),
+      files: rows.filter((row) => row.worker === this.worker && isNew(row)),
+      mayMove,
       isAwaiting: lying.some(isOfDying),
       otherConnector: undefined,
     };
   }
 
-  async stillOurs(ids: readonly string[]): Promise<MayMove> {
-    this.#failIfToldTo();
-    return this.#mayMove(ids);
-  }
-
   /** Once the others may take it for gone it moves nothing more, whatever the ledger had said before. */
-  #mayMove(ids: readonly string[]): MayMove {
-    const ours = new Set(ids.filter((id) => this.#isOurs(id)));
-    return (id) => ours.has(id) && this.#journal.living.has(this.worker);
+  #mayMove(): MayMove {
+    const { worker } = this;
+    return () => this.#journal.living.has(worker);
   }
 
   #isOurs(id: string): boolean {
     return this.rows.get(id)?.worker === this.worker;
   }
 
-  async settleFile(
-    { id, fileId, fate, names: [name, other] }: Parameters<Intake["settleFile"]>[0],
-    close?: Parameters<Intake["settleFile"]>[1],
-  ): Promise<Fate> {
+  async settleFile({ claimId: id, fileId, kept, close }: Settlement): Promise<Settled | undefined> {
     this.#failIfToldTo();
     const row = this.#undecided(id);
+    const closed: Entry[] = close ? [closeEntry(fileId, close.end)] : [];
+    if (!kept) {
+      this.#commit(...closed);
+      return undefined;
+    }
+    const [name, other] = kept.names;
     const isTaken = [...this.rows.values()].some((each) => each.fate?.keptAs === name);
-    const settled = { ...fate, keptAs: isTaken ? other : name };
+    const settled = { ...kept.fate, keptAs: isTaken ? other : name };
     // One line, as it is one commit.
-    const closed = close && [closeEntry(fileId, close.end)];
-    this.#commit({ type: "row", id, row: { ...row, fate: settled } }, ...(closed ?? []));
+    this.#commit({ type: "row", id, row: { ...row, fate: settled } }, ...closed);
     if (this.losesAnswer) {
       this.losesAnswer = false;
       throw ledgerAway();
     }
-    return settled;
+    return { fate: settled, mayMove: this.#mayMove() };
   }
 
   async finish(files: Parameters<DroppedFiles["finish"]>[0]): Promise<void> {
@@ -190,7 +203,11 @@ export class JournalIntake implements Intake, DroppedFiles {
     return row;
   }
 
-  async openFile(file: IncomingFile, claimId: string): Promise<FileOpening> {
+  async openFile(
+    file: IncomingFile,
+    claimId: string,
+    first: readonly IncomingMessage[],
+  ): Promise<FileOpening> {
     this.#failIfToldTo();
     this.#undecided(claimId);
     const key = `${file.connector} ${file.sha256}`;
@@ -201,32 +218,47 @@ export class JournalIntake implements Intake, DroppedFiles {
       return { status: "duplicate", fileId: id, firstFileName: name, firstReceivedAt: new Date(0) };
     }
     if (known) {
-      return { status: "resumed", fileId: known.id, committedThrough: this.messagesOf(known.id).length };
+      const status = this.messagesOf(known.id).length > 0 ? "resumed" : "new";
+      return { status, fileId: known.id, verdicts: this.#take(known.id, first) };
     }
     const id = String(this.#files.length + 1);
-    this.#commit({ type: "file", id, key, name: file.fileName });
-    return { status: "new", fileId: id, committedThrough: 0 };
+    const verdicts = this.#take(id, first, { type: "file", id, key, name: file.fileName });
+    return { status: "new", fileId: id, verdicts };
   }
 
   async accept(source: MessageSource, messages: readonly IncomingMessage[]): Promise<MessageVerdict[]> {
     this.#failIfToldTo();
     if (!("fileId" in source)) throw new TypeError("only files are dropped");
-    const { connector, fileId } = source;
-    const verdicts = this.inspect(connector, messages);
-    const kept = messages.map((message, i) => ({
+    this.#undecided(source.claimId);
+    return this.#take(source.fileId, messages);
+  }
+
+  /** Of those that are there already the verdicts stand. */
+  #take(fileId: string, offered: readonly IncomingMessage[], ...opening: readonly Entry[]): MessageVerdict[] {
+    const there = new Map(this.messagesOf(fileId).map((message) => [message.ordinal, message]));
+    const verdictOf = (message: IncomingMessage): MessageVerdict => {
+      const [found] = this.inspect("", [message]);
+      if (!found) throw new TypeError("each message has a verdict");
+      const verdict = there.get(message.ordinal)?.verdict ?? found.verdict;
+      const { place, raw } = message;
+      // What the ledger alone finds in a message, it finds once.
+      if (!raw.reveal().includes("REUSED")) return { ...found, verdict };
+      const problem = { code: "ORDER_NUMBER_REUSED", place, message: "has the number of another" } as const;
+      return { ...found, verdict: "refused", problems: [problem] };
+    };
+    const verdicts = offered.map(verdictOf);
+    const messages = offered.filter(({ ordinal }) => !there.has(ordinal));
+    const kept = messages.map((message) => ({
       ordinal: message.ordinal,
       place: message.place,
       raw: message.raw.reveal().toString("utf8"),
-      verdict: verdicts[i]?.verdict ?? "refused",
+      verdict: verdicts.find(({ ordinal }) => ordinal === message.ordinal)?.verdict ?? "refused",
       ...(message.content.kind === "csv"
         ? { rows: message.content.rows.reveal().map((row) => Object.fromEntries(row.values)) }
         : {}),
     }));
-    for (const { ordinal } of kept) {
-      const isThere = this.messagesOf(fileId).some((message) => message.ordinal === ordinal);
-      if (isThere) throw new Error(`message ${ordinal} of file ${fileId} came twice`);
-    }
-    this.#commit({ type: "batch", fileId, messages: kept });
+    // One line, as it is one commit.
+    this.#commit(...opening, { type: "batch", fileId, messages: kept });
     return verdicts;
   }
 
@@ -254,11 +286,6 @@ export class JournalIntake implements Intake, DroppedFiles {
       const problem = { code: "HL7_STRUCTURE", place, message: "expected another word" } as const;
       return { ...verdict, verdict: "refused", problems: [problem] };
     });
-  }
-
-  async closeFile(fileId: string, { status, problems }: FileEnd): Promise<void> {
-    this.#failIfToldTo();
-    this.#commit(closeEntry(fileId, { status, problems }));
   }
 
   answerBatch(): undefined {

@@ -50,7 +50,7 @@ describeConnectorContract("csv-drop", (test) =>
       new DropFolder(
         () => csvFileFormat({ maxBytes: 64_000_000, reading: readingBy("order_number") }),
         { name: "bench", directories, ...QUICK },
-        deps,
+        deps(),
       );
     return test(labOf(world, create, (orderNumber) => `order_number,operation\n${orderNumber},STORE\n`));
   }),

@@ -4,12 +4,12 @@ import { expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { systemClock } from "../../src/core/clock.ts";
 import { createIntake } from "../../src/jobs/intake/intake.ts";
-import { closeFile, openFile } from "../../src/ledger/messages/files.ts";
 import { listOrderDeliveries } from "../../src/ledger/operator/views.ts";
 import { resendAnswers, resendDelivery } from "../../src/ledger/results/resend.ts";
 import { createMapper } from "../../src/mapping/inbound/mapper.ts";
 import { hl7Profile } from "../mapping/mapped.ts";
 import { eventually } from "../support/eventually.ts";
+import { closeFile, openFile, takeFile } from "../support/files.ts";
 import { labCsv, omlO33 } from "../support/lab-messages.ts";
 import { withSite } from "../support/with-daemon.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
@@ -115,7 +115,7 @@ test("so is one whose name has the ending that the profile wants", () =>
     const instanceCode = "ABC123";
     const profile = await hl7Profile({ results: { suffix: ".txt" } });
     const intake = createIntake({
-      ...{ pool, worker: { id: 1 }, clock: systemClock, logger: silent, onCommitted: () => {} },
+      ...{ pool, worker: { id: 1, isSure: true }, clock: systemClock, logger: silent, onCommitted: () => {} },
       rules: () => ({
         instanceCode,
         byConnector: new Map([
@@ -131,11 +131,11 @@ test("so is one whose name has the ending that the profile wants", () =>
       }),
     });
     const file = { connector: "lims", fileName: "day.hl7", sha256: "ab".repeat(32), sizeBytes: 1 };
-    const { fileId } = await intake.openFile(file);
+    const { end } = await takeFile(pool, intake, file, []);
     const batch = { batches: [{ header: "BHS|^~\\&|LIMS|NORTH", messages: 0 }] };
-    await intake.closeFile(fileId, { status: "taken", problems: [] }, batch);
+    await end({ end: { status: "taken", problems: [] }, batch });
     await pool.query("update deliveries set state = 'delivered'");
-    await intake.openFile(file);
+    await takeFile(pool, intake, file, []);
     const { rows } = await pool.query("select file_name, state from deliveries");
     expect(rows).toEqual([
       { file_name: expect.stringMatching(/^day\.hl7_CHABC123\w+\.txt$/), state: "pending" },

@@ -39,7 +39,7 @@ test("a worker that stood still between two files moves and reports nothing more
         claimOf(directories.work, ids.next(i), `${i}.hl7`),
       );
       for (const { path } of claims) await writeFile(path, "");
-      await dropped.claim("lims", claims);
+      const mayMove = await dropped.claim("lims", claims);
       const moved: string[] = [];
       const move = (how: "rename" | "link") => async (from: string | Buffer, to: string) => {
         moved.push(to);
@@ -51,15 +51,13 @@ test("a worker that stood still between two files moves and reports nothing more
         ...{ connector: "lims", directories, folderMode: 0o700, dropped, clock: systemClock },
         ops: { ...systemFileOps, rename: move("rename"), link: move("link") },
         assertFolders: async () => undefined,
-        step: async () => undefined,
       });
       const counts = { accepted: 0, duplicate: 0, refused: 1, ignored: 0, waiting: 0 };
       const report = { result: "refused", counts, problems: [], waiting: [], moreProblems: 0 } as const;
-      const mayMove = await dropped.stillOurs(claims.map(({ id }) => id));
       const ends = await Promise.allSettled(
         claims.map((claim) => {
           const fate = { folder: "error", day: "2026-03-27", keptAs: claim.name, report } as const;
-          return carryOut.carryOut(claim, fate, mayMove);
+          return carryOut.carryOut(claim, { fate, mayMove });
         }),
       );
       await member.leave();

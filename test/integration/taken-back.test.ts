@@ -13,7 +13,6 @@ const noIntake: Intake = {
   openFile: () => Promise.reject(new Error("nothing is taken in")),
   accept: () => Promise.reject(new Error("nothing is taken in")),
   inspect: () => [],
-  closeFile: () => Promise.reject(new Error("nothing is taken in")),
   settleFile: () => Promise.reject(new Error("nothing is taken in")),
   answerBatch: () => undefined,
 };

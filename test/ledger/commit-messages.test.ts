@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { isNumberTaken } from "../../src/core/failures.ts";
 import type { ReplyTo } from "../../src/core/mapped-message.ts";
-import { parseId } from "../../src/ledger/ids.ts";
 import { commitMessages } from "../../src/ledger/messages/commit.ts";
-import { closeFile, openFile } from "../../src/ledger/messages/files.ts";
+import { goOnWithFile } from "../../src/ledger/messages/files.ts";
 import { findMessage } from "../../src/ledger/messages/views.ts";
 import { findOrders, listEvents, listOrders } from "../../src/ledger/operator/views.ts";
 import { changeOrders, changeOrdersWithin } from "../../src/ledger/orders/change.ts";
 import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
 import { isAwaited } from "../support/cut-way.ts";
+import { claimFile, closeFile, openFile } from "../support/files.ts";
 import { reportedKinds } from "../support/order-control.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
 import { at } from "../support/places.ts";
@@ -34,28 +34,28 @@ test("keeps a message whole and makes its orders wait in the order in which they
 
 test("gives the same verdicts when the same messages of a file are committed again", () =>
   withLedger(async ({ pool }) => {
-    const opening = await openFile(pool, FILE);
-    const batch = {
-      fileId: parseId("f", opening.fileId) as number,
-      connector: "lims",
-      records: [aRecord(1, [anOrder()])],
-    };
-    const once = await commitMessages(pool, batch);
-    const twice = await commitMessages(pool, batch);
-    expect(twice).toEqual(once);
-    expect(await listOrders(pool, { limit: 10 })).toHaveLength(1);
+    const records = [aRecord(1, [anOrder()]), aRecord(2, [anOrder({ code: "S-9" })])];
+    const once = await openFile(pool, FILE, records);
+    expect(once).toMatchObject({
+      status: "new",
+      verdicts: [{ verdict: "accepted" }, { verdict: "refused" }],
+    });
+    const verdicts = "verdicts" in once ? once.verdicts : [];
+    const earlier = verdicts.map(({ reply: _, ...verdict }) => ({ ...verdict, isEarlier: true }));
+    const { fileId } = once;
+    expect(await openFile(pool, FILE, records)).toEqual({ status: "resumed", fileId, verdicts: earlier });
+    const claimed = await claimFile(pool, FILE);
+    expect(await goOnWithFile(pool, { connector: "lims", fileId }, claimed, records)).toEqual(earlier);
+    expect(await listOrders(pool, { limit: 10 })).toHaveLength(2);
   }));
 
 test("tells a cut-off file how far it got, and the same bytes as a duplicate once they were taken", () =>
   withLedger(async ({ pool }) => {
     const opening = await openFile(pool, FILE);
-    const fileId = parseId("f", opening.fileId) as number;
-    await commitMessages(pool, { fileId, connector: "lims", records: [aRecord(1, [anOrder()])] });
-    expect(await openFile(pool, FILE)).toEqual({
-      status: "resumed",
-      fileId: opening.fileId,
-      committedThrough: 1,
-    });
+    const { fileId } = opening;
+    const claimed = await claimFile(pool, FILE);
+    await goOnWithFile(pool, { connector: "lims", fileId }, claimed, [aRecord(1, [anOrder()])]);
+    expect(await openFile(pool, FILE)).toEqual({ status: "resumed", fileId, verdicts: [] });
     await closeFile(pool, opening.fileId, { status: "taken", problems: [] });
     expect(await openFile(pool, { ...FILE, fileName: "again.hl7" })).toMatchObject({
       status: "duplicate",
@@ -67,17 +67,15 @@ test("takes a refused file again after a correction", () =>
   withLedger(async ({ pool }) => {
     const opening = await openFile(pool, FILE);
     await closeFile(pool, opening.fileId, { status: "refused", problems: [] });
-    expect(await openFile(pool, FILE)).toMatchObject({ status: "new", committedThrough: 0 });
+    expect(await openFile(pool, FILE)).toMatchObject({ status: "new", verdicts: [] });
   }));
 
 test("goes on with a file that changed while it was read, when it is there with the same bytes again", () =>
   withLedger(async ({ pool }) => {
-    const { fileId } = await openFile(pool, FILE);
-    const records = [aRecord(1, [anOrder()])];
-    await commitMessages(pool, { fileId: parseId("f", fileId) as number, connector: "lims", records });
+    const { fileId } = await openFile(pool, FILE, [aRecord(1, [anOrder()])]);
     const problem = { code: "FILE_CHANGED", place: at("file"), message: "file changed" } as const;
     await closeFile(pool, fileId, { status: "taken", problems: [problem] });
-    const resumed = { status: "resumed", fileId, committedThrough: 1 };
+    const resumed = { status: "resumed", fileId, verdicts: [] };
     expect(await openFile(pool, FILE)).toEqual(resumed);
     await closeFile(pool, fileId, { status: "taken", problems: [] });
     expect(await openFile(pool, FILE)).toMatchObject({ status: "duplicate" });

@@ -2,10 +2,10 @@ import type pg from "pg";
 import { expect, test } from "vitest";
 import { NotInHand } from "../../src/core/dropped-files.ts";
 import { inTransaction } from "../../src/ledger/database.ts";
-import { decideDropped, droppedFilesOf } from "../../src/ledger/messages/dropped-files.ts";
+import { decideDropped, droppedFilesOf, type Owner } from "../../src/ledger/messages/dropped-files.ts";
 import {
-  closeFile,
   findOpenFile,
+  goOnWithFile,
   openFile,
   requireFileId,
   settleFile,
@@ -13,11 +13,12 @@ import {
 import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
 import { endWorker } from "../../src/ledger/workers/roster.ts";
 import { eventually } from "../support/eventually.ts";
+import { anOrder, aRecord } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 import { standIn } from "../support/worker.ts";
 
 const FATE = { folder: "archive", day: "2026-03-27" } as const;
-const NONE = { files: [], otherConnector: undefined };
+const NONE = { files: [], mayMove: expect.any(Function), otherConnector: undefined };
 
 type Worker = Awaited<ReturnType<typeof workerOf>>;
 
@@ -25,19 +26,24 @@ type Worker = Awaited<ReturnType<typeof workerOf>>;
 async function workerOf(pool: pg.Pool) {
   const worker = await standIn(pool);
   const dropped = droppedFilesOf(pool, "CODE", worker);
-  const settle = async (id: string, name: string, bytes = "00") => {
-    const sha256 = bytes.repeat(32);
-    const file = { connector: "lims", fileName: name, sha256, sizeBytes: 1 };
-    const { fileId } = await openFile(pool, file, { id, worker: worker.id });
-    const names = [name, `${name}.${id}`] as const;
-    return settleFile(pool, worker.id, { id, fileId, fate: FATE, names }, undefined);
-  };
+  const settle = (id: string, name: string, bytes?: string) => settleAs(pool, worker, id, name, bytes);
   let isThere = true;
   const die = async () => {
     if (isThere) await worker.leave();
     isThere = false;
   };
   return { id: worker.id, dropped, settle, die };
+}
+
+/** Has a worker's file decided as one to archive. */
+async function settleAs(pool: pg.Pool, worker: Owner, id: string, name: string, bytes = "00") {
+  const sha256 = bytes.repeat(32);
+  const file = { connector: "lims", fileName: name, sha256, sizeBytes: 1 };
+  const { fileId } = await openFile(pool, file, { id, worker: worker.id }, []);
+  const kept = { fate: FATE, names: [name, `${name}.${id}`] } as const;
+  const settled = await settleFile(pool, worker, { claimId: id, fileId, kept }, undefined);
+  if (!settled) throw new TypeError("it was decided");
+  return settled;
 }
 
 /** A ledger with workers that end with the test. */
@@ -63,9 +69,8 @@ test("a file that was decided is not decided again, and its worker is given what
   withWorkers(async ({ hire }) => {
     const { dropped, settle } = await hire();
     await dropped.claim("lims", [{ id: "A", name: "a.csv" }]);
-    expect(await settle("A", "a.csv")).toEqual({ ...FATE, keptAs: "a.csv" });
+    expect((await settle("A", "a.csv")).fate).toEqual({ ...FATE, keptAs: "a.csv" });
     await expect(settle("A", "other.csv", "01")).rejects.toThrow(NotInHand);
-    expect(["A", "B"].filter(await dropped.stillOurs(["A", "B"]))).toEqual(["A"]);
     const known = { lying: [], inHand: [] };
     expect(await dropped.takeOver("lims", known)).toMatchObject({
       files: [{ id: "A", fate: { ...FATE, keptAs: "a.csv" } }],
@@ -77,15 +82,18 @@ test("a worker that lost a file doesn't close it under the one that reads it now
     const [late, next] = [await hire(), await hire()];
     await late.dropped.claim("lims", [{ id: "A", name: "a.csv" }]);
     const file = { connector: "lims", fileName: "a.csv", sha256: "00".repeat(32), sizeBytes: 1 };
-    const { fileId } = await openFile(pool, file, { id: "A", worker: late.id });
+    const { fileId } = await openFile(pool, file, { id: "A", worker: late.id }, []);
     await late.die();
     await endWorker(pool, late.id);
     expect((await next.dropped.takeOver("lims", { lying: [], inHand: [] })).files).toMatchObject([
       { id: "A" },
     ]);
-    const close = (worker: number) =>
-      closeFile(pool, fileId, { status: "taken", problems: [] }, undefined, { id: "A", worker });
+    const end = { status: "taken", problems: [] } as const;
+    const close = (id: number) => settleFile(pool, { id, isSure: true }, { claimId: "A", fileId }, { end });
     await expect(close(late.id)).rejects.toThrow(NotInHand);
+    const lost = { id: "A", worker: late.id };
+    const goOn = goOnWithFile(pool, { connector: "lims", fileId }, lost, [aRecord(1, [anOrder()])]);
+    await expect(goOn).rejects.toThrow(NotInHand);
     expect(await findOpenFile(pool, requireFileId(fileId))).toMatchObject({ fileName: "a.csv" });
     await close(next.id);
     expect(await findOpenFile(pool, requireFileId(fileId))).toBeUndefined();
@@ -96,16 +104,18 @@ test("a file is moved while nobody can have taken it over since the ledger was a
     const { id, leave } = await standIn(pool);
     const worker = { id, isSure: true };
     const dropped = droppedFilesOf(pool, "CODE", worker);
-    const asked = [await dropped.claim("lims", [{ id: "A", name: "a.csv" }]), await dropped.stillOurs(["A"])];
-    const mayMove = () => asked.map((isOurs) => isOurs("A"));
-    expect(mayMove()).toEqual([true, true]);
+    const claimed = await dropped.claim("lims", [{ id: "A", name: "a.csv" }]);
+    const { mayMove: found } = await dropped.takeOver("lims", { lying: [], inHand: [] });
+    const { mayMove: decided } = await settleAs(pool, worker, "A", "a.csv");
+    const mayMove = () => [claimed(), found(), decided()];
+    expect(mayMove()).toEqual([true, true, true]);
     worker.isSure = false;
-    expect(mayMove()).toEqual([false, false]);
+    expect(mayMove()).toEqual([false, false, false]);
     worker.isSure = true;
-    expect(mayMove()).toEqual([true, true]);
+    expect(mayMove()).toEqual([true, true, true]);
     // Others took its work over, and it entered anew.
     worker.id += 1;
-    expect(mayMove()).toEqual([false, false]);
+    expect(mayMove()).toEqual([false, false, false]);
     await leave();
   }));
 
@@ -117,7 +127,7 @@ test("what was decided about a file stands, also for its own worker", () =>
     const fate = { ...FATE, folder: "error", keptAs: "b.csv" } as const;
     const { rows } = await pool.query<{ id: number }>("select id from files");
     const again = inTransaction(pool, (client) =>
-      decideDropped(client, { id: "A", worker, fileId: rows[0]?.id ?? 0, fate }),
+      decideDropped(client, { id: "A", worker }, rows[0]?.id ?? 0, fate),
     );
     await expect(again).rejects.toThrow(NotInHand);
     const known = { lying: [], inHand: [] };
@@ -134,7 +144,7 @@ test("of two files in hand that would get one name, one gets its other name", ()
       { id: "B", name: "A.csv" },
     ]);
     await settle("A", "a.csv");
-    expect(await settle("B", "A.csv", "01")).toMatchObject({ keptAs: "A.csv.B" });
+    expect(await settle("B", "A.csv", "01")).toMatchObject({ fate: { keptAs: "A.csv.B" } });
   }));
 
 test("what a worker that is gone had is taken over with what was decided, once, and awaited while it only died", () =>
@@ -157,7 +167,7 @@ test("what a worker that is gone had is taken over with what was decided, once, 
         { id: "A", name: "a.csv", fate: { ...FATE, keptAs: "a.csv" } },
         { id: "B", name: "b.csv", fate: undefined },
       ],
-      ...{ isAwaiting: false, otherConnector: undefined },
+      ...{ mayMove: expect.any(Function), isAwaiting: false, otherConnector: undefined },
     });
     expect(await other.dropped.takeOver("lims", { lying, inHand: [] })).toEqual({
       ...NONE,
@@ -179,7 +189,7 @@ test("a file of a connector that has another name now is left to that name, whic
     await endWorker(pool, former.id);
     const { dropped } = await hire();
     const lying = [{ id: "A", name: "a.csv" }];
-    expect(await dropped.takeOver("lims", { lying, inHand: [] })).toEqual({
+    expect(await dropped.takeOver("lims", { lying, inHand: [] })).toMatchObject({
       ...{ files: [], isAwaiting: false },
       otherConnector: "old-name",
     });
@@ -206,7 +216,9 @@ test("of two that take over at the same moment one gets a file", () =>
     } finally {
       client.release();
     }
-    expect((await one.dropped.stillOurs(["A"]))("A")).toBe(true);
+    expect((await one.dropped.takeOver("lims", { lying: [], inHand: [] })).files).toMatchObject([
+      { id: "A" },
+    ]);
   }));
 
 test("a worker that is dead is not waited for when the clock says that it was heard of long ago, or will be", () =>

@@ -1,14 +1,13 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { parseId } from "../../src/ledger/ids.ts";
-import { commitMessages } from "../../src/ledger/messages/commit.ts";
-import { closeFile, openFile } from "../../src/ledger/messages/files.ts";
+import { openFile, settleFile } from "../../src/ledger/messages/files.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { claimDue } from "../../src/ledger/orders/claiming.ts";
 import type { OpenOutcome } from "../../src/ledger/results/outcomes.ts";
 import { type CutWay, holdFirstCommit, isAwaited, withCutWay } from "../support/cut-way.ts";
 import { deliverTo } from "../support/deliver.ts";
+import { claimFile, OWNER } from "../support/files.ts";
 import { loseWorker, UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { type TestLedger, withLedger } from "../support/with-ledger.ts";
@@ -71,22 +70,22 @@ const COMMIT = "commit\0";
 describe.each(NOT_AFTER)("a step of a dropped file that came about %s it was repeated", (moment) => {
   test("opens the file once", () =>
     withBoth(async (ledger, way) => {
-      const work = (pool: pg.Pool) => openFile(pool, FILE);
+      const claimed = await claimFile(ledger.pool, FILE);
+      const work = (pool: pg.Pool) => openFile(pool, FILE, claimed, []);
       const again = await lose(ledger, way, { moment, at: COMMIT, since: "files", table: "files", work });
-      expect(again).toMatchObject({ status: "resumed", fileId: "f1", committedThrough: 0 });
+      expect(again).toMatchObject({ status: "new", fileId: "f1", verdicts: [] });
       expect(await all(ledger, "select status from files")).toEqual([{ status: "reading" }]);
     }));
 
   test("takes its messages once, with the same verdicts", () =>
     withBoth(async (ledger, way) => {
-      const { fileId } = await openFile(ledger.pool, FILE);
+      const claimed = await claimFile(ledger.pool, FILE);
       const records = [
         aRecord(1, [anOrder({ placerOrderNumber: "A-1" })]),
         aRecord(2, [anOrder({ placerOrderNumber: undefined })]),
         aRecord(3, [anOrder({ placerOrderNumber: "A-1", code: "S-9" })]),
       ];
-      const batch = { fileId: parseId("f", fileId) ?? 0, connector: "lims", records };
-      const work = (pool: pg.Pool) => commitMessages(pool, batch);
+      const work = (pool: pg.Pool) => openFile(pool, FILE, claimed, records);
       const again = await lose(ledger, way, {
         moment,
         at: COMMIT,
@@ -94,7 +93,8 @@ describe.each(NOT_AFTER)("a step of a dropped file that came about %s it was rep
         table: "messages",
         work,
       });
-      expect(again).toMatchObject([{ verdict: "accepted" }, { verdict: "accepted" }, { verdict: "refused" }]);
+      const verdicts = [{ verdict: "accepted" }, { verdict: "accepted" }, { verdict: "refused" }];
+      expect(again).toMatchObject({ status: "resumed", verdicts });
       expect(await all(ledger, "select ordinal from messages order by id")).toHaveLength(3);
       expect(await all(ledger, "select state from orders order by id")).toEqual([
         { state: "received" },
@@ -105,9 +105,12 @@ describe.each(NOT_AFTER)("a step of a dropped file that came about %s it was rep
 
   test("closes the file once, with one answer", () =>
     withBoth(async (ledger, way) => {
-      const { fileId } = await openFile(ledger.pool, FILE);
+      const claimed = await claimFile(ledger.pool, FILE);
+      const { fileId } = await openFile(ledger.pool, FILE, claimed, []);
       const answer = { connector: "lims", fileName: "answer.hl7", bytes: Buffer.from("BHS") };
-      const work = (pool: pg.Pool) => closeFile(pool, fileId, { status: "taken", problems: [] }, answer);
+      const end = { status: "taken", problems: [] } as const;
+      const work = (pool: pg.Pool) =>
+        settleFile(pool, OWNER, { claimId: claimed.id, fileId }, { end, answer });
       const again = await lose(ledger, way, {
         moment,
         at: COMMIT,

@@ -3,11 +3,11 @@ import { describe, expect, test } from "vitest";
 import { phi } from "../../src/core/phi.ts";
 import { parseId } from "../../src/ledger/ids.ts";
 import { commitMessages } from "../../src/ledger/messages/commit.ts";
-import { openFile } from "../../src/ledger/messages/files.ts";
 import type { MessageRecord } from "../../src/ledger/messages/record.ts";
 import { findMessage, listMessages } from "../../src/ledger/messages/views.ts";
 import { listOrders } from "../../src/ledger/operator/views.ts";
 import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
+import { openFile } from "../support/files.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
 import { at } from "../support/places.ts";
 import { withLedger } from "../support/with-ledger.ts";
@@ -88,12 +88,13 @@ describe("a message with a value that the database can't hold", () => {
   test("is given the same verdict when its file is read again", () =>
     withLedger(async ({ pool }) => {
       const file = { connector: "lims", fileName: "f.hl7", sha256: "cd".repeat(32), sizeBytes: 1 };
-      const fileId = parseId("f", (await openFile(pool, file)).fileId) as number;
       const spoilt = aRecord(2, [anOrder({ subject })]);
-      const batch = { fileId, connector: "lims", records: [aRecord(1, [anOrder()]), spoilt] };
-      const once = await commitMessages(pool, batch);
-      expect(await commitMessages(pool, batch)).toEqual(once);
-      expect(once.map(({ verdict }) => verdict)).toEqual(["accepted", "refused"]);
+      const records = [aRecord(1, [anOrder()]), spoilt];
+      for (const status of ["new", "resumed"])
+        expect(await openFile(pool, file, records)).toMatchObject({
+          status,
+          verdicts: [{ verdict: "accepted" }, { verdict: "refused" }],
+        });
     }));
 
   test("is refused again when it is replayed as it was", () =>

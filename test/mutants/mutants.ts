@@ -569,7 +569,7 @@ export const MUTANTS: readonly Mutant[] = [
     ["connectors/drop-folder", "integration/still-mover.test.ts"],
     [
       "a file is moved though another worker has taken it over",
-      "      if (!mayMove(claim.id)) throw new NotInHand();\n",
+      "      if (!mayMove()) throw new NotInHand();\n",
       "",
     ],
     [

@@ -3,9 +3,8 @@ import type { IncomingMessage } from "../../src/core/intake.ts";
 import type { Order } from "../../src/core/order.ts";
 import { phi } from "../../src/core/phi.ts";
 import { parseId } from "../../src/ledger/ids.ts";
-import { commitMessages } from "../../src/ledger/messages/commit.ts";
-import { openFile } from "../../src/ledger/messages/files.ts";
 import type { MessageRecord } from "../../src/ledger/messages/record.ts";
+import { openFile } from "./files.ts";
 import { at } from "./places.ts";
 
 /** An order of an invented patient; parts can be replaced. */
@@ -65,8 +64,10 @@ export async function commit(
 ): Promise<number[]> {
   files += 1;
   const sha256 = files.toString(16).padStart(64, "0");
-  const opening = await openFile(pool, { connector, fileName: `file-${files}.hl7`, sha256, sizeBytes: 1 });
-  const fileId = parseId("f", opening.fileId) as number;
-  const verdicts = await commitMessages(pool, { fileId, connector, records });
-  return verdicts.flatMap((verdict) => verdict.orders.map((order) => parseId("o", order.orderId) as number));
+  const file = { connector, fileName: `file-${files}.hl7`, sha256, sizeBytes: 1 };
+  const opening = await openFile(pool, file, records);
+  if (opening.status === "duplicate") throw new TypeError("each file is another one");
+  return opening.verdicts.flatMap((verdict) =>
+    verdict.orders.map((order) => parseId("o", order.orderId) as number),
+  );
 }

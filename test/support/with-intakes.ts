@@ -54,7 +54,7 @@ export async function withIntakes(test: (intakes: Intakes) => Promise<void>): Pr
         const profiles = await compileProfiles(config);
         const intake = await openIntake(new Configuration({ config, profiles }), {
           pool: own,
-          worker: { id: 1 },
+          worker: { id: 1, isSure: true },
           clock: systemClock,
           logger: silent,
           onCommitted: () => undefined,

@@ -67,7 +67,7 @@ export async function tryProfile(
   return { fitting, problems, unknownOperations: [...operations], unknownFacilities: [...unknown] };
 }
 
-async function firstOf(batches: AsyncIterable<readonly IncomingMessage[]>): Promise<IncomingMessage[]> {
+async function firstOf(batches: Iterable<readonly IncomingMessage[]>): Promise<IncomingMessage[]> {
   const messages: IncomingMessage[] = [];
   for await (const batch of batches) {
     messages.push(...batch);

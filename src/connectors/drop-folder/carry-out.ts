@@ -1,13 +1,13 @@
 import { lstat, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
-import { type ArchivedFile, type DroppedFiles, type MayMove, NotInHand } from "../../core/dropped-files.ts";
-import type { Fate } from "../../core/intake.ts";
+import { type ArchivedFile, type DroppedFiles, NotInHand } from "../../core/dropped-files.ts";
+import type { Fate, Settled } from "../../core/intake.ts";
 import { type Claim, nameWithReference } from "./claim.ts";
 import { errnoOf, exists, type FileOps, publishWhole, renamePatiently, writeDurably } from "./file-ops.ts";
 import { makeFolder, reportModeOf } from "./layout.ts";
 import { reportAsJson, reportAsText } from "./report.ts";
-import type { DropDirectories, Step } from "./settings.ts";
+import type { DropDirectories } from "./settings.ts";
 
 /** Virus scanners and indexers on Windows hold a file for seconds; a minute is more than any of them needs. */
 const RENAME_PATIENCE_MS = 60_000;
@@ -21,7 +21,6 @@ interface CarryOutDeps {
   readonly assertFolders: () => Promise<void>;
   readonly clock: Clock;
   readonly ops: FileOps;
-  readonly step: (step: Step) => Promise<void>;
 }
 
 /** Carries out what was decided about files, so that a crash at any step leads to the same end. */
@@ -49,11 +48,11 @@ export class CarryOut {
    *
    * @throws NotInHand where it may not, or not any more
    */
-  async carryOut(claim: Claim, fate: Fate, mayMove: MayMove): Promise<void> {
-    const { directories, folderMode, step } = this.#deps;
+  async carryOut(claim: Claim, { fate, mayMove }: Settled): Promise<void> {
+    const { directories, folderMode } = this.#deps;
     const folder = this.#targetOf(fate);
     const requireOurs = () => {
-      if (!mayMove(claim.id)) throw new NotInHand();
+      if (!mayMove()) throw new NotInHand();
     };
     requireOurs();
     const ops = asking(requireOurs, this.#deps.ops);
@@ -61,15 +60,12 @@ export class CarryOut {
     const name = await this.#move(ops, claim, folder, fate.keptAs);
     this.#foldersToSync.add(folder);
     if (fate.folder === "archive") this.#foldersToSync.add(directories.archive);
-    await step("data-moved");
     if (fate.report) {
       const reported = { claim, connector: this.#deps.connector, report: fate.report };
       const ending = kindOf(fate.report);
       await this.#publish(ops, claim, name, `${ending}.txt`, reportAsText(reported));
-      await step("text-report-moved");
       // The JSON report comes last: a program that sees it finds everything else in place.
       await this.#publish(ops, claim, name, `${ending}.json`, reportAsJson(reported));
-      await step("json-report-moved");
     }
     this.#foldersToSync.add(claim.folder);
     this.#done.set(claim.id, fate.asRead && (await archived(claim.id, join(folder, name), fate.asRead)));
@@ -77,7 +73,7 @@ export class CarryOut {
 
   /** Makes the moves durable, and then notes that they are done; once for many files. Gives the ids of their claims. */
   async flush(): Promise<readonly string[]> {
-    const { assertFolders, dropped, ops, step } = this.#deps;
+    const { assertFolders, dropped, ops } = this.#deps;
     const done = [...this.#done].map(([id, file]) => ({ id, archived: file }));
     const folders = [...this.#foldersToSync];
     // What can't be made durable now is carried out once more.
@@ -86,9 +82,7 @@ export class CarryOut {
     if (done.length === 0) return [];
     for (const folder of folders) if (await exists(folder)) await ops.syncFolder(folder);
     await assertFolders();
-    await step("moves-durable");
     await dropped.finish(done);
-    await step("finished");
     return done.map(({ id }) => id);
   }
 

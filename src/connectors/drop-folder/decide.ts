@@ -3,13 +3,13 @@ import type { BigIntStats } from "node:fs";
 import { type FileHandle, lstat } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Failure, type Problem } from "../../core/failures.ts";
-import type { BatchOutline, Fate, FileEnd, FileReport, IncomingFile, Intake } from "../../core/intake.ts";
+import type { BatchOutline, Fate, FileReport, IncomingFile, Intake, Settlement } from "../../core/intake.ts";
 import { FILE } from "../../core/place.ts";
 import type { Claim } from "./claim.ts";
 import { errnoOf, type FileOps, fingerprint, readWhole } from "./file-ops.ts";
 import { narrow } from "./layout.ts";
 import { Tally } from "./report.ts";
-import type { FileContent, FileFormat, Step } from "./settings.ts";
+import type { FileContent, FileFormat } from "./settings.ts";
 
 /** The ledger keeps this many of a file's problems beside the file; those of its messages it has anyway. */
 const MOST_CLOSING_PROBLEMS = 1_000;
@@ -18,7 +18,6 @@ export interface DecideDeps {
   readonly connector: string;
   readonly format: FileFormat;
   readonly intake: Intake;
-  readonly step: (step: Step) => Promise<void>;
   readonly ops: Pick<FileOps, "openForReading">;
   /** Whether a file that may not be read has been tried for long enough: a virus scanner has it for moments only. */
   readonly isLastTry: boolean;
@@ -30,7 +29,7 @@ export interface DecideDeps {
 export interface Decision {
   readonly fileId: string;
   readonly fate: Omit<Fate, "keptAs" | "day">;
-  readonly close?: { readonly end: FileEnd; readonly batch?: BatchOutline | undefined } | undefined;
+  readonly close?: Settlement["close"];
 }
 
 /**
@@ -56,7 +55,6 @@ export async function decideFile(claim: Claim, expected: string, deps: DecideDep
     const content = await deps.format.examine(bytes);
     // What was read while it was written is no file that ever was.
     await assertUnchanged();
-    await deps.step("read");
     const file = {
       connector: deps.connector,
       fileName: claim.name,
@@ -93,96 +91,70 @@ async function offer(
   { claim, sha256, file, content, assertUnchanged }: ReadFile,
   deps: DecideDeps,
 ): Promise<Decision> {
-  const opening = await deps.intake.openFile(file, claim.id);
-  await deps.step("opened");
+  const { connector, intake, signal } = deps;
   const { batch } = content;
-  const about = (tally: Tally) => ({ sha256, batch, tally });
+  const claimId = claim.id;
+  const refusal = await findRefusal(content, deps);
+  // A dry run over a large file takes a while, and of such a file nothing is taken that is not all of it.
+  await assertUnchanged();
+  const batches = content.batches();
+  const first = refusal ? [] : (batches.next().value ?? []);
+  const opening = await intake.openFile(file, claimId, first);
+  const { fileId } = opening;
   if (opening.status === "duplicate") {
     const receivedAt = opening.firstReceivedAt.toISOString();
     const duplicateOf = { fileName: opening.firstFileName, receivedAt };
-    const report = { ...reportOf("duplicate", about(new Tally())), duplicateOf };
-    return { fileId: opening.fileId, fate: { folder: "archive", report } };
+    const report = { ...reportOf("duplicate", { sha256, tally: new Tally() }), duplicateOf };
+    return { fileId, fate: { folder: "archive", report } };
   }
-  const { fileId, committedThrough } = opening;
-  const taken = new Tally();
+  const isBegun = opening.status === "resumed";
+  // What was begun before is taken to its end, unless it can't be read.
+  if (refusal && !(isBegun && content.problems.length === 0))
+    return closing(isBegun ? "partly-refused" : "refused", fileId, { sha256, batch, tally: refusal });
+  const tally = new Tally();
+  tally.add(opening.verdicts);
+  for (const messages of batches) {
+    signal.throwIfAborted();
+    tally.add(await intake.accept({ connector, fileId, claimId }, messages));
+  }
   try {
-    const refusal = await wholeRefusal(content, committedThrough, deps);
-    if (refusal) return closing("refused", fileId, about(refusal));
-    // A dry run over a large file takes a while, and of such a file nothing is taken that is not all of it.
-    await assertUnchanged();
-    await acceptAll(content, { fileId, committedThrough }, taken, deps);
     // What was written meanwhile was not taken: the file is not done with.
     await assertUnchanged();
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const { code, message, place = FILE } = error;
-    const problem: Problem = { code, place, message };
-    if (error.code === "FILE_CHANGED") {
-      // What was read is in the ledger; the file will be read again as what it has become by then.
-      await deps.intake.closeFile(fileId, { status: "taken", problems: [problem] }, batch, claim.id);
-    }
-    if (error.class !== "permanent") throw error;
-    const isTouched = committedThrough > 0 || taken.total > 0;
-    taken.addProblem(problem);
-    return closing(isTouched ? "partly-refused" : "refused", fileId, about(taken));
+    const end = { status: "taken", problems: [{ code, place, message }] } as const;
+    // What was read is in the ledger; the file will be read again as what it has become by then.
+    await intake.settleFile({ claimId, fileId, close: { end, batch } });
+    throw error;
   }
-  if (taken.total > 0 && taken.counts.refused === taken.total)
-    return closing("refused", fileId, about(taken));
-  if (taken.problems.length > 0) return closing("partly-refused", fileId, about(taken));
+  const about = { sha256, batch, tally };
+  if (tally.total > 0 && tally.counts.refused === tally.total) return closing("refused", fileId, about);
+  if (tally.problems.length > 0) return closing("partly-refused", fileId, about);
   return { fileId, fate: { folder: "archive" }, close: { end: { status: "taken", problems: [] }, batch } };
 }
 
-/** Why nothing of the file may be taken, if so: what is wrong with the file, or with a part of one that must be whole. */
-async function wholeRefusal(
-  content: FileContent,
-  committedThrough: number,
-  deps: DecideDeps,
+/**
+ * Why nothing of the file may be taken, if so: what is wrong with the file, or with a part of one of which the profile takes all or
+ * nothing, as a dry run shows.
+ */
+async function findRefusal(
+  { problems, batches }: FileContent,
+  { connector, format, intake, signal }: DecideDeps,
 ): Promise<Tally | undefined> {
   const tally = new Tally();
-  for (const problem of content.problems) tally.addProblem(problem);
-  if (content.problems.length > 0) return tally;
-  if (!deps.format.isWholeFile || committedThrough > 0) return undefined;
-  await inspectAll(content, tally, deps);
-  return tally.counts.refused > 0 ? tally : undefined;
-}
-
-/** A dry run over the whole file, for profiles that take all of a file or nothing. */
-async function inspectAll(content: FileContent, tally: Tally, deps: DecideDeps): Promise<void> {
-  for await (const batch of content.batches()) {
-    deps.signal.throwIfAborted();
-    tally.add(deps.intake.inspect(deps.connector, batch));
+  for (const problem of problems) tally.addProblem(problem);
+  if (problems.length > 0) return tally;
+  if (!format.isWholeFile) return undefined;
+  for (const batch of batches()) {
+    signal.throwIfAborted();
+    tally.add(intake.inspect(connector, batch));
     // All of it is in memory: nothing else would let others have a turn.
     await nextTurn();
   }
-  if (tally.counts.refused > 0) tally.refuseWhole();
-}
-
-/** A file as the ledger knows it. */
-interface OpenedInLedger {
-  readonly fileId: string;
-  readonly committedThrough: number;
-}
-
-async function acceptAll(
-  content: FileContent,
-  { fileId, committedThrough }: OpenedInLedger,
-  tally: Tally,
-  deps: DecideDeps,
-): Promise<void> {
-  for await (const batch of content.batches()) {
-    deps.signal.throwIfAborted();
-    // What an earlier attempt committed is mapped once more, only so that the report about the file is whole.
-    const known = batch.filter((message) => message.ordinal <= committedThrough);
-    const fresh = batch.filter((message) => message.ordinal > committedThrough);
-    if (known.length > 0) {
-      tally.add(deps.intake.inspect(deps.connector, known));
-      await nextTurn();
-    }
-    if (fresh.length > 0) {
-      tally.add(await deps.intake.accept({ connector: deps.connector, fileId }, fresh));
-      await deps.step("accepted");
-    }
-  }
+  if (tally.counts.refused === 0) return undefined;
+  tally.refuseWhole();
+  return tally;
 }
 
 interface About {
@@ -207,7 +179,7 @@ async function refuseUnread(claim: Claim, problem: Problem, deps: DecideDeps): P
   const { dialect } = deps.format;
   const sha256 = hash("sha256", `not read ${claim.id}`);
   const file = { connector, fileName: claim.name, sha256, sizeBytes: 0, dialect };
-  const { fileId } = await deps.intake.openFile(file, claim.id);
+  const { fileId } = await deps.intake.openFile(file, claim.id, []);
   const tally = new Tally();
   tally.addProblem(problem);
   return closing("refused", fileId, { tally });

@@ -14,7 +14,7 @@ import { checkFolders, makeFolder, prepareFolders, resultModeOf, WORK_MODE } fro
 import { deliverFile, removeStaleTemporaries } from "./outbox.ts";
 import { Pause } from "./pause.ts";
 import { type Candidate, FolderScan, removeOrphanMarkers } from "./scan.ts";
-import type { DropFolderDeps, DropFolderSettings, FileFormat, Step } from "./settings.ts";
+import type { DropFolderDeps, DropFolderSettings, FileFormat } from "./settings.ts";
 import { Untaken } from "./untaken.ts";
 import { WorkList } from "./work-list.ts";
 
@@ -78,7 +78,6 @@ export class DropFolder implements Connector {
       (key) => new KnownFolder(directories[key]),
     );
     const { clock, dropped, intake, logger } = this.#deps;
-    const step = this.#step;
     const ops = this.#ops;
     const connector = settings.name;
     const assertFolders = () => this.#assertFolders();
@@ -96,7 +95,6 @@ export class DropFolder implements Connector {
       dropped,
       clock,
       logger,
-      step,
       ops,
       stableForMs,
       signal: this.#stop.signal,
@@ -110,7 +108,6 @@ export class DropFolder implements Connector {
         assertFolders,
         clock,
         ops,
-        step,
       }),
     });
     this.#looks = new ArchiveLooks(connector, { ...this.#deps, assertFolders });
@@ -167,13 +164,8 @@ export class DropFolder implements Connector {
       mode: resultModeOf(this.#folderMode),
       marker: this.#format().resultMarker,
       ops: this.#ops,
-      step: this.#step,
     });
   }
-
-  readonly #step = async (step: Step): Promise<void> => {
-    if (this.#deps.steps) await this.#deps.steps(step);
-  };
 
   async #run(): Promise<void> {
     const { clock } = this.#deps;
@@ -257,8 +249,9 @@ export class DropFolder implements Connector {
     const isDue = clock.monotonic() >= this.#takeOverAtMs;
     if (unknown.length === 0 && !isDue) return false;
     const known = { lying: unknown, inHand: this.#list.ids };
-    const { files, isAwaiting, otherConnector } = await dropped.takeOver(connector, known);
-    for (const file of files) this.#list.add(this.#claimOf(file), { fate: file.fate });
+    const { files, mayMove, isAwaiting, otherConnector } = await dropped.takeOver(connector, known);
+    for (const { fate, ...file } of files)
+      this.#list.add(this.#claimOf(file), { settled: fate && { fate, mayMove } });
     const taken = files.map(({ name }) => name);
     if (marker) await removeOrphanMarkers(directories.in, taken, marker);
     if (!isDue) return isAwaiting;
@@ -305,21 +298,20 @@ export class DropFolder implements Connector {
       this.#settings.name,
       chosen.map(({ claim: { id, name } }) => ({ id, name })),
     );
-    await this.#step("noted");
     const missed: string[] = [];
+    let isOurs = true;
     for (const { candidate, claim } of chosen) {
-      await this.#step("claim");
-      if (!mayMove(claim.id) || !(await this.#move(candidate, claim))) {
+      // Where one has to wait, what was dropped later must not overtake it.
+      isOurs &&= mayMove();
+      if (!isOurs || !(await this.#move(candidate, claim))) {
         missed.push(claim.id);
         continue;
       }
-      await this.#step("claimed");
       if (candidate.markerPath) await rm(candidate.markerPath, { force: true });
       this.#list.add(claim, { expected: candidate.fingerprint });
     }
     await this.#ops.syncFolder(this.#settings.directories.in);
     await this.#ops.syncFolder(this.#work);
-    await this.#step("claims-durable");
     if (missed.length > 0) await dropped.forget(missed);
   }
 

@@ -8,7 +8,6 @@ import { type OutgoingFile, requireMayLeave } from "../connector.ts";
 import { errnoOf, type FileOps, openForReading, publishWhole, readChunks, writeDurably } from "./file-ops.ts";
 import type { KnownFolder } from "./known-folder.ts";
 import { markerName } from "./scan.ts";
-import type { Step } from "./settings.ts";
 
 const TEMPORARY = ".tmp-";
 /** A delivery takes seconds; what is older was left by a crash. */
@@ -24,7 +23,6 @@ interface OutboxDeps {
   /** What is written behind it once it is durable: `.ok` for `NAME.csv.ok`, `{stem}.ok` for `NAME.ok`. */
   readonly marker?: string | undefined;
   readonly ops: FileOps;
-  readonly step: (step: Step) => Promise<void>;
 }
 
 /**
@@ -43,17 +41,14 @@ export async function deliverFile(file: OutgoingFile, deps: OutboxDeps): Promise
   let isPlacing = false;
   try {
     await writeDurably(temporary, file.bytes, deps.mode);
-    await deps.step("out-written");
     requireMayLeave(file);
     isPlacing = true;
     const outcome = await publishWhole(deps.ops, temporary, final);
-    await deps.step("out-linked");
     if (outcome === "taken" && !(await holds(final, file.bytes))) {
       throw new Failure("FILE_NAME_TAKEN", "the result folder holds a file of this name with other content");
     }
     isPlacing = false;
     await rm(temporary, { force: true });
-    await deps.step("out-unlinked");
     await deps.ops.syncFolder(folder);
     if (deps.marker !== undefined) await putMarker(markerName(name, deps.marker), temporary, deps);
   } catch (error) {
@@ -90,7 +85,6 @@ async function stillSame(folder: KnownFolder, final: string): Promise<void> {
 async function putMarker(name: string, temporary: string, deps: OutboxDeps): Promise<void> {
   await writeDurably(temporary, "", deps.mode);
   await publishWhole(deps.ops, temporary, join(deps.folder.path, name));
-  await deps.step("out-marked");
   await rm(temporary, { force: true });
   await deps.ops.syncFolder(deps.folder.path);
 }

@@ -30,32 +30,12 @@ export interface DropFolderSettings
   readonly directories: DropDirectories;
 }
 
-/** The steps between which a crash test stops, in the order in which a file meets them. */
-export const STEPS = [
-  "noted",
-  "claim",
-  "claimed",
-  "claims-durable",
-  "read",
-  "opened",
-  "accepted",
-  "settled",
-  "data-moved",
-  "text-report-moved",
-  "json-report-moved",
-  "moves-durable",
-  "finished",
-] as const;
-export type Step = (typeof STEPS)[number] | "out-written" | "out-linked" | "out-unlinked" | "out-marked";
-
 /** What a drop connector is given. */
 export interface DropFolderDeps {
   readonly intake: Intake;
   readonly dropped: DroppedFiles;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called between two steps; a crash test stops there. */
-  readonly steps?: ((step: Step) => void | Promise<void>) | undefined;
   /** Replaces single file system calls, for systems that behave differently. */
   readonly fileOps?: Partial<FileOps> | undefined;
 }
@@ -74,7 +54,7 @@ export interface FileContent {
   /** How its messages stand in batches; absent where they don't. */
   readonly batch?: BatchOutline | undefined;
   /** Its messages in order, in batches small enough for one commit each. */
-  batches(): AsyncIterable<readonly IncomingMessage[]>;
+  batches(): Generator<readonly IncomingMessage[], undefined>;
 }
 
 /** One commit each: enough messages to share its cost, few enough to keep it short. */
@@ -82,9 +62,9 @@ const BATCH_MESSAGES = 500;
 const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** The messages of a file in batches, each made when it is asked for. */
-export async function* inBatches(
+export function* inBatches(
   messages: Iterable<IncomingMessage>,
-): AsyncGenerator<readonly IncomingMessage[]> {
+): Generator<readonly IncomingMessage[], undefined> {
   let batch: IncomingMessage[] = [];
   let bytes = 0;
   for (const message of messages) {
@@ -98,6 +78,7 @@ export async function* inBatches(
     bytes += size;
   }
   if (batch.length > 0) yield batch;
+  return undefined;
 }
 
 /** What an HL7 drop folder does otherwise than a CSV one. */

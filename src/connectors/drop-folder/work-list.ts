@@ -3,7 +3,7 @@ import { type Backoff, longestBackoffMs } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
 import { type DroppedFiles, NotInHand } from "../../core/dropped-files.ts";
 import { Failure } from "../../core/failures.ts";
-import type { Fate } from "../../core/intake.ts";
+import type { Settled } from "../../core/intake.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { CarryOut } from "./carry-out.ts";
 import type { Claim } from "./claim.ts";
@@ -25,7 +25,7 @@ const RETRY: Backoff = { firstMs: 1_000, maxMs: 300_000 };
 interface Item {
   readonly claim: Claim;
   /** Undefined until it is decided. */
-  fate: Fate | undefined;
+  settled: Settled | undefined;
   /** The fingerprint with which it is known to rest; undefined until it does. */
   expected: string | undefined;
   resting: { fingerprint: string; sinceMs: number } | undefined;
@@ -98,14 +98,19 @@ export class WorkList {
   }
 
   /**
-   * Takes claims on.
+   * Takes a claim on. What the ledger says of one that is in hand takes the place of what it said before: this worker has it under
+   * another number now.
    *
    * @param expected the fingerprint with which it was found to be whole, if it was
    */
-  add(claim: Claim, { expected, fate }: { expected?: string | undefined; fate?: Fate | undefined }): void {
-    if (this.#items.has(claim.id)) return;
+  add(claim: Claim, { expected, settled }: Partial<Pick<Item, "expected" | "settled">>): void {
+    const item = this.#items.get(claim.id);
+    if (item) {
+      item.settled = settled;
+      return;
+    }
     const start = { resting: undefined, attempts: 0, nextAtMs: 0, trouble: undefined };
-    this.#items.set(claim.id, { claim, expected, fate, ...start });
+    this.#items.set(claim.id, { claim, expected, settled, ...start });
   }
 
   /** Works on everything that is due. Throws nothing: what fails is tried again, alone or after a pause. */
@@ -125,7 +130,7 @@ export class WorkList {
           release = await this.#hold();
         }
         try {
-          if (item.fate || (await this.#settle(item))) settled.push(item);
+          if (item.settled || (await this.#settle(item))) settled.push(item);
         } catch (error) {
           await this.#afterError(item, error);
         }
@@ -145,7 +150,7 @@ export class WorkList {
 
   /** One try at deciding about a file. False while it has yet to come to rest. */
   async #settle(item: Item): Promise<boolean> {
-    const { intake, carryOut, logger, step } = this.#deps;
+    const { intake, carryOut, logger } = this.#deps;
     const { claim } = item;
     if (!(await this.#isResting(item))) return false;
     const isLastTry = item.attempts >= MOST_TRIES;
@@ -156,25 +161,24 @@ export class WorkList {
     });
     const undecided = { ...fate, day: localDay(claim.receivedAt) };
     const names = await carryOut.namesFor(claim, undecided);
-    item.fate = await intake.settleFile({ id: claim.id, fileId, fate: undecided, names }, close);
+    const kept = { fate: undecided, names };
+    item.settled = await intake.settleFile({ claimId: claim.id, fileId, kept, close });
     const { report, folder } = fate;
     const words = { claim: claim.id, folder, result: report?.result ?? "taken" };
     logger.info({ ...words, counts: report?.counts }, "file read");
-    await step("settled");
     return true;
   }
 
   async #carryOut(items: readonly Item[]): Promise<void> {
-    const { carryOut, dropped, pause } = this.#deps;
+    const { carryOut, pause } = this.#deps;
     if (items.length === 0) return;
     try {
-      const mayMove = await dropped.stillOurs(items.map(({ claim }) => claim.id));
       await Promise.all(
         items.map(async (item) => {
-          const { claim, fate } = item;
-          if (!fate) return;
+          const { claim, settled } = item;
+          if (!settled) return;
           try {
-            await carryOut.carryOut(claim, fate, mayMove);
+            await carryOut.carryOut(claim, settled);
           } catch (error) {
             await this.#afterError(item, error);
           }
@@ -233,7 +237,7 @@ export class WorkList {
     item.attempts += 1;
     if (error instanceof NotInHand) return this.#lost(item.claim);
     try {
-      const mayBeGone = item.fate === undefined && errnoOf(error) === "ENOENT";
+      const mayBeGone = item.settled === undefined && errnoOf(error) === "ENOENT";
       if (mayBeGone && (await this.#forgetIfGone(item.claim))) return;
     } catch (reason) {
       return pause.begin(reason);
@@ -266,5 +270,5 @@ function localDay(time: Date): string {
 }
 
 function problemsOf(items: readonly Item[]): number {
-  return items.reduce((sum, { fate }) => sum + (fate?.report?.problems.length ?? 0), 0);
+  return items.reduce((sum, { settled }) => sum + (settled?.fate.report?.problems.length ?? 0), 0);
 }

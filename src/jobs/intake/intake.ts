@@ -13,7 +13,8 @@ import type {
 import type { Logger } from "../../core/logger.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { commitMessages } from "../../ledger/messages/commit.ts";
-import { closeFile, openFile, requireFileId, settleFile } from "../../ledger/messages/files.ts";
+import type { Claimed, Owner } from "../../ledger/messages/dropped-files.ts";
+import { goOnWithFile, openFile, requireFileId, settleFile } from "../../ledger/messages/files.ts";
 import type { MessageRecord } from "../../ledger/messages/record.ts";
 import { resendAnswers } from "../../ledger/results/resend.ts";
 import {
@@ -28,8 +29,8 @@ import {
 /** What the intake is given. */
 export interface IntakeDeps {
   readonly pool: pg.Pool;
-  /** Whose the dropped files are; its number changes after others took it for dead. */
-  readonly worker: { readonly id: number };
+  /** Whose the dropped files are. */
+  readonly worker: Owner;
   readonly clock: Clock;
   readonly logger: Logger;
   /** How messages are read and answered right now. */
@@ -43,8 +44,6 @@ export interface IntakeDeps {
   /** Called when the messages of a frame, or some of a file, have been taken together: mapped and committed. */
   readonly onTaken?: ((taken: TakenMessages) => void) | undefined;
 }
-
-type Close = NonNullable<Parameters<Intake["settleFile"]>[1]>;
 
 /** Messages that came together and are in the ledger. */
 export interface TakenMessages {
@@ -89,30 +88,40 @@ export function createIntake(deps: IntakeDeps): Intake {
     if (rules() !== current && accepted.some(({ verdict }) => verdict === "waiting")) deps.onStale?.();
     return accepted;
   };
-  const accept: Intake["accept"] = async (source, messages) => {
-    const { connector } = source;
-    if ("peer" in source) return acceptFrame(connector, source.peer, messages);
-    const fileId = requireFileId(source.fileId);
+  const mapOfFile = async (connector: string, messages: readonly IncomingMessage[]) => {
     const records: MessageRecord[] = [];
     await mapInTurns(messages, toFileRecord(connector), (piece) => void records.push(...piece.records));
-    const accepted = await commitMessages(pool, { fileId, connector, records });
-    noteCommit(connector, accepted);
-    return accepted;
+    return records;
   };
-  const responseTo = async (fileId: string, { end, batch }: Close) =>
-    batch && composeFileResponse(pool, fileId, end, batch, rules());
-  const ofWorker = (claimId: string | undefined) =>
-    claimId === undefined ? undefined : { id: claimId, worker: deps.worker.id };
+  const claimed = (id: string): Claimed => ({ id, worker: deps.worker.id });
+  const noteTaken = (connector: string, verdicts: readonly MessageVerdict[], startedAt: number) =>
+    deps.onTaken?.({ connector, verdicts, ms: clock.monotonic() - startedAt });
+  const noteOfFile = (connector: string, all: readonly Accepted[], startedAt: number) => {
+    const verdicts = all.filter(({ isEarlier }) => !isEarlier);
+    if (verdicts.length === 0) return;
+    noteCommit(connector, verdicts);
+    noteTaken(connector, verdicts, startedAt);
+  };
   return {
-    openFile: async (file, claimId) => {
-      const opening = await openFile(pool, file, ofWorker(claimId));
+    openFile: async (file, claimId, first) => {
+      const startedAt = clock.monotonic();
+      const records = await mapOfFile(file.connector, first);
+      const opening = await openFile(pool, file, claimed(claimId), records);
       if (opening.status === "duplicate") await answerRepeat(opening.fileId, file, deps, rules());
+      else noteOfFile(file.connector, opening.verdicts, startedAt);
       return opening;
     },
     accept: async (source, messages) => {
       const startedAt = clock.monotonic();
-      const verdicts = await accept(source, messages);
-      deps.onTaken?.({ connector: source.connector, verdicts, ms: clock.monotonic() - startedAt });
+      const { connector } = source;
+      if ("peer" in source) {
+        const accepted = await acceptFrame(connector, source.peer, messages);
+        noteTaken(connector, accepted, startedAt);
+        return accepted;
+      }
+      const records = await mapOfFile(connector, messages);
+      const verdicts = await goOnWithFile(pool, source, claimed(source.claimId), records);
+      noteOfFile(connector, verdicts, startedAt);
       return verdicts;
     },
     inspect: (connector, messages) =>
@@ -130,15 +139,12 @@ export function createIntake(deps: IntakeDeps): Intake {
             placerOrderNumber,
           })),
         })),
-    closeFile: async (fileId, end, batch, claimId) =>
-      closeFile(pool, fileId, end, await responseTo(fileId, { end, batch }), ofWorker(claimId)),
-    settleFile: async (file, close) =>
-      settleFile(
-        pool,
-        deps.worker.id,
-        file,
-        close && { ...close, answer: await responseTo(file.fileId, close) },
-      ),
+    settleFile: async (settlement) => {
+      const { fileId, close } = settlement;
+      const answer =
+        close?.batch && (await composeFileResponse(pool, fileId, close.end, close.batch, rules()));
+      return settleFile(pool, deps.worker, settlement, close && { ...close, answer });
+    },
     hold: deps.hold,
     answerBatch: (connector, outline, frame, accepted) => {
       const { replies } = requireRules(rulesByAccepted.get(accepted) ?? rules(), connector);

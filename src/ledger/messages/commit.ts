@@ -31,8 +31,7 @@ const MAX_TRIES = 5;
 
 /**
  * Commits a batch of messages with their orders, timeline entries and answers to the lab, in one transaction. When it
- * resolves, all of it is on disk. Calling it again with the same messages of a file changes nothing and gives the
- * same verdicts.
+ * resolves, all of it is on disk. Those of a file are committed by `files.ts`.
  *
  * - The same message (control id and bytes) as one accepted before is a duplicate; so is an order with the same
  *   placer order number and the same content. Neither becomes a second order.
@@ -44,8 +43,8 @@ const MAX_TRIES = 5;
  *
  * @throws Failure LEDGER_UNAVAILABLE when the database is out of reach.
  */
-export async function commitMessages(pool: pg.Pool, batch: MessageBatch): Promise<Accepted[]> {
-  return withInsert(pool, (client, insert) => commitWithin(client, batch, insert));
+export function commitMessages(pool: pg.Pool, batch: MessageBatch): Promise<Accepted[]> {
+  return withInsert(pool, (client, insert) => insert(client, batch, batch.records));
 }
 
 /**
@@ -74,11 +73,18 @@ export type Insert = (
   records: readonly MessageRecord[],
 ) => Promise<Accepted[]>;
 
-async function commitWithin(client: pg.PoolClient, batch: MessageBatch, insert: Insert): Promise<Accepted[]> {
-  if (batch.fileId === null) return insert(client, batch, batch.records);
+/**
+ * Commits messages of a file of which some may be committed already, also at this moment, as from the same bytes under another name:
+ * of these nothing changes, and their verdicts are the same.
+ */
+export async function commitOfFile(
+  client: pg.PoolClient,
+  batch: MessageBatch,
+  insert: Insert,
+): Promise<Accepted[]> {
   const known = await findCommitted(client, batch);
   const fresh = batch.records.filter((record) => !known.has(record.message.ordinal));
-  const verdicts = fresh.length > 0 ? await insert(client, batch, fresh) : [];
+  const verdicts = await insert(client, batch, fresh);
   const byOrdinal = new Map(verdicts.map((verdict) => [verdict.ordinal, verdict]));
   return batch.records.flatMap(
     ({ message }) => byOrdinal.get(message.ordinal) ?? known.get(message.ordinal) ?? [],
@@ -107,6 +113,7 @@ async function lockRepeatable(
 }
 
 const insertTogether: Insert = async (client, batch, records) => {
+  if (records.length === 0) return [];
   await lockRepeatable(client, batch, records);
   return insertLocked(client, batch, records);
 };
@@ -141,10 +148,7 @@ const insertOneByOne: Insert = async (client, batch, records) => {
   return verdicts;
 };
 
-async function findCommitted(
-  client: pg.PoolClient,
-  batch: MessageBatch,
-): Promise<Map<number, MessageVerdict>> {
+async function findCommitted(client: pg.PoolClient, batch: MessageBatch): Promise<Map<number, Accepted>> {
   const ordinals = batch.records.map((record) => record.message.ordinal);
   type Row = Omit<MessageVerdict, "orders"> & { readonly sourceId: number };
   const rows = await list<Row>(client, FIND_COMMITTED, [batch.fileId, ordinals]);
@@ -153,7 +157,10 @@ async function findCommitted(
     rows.map(({ sourceId }) => sourceId),
   );
   return new Map(
-    rows.map(({ sourceId, ...row }) => [row.ordinal, { ...row, orders: orders.get(sourceId) ?? [] }]),
+    rows.map(({ sourceId, ...row }) => [
+      row.ordinal,
+      { ...row, orders: orders.get(sourceId) ?? [], isEarlier: true },
+    ]),
   );
 }
 

@@ -4,11 +4,10 @@ import {
   type ArchiveLook,
   type DroppedFiles,
   type InHand,
-  type MayMove,
   NotInHand,
 } from "../../core/dropped-files.ts";
 import { Failure } from "../../core/failures.ts";
-import type { Fate } from "../../core/intake.ts";
+import type { Fate, MayMove } from "../../core/intake.ts";
 import { inTransaction, list, run } from "../database.ts";
 import { counts, MAY_BE_DYING } from "../workers/alive.ts";
 
@@ -66,9 +65,6 @@ select coalesce(bool_or(w.ended_at is null and ${MAY_BE_DYING}), false) as "isAw
     on w.id = d.worker
  where d.id = any ($2)
    and d.worker is not null`;
-
-/** $1 ids, $2 worker. Index: the primary key. */
-const STILL_OURS = "select id from dropped_files where id = any ($1) and worker = $2";
 
 /** $1 ids, $2 worker. Index: the primary key. */
 const FORGET = "delete from dropped_files where id = any ($1) and worker = $2";
@@ -133,56 +129,55 @@ interface Decided {
   readonly fate: Fate | null;
 }
 
+/** Who this worker is by now, and whether it is so for certain; its number changes after others took it for dead. */
+export interface Owner {
+  readonly id: number;
+  readonly isSure: boolean;
+}
+
+/** What the worker of that number is told to be its own is so while this says yes. To be made before the ledger is asked. */
+export function whileOwner(worker: Owner): MayMove {
+  const { id } = worker;
+  return () => worker.id === id && worker.isSure;
+}
+
 /**
  * The rows of dropped files, for one worker.
  *
  * @param ledger the ledger's own code
- * @param worker who it is by now, and whether it is so for certain; its number changes after others took it for dead
  */
-export function droppedFilesOf(
-  pool: pg.Pool,
-  ledger: string,
-  worker: { readonly id: number; readonly isSure: boolean },
-): DroppedFiles {
-  /** The files of which a statement says, for the worker of that number, that they are its own. */
-  const askWhose = async (
-    ask: (worker: number) => Promise<readonly { readonly id: string }[]>,
-  ): Promise<{ readonly ours: ReadonlySet<string>; readonly mayMove: MayMove }> => {
-    const { id: asked } = worker;
-    const ours = new Set((await ask(asked)).map(({ id }) => id));
-    return { ours, mayMove: (id) => ours.has(id) && worker.id === asked && worker.isSure };
+export function droppedFilesOf(pool: pg.Pool, ledger: string, worker: Owner): DroppedFiles {
+  /** Gives how many of them are noted now for the first time. */
+  const claim = async (connector: string, files: readonly InHand[]) => {
+    if (files.length === 0) return 0;
+    const columns = [files.map(({ id }) => id), files.map(({ name }) => name)];
+    return (await run(pool, CLAIM, [connector, worker.id, ...columns])).length;
   };
-  const claim = (connector: string, files: readonly InHand[]) =>
-    askWhose(async (id) =>
-      files.length === 0
-        ? []
-        : run(pool, CLAIM, [connector, id, files.map((file) => file.id), files.map(({ name }) => name)]),
-    );
   return {
     ledger,
     claim: async (connector, files) => {
-      const { ours, mayMove } = await claim(connector, files);
-      if (ours.size < files.length)
+      const mayMove = whileOwner(worker);
+      if ((await claim(connector, files)) < files.length)
         throw new Failure("LEDGER_UNAVAILABLE", "this worker has to enter the ledger anew first");
       return mayMove;
     },
     forget: async (ids) => void (await run(pool, FORGET, [ids, worker.id])),
     takeOver: async (connector, { lying, inHand }) => {
       await claim(connector, lying);
+      const mayMove = whileOwner(worker);
       const rows = await run<Decided>(pool, TAKE_OVER, [connector, worker.id, inHand]);
       const files = rows.map(({ fate, ...file }) => ({ ...file, fate: fate ?? undefined }));
       const taken = new Set(files.map(({ id }) => id));
       const others = lying.flatMap(({ id }) => (taken.has(id) ? [] : [id]));
-      if (others.length === 0) return { files, isAwaiting: false, otherConnector: undefined };
+      if (others.length === 0) return { files, mayMove, isAwaiting: false, otherConnector: undefined };
       type Row = { readonly isAwaiting: boolean; readonly otherConnector: string | null };
       const [row] = await run<Row>(pool, OF_OTHERS, [connector, others]);
       return {
-        files,
+        ...{ files, mayMove },
         isAwaiting: row?.isAwaiting === true,
         otherConnector: row?.otherConnector ?? undefined,
       };
     },
-    stillOurs: async (ids) => (await askWhose((id) => run(pool, STILL_OURS, [ids, id]))).mayMove,
     finish: async (files) => {
       const archived = files.flatMap((file) => file.archived ?? []);
       const others = files.flatMap(({ id, archived: kept }) => (kept ? [] : [id]));
@@ -203,24 +198,31 @@ export function droppedFilesOf(
   };
 }
 
-/** $1 id, $2 worker. Whoever takes the file over waits for the transaction. Index: the primary key. */
+/** A dropped file of a worker's. */
+export interface Claimed {
+  /** The claim's id. */
+  readonly id: string;
+  readonly worker: number;
+}
+
+/**
+ * $1 id, $2 worker. Whoever takes the file over waits for the transaction, and so does the worker itself for one that lives on behind a
+ * broken connection. Index: the primary key.
+ */
 const LOCK_UNDECIDED = `
 select 1
   from dropped_files
  where id = $1
    and worker = $2
    and fate is null
-   for share`;
+   for no key update`;
 
 /**
  * Until the transaction ends a dropped file is the worker's, and nothing is decided about it.
  *
  * @throws NotInHand where it is not so now
  */
-export async function lockUndecided(
-  client: pg.ClientBase,
-  { id, worker }: { readonly id: string; readonly worker: number },
-): Promise<void> {
+export async function lockUndecided(client: pg.ClientBase, { id, worker }: Claimed): Promise<void> {
   if ((await client.query(LOCK_UNDECIDED, [id, worker])).rowCount !== 1) throw new NotInHand();
 }
 
@@ -242,7 +244,9 @@ returning id`;
  */
 export async function decideDropped(
   client: pg.ClientBase,
-  { id, worker, fileId, fate }: { id: string; worker: number; fileId: number; fate: Fate },
+  { id, worker }: Claimed,
+  fileId: number,
+  fate: Fate,
 ): Promise<void> {
   const { rowCount } = await client.query(DECIDE, [id, worker, JSON.stringify(fate), fate.keptAs, fileId]);
   if (rowCount !== 1) throw new NotInHand();

@@ -1,21 +1,32 @@
 import type pg from "pg";
 import { Failure } from "../../core/failures.ts";
-import type { Fate, FileEnd, FileOpening, IncomingFile, Intake } from "../../core/intake.ts";
+import type {
+  Accepted,
+  Fate,
+  FileEnd,
+  FileOpening,
+  IncomingFile,
+  Settled,
+  Settlement,
+} from "../../core/intake.ts";
 import { inTransaction, list } from "../database.ts";
 import { isInsertRace } from "../database-failures.ts";
 import { formatId, parseId } from "../ids.ts";
 import { INSERT_DELIVERY } from "../results/outcomes.ts";
-import { decideDropped, lockUndecided } from "./dropped-files.ts";
+import { commitOfFile, withInsert } from "./commit.ts";
+import { type Claimed, decideDropped, lockUndecided, type Owner, whileOwner } from "./dropped-files.ts";
+import type { MessageRecord } from "./record.ts";
 
-/** The file with these bytes that this connector has taken or is taking; $1 connector, $2 sha256. Index: files_once. */
+/**
+ * The file with these bytes that this connector has taken or is taking, and whether messages of it were; $1 connector, $2 sha256.
+ * Indexes: files_once, messages (file_id, ordinal).
+ */
 const FIND_FILE = `
-select f.id, f.status, f.file_name, f.received_at, coalesce(max(m.ordinal), 0) as committed_through
+select f.id, f.status, f.file_name, f.received_at, exists (select 1 from messages m where m.file_id = f.id) as is_begun
   from files f
-  left join messages m on m.file_id = f.id
  where f.connector = $1
    and f.sha256 = $2
-   and f.status in ('reading', 'taken')
- group by f.id`;
+   and f.status in ('reading', 'taken')`;
 
 /** $1 connector, $2 name, $3 sha256, $4 size in bytes, $5 dialect. Nothing is returned when the same bytes are there already. */
 const INSERT_FILE = `
@@ -72,38 +83,40 @@ interface FileRow {
   status: "reading" | "taken";
   file_name: string;
   received_at: Date;
-  committed_through: number;
+  is_begun: boolean;
 }
 
 /**
- * Records that a connector is about to take a file, or finds what is known of the same bytes.
+ * Records that a connector takes a file, and commits its first messages with it; or finds what is known of the same bytes.
  *
- * @param claim of a dropped file
  * @throws Failure LEDGER_UNAVAILABLE
  * @throws NotInHand where another worker has the file by now, or it was decided before
  */
-export async function openFile(
+export function openFile(
   pool: pg.Pool,
   file: IncomingFile,
-  claim?: { readonly id: string; readonly worker: number },
+  claimed: Claimed,
+  records: readonly MessageRecord[],
 ): Promise<FileOpening> {
-  const sha256 = Buffer.from(file.sha256, "hex");
-  return inTransaction(pool, async (client): Promise<FileOpening> => {
-    if (claim) await lockUndecided(client, claim);
-    const values = [file.connector, file.fileName, sha256, file.sizeBytes];
+  return withInsert(pool, async (client, insert): Promise<FileOpening> => {
+    await lockUndecided(client, claimed);
+    const { connector } = file;
+    const sha256 = Buffer.from(file.sha256, "hex");
+    const values = [connector, file.fileName, sha256, file.sizeBytes];
     const [inserted] = (await client.query<{ id: number }>(INSERT_FILE, [...values, file.dialect ?? null]))
       .rows;
-    if (inserted) return { status: "new", fileId: formatId("f", inserted.id), committedThrough: 0 };
-    const [found] = (await client.query<FileRow>(FIND_FILE, [file.connector, sha256])).rows;
+    if (inserted) {
+      const verdicts = await insert(client, { fileId: inserted.id, connector }, records);
+      return { status: "new", fileId: formatId("f", inserted.id), verdicts };
+    }
+    const [found] = (await client.query<FileRow>(FIND_FILE, [connector, sha256])).rows;
     if (!found)
       throw new Failure("LEDGER_UNAVAILABLE", "the same file was refused by another process at this moment");
     const isOpen = found.status === "reading" || (await client.query(REOPEN_FILE, [found.id])).rowCount === 1;
     if (isOpen) {
-      return {
-        status: "resumed",
-        fileId: formatId("f", found.id),
-        committedThrough: found.committed_through,
-      };
+      const verdicts = await commitOfFile(client, { fileId: found.id, connector, records }, insert);
+      const status = found.is_begun ? "resumed" : "new";
+      return { status, fileId: formatId("f", found.id), verdicts };
     }
     const [duplicate] = (await client.query<{ id: number }>(INSERT_DUPLICATE, [...values, found.id])).rows;
     return {
@@ -112,6 +125,25 @@ export async function openFile(
       firstFileName: found.file_name,
       firstReceivedAt: found.received_at,
     };
+  });
+}
+
+/**
+ * Commits further messages of a file that was opened.
+ *
+ * @throws Failure LEDGER_UNAVAILABLE
+ * @throws NotInHand as {@link openFile}
+ */
+export function goOnWithFile(
+  pool: pg.Pool,
+  file: { readonly connector: string; readonly fileId: string },
+  claimed: Claimed,
+  records: readonly MessageRecord[],
+): Promise<Accepted[]> {
+  const batch = { connector: file.connector, fileId: requireFileId(file.fileId), records };
+  return withInsert(pool, async (client, insert) => {
+    await lockUndecided(client, claimed);
+    return commitOfFile(client, batch, insert);
   });
 }
 
@@ -124,23 +156,36 @@ export interface Closing {
 }
 
 /**
- * Records how a file ended; in the same transaction what answers it as a whole, so that it is answered exactly once. A table that
- * was refused is reported to the lab, as results are.
+ * Keeps what is to become of a dropped file of the worker's, and records its end in the same transaction, so that it is answered
+ * exactly once; see Intake.settleFile. A table that was refused is reported to the lab, as results are.
  *
- * @param claim of a dropped file
- * @throws NotInHand where another worker has the file by now, or it was decided before
+ * @throws Failure LEDGER_UNAVAILABLE
+ * @throws NotInHand
  */
-export async function closeFile(
+export async function settleFile(
   pool: pg.Pool,
-  fileId: string,
-  end: FileEnd,
-  answer?: Closing["answer"],
-  claim?: { readonly id: string; readonly worker: number },
-): Promise<void> {
-  await inTransaction(pool, async (client) => {
-    if (claim) await lockUndecided(client, claim);
-    await close(client, requireFileId(fileId), { end, answer });
-  });
+  owner: Owner,
+  { claimId, fileId, kept }: Settlement,
+  closing: Closing | undefined,
+): Promise<Settled | undefined> {
+  const claimed = { id: claimId, worker: owner.id };
+  const mayMove = whileOwner(owner);
+  const file = requireFileId(fileId);
+  const settle = (fate: Fate | undefined) =>
+    inTransaction(pool, async (client) => {
+      if (fate) await decideDropped(client, claimed, file, fate);
+      else await lockUndecided(client, claimed);
+      if (closing) await close(client, file, closing);
+      return fate && { fate, mayMove };
+    });
+  if (kept === undefined) return settle(undefined);
+  const [name, other] = kept.names;
+  try {
+    return await settle({ ...kept.fate, keptAs: name });
+  } catch (error) {
+    if (!isInsertRace(error)) throw error;
+    return settle({ ...kept.fate, keptAs: other });
+  }
 }
 
 async function close(client: pg.ClientBase, fileId: number, { end, answer }: Closing): Promise<void> {
@@ -152,35 +197,6 @@ async function close(client: pg.ClientBase, fileId: number, { end, answer }: Clo
   const { rowCount } = await client.query(CLOSE_FILE, values);
   const { connector, fileName, bytes } = answer;
   if (rowCount === 1) await client.query(INSERT_DELIVERY, [connector, fileName, bytes]);
-}
-
-/**
- * Keeps what is to become of a dropped file of the worker's, and records its end in the same transaction; see Intake.settleFile.
- *
- * @throws Failure LEDGER_UNAVAILABLE
- * @throws NotInHand
- */
-export async function settleFile(
-  pool: pg.Pool,
-  worker: number,
-  { id, fileId, fate, names }: Parameters<Intake["settleFile"]>[0],
-  closing: Closing | undefined,
-): Promise<Fate> {
-  const settleAs = (keptAs: string) =>
-    inTransaction(pool, async (client) => {
-      const settled = { ...fate, keptAs };
-      const file = requireFileId(fileId);
-      await decideDropped(client, { id, worker, fileId: file, fate: settled });
-      if (closing) await close(client, file, closing);
-      return settled;
-    });
-  const [name, other] = names;
-  try {
-    return await settleAs(name);
-  } catch (error) {
-    if (!isInsertRace(error)) throw error;
-    return settleAs(other);
-  }
 }
 
 /** The number of a file id that an Intake gave out. */

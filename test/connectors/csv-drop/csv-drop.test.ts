@@ -7,18 +7,17 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-drop.ts";
 import { DropFolder } from "../../../src/connectors/drop-folder/drop-folder.ts";
-import type { DropFolderDeps } from "../../../src/connectors/drop-folder/settings.ts";
-import type { IncomingMessage } from "../../../src/core/intake.ts";
+import type { IncomingMessage, Intake } from "../../../src/core/intake.ts";
 import type { CsvReading } from "../../../src/formats/csv/dialect.ts";
 import { eventually } from "../../support/eventually.ts";
 import { at } from "../../support/places.ts";
-import { type DropWorld, QUICK, withDropWorld } from "../drop-world.ts";
+import { type DropWorld, type OwnDeps, QUICK, withDropWorld } from "../drop-world.ts";
 import { JournalIntake } from "../journal-intake.ts";
 import { readingBy } from "./reading.ts";
 
 const HEADER = "order_number,operation,container_label\n";
 
-function csv(world: DropWorld, reading: Partial<CsvReading> = {}, deps: Partial<DropFolderDeps> = {}) {
+function csv(world: DropWorld, reading: Partial<CsvReading> = {}, deps: OwnDeps = {}) {
   const required = [["order_number"], ["operation"]];
   return new DropFolder(
     () =>
@@ -27,7 +26,7 @@ function csv(world: DropWorld, reading: Partial<CsvReading> = {}, deps: Partial<
         reading: readingBy("order_number", { requiredColumns: required, ...reading }),
       }),
     { name: "bench", directories: world.directories, ...QUICK },
-    { ...world.deps, ...(deps.intake instanceof JournalIntake && { dropped: deps.intake }), ...deps },
+    world.deps(deps),
   );
 }
 
@@ -324,24 +323,23 @@ test("a large CSV file takes no more memory than some times its size", () =>
     };
     const before = usedBytes();
     let batches = 0;
-    const intake = {
-      openFile: async () => ({ status: "new", fileId: "1", committedThrough: 0 }) as const,
-      accept: async (_source: unknown, messages: readonly Pick<IncomingMessage, "ordinal" | "place">[]) => {
-        accepted += messages.length;
-        if (batches++ % 20 === 0) mostBytes = Math.max(mostBytes, usedBytes() - before);
-        return messages.map(({ ordinal, place }) => ({
-          ordinal,
-          place,
-          verdict: "accepted" as const,
-          problems: [],
-          orders: [],
-        }));
-      },
+    const accept = (messages: readonly Pick<IncomingMessage, "ordinal" | "place">[]) => {
+      accepted += messages.length;
+      if (batches++ % 20 === 0) mostBytes = Math.max(mostBytes, usedBytes() - before);
+      const taken = { verdict: "accepted", problems: [], orders: [] } as const;
+      return messages.map(({ ordinal, place }) => ({ ordinal, place, ...taken }));
+    };
+    const intake: Intake = {
+      openFile: async (_file, _claimId, messages) => ({
+        ...{ status: "new", fileId: "1" },
+        verdicts: accept(messages),
+      }),
+      accept: async (_source, messages) => accept(messages),
       inspect: () => [],
-      closeFile: async () => undefined,
       settleFile: async () => {
         isClosed = true;
-        return { folder: "archive" as const, day: "2026-03-27", keptAs: "large.csv" };
+        const fate = { folder: "archive", day: "2026-03-27", keptAs: "large.csv" } as const;
+        return { fate, mayMove: () => true };
       },
       answerBatch: () => undefined,
     };

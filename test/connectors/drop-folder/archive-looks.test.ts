@@ -2,13 +2,13 @@ import { execFileSync } from "node:child_process";
 import { appendFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Step } from "../../../src/connectors/drop-folder/settings.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import type { DroppedFiles } from "../../../src/core/dropped-files.ts";
 import { eventually } from "../../support/eventually.ts";
 import { machineHas } from "../../support/needs.ts";
 import { dropDirectories, makeWorld, withDropWorld } from "../drop-world.ts";
 import { ledgerAway } from "../journal-intake.ts";
+import type { Step } from "../steps.ts";
 
 const MESSAGE = "MSH|^~\\&|LIMS|NORTH|||20260101||ORM^O01|A-1|P|2.5\rPID|1\r";
 

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { STEPS, type Step } from "../../../src/connectors/drop-folder/settings.ts";
 import { machineHas } from "../../support/needs.ts";
 import { startProcess } from "../../support/process.ts";
 import { withFolder } from "../../support/with-folder.ts";
 import { dropOneOfEach, endState } from "../crash-scenario.ts";
 import { type DropWorld, makeWorld, withDropWorld } from "../drop-world.ts";
 import { JournalIntake } from "../journal-intake.ts";
+import { STEPS, type Step } from "../steps.ts";
 
 /** Keeps what was stopped in its tracks from being collected with its files open. */
 const frozen: Promise<never>[] = [];

@@ -143,8 +143,9 @@ async function endOf(disk: Disk, { point, image, ledger, delivered }: Cut, dropp
   ];
   const { intake } = world;
   // Who delivers may hear of the cut an hour later: by then nobody else can be at work in the folder.
-  const clock = { ...world.deps.clock, now: () => Date.now() + 2 * 3_600_000 };
-  const connector = world.hl7({}, { clock: Object.assign(Object.create(world.deps.clock), clock) });
+  const { clock: ownClock } = world.deps();
+  const clock = { ...ownClock, now: () => Date.now() + 2 * 3_600_000 };
+  const connector = world.hl7({}, { clock: Object.assign(Object.create(ownClock), clock) });
   await connector.start();
   await world.settled();
   for (const result of RESULTS) await connector.deliver(result);

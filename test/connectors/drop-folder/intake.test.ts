@@ -12,11 +12,11 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Step } from "../../../src/connectors/drop-folder/settings.ts";
 import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import { eventually } from "../../support/eventually.ts";
 import { machineHas } from "../../support/needs.ts";
 import { hl7Message, withDropWorld } from "../drop-world.ts";
+import type { Step } from "../steps.ts";
 
 /** A writer that is slow by the connector's clock, whatever the machine is: that goes on as the writer says. */
 function slowWriter() {
@@ -123,7 +123,7 @@ describe("a file in a drop folder", () => {
       expect(world.intake.summary().at(-1)?.status).toBe("taken");
     }));
 
-  test.each(["opened", "accepted"] as const)(
+  test.each(["read", "accepted"] as const)(
     "of which a program sets the time alone while it is read, after the step %s, is taken nevertheless",
     (after) =>
       withDropWorld(async (world) => {

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Step } from "../../../src/connectors/drop-folder/settings.ts";
 import { withDropWorld } from "../drop-world.ts";
+import type { Step } from "../steps.ts";
 
 const FILE = { fileName: "PO-1_00000A1.hl7", bytes: Buffer.from("MSH|result\r".repeat(50_000)) };
 
@@ -154,25 +154,31 @@ describe("the marker of a result", () => {
         "out-linked result",
         "out-unlinked result",
         "synced result",
-        "out-marked result marker",
+        "out-written result",
+        "out-linked result marker",
+        "out-unlinked result marker",
         "synced result marker",
       ]);
     }));
 
-  test.each(["out-written", "out-linked", "out-unlinked", "out-marked"] as const)(
-    "is there in the end after a crash at %s",
-    (crash) =>
-      withDropWorld(async (world) => {
-        let isCrashing = true;
-        const steps = (step: Step) => {
-          if (!isCrashing || step !== crash) return;
-          isCrashing = false;
-          throw new Error("the process is gone");
-        };
-        const connector = await world.start(world.hl7({ resultMarker: ".ok" }, { steps }));
-        await expect(connector.deliver(CSV)).rejects.toMatchObject({ class: "transient" });
-        await connector.deliver(CSV);
-        expect(await world.list("out")).toEqual([CSV.fileName, `${CSV.fileName}.ok`]);
-      }),
+  test.each<[Step, "result" | "marker"]>([
+    ["out-written", "result"],
+    ["out-linked", "result"],
+    ["out-unlinked", "result"],
+    ["out-written", "marker"],
+    ["out-linked", "marker"],
+    ["out-unlinked", "marker"],
+  ])("is there in the end after a crash at %s of the %s", (crash, of) =>
+    withDropWorld(async (world) => {
+      let left = of === "result" ? 1 : 2;
+      const steps = (step: Step) => {
+        if (step !== crash || --left !== 0) return;
+        throw new Error("the process is gone");
+      };
+      const connector = await world.start(world.hl7({ resultMarker: ".ok" }, { steps }));
+      await expect(connector.deliver(CSV)).rejects.toMatchObject({ class: "transient" });
+      await connector.deliver(CSV);
+      expect(await world.list("out")).toEqual([CSV.fileName, `${CSV.fileName}.ok`]);
+    }),
   );
 });

@@ -142,7 +142,7 @@ describe.skipIf(process.platform === "win32")("what a drop folder makes", () => 
           openForReading: neverCalled,
           syncFolder: async () => {},
         };
-        await deliverFile(RESULT, { folder: new KnownFolder(out), mode: 0o640, ops, step: async () => {} });
+        await deliverFile(RESULT, { folder: new KnownFolder(out), mode: 0o640, ops });
         expect(await modesBelow(folder)).toEqual({
           a: "750",
           "a/b": "750",

@@ -1,12 +1,13 @@
 import { mkdir, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { ClaimIds } from "../../../src/connectors/drop-folder/claim.ts";
-import { writeDurably } from "../../../src/connectors/drop-folder/file-ops.ts";
-import type { Step } from "../../../src/connectors/drop-folder/settings.ts";
+import { systemFileOps, writeDurably } from "../../../src/connectors/drop-folder/file-ops.ts";
 import { eventually } from "../../support/eventually.ts";
 import { type DropWorld, hl7Message, QUICK, withDropWorld } from "../drop-world.ts";
+import type { Step } from "../steps.ts";
 
 /** A daemon beside the world's own. */
 function daemonBeside(world: DropWorld, steps?: (step: Step) => void | Promise<void>) {
@@ -107,6 +108,45 @@ test("a daemon that wakes up does nothing more with a file that was taken over s
     await world.settled();
     await other.wake();
     expect(other.met.at(-1)).toBe("settled");
+  }));
+
+test("where one file of a claim may not be moved, none of those dropped later is moved before it", () =>
+  withDropWorld(async (world) => {
+    const { intake } = world;
+    const claim = intake.claim.bind(intake);
+    let asked = 0;
+    intake.claim = async (...words) => {
+      const mayMove = await claim(...words);
+      // A heartbeat was late, and comes then.
+      return () => ++asked > 1 && mayMove();
+    };
+    await mkdir(world.directories.in, { recursive: true });
+    for (const [i, name] of ["a", "b", "c"].entries())
+      await world.drop(`${name}.hl7`, hl7Message(name), 9 - i);
+    await world.start(world.hl7());
+    await world.settled();
+    expect(world.intake.summary().map(({ name }) => name)).toEqual(["a.hl7", "b.hl7", "c.hl7"]);
+  }));
+
+test("a worker that entered anew moves what it has in hand by what the ledger says of it then", () =>
+  withDropWorld(async (world) => {
+    const { intake, directories } = world;
+    const lines: string[] = [];
+    const logger = pino({ level: "warn" }, { write: (line) => void lines.push(line) });
+    let isFirst = true;
+    const rename = async (from: string | Buffer, to: string) => {
+      if (!isFirst || !to.startsWith(directories.archive)) return systemFileOps.rename(from, to);
+      isFirst = false;
+      intake.enterAnew();
+      // Shows that there is something to take over.
+      await writeDurably(join(directories.work, intake.ledger, `${new ClaimIds().next(1)}__b.hl7`), "");
+      throw Object.assign(new Error("not now"), { code: "EXDEV" });
+    };
+    await world.start(world.hl7({}, { logger, fileOps: { rename } }));
+    await world.drop("a.hl7", hl7Message("A"));
+    await world.settled();
+    expect((await world.list("archive")).map((name) => name.slice(11))).toEqual(["a.hl7"]);
+    expect(lines.filter((line) => line.includes("is another worker's by now"))).toEqual([]);
   }));
 
 test("what was dropped later does not overtake a file of a daemon that was killed a moment ago", () =>

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ClaimIds } from "../../../src/connectors/drop-folder/claim.ts";
 import { openForReading, systemFileOps } from "../../../src/connectors/drop-folder/file-ops.ts";
-import type { Step } from "../../../src/connectors/drop-folder/settings.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { eventually } from "../../support/eventually.ts";
 import { machineHas } from "../../support/needs.ts";
 import { type DropWorld, dropDirectories, hl7Message, makeWorld, withDropWorld } from "../drop-world.ts";
 import { ledgerAway } from "../journal-intake.ts";
+import type { Step } from "../steps.ts";
 
 /** What the system says of a full disk. */
 function systemError(code: string): Error {
@@ -75,7 +75,8 @@ describe("a file about which was decided", () => {
       await writeFile(join(folder, `${id}__a.hl7`), hl7Message("A"));
       await world.intake.claim("lims", [{ id, name: "a.hl7" }]);
       const fate = { folder: "archive", day: "2020-02-29" } as const;
-      await world.intake.settleFile({ id, fileId: "1", fate, names: ["a.hl7", "b.hl7"] });
+      const kept = { fate, names: ["a.hl7", "b.hl7"] } as const;
+      await world.intake.settleFile({ claimId: id, fileId: "1", kept });
       await world.start(world.hl7());
       await world.settled();
       expect(await world.list("archive")).toEqual(["2020-02-29/a.hl7"]);
@@ -84,12 +85,12 @@ describe("a file about which was decided", () => {
   test("keeps its report when something is missing while that is put in its place", () =>
     withDropWorld(async (world) => {
       let isMissing = true;
-      const steps = (step: Step) => {
-        if (step !== "data-moved" || !isMissing) return;
+      const link = async (from: string, to: string) => {
+        if (!isMissing) return systemFileOps.link(from, to);
         isMissing = false;
         throw systemError("ENOENT");
       };
-      await world.start(world.hl7({}, { steps }));
+      await world.start(world.hl7({}, { fileOps: { link } }));
       await world.drop("a.hl7", hl7Message("A", "REFUSE"));
       await world.settled();
       expect(await world.list("error")).toEqual(["a.hl7", "a.hl7.error.json", "a.hl7.error.txt"]);
@@ -117,11 +118,11 @@ describe("an error that nobody expected", () => {
   test("holds up its own file only, which stays where it is and is reported", () =>
     withDropWorld(async (world) => {
       const { intake } = world;
-      const accept = intake.accept.bind(intake);
-      intake.accept = (source, messages) => {
+      const openFile = intake.openFile.bind(intake);
+      intake.openFile = (file, claimId, messages) => {
         const text = messages.map((message) => message.raw.reveal().toString()).join();
         if (text.includes("POISON")) throw new TypeError("a patient's name would stand here");
-        return accept(source, messages);
+        return openFile(file, claimId, messages);
       };
       const connector = await world.start(world.hl7());
       await world.drop("poison.hl7", hl7Message("POISON"), 5);

@@ -13,14 +13,13 @@ class CountingIntake implements Intake {
     this.settleFile = (...words) => rows.settleFile(...words);
   }
 
-  openFile: Intake["openFile"] = async () => {
+  openFile: Intake["openFile"] = async (_file, _claimId, messages) => {
     this.files += 1;
-    return { status: "new", fileId: String(this.files), committedThrough: 0 };
+    return { status: "new", fileId: String(this.files), verdicts: this.inspect("", messages) };
   };
   accept: Intake["accept"] = async (_source, messages) => this.inspect("", messages);
   inspect: Intake["inspect"] = (_connector, messages) =>
     messages.map(({ ordinal, place }) => ({ ordinal, place, verdict: "accepted", problems: [], orders: [] }));
-  closeFile: Intake["closeFile"] = async () => undefined;
   settleFile: Intake["settleFile"];
   answerBatch = () => undefined;
 }

@@ -13,7 +13,6 @@ async function handedOver(frame: string): Promise<readonly IncomingMessage[]> {
   const never = () => Promise.reject(new Error("only messages are taken"));
   const intake: Intake = {
     openFile: never,
-    closeFile: never,
     settleFile: never,
     inspect: () => [],
     accept: async (_source, messages) => {

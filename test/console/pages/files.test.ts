@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { closeFile, openFile } from "../../../src/ledger/messages/files.ts";
 import { csvMessage, PATIENT } from "../../cli/with-lab.ts";
+import { closeFile, openFile } from "../../support/files.ts";
 import { at } from "../../support/places.ts";
 import { withPages, wordsOf } from "./with-pages.ts";
 

@@ -90,7 +90,6 @@ const noIntake: Intake = {
   openFile: noFiles,
   accept: noFiles,
   inspect: () => [],
-  closeFile: noFiles,
   settleFile: noFiles,
   answerBatch: () => undefined,
 };
@@ -100,7 +99,6 @@ const noDropped: DroppedFiles = {
   claim: noFiles,
   forget: noFiles,
   takeOver: noFiles,
-  stillOurs: noFiles,
   finish: noFiles,
   listDue: noFiles,
   record: noFiles,
