@@ -66,7 +66,7 @@ async function readFromLedger(site: KeptSite, session: Session, why: string | un
   const status = await readStatus(
     {
       ...ledgerView(pool, config, session.clock),
-      own: async () => [condition("daemonTrouble", "", reason, { stopsIntake: true })],
+      own: () => [condition("daemonTrouble", "", reason, { stopsIntake: true })],
       logger: session.logger,
       clock: session.clock,
     },

@@ -19,7 +19,13 @@ type Facts = Omit<Status, "attention" | "parts" | "version">;
  */
 export function listConditions(
   facts: Facts,
-  { own, restored, limits, unread }: Pick<Answers, "own" | "restored" | "limits" | "unread">,
+  {
+    own,
+    restored,
+    machine,
+    limits,
+    unread,
+  }: Pick<Answers, "own" | "restored" | "machine" | "limits" | "unread">,
 ): Condition[] {
   const said = new Set<string>();
   const found = [
@@ -36,6 +42,7 @@ export function listConditions(
     placesOf(facts),
     untakenOf(facts),
     limits ?? [],
+    machine,
     lostWorkersOf(facts),
     ...workerConditionsOf(facts),
     configurationsOf(facts),

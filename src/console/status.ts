@@ -28,7 +28,7 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
 }
 
 function factsOf(deps: AskedDeps, answers: Answers): Omit<Status, "version" | "attention" | "parts"> {
-  const { own, counts, refills, waiting, attention: still, orphaned, restored, workers, limits } = answers;
+  const { own, counts, refills, waiting, attention: still, orphaned, restored, workers } = answers;
   const gone = new Set(orphaned?.map(({ connector }) => connector));
   return {
     generatedAt: new Date(deps.clock.now()).toISOString(),
@@ -51,7 +51,7 @@ function factsOf(deps: AskedDeps, answers: Answers): Omit<Status, "version" | "a
     untakenFiles: untakenStatus(deps),
     connectors: deps.connectors?.() ?? null,
     service: deps.service?.(counts) ?? null,
-    limits: limits ?? null,
+    limits: answers.limits ? [...answers.limits, ...answers.machine] : null,
     workers: workers?.flatMap((worker) => toStatusWorker(worker, workers)) ?? null,
     overdueTanks:
       refills?.tanks

@@ -112,7 +112,7 @@ describe("what somebody should know", () => {
   });
 
   it("has the hint of the failure that a reason comes of", async () => {
-    const own = async () => [
+    const own = () => [
       condition("daemonTrouble", "", "intake is waiting: the disk", { code: "FILE_SYSTEM_ERROR" }),
     ];
     const [found] = await attentionOf({ own });
@@ -132,7 +132,7 @@ describe("what somebody should know", () => {
 
   it("says once that the ledger is away", async () => {
     const gone = () => Promise.reject(new Error("gone"));
-    const own = async () => [
+    const own = () => [
       condition("daemonTrouble", "", "the ledger is away (LEDGER_UNAVAILABLE)", { stopsIntake: true }),
     ];
     const found = await attentionOf({ own, counts: gone, attention: gone });

@@ -16,7 +16,7 @@ const QUIET: LedgerAttention = {
 const SINCE = new Date("2026-11-22T08:00:00Z");
 const OUT = "the storage service is out of reach since 08:00: status 503";
 const OUTAGE = {
-  own: async () => [condition("serviceUnreachable", "", OUT)],
+  own: () => [condition("serviceUnreachable", "", OUT)],
 } satisfies Partial<ConsoleDeps>;
 const PARKED = (["SUBJECT_UNKNOWN", "CONTAINER_UNKNOWN"] as const).map((code, n) => ({
   ...{ kind: "parked", orderId: `o${n + 1}`, orderIds: [], count: 1, since: SINCE, text: "x", code },
@@ -83,7 +83,7 @@ it.each(["act", "wait"] as const)(
   "what is down (%s) comes before the orders that wait for a person",
   async (level) => {
     const { attention, parts } = await statusOf({
-      own: async () => [condition("serviceUnreachable", "", OUT, { level })],
+      own: () => [condition("serviceUnreachable", "", OUT, { level })],
       attention: async () => ({ ...QUIET, orders: PARKED }),
       counts: async () => countsOf({ parked: 2 }),
     });

@@ -80,7 +80,7 @@ async function gatherStatements({ pool }: TestLedger): Promise<Statement[]> {
     status: () => {
       // The connector of the orders is not configured.
       const view = ledgerView(pool, { connectors: [], refills: undefined }, systemClock);
-      const own = async () => [];
+      const own = () => [];
       return readStatus({ ...view, own, logger: silent, clock: systemClock }, "1");
     },
     queue: () => countQueueWork(pool),
