@@ -142,7 +142,7 @@ function secretsOf(config: Config): SecretMask {
 /** What the console shows of the ledger alone, with or without a daemon. */
 export function ledgerView(
   pool: pg.Pool,
-  config: Pick<Config, "connectors" | "refills">,
+  config: Pick<Config, "connectors" | "lanes" | "refills">,
   clock: Clock,
 ): Pick<ConsoleDeps, "counts" | "refills" | "waiting" | "orphaned" | "attention" | "restored" | "workers"> {
   return {
@@ -150,7 +150,7 @@ export function ledgerView(
     refills: refillOverviewOf(pool, config.refills, clock),
     waiting: () => listWaitingCodes(pool),
     orphaned: () => readOrphaned(pool, config),
-    attention: () => readAttention(pool),
+    attention: () => readAttention(pool, config.lanes.parkedBlocks),
     restored: async () => (await findRestored(pool)) ?? null,
     workers: () => listWorkers(pool),
   };
@@ -242,9 +242,13 @@ async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
 
 function toConnectorRow(connector: Connector, daemon: Daemon): StatusConnector {
   const { name, type, trouble = null, warning = null } = connector;
+  const outage = daemon.labOutage(name);
   return {
     ...{ connector: name, type, isTaking: daemon.isTaking, trouble, warning },
-    isLabAway: daemon.isLabAway(name),
+    isLabAway: outage !== undefined,
+    labOutage: outage
+      ? { since: outage.since.toISOString(), nextTryAt: outage.nextTryAt.toISOString() }
+      : null,
     connections: listeningOf(connector)?.connections ?? null,
   };
 }

@@ -31,7 +31,7 @@ interface Machine {
 /** What finds out which limits of the configuration are exceeded, as the ledger has it. */
 export function exceededLimitsOf(
   pool: pg.Pool,
-  config: Pick<Config, "alerts" | "connectors" | "database">,
+  config: Pick<Config, "alerts" | "connectors" | "database" | "lanes">,
   clock: Clock,
 ): () => Promise<readonly Condition[]> {
   return async () => {
@@ -43,7 +43,10 @@ export function exceededLimitsOf(
       .map(({ connector }) => connector)
       .filter((name) => running.has(name));
     const now = new Date(clock.now());
-    const [pace, backup] = await Promise.all([readPace(pool, states, connectors), oldBackup(pool, config)]);
+    const [pace, backup] = await Promise.all([
+      readPace(pool, states, connectors, config.lanes.parkedBlocks),
+      oldBackup(pool, config),
+    ]);
     return [...exceededPace(pace, alerts, now), ...backup];
   };
 }

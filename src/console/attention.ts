@@ -123,8 +123,9 @@ const HINT_PARKED =
 function ordersOf({ states, stillOrders, generatedAt }: Facts): Condition[] {
   const groups = (stillOrders ?? []).filter(({ kind }) => kind === "parked");
   if (groups.length > 0)
-    return groups.map(({ count, orderId, orderIds, since, code, hint, who }) => {
-      const what = `${many(count, "order waits", "orders wait")} for a person${named(orderIds)}: ${meaningOf(code ?? "UNCLASSIFIED")}`;
+    return groups.map((group) => {
+      const { count, orderId, orderIds, since, code, hint, who } = group;
+      const what = `${many(count, "order waits", "orders wait")} for a person${named(orderIds)}: ${meaningOf(code ?? "UNCLASSIFIED")}${behindInWords(group)}`;
       const command = commandForParked(count, orderId, code);
       return condition("ordersParked", code ?? "UNCLASSIFIED", what, {
         ...{ since, command, who, hint: hint ?? HINT_PARKED },
@@ -135,6 +136,13 @@ function ordersOf({ states, stillOrders, generatedAt }: Facts): Condition[] {
   const what = `${many(parked.count, "order waits", "orders wait")} for a person`;
   const since = before(generatedAt, parked.oldestSeconds);
   return [condition("ordersParked", "", what, { since, command: PARKED, hint: HINT_PARKED })];
+}
+
+/** `; 3 later orders of the same subjects wait for that`; empty where none does. */
+export function behindInWords({ behind }: Pick<StatusStillOrders, "behind">): string {
+  return behind
+    ? `; ${many(behind, "later order of the same subject waits", "later orders of the same subjects wait")} for that`
+    : "";
 }
 
 /** What shows the one order that is parked for a reason, or all of them. */
