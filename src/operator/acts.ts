@@ -81,8 +81,6 @@ export interface Acts {
   mayCancel(order: LedgerOrder): boolean;
   /** @throws Failure CLI_USAGE, CLI_NOT_APPLICABLE, and those of the service */
   resolve(order: LedgerOrder, found: FoundAtService, act: Act): Promise<Acted>;
-  /** Has nothing more compared with the service on account of a restore of the ledger. */
-  releaseAfterRestore(act: Act): Promise<Acted>;
   result(name: ResultAct, result: DeliveryView, act: Act): Promise<Acted>;
   /** Maps messages again by the configuration as it is now. */
   replay(by: Act): Promise<Run<MessageView>>;

@@ -383,7 +383,7 @@ describe("what somebody should know", () => {
         ({ what }) => what,
       );
     expect(await missed(lost, worker(3, [], { name: "lab" }))).toEqual([
-      "daemon lab (w2) on m2 is gone; others took its work over",
+      "daemon lab (w2) on m2 was lost; its work was taken over",
     ]);
     expect(await missed(lost, worker(3, [], { name: "lab", roles: ["intake"] }))).toEqual([]);
   });

@@ -19,7 +19,6 @@ import {
   retry,
   sendAgain,
 } from "./orders.ts";
-import { releaseAfterRestore } from "./restored.ts";
 import { dropResult, resendResult, retryResult } from "./results.ts";
 
 const ORDER_ACTS = { retry, discard, release, override, cancel, sendAgain };
@@ -45,7 +44,6 @@ export function createActs(site: {
     mayCancel: (order) => mayCancel(orders, order),
     order: (name, order, act) => ORDER_ACTS[name](orders, order, act),
     resolve: (order, found, act) => resolve(orders, order, found, act),
-    releaseAfterRestore: (act) => releaseAfterRestore(site.pool, act),
     result: (name, result, act) => RESULT_ACTS[name](site, result, act),
     replay: (by) => replay(orders, by),
     discardMessages: (by) => discardMessages(orders, by),

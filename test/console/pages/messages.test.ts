@@ -77,7 +77,7 @@ describe("messages that wait for a code", () => {
       expect(asked).toContain('Release 3 messages through bench? They wait for the facility "WEST".');
       expect((await pool.query("select from audit")).rowCount).toBe(0);
       const none = await operator.send("/messages/release/choose", { ...fields, code: "EAST" });
-      expect(wordsOf(none)).toContain("No message waits for that any more.");
+      expect(wordsOf(none)).toContain('No message waits through bench for the code "EAST".');
     }));
 
   test("become orders by the button once the configuration that runs has the code", () =>
@@ -90,6 +90,23 @@ describe("messages that wait for a code", () => {
       const answer = wordsOf(await operator.send("/messages/release", { code: "WEST", connector: "bench" }));
       expect(answer).toContain("1 message mapped again: 1 accepted.");
       expect(wordsOf(await operator.open("/messages/m1"))).toContain("accepted");
+    }));
+
+  test("are named with their mistake where they are refused now, and the reason is kept", () =>
+    withPages(async ({ lab, operator, pool }) => {
+      const west = (n: number) => csvMessage(n, { facility: "WEST", subject_code: `S-${n}` });
+      await lab.take("bench", [west(1), west(2)]);
+      await pool.query(
+        "update messages set csv_rows = replace(replace(csv_rows::text, 'WEST', 'NORTH'), 'C-2', '')::jsonb, raw = 'x'",
+      );
+      await operator.open("/messages");
+      const fields = { code: "WEST", connector: "bench", reason: "added" };
+      const answer = wordsOf(await operator.send("/messages/release", fields));
+      expect(answer).toContain("2 messages mapped again: 1 accepted, 1 refused.");
+      expect(answer).toMatch(/m2 refused .*column order_number: is empty/);
+      expect(answer).not.toContain("m1 accepted");
+      const { rows } = await pool.query("select detail from audit where action = 'release'");
+      expect(rows).toMatchObject([{ detail: { code: "WEST", reason: "added" } }]);
     }));
 });
 
