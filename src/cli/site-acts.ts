@@ -2,7 +2,7 @@ import { type Argument, type Command, Option } from "commander";
 import type { OutcomeLine, SiteAct } from "../operator/site-act.ts";
 import { clean } from "../operator/text.ts";
 import { EXIT, type ExitStatus, exitStatusOf } from "./exit-status.ts";
-import { withLedger } from "./open.ts";
+import { withLedger, withLedgerOrNone } from "./open.ts";
 import { withProgress } from "./output/progress.ts";
 import { type Cli, type Session, toAction } from "./session.ts";
 import { type ActOptions, actsOf, confirm, reasonOf, WHY } from "./things.ts";
@@ -49,7 +49,8 @@ export async function actOnSite<On extends object>(
   asked: ActOptions,
 ): Promise<ExitStatus | undefined> {
   const by = { actor: session.actor, reason: reasonOf(act, asked.reason) };
-  const outcome = await withLedger(session, async (site) => {
+  const open = act.canLackLedger ? withLedgerOrNone : withLedger;
+  const outcome = await open(session, async (site) => {
     const warnings = (await act.warnings?.(site)) ?? [];
     const question = `${warnings.join(" ")} Go on nevertheless?`;
     if (warnings.length > 0 && !(await confirm(session, question, asked.yes))) return undefined;

@@ -308,7 +308,10 @@ async function actOnAll<Row, Found extends Row, Given>(
 }
 
 /** What is done to records, as the console of a daemon does it. */
-export async function actsOf({ pool, config }: OpenSite, session: Session): Promise<Acts> {
+export async function actsOf(
+  { pool, config }: Pick<OpenSite, "pool" | "config">,
+  session: Session,
+): Promise<Acts> {
   const { createActs } = await import("../app/acts/acts.ts");
   const { clock, io, secrets } = session;
   // A place of alerts may be the log, which has to be seen.

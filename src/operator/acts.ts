@@ -89,5 +89,5 @@ export interface Acts {
   /** Maps what waits again, by the configuration as it is now, in the order in which it was received. */
   releaseMessages(filter: ReleaseFilter, act: Act, onReleased: (message: Mapped) => void): Promise<Released>;
   /** Sends each place that alerts are sent to a test message, or the one of this name alone. @throws Failure CLI_USAGE */
-  testAlerts(place: string | undefined, act: Act): Promise<readonly PlaceTest[]>;
+  testAlerts(place: string | undefined): Promise<readonly PlaceTest[]>;
 }

@@ -43,6 +43,8 @@ interface Meant {
 
 /** Something that a person does to a queue, a daemon, or the site: `On` is what that person chose. */
 export interface SiteAct<On extends object = TheSite> extends ActWords<On> {
+  /** Whether it can be done without the ledger, which then lacks an entry in its audit. */
+  readonly canLackLedger?: boolean;
   /** What a person should know before it is done, as things stand: the command asks, the console's form says it. Nothing where nothing is lost. */
   readonly warnings?: (place: Pick<SitePlace, "pool">) => Promise<readonly string[]>;
   /** What an act on many records would be done to: the console says so before it, and shows how far it is. */

@@ -1,6 +1,5 @@
 import type pg from "pg";
 import type { Config } from "../../config/config.ts";
-import { recordAudit } from "../../ledger/operator/audit.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import type { Acts } from "../../operator/acts.ts";
@@ -48,14 +47,6 @@ export function createActs(site: {
     replay: (by) => replay(orders, by),
     discardMessages: (by) => discardMessages(orders, by),
     releaseMessages: (filter, act, onReleased) => releaseMessages(orders, filter, act, onReleased),
-    testAlerts: async (place, act) => {
-      const tested = await testPlaces(site.config, site.alertParts, place);
-      const targets = tested.map((each) => ({
-        target: each.place,
-        detail: { failure: each.failure ?? null, reason: act.reason },
-      }));
-      await recordAudit(site.pool, act, "alert-test", targets);
-      return tested;
-    },
+    testAlerts: (place) => testPlaces(site.config, site.alertParts, place),
   };
 }

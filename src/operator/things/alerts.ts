@@ -1,7 +1,9 @@
 import { parseDuration } from "../../core/duration.ts";
+import { Failure } from "../../core/failures.ts";
 import { type Alert, acknowledgeAlert, findAlert } from "../../ledger/alerts/alerts.ts";
 import { endSilence, findSilence, type Silence, silenceAlerts } from "../../ledger/alerts/silences.ts";
 import { formatId } from "../../ledger/ids.ts";
+import { recordAudit } from "../../ledger/operator/audit.ts";
 import {
   ALERT_COLUMNS,
   ALERT_MESSAGE_COLUMNS,
@@ -89,20 +91,28 @@ interface OnPlace {
   readonly place?: string | undefined;
 }
 
-/** Sends the places of alerts a test message; not done where one of them did not take it. */
+/** Sends the places of alerts a test message; not done where one of them did not take it. Whether the ledger answers is another question. */
 export const TEST_PLACES: SiteAct<OnPlace> = {
   ...{ command: "alerts test", button: "Send a test…", reason: "none" },
-  help: "Send each place of alerts.to a test message, and say what came of it. Needs the ledger, but no daemon.",
+  help: "Send each place of alerts.to a test message, and say what came of it. Needs neither a daemon nor the ledger, whose audit keeps it where it answers.",
   example: "cryobridge alerts test --to email",
   explains: "Each place gets a message which says that it is a test, and that nothing is wrong.",
-  act: async ({ acts }, by, { place: wanted }) => {
-    const tested = await acts.testAlerts(wanted, by);
+  canLackLedger: true,
+  act: async ({ acts, pool }, by, { place: wanted }) => {
+    const tested = await acts.testAlerts(wanted);
+    const kept = tested.map(({ place, failure = null }) => ({
+      ...{ target: place, detail: { failure, reason: by.reason } },
+    }));
+    const unkept = await recordAudit(pool, by, "alert-test", kept).catch(whyNotKept);
     return {
       isDone: tested.every(({ failure }) => failure === undefined),
-      lines: tested.map(({ place, failure }) => [
-        failure === undefined ? "done" : "failed",
-        `${place}: ${failure ?? "sent"}`,
-      ]),
+      lines: [
+        ...tested.map(
+          ({ place, failure }) =>
+            [failure === undefined ? "done" : "failed", `${place}: ${failure ?? "sent"}`] as const,
+        ),
+        ...(unkept ? [["remark", unkept] as const] : []),
+      ],
       json: {
         places: tested.map(({ place, failure }) => ({
           ...{ place, isSent: failure === undefined, failure: failure ?? null },
@@ -111,6 +121,12 @@ export const TEST_PLACES: SiteAct<OnPlace> = {
     };
   },
 };
+
+/** That the audit lacks it. @throws every error that says nothing of the ledger */
+function whyNotKept(error: unknown): string {
+  if (!(error instanceof Failure)) throw error;
+  return `Not kept in the audit: ${error.message} (${error.code})`;
+}
 
 async function read({ pool }: DetailsPlace, alert: Alert, viewer: Viewer): Promise<Details> {
   const [row] = await withMessages(pool, [alert]);
