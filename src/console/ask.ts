@@ -67,6 +67,7 @@ const QUESTIONS = {
   orphaned: "what waits of former connectors",
   restored: "whether it was restored from an older copy",
   workers: "which daemons work",
+  machine: "which disks are full, and what ends",
   limits: "which limits are exceeded",
   refills: "which tanks are overdue",
 } as const satisfies Partial<Record<keyof AskedDeps, string>>;
@@ -78,22 +79,20 @@ export type Answers = {
   readonly [Name in Question]?: Awaited<ReturnType<NonNullable<AskedDeps[Name]>>>;
 } & {
   readonly own: readonly Condition[];
-  readonly machine: readonly Condition[];
   /** What did not answer, in words. */
   readonly unread: readonly string[];
 };
 
 /** Asks all of that once. Answers within seconds even while the ledger does not. */
 export async function askAll(deps: AskedDeps): Promise<Answers> {
-  const [own, machine = [], ...answers] = await Promise.all([
+  const [own, ...answers] = await Promise.all([
     askOwn(deps),
-    ask(deps, deps.machine, "what this machine lacks could not be found out"),
     ...NAMES.map(async (name) => [name, await askOne(deps, name)] as const),
   ]);
   const unread = answers.flatMap(([name, answer]) =>
     deps[name] && answer === undefined ? [QUESTIONS[name]] : [],
   );
-  return { ...Object.fromEntries(answers), own, machine, unread };
+  return { ...Object.fromEntries(answers), own, unread };
 }
 
 function askOne<Name extends Question>(deps: AskedDeps, name: Name): Promise<Answers[Name] | undefined> {
@@ -111,7 +110,7 @@ export function askOrphaned(deps: AskedDeps): Promise<readonly Orphaned[] | unde
  * pages and monitors that ask again and again, of a ledger that is slow or hangs, take no more of its connections.
  */
 export function askOnceAtATime<Deps extends AskedDeps>(deps: Deps): Deps {
-  const asked = (["byLedger", "machine", ...NAMES] as const).flatMap((name) => {
+  const asked = (["byLedger", ...NAMES] as const).flatMap((name) => {
     const question: (() => Promise<unknown>) | undefined = deps[name];
     return question ? [[name, once(question)] as const] : [];
   });

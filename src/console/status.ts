@@ -52,7 +52,7 @@ function factsOf(deps: AskedDeps, answers: Answers): Omit<Status, "version" | "a
     untakenFiles: untakenStatus(deps),
     connectors: deps.connectors?.() ?? null,
     service: deps.service?.(counts) ?? null,
-    limits: answers.limits ? [...answers.limits, ...answers.machine] : null,
+    limits: answers.limits ? [...answers.limits, ...(answers.machine ?? [])] : null,
     workers: workers?.flatMap((worker) => toStatusWorker(worker, workers)) ?? null,
     overdueTanks:
       refills?.tanks
