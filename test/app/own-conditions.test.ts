@@ -109,9 +109,15 @@ test("what a daemon knows itself is said while the database hangs, and first tha
   withSite({}, (site) =>
     withCutWay(site, async ({ url, hang }) => {
       const daemon = await startOn("lab-1", { ...site, url });
-      // Each answer of the ledger is late soon, and no disk is.
-      const sleep = (ms: number, signal?: AbortSignal) => systemClock.sleep(ms === 5_000 ? 500 : ms, signal);
-      const deps = { ...daemonView(daemon, systemClock), clock: { ...systemClock, sleep }, logger: silent };
+      const view = daemonView(daemon, systemClock);
+      // What the ledger has not answered once the disks have is late.
+      const haveDisks = Promise.withResolvers<void>();
+      const machine = async () => (await view.machine?.().finally(haveDisks.resolve)) ?? [];
+      const sleep = async (ms: number, signal?: AbortSignal) => {
+        if (ms === 5_000) await haveDisks.promise;
+        await systemClock.sleep(ms === 5_000 ? 100 : ms, signal);
+      };
+      const deps = { ...view, machine, clock: { ...systemClock, sleep }, logger: silent };
       const inbox = join(site.folder, "csv/in");
       await eventually(
         () =>
