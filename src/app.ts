@@ -18,8 +18,10 @@ import { aboutOn } from "./core/alert.ts";
 import { systemClock } from "./core/clock.ts";
 import { type Condition, condition } from "./core/condition.ts";
 import { formatMinute } from "./core/duration.ts";
+import type { FailureCode } from "./core/failures.ts";
 import type { LogTarget } from "./core/log-target.ts";
 import { noTracer } from "./core/order-step.ts";
+import type { Away } from "./core/outage.ts";
 import { PeerCertificates } from "./core/peer-certificates.ts";
 import { VERSION } from "./core/version.ts";
 import { within } from "./core/within.ts";
@@ -51,8 +53,8 @@ export interface Daemon {
   machineConditions(): Promise<readonly Condition[]>;
   /** Whether it takes what comes in. */
   readonly isTaking: boolean;
-  /** Whether the lab takes no results through a connector, as far as this daemon sends them. */
-  isLabAway(connector: string): boolean;
+  /** That the lab takes no results through a connector, as far as this daemon sends them; undefined while it does. */
+  labOutage(connector: string): Away<FailureCode> | undefined;
   /** Reports what happens, until the returned function is called; for metrics. */
   observe(observer: DaemonObserver): () => void;
   /** Why orders can't be taken or worked off right now; empty when all is well. */
@@ -161,7 +163,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
       },
       machineConditions,
       isTaking: options.roles.has("intake"),
-      isLabAway: (connector) => worker?.isLabAway(connector) === true,
+      labOutage: (connector) => worker?.labOutage(connector),
       observe: (observer) => {
         observers.add(observer);
         return () => observers.delete(observer);

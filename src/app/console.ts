@@ -12,12 +12,10 @@ import { type RunningConsole, startConsole } from "../console/server.ts";
 import type { StatusConnector } from "../console/status-document.ts";
 import type { Clock } from "../core/clock.ts";
 import { type Condition, condition } from "../core/condition.ts";
-import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { ORDER_STATES, type OrderState } from "../core/order-state.ts";
 import { SecretMask } from "../core/secret-mask.ts";
 import { COUNTED_PURPOSES } from "../core/service-quota.ts";
-import { asRefusal } from "../ledger/database-failures.ts";
 import { listWaitingCodes } from "../ledger/messages/waiting.ts";
 import { countOpenDeliveries, countOrders, readAttention } from "../ledger/operator/attention.ts";
 import { countOpenTasks } from "../ledger/operator/tasks.ts";
@@ -27,7 +25,7 @@ import type { CountedPurpose, ServiceView } from "../operator/service-columns.ts
 import type { ServiceClient } from "../service/client.ts";
 import { createActs } from "./acts/acts.ts";
 import { CallMeter, estimateBacklog } from "./call-use.ts";
-import { exceededLimitsOf } from "./limits.ts";
+import { endingSecrets, exceededLimitsOf } from "./limits.ts";
 import { maintenanceUntil } from "./maintenance.ts";
 import { readOrphaned } from "./orphaned.ts";
 import { listUntaken } from "./own-conditions.ts";
@@ -144,7 +142,7 @@ function secretsOf(config: Config): SecretMask {
 /** What the console shows of the ledger alone, with or without a daemon. */
 export function ledgerView(
   pool: pg.Pool,
-  config: Pick<Config, "connectors" | "refills">,
+  config: Pick<Config, "connectors" | "lanes" | "refills">,
   clock: Clock,
 ): Pick<ConsoleDeps, "counts" | "refills" | "waiting" | "orphaned" | "attention" | "restored" | "workers"> {
   return {
@@ -152,7 +150,7 @@ export function ledgerView(
     refills: refillOverviewOf(pool, config.refills, clock),
     waiting: () => listWaitingCodes(pool),
     orphaned: () => readOrphaned(pool, config),
-    attention: () => readAttention(pool),
+    attention: () => readAttention(pool, config.lanes.parkedBlocks),
     restored: async () => (await findRestored(pool)) ?? null,
     workers: () => listWorkers(pool),
   };
@@ -167,8 +165,13 @@ export function daemonView(daemon: Daemon, clock: Clock): Omit<AskedDeps, "logge
       (await listWorkers(daemon.pool)).map((worker) =>
         worker.id === daemon.workerId ? { ...worker, conditions: [] } : worker,
       ),
-    own: () => readOwn(daemon),
-    limits: exceededLimitsOf(daemon.pool, daemon.config, clock, daemon.machineConditions),
+    own: daemon.conditions,
+    byLedger: () => readByLedger(daemon),
+    machine: async () => [
+      ...(await daemon.machineConditions()),
+      ...endingSecrets(daemon.config, new Date(clock.now())),
+    ],
+    limits: exceededLimitsOf(daemon.pool, daemon.config, clock),
     untaken: () => listUntaken(daemon.connectors),
   };
 }
@@ -199,27 +202,15 @@ function watch({ service, observe }: Daemon, metrics: Metrics, meter: CallMeter 
   };
 }
 
-/** Orders can be taken while the database answers and no connector is in trouble; the service may be away meanwhile. */
-async function readOwn(daemon: Daemon): Promise<Condition[]> {
-  const conditions = daemon.conditions();
-  try {
-    const isWorkedOff = daemon.queues !== undefined || (await isWorkerThere(daemon.pool));
-    const restored = await findRestored(daemon.pool);
-    const isComparing = restored !== undefined && restored.uncompared > 0;
-    return [
-      ...conditions,
-      ...(isWorkedOff ? [] : [condition("daemonTrouble", "", NO_WORKER)]),
-      ...(isComparing ? [restoredCondition(restored)] : []),
-    ];
-  } catch (error) {
-    const failure = error instanceof Failure ? error : asRefusal(error);
-    const words =
-      failure === undefined
-        ? "the ledger's database gives an error; the log says more"
-        : `${failure.message} (${failure.code})`;
-    const away = condition("daemonTrouble", "", words, { code: failure?.code, stopsIntake: true });
-    return [away, ...conditions];
-  }
+/** Orders are taken while the ledger answers, also where nobody works them off. */
+async function readByLedger({ queues, pool }: Daemon): Promise<Condition[]> {
+  const isWorkedOff = queues !== undefined || (await isWorkerThere(pool));
+  const restored = await findRestored(pool);
+  const isComparing = restored !== undefined && restored.uncompared > 0;
+  return [
+    ...(isWorkedOff ? [] : [condition("daemonTrouble", "", NO_WORKER)]),
+    ...(isComparing ? [restoredCondition(restored)] : []),
+  ];
 }
 
 /** For a daemon whose work another one does. */
@@ -251,9 +242,13 @@ async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
 
 function toConnectorRow(connector: Connector, daemon: Daemon): StatusConnector {
   const { name, type, trouble = null, warning = null } = connector;
+  const outage = daemon.labOutage(name);
   return {
     ...{ connector: name, type, isTaking: daemon.isTaking, trouble, warning },
-    isLabAway: daemon.isLabAway(name),
+    isLabAway: outage !== undefined,
+    labOutage: outage
+      ? { since: outage.since.toISOString(), nextTryAt: outage.nextTryAt.toISOString() }
+      : null,
     connections: listeningOf(connector)?.connections ?? null,
   };
 }

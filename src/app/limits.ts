@@ -28,15 +28,11 @@ interface Machine {
   readonly peers?: Pick<PeerCertificates, "list"> | undefined;
 }
 
-/**
- * What finds out which limits of the configuration are exceeded.
- * @param ofMachine as {@link machineConditionsOf} gives it
- */
+/** What finds out which limits of the configuration are exceeded, as the ledger has it. */
 export function exceededLimitsOf(
   pool: pg.Pool,
-  config: Pick<Config, "alerts" | "connectors" | "database">,
+  config: Pick<Config, "alerts" | "connectors" | "database" | "lanes">,
   clock: Clock,
-  ofMachine: () => Promise<readonly Condition[]>,
 ): () => Promise<readonly Condition[]> {
   return async () => {
     const { alerts } = config;
@@ -47,27 +43,20 @@ export function exceededLimitsOf(
       .map(({ connector }) => connector)
       .filter((name) => running.has(name));
     const now = new Date(clock.now());
-    const [pace, own, backup] = await Promise.all([
-      readPace(pool, states, connectors),
-      ofMachine(),
+    const [pace, backup] = await Promise.all([
+      readPace(pool, states, connectors, config.lanes.parkedBlocks),
       oldBackup(pool, config),
     ]);
-    return [
-      ...exceededPace(pace, alerts, now),
-      ...backup,
-      ...own,
-      ...alerts.expiries.flatMap(({ name, on }) =>
-        ending(
-          "secretExpiring",
-          name,
-          name,
-          new Date(`${on}T00:00`),
-          alerts.rules.secretExpiring.withinMs,
-          now,
-        ),
-      ),
-    ];
+    return [...exceededPace(pace, alerts, now), ...backup];
   };
+}
+
+/** The secrets to which the configuration gives an end that is near, or has come. */
+export function endingSecrets({ alerts }: Pick<Config, "alerts">, now: Date): Condition[] {
+  const { withinMs } = alerts.rules.secretExpiring;
+  return alerts.expiries.flatMap(({ name, on }) =>
+    ending("secretExpiring", name, name, new Date(`${on}T00:00`), withinMs, now),
+  );
 }
 
 /**

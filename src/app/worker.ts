@@ -4,6 +4,7 @@ import { aboutOn } from "../core/alert.ts";
 import { type Condition, condition } from "../core/condition.ts";
 import { EVERY_MS } from "../core/every.ts";
 import type { FailureCode } from "../core/failures.ts";
+import type { Away } from "../core/outage.ts";
 import { startFeeder } from "../jobs/feeder.ts";
 import { type JobQueues, openQueues } from "../jobs/queues.ts";
 import type { IsSent } from "../jobs/submit/deps.ts";
@@ -39,7 +40,7 @@ const FEEDER_SILENT_MS = 120_000;
 interface RunningWorker {
   readonly queues: JobQueues;
   readonly service: ServiceClient;
-  isLabAway(connector: string): boolean;
+  labOutage(connector: string): Away<FailureCode> | undefined;
   conditions(): Condition[];
 }
 
@@ -168,7 +169,7 @@ export async function startWorker(
   return {
     queues,
     service,
-    isLabAway: (connector) => targets.get(connector)?.breaker.isOpen === true,
+    labOutage: (connector) => targets.get(connector)?.breaker.away,
     conditions: () => {
       const conditions: Condition[] = [];
       const add = (about: string, text: string, code?: FailureCode) =>

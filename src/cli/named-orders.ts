@@ -7,10 +7,10 @@ import type { LedgerOrder } from "../ledger/orders/row.ts";
 import { whyNoOrder } from "../operator/message-columns.ts";
 import { stateInWords } from "../operator/order-columns.ts";
 import { clean } from "../operator/text.ts";
+import { notFound } from "../operator/thing.ts";
 import { ORDERS } from "../operator/things/orders.ts";
 import { nameOf } from "../operator/why-waiting.ts";
 import type { OpenSite } from "./open.ts";
-import { notFound } from "./things.ts";
 
 /** More than these are listed by `orders list --find`. */
 export const MOST_FOUND = 20;

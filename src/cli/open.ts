@@ -9,6 +9,7 @@ import { asFailure, Failure, type FailureCode } from "../core/failures.ts";
 import type { JobQueues } from "../jobs/queues.ts";
 import { type ProfileDefinition, profileSchema } from "../mapping/profile/schema.ts";
 import type { ServiceClient } from "../service/client.ts";
+import { toFailure } from "./output/failure.ts";
 import type { Session } from "./session.ts";
 
 // What a command opens for itself. The code of each is imported only then, so that a command starts fast.
@@ -86,6 +87,24 @@ export async function withLedger<T>(
   config: OpenSite["config"] = readConfig(session),
 ): Promise<T> {
   const site = await openSite(session, config);
+  try {
+    return await work(site);
+  } finally {
+    await site.close();
+  }
+}
+
+/** The same for what can do without the ledger: what asks that fails with the reason, as a Failure. */
+export async function withLedgerOrNone<T>(
+  session: Session,
+  work: (site: Pick<OpenSite, "pool" | "config">) => Promise<T>,
+): Promise<T> {
+  const config = readConfig(session);
+  const site = await openSite(session, config).catch(toFailure);
+  if (site instanceof Failure) {
+    const { poolWithout } = await import("../ledger/database.ts");
+    return work({ pool: poolWithout(site), config });
+  }
   try {
     return await work(site);
   } finally {

@@ -2,9 +2,10 @@ import { type Argument, type Command, Option } from "commander";
 import type { OutcomeLine, SiteAct } from "../operator/site-act.ts";
 import { clean } from "../operator/text.ts";
 import { EXIT, type ExitStatus, exitStatusOf } from "./exit-status.ts";
-import { withLedger } from "./open.ts";
+import { withLedger, withLedgerOrNone } from "./open.ts";
+import { withProgress } from "./output/progress.ts";
 import { type Cli, type Session, toAction } from "./session.ts";
-import { type ActOptions, actsOf, reasonOf, WHY } from "./things.ts";
+import { type ActOptions, actsOf, confirm, reasonOf, WHY } from "./things.ts";
 
 // The commands of acts that have no record, as the things of `src/operator/things/` declare them.
 
@@ -20,7 +21,7 @@ export function defineSiteAct<On extends object>(
     argument,
     options = [],
   }: {
-    readonly on: (asked: Options, word: string) => On;
+    readonly on: (asked: Options, word: string, session: Session) => On;
     readonly argument?: Argument;
     readonly options?: readonly Option[];
   },
@@ -30,16 +31,17 @@ export function defineSiteAct<On extends object>(
   if (argument !== undefined) command.addArgument(argument);
   for (const option of options) command.addOption(option);
   command.addOption(new Option("--reason <text>", reasonHelp).makeOptionMandatory(reason === "required"));
+  if (act.warnings) command.option("-y, --yes", "don't ask");
   command.addHelpText("after", `\nExample:\n  ${example}`).action(
     toAction(cli, (session, ...given: unknown[]) => {
       const asked = given.at(-1) as Options;
       const word = argument === undefined ? "" : (given[0] as string);
-      return actOnSite(session, act, on(asked, word), asked);
+      return actOnSite(session, act, on(asked, word, session), asked);
     }),
   );
 }
 
-/** Does it, and shows what became of it. */
+/** Does it, after asking where something may be lost, and shows what became of it. Status 1 also when a person said no. */
 export async function actOnSite<On extends object>(
   session: Session,
   act: SiteAct<On>,
@@ -47,13 +49,26 @@ export async function actOnSite<On extends object>(
   asked: ActOptions,
 ): Promise<ExitStatus | undefined> {
   const by = { actor: session.actor, reason: reasonOf(act, asked.reason) };
-  const { isDone, code, lines, json } = await withLedger(session, async (site) =>
-    act.act({ pool: site.pool, acts: await actsOf(site, session), viewer: session }, by, on),
-  );
-  session.result(
-    json,
-    lines.map((line) => lineOf(session, line)),
-  );
+  const open = act.canLackLedger ? withLedgerOrNone : withLedger;
+  const outcome = await open(session, async (site) => {
+    const warnings = (await act.warnings?.(site)) ?? [];
+    const question = `${warnings.join(" ")} Go on nevertheless?`;
+    if (warnings.length > 0 && !(await confirm(session, question, asked.yes))) return undefined;
+    const place = {
+      ...{ pool: site.pool, acts: await actsOf(site, session), viewer: session },
+      connectors: site.config.connectors.map(({ name }) => name),
+    };
+    return withProgress(session, { what: act.command, nouns: "records" }, (report) => {
+      let done = 0;
+      return act.act({ ...place, onEach: () => report(++done) }, by, on);
+    });
+  });
+  if (outcome === undefined) return EXIT.failed;
+  const { isDone, code, lines, each = [], json } = outcome;
+  session.result(json, [
+    ...each.flatMap(({ lines: own }) => own.map(clean)),
+    ...lines.map((line) => lineOf(session, line)),
+  ]);
   if (isDone) return undefined;
   return code === undefined ? EXIT.failed : exitStatusOf(code);
 }

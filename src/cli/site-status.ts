@@ -12,7 +12,7 @@ import { isWorkerThere } from "../ledger/workers/roster.ts";
 import { LEVELS, PART_SIGNS } from "../operator/alert-columns.ts";
 import { backlogInWords, callsInWords, limitInWords } from "../operator/service-columns.ts";
 import { clean } from "../operator/text.ts";
-import { timeWithAge } from "../operator/times.ts";
+import { nextTryInWords, timeWithAge } from "../operator/times.ts";
 import { askDaemon } from "./ask-daemon.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import type { KeptSite } from "./live/watched.ts";
@@ -66,7 +66,7 @@ async function readFromLedger(site: KeptSite, session: Session, why: string | un
   const status = await readStatus(
     {
       ...ledgerView(pool, config, session.clock),
-      own: async () => [condition("daemonTrouble", "", reason, { stopsIntake: true })],
+      own: () => [condition("daemonTrouble", "", reason, { stopsIntake: true })],
       logger: session.logger,
       clock: session.clock,
     },
@@ -79,9 +79,10 @@ async function readFromLedger(site: KeptSite, session: Session, why: string | un
 
 /** Whether orders are taken, and how the parts beside the intake stand; each that is down, or waits, in a line before the others. */
 export function standingLines({ status, isRunning, isAnswered }: SiteStatus, session: Session): string[] {
-  const inWords = ({ name, state, words, since }: StatusPart) => {
+  const inWords = ({ name, state, words, since, nextTryAt }: StatusPart) => {
     const { sign, paint } = PART_SIGNS[state];
-    const when = since === null ? "" : `, since ${timeWithAge(new Date(since), session.clock.now())}`;
+    const now = session.clock.now();
+    const when = `${since === null ? "" : `, since ${timeWithAge(new Date(since), now)}`}${nextTryInWords(nextTryAt, now)}`;
     return `${session.paint(paint, sign)} ${clean(state === "up" ? name : `${name} (${words}${when})`)}`;
   };
   const isUnknown = isRunning && !isAnswered;

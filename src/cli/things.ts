@@ -11,6 +11,7 @@ import {
   type ActWords,
   type DeclaredAct,
   type DetailsPart,
+  notFound,
   refusalOf,
   type Thing,
 } from "../operator/thing.ts";
@@ -45,20 +46,6 @@ export function requireId(kind: IdKind, noun: string, word: string): number {
     "CLI_USAGE",
     `${word}: expected the id of ${article} ${noun}, such as ${formatId(kind, 12)}`,
   );
-}
-
-/** That the ledger has no record of this name. @param more what follows from that */
-export function notFound(
-  { noun, listed }: Pick<Thing<never>, "noun" | "listed">,
-  word: string,
-  more = "",
-): Failure {
-  const besides =
-    noun === "order"
-      ? "; `cryobridge messages waiting` and `cryobridge files list` show what may not be an order yet"
-      : "";
-  const hint = `\`cryobridge ${listed}\` shows what there is${besides}.`;
-  return new Failure("CLI_NOT_FOUND", { message: `no ${noun} ${word}${more}`, hint });
 }
 
 /** Adds the command that shows a record. */
@@ -308,7 +295,10 @@ async function actOnAll<Row, Found extends Row, Given>(
 }
 
 /** What is done to records, as the console of a daemon does it. */
-export async function actsOf({ pool, config }: OpenSite, session: Session): Promise<Acts> {
+export async function actsOf(
+  { pool, config }: Pick<OpenSite, "pool" | "config">,
+  session: Session,
+): Promise<Acts> {
   const { createActs } = await import("../app/acts/acts.ts");
   const { clock, io, secrets } = session;
   // A place of alerts may be the log, which has to be seen.

@@ -9,6 +9,7 @@ import type { Records } from "./deps.ts";
 import { type Content, type Html, html } from "./html.ts";
 import type { Page, Section } from "./layout.ts";
 import { filterValues, placeOf } from "./listing.ts";
+import { withCommands } from "./page-of-command.ts";
 import type { Notice } from "./session.ts";
 import { type Answer, type Site, type Submission, sectionOf, type Visit } from "./site.ts";
 import { type BeginWork, newWorkId, type Work } from "./work.ts";
@@ -57,14 +58,21 @@ export function formOf<Row>(
   action: string,
   row: Row,
   visit: Visit,
-  more: Pick<Parameters<typeof actForm>[0], "fields" | "inputs"> = {},
+  {
+    warnings = [],
+    ...more
+  }: Pick<Parameters<typeof actForm>[0], "fields" | "inputs"> & {
+    readonly warnings?: readonly string[];
+  } = {},
 ): Html {
   const { reason, input, isDangerous = false, explains } = act;
   const label = wordsFor(act.button, row);
   return actForm(
     {
       ...{ action, label, button: act.opened ?? label, isDangerous, reason: reasonFor(reason) },
-      ...(explains === undefined ? {} : { explains: wordsFor(explains, row) }),
+      ...(explains === undefined
+        ? {}
+        : { explains: withCommands([wordsFor(explains, row), ...warnings].join(" ")) }),
       ...(input === undefined ? {} : { inputs: inputOf({ ...input, label: input.label(row) }) }),
       ...more,
     },
@@ -93,7 +101,8 @@ export function isReasonWanted(reason: ActWords<never>["reason"]): boolean {
   return reasonFor(reason) === "required";
 }
 
-function reasonFor(reason: ActWords<never>["reason"]) {
+/** Whether the form of an act asks for a reason. */
+export function reasonFor(reason: ActWords<never>["reason"]) {
   return ({ required: "required", usual: "required", optional: "optional", none: undefined } as const)[
     reason
   ];

@@ -1,7 +1,8 @@
 import type { Clock } from "../core/clock.ts";
 import { type Condition, condition } from "../core/condition.ts";
-import { asFailure, Failure } from "../core/failures.ts";
+import { Failure } from "../core/failures.ts";
 import { LATE, within } from "../core/within.ts";
+import { asRefusal } from "../ledger/database-failures.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { AskedDeps } from "./deps.ts";
 
@@ -30,20 +31,27 @@ export async function ask<T>(
   }
 }
 
-/** What the daemon says of itself: when that can't be found out, that it takes no orders, with the reason. */
-export async function askOwn(deps: AskedDeps): Promise<readonly Condition[]> {
+/**
+ * What the daemon says of itself, and before that, while the ledger gives no answer, that it takes no orders. The service may be away
+ * meanwhile.
+ */
+export async function askOwn({ own, byLedger, clock, logger }: AskedDeps): Promise<readonly Condition[]> {
+  if (byLedger === undefined) return own();
   try {
-    return await withDeadline(deps.own(), deps.clock);
+    return [...own(), ...(await withDeadline(byLedger(), clock))];
   } catch (error) {
-    const failure = asFailure(error);
-    deps.logger.warn({ err: failure }, "readiness could not be found out");
-    return [
-      condition("daemonTrouble", "", `${failure.message} (${failure.code})`, {
-        code: failure.code,
-        stopsIntake: true,
-      }),
-    ];
+    logger.warn({ err: error }, "the ledger did not answer whether orders can be taken");
+    return [ledgerAway(error), ...own()];
   }
+}
+
+function ledgerAway(error: unknown): Condition {
+  const failure = error instanceof Failure ? error : asRefusal(error);
+  const words =
+    failure === undefined
+      ? "the ledger's database gives an error; the log says more"
+      : `${failure.message} (${failure.code})`;
+  return condition("daemonTrouble", "", words, { code: failure?.code, stopsIntake: true });
 }
 
 /** Whether orders can be taken. */
@@ -59,6 +67,7 @@ const QUESTIONS = {
   orphaned: "what waits of former connectors",
   restored: "whether it was restored from an older copy",
   workers: "which daemons work",
+  machine: "which disks are full, and what ends",
   limits: "which limits are exceeded",
   refills: "which tanks are overdue",
 } as const satisfies Partial<Record<keyof AskedDeps, string>>;
@@ -101,7 +110,7 @@ export function askOrphaned(deps: AskedDeps): Promise<readonly Orphaned[] | unde
  * pages and monitors that ask again and again, of a ledger that is slow or hangs, take no more of its connections.
  */
 export function askOnceAtATime<Deps extends AskedDeps>(deps: Deps): Deps {
-  const asked = (["own", ...NAMES] as const).flatMap((name) => {
+  const asked = (["byLedger", ...NAMES] as const).flatMap((name) => {
     const question: (() => Promise<unknown>) | undefined = deps[name];
     return question ? [[name, once(question)] as const] : [];
   });

@@ -2,17 +2,21 @@ import { type Condition, condition } from "../core/condition.ts";
 import { configurationInWords } from "../operator/configuration-columns.ts";
 import type { Status } from "./status-document.ts";
 
-/** A daemon that came back, by its name and roles, is nothing that somebody has to know. */
-export function lostWorkersOf({ workers }: Pick<Status, "workers">): Condition[] {
+/** Those that were lost and did not come back, by name and roles. */
+export function lostWorkers({ workers }: Pick<Status, "workers">) {
   const all = (workers ?? []).map((worker) => ({
     ...worker,
     // The roles of a machine may be daemons of their own, with one name.
     called: `${worker.name} (${worker.roles.join(", ")})`,
   }));
   const there = new Set(all.filter(({ state }) => state !== "lost").map(({ called }) => called));
-  const lost = all.filter(({ state, called }) => state === "lost" && !there.has(called));
-  return lost.map(({ id, name, host, seenAt, called }) => {
-    const what = `daemon ${name} (${id}) on ${host} is gone; others took its work over`;
+  return all.filter(({ state, called }) => state === "lost" && !there.has(called));
+}
+
+/** A daemon that came back is nothing that somebody has to know. */
+export function lostWorkersOf(facts: Pick<Status, "workers">): Condition[] {
+  return lostWorkers(facts).map(({ id, name, host, seenAt, called }) => {
+    const what = `daemon ${name} (${id}) on ${host} was lost; its work was taken over`;
     return condition("workerDead", called, what, {
       level: "look",
       since: seenAt,

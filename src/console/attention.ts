@@ -6,6 +6,7 @@ import { FAILURES, type FailureCode, LASTING } from "../core/failures.ts";
 import type { UntakenReason } from "../core/untaken-files.ts";
 import { whoSeesTo } from "../core/who.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
+import { counted } from "../operator/text.ts";
 import type { Answers } from "./ask.ts";
 import { configurationsOf, lostWorkersOf, workerConditionsOf } from "./attention-workers.ts";
 import { orphanedCondition } from "./orphaned.ts";
@@ -19,7 +20,13 @@ type Facts = Omit<Status, "attention" | "parts" | "version">;
  */
 export function listConditions(
   facts: Facts,
-  { own, restored, limits, unread }: Pick<Answers, "own" | "restored" | "limits" | "unread">,
+  {
+    own,
+    restored,
+    machine,
+    limits,
+    unread,
+  }: Pick<Answers, "own" | "restored" | "machine" | "limits" | "unread">,
 ): Condition[] {
   const said = new Set<string>();
   const found = [
@@ -36,6 +43,7 @@ export function listConditions(
     placesOf(facts),
     untakenOf(facts),
     limits ?? [],
+    machine ?? [],
     lostWorkersOf(facts),
     ...workerConditionsOf(facts),
     configurationsOf(facts),
@@ -116,8 +124,9 @@ const HINT_PARKED =
 function ordersOf({ states, stillOrders, generatedAt }: Facts): Condition[] {
   const groups = (stillOrders ?? []).filter(({ kind }) => kind === "parked");
   if (groups.length > 0)
-    return groups.map(({ count, orderId, orderIds, since, code, hint, who }) => {
-      const what = `${many(count, "order waits", "orders wait")} for a person${named(orderIds)}: ${meaningOf(code ?? "UNCLASSIFIED")}`;
+    return groups.map((group) => {
+      const { count, orderId, orderIds, since, code, hint, who } = group;
+      const what = `${counted(count, "order waits", "orders wait")} for a person${named(orderIds)}: ${meaningOf(code ?? "UNCLASSIFIED")}${behindInWords(group)}`;
       const command = commandForParked(count, orderId, code);
       return condition("ordersParked", code ?? "UNCLASSIFIED", what, {
         ...{ since, command, who, hint: hint ?? HINT_PARKED },
@@ -125,9 +134,16 @@ function ordersOf({ states, stillOrders, generatedAt }: Facts): Condition[] {
     });
   const parked = states?.find(({ state }) => state === "parked");
   if (!parked || parked.count === 0) return [];
-  const what = `${many(parked.count, "order waits", "orders wait")} for a person`;
+  const what = `${counted(parked.count, "order waits", "orders wait")} for a person`;
   const since = before(generatedAt, parked.oldestSeconds);
   return [condition("ordersParked", "", what, { since, command: PARKED, hint: HINT_PARKED })];
+}
+
+/** `; 3 later orders of the same subjects wait for that`; empty where none does. */
+export function behindInWords({ behind }: Pick<StatusStillOrders, "behind">): string {
+  return behind
+    ? `; ${counted(behind, "later order of the same subject waits", "later orders of the same subjects wait")} for that`
+    : "";
 }
 
 /** What shows the one order that is parked for a reason, or all of them. */
@@ -172,7 +188,7 @@ function goingOn(still: StatusStillOrders): Condition {
     condition("ordersStalled", code ?? "", what, { level: "wait", since, hint, who, ...more });
   const [itself, them] = count === 1 ? ["itself", "it"] : ["themselves", "them"];
   if (kind === "on_hold") {
-    const what = `${many(count, "order", "orders")}${ids} ${count === 1 ? "is" : "are"} on hold by the lab (ORC-1 HD), until the lab releases or cancels ${them}`;
+    const what = `${counted(count, "order")}${ids} ${count === 1 ? "is" : "are"} on hold by the lab (ORC-1 HD), until the lab releases or cancels ${them}`;
     const command = "cryobridge orders list --state received";
     return condition("ordersOnHold", "", what, { level: "wait", since, command });
   }
@@ -182,14 +198,14 @@ function goingOn(still: StatusStillOrders): Condition {
     return stalled(what, { level: "act", command: `cryobridge orders show ${orderId}` });
   }
   if (kind === "reconciling") {
-    const what = `no sure answer came to the call for ${many(count, "order", "orders")}${ids}; the service is searched for what the call did before anything is sent again${said}`;
+    const what = `no sure answer came to the call for ${counted(count, "order")}${ids}; the service is searched for what the call did before anything is sent again${said}`;
     return stalled(what, { command: "cryobridge orders list --state submitting" });
   }
   if (kind === "waiting") {
-    const what = `${many(count, "order waits", "orders wait")}${ids} at least until the service takes calls again: ${text ?? ""}`;
+    const what = `${counted(count, "order waits", "orders wait")}${ids} at least until the service takes calls again: ${text ?? ""}`;
     return stalled(what, { command: "cryobridge queue" });
   }
-  const what = `${many(count, "order is", "orders are")} tried again by ${itself}${ids}${said}`;
+  const what = `${counted(count, "order is", "orders are")} tried again by ${itself}${ids}${said}`;
   return stalled(what, { command: "cryobridge queue" });
 }
 
@@ -198,7 +214,7 @@ function deliveriesOf({ failingDeliveries, generatedAt }: Facts): Condition[] {
     const isParked = state === "parked";
     const isLong = Date.parse(generatedAt) - Date.parse(since) > LONG_MS;
     const tail = isParked ? "" : "; tried again by itself";
-    const what = `the lab doesn't have ${many(count, "result", "results")} through ${connector}: ${text} (${code})${tail}; later results of the same orders wait`;
+    const what = `the lab doesn't have ${counted(count, "result")} through ${connector}: ${text} (${code})${tail}; later results of the same orders wait`;
     return condition("resultsNotTaken", connector, what, {
       level: isParked || isLong ? "act" : "wait",
       command: count === 1 ? `cryobridge results show ${deliveryId}` : "cryobridge queue",
@@ -230,7 +246,7 @@ const HINT_CODES = "`cryobridge messages waiting` names the place for each; then
 
 function unknownCode(name: string, groups: readonly StatusWaiting[]): Condition {
   const messages = groups.reduce((sum, each) => sum + each.messages, 0);
-  const wait = many(messages, "message waits", "messages wait");
+  const wait = counted(messages, "message waits", "messages wait");
   return condition("codesUnmapped", name, `${wait} for a code that no table knows: ${name}`, {
     since: earliest(groups),
     hint: groups[0]?.hint ?? HINT_CODES,
@@ -243,7 +259,7 @@ function codesInOne(waiting: readonly StatusWaiting[]): Pick<Attention, "what" |
   const byCode = [...Map.groupBy(groups, ({ kind, code }) => `${kind} ${code ?? ""}`)];
   const named = byCode.slice(0, MOST_CODES).map(([name, each]) => {
     const counts = each.map(
-      ({ connector, messages }) => `${many(messages, "message", "messages")} through ${connector}`,
+      ({ connector, messages }) => `${counted(messages, "message")} through ${connector}`,
     );
     return `${name} (${counts.join(", ")})`;
   });
@@ -257,14 +273,14 @@ function codesInOne(waiting: readonly StatusWaiting[]): Pick<Attention, "what" |
 }
 
 function behindOf({ connector, code, messages, since }: StatusWaiting): Condition {
-  const what = `${many(messages, "message", "messages")} through ${connector} ${messages === 1 ? "waits" : "wait"} for an earlier message of the same subject or order${code === null ? "" : `, which waits until code ${code} is added`}; goes on with it`;
+  const what = `${counted(messages, "message")} through ${connector} ${messages === 1 ? "waits" : "wait"} for an earlier message of the same subject or order${code === null ? "" : `, which waits until code ${code} is added`}; goes on with it`;
   const command = "cryobridge messages list --verdict waiting";
   return condition("messagesBehind", connector, what, { level: "wait", since, command });
 }
 
 function tasksOf({ tasks, generatedAt }: Facts): Condition[] {
   if (!tasks || tasks.open === 0) return [];
-  const what = `${many(tasks.open, "task is", "tasks are")} open`;
+  const what = `${counted(tasks.open, "task is", "tasks are")} open`;
   return [
     condition("tasksOpen", "", what, {
       since: before(generatedAt, tasks.oldestSeconds),
@@ -284,7 +300,7 @@ function pausesOf({ pausedQueues }: Facts): Condition[] {
 
 function placesOf({ failingAlertPlaces }: Facts): Condition[] {
   return (failingAlertPlaces ?? []).map(({ place, count, since, failure }) => {
-    const text = `${place} does not take ${many(count, "message", "messages")} about alerts: ${failure}`;
+    const text = `${place} does not take ${counted(count, "message")} about alerts: ${failure}`;
     return condition("alertsNotTaken", place, text, {
       ...{ since, command: "cryobridge alerts list" },
       hint: "Correct the place in `alerts.to`; `cryobridge alerts test` shows whether it takes them. They are tried again by themselves.",
@@ -324,27 +340,27 @@ function describeUntaken(
   switch (reason) {
     case "name":
       return {
-        what: `${many(count, "file is", "files are")} never taken by name: a dot at the beginning, or an ending such as .tmp, .part, .partial, .filepart, .upload or ~, means that a file isn't done, and \`files\` of the connector may leave others out`,
+        what: `${counted(count, "file is", "files are")} never taken by name: a dot at the beginning, or an ending such as .tmp, .part, .partial, .filepart, .upload or ~, means that a file isn't done, and \`files\` of the connector may leave others out`,
         hint: "Have the sender rename each file once it is whole; rename or remove what was left there.",
       };
     case "marker":
       return {
-        what: `${many(count, "file waits for its marker", "files wait for their markers")} (${own.words})`,
+        what: `${counted(count, "file waits for its marker", "files wait for their markers")} (${own.words})`,
         hint: `Have the sender write the marker once a file is whole, or write it yourself. Where it writes ${other.words}, set marker: ${other.setting} for this connector.`,
       };
     case "lone_marker":
       return {
-        what: `${many(count, "marker has", "markers have")} no file (${own.words})`,
+        what: `${counted(count, "marker has", "markers have")} no file (${own.words})`,
         hint: "Ask the sender for the files; remove markers that nobody needs.",
       };
     case "folder":
       return {
-        what: `${many(count, "folder lies", "folders lie")} there, and nothing in ${count === 1 ? "it" : "them"} is taken`,
+        what: `${counted(count, "folder lies", "folders lie")} there, and nothing in ${count === 1 ? "it" : "them"} is taken`,
         hint: "Move the files into the drop folder itself, then remove the folder; have the sender drop them there.",
       };
     case "changing":
       return {
-        what: `${many(count, "file keeps", "files keep")} changing, and can't be taken before it rests`,
+        what: `${counted(count, "file keeps", "files keep")} changing, and can't be taken before it rests`,
         hint: "Look what writes to it; have the sender write elsewhere and rename the finished file into the folder.",
       };
   }
@@ -366,12 +382,12 @@ function refusalsOf({ refusals, limits }: Facts): Condition[] {
     const was = `through ${connector} ${count === 1 ? "was" : "were"} refused`;
     const when = `within the last day, the latest at ${formatMinute(new Date(latestAt))}`;
     const isFile = kind === "file";
-    const counted = isFile ? many(count, "file", "files") : many(count, "message", "messages");
+    const refused = counted(count, isFile ? "file" : "message");
     const command = `cryobridge messages list --verdict refused --connector ${connector} --since 1d`;
     return condition(
       "refusedLately",
       `${connector} ${kind}`,
-      `${counted} ${was}${isFile ? " as a whole" : ""} ${when}`,
+      `${refused} ${was}${isFile ? " as a whole" : ""} ${when}`,
       {
         level: "look",
         ...(isFile ? { hint: HINT_REFUSED_FILE } : { command }),
@@ -386,10 +402,6 @@ const HINT_REFUSED_FILE =
 /** ISO 8601 in UTC sorts as text. */
 function earliest(all: readonly { readonly since: string }[]): string | null {
   return all.map(({ since }) => since).sort()[0] ?? null;
-}
-
-function many(count: number, one: string, several: string): string {
-  return `${count} ${count === 1 ? one : several}`;
 }
 
 function before(generatedAt: string, seconds: number | null): string | null {

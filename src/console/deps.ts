@@ -20,8 +20,10 @@ import type { StatusConnector } from "./status-document.ts";
 export interface ConsoleDeps {
   /** A text without the credentials of the configuration. */
   readonly mask?: ((text: string) => string) | undefined;
-  /** What this daemon says of itself: what keeps it from its work, or from taking orders. */
-  own(): Promise<readonly Condition[]>;
+  /** What this daemon says of itself, whether the ledger answers or not: what keeps it from its work, or from taking orders. */
+  own(): readonly Condition[];
+  /** What the ledger says to that: nobody works its orders off, or they are compared after a restore. Absent where no daemon asks. */
+  readonly byLedger?: (() => Promise<readonly Condition[]>) | undefined;
   counts(): Promise<LedgerCounts>;
   /** Dropped files that aren't taken; absent where no daemon looks. */
   readonly untaken?: (() => readonly UntakenRow[]) | undefined;
@@ -35,7 +37,9 @@ export interface ConsoleDeps {
   readonly restored?: (() => Promise<Restored | null>) | undefined;
   /** The daemons that work with the ledger, and those that ended within a day. */
   readonly workers?: (() => Promise<readonly WorkerView[]>) | undefined;
-  /** Limits of age, failures, traffic, disks and ends that are exceeded; absent where no daemon looks. */
+  /** Disks that fill up and what ends, of the machine of this daemon; absent where no daemon looks. */
+  readonly machine?: (() => Promise<readonly Condition[]>) | undefined;
+  /** Limits of age, failures, traffic and backups that are exceeded by the ledger; absent where no daemon looks. */
   readonly limits?: (() => Promise<readonly Condition[]>) | undefined;
   /** What waits of connectors that aren't configured. */
   readonly orphaned?: (() => Promise<readonly Orphaned[]>) | undefined;

@@ -1,5 +1,5 @@
 import { PART_SIGNS } from "../operator/alert-columns.ts";
-import { relativeTime } from "../operator/times.ts";
+import { nextTryInWords, relativeTime } from "../operator/times.ts";
 import { assetPath } from "./assets.ts";
 import type { ConsoleUser } from "./deps.ts";
 import { type Content, type Html, html } from "./html.ts";
@@ -116,12 +116,15 @@ function zoneOf(now: Date): string {
 function strip(parts: readonly StatusPart[], nowMs: number): Html {
   if (parts.length === 0) return html``;
   return html`<ul class="parts now" aria-label="How the parts stand">${parts.map(
-    ({ name, state, words, since, command }) => {
+    ({ name, state, words, since, nextTryAt, command }) => {
       const { sign, paint } = PART_SIGNS[state];
       const page = command === null ? undefined : pageOf(command);
       const shown = page === undefined ? name : html`<a href="${page.to}">${name}</a>`;
+      const next = nextTryInWords(nextTryAt, nowMs);
       const when =
-        since === null ? "" : html` <span class="note">${relativeTime(new Date(since), nowMs)}</span>`;
+        since === null
+          ? next
+          : html` <span class="note">${relativeTime(new Date(since), nowMs)}${next}</span>`;
       return html`<li class="${toneOf(paint)}"><span class="sign">${sign}</span> ${shown}${state === "up" ? html`<span class="unseen"> ${words}</span>` : html`: ${words}${when}`}</li>`;
     },
   )}</ul>`;

@@ -1,12 +1,13 @@
 import { type Condition, condition } from "../core/condition.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
+import { counted } from "../operator/text.ts";
 
 /** What waits of a connector, in words: `3 results and 1 order in work`. */
 export function countOrphaned({ results, orders, messages }: Orphaned): string {
   const parts = [
-    ...(results > 0 ? [`${results} ${results === 1 ? "result" : "results"}`] : []),
-    ...(orders > 0 ? [`${orders} ${orders === 1 ? "order" : "orders"} in work`] : []),
-    ...(messages > 0 ? [`${messages} ${messages === 1 ? "message" : "messages"}`] : []),
+    ...(results > 0 ? [counted(results, "result")] : []),
+    ...(orders > 0 ? [`${counted(orders, "order")} in work`] : []),
+    ...(messages > 0 ? [counted(messages, "message")] : []),
   ];
   const last = parts.pop() ?? "nothing";
   return parts.length === 0 ? last : `${parts.join(", ")} and ${last}`;

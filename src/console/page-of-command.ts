@@ -1,9 +1,16 @@
 import { commandLine, type HintCommand, parseCommand, partsOf } from "../core/hint.ts";
+import { QUEUE_NAMES } from "../jobs/queues.ts";
+import type { SiteAct } from "../operator/site-act.ts";
 import type { Thing } from "../operator/thing.ts";
+import { TEST_PLACES } from "../operator/things/alerts.ts";
 import { MESSAGES } from "../operator/things/messages.ts";
 import { ORDERS } from "../operator/things/orders.ts";
+import { QUEUE_ACTS } from "../operator/things/queues.ts";
+import { RELEASE_AFTER_RESTORE } from "../operator/things/restored.ts";
 import { RESULTS } from "../operator/things/results.ts";
 import { TASKS } from "../operator/things/tasks.ts";
+import { RELEASE } from "../operator/things/waiting.ts";
+import { RELOAD } from "../operator/things/workers.ts";
 import { type Content, html } from "./html.ts";
 
 /** The pages of the console that do what a command does, by its words. */
@@ -67,17 +74,26 @@ function buttonsOf<Row, Found extends Row>({ acts, details, path }: Thing<Row, F
 /** What a person presses here instead of other commands that a text names, and the page that it is on. */
 const BUTTONS: readonly Pressed[] = [
   { words: "orders show", flag: "--show-phi", name: "Show the patient's data" },
-  { words: "orders release-after-restore", name: "Go on without comparing", to: "/orders" },
   { words: "messages waiting", name: "Messages", to: "/messages" },
-  { words: "messages release", name: "Release", to: "/messages" },
-  { words: "queue resume submit", name: "Resume submit", to: "/queue" },
-  { words: "queue resume track", name: "Resume track", to: "/queue" },
-  { words: "queue resume deliver", name: "Resume deliver", to: "/queue" },
   { words: "status", name: "Overview", to: "/" },
   { words: "tasks list", name: "Tasks", to: "/tasks" },
   { words: "workers", name: "Workers", to: "/workers" },
-  { words: "reload", name: "Reload the configuration", to: "/workers" },
+  ...[siteButton(RELEASE_AFTER_RESTORE, "/orders"), siteButton(RELEASE, "/messages")],
+  ...[siteButton(TEST_PLACES, "/alerts"), siteButton(RELOAD, "/workers")],
+  ...QUEUE_NAMES.map((queue) => siteButton(QUEUE_ACTS.resume, "/queue", { queue }, queue)),
 ];
+
+/** The button of an act without a record; `operand` is the word of its command for what it is done to. */
+function siteButton<On extends object>(
+  { command, button }: Pick<SiteAct<On>, "command" | "button">,
+  to: string,
+  on = {} as On,
+  operand?: string,
+): Pressed {
+  const name = typeof button === "string" ? button : button(on);
+  const words = operand === undefined ? command : `${command} ${operand}`;
+  return { words, name: name.replace(/…$/, ""), to };
+}
 
 /** What stands on a page instead of a command; undefined where it is a command here, too. */
 function buttonOf({ words, operands, options }: HintCommand): Pressed | undefined {

@@ -1,5 +1,7 @@
 import { isAboutPart } from "../core/alert.ts";
 import type { Condition } from "../core/condition.ts";
+import { WORKER_STATES } from "../operator/worker-columns.ts";
+import { lostWorkers } from "./attention-workers.ts";
 import type { Status, StatusPart } from "./status-document.ts";
 
 /** Alerts of what is down, before those of what waits for it. */
@@ -24,8 +26,8 @@ const part = (
   name: string,
   state: StatusPart["state"],
   words: string,
-  more: Partial<Pick<StatusPart, "since" | "command" | "connectors">> = {},
-): StatusPart => ({ name, state, words, since: null, command: null, ...more });
+  more: Partial<Pick<StatusPart, "since" | "nextTryAt" | "command" | "connectors">> = {},
+): StatusPart => ({ name, state, words, since: null, nextTryAt: null, command: null, ...more });
 
 function intakeOf({ isReady, connectors }: Facts, own: readonly Condition[]): StatusPart {
   if (isReady) return part(INTAKE, "up", "takes orders");
@@ -51,11 +53,8 @@ export function through(connectors: readonly string[]): string {
 function serviceOf({ service, attention }: Facts): StatusPart | undefined {
   const name = "storage service";
   if (service?.opening) {
-    const { since, text } = service.opening;
-    return part(name, "down", text, {
-      since,
-      command: "cryobridge check",
-    });
+    const { since, text, nextTryAt } = service.opening;
+    return part(name, "down", text, { since, nextTryAt, command: "cryobridge check" });
   }
   const found = attention.find(({ alerts }) => alerts.some(({ kind }) => kind === OF_SERVICE));
   if (found) return part(name, "down", found.what, { since: found.since, command: "cryobridge check" });
@@ -76,9 +75,10 @@ function labsOf({ connectors, failingDeliveries }: Facts): StatusPart[] {
   ]);
   if (away.size === 0) return [part("labs", "up", "take results")];
   return [...away].map((connector) => {
-    const since = failing.find((each) => each.connector === connector)?.since ?? null;
+    const { since = failing.find((each) => each.connector === connector)?.since ?? null, nextTryAt = null } =
+      connectors.find((each) => each.connector === connector)?.labOutage ?? {};
     const words = "takes no results, and is tried again";
-    return part(`lab of ${connector}`, "down", words, { since, command: "cryobridge queue" });
+    return part(`lab of ${connector}`, "down", words, { since, nextTryAt, command: "cryobridge queue" });
   });
 }
 
@@ -96,10 +96,15 @@ function queuesOf({ pausedQueues }: Facts): StatusPart[] {
 function daemonsOf({ workers }: Facts): StatusPart | undefined {
   if (workers === null) return undefined;
   const working = workers.filter(({ state }) => state === "works" || state === "leads").length;
-  const lost = workers.filter(({ state }) => state === "lost" || state === "gone");
+  const lost = lostWorkers({ workers });
+  const silent = workers.filter(({ state }) => state === "gone");
   const command = "cryobridge workers";
   if (working === 0) return part("daemons", "down", "none works", { command });
   const words = working === 1 ? "1 works" : `${working} work`;
-  if (lost.length === 0) return part("daemons", "up", words);
-  return part("daemons", "waits", `${words}, ${lost.map(({ name }) => name).join(", ")} lost`, { command });
+  const away = [
+    ...lost.map(({ name }) => `${name} is lost`),
+    ...silent.map(({ name }) => `${name} is ${WORKER_STATES.gone.words}`),
+  ];
+  if (away.length === 0) return part("daemons", "up", words);
+  return part("daemons", "waits", [words, ...away].join(", "), { command });
 }

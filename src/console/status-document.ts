@@ -94,6 +94,8 @@ export interface StatusPart {
   /** What follows its name. */
   readonly words: string;
   readonly since: string | null;
+  /** When it is tried next; null where that is not known, or it is up. */
+  readonly nextTryAt: string | null;
   /** The command that shows more, or where a person acts. */
   readonly command: string | null;
   /** Of the intake: the connectors that take no orders while others do. */
@@ -103,7 +105,7 @@ export interface StatusPart {
 /** A connector in the status document. */
 export type StatusConnector = Pick<
   ConnectorView,
-  "connector" | "type" | "isTaking" | "trouble" | "warning" | "isLabAway" | "connections"
+  "connector" | "type" | "isTaking" | "trouble" | "warning" | "isLabAway" | "labOutage" | "connections"
 >;
 
 /** A daemon in the status document. */
@@ -114,6 +116,7 @@ export interface StatusWorker {
   readonly host: string;
   readonly version: string;
   readonly roles: readonly string[];
+  /** `gone` is not heard of; `lost` is one whose work others took over. */
   readonly state: "works" | "leads" | "stopping" | "gone" | "lost";
   readonly since: string;
   readonly seenAt: string;
@@ -121,7 +124,7 @@ export interface StatusWorker {
   /** How the file of its configuration differs from what it works by, by keys; null where it has not said so. */
   readonly configuration: Pick<ConfigurationState, "changed" | "restart" | "problems"> | null;
   /**
-   * What keeps it from its work, as it said last; none of the daemon that was asked, whose are among `reasons`. Of one that is gone
+   * What keeps it from its work, as it said last; none of the daemon that was asked, whose are among `reasons`. Of one that is silent or lost
    * what is wrong with its machine, until another daemon of that machine works.
    */
   readonly conditions: WorkerView["conditions"];

@@ -8,6 +8,7 @@ import type { TaskCount } from "../ledger/operator/tasks.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";
 import { readyHint } from "../operator/ready-hint.ts";
+import { standingOf } from "../operator/worker-columns.ts";
 import { type Answers, askAll, isReady } from "./ask.ts";
 import { describeRestored, listAttention, listConditions } from "./attention.ts";
 import type { AskedDeps } from "./deps.ts";
@@ -28,7 +29,7 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
 }
 
 function factsOf(deps: AskedDeps, answers: Answers): Omit<Status, "version" | "attention" | "parts"> {
-  const { own, counts, refills, waiting, attention: still, orphaned, restored, workers, limits } = answers;
+  const { own, counts, refills, waiting, attention: still, orphaned, restored, workers } = answers;
   const gone = new Set(orphaned?.map(({ connector }) => connector));
   return {
     generatedAt: new Date(deps.clock.now()).toISOString(),
@@ -51,7 +52,7 @@ function factsOf(deps: AskedDeps, answers: Answers): Omit<Status, "version" | "a
     untakenFiles: untakenStatus(deps),
     connectors: deps.connectors?.() ?? null,
     service: deps.service?.(counts) ?? null,
-    limits: limits ?? null,
+    limits: answers.limits ? [...answers.limits, ...(answers.machine ?? [])] : null,
     workers: workers?.flatMap((worker) => toStatusWorker(worker, workers)) ?? null,
     overdueTanks:
       refills?.tanks
@@ -109,13 +110,12 @@ function withHint<Row extends Group>(row: Row) {
 
 /** One that stopped by itself is nobody's business. */
 function toStatusWorker(worker: WorkerView, all: readonly WorkerView[]): StatusWorker[] {
-  const { id, name, host, version, roles, isAlive, isLeader, drainAt, endedAs, configuration } = worker;
-  if (endedAs === "stopped") return [];
-  const works = isLeader ? "leads" : "works";
+  const { id, name, host, version, roles, isAlive, configuration } = worker;
+  const state = standingOf(worker);
+  if (state === "stopped") return [];
   return [
     {
-      ...{ id: `w${id}`, name, host, version, roles },
-      state: endedAs === "lost" ? "lost" : !isAlive ? "gone" : drainAt ? "stopping" : works,
+      ...{ id: `w${id}`, name, host, version, roles, state },
       since: worker.startedAt.toISOString(),
       seenAt: worker.heartbeatAt.toISOString(),
       ordersInHand: worker.inHand,

@@ -1,4 +1,5 @@
 import pg from "pg";
+import type { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import type { OrderStep, SentResult } from "../core/order-step.ts";
 import { asLedgerFailure, isMissingObject } from "./database-failures.ts";
@@ -391,6 +392,12 @@ export async function list<T extends object>(
   values: readonly unknown[] = [],
 ): Promise<T[]> {
   return (await run(pool, text, values)).map((row) => withoutNulls(row) as T);
+}
+
+/** Stands in for a ledger that can't be opened, for what can do without: whoever asks it is told why. */
+export function poolWithout(failure: Failure): pg.Pool {
+  const fail = () => Promise.reject(failure);
+  return { query: fail, connect: fail } as unknown as pg.Pool;
 }
 
 /** The pattern of LIKE for texts that begin with this one. */

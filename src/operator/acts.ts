@@ -81,8 +81,6 @@ export interface Acts {
   mayCancel(order: LedgerOrder): boolean;
   /** @throws Failure CLI_USAGE, CLI_NOT_APPLICABLE, and those of the service */
   resolve(order: LedgerOrder, found: FoundAtService, act: Act): Promise<Acted>;
-  /** Has nothing more compared with the service on account of a restore of the ledger. */
-  releaseAfterRestore(act: Act): Promise<Acted>;
   result(name: ResultAct, result: DeliveryView, act: Act): Promise<Acted>;
   /** Maps messages again by the configuration as it is now. */
   replay(by: Act): Promise<Run<MessageView>>;
@@ -91,5 +89,5 @@ export interface Acts {
   /** Maps what waits again, by the configuration as it is now, in the order in which it was received. */
   releaseMessages(filter: ReleaseFilter, act: Act, onReleased: (message: Mapped) => void): Promise<Released>;
   /** Sends each place that alerts are sent to a test message, or the one of this name alone. @throws Failure CLI_USAGE */
-  testAlerts(place: string | undefined, act: Act): Promise<readonly PlaceTest[]>;
+  testAlerts(place: string | undefined): Promise<readonly PlaceTest[]>;
 }

@@ -1,5 +1,5 @@
 import type { Column } from "./column.ts";
-import { relativeTime } from "./times.ts";
+import { nextTryInWords, relativeTime } from "./times.ts";
 
 /** A connector of a daemon, and what went through it. */
 export interface ConnectorView {
@@ -13,6 +13,8 @@ export interface ConnectorView {
   readonly warning: string | null;
   /** The lab takes no results, and is tried again after a pause. */
   readonly isLabAway: boolean;
+  /** Since when, and when it is tried next, by the daemon that sends its results; null while it takes them, or where another one does. */
+  readonly labOutage: { readonly since: string; readonly nextTryAt: string } | null;
   /** Open ones, of a connector that listens. */
   readonly connections: number | null;
   /** Null where nothing came yet. This and the counts are undefined while they are not known. */
@@ -40,7 +42,10 @@ export const CONNECTOR_COLUMNS: readonly Column<ConnectorView>[] = [
   },
   {
     title: "lab",
-    show: ({ isLabAway }) => (isLabAway ? "✗ takes no results, is tried again" : "✓ takes results"),
+    show: ({ isLabAway, labOutage }, { clock }) =>
+      isLabAway
+        ? `✗ takes no results${nextTryInWords(labOutage?.nextTryAt, clock.now()) || ", is tried again"}`
+        : "✓ takes results",
     paint: ({ isLabAway }) => (isLabAway ? "red" : "green"),
   },
   { title: "note", isFlexible: true, show: ({ trouble, warning }) => trouble ?? warning },
@@ -71,6 +76,7 @@ export const CONNECTOR_COLUMNS: readonly Column<ConnectorView>[] = [
   { key: "trouble" },
   { key: "warning" },
   { key: "isLabAway" },
+  { key: "labOutage" },
   { key: "connections" },
 ];
 

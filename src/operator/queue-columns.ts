@@ -67,7 +67,7 @@ export const QUEUE_COLUMNS: readonly Column<QueueView>[] = [
 ];
 
 /** An order that waits before its submission. */
-export const WAITING_COLUMNS: readonly Column<ListedOrder>[] = [
+const WAITING_COLUMNS: readonly Column<ListedOrder>[] = [
   {
     key: "orderId",
     title: "id",
@@ -117,8 +117,7 @@ export const OPEN_DELIVERIES = {
     [connector, state, failure?.code, failure?.text, waitsBehind].join("\0"),
 };
 
-/** A connector that is not configured, of which something waits. */
-export const ORPHANED_COLUMNS: readonly Column<Orphaned>[] = [
+const ORPHANED_COLUMNS: readonly Column<Orphaned>[] = [
   { key: "connector", title: "connector" },
   { key: "results", title: "results", isRight: true },
   { key: "orders", title: "orders in work", isRight: true },
@@ -126,8 +125,18 @@ export const ORPHANED_COLUMNS: readonly Column<Orphaned>[] = [
   { key: "since", title: "since", show: ({ since }, { clock }) => relativeTime(since, clock.now()) },
 ];
 
+/** Connectors that are not configured, of which something waits. */
+export const ORPHANED = {
+  key: "orphaned",
+  title: "Connectors that are not configured",
+  columns: ORPHANED_COLUMNS,
+};
+
+/** Said where that is so. */
+export const NO_DAEMON = "No daemon works on this ledger right now.";
+
 /** A job of BullMQ, and what it is about in words. */
-interface NamedJob extends JobView {
+export interface NamedJob extends JobView {
   readonly about: string;
 }
 

@@ -11,6 +11,10 @@ export type TheSite = Readonly<Record<string, never>>;
 /** Where something is done to a site, and for whom. */
 export interface SitePlace extends ActPlace {
   readonly viewer: Viewer;
+  /** Names of the connectors that are configured. */
+  readonly connectors: readonly string[];
+  /** Called after each record, where it is done to many. */
+  readonly onEach: () => void;
 }
 
 /** A line of what became of it: a remark has no sign. */
@@ -22,12 +26,29 @@ export interface Outcome {
   /** Which failure the exit status of the command is for, where it was not done for a reason of its own. */
   readonly code?: FailureCode | undefined;
   readonly lines: readonly OutcomeLine[];
+  /** What became of each record of many: the command line prints all before the lines, the console what is news behind them. */
+  readonly each?: readonly { readonly isNews: boolean; readonly lines: readonly string[] }[];
   /** What programs are given. */
   readonly json: Readonly<Record<string, unknown>>;
 }
 
+/** What an act would be done to. */
+interface Meant {
+  /** Such as `Release 2 messages through lims`. */
+  readonly title: string;
+  readonly explains: string;
+  /** How many at most; 0 where there is nothing to do, which `explains` says. */
+  readonly total: number;
+}
+
 /** Something that a person does to a queue, a daemon, or the site: `On` is what that person chose. */
 export interface SiteAct<On extends object = TheSite> extends ActWords<On> {
+  /** Whether it can be done without the ledger, which then lacks an entry in its audit. */
+  readonly canLackLedger?: boolean;
+  /** What a person should know before it is done, as things stand: the command asks, the console's form says it. Nothing where nothing is lost. */
+  readonly warnings?: (place: Pick<SitePlace, "pool">) => Promise<readonly string[]>;
+  /** What an act on many records would be done to: the console says so before it, and shows how far it is. */
+  readonly many?: (place: Pick<SitePlace, "pool">, on: On) => Promise<Meant>;
   /** @throws Failure CLI_USAGE, CLI_NOT_FOUND, CLI_NOT_APPLICABLE */
   readonly act: (place: SitePlace, by: Act, on: On) => Promise<Outcome>;
 }

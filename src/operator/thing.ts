@@ -107,6 +107,20 @@ export interface DetailsPart {
   readonly after: number;
 }
 
+/** That the ledger has no record of this name. @param more what follows from that */
+export function notFound(
+  { noun, listed }: Pick<Thing<never>, "noun" | "listed">,
+  word: string,
+  more = "",
+): Failure {
+  const besides =
+    noun === "order"
+      ? "; `cryobridge messages waiting` and `cryobridge files list` show what may not be an order yet"
+      : "";
+  const hint = `\`cryobridge ${listed}\` shows what there is${besides}.`;
+  return new Failure("CLI_NOT_FOUND", { message: `no ${noun} ${word}${more}`, hint });
+}
+
 /** What became of one of many records where it can't be done to that one, which stops no other. @throws every other error */
 export function refusalOf(error: unknown): Acted {
   if (error instanceof Failure && error.code === "CLI_NOT_APPLICABLE")

@@ -29,6 +29,13 @@ export function timeWithAge(date: Date, nowMs: number): string {
   return `${localTime(date)} (${relativeTime(date, nowMs)})`;
 }
 
+/** When something that is away is tried next, such as `; next try in 45s`; empty where that is not known. */
+export function nextTryInWords(nextTryAt: string | null | undefined, nowMs: number): string {
+  if (!nextTryAt) return "";
+  const at = new Date(nextTryAt);
+  return `; next try ${at.getTime() <= nowMs ? "now" : relativeTime(at, nowMs)}`;
+}
+
 /** Seconds and minutes are whole; `1.5h` and `2.3d` keep their digit. */
 export function roundToUnit(ms: number): string {
   if (ms < 59_500) return `${Math.max(1, Math.round(ms / 1_000))}s`;

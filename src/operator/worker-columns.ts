@@ -1,5 +1,31 @@
 import type { WorkerView } from "../ledger/workers/roster.ts";
-import { ageColumn, type Column, forPrograms } from "./column.ts";
+import { ageColumn, type Column, forPrograms, type Paint } from "./column.ts";
+
+/** How a daemon stands, in words. `gone` is one that is not heard of, whose work nobody has taken over yet. */
+export const WORKER_STATES = {
+  works: { words: "works", paint: "green" },
+  leads: { words: "hands out the work", paint: "green" },
+  stopping: { words: "stopping", paint: "yellow" },
+  gone: { words: "silent", paint: "red" },
+  lost: { words: "lost, its work was taken over", paint: "red" },
+  stopped: { words: "stopped", paint: "dim" },
+} as const satisfies Record<string, { readonly words: string; readonly paint: Paint }>;
+
+/** How a daemon stands. */
+export function standingOf({
+  isAlive,
+  isLeader,
+  drainAt,
+  endedAs,
+}: Pick<WorkerView, "isAlive" | "isLeader" | "drainAt" | "endedAs">): keyof typeof WORKER_STATES {
+  if (endedAs) return endedAs;
+  if (!isAlive) return "gone";
+  if (drainAt) return "stopping";
+  return isLeader ? "leads" : "works";
+}
+
+/** Stands in place of a list of none. */
+export const NO_WORKER = "No daemon works with this ledger.";
 
 /** A daemon that works with the ledger, or did. */
 export const WORKER_COLUMNS: readonly Column<WorkerView>[] = [
@@ -12,8 +38,8 @@ export const WORKER_COLUMNS: readonly Column<WorkerView>[] = [
   { key: "connectors", title: "connectors", isFlexible: true },
   {
     title: "state",
-    show: stateOf,
-    paint: ({ isAlive, endedAs }) => (endedAs === "stopped" ? "dim" : isAlive ? "green" : "red"),
+    show: (worker) => WORKER_STATES[standingOf(worker)].words,
+    paint: (worker) => WORKER_STATES[standingOf(worker)].paint,
   },
   { key: "inHand", title: "orders in hand", isRight: true },
   { key: "startedAt", title: "since" },
@@ -21,11 +47,3 @@ export const WORKER_COLUMNS: readonly Column<WorkerView>[] = [
   ageColumn(({ heartbeatAt }) => heartbeatAt, "last seen"),
   ...forPrograms<WorkerView>("silentMs", "isAlive", "isLeader", "drainAt", "endedAt", "endedAs"),
 ];
-
-function stateOf({ isAlive, isLeader, drainAt, endedAs }: WorkerView): string {
-  if (endedAs === "lost") return "lost, its work was taken over";
-  if (endedAs === "stopped") return "stopped";
-  if (!isAlive) return "gone";
-  if (drainAt) return "stopping";
-  return isLeader ? "hands out the work" : "works";
-}

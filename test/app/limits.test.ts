@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { exceededLimitsOf, exceededPace, machineConditionsOf } from "../../src/app/limits.ts";
+import { endingSecrets, exceededLimitsOf, exceededPace, machineConditionsOf } from "../../src/app/limits.ts";
 import { alertsSchema } from "../../src/config/alerts-schema.ts";
 import { isFolderConnector } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
@@ -86,8 +86,8 @@ test("traffic is missed through connectors that run, since their last message or
     await writeFile(configFile, configText(undefined, alerts));
     const config = loadConfig(configFile, { env: ENV, profileSchema });
     const missed = async (connectors = config.connectors) =>
-      (await exceededLimitsOf(pool, { ...config, connectors }, systemClock, async () => [])()).flatMap(
-        ({ kind, about }) => (kind === "noTraffic" ? [about] : []),
+      (await exceededLimitsOf(pool, { ...config, connectors }, systemClock)()).flatMap(({ kind, about }) =>
+        kind === "noTraffic" ? [about] : [],
       );
     expect(await missed()).toEqual(["bench"]);
     // Nothing can come through one that waits for a restart.
@@ -130,7 +130,11 @@ alerts:
       const site = { ...config, dataDir: folder, alerts: { ...config.alerts, rules } };
       const peers = { list: () => [{ peer: "storage.example", endsAt: new Date(0) }] };
       const ofMachine = machineConditionsOf(site, { host: "lab-server", clock: systemClock, peers });
-      const found = await exceededLimitsOf(pool, site, systemClock, ofMachine)();
+      const found = [
+        ...(await exceededLimitsOf(pool, site, systemClock)()),
+        ...(await ofMachine()),
+        ...endingSecrets(site, new Date()),
+      ];
       expect(found.map(({ kind, text: words }) => `${kind}: ${words}`)).toEqual([
         "ordersOld: the oldest order that is received has been so for longer than 4h",
         expect.stringMatching(
@@ -162,7 +166,7 @@ test("a backup that is older than it may be is named; of a server's own ledger o
     const found = async (url: string | undefined, aboveMs?: number, on = true) => {
       const rules = { ...config.alerts.rules, backupOld: { on, afterMs: 0, aboveMs } };
       const site = { ...config, database: { url }, alerts: { ...config.alerts, rules } };
-      const all = await exceededLimitsOf(pool, site as typeof config, systemClock, async () => [])();
+      const all = await exceededLimitsOf(pool, site as typeof config, systemClock)();
       return all.flatMap(({ kind, text }) => (kind === "backupOld" ? [text] : []));
     };
     expect(await found(undefined)).toEqual([]);

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse, stringify } from "yaml";
@@ -6,9 +6,11 @@ import { daemonView } from "../../src/app/console.ts";
 import { ROLES, type Role } from "../../src/app/context.ts";
 import { type Daemon, startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { Secret } from "../../src/config/secret.ts";
 import { readStatus } from "../../src/console/status.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
+import { withCutWay } from "../support/cut-way.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
 import { silent } from "../support/with-ledger.ts";
@@ -16,7 +18,7 @@ import { silent } from "../support/with-ledger.ts";
 /** A daemon on a machine of this name, all of whose disks are too full. */
 function startOn(
   host: string,
-  { configFile, folder }: Site,
+  { configFile, folder, url }: Pick<Site, "configFile" | "folder" | "url">,
   roles: readonly Role[] = ROLES,
 ): Promise<Daemon> {
   const config = loadConfig(configFile, { env: {}, profileSchema });
@@ -24,7 +26,13 @@ function startOn(
   const alerts = { ...config.alerts, rules };
   const dataDir = join(folder, `data-${host}`);
   return startDaemon(
-    { ...config, dataDir, epochFile: `${dataDir}.epoch`, alerts },
+    {
+      ...config,
+      dataDir,
+      epochFile: `${dataDir}.epoch`,
+      alerts,
+      database: { ...config.database, url: new Secret(url) },
+    },
     {
       ...{ host, roles: new Set(roles), logger: silent },
       onFatal: (failure) => {
@@ -96,3 +104,44 @@ test("files that a daemon of the role intake does not take are known to the one 
       await leader.stop();
     }
   }));
+
+test("what a daemon knows itself is said while the database hangs, and first that no orders are taken", () =>
+  withSite({}, (site) =>
+    withCutWay(site, async ({ url, hang }) => {
+      const daemon = await startOn("lab-1", { ...site, url });
+      const view = daemonView(daemon, systemClock);
+      // What the ledger has not answered once the disks have is late.
+      const haveDisks = Promise.withResolvers<void>();
+      const machine = async () => (await view.machine?.().finally(haveDisks.resolve)) ?? [];
+      const sleep = async (ms: number, signal?: AbortSignal) => {
+        if (ms === 5_000) await haveDisks.promise;
+        await systemClock.sleep(ms === 5_000 ? 100 : ms, signal);
+      };
+      const deps = { ...view, machine, clock: { ...systemClock, sleep }, logger: silent };
+      const inbox = join(site.folder, "csv/in");
+      await eventually(
+        () =>
+          daemon.isTaking &&
+          rm(inbox, { recursive: true }).then(
+            () => true,
+            () => false,
+          ),
+      );
+      await writeFile(inbox, "a file in the folder's place");
+      await eventually(() => daemon.conditions().some(({ kind }) => kind === "connectorDown"));
+      const goOn = hang();
+      try {
+        const { isReady, reasons, attention } = await readStatus(deps, "1.2.3");
+        expect({ isReady, first: reasons[0] }).toEqual({
+          isReady: false,
+          first: "the ledger gave no answer within 5 s (CONSOLE_LEDGER_SILENT)",
+        });
+        expect(reasons.slice(1)).toContainEqual(expect.stringMatching(/^connector csv: /));
+        const kinds = attention.flatMap(({ alerts }) => alerts.map(({ kind }) => kind));
+        expect(kinds).toEqual(expect.arrayContaining(["daemonTrouble", "connectorDown", "diskFilling"]));
+      } finally {
+        goOn();
+        await daemon.stop();
+      }
+    }),
+  ));

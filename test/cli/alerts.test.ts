@@ -1,7 +1,8 @@
+import { writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { addAlert } from "../alerts/add-alert.ts";
 import { withReceiver } from "../alerts/receivers.ts";
-import { withLab } from "./with-lab.ts";
+import { configText, withLab } from "./with-lab.ts";
 
 const KEY = "invented-key-of-the-hook";
 
@@ -130,5 +131,21 @@ describe("cryobridge alerts", () => {
           ],
         );
       }, to);
+    }));
+
+  it("tries each place also before there is a ledger, and says that no audit keeps it", () =>
+    withReceiver(KEY, async (receiver) => {
+      const to = `alerts:
+  to: [{ type: webhook, name: hook, url: "${receiver.url}", secret: ${KEY} }]
+`;
+      await withLab(async ({ cli, configFile }) => {
+        await writeFile(configFile, configText(undefined, to));
+        const { status, stdout } = await cli(["alerts", "test"]);
+        expect(stdout).toMatch(
+          /^✓ hook: sent\nNot kept in the audit: there is no ledger in .* yet \(CLI_LEDGER_MISSING\)\n$/,
+        );
+        expect(status).toBe(0);
+        expect(receiver.taken).toHaveLength(1);
+      });
     }));
 });

@@ -51,7 +51,7 @@ describe("messages release", () => {
       const { status, stdout } = await lab.cli(["messages", "release"]);
       expect(status).toBe(0);
       expect(stdout).toMatch(
-        /^m1 accepted: o1\nm2 accepted: o2\nm3 accepted: o3\nStill waiting through bench: 1 for the facility "EAST"\n {2}Add a line `"EAST": ID`/,
+        /^m1 accepted: o1\nm2 accepted: o2\nm3 accepted: o3\n3 messages mapped again: 3 accepted\.\nStill waiting through bench: 1 for the facility "EAST"\n {2}Add a line `"EAST": ID`/,
       );
       const orders = await lab.pool.query("select placer_order_number as number from orders order by id");
       expect(orders.rows.map(({ number }) => number)).toEqual(["C-1", "C-2", "P-1"]);

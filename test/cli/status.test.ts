@@ -47,7 +47,7 @@ test("says with status 4 that no daemon works, and what the ledger holds, withou
   }));
 
 test("shows what the running daemon's console says, with status 1 while a person is needed", () =>
-  withRunning({ own: async () => [condition("daemonTrouble", "", "the sea is rough")] }, async ({ cli }) => {
+  withRunning({ own: () => [condition("daemonTrouble", "", "the sea is rough")] }, async ({ cli }) => {
     const { status, stdout } = await cli(["status"]);
     expect(stdout).toContain("✓ Orders are taken.\n✗ the sea is rough\n");
     expect(status).toBe(1);
@@ -56,7 +56,7 @@ test("shows what the running daemon's console says, with status 1 while a person
   }));
 
 test("says what is down before that orders are taken", () =>
-  withRunning({ own: async () => [condition("serviceUnreachable", "", "status 503")] }, async ({ cli }) => {
+  withRunning({ own: () => [condition("serviceUnreachable", "", "status 503")] }, async ({ cli }) => {
     for (const command of [["status"], ["top", "--once"]])
       expect((await cli(command)).stdout).toMatch(
         /^✗ storage service \(status 503\)\n✓ Orders are taken\.\n/,
@@ -65,7 +65,7 @@ test("says what is down before that orders are taken", () =>
 
 test("a retry of an order says what keeps the running daemon from trying at once", () =>
   withRunning(
-    { own: async () => [condition("daemonTrouble", "", "out of reach; next try at 10:31:07 UTC")] },
+    { own: () => [condition("daemonTrouble", "", "out of reach; next try at 10:31:07 UTC")] },
     async ({ cli, pool, take }) => {
       await take("bench", [csvMessage(1)]);
       await pool.query(PARKED);

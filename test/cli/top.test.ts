@@ -42,6 +42,7 @@ describe("cryobridge top", () => {
             {
               ...{ connector: "bench", type: "csv-drop", isTaking: true, isLabAway: true },
               ...{ trouble: null, warning: null, connections: null },
+              labOutage: { since: NOW, nextTryAt: new Date(Date.now() + 3_599_000).toISOString() },
             },
           ],
           service: () =>
@@ -60,7 +61,7 @@ describe("cryobridge top", () => {
           await take("bench", [csvMessage(1)]);
           const { stdout } = await cli(["top", "--once"]);
           expect(stdout).toMatch(
-            /bench +✓ looks for files +✗ takes no results, is tried again +1 +0 +0 +1 +(now|\ds ago)\n/,
+            /bench +✓ looks for files +✗ takes no results; next try in \S+ +1 +0 +0 +1 +(now|\ds ago)\n/,
           );
           expect(stdout).toMatch(
             /reachable ✗ no; calls ✗ paused; one tries [^;]*; since .*; why the service is away; .*called 7 times/,

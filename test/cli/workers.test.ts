@@ -26,7 +26,7 @@ describe("cryobridge workers", () => {
         { name: "dead", endedAs: "lost", isAlive: false },
       ]);
       await there.leave();
-      expect((await cli(["workers"])).stdout).toMatch(/stand-in.*gone/);
+      expect((await cli(["workers"])).stdout).toMatch(/stand-in.*silent/);
     }));
 
   it("asks a daemon to stop, by its name or its id, and keeps who did and why", () =>

@@ -112,7 +112,7 @@ describe("what somebody should know", () => {
   });
 
   it("has the hint of the failure that a reason comes of", async () => {
-    const own = async () => [
+    const own = () => [
       condition("daemonTrouble", "", "intake is waiting: the disk", { code: "FILE_SYSTEM_ERROR" }),
     ];
     const [found] = await attentionOf({ own });
@@ -132,7 +132,7 @@ describe("what somebody should know", () => {
 
   it("says once that the ledger is away", async () => {
     const gone = () => Promise.reject(new Error("gone"));
-    const own = async () => [
+    const own = () => [
       condition("daemonTrouble", "", "the ledger is away (LEDGER_UNAVAILABLE)", { stopsIntake: true }),
     ];
     const found = await attentionOf({ own, counts: gone, attention: gone });
@@ -383,7 +383,7 @@ describe("what somebody should know", () => {
         ({ what }) => what,
       );
     expect(await missed(lost, worker(3, [], { name: "lab" }))).toEqual([
-      "daemon lab (w2) on m2 is gone; others took its work over",
+      "daemon lab (w2) on m2 was lost; its work was taken over",
     ]);
     expect(await missed(lost, worker(3, [], { name: "lab", roles: ["intake"] }))).toEqual([]);
   });

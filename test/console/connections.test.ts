@@ -55,12 +55,12 @@ describe("connections that ask for nothing", () => {
   it("give way, the oldest first, to new ones, and one that is being answered doesn't", async () => {
     let answer: () => void = () => undefined;
     const isAsked = Promise.withResolvers<void>();
-    const own = () =>
+    const byLedger = () =>
       new Promise<[]>((resolve) => {
         answer = () => resolve([]);
         isAsked.resolve();
       });
-    await withConsole({ deps: { own } }, async (running) => {
+    await withConsole({ deps: { byLedger } }, async (running) => {
       const [asking] = await open(running, 1, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n");
       await isAsked.promise;
       const idle = await open(running, 199);

@@ -27,7 +27,7 @@ export function countsOf(given: Partial<Record<OrderState, number>> = {}): Ledge
 /** What a healthy, empty program answers, but for the parts given. */
 export function depsOf(given: Partial<ConsoleDeps> = {}): ConsoleDeps {
   return {
-    own: async () => [],
+    own: () => [],
     counts: async () => countsOf(),
     metrics: createMetrics("1.2.3"),
     logger: createLogger({ level: "silent" }, { write: () => {} }),

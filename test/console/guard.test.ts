@@ -39,7 +39,7 @@ describe("with a token", () => {
       const ask = async (headers = {}) => (await fetch(`${url}/readyz`, { headers })).status;
       expect([await ask(), await ask({ "x-forwarded-for": "192.0.2.7" })]).toEqual([200, 401]);
     });
-    const own = async () => [condition("daemonTrouble", "", "the database is away", { stopsIntake: true })];
+    const own = () => [condition("daemonTrouble", "", "the database is away", { stopsIntake: true })];
     await withConsole({ ...LOCKED, deps: { own } }, async ({ url }) =>
       expect((await fetch(`${url}/readyz`)).status).toBe(503),
     );

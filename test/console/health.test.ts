@@ -7,7 +7,7 @@ import { depsOf, USERS, withConsole } from "./console-fixture.ts";
 
 describe("/healthz", () => {
   it("answers even when nothing else does", async () => {
-    const deps = { own: () => Promise.reject(new Error("broken")) };
+    const deps = { byLedger: () => Promise.reject(new Error("broken")) };
     await withConsole({ deps }, async ({ url }) => {
       const answer = await fetch(`${url}/healthz`);
       expect([answer.status, await answer.json()]).toEqual([200, { alive: true }]);
@@ -25,7 +25,7 @@ describe("/readyz", () => {
 
   it("is 503 with the reasons while they can't", async () => {
     const text = "the folder in of lims can't be read";
-    const own = async () => [condition("connectorDown", "lims", text, { stopsIntake: true })];
+    const own = () => [condition("connectorDown", "lims", text, { stopsIntake: true })];
     await withConsole({ deps: { own } }, async ({ url }) => {
       const answer = await fetch(`${url}/readyz`);
       expect([answer.status, await answer.json()]).toEqual([503, { ready: false, reasons: [text] }]);
@@ -33,8 +33,8 @@ describe("/readyz", () => {
   });
 
   it("is 503 when it can't be found out, without the words of a foreign error", async () => {
-    const own = () => Promise.reject(new Error("duplicate key (Nora Example)"));
-    await withConsole({ deps: { own } }, async ({ url }) => {
+    const byLedger = () => Promise.reject(new Error("duplicate key (Nora Example)"));
+    await withConsole({ deps: { byLedger } }, async ({ url }) => {
       const answer = await fetch(`${url}/readyz`);
       expect(answer.status).toBe(503);
       expect(await answer.text()).not.toContain("Nora");
@@ -47,8 +47,8 @@ describe("/readyz", () => {
       ...systemClock,
       sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 100, signal),
     };
-    const own = () => new Promise<never>(() => undefined);
-    await withConsole({ deps: { own, clock } }, async ({ url }) => {
+    const byLedger = () => new Promise<never>(() => undefined);
+    await withConsole({ deps: { byLedger, clock } }, async ({ url }) => {
       const answer = await fetch(`${url}/readyz`);
       expect(await answer.json()).toEqual({
         ready: false,

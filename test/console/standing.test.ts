@@ -3,6 +3,7 @@ import type { ConsoleDeps } from "../../src/console/deps.ts";
 import type { Status } from "../../src/console/status-document.ts";
 import { condition } from "../../src/core/condition.ts";
 import type { LedgerAttention } from "../../src/ledger/operator/attention.ts";
+import type { WorkerView } from "../../src/ledger/workers/roster.ts";
 import { countsOf, withConsole } from "./console-fixture.ts";
 import { withPages, wordsOf } from "./pages/with-pages.ts";
 
@@ -16,10 +17,11 @@ const QUIET: LedgerAttention = {
 const SINCE = new Date("2026-11-22T08:00:00Z");
 const OUT = "the storage service is out of reach since 08:00: status 503";
 const OUTAGE = {
-  own: async () => [condition("serviceUnreachable", "", OUT)],
+  own: () => [condition("serviceUnreachable", "", OUT)],
 } satisfies Partial<ConsoleDeps>;
 const PARKED = (["SUBJECT_UNKNOWN", "CONTAINER_UNKNOWN"] as const).map((code, n) => ({
   ...{ kind: "parked", orderId: `o${n + 1}`, orderIds: [], count: 1, since: SINCE, text: "x", code },
+  ...(n === 0 ? { behind: 2 } : {}),
 })) as LedgerAttention["orders"];
 
 async function statusOf(deps: Partial<ConsoleDeps>): Promise<Status> {
@@ -47,9 +49,10 @@ describe("the parts of which everything else depends", () => {
   });
 
   it("name each lab that is away, and who paused a queue", async () => {
+    const nextTryAt = new Date(SINCE.getTime() + 60_000).toISOString();
     const connector = (name: string, isLabAway: boolean) => ({
       ...{ connector: name, type: "mllp", isTaking: true, trouble: null, warning: null, isLabAway },
-      connections: 0,
+      ...{ labOutage: isLabAway ? { since: SINCE.toISOString(), nextTryAt } : null, connections: 0 },
     });
     const status = await statusOf({
       connectors: () => [connector("ward", true), connector("bench", false)],
@@ -58,7 +61,9 @@ describe("the parts of which everything else depends", () => {
         pausedQueues: [{ queue: "submit", actor: "kim", since: SINCE }],
       }),
     });
-    expect(partIn(status, "lab of ward")).toMatchObject({ state: "down" });
+    expect(partIn(status, "lab of ward")).toMatchObject({
+      ...{ state: "down", since: SINCE.toISOString(), nextTryAt },
+    });
     expect(partIn(status, "lab of bench")).toBeUndefined();
     const failing = {
       connector: "bench",
@@ -79,11 +84,41 @@ describe("the parts of which everything else depends", () => {
   });
 });
 
+it("a daemon that was lost and came back is told no more, and one that is silent is not called lost", async () => {
+  const worker = (id: number, name: string, more: Partial<WorkerView>): WorkerView => ({
+    ...{ id, name, host: "lab", pid: id, version: "1", roles: ["worker"], connectors: [] },
+    ...{
+      startedAt: SINCE,
+      heartbeatAt: SINCE,
+      silentMs: 0,
+      reload: 0,
+      drainAt: null,
+      endedAt: null,
+      endedAs: null,
+    },
+    ...{ isAlive: true, isLeader: false, inHand: 0, conditions: [], configuration: null },
+    ...more,
+  });
+  const lost = { isAlive: false, endedAt: SINCE, endedAs: "lost" } as const;
+  const wordsOfDaemons = async (...workers: readonly WorkerView[]) => {
+    const status = await statusOf({ attention: async () => QUIET, workers: async () => workers });
+    return partIn(status, "daemons");
+  };
+  const north = worker(2, "north", {});
+  expect(await wordsOfDaemons(worker(1, "north", lost), north)).toMatchObject({
+    state: "up",
+    words: "1 works",
+  });
+  expect(
+    await wordsOfDaemons(north, worker(3, "south", lost), worker(4, "west", { isAlive: false })),
+  ).toMatchObject({ state: "waits", words: "1 works, south is lost, west is silent" });
+});
+
 it.each(["act", "wait"] as const)(
   "what is down (%s) comes before the orders that wait for a person",
   async (level) => {
     const { attention, parts } = await statusOf({
-      own: async () => [condition("serviceUnreachable", "", OUT, { level })],
+      own: () => [condition("serviceUnreachable", "", OUT, { level })],
       attention: async () => ({ ...QUIET, orders: PARKED }),
       counts: async () => countsOf({ parked: 2 }),
     });
@@ -108,7 +143,7 @@ it("each page says above all else what is down, and the overview has parked orde
       }
       const overview = await operator.open("/");
       expect(wordsOf(overview)).toMatch(
-        /Orders that wait for a person orders reason oldest who sees to it what to do 1 .*SUBJECT_UNKNOWN.*CONTAINER_UNKNOWN/,
+        /Orders that wait for a person orders reason oldest who sees to it what to do 1 .*SUBJECT_UNKNOWN\); 2 later orders of the same subjects wait for that .*CONTAINER_UNKNOWN/,
       );
       expect(overview).toContain('href="/orders/o1"');
       expect(wordsOf(overview)).not.toContain("order waits for a person");

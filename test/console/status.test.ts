@@ -49,7 +49,7 @@ describe("/api/status", () => {
   });
 
   it("holds no credential of the configuration, in whatever words it would stand", async () => {
-    const own = async () => [
+    const own = () => [
       condition("daemonTrouble", "", "the service said: hunter2 is wrong", { stopsIntake: true }),
     ];
     const mask = (text: string) => text.replaceAll("hunter2", "[secret]");
@@ -87,7 +87,7 @@ it.each([
     const connectors = names.map(
       (connector) => ({ connector, trouble: null, warning: "one file is held" }) as StatusConnector,
     );
-    const status = await readStatus(depsOf({ own: async () => own, connectors: () => connectors }), "1.2.3");
+    const status = await readStatus(depsOf({ own: () => own, connectors: () => connectors }), "1.2.3");
     expect(status.parts[0]).toMatchObject({
       name: "intake",
       words: `takes no orders${through}`,

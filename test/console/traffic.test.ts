@@ -6,7 +6,7 @@ import { CONNECTOR_COLUMNS } from "../../src/operator/connector-columns.ts";
 
 const VIEWER = { clock: systemClock, mayShowPhi: false };
 const CONNECTOR = {
-  ...{ connector: "bench", type: "csv-drop", isTaking: true, isLabAway: false },
+  ...{ connector: "bench", type: "csv-drop", isTaking: true, isLabAway: false, labOutage: null },
   ...{ trouble: null, warning: null, connections: null },
 };
 const QUIET = {

@@ -79,8 +79,12 @@ async function gatherStatements({ pool }: TestLedger): Promise<Statement[]> {
   const looks: Readonly<Record<string, () => Promise<unknown>>> = {
     status: () => {
       // The connector of the orders is not configured.
-      const view = ledgerView(pool, { connectors: [], refills: undefined }, systemClock);
-      const own = async () => [];
+      const view = ledgerView(
+        pool,
+        { connectors: [], lanes: { parkedBlocks: false }, refills: undefined },
+        systemClock,
+      );
+      const own = () => [];
       return readStatus({ ...view, own, logger: silent, clock: systemClock }, "1");
     },
     queue: () => countQueueWork(pool),

@@ -11,6 +11,7 @@ import {
   readAttention,
   STILL_ORDERS,
 } from "../../src/ledger/operator/attention.ts";
+import { readPace } from "../../src/ledger/operator/pace.ts";
 import { pauseQueue } from "../../src/ledger/operator/queues.ts";
 import { addAlert } from "../alerts/add-alert.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
@@ -100,6 +101,38 @@ test("orders of which nothing was tried yet stand still while the service is awa
     );
     const found = (await readAttention(pool)).orders.map(({ kind, orderIds }) => [kind, orderIds]);
     expect(Object.fromEntries(found)).toEqual({ retrying: ["o1", "o2", "o3"], waiting: ["o4"] });
+  }));
+
+test("what waits behind a parked order that holds its lane is told with it, and is neither late nor waits for the service", () =>
+  withLedger(async ({ pool }) => {
+    await addOrders(pool, 6);
+    await pool.query("update orders set subject_code = 'S' where position <= 5");
+    await pool.query(
+      "update orders set state = 'parked', failure_code = 'CONFIG_INVALID', failure_text = 'x' where position in (1, 3)",
+    );
+    await pool.query("update orders set state = 'parked', failure_code = 'REQUEST_GONE' where position = 3");
+    await pool.query(
+      "update service_pause set cause = 'SERVICE_UNREACHABLE', text = 'refused', since = now()",
+    );
+    const told = async (doesParkedBlock: boolean) =>
+      (await readAttention(pool, doesParkedBlock)).orders.map(({ kind, code, count, behind }) => [
+        ...[code ?? kind, count, behind],
+      ]);
+    expect(await told(false)).toEqual([
+      ["CONFIG_INVALID", 1, undefined],
+      ["REQUEST_GONE", 1, undefined],
+      ["waiting", 4, undefined],
+    ]);
+    // o2 waits behind o1, o4 and o5 behind o3.
+    expect(await told(true)).toEqual([
+      ["CONFIG_INVALID", 1, 1],
+      ["REQUEST_GONE", 1, 2],
+      ["waiting", 1, undefined],
+    ]);
+    await pool.query("update orders set changed_at = now() - interval '1 day' where position = 4");
+    const oldest = async (doesParkedBlock: boolean) =>
+      (await readPace(pool, ["received"], [], doesParkedBlock)).oldest[0]?.since.getTime() ?? 0;
+    expect((await oldest(true)) - (await oldest(false))).toBeGreaterThan(3_600_000);
   }));
 
 test("orders that stand still are named while they are few", () =>
@@ -212,11 +245,11 @@ test("all are read from their indexes among many that need nobody", () =>
     await pool.query("analyze files");
     await pool.query("analyze deliveries");
     await pool.query("analyze messages");
-    const plan = async (sql: string, limit: number) =>
-      JSON.stringify((await pool.query(`explain (format json) ${sql}`, [limit])).rows);
+    const plan = async (sql: string, ...values: readonly (number | boolean)[]) =>
+      JSON.stringify((await pool.query(`explain (format json) ${sql}`, [...values])).rows);
     expect(await plan(FAILING_DELIVERIES, 50)).not.toContain("Seq Scan");
     // Two thousand wait, and few stand still.
-    expect(await plan(STILL_ORDERS, 50)).toContain("orders_still");
+    expect(await plan(STILL_ORDERS, 50, true)).toContain("orders_still");
     expect(await plan(RECENT_REFUSALS, MESSAGES_SEARCHED)).not.toContain("Seq Scan");
     const { rows } = await pool.query(`explain (format json) ${COUNT_OPEN_DELIVERIES}`);
     expect(JSON.stringify(rows)).not.toContain("Seq Scan");

@@ -38,6 +38,8 @@ export interface CutWay {
    * sent, with the words of a prepared statement that it names. What reaches nobody is let go by the test.
    */
   cutOften(decide: (statement: string) => Reach | undefined): readonly Orphan[];
+  /** Lets nothing through either way from now on, and breaks nothing, as a server that hangs; gives what ends that. */
+  hang(): () => void;
 }
 
 interface Cut {
@@ -60,6 +62,7 @@ export async function withCutWay<T>(
   const sockets = new Set<Socket>();
   let decide: (sent: Buffer, client: Socket) => Cut | undefined = () => undefined;
   const backendByClient = new Map<Socket, Socket>();
+  let isHanging = false;
   const server = createServer((client) => {
     const backend = connectTo(ledger.connection);
     backendByClient.set(client, backend);
@@ -81,6 +84,7 @@ export async function withCutWay<T>(
     });
     client.on("end", () => backend.end());
     backend.on("close", () => client.destroy());
+    if (isHanging) client.pause();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -120,6 +124,14 @@ export async function withCutWay<T>(
           return reach && { reach, onCut: (each) => orphans.push(each) };
         };
         return orphans;
+      },
+      hang: () => {
+        isHanging = true;
+        for (const socket of sockets) socket.pause();
+        return () => {
+          isHanging = false;
+          for (const socket of sockets) socket.resume();
+        };
       },
     });
   } finally {

@@ -1,6 +1,5 @@
 import type pg from "pg";
 import type { Config } from "../../config/config.ts";
-import { recordAudit } from "../../ledger/operator/audit.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import type { Acts } from "../../operator/acts.ts";
@@ -19,7 +18,6 @@ import {
   retry,
   sendAgain,
 } from "./orders.ts";
-import { releaseAfterRestore } from "./restored.ts";
 import { dropResult, resendResult, retryResult } from "./results.ts";
 
 const ORDER_ACTS = { retry, discard, release, override, cancel, sendAgain };
@@ -45,19 +43,10 @@ export function createActs(site: {
     mayCancel: (order) => mayCancel(orders, order),
     order: (name, order, act) => ORDER_ACTS[name](orders, order, act),
     resolve: (order, found, act) => resolve(orders, order, found, act),
-    releaseAfterRestore: (act) => releaseAfterRestore(site.pool, act),
     result: (name, result, act) => RESULT_ACTS[name](site, result, act),
     replay: (by) => replay(orders, by),
     discardMessages: (by) => discardMessages(orders, by),
     releaseMessages: (filter, act, onReleased) => releaseMessages(orders, filter, act, onReleased),
-    testAlerts: async (place, act) => {
-      const tested = await testPlaces(site.config, site.alertParts, place);
-      const targets = tested.map((each) => ({
-        target: each.place,
-        detail: { failure: each.failure ?? null, reason: act.reason },
-      }));
-      await recordAudit(site.pool, act, "alert-test", targets);
-      return tested;
-    },
+    testAlerts: (place) => testPlaces(site.config, site.alertParts, place),
   };
 }

@@ -77,7 +77,7 @@ export async function releaseMessages(
   const { pool, config } = site;
   const profiles = await site.profiles();
   const before = (await listWaitingCodes(pool)).filter(isMeant);
-  const detail = { code, connector };
+  const detail = { code, connector, reason: act.reason };
   await recordAudit(pool, act, "release", [{ target: "messages", detail }]);
   await releaseWaiting(pool, config, profiles, filter, onReleased);
   return { before, left: await listWaitingCodes(pool) };

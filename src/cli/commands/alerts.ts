@@ -1,20 +1,17 @@
-import { type Command, Option } from "commander";
+import { Argument, type Command, Option } from "commander";
 import { maintenanceUntil } from "../../app/maintenance.ts";
-import { ALERT_KINDS, type AlertKind } from "../../core/condition-kinds.ts";
-import { Failure } from "../../core/failures.ts";
-import { listSilences, type Silenced, silenceAlerts } from "../../ledger/alerts/silences.ts";
-import { parseId } from "../../ledger/ids.ts";
-import { describeMaintenance, describeSilenced, SILENCE_COLUMNS } from "../../operator/alert-columns.ts";
+import { ALERT_KINDS } from "../../core/condition-kinds.ts";
+import { listSilences } from "../../ledger/alerts/silences.ts";
+import { describeMaintenance, SILENCE_COLUMNS } from "../../operator/alert-columns.ts";
 import { ALERT_LIST } from "../../operator/lists/alerts.ts";
-import { clean } from "../../operator/text.ts";
-import { ALERTS, SILENCES, TEST_PLACES } from "../../operator/things/alerts.ts";
+import { ALERTS, SILENCE, SILENCES, TEST_PLACES } from "../../operator/things/alerts.ts";
 import { durationWithin, textOr, wholeNumber } from "../arguments.ts";
-import { type OpenSite, withLedger } from "../open.ts";
+import { withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
 import { defineList } from "../output/listing.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { defineSiteAct } from "../site-acts.ts";
-import { defineAct, getNamed, requireReason } from "../things.ts";
+import { defineAct } from "../things.ts";
 
 const KINDS = ALERT_KINDS.join(", ");
 
@@ -30,20 +27,14 @@ export function define(alerts: Command, cli: Cli): void {
     },
   });
   defineAct(alerts, cli, ALERTS, ALERTS.acts.acknowledge, { argument: "a…" });
-  alerts
-    .command("silence")
-    .description(
-      "Announce nothing of an alert, or of all of a kind, for a while. What still holds then is announced.",
-    )
-    .argument("<id-or-kind>", `a…, or one of ${KINDS}`, textOr(ALERT_KINDS))
-    .requiredOption(
-      "--for <duration>",
-      "for how long: from 1m to 90d",
-      durationWithin(60_000, 90 * 86_400_000),
-    )
-    .requiredOption("--reason <text>", "why")
-    .addHelpText("after", '\nExample:\n  cryobridge alerts silence noTraffic --for 4h --reason "holiday"')
-    .action(toAction(cli, silence));
+  const spans = durationWithin(60_000, 90 * 86_400_000);
+  defineSiteAct(alerts.command("silence"), cli, SILENCE, {
+    argument: new Argument("<id-or-kind>", `a…, or one of ${KINDS}`).argParser(textOr(ALERT_KINDS)),
+    options: [
+      new Option("--for <duration>", "for how long: from 1m to 90d").argParser(spans).makeOptionMandatory(),
+    ],
+    on: (asked, what) => ({ what, forMs: asked.for as number }),
+  });
   alerts
     .command("silences")
     .description("List what is silenced right now.")
@@ -57,35 +48,9 @@ export function define(alerts: Command, cli: Cli): void {
   });
 }
 
-interface Reasoned {
-  readonly reason?: string;
-}
-
-async function silence(
-  session: Session,
-  word: string,
-  options: Reasoned & { readonly for: number },
-): Promise<undefined> {
-  const act = { actor: session.actor, reason: requireReason("alerts silence", options.reason) };
-  const { what, until } = await withLedger(session, async ({ pool }) => {
-    const subject = await subjectOf(pool, word);
-    return { what: subject, until: await silenceAlerts(pool, subject, options.for, act) };
-  });
-  session.result({ ...what, until }, [clean(`✓ ${describeSilenced(what, until)}`)]);
-}
-
 const SILENCE_LIST = { key: "silences", columns: SILENCE_COLUMNS, nothing: "Nothing is silenced." };
 
 async function list(session: Session, { limit }: { readonly limit: number }): Promise<undefined> {
   const rows = await withLedger(session, ({ pool }) => listSilences(pool, limit + 1));
   printList(session, SILENCE_LIST, rows, limit);
-}
-
-async function subjectOf(pool: OpenSite["pool"], word: string): Promise<Silenced> {
-  const kind = ALERT_KINDS.find((each): each is AlertKind => each === word);
-  if (kind !== undefined) return { kind, about: null };
-  if (parseId("a", word) === undefined)
-    throw new Failure("CLI_USAGE", `${word}: expected the id of an alert, such as a12, or one of ${KINDS}`);
-  const alert = await getNamed(ALERTS, { pool }, word);
-  return { kind: alert.kind, about: alert.about };
 }

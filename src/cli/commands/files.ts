@@ -3,12 +3,13 @@ import { Failure } from "../../core/failures.ts";
 import { parseId } from "../../ledger/ids.ts";
 import { listFiles } from "../../ledger/messages/file-views.ts";
 import { FILE_LIST } from "../../operator/lists/files.ts";
+import { notFound } from "../../operator/thing.ts";
 import { FILES } from "../../operator/things/files.ts";
 import { wholeNumber } from "../arguments.ts";
 import type { OpenSite } from "../open.ts";
 import { defineList } from "../output/listing.ts";
 import type { Cli } from "../session.ts";
-import { defineShow, getNamed, notFound } from "../things.ts";
+import { defineShow, getNamed } from "../things.ts";
 
 /** `cryobridge files …`. */
 export function define(files: Command, cli: Cli): void {

@@ -4,7 +4,6 @@ import type { OrderState } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { listOrders } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import { countMayBeThere, findRestored } from "../../ledger/restored/restore.ts";
 import type { FoundAtService } from "../../operator/acts.ts";
 import { isNarrowedBy } from "../../operator/listing.ts";
 import { ORDER_LIST } from "../../operator/lists/orders.ts";
@@ -12,25 +11,17 @@ import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
 import { withSurroundings } from "../../operator/order-details.ts";
 import { clean } from "../../operator/text.ts";
 import { ORDERS } from "../../operator/things/orders.ts";
+import { RELEASE_AFTER_RESTORE } from "../../operator/things/restored.ts";
 import { orderStates, wholeNumber } from "../arguments.ts";
 import { askDaemon } from "../ask-daemon.ts";
-import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { findNamedOrders, getNamedOrder, inMessage, MOST_FOUND } from "../named-orders.ts";
 import { type OpenSite, readConfig, recordShown, withLedger } from "../open.ts";
 import { detailsJson, printSections } from "../output/details.ts";
 import { ListWriter } from "../output/list.ts";
 import { defineList, placeOf } from "../output/listing.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
-import {
-  type ActOptions,
-  type ActParticulars,
-  actsOf,
-  confirm,
-  defineAct,
-  printDone,
-  readSections,
-  requireReason,
-} from "../things.ts";
+import { defineSiteAct } from "../site-acts.ts";
+import { type ActParticulars, defineAct, readSections } from "../things.ts";
 
 /** `cryobridge orders …`. */
 export function define(orders: Command, cli: Cli): void {
@@ -90,18 +81,7 @@ export function define(orders: Command, cli: Cli): void {
     given: foundBy,
   });
   defineAct(orders, cli, ORDERS, cancel, named);
-  orders
-    .command("release-after-restore")
-    .description(
-      "Stop comparing orders with the service after the ledger was restored from an older copy: what waits for that is submitted.",
-    )
-    .requiredOption("--reason <text>", "why, for the audit")
-    .option("-y, --yes", "don't ask while orders are not compared yet")
-    .addHelpText(
-      "after",
-      '\nExample:\n  cryobridge orders release-after-restore --reason "the lab has sent everything again"',
-    )
-    .action(toAction(cli, releaseAfterRestore));
+  defineSiteAct(orders.command("release-after-restore"), cli, RELEASE_AFTER_RESTORE, { on: () => ({}) });
 }
 
 /**
@@ -173,25 +153,4 @@ function foundBy(options: Readonly<Record<string, unknown>>): FoundAtService {
   const words =
     "name what you found at the service, with --request-id N or, for a facility of the external surface, with --procedure-id N";
   throw new Failure("CLI_USAGE", `orders resolve: ${words}`);
-}
-
-/** `orders release-after-restore`: asks while orders are not compared yet; status 1 when there is no restore to lift. */
-async function releaseAfterRestore(
-  session: Session,
-  { reason: given, yes }: ActOptions,
-): Promise<ExitStatus | undefined> {
-  const reason = requireReason("orders release-after-restore", given);
-  const acted = await withLedger(session, async (site) => {
-    const { pool } = site;
-    const waiting = (await findRestored(pool))?.uncompared ?? 0;
-    const orders = waiting === 1 ? "1 open order was" : `${waiting} open orders were`;
-    const question = `${orders} not compared with the service yet, and may be there already: submit anyway?`;
-    if (waiting > 0 && !(await confirm(session, question, yes))) return undefined;
-    const parked = await countMayBeThere(pool);
-    const several = parked === 1 ? "1 parked order" : `${parked} parked orders`;
-    const warning = `${several} may be at the service already (\`cryobridge orders list --state parked\`), and nothing guards them from being sent once more after this: link each by \`cryobridge orders resolve\` first. Go on nevertheless?`;
-    if (parked > 0 && !(await confirm(session, warning, yes))) return undefined;
-    return (await actsOf(site, session)).releaseAfterRestore({ actor: session.actor, reason });
-  });
-  return acted ? printDone(session, [{ id: "ledger", acted, text: acted[1] }]) : EXIT.failed;
 }

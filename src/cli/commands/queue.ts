@@ -2,21 +2,20 @@ import { Argument, type Command } from "commander";
 import { readOrphaned } from "../../app/orphaned.ts";
 import { hintForOrphaned } from "../../console/orphaned.ts";
 import { Failure } from "../../core/failures.ts";
-import { type JobQueues, type JobView, QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
+import { QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import { parseId } from "../../ledger/ids.ts";
-import { type DeliveryDetails, listOpenDeliveries, listWaitingOrders } from "../../ledger/operator/views.ts";
-import { isWorkerThere } from "../../ledger/workers/roster.ts";
-import { withSurroundings } from "../../operator/order-details.ts";
+import type { DeliveryDetails } from "../../ledger/operator/views.ts";
 import {
   HANDED_OVER,
   JOB_COLUMNS,
+  NO_DAEMON,
   nameJobs,
   OPEN_DELIVERIES,
-  ORPHANED_COLUMNS,
+  ORPHANED,
   QUEUE_COLUMNS,
-  readQueues,
   WAITING_ORDERS,
 } from "../../operator/queue-columns.ts";
+import { listJobs, readQueueOverview } from "../../operator/queue-overview.ts";
 import { QUEUE_ACTS } from "../../operator/things/queues.ts";
 import { RESULTS } from "../../operator/things/results.ts";
 import { oneOf, wholeNumber } from "../arguments.ts";
@@ -24,7 +23,7 @@ import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
 import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
 import { type OpenSite, withLedger, withQueues } from "../open.ts";
 import { printDetails, table } from "../output/details.ts";
-import { failureJson, toFailure } from "../output/failure.ts";
+import { failureJson } from "../output/failure.ts";
 import { groupedTable } from "../output/groups.ts";
 import { placeOf } from "../output/listing.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
@@ -87,51 +86,36 @@ async function list(
   { limit }: Watching & { readonly limit: number },
 ): Promise<ExitStatus | undefined> {
   const { pool, config } = await site.open();
-  const asked = await site
-    .askQueues(async (queues) => ({
-      counts: await queues.counts(),
-      jobs: await listJobs(queues, limit),
-    }))
-    .catch(toFailure);
-  const failure = asked instanceof Failure ? asked : undefined;
-  const { counts, jobs } = asked instanceof Failure ? { counts: undefined, jobs: [] } : asked;
-  const isDaemonRunning = await isWorkerThere(pool);
-  const queues = await readQueues(pool, counts);
-  const rows = session.isJson ? limit : Math.max(limit, MOST_ROWS);
-  const waiting = await withSurroundings(
+  const { isDaemonThere, queues, waiting, deliveries, orphaned, jobs } = await readQueueOverview(
     placeOf({ pool, config }, session),
-    await listWaitingOrders(pool, rows),
+    {
+      askQueues: (work) => site.askQueues(work),
+      orphaned: () => readOrphaned(pool, config),
+      ...{ rows: session.isJson ? limit : Math.max(limit, MOST_ROWS), jobs: limit },
+    },
   );
-  const deliveries = await listOpenDeliveries(pool, rows);
-  const orphaned = await readOrphaned(pool, config);
-  const hints = orphaned.map(hintForOrphaned);
-  const warning = session.paint("yellow", "No daemon works on this ledger right now.");
+  const failure = jobs instanceof Failure ? jobs : undefined;
   printDetails(
     session,
     [],
     [
-      { json: { isDaemonRunning }, lines: isDaemonRunning ? [] : [warning] },
+      {
+        json: { isDaemonRunning: isDaemonThere },
+        lines: isDaemonThere ? [] : [session.paint("yellow", NO_DAEMON)],
+      },
       table(["queues", "Queues"], QUEUE_COLUMNS, queues, session),
       groupedTable({ ...WAITING_ORDERS, limit }, waiting, session),
       groupedTable({ ...OPEN_DELIVERIES, limit }, deliveries, session),
-      table(["orphaned", "Connectors that are not configured"], ORPHANED_COLUMNS, orphaned, session),
-      { json: {}, lines: hints },
-      failure
-        ? { json: { jobs: null, error: failureJson(failure) }, lines: [] }
-        : groupedTable(
-            { ...HANDED_OVER, limit },
-            await nameJobs(jobs, { pool, facilityIdByCode: config.facilityIdByCode }),
-            session,
-          ),
+      table([ORPHANED.key, ORPHANED.title], ORPHANED.columns, orphaned, session),
+      { json: {}, lines: orphaned.map(hintForOrphaned) },
+      jobs instanceof Failure
+        ? { json: { jobs: null, error: failureJson(jobs) }, lines: [] }
+        : groupedTable({ ...HANDED_OVER, limit }, jobs ?? [], session),
     ],
   );
   if (!failure) return undefined;
   session.note(`\n${failure.message} (${failure.code})\n  ${failure.hint}`);
   return exitStatusOf(failure.code);
-}
-
-async function listJobs(queues: JobQueues, limit: number): Promise<JobView[]> {
-  return (await Promise.all(QUEUE_NAMES.map((name) => queues.list(name, limit)))).flat();
 }
 
 /** Jobs of a queue that are searched for one: the window of jobs is smaller. */

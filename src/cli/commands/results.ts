@@ -3,12 +3,13 @@ import { Failure } from "../../core/failures.ts";
 import { parseId } from "../../ledger/ids.ts";
 import { type DeliveryDetails, findDeliveriesByName } from "../../ledger/operator/views.ts";
 import { RESULT_LIST } from "../../operator/lists/results.ts";
+import { notFound } from "../../operator/thing.ts";
 import { listSent, RESULTS } from "../../operator/things/results.ts";
 import { getNamedOrder } from "../named-orders.ts";
 import type { OpenSite } from "../open.ts";
 import { defineList } from "../output/listing.ts";
 import type { Cli } from "../session.ts";
-import { defineAct, defineShow, getNamed, notFound } from "../things.ts";
+import { defineAct, defineShow, getNamed } from "../things.ts";
 
 /** `cryobridge results …`. */
 export function define(results: Command, cli: Cli): void {

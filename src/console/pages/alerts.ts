@@ -1,17 +1,11 @@
-import { ALERT_KINDS, type AlertKind } from "../../core/condition-kinds.ts";
+import { ALERT_KINDS } from "../../core/condition-kinds.ts";
 import type { Alert } from "../../ledger/alerts/alerts.ts";
-import { listSilences, type Silence, silenceAlerts } from "../../ledger/alerts/silences.ts";
-import {
-  ALERT_COLUMNS,
-  describeMaintenance,
-  describeSilenced,
-  LEVELS,
-  SILENCE_COLUMNS,
-} from "../../operator/alert-columns.ts";
+import { listSilences, type Silence } from "../../ledger/alerts/silences.ts";
+import { ALERT_COLUMNS, describeMaintenance, LEVELS, SILENCE_COLUMNS } from "../../operator/alert-columns.ts";
 import { ALERT_LIST } from "../../operator/lists/alerts.ts";
-import { ALERTS, SILENCE_INPUT, SILENCES, TEST_PLACES } from "../../operator/things/alerts.ts";
+import { ALERTS, SILENCE, SILENCE_INPUT, SILENCES, TEST_PLACES } from "../../operator/things/alerts.ts";
 import { addActs, beforeRows, formOf, formsOf, inputOf } from "../acts.ts";
-import { actForm, listTable, options, section } from "../components.ts";
+import { listTable, options, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { addDetails } from "../details.ts";
 import { type Html, html } from "../html.ts";
@@ -28,7 +22,6 @@ const MOST_SILENCES = 1_000;
 
 /** Alerts: the list, the page of one alert, seeing to it, silences, and trying the places. */
 export function addAlertPages(site: Site, records: Records): void {
-  const { pool } = records;
   site.filter(PATH);
   site.page(PATH, (visit) => listPage(visit, records));
   addActs(site, ALERTS, records);
@@ -40,15 +33,9 @@ export function addAlertPages(site: Site, records: Records): void {
       return command && whereToAct(command);
     },
   });
-  site.reasonedForm(`${PATH}/silence`, async ({ form, act }) => {
-    const kind = ALERT_KINDS.find((each): each is AlertKind => each === form.get("kind"));
-    if (kind === undefined) return undefined;
-    const forMs = SILENCE_INPUT.parse(form.get(SILENCE_INPUT.name) ?? "");
-    if (forMs === undefined)
-      return { to: PATH, notice: { isDone: false, lines: [`${kind} ${SILENCE_INPUT.missing}`] } };
-    const silenced = { kind, about: null };
-    const until = await silenceAlerts(pool, silenced, forMs, act);
-    return { to: PATH, notice: { isDone: true, lines: [describeSilenced(silenced, until)] } };
+  addSiteAct(site, `${PATH}/silence`, SILENCE, records, ({ form }) => {
+    const what = ALERT_KINDS.find((each) => each === form.get("kind"));
+    return what && { what, forMs: SILENCE_INPUT.parse(form.get(SILENCE_INPUT.name) ?? "") };
   });
   addSiteAct(site, `${PATH}/test`, TEST_PLACES, records, ({ form }) => ({
     place: form.get("place") || undefined,
@@ -95,14 +82,8 @@ ${more}`,
 /** Silences all alerts of a kind. */
 function silenceForm(visit: Visit): Html {
   const kinds = ALERT_KINDS.map((kind) => html`<option>${kind}</option>`);
-  return actForm(
-    {
-      ...{ action: `${PATH}/silence`, label: "Silence a kind", reason: "required" },
-      explains: "Nothing is announced of any alert of the kind for a while; what still holds then is.",
-      inputs: html`<label>Kind<select name="kind">${kinds}</select></label>${inputOf({ ...SILENCE_INPUT, label: SILENCE_INPUT.label() })}`,
-    },
-    visit,
-  );
+  const inputs = html`<label>Kind<select name="kind">${kinds}</select></label>${inputOf({ ...SILENCE_INPUT, label: SILENCE_INPUT.label() })}`;
+  return formOf(SILENCE, `${PATH}/silence`, { what: "", forMs: undefined }, visit, { inputs });
 }
 
 function testForm(places: readonly string[], visit: Visit): Html {

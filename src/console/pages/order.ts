@@ -3,8 +3,9 @@ import { formatId } from "../../ledger/ids.ts";
 import { findMessage } from "../../ledger/messages/views.ts";
 import { isUncompared } from "../../ledger/restored/restore.ts";
 import { ORDERS } from "../../operator/things/orders.ts";
+import { RELEASE_AFTER_RESTORE } from "../../operator/things/restored.ts";
 import { listSent } from "../../operator/things/results.ts";
-import { findNamed, pathOf } from "../acts.ts";
+import { findNamed, formOf, pathOf } from "../acts.ts";
 import { actForm, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { addDetails } from "../details.ts";
@@ -20,7 +21,9 @@ export function addOrderPage(site: Site, records: Records): void {
     arrange: (at) =>
       html`${at("timeline")}<div class="columns">${at("facts")}${at("containers")}</div>${at("controls")}${at("tasks")}${at("original")}${at("calls")}${at("answers")}${at("results")}`,
     forms: async (order, _details, visit) => [
-      !isTerminal(order.state) && (await isUncompared(pool)) && releaseAfterRestoreForm(visit),
+      !isTerminal(order.state) &&
+        (await isUncompared(pool)) &&
+        (await releaseAfterRestoreForm(visit, records)),
       (await listSent(pool, order)).length > 0 && resendForm(pathOf(ORDERS, order), visit),
     ],
     below: (order) =>
@@ -53,13 +56,13 @@ export function addOrderPage(site: Site, records: Records): void {
 const NOTHING_SENT = { isDone: false, lines: ["Nothing was sent about the order yet."] };
 
 /** Goes on after a restore without comparing anything more. */
-export function releaseAfterRestoreForm(visit: Visit): Html {
-  const label = "Go on without comparing";
-  const explains =
-    "Orders that were not compared with the service yet may be there already, and are sent to it again.";
-  const form = { action: "/orders/release-after-restore", label, explains, reason: "required" } as const;
-  return actForm({ ...form, isDangerous: true }, visit);
+export async function releaseAfterRestoreForm(visit: Visit, { pool }: Pick<Records, "pool">): Promise<Html> {
+  const warnings = await RELEASE_AFTER_RESTORE.warnings({ pool });
+  return formOf(RELEASE_AFTER_RESTORE, RELEASED_AT, {}, visit, { warnings });
 }
+
+/** Where its form leads. */
+export const RELEASED_AT = "/orders/release-after-restore";
 
 function resendForm(path: string, visit: Visit): Html {
   const explains = "All results that the lab had of the order, with the names and bytes that they had.";

@@ -4,6 +4,7 @@ import { isNarrowedBy } from "../../operator/listing.ts";
 import { ORDER_LIST } from "../../operator/lists/orders.ts";
 import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
 import { ORDERS } from "../../operator/things/orders.ts";
+import { RELEASE_AFTER_RESTORE } from "../../operator/things/restored.ts";
 import { addActs, beforeRows, chooseBox, chooseForm } from "../acts.ts";
 import { listTable } from "../components.ts";
 import type { Records } from "../deps.ts";
@@ -11,8 +12,9 @@ import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { readListPage } from "../listing.ts";
 import type { Site, Visit } from "../site.ts";
+import { addSiteAct } from "../site-acts.ts";
 import type { BeginWork } from "../work.ts";
-import { releaseAfterRestoreForm } from "./order.ts";
+import { RELEASED_AT, releaseAfterRestoreForm } from "./order.ts";
 
 const PATH = "/orders";
 
@@ -21,10 +23,7 @@ export function addOrderList(site: Site, records: Records, beginWork: BeginWork)
   site.filter(PATH);
   site.page(PATH, (visit) => listPage(visit, records));
   addActs(site, ORDERS, records, { list: ORDER_LIST, beginWork });
-  site.reasonedForm(`${PATH}/release-after-restore`, async ({ act }) => {
-    const [isDone, words] = await records.acts.releaseAfterRestore(act);
-    return { to: PATH, notice: { isDone, lines: [words] } };
-  });
+  addSiteAct(site, RELEASED_AT, RELEASE_AFTER_RESTORE, records, () => ({}));
 }
 
 async function listPage(visit: Visit, records: Records): Promise<Page> {
@@ -47,7 +46,7 @@ async function listPage(visit: Visit, records: Records): Promise<Page> {
     isLive: true,
     body: html`
 <h1>Orders</h1>
-${restored ? html`<div class="acts">${releaseAfterRestoreForm(visit)}</div>` : ""}
+${restored ? html`<div class="acts">${await releaseAfterRestoreForm(visit, records)}</div>` : ""}
 ${form}
 ${mayAct && rows.length > 0 ? chooseForm(ORDERS, table, visit) : table}
 ${more}`,

@@ -6,7 +6,8 @@ import { stateInWords } from "../../operator/order-columns.ts";
 import { SERVICE_COLUMNS } from "../../operator/service-columns.ts";
 import { counted } from "../../operator/text.ts";
 import { relativeTime, roundToUnit } from "../../operator/times.ts";
-import { commandForParked, meaningOf } from "../attention.ts";
+import { WORKER_STATES } from "../../operator/worker-columns.ts";
+import { behindInWords, commandForParked, meaningOf } from "../attention.ts";
 import { age, badge, whoActs } from "../components.ts";
 import type { ConsoleDeps } from "../deps.ts";
 import { type Html, html } from "../html.ts";
@@ -51,9 +52,10 @@ const parkedOf = (still: Status["stillOrders"]) => (still ?? []).filter(({ kind 
 function parkedTable({ stillOrders }: Status, viewer: Visit["viewer"]): Html {
   const groups = parkedOf(stillOrders);
   if (groups.length === 0) return html``;
-  const rows = groups.map(({ count, orderId, since, code, hint, who }) => {
+  const rows = groups.map((group) => {
+    const { count, orderId, since, code, hint, who } = group;
     const where = whereToAct(commandForParked(count, orderId, code));
-    return html`<tr><td data-head="orders" class="right">${count}</td><td data-head="reason">${meaningOf(code ?? "UNCLASSIFIED")}</td><td data-head="oldest" class="whole">${age(new Date(since), viewer)}</td><td data-head="who sees to it">${WHO[who]}</td><td data-head="what to do"><div class="note">${hint === null ? "" : withCommands(hint)}</div>${where}</td></tr>`;
+    return html`<tr><td data-head="orders" class="right">${count}</td><td data-head="reason">${meaningOf(code ?? "UNCLASSIFIED")}${behindInWords(group)}</td><td data-head="oldest" class="whole">${age(new Date(since), viewer)}</td><td data-head="who sees to it">${WHO[who]}</td><td data-head="what to do"><div class="note">${hint === null ? "" : withCommands(hint)}</div>${where}</td></tr>`;
   });
   return html`<section class="parked"><h2>Orders that wait for a person</h2><div class="table"><table><thead><tr><th scope="col" class="right">orders</th><th scope="col">reason</th><th scope="col">oldest</th><th scope="col">who sees to it</th><th scope="col">what to do</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
 }
@@ -147,5 +149,5 @@ function serviceCard({ service: asked }: ConsoleDeps, { service }: Status, { vie
 
 function workersCard({ workers }: Status, { viewer }: Visit): Html {
   if (workers === null || workers.length === 0) return html``;
-  return html`<section class="card"><h2><a href="/workers">Workers</a></h2><ul class="plain">${workers.map(({ id, name, state, seenAt, ordersInHand }) => html`<li>${badge(state === "leads" ? "hands out the work" : state, state === "works" || state === "leads" ? "green" : "yellow")} ${name} (${id}) <span class="note">${counted(ordersInHand, "order")} in hand, seen ${age(new Date(seenAt), viewer)}</span></li>`)}</ul></section>`;
+  return html`<section class="card"><h2><a href="/workers">Workers</a></h2><ul class="plain">${workers.map(({ id, name, state, seenAt, ordersInHand }) => html`<li>${badge(WORKER_STATES[state].words, WORKER_STATES[state].paint)} ${name} (${id}) <span class="note">${counted(ordersInHand, "order")} in hand, seen ${age(new Date(seenAt), viewer)}</span></li>`)}</ul></section>`;
 }

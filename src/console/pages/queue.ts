@@ -1,19 +1,17 @@
-import { asFailure } from "../../core/failures.ts";
-import { type JobView, QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
-import { listOpenDeliveries, listWaitingOrders } from "../../ledger/operator/views.ts";
-import { isWorkerThere } from "../../ledger/workers/roster.ts";
+import { Failure } from "../../core/failures.ts";
+import { QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import type { Column } from "../../operator/column.ts";
-import { DELIVERY_COLUMNS } from "../../operator/order-columns.ts";
-import { withSurroundings } from "../../operator/order-details.ts";
 import {
-  JOB_COLUMNS,
-  nameJobs,
-  ORPHANED_COLUMNS,
+  HANDED_OVER,
+  type NamedJob,
+  NO_DAEMON,
+  OPEN_DELIVERIES,
+  ORPHANED,
   QUEUE_COLUMNS,
   type QueueView,
-  readQueues,
-  WAITING_COLUMNS,
+  WAITING_ORDERS,
 } from "../../operator/queue-columns.ts";
+import { readQueueOverview } from "../../operator/queue-overview.ts";
 import type { DeclaredAct, Thing } from "../../operator/thing.ts";
 import { ORDERS } from "../../operator/things/orders.ts";
 import { MEANINGS, QUEUE_ACTS } from "../../operator/things/queues.ts";
@@ -50,18 +48,17 @@ const MEANING: Column<QueueView> = {
 };
 
 async function queuePage(visit: Visit, deps: ConsoleDeps, records: Records): Promise<Page> {
-  const { pool } = records;
   const { viewer } = visit;
-  const bullmq = await askQueues(records);
-  const [queues, waiting, deliveries, isDaemonThere, orphaned = []] = await Promise.all([
-    readQueues(pool, bullmq.counts),
-    listWaitingOrders(pool, LINES).then((orders) => withSurroundings(placeOf(records, visit), orders)),
-    listOpenDeliveries(pool, LINES),
-    isWorkerThere(pool),
-    askOrphaned(deps),
-  ]);
-  const jobs = await nameJobs(bullmq.jobs, records);
-  const shown = records.queues ? QUEUE_COLUMNS : QUEUE_COLUMNS.filter(({ key }) => key !== "bullmq");
+  const own = records.queues;
+  const { isDaemonThere, queues, waiting, deliveries, orphaned, jobs } = await readQueueOverview(
+    placeOf(records, visit),
+    {
+      askQueues: own && ((work) => work(own)),
+      orphaned: () => askOrphaned(deps),
+      ...{ rows: LINES, jobs: LINES },
+    },
+  );
+  const shown = own ? QUEUE_COLUMNS : QUEUE_COLUMNS.filter(({ key }) => key !== "bullmq");
   const columns = shown.flatMap((column) => (column.key === "queue" ? [column, MEANING] : [column]));
   const cut = (rows: readonly unknown[], ...lists: readonly (readonly [to: string, name: string])[]) =>
     rows.length < LINES
@@ -73,15 +70,19 @@ async function queuePage(visit: Visit, deps: ConsoleDeps, records: Records): Pro
     isLive: true,
     body: html`
 <h1>Queue</h1>
-${isDaemonThere ? "" : html`<p class="banner bad">No daemon works on this ledger right now.</p>`}
-${bullmq.trouble === undefined ? "" : html`<p class="banner bad">${bullmq.trouble}</p>`}
+${isDaemonThere ? "" : html`<p class="banner bad">${NO_DAEMON}</p>`}
+${jobs instanceof Failure ? html`<p class="banner bad">${jobs.message} (${jobs.code})</p>` : ""}
 ${listTable(columns, queues, viewer, { nothing: "" })}
 <div class="acts">${queues.map(({ queue, isPaused }) => pauseForm(queue, isPaused, visit))}</div>
-${section("Orders that wait", html`${listTable(WAITING_COLUMNS, waiting, viewer, { nothing: "No order waits.", ...beforeRows("what to do", tryNow(ORDERS, visit, records), visit) })}${cut(waiting, ["/orders?state=parked,submitting,received", "All orders that wait"])}`)}
-${section("Results that the lab doesn't have", html`${listTable(DELIVERY_COLUMNS, deliveries, viewer, { nothing: "The lab has all results.", ...beforeRows("what to do", tryNow(RESULTS, visit, records), visit) })}${cut(deliveries, ["/results?state=pending", "All results to send"], ["/results?state=parked", "All parked results"])}`)}
-${orphaned.length === 0 ? "" : section("Connectors that are not configured", html`${listTable(ORPHANED_COLUMNS, orphaned, viewer, { nothing: "" })}${orphaned.map((each) => html`<p class="note">${withCommands(hintForOrphaned(each))}</p>`)}`)}
-${records.queues ? section("Handed over to the workers", html`${listTable(JOB_COLUMNS, jobs, viewer, { nothing: "Nothing right now." })}${jobs.length < LINES ? "" : html`<p class="note">At most ${LINES} of each queue.</p>`}`) : ""}`,
+${section(WAITING_ORDERS.title, html`${listTable(WAITING_ORDERS.columns, waiting, viewer, { nothing: "No order waits.", ...beforeRows("what to do", tryNow(ORDERS, visit, records), visit) })}${cut(waiting, ["/orders?state=parked,submitting,received", "All orders that wait"])}`)}
+${section(OPEN_DELIVERIES.title, html`${listTable(OPEN_DELIVERIES.columns, deliveries, viewer, { nothing: "The lab has all results.", ...beforeRows("what to do", tryNow(RESULTS, visit, records), visit) })}${cut(deliveries, ["/results?state=pending", "All results to send"], ["/results?state=parked", "All parked results"])}`)}
+${orphaned.length === 0 ? "" : section(ORPHANED.title, html`${listTable(ORPHANED.columns, orphaned, viewer, { nothing: "" })}${orphaned.map((each) => html`<p class="note">${withCommands(hintForOrphaned(each))}</p>`)}`)}
+${jobs === undefined ? "" : section(HANDED_OVER.title, jobTable(jobs instanceof Failure ? [] : jobs, visit))}`,
   };
+}
+
+function jobTable(jobs: readonly NamedJob[], { viewer }: Visit): Html {
+  return html`${listTable(HANDED_OVER.columns, jobs, viewer, { nothing: "Nothing right now." })}${jobs.length < LINES ? "" : html`<p class="note">At most ${LINES} of each queue.</p>`}`;
 }
 
 /** The button before a row that has it tried now, where that does something. */
@@ -100,23 +101,4 @@ function tryNow<Row, Found extends Row>(
 function pauseForm(queue: QueueName, isPaused: boolean, visit: Visit): Html {
   const name = isPaused ? "resume" : "pause";
   return formOf(QUEUE_ACTS[name], `${PATH}/${name}`, { queue }, visit, { fields: { queue } });
-}
-
-/** What BullMQ has; its server may be away while the ledger answers. */
-async function askQueues({ queues }: Records): Promise<{
-  readonly counts?: Record<QueueName, Record<string, number>>;
-  readonly jobs: readonly JobView[];
-  readonly trouble?: string;
-}> {
-  if (queues === undefined) return { jobs: [] };
-  try {
-    const [counts, jobs] = await Promise.all([
-      queues.counts(),
-      Promise.all(QUEUE_NAMES.map((name) => queues.list(name, LINES))),
-    ]);
-    return { counts, jobs: jobs.flat() };
-  } catch (error) {
-    const { message, code } = asFailure(error);
-    return { jobs: [], trouble: `${message} (${code})` };
-  }
 }

@@ -1,11 +1,12 @@
 import { listWorkers, type WorkerView } from "../../ledger/workers/roster.ts";
 import {
   CONFIGURATION_COLUMNS,
+  CONFIGURATIONS,
   type ConfiguredWorker,
   withConfiguration,
 } from "../../operator/configuration-columns.ts";
 import { DRAIN, RELOAD, workerNumber } from "../../operator/things/workers.ts";
-import { WORKER_COLUMNS } from "../../operator/worker-columns.ts";
+import { NO_WORKER, WORKER_COLUMNS } from "../../operator/worker-columns.ts";
 import { formOf } from "../acts.ts";
 import { listTable, section } from "../components.ts";
 import type { Records } from "../deps.ts";
@@ -27,9 +28,9 @@ export function addWorkerPage(site: Site, records: Records): void {
       isLive: true,
       body: html`
 <h1>Workers</h1>
-${listTable(WORKER_COLUMNS, workers, visit.viewer, { nothing: "No daemon works with this ledger." })}
+${listTable(WORKER_COLUMNS, workers, visit.viewer, { nothing: NO_WORKER })}
 <div class="acts">${workers.filter(mayDrain).map((worker) => formOf(DRAIN, `${PATH}/w${worker.id}/drain`, worker, visit))}</div>
-${section("Configuration", configurationOf(withConfiguration(workers), visit))}`,
+${section(CONFIGURATIONS[1], configurationOf(withConfiguration(workers), visit))}`,
     };
   });
   addSiteAct(site, `${PATH}/reload`, RELOAD, records, () => ({}));

@@ -1,7 +1,7 @@
 import type { Backoff } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Failure, FailureCode } from "../../core/failures.ts";
-import { Outage } from "../../core/outage.ts";
+import { type Away, Outage } from "../../core/outage.ts";
 
 /** The lab's side takes nothing at all: no connection, or no file in the folder. */
 const IS_AWAY: ReadonlySet<FailureCode> = new Set<FailureCode>(["MLLP_UNREACHABLE", "FILE_SYSTEM_ERROR"]);
@@ -26,7 +26,12 @@ export class LabBreaker {
   }
 
   get isOpen(): boolean {
-    return this.#outage.away !== undefined;
+    return this.away !== undefined;
+  }
+
+  /** Since when the lab can't be reached, and when it is tried next; undefined while it can. */
+  get away(): Away<FailureCode> | undefined {
+    return this.#outage.away;
   }
 
   /** Whether anything may be sent now; while the breaker is open, one result. */

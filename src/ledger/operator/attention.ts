@@ -23,7 +23,7 @@ export interface FailingDeliveries {
  * - `reconciling`: the answer to a call never came, and the service is searched for what the call did.
  * - `missing`: the service does not know what it made of them any more, which a person has to find out.
  * - `retrying`: the last step failed and is tried again.
- * - `waiting`: nothing was tried yet, and the service is away.
+ * - `waiting`: nothing was tried yet, and the service is away. Not those that wait behind a parked one.
  */
 export interface StillOrders {
   readonly kind: "parked" | "on_hold" | "reconciling" | "missing" | "retrying" | "waiting";
@@ -32,6 +32,8 @@ export interface StillOrders {
   /** All of them, oldest first, where they are few; empty where they are many. */
   readonly orderIds: readonly string[];
   readonly count: number;
+  /** How many later orders of their lanes wait behind parked ones; undefined where none does. */
+  readonly behind?: number | undefined;
   /** When the first of them came to its state. */
   readonly since: Date;
   /** Undefined where nothing failed. */
@@ -88,15 +90,30 @@ select d.connector, d.state, 'd' || min(d.id) as "deliveryId", d.failure_code as
 const FEW = 10;
 const FEW_IDS = `case when count(*) <= ${FEW} then array_agg('o' || o.id order by o.id) else '{}' end as "orderIds"`;
 
-/** $1 how many groups. Indexes: orders_still; while the service is away, orders_waiting. */
+/**
+ * $1 how many groups, $2 whether a parked order holds its lane. Of several in a lane an order waits behind the last. Indexes: orders_still,
+ * orders_lane; while the service is away, orders_waiting.
+ */
 export const STILL_ORDERS = `
+with behind as (
+  select b.id, max(p.id) as parked
+    from orders p
+    join orders b on b.facility_id = p.facility_id
+     and b.subject_code = p.subject_code
+     and b.id > p.id
+   where $2
+     and p.state = 'parked'
+     and b.state = 'received'
+     and b.held_at is null
+   group by b.id)
 select case when o.state = 'parked' then 'parked'
             when o.held_at is not null then 'on_hold'
             when o.state = 'submitting' and o.owner is null then 'reconciling'
             else 'retrying'
        end as kind,
        case when o.state = 'parked' or o.held_at is null then o.failure_code end as code,
-       'o' || min(o.id) as "orderId", ${FEW_IDS}, min(o.failure_text) as text, count(*)::integer as count, min(o.changed_at) as since
+       'o' || min(o.id) as "orderId", ${FEW_IDS}, min(o.failure_text) as text, count(*)::integer as count,
+       nullif(sum((select count(*) from behind b where b.parked = o.id)), 0)::integer as behind, min(o.changed_at) as since
   from orders o
  where o.state in ('parked', 'received', 'submitting')
    and (o.state = 'parked' or o.failure_code is not null or o.held_at is not null)
@@ -104,7 +121,7 @@ select case when o.state = 'parked' then 'parked'
  union all
 select 'missing', 'REQUEST_GONE', 'o' || (array_agg(o.id order by o.missing_since, o.id))[1],
        ${FEW_IDS}, array_to_string((array_agg('o' || o.id order by o.missing_since, o.id))[1:5], ', '),
-       count(*)::integer, min(o.missing_since)
+       count(*)::integer, null, min(o.missing_since)
   from orders o
  where o.missing_since is not null
    and o.state in ('submitted', 'accepted', 'in_progress')
@@ -118,14 +135,16 @@ select 'waiting', null, 'o' || min(o.id),
           where w.state = 'received'
             and w.failure_code is null
             and w.held_at is null
+            and not exists (select from behind b where b.id = w.id)
           order by w.id
           limit ${FEW}) else '{}' end,
-       min(p.text), count(*)::integer, min(o.changed_at)
+       min(p.text), count(*)::integer, null, min(o.changed_at)
   from service_pause p
   join orders o on o.state = 'received'
  where p.cause is not null
    and o.failure_code is null
    and o.held_at is null
+   and not exists (select from behind b where b.id = o.id)
 having count(*) > 0
  order by since, kind, code
  limit $1`;
@@ -167,10 +186,10 @@ const GROUPS = 50;
 /** How many of the latest messages are searched for refused ones. */
 export const MESSAGES_SEARCHED = 1_000;
 
-/** What stands still or was refused, for people. */
-export async function readAttention(pool: pg.Pool): Promise<LedgerAttention> {
+/** What stands still or was refused, for people. @param doesParkedBlock whether a parked order holds its lane */
+export async function readAttention(pool: pg.Pool, doesParkedBlock = false): Promise<LedgerAttention> {
   const [orders, deliveries, pausedQueues, alertPlaces, refusals] = await Promise.all([
-    list<StillOrders>(pool, STILL_ORDERS, [GROUPS]),
+    list<StillOrders>(pool, STILL_ORDERS, [GROUPS, doesParkedBlock]),
     list<FailingDeliveries>(pool, FAILING_DELIVERIES, [GROUPS]),
     list<PausedQueue>(pool, PAUSED_QUEUES),
     list<FailingPlace>(pool, FAILING_PLACES),

@@ -38,7 +38,10 @@ export interface Pace {
   readonly latest: readonly LatestMessage[];
 }
 
-/** $1 states. What the lab put on hold is old on purpose. Index: orders_state. */
+/**
+ * $1 states, $2 whether a parked order holds its lane. What the lab put on hold is old on purpose, and what waits behind a parked one is as
+ * old as that. Indexes: orders_state, orders_lane.
+ */
 const OLDEST = `
 select s.state, o.changed_at as since
   from unnest($1::text[]) as s(state)
@@ -46,6 +49,12 @@ select s.state, o.changed_at as since
                        from orders e
                       where e.state = s.state
                         and e.held_at is null
+                        and not ($2 and e.state = 'received' and exists (
+                          select from orders p
+                           where p.facility_id = e.facility_id
+                             and p.subject_code = e.subject_code
+                             and p.state = 'parked'
+                             and p.id < e.id))
                       order by e.changed_at
                       limit 1) o`;
 
@@ -73,14 +82,15 @@ select c.name as connector,
 
 const MESSAGES_SEARCHED = 10_000;
 
-/** How work goes. @param connectors those whose latest message is asked for */
+/** How work goes. @param connectors those whose latest message is asked for @param doesParkedBlock whether a parked order holds its lane */
 export async function readPace(
   pool: pg.Pool,
   states: readonly string[],
   connectors: readonly string[],
+  doesParkedBlock: boolean,
 ): Promise<Pace> {
   const [oldest, ended, messages, since, lastMessages] = await Promise.all([
-    list<OldestOrder>(pool, OLDEST, [states]),
+    list<OldestOrder>(pool, OLDEST, [states, doesParkedBlock]),
     list<Share>(pool, ENDED),
     list<ConnectorPace>(pool, MESSAGES, [MESSAGES_SEARCHED]),
     list<Pick<LatestMessage, "connector" | "since">>(pool, SINCE, [connectors]),

@@ -399,9 +399,9 @@ class Member implements Membership {
   async #takeOver(gone: readonly number[]): Promise<void> {
     const { workers, orders } = await takeOver(this.#deps.pool, gone);
     for (const { id, name } of workers)
-      this.#deps.logger.warn({ worker: id, name }, "a worker is gone; its work is taken over");
+      this.#deps.logger.warn({ worker: id, name }, "a worker was lost; its work is taken over");
     if (orders === 0) return;
-    this.#deps.logger.warn({ orders }, "orders whose worker is gone were taken over");
+    this.#deps.logger.warn({ orders }, "orders whose worker was lost were taken over");
     this.wake();
   }
 

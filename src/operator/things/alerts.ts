@@ -1,7 +1,16 @@
+import { ALERT_KINDS } from "../../core/condition-kinds.ts";
 import { parseDuration } from "../../core/duration.ts";
+import { Failure } from "../../core/failures.ts";
 import { type Alert, acknowledgeAlert, findAlert } from "../../ledger/alerts/alerts.ts";
-import { endSilence, findSilence, type Silence, silenceAlerts } from "../../ledger/alerts/silences.ts";
-import { formatId } from "../../ledger/ids.ts";
+import {
+  endSilence,
+  findSilence,
+  type Silence,
+  type Silenced,
+  silenceAlerts,
+} from "../../ledger/alerts/silences.ts";
+import { formatId, parseId } from "../../ledger/ids.ts";
+import { recordAudit } from "../../ledger/operator/audit.ts";
 import {
   ALERT_COLUMNS,
   ALERT_MESSAGE_COLUMNS,
@@ -11,8 +20,8 @@ import {
 } from "../alert-columns.ts";
 import type { Viewer } from "../column.ts";
 import { type Details, type DetailsPlace, fieldsPart, tablePart } from "../details.ts";
-import type { SiteAct } from "../site-act.ts";
-import { onEach, type Thing } from "../thing.ts";
+import type { SiteAct, SitePlace } from "../site-act.ts";
+import { notFound, onEach, type Thing } from "../thing.ts";
 
 /** For how long something is silenced, as a person chooses it in the console. */
 const SILENCE_SPANS = [
@@ -84,25 +93,66 @@ export const SILENCES = {
   },
 } as const satisfies Thing<Silence>;
 
+/** What is silenced: an alert by its id, or all of a kind by its name; and for how long, ms, where that was said. */
+interface OnSilenced {
+  readonly what: string;
+  readonly forMs: number | undefined;
+}
+
+/** Announces nothing of an alert, or of all of a kind, for a while. The console's form has it of a kind. */
+export const SILENCE: SiteAct<OnSilenced> = {
+  ...{ command: "alerts silence", button: "Silence a kind", reason: "required", reasonHelp: "why" },
+  help: "Announce nothing of an alert, or of all of a kind, for a while. What still holds then is announced.",
+  example: 'cryobridge alerts silence noTraffic --for 4h --reason "holiday"',
+  explains: "Nothing is announced of any alert of the kind for a while; what still holds then is.",
+  act: async ({ pool }, by, { what, forMs }) => {
+    const subject = await subjectOf(pool, what);
+    if (forMs === undefined) throw new Failure("CLI_USAGE", `${what} ${SILENCE_INPUT.missing}`);
+    const until = await silenceAlerts(pool, subject, forMs, { ...by, reason: by.reason ?? "" });
+    return { isDone: true, lines: [["done", describeSilenced(subject, until)]], json: { ...subject, until } };
+  },
+};
+
+/** @throws Failure CLI_USAGE, CLI_NOT_FOUND */
+async function subjectOf(pool: SitePlace["pool"], word: string): Promise<Silenced> {
+  const kind = ALERT_KINDS.find((each) => each === word);
+  if (kind !== undefined) return { kind, about: null };
+  const id = parseId("a", word);
+  const kinds = ALERT_KINDS.join(", ");
+  if (id === undefined)
+    throw new Failure("CLI_USAGE", `${word}: expected the id of an alert, such as a12, or one of ${kinds}`);
+  const alert = await findAlert(pool, id);
+  if (alert === undefined) throw notFound(ALERTS, word);
+  return { kind: alert.kind, about: alert.about };
+}
+
 /** Which place alerts are sent to is meant: all without. */
 interface OnPlace {
   readonly place?: string | undefined;
 }
 
-/** Sends the places of alerts a test message; not done where one of them did not take it. */
+/** Sends the places of alerts a test message; not done where one of them did not take it. Whether the ledger answers is another question. */
 export const TEST_PLACES: SiteAct<OnPlace> = {
   ...{ command: "alerts test", button: "Send a test…", reason: "none" },
-  help: "Send each place of alerts.to a test message, and say what came of it. Needs the ledger, but no daemon.",
+  help: "Send each place of alerts.to a test message, and say what came of it. Needs neither a daemon nor the ledger, whose audit keeps it where it answers.",
   example: "cryobridge alerts test --to email",
   explains: "Each place gets a message which says that it is a test, and that nothing is wrong.",
-  act: async ({ acts }, by, { place: wanted }) => {
-    const tested = await acts.testAlerts(wanted, by);
+  canLackLedger: true,
+  act: async ({ acts, pool }, by, { place: wanted }) => {
+    const tested = await acts.testAlerts(wanted);
+    const kept = tested.map(({ place, failure = null }) => ({
+      ...{ target: place, detail: { failure, reason: by.reason } },
+    }));
+    const unkept = await recordAudit(pool, by, "alert-test", kept).catch(whyNotKept);
     return {
       isDone: tested.every(({ failure }) => failure === undefined),
-      lines: tested.map(({ place, failure }) => [
-        failure === undefined ? "done" : "failed",
-        `${place}: ${failure ?? "sent"}`,
-      ]),
+      lines: [
+        ...tested.map(
+          ({ place, failure }) =>
+            [failure === undefined ? "done" : "failed", `${place}: ${failure ?? "sent"}`] as const,
+        ),
+        ...(unkept ? [["remark", unkept] as const] : []),
+      ],
       json: {
         places: tested.map(({ place, failure }) => ({
           ...{ place, isSent: failure === undefined, failure: failure ?? null },
@@ -111,6 +161,12 @@ export const TEST_PLACES: SiteAct<OnPlace> = {
     };
   },
 };
+
+/** That the audit lacks it. @throws every error that says nothing of the ledger */
+function whyNotKept(error: unknown): string {
+  if (!(error instanceof Failure)) throw error;
+  return `Not kept in the audit: ${error.message} (${error.code})`;
+}
 
 async function read({ pool }: DetailsPlace, alert: Alert, viewer: Viewer): Promise<Details> {
   const [row] = await withMessages(pool, [alert]);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { csvMessage, hl7Message, PATIENT } from "../../cli/with-lab.ts";
-import { withPages, wordsOf } from "./with-pages.ts";
+import { eventually } from "../../support/eventually.ts";
+import { type Browser, withPages, wordsOf } from "./with-pages.ts";
 
 /** Has a configuration's table connector send what became of orders alone. */
 function withoutRefusals(text: string): string {
@@ -53,6 +54,16 @@ describe("the list of messages", () => {
     }));
 });
 
+/** What a release says, also where a busy machine takes so long that a page shows how far it is. */
+async function released(operator: Browser, fields: Readonly<Record<string, string>>): Promise<string> {
+  const first = wordsOf(await operator.send("/messages/release", fields));
+  if (first.includes("mapped again")) return first;
+  return eventually(async () => {
+    const words = wordsOf(await operator.open(operator.at()));
+    return words.includes("mapped again") && words;
+  });
+}
+
 describe("messages that wait for a code", () => {
   test("stand above the list with the line to add, and are released by a button that says what still waits", () =>
     withPages(async ({ lab, operator }) => {
@@ -77,7 +88,7 @@ describe("messages that wait for a code", () => {
       expect(asked).toContain('Release 3 messages through bench? They wait for the facility "WEST".');
       expect((await pool.query("select from audit")).rowCount).toBe(0);
       const none = await operator.send("/messages/release/choose", { ...fields, code: "EAST" });
-      expect(wordsOf(none)).toContain("No message waits for that any more.");
+      expect(wordsOf(none)).toContain('No message waits through bench for the code "EAST".');
     }));
 
   test("become orders by the button once the configuration that runs has the code", () =>
@@ -87,9 +98,26 @@ describe("messages that wait for a code", () => {
         `update messages set csv_rows = replace(csv_rows::text, 'WEST', 'NORTH')::jsonb, raw = 'x'`,
       );
       await operator.open("/messages");
-      const answer = wordsOf(await operator.send("/messages/release", { code: "WEST", connector: "bench" }));
+      const answer = await released(operator, { code: "WEST", connector: "bench" });
       expect(answer).toContain("1 message mapped again: 1 accepted.");
       expect(wordsOf(await operator.open("/messages/m1"))).toContain("accepted");
+    }));
+
+  test("are named with their mistake where they are refused now, and the reason is kept", () =>
+    withPages(async ({ lab, operator, pool }) => {
+      const west = (n: number) => csvMessage(n, { facility: "WEST", subject_code: `S-${n}` });
+      await lab.take("bench", [west(1), west(2)]);
+      await pool.query(
+        "update messages set csv_rows = replace(replace(csv_rows::text, 'WEST', 'NORTH'), 'C-2', '')::jsonb, raw = 'x'",
+      );
+      await operator.open("/messages");
+      const fields = { code: "WEST", connector: "bench", reason: "added" };
+      const answer = await released(operator, fields);
+      expect(answer).toContain("2 messages mapped again: 1 accepted, 1 refused.");
+      expect(answer).toMatch(/m2 refused .*column order_number: is empty/);
+      expect(answer).not.toContain("m1 accepted");
+      const { rows } = await pool.query("select detail from audit where action = 'release'");
+      expect(rows).toMatchObject([{ detail: { code: "WEST", reason: "added" } }]);
     }));
 });
 

@@ -175,7 +175,7 @@ test("the overview shows each connector's day, the service and the charts, and l
         connectors: () => [
           {
             ...{ connector: "bench", type: "csv-drop", isTaking: true },
-            ...{ trouble: null, warning: null, isLabAway: false, connections: null },
+            ...{ trouble: null, warning: null, isLabAway: false, labOutage: null, connections: null },
           },
         ],
         service: () =>

@@ -262,11 +262,20 @@ describe("an order's page", () => {
 
   test("offers to go on without comparing while a restored ledger is compared", () =>
     withPages(async ({ lab, operator, pool }) => {
-      await lab.take("bench", [csvMessage(1)]);
+      await lab.take("bench", [csvMessage(1), csvMessage(2, { subject_code: "S-2" })]);
+      await pool.query(
+        "update orders set state = 'parked', failure_code = 'SUBMIT_UNCERTAIN', failure_text = 'x' where id = 2",
+      );
       expect(await operator.open("/orders/o1")).not.toContain("release-after-restore");
       await pool.query("update ledger set restored_at = now(), restored_by = 'x', forgotten_since = now()");
-      await presumeAll(pool);
-      expect(await operator.open("/orders/o1")).toContain("/orders/release-after-restore");
+      await presumeAll(pool, "o.id = 1");
+      for (const path of ["/orders/o1", "/orders"]) {
+        const page = await operator.open(path);
+        expect(page).toContain("/orders/release-after-restore");
+        expect(wordsOf(page)).toMatch(
+          /1 open order was not compared .* nothing guards them from being sent once/,
+        );
+      }
       const answer = await operator.send("/orders/release-after-restore", { reason: "all was sent again" });
       expect(wordsOf(answer)).toContain("1 were not compared");
       expect((await pool.query("select action from audit")).rows).toEqual([

@@ -182,9 +182,13 @@ test("how far the comparing is stands in the status, and who ends it is recorded
     );
     await commit(pool, records);
     await enterRestored(pool, { text: "put back", epoch: 0, restores: 0, after: 0 });
-    const view = ledgerView(pool, { connectors: [], refills: undefined }, systemClock);
+    const view = ledgerView(
+      pool,
+      { connectors: [], lanes: { parkedBlocks: false }, refills: undefined },
+      systemClock,
+    );
     const lookAt = async () => {
-      const own = async () => [];
+      const own = () => [];
       const { attention } = await readStatus({ ...view, own, logger: silent, clock: systemClock }, "test");
       return attention.find(({ what }) => what.startsWith("the ledger is an older copy"));
     };

@@ -1,0 +1,46 @@
+import type pg from "pg";
+import { expect, test } from "vitest";
+import { presumeAll } from "../support/calls.ts";
+import { csvMessage, withLab } from "./with-lab.ts";
+
+const RESTORED = "update ledger set restored_at = now(), restored_by = 'x', forgotten_since = now()";
+const PARKED =
+  "update orders set state = 'parked', failure_code = 'SUBMIT_UNCERTAIN', failure_text = 'x' where id = 2";
+const COMMAND = ["orders", "release-after-restore", "--reason", "all was sent again"];
+
+const actionsOf = async (pool: pg.Pool) =>
+  (await pool.query<{ action: string }>("select action from audit order by id")).rows.map(
+    ({ action }) => action,
+  );
+
+test("asks once, with what may be at the service already and what nothing guards after it", () =>
+  withLab(async ({ cli, take, pool }) => {
+    await take("bench", [csvMessage(1), csvMessage(2, { subject_code: "S-2" })]);
+    await pool.query(RESTORED);
+    await presumeAll(pool, "o.id = 1");
+    await pool.query(PARKED);
+    const asked = await cli(COMMAND);
+    expect(asked.status).toBe(2);
+    expect(asked.stderr).toMatch(
+      /1 open order was not compared .* 1 parked order may be at the service already/s,
+    );
+    expect(await actionsOf(pool)).toEqual([]);
+    const { status, stdout } = await cli([...COMMAND, "--yes", "--json"]);
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      results: [{ id: "ledger", isDone: true, text: expect.stringContaining("(1 were not compared)") }],
+    });
+    expect(await actionsOf(pool)).toEqual(["release-after-restore"]);
+  }));
+
+test("of a ledger that was not restored asks nothing, and does nothing", () =>
+  withLab(async ({ cli, take, pool }) => {
+    await take("bench", [csvMessage(1), csvMessage(2, { subject_code: "S-2" })]);
+    await pool.query(PARKED);
+    const { status, stdout } = await cli(COMMAND);
+    expect({ status, stdout }).toEqual({
+      status: 1,
+      stdout: "✗ the ledger is not known to have been restored; nothing was done\n",
+    });
+    expect(await actionsOf(pool)).toEqual([]);
+  }));
