@@ -1,5 +1,6 @@
 import { queryObjects } from "node:v8";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { inTransaction } from "../../src/ledger/database.ts";
 import { MUTANTS } from "../mutants/mutants.ts";
 import { dropDatabase, newName, runOnServer } from "../support/with-database.ts";
 import { FOUND } from "./found.ts";
@@ -61,24 +62,44 @@ test("nothing of a history is kept once the next one runs", async () => {
   expect(countKept()).toBeLessThanOrEqual(before);
 });
 
+/** A user of the ledger that nothing happens to. */
+const USER: LedgerUser = {
+  actor: { name: "daemon", state: "up" },
+  application: "daemon",
+  fateOf: () => "done",
+  strikeAt: () => undefined,
+};
+
 test("a statement that fails where nothing is taken back is told, and the ledger can be asked after it", async () => {
   const world = new World(1);
   await ledger.begin(world, 1);
   try {
-    const actor = { name: "daemon", state: "up" } as const;
-    const user: LedgerUser = {
-      actor,
-      application: "daemon",
-      fateOf: () => "done",
-      strikeAt: () => undefined,
-    };
-    const asked = ledger.poolOf(user).query("select 1 / 0");
+    const asked = ledger.poolOf(USER).query("select 1 / 0");
     const heard = expect(asked).rejects.toThrow("division by zero");
     await expect(world.run(world.now + 1_000)).rejects.toThrow(
       "a step does not end what failed in it: select 1 / 0",
     );
     await heard;
     expect(await ledger.ask("select 1 as one")).toEqual([{ one: 1 }]);
+  } finally {
+    await ledger.end();
+  }
+});
+
+test("a transaction is kept though a part of it failed and was taken back to a savepoint", async () => {
+  const world = new World(1);
+  await ledger.begin(world, 1);
+  try {
+    const done = inTransaction(ledger.poolOf(USER), async (client) => {
+      await client.query("insert into sim.sessions values (7, 'before', now())");
+      await client.query("savepoint part");
+      await expect(client.query("select 1 / 0")).rejects.toThrow("division by zero");
+      await client.query("rollback to savepoint part");
+      await client.query("release savepoint part");
+    });
+    await world.run(world.now + 1_000);
+    await done;
+    expect(await ledger.ask("select pid from sim.sessions")).toEqual([{ pid: 7 }]);
   } finally {
     await ledger.end();
   }

@@ -12,6 +12,7 @@ import {
   startEmbeddedPostgres,
 } from "../../src/ledger/embedded/embedded-postgres.ts";
 import { createLedgerTemplate, type FreshLedger } from "./ledger-template.ts";
+import { removeRunFolder } from "./run-folder.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -57,8 +58,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return async () => {
     await server.stop();
     printLeftOut(leftOutFile);
-    // A daemon that is just ending may still write what it compiled.
-    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    await removeRunFolder(folder);
   };
 }
 

@@ -1,11 +1,10 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdir, mkdtemp, readdir, rm, truncate, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { eventually } from "./eventually.ts";
-import { isAlive } from "./process.ts";
 
 const run = promisify(execFile);
 
@@ -39,7 +38,6 @@ export interface Disk {
   forget(image: Image): Promise<void>;
 }
 
-const PREFIX = "cryobridge-disk-";
 /** What the outer file system needs beside the image in it, bytes. */
 const MARGIN = 16 * 1024 * 1024;
 /** A copy of this size takes parts of a second. Who hangs on the frozen disk can't end its input by dying, either. */
@@ -65,8 +63,7 @@ exit $status`;
  * cache isn't modelled.
  */
 export async function withDisk<T>(megabytes: number, test: (disk: Disk) => Promise<T>): Promise<T> {
-  await removeLeftovers();
-  const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  const folder = await mkdtemp(join(tmpdir(), "cryobridge-disk-"));
   // A database server that root starts runs under another account, which has to get through.
   await chmod(folder, 0o711);
   const [outside, host, path] = [join(folder, "host.img"), join(folder, "host"), join(folder, "disk")];
@@ -146,15 +143,4 @@ async function copyFrozen(host: string, copy: Image, { before, meanwhile }: Arou
   }
   const [status] = await ended;
   if (status !== 0) throw new Error(`the image could not be copied: status ${status}`);
-}
-
-/** What is left of a run that was killed. */
-async function removeLeftovers(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
-    const owner = name.startsWith(PREFIX) ? Number(name.slice(PREFIX.length).split("-")[0]) : 0;
-    if (owner === 0 || isAlive(owner)) continue;
-    const folder = join(tmpdir(), name);
-    for (const part of ["disk", "host"]) await unmount(join(folder, part)).catch(() => undefined);
-    await rm(folder, { recursive: true, force: true });
-  }
 }

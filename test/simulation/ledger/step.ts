@@ -85,8 +85,6 @@ export class StepConnection {
   hasEndedSessions = false;
   /** Whether a statement may have changed what is due; a claim that takes nothing has not. */
   mayHaveWritten = false;
-  /** Whether a statement failed and nothing was taken back since. */
-  hasFailed = false;
   /** Whether its process was struck; it hears nothing of what it is at then. */
   isStruck = false;
   #isKept = false;
@@ -132,7 +130,6 @@ export class StepConnection {
       },
       () => {
         this.mayHaveWritten = true;
-        this.hasFailed = true;
       },
     );
     return asked;
@@ -141,7 +138,8 @@ export class StepConnection {
   /** From here on nothing of it is taken back, unless a statement failed. */
   async keep(): Promise<void> {
     if (this.#isKept) return;
-    if (this.hasFailed) await this.rollback();
+    // What was taken back to a savepoint of its own has not failed any more.
+    if (this.#session.failed) await this.rollback();
     this.#isKept = true;
     this.#hit();
   }
@@ -162,7 +160,6 @@ export class StepConnection {
   async rollback(): Promise<void> {
     if (this.#isKept || this.#isTakenBack) return;
     this.#isTakenBack = this.isStruck;
-    this.hasFailed = false;
     await this.#session.script("rollback to savepoint step");
   }
 }
