@@ -90,14 +90,14 @@ export async function withOtherSite<T>(
             const names = (await readdir(out)).filter((name) => !name.startsWith(".")).sort();
             return (await Promise.all(names.map((name) => readFile(join(out, name), "utf8")))).join("");
           },
-          ended: async (count, withinMs = 60_000) => {
+          ended: async (count, withinMs) => {
             let found: LedgerOrder[] = [];
             const look = async () => {
               found = await listOrders(pool, { limit: 1_000 });
               const isOver = ({ state }: LedgerOrder) => isTerminal(state) || state === "parked";
               return found.length >= count && found.every(isOver) ? found : undefined;
             };
-            return eventually(look, { withinMs }).catch((error: unknown) => {
+            return eventually(look, withinMs === undefined ? {} : { withinMs }).catch((error: unknown) => {
               const words = found.map(({ placerOrderNumber, state, failure, calls, remoteStatus }) =>
                 [
                   placerOrderNumber,

@@ -12,7 +12,7 @@ import { insertOrderOutcomes } from "../../../src/ledger/orders/change.ts";
 import { dropDelivery, findDueConnectors, retryDelivery } from "../../../src/ledger/results/deliveries.ts";
 import type { Composition, OpenOutcome } from "../../../src/ledger/results/outcomes.ts";
 import { deliverTo, impatientBreaker } from "../../support/deliver.ts";
-import { eventually } from "../../support/eventually.ts";
+import { waitForLockWaiter } from "../../support/lock-waiters.ts";
 import { aControl } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { type TestLedger, withLedger } from "../../support/with-ledger.ts";
@@ -253,9 +253,7 @@ describe("a result that no message could be made of", () => {
       );
       await composer.query("update outcomes set is_composed = true");
       const acted = act(pool, id, PERSON);
-      const blocked =
-        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-      await eventually(async () => (await pool.query(blocked)).rowCount === 1);
+      await waitForLockWaiter(pool);
       await composer.query("commit");
       composer.release();
       expect(await acted).toBe(true);

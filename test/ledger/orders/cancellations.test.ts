@@ -16,6 +16,7 @@ import { findDueLooks, recordLook } from "../../../src/ledger/orders/looks.ts";
 import { enterRestored, liftRestored } from "../../../src/ledger/restored/restore.ts";
 import { dueCancels, presumeAll } from "../../support/calls.ts";
 import { claimNext, recordCall, takeDue } from "../../support/hand-over.ts";
+import { waitForLockWaiter } from "../../support/lock-waiters.ts";
 import { aCancel, answers, reportedKinds } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { at } from "../../support/places.ts";
@@ -610,8 +611,7 @@ test("no call leaves for what the order was followed by until a person linked it
     await person.query("select from orders where id = $1 for update", [orderId]);
     await person.query("update calls set checks = 0");
     const calling = send(pool, due, 1_000);
-    const waiters = "select from pg_stat_activity where wait_event_type = 'Lock'";
-    await expect.poll(async () => (await pool.query(waiters)).rowCount).toBe(1);
+    await waitForLockWaiter(pool);
     await person.query("update orders set request_id = 6 where id = $1", [orderId]);
     await person.query("commit");
     person.release();
