@@ -58,10 +58,8 @@ export async function withOtherSite<T>(
           surface,
           ...service.credentials(organization),
           ...(knowledge === "configured" ? service.manual(surface) : service.knownBeforehand),
-          timeout: "1s",
           maxRequestsPerSecond: 2_000,
           polling: { first: "100ms", max: "400ms", factor: 1.5 },
-          reconcile: { checks: ["50ms", "400ms"], giveUpAfter: "2s" },
           ...further,
         },
       };
