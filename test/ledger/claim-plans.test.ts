@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { inTransaction } from "../../src/ledger/database.ts";
+import { GO_BY_INDEX, inTransaction } from "../../src/ledger/database.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
-import { BEGIN_CLAIM, CLAIM_DUE } from "../../src/ledger/orders/claiming.ts";
+import { BEGIN_CLAIM, CLAIM_DUE, LANE_HOLDERS } from "../../src/ledger/orders/claiming.ts";
 import { A_REQUEST, claimNext, recordCall } from "../support/hand-over.ts";
 import { withLedger } from "../support/with-ledger.ts";
 import { commitOrders, only } from "./submitted-orders.ts";
@@ -92,3 +92,42 @@ test("a call that is made again is looked for from its first one on, and by what
     expect(again?.since).toEqual(first?.since);
     expect(again?.at).not.toEqual(first?.at);
   }));
+
+test.each([
+  ["when it had its orders", true],
+  ["when it was empty", false],
+])(
+  "a lane of many orders costs a claim, and whoever says what they wait for, no more than many lanes, where the server counted %s",
+  (_when, isCountedLate) =>
+    withLedger(async ({ pool }) => {
+      const [id] = (await commitOrders(pool, ["S"])) as [number];
+      if (!isCountedLate) await pool.query("analyze orders");
+      await pool.query(
+        `insert into orders (message_id, position, connector, operation, facility_code, facility_id, subject_code, subject,
+                           sources, content_digest)
+       select message_id, n + 1, connector, operation, facility_code, facility_id, subject_code, '{}', '{}', ''
+         from orders, generate_series(1, 3000) n
+        where id = $1`,
+        [id],
+      );
+      if (isCountedLate) await pool.query("analyze orders");
+      const ids = Array.from({ length: 3_000 }, (_, n) => id + 1 + n);
+      const states = ["received", "submitting"];
+      await inTransaction(pool, async (client) => {
+        const costOf = async (statement: string, values: readonly unknown[]) => {
+          const { rows } = await client.query(`explain (analyze, buffers, format json) ${statement}`, [
+            ...values,
+          ]);
+          const [{ Plan: plan }] = rows[0]["QUERY PLAN"];
+          return {
+            rows: plan["Actual Rows"],
+            isDear: plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] > 60_000,
+          };
+        };
+        await client.query(GO_BY_INDEX);
+        expect(await costOf(LANE_HOLDERS, [ids, states])).toEqual({ rows: 3_000, isDear: false });
+        await client.query(BEGIN_CLAIM);
+        expect(await costOf(CLAIM_DUE, [1, 1_000, states])).toEqual({ rows: 1, isDear: false });
+      });
+    }),
+);

@@ -2,11 +2,10 @@ import fc from "fast-check";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { phi } from "../../src/core/phi.ts";
-import { GO_BY_INDEX, inTransaction } from "../../src/ledger/database.ts";
 import { listEvents } from "../../src/ledger/operator/views.ts";
 import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/orders/acts.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
-import { BEGIN_CLAIM, CLAIM_DUE, findLaneHolders, LANE_HOLDERS } from "../../src/ledger/orders/claiming.ts";
+import { findLaneHolders } from "../../src/ledger/orders/claiming.ts";
 import { findDueLooks } from "../../src/ledger/orders/looks.ts";
 import { releaseAbandoned } from "../../src/ledger/orders/submission.ts";
 import { openCalls, presumeAll } from "../support/calls.ts";
@@ -458,42 +457,3 @@ test("history can't be rewritten", () =>
     await commitOrders(pool, ["S"]);
     await expect(pool.query("update order_events set kind = 'x'")).rejects.toThrow("append-only");
   }));
-
-test.each([
-  ["when it had its orders", true],
-  ["when it was empty", false],
-])(
-  "a lane of many orders costs a claim, and whoever says what they wait for, no more than many lanes, where the server counted %s",
-  (_when, isCountedLate) =>
-    withLedger(async ({ pool }) => {
-      const [id] = (await commitOrders(pool, ["S"])) as [number];
-      if (!isCountedLate) await pool.query("analyze orders");
-      await pool.query(
-        `insert into orders (message_id, position, connector, operation, facility_code, facility_id, subject_code, subject,
-                           sources, content_digest)
-       select message_id, n + 1, connector, operation, facility_code, facility_id, subject_code, '{}', '{}', ''
-         from orders, generate_series(1, 3000) n
-        where id = $1`,
-        [id],
-      );
-      if (isCountedLate) await pool.query("analyze orders");
-      const ids = Array.from({ length: 3_000 }, (_, n) => id + 1 + n);
-      const states = ["received", "submitting"];
-      await inTransaction(pool, async (client) => {
-        const costOf = async (statement: string, values: readonly unknown[]) => {
-          const { rows } = await client.query(`explain (analyze, buffers, format json) ${statement}`, [
-            ...values,
-          ]);
-          const [{ Plan: plan }] = rows[0]["QUERY PLAN"];
-          return {
-            rows: plan["Actual Rows"],
-            isDear: plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] > 60_000,
-          };
-        };
-        await client.query(GO_BY_INDEX);
-        expect(await costOf(LANE_HOLDERS, [ids, states])).toEqual({ rows: 3_000, isDear: false });
-        await client.query(BEGIN_CLAIM);
-        expect(await costOf(CLAIM_DUE, [1, 1_000, states])).toEqual({ rows: 1, isDear: false });
-      });
-    }),
-);
