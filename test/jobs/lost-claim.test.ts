@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
+import { EVERY_MS } from "../../src/core/every.ts";
 import { Failure } from "../../src/core/failures.ts";
 import { noTracer } from "../../src/core/order-step.ts";
 import { phi } from "../../src/core/phi.ts";
@@ -66,8 +67,10 @@ test("a claim that comes about only after its worker gave it up is given back al
       const queuePool = openPool({ connection, schema: "bullmq", max: 4, applicationName: "test" }, silent);
       const queues = await openQueues({ kind: "postgres", pool: queuePool }, [], silent);
       let looks = 0;
+      let nowMs = 0;
       const feeder = startFeeder({
         ...{ ...common, pool, queues, worker, isServiceReachable: () => false, mayTryLab: () => false },
+        clock: { ...systemClock, monotonic: () => nowMs },
         onDue: () => {
           looks += 1;
         },
@@ -83,6 +86,7 @@ test("a claim that comes about only after its worker gave it up is given back al
         await orphan.isDone;
         const order = async () => (await pool.query("select state, owner from orders")).rows[0];
         expect(await order()).toEqual({ state: "submitting", owner: me.id });
+        nowMs += EVERY_MS.lostJobs;
         await eventually(async () => (await order()).owner === null);
         expect(await order()).toEqual({ state: "received", owner: null });
       } finally {
