@@ -24,9 +24,9 @@ export default defineConfig({
     exclude: ["test/chaos/**", "test/containers/**", "node_modules/**"],
     globalSetup: ["test/support/global-setup.ts"],
     setupFiles: ["test/support/property-seed.ts"],
-    // Tests start real servers; the limits are for hangs, not for speed.
-    testTimeout: 180_000,
-    hookTimeout: 120_000,
+    // Tests start real servers; the limits are for hangs, not for speed, and no test has a nearer one of its own.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     pool: "forks",
     // Nothing is global, so files share their worker's modules, which Node.js loads as the program's: half of the run was
     // spent on starting a process for each file and on loading the sources there.

@@ -9,6 +9,7 @@ import { pauseQueue, resumeQueue } from "../../src/ledger/operator/queues.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { withReceiver } from "../alerts/receivers.ts";
 import { eventually } from "../support/eventually.ts";
+import { countLockWaiters } from "../support/lock-waiters.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
 import { silent } from "../support/with-ledger.ts";
 
@@ -24,22 +25,17 @@ test("a ledger that hangs is asked each thing once, however many rounds of alert
       return systemClock.sleep(EVERY_MS, signal);
     };
     const locking = await site.pool.connect();
-    const waiting = async () => {
-      const { rows } = await site.pool.query<{ count: number }>(
-        `select count(*)::integer as count from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      return rows[0]?.count ?? 0;
-    };
-    await locking.query("begin; lock table tasks in access exclusive mode");
+    await locking.query(
+      "begin; set local idle_in_transaction_session_timeout = 0; lock table tasks in access exclusive mode",
+    );
     const parts = { version: "0", logger: silent, clock: { ...systemClock, sleep }, path: undefined };
     const close = openAlerts(daemon, parts);
     try {
       await eventually(() => rounds >= 2);
-      const first = await waiting();
+      const first = await countLockWaiters(site.pool);
       expect(first).toBeGreaterThan(0);
       await eventually(() => rounds >= 8);
-      expect(await waiting()).toBe(first);
+      expect(await countLockWaiters(site.pool)).toBe(first);
     } finally {
       await locking.query("rollback");
       locking.release();

@@ -13,7 +13,6 @@ const CLONED = [
   ...["package.json", "package-lock.json", ".npmrc", "tsconfig.json", "tsconfig.build.json"],
   ...["README.md", "CHANGELOG.md", "bin", "src", "config", "docs"],
 ];
-const LONG_MS = 300_000;
 
 let folder: string;
 let clone: string;
@@ -42,7 +41,7 @@ beforeAll(async () => {
   await mkdir(join(folder, "opt/bin"));
   program = join(folder, "opt/bin/cryobridge");
   await symlink("../lib/node_modules/cryobridge/bin/cryobridge.mjs", program);
-}, LONG_MS);
+});
 
 /** To check the types is most of the work of a build, and `npm run typecheck` does it. */
 async function leaveTypesUnchecked(file: string): Promise<void> {

@@ -15,8 +15,8 @@ const SERVICE = {
   timeout: "2s",
   reconcile: { checks: ["200ms", "1s"], giveUpAfter: "4s" },
 };
-/** A recovery that took longer would be seen by people. */
-const RECOVERED_WITHIN_MS = 120_000;
+/** A bound against hanging, not for speed. */
+const RECOVERED_WITHIN_MS = 300_000;
 
 describe("while orders are under way", () => {
   test("the database server may crash again and again: nothing is lost and nothing made twice", () =>

@@ -47,7 +47,7 @@ beforeAll(async () => {
     await take("lims", "b".repeat(64), [hl7Message(1)]);
   });
   expect((await check("backup", backup)).status).toBe(0);
-}, 60_000);
+});
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

@@ -111,8 +111,6 @@ export function makeWorld(
       const isEmpty = async () =>
         (await list("in")).length === 0 && (await list("work")).length === 0 && !isAnyInHand(journalPath);
       await eventually(async () => isEnough() || (await isEmpty()), {
-        // A disk may be slow, and the file system of a test frozen between two steps.
-        withinMs: 120_000,
         what: "an empty drop folder",
       });
     },

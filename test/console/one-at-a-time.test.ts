@@ -1,10 +1,10 @@
-import type pg from "pg";
 import { expect, test } from "vitest";
 import { askOnceAtATime } from "../../src/console/ask.ts";
 import type { Status } from "../../src/console/status-document.ts";
 import { watchTraffic } from "../../src/console/traffic.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { eventually } from "../support/eventually.ts";
+import { countLockWaiters } from "../support/lock-waiters.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 import { countsOf, depsOf, withConsole } from "./console-fixture.ts";
 
@@ -81,16 +81,9 @@ test("a ledger that hangs is asked for its traffic once, however often the overv
       const nothing = { hour: undefined, day: undefined, lastMessages: undefined };
       for (let visit = 0; visit < 4; visit++) expect(await readTraffic()).toEqual(nothing);
       // Of the last hour, of the last day, and the last message of each connector.
-      await eventually(async () => (await countWaiting(pool)) === 3);
+      await eventually(async () => (await countLockWaiters(pool)) === 3);
     } finally {
       locker.release(true);
     }
-    await eventually(async () => (await countWaiting(pool)) === 0);
+    await eventually(async () => (await countLockWaiters(pool)) === 0);
   }));
-
-async function countWaiting(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query<{ count: string }>(
-    "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-  );
-  return Number(rows[0]?.count);
-}

@@ -224,13 +224,8 @@ export function describeQueueContract(
       withServer(async ({ open }) => {
         const queues = await open(["lims", "bench"]);
         for (const name of QUEUE_NAMES) await queues.work(name, 1, async () => undefined);
-        const over = new AbortController();
-        const late = systemClock.sleep(30_000, over.signal).then(
-          () => "late",
-          () => "late",
-        );
-        expect(await Promise.race([queues.close(60_000).then(() => "ended"), late])).toBe("ended");
-        over.abort();
+        // Longer than a test may take.
+        await queues.close(3_600_000);
       }));
 
     test("give up on jobs that go on after the deadline, and say so to them", () =>
@@ -279,10 +274,8 @@ export function describeQueueContract(
         const queues = await open();
         await queues.work("submit", 2, async () => undefined);
         await crash();
-        const startedAt = performance.now();
+        // Nobody would come back without the deadline.
         await queues.close(500);
-        // Nobody would come back without the deadline; a busy machine takes its time.
-        expect(performance.now() - startedAt).toBeLessThan(15_000);
       }));
 
     test("refuse to open when their server can't be reached", () =>

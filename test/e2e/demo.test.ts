@@ -20,7 +20,6 @@ import { readSampleTables } from "./sample-tables.ts";
 const ROOT = resolve(import.meta.dirname, "../..");
 /** Hurried, and patient with a machine that runs other tests meanwhile. */
 const OPTIONS = ["--exit-when-done", "--within", "3m", "--speed", "240"];
-const LONG_MS = 240_000;
 
 /** The first words of the samples' names. */
 const SENDERS = ["lims", "clinic", "bench", "klinik", "excel", "freezer"];
@@ -48,7 +47,7 @@ beforeAll(async () => {
   lines = demo.lines;
   results = await readOut();
   await left.stop();
-}, LONG_MS);
+});
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

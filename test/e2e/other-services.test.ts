@@ -70,7 +70,7 @@ describe.concurrent("a service that", () => {
         "b.hl7",
         omlO33({ number: "A-2", subject: "S-A", labels: ["W-2"], operation: "CRYO-RETRIEVE" }),
       );
-      const orders = await site.waitForOrders(32, undefined, 100_000);
+      const orders = await site.waitForOrders(32);
       expect(new Set(orders.map((order) => order.state))).toEqual(new Set(["completed"]));
       expect(
         orders.filter(

@@ -31,7 +31,7 @@ test("what an operator looks at reads no more of a ledger with many ended orders
     ([what, blocks]) => blocks > 1.5 * (few.get(what) ?? 0) + BLOCKS_BY_CHANCE,
   );
   expect(growing).toEqual([]);
-}, 120_000);
+});
 
 /** A large file, messages of which there is no order, results of a connector that has had none lately, results that wait while a lab is away, and tasks that were done. */
 const MORE = [

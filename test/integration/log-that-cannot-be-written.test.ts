@@ -37,7 +37,7 @@ test.each(Object.keys(PLACES))(
         await eventually(() => ask("/readyz"), { what: "readiness" });
         const load = planLoad(1, 4, 0);
         for (const { connector, name, content } of load.files) await site.lab.drop(connector, name, content);
-        expect(await site.waitForEnd(load.orders, 120_000)).toEqual(ALL_WELL);
+        expect(await site.waitForEnd(load.orders, 240_000)).toEqual(ALL_WELL);
         expect(await ask("/readyz")).toBeDefined();
         if (place !== "a pipe whose reader hangs") {
           expect(await ask("/metrics")).toMatch(/cryobridge_log_lines_dropped_total [1-9]/);

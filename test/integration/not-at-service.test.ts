@@ -8,12 +8,13 @@ import { agedBy } from "../support/calls.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
+import { standIn } from "../support/worker.ts";
 
 const CREATE = { method: "POST", path: "/api/procedure-requests", times: 1 } as const;
 const REGISTER = { method: "POST", path: "/api/subjects", times: 1 } as const;
 
-/** The daemon itself looks for nothing during a test. */
-const PATIENT = { service: { timeout: "30s", reconcile: { checks: ["10m"], giveUpAfter: "15m" } } };
+/** The daemon itself looks for nothing during a test, and no call is old enough by itself. */
+const PATIENT = { service: { timeout: "5m", reconcile: { checks: ["60m"], giveUpAfter: "90m" } } };
 
 const cli = (site: Site, ...words: string[]): Promise<CliResult> =>
   runCli(["--config", site.configFile, ...words], { env: {} });
@@ -21,7 +22,7 @@ const cli = (site: Site, ...words: string[]): Promise<CliResult> =>
 const endByHand = (site: Site) =>
   cli(site, "orders", "retry", "A-1", "--not-at-service", "--reason", "staff see nothing of it");
 
-/** An order whose call was lost a minute ago, as the ledger has it. */
+/** An order whose call was lost minutes ago, as the ledger has it. */
 async function loseCall(site: Site): Promise<LedgerOrder> {
   await site.start();
   await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
@@ -29,7 +30,7 @@ async function loseCall(site: Site): Promise<LedgerOrder> {
     const [found] = await site.orders();
     return found?.state === "submitting" && found.failure !== undefined && found;
   });
-  await agedBy(site.pool, "1 minute");
+  await agedBy(site.pool, "6 minutes");
   return order;
 }
 
@@ -94,10 +95,12 @@ describe("orders retry --not-at-service", () => {
       expect((await endByHand(site)).stdout).toMatch(
         /was sent only \S+ ago, so its call may be under way still/,
       );
-      await agedBy(site.pool, "1 minute");
-      await site.pool.query("update orders set owner = 999");
+      await agedBy(site.pool, "6 minutes");
+      const other = await standIn(site.pool);
+      await site.pool.query("update orders set owner = $1", [other.id]);
       expect((await endByHand(site)).stdout).toContain("is in a worker's hands right now, or has moved on");
       await site.pool.query("update orders set owner = null");
+      await other.leave();
       await expectUntouched(site, order);
       await site.pool.query("update orders set state = 'discarded'");
       expect((await endByHand(site)).stdout).toContain(

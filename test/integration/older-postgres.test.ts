@@ -5,7 +5,7 @@ import { machineHas, type OlderMajor } from "../support/needs.ts";
 import { startOlderServer } from "../support/older-server.ts";
 import { withServerSite } from "../support/with-server-site.ts";
 
-const END_WITHIN_MS = 120_000;
+const END_WITHIN_MS = 240_000;
 const SIMULATOR = {
   staff: { reviewAfterMs: [50, 150] },
   device: { startAfterMs: [20, 50], runMs: [50, 150] },

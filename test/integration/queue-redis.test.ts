@@ -27,8 +27,8 @@ test.runIf(machineHas("redis-server"))("two sites share a Redis server and don't
           const { files } = loads[at] ?? loads[0];
           for (const { connector, name, content } of files) await site.lab.drop(connector, name, content);
         }
-        expect(await north.waitForEnd(loads[0].orders, 60_000)).toEqual(ALL_WELL);
-        expect(await south.waitForEnd(loads[1].orders, 60_000)).toEqual(ALL_WELL);
+        expect(await north.waitForEnd(loads[0].orders, 240_000)).toEqual(ALL_WELL);
+        expect(await south.waitForEnd(loads[1].orders, 240_000)).toEqual(ALL_WELL);
         // Whose job another site took away would have noticed.
         expect(logged.join("")).not.toContain("had lost jobs");
       }),

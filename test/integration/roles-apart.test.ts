@@ -21,9 +21,10 @@ test("a daemon that only takes orders in says so while no other one works them o
     try {
       const ready = async () => (await fetch(`${running.url}/readyz`)).json();
       const noWorker = expect.stringContaining("no daemon with the role worker works on this ledger");
-      expect(await ready()).toEqual({ ready: true, reasons: [noWorker] });
+      expect(await ready()).toEqual({ ready: true, reasons: expect.arrayContaining([noWorker]) });
       const worker = await standIn(pool);
-      expect(await ready()).toEqual({ ready: true, reasons: [] });
+      // What a busy machine makes it say besides is not about roles.
+      expect(await ready()).toEqual({ ready: true, reasons: expect.not.arrayContaining([noWorker]) });
       await worker.leave();
     } finally {
       await running.close();

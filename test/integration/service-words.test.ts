@@ -186,4 +186,4 @@ test("what the service says about another patient stays in the kept answers, and
       await front.close();
     }
   });
-}, 180_000);
+});

@@ -76,7 +76,7 @@ test("orders go on, and the daemon stops, while alert places, traces and readers
       await eventually(() => calls() >= 2, { what: "an alert by webhook and mail" });
       const load = planLoad(1, 6, 0);
       for (const { connector, name, content } of load.files) await site.lab.drop(connector, name, content);
-      expect(await site.waitForEnd(load.orders, 120_000)).toEqual(ALL_WELL);
+      expect(await site.waitForEnd(load.orders, 240_000)).toEqual(ALL_WELL);
       await eventually(() => calls() >= 3, { what: "traces" });
       expect(await isReady()).toBe(true);
       expect(await daemon.end("SIGTERM")).toBe(0);

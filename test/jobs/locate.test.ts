@@ -1,60 +1,15 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
-import { phi } from "../../src/core/phi.ts";
-import { describeUnlocated, type LocateDeps, lookForLocations } from "../../src/jobs/track/locate.ts";
+import { describeUnlocated, lookForLocations } from "../../src/jobs/track/locate.ts";
 import type { LocationLook, Look } from "../../src/jobs/track/look.ts";
 import type { Completed } from "../../src/jobs/track/news.ts";
-import type { LedgerContainer } from "../../src/ledger/orders/row.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
 import { type StubService, send } from "../service/stub-service.ts";
 import { never, withStub } from "../service/with-client.ts";
 import { byRequest } from "../support/ways.ts";
 import { silent } from "../support/with-ledger.ts";
-
-const vial = (position: number, more: Partial<LedgerContainer> = {}): LedgerContainer => ({
-  position,
-  label: `V-${position}`,
-  description: "",
-  ...more,
-});
-
-function anOrder(more: Partial<Completed["order"]> = {}): Completed["order"] {
-  const subject = { code: phi("S-1") };
-  return {
-    id: 7,
-    connector: "lims",
-    operation: "STORE",
-    surface: "request",
-    facilityId: 12,
-    subject,
-    containers: [vial(1), vial(2)],
-    attempts: 0,
-    receivedAt: new Date("2026-11-20T08:00:00Z"),
-    ...more,
-  };
-}
-
-async function look(
-  client: ServiceClient,
-  order: Completed["order"],
-  procedure?: Completed["procedure"] | readonly number[],
-  wayOf: LocateDeps["wayOf"] = byRequest,
-): Promise<LocationLook> {
-  const deps = { service: client, concurrency: 2, logger: silent, clock: systemClock, wayOf };
-  const looks: LocationLook[] = [];
-  const round = {
-    forMs: 600_000,
-    unfinished: new Map(),
-    record: async (_item: Completed, ended: LocationLook) => void looks.push(ended),
-  };
-  const named = Array.isArray(procedure) ? { containerIds: procedure } : procedure;
-  const item = { order, procedure: named as Completed["procedure"] };
-  expect(await lookForLocations([item], round, deps, never)).toBe(true);
-  const [ended] = looks;
-  if (looks.length !== 1 || !ended) throw new Error("one look is recorded");
-  return ended;
-}
+import { anOrder, look, row, vial } from "./completed-orders.ts";
 
 /** Looks for the containers of orders in one round. */
 async function lookForAll(
@@ -73,8 +28,6 @@ async function lookForAll(
   return looks;
 }
 
-const row = (id: number) => ({ id, name: `V-${id}`, subjectCode: "S-1", storageName: `Tank ${id}` });
-
 /** A service with both vials, of which the location of the second is answered by `answer`. */
 function withVials(
   answer: (response: ServerResponse) => void,
@@ -92,8 +45,11 @@ function withVials(
 }
 
 const notFound = (response: ServerResponse) => send(response, 404, { message: "no location yet" });
+
 const unauthorized = (response: ServerResponse) => send(response, 401, { message: "who are you" });
+
 const down = (response: ServerResponse) => send(response, 503, "<html></html>");
+
 const oddShape = (response: ServerResponse) => send(response, 200, [1, 2]);
 
 describe("looking for the containers of a completed order", () => {
@@ -386,100 +342,6 @@ describe("looking for the containers of a completed order", () => {
       },
       { paths: { locations: "none" } },
     ));
-
-  describe("of the external surface", () => {
-    const place = (storageName: string) => ({ storageName });
-    const external = (more: Partial<Completed["order"]> = {}) => anOrder({ surface: "external", ...more });
-    const known = () => [vial(1, { containerId: 1 }), vial(2, { containerId: 2 })];
-
-    test("takes the places that the procedure shows with the labels", () =>
-      withStub(async (stub, client) => {
-        const containers = [
-          { id: 2, label: "V-2", location: place("Tank B") },
-          { id: 1, label: "V-1", location: place("Tank A") },
-        ];
-        expect(await look(client, external(), { containers, containerIds: [2, 1] })).toMatchObject({
-          containers: [
-            { position: 1, containerId: 1, location: { storageName: "Tank A" } },
-            { position: 2, containerId: 2, location: { storageName: "Tank B" } },
-          ],
-          next: "report",
-        });
-        expect(stub.seen).toEqual([]);
-      }));
-
-    test("takes the place of an entry without a label by the id that stood with the label before", () =>
-      withStub(async (_stub, client) => {
-        const containers = [
-          { id: 1, location: place("Tank A") },
-          { id: 2, location: place("Tank B") },
-        ];
-        const found = await look(client, external({ containers: known() }), {
-          containers,
-          containerIds: [1, 2],
-        });
-        expect(found.containers).toMatchObject([
-          { location: place("Tank A") },
-          { location: place("Tank B") },
-        ]);
-      }));
-
-    test.each([
-      ["another label", "V-9"],
-      ["the label of another container of the order", "V-2"],
-    ])("takes no place from an entry that shows the id with %s, and forgets the id", (_what, label) =>
-      withStub(async (stub, client) => {
-        stub.rows["sample-containers"] = [row(1)];
-        const containers = [{ id: 1, label, location: place("Tank X") }];
-        const order = external({ containers: [vial(1, { containerId: 1 })], attempts: 1 });
-        expect(await look(client, order, { containers, containerIds: [1] })).toEqual({
-          containers: [{ position: 1, isForgotten: true }],
-          unlocated: [{ position: 1, text: "the procedure shows its container with another label" }],
-          next: "look_again",
-        });
-        expect(stub.seen).toEqual([]);
-      }),
-    );
-
-    test("asks the request surface for the container that has the label there, whatever its id is", () =>
-      withStub(async (stub, client) => {
-        // The request surface numbers them in its own way.
-        stub.rows["sample-containers"] = [
-          { ...row(1), name: "V-9" },
-          { ...row(7), name: "V-1" },
-        ];
-        const order = external({ containers: [vial(1, { containerId: 1 })], attempts: 1 });
-        const found = await look(client, order);
-        expect(found.containers).toMatchObject([{ containerId: 1, location: { storageName: "Tank 7" } }]);
-        expect(stub.seen.map(({ url }) => url)).not.toContain("/api/sample-containers/1/location");
-      }));
-
-    test("asks by its own id where no other surface lists containers, also when no subject is looked up", () =>
-      withStub(
-        async (stub, client) => {
-          stub.rows["sample-containers"] = [row(1)];
-          const order = external({ containers: [vial(1, { containerId: 1 })], attempts: 1 });
-          const wayOf = () => ({ surface: "external", subjects: "none" }) as const;
-          const found = await look(client, order, undefined, wayOf);
-          expect(found.containers).toMatchObject([{ containerId: 1, location: { storageName: "Tank 1" } }]);
-          expect(stub.seen.map(({ url }) => url)).toEqual(["/api/sample-containers/1/location"]);
-        },
-        { paths: { containers: "none", locations: "/api/sample-containers/{id}/location" } },
-      ));
-
-    test("waits for its procedure to show the place where nothing else does", () =>
-      withStub(
-        async (stub, client) => {
-          const order = external({ containers: [vial(1, { containerId: 1 })], attempts: 1 });
-          expect(await look(client, order)).toMatchObject({
-            unlocated: [{ text: "the procedure doesn't show its location" }],
-            next: "look_again",
-          });
-          expect(stub.seen).toEqual([]);
-        },
-        { paths: { locations: "none" } },
-      ));
-  });
 
   test("stops when the round's time is over, and goes on where it stopped, asking for nothing twice", () =>
     withStub(async (stub, client) => {

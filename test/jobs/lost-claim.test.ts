@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
+import { EVERY_MS } from "../../src/core/every.ts";
 import { Failure } from "../../src/core/failures.ts";
 import { noTracer } from "../../src/core/order-step.ts";
 import { phi } from "../../src/core/phi.ts";
@@ -65,9 +66,14 @@ test("a claim that comes about only after its worker gave it up is given back al
       await held.isHeld();
       const queuePool = openPool({ connection, schema: "bullmq", max: 4, applicationName: "test" }, silent);
       const queues = await openQueues({ kind: "postgres", pool: queuePool }, [], silent);
+      let looks = 0;
+      let nowMs = 0;
       const feeder = startFeeder({
         ...{ ...common, pool, queues, worker, isServiceReachable: () => false, mayTryLab: () => false },
-        onDue: () => {},
+        clock: { ...systemClock, monotonic: () => nowMs },
+        onDue: () => {
+          looks += 1;
+        },
         settings: {
           ...{ submitsAtOnce: 4, tickMs: 20, pollPauseMs: 1_000, longestPauseMs: 1_000 },
           ...{ connectors: new Set<string>(), gatherMsByConnector: new Map() },
@@ -75,11 +81,12 @@ test("a claim that comes about only after its worker gave it up is given back al
       });
       try {
         // The feeder has looked for the claim, which has not come about yet.
-        await systemClock.sleep(1_000);
+        await eventually(() => looks > 1);
         await held.letGo();
         await orphan.isDone;
         const order = async () => (await pool.query("select state, owner from orders")).rows[0];
         expect(await order()).toEqual({ state: "submitting", owner: me.id });
+        nowMs += EVERY_MS.lostJobs;
         await eventually(async () => (await order()).owner === null);
         expect(await order()).toEqual({ state: "received", owner: null });
       } finally {

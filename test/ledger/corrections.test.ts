@@ -12,6 +12,7 @@ import { forgetOld } from "../../src/ledger/prune.ts";
 import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
 import { presumeAll } from "../support/calls.ts";
 import { A_REQUEST, claimNext, recordCall, takeDue } from "../support/hand-over.ts";
+import { waitForLockWaiter } from "../support/lock-waiters.ts";
 import { aCancel, aControl, reportedKinds } from "../support/order-control.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
 import { at } from "../support/places.ts";
@@ -202,13 +203,7 @@ test("an order that a person has sent at this moment is not corrected under way"
     await person.query("begin");
     await person.query("update orders set state = 'received', failure_code = null where id = $1", [orderId]);
     const committing = commit(pool, [aRecord(2, [corrected])]);
-    let waits = 0;
-    while (waits === 0) {
-      const { rows } = await pool.query(
-        "select count(*)::integer as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database() and query like '%for no key update%'",
-      );
-      waits = rows[0].n;
-    }
+    await waitForLockWaiter(pool, "for no key update");
     await person.query("commit");
     person.release();
     await committing;
@@ -322,22 +317,16 @@ test("an order that is parked while the correction of another one waits stands s
     await holder.query("select from orders where id = $1 for update", [first]);
     const other = { placerOrderNumber: "A-2", containers: [{ label: "V-9", description: "straw" }] };
     const committing = commit(pool, [aRecord(3, [corrected]), aRecord(4, [anOrder(other)])]);
-    const waiters = async (what: string) =>
-      (
-        await pool.query("select from pg_stat_activity where wait_event_type = 'Lock' and query ilike $1", [
-          what,
-        ])
-      ).rowCount;
-    await expect.poll(() => waiters("%for no key update%")).toBe(1);
+    await waitForLockWaiter(pool, "for no key update");
     await park(second);
     // What is written next waits, so that there is time between what was read and what is done about it.
     await gate.query("begin; lock table messages in exclusive mode");
     await holder.query("commit");
-    await expect.poll(() => waiters("%insert into messages%")).toBe(1);
+    await waitForLockWaiter(pool, "insert into messages");
     const sending = retryOrder(pool, { id: second }, OPERATOR).then(() => takeDue(pool));
     const isSent = await Promise.race([
       sending.then(() => true),
-      new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 1_000)),
+      waitForLockWaiter(pool, "for update").then(() => false),
     ]);
     await gate.query("commit");
     for (const each of [holder, gate]) each.release();

@@ -6,6 +6,7 @@ import { FIND_LABEL_HOLDER, findLabelHolders } from "../../src/ledger/orders/lab
 import { openCalls } from "../support/calls.ts";
 import { eventually } from "../support/eventually.ts";
 import { A_REQUEST, UNCOUNTED } from "../support/hand-over.ts";
+import { countLockWaiters, waitForLockWaiter } from "../support/lock-waiters.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -200,24 +201,18 @@ test("of two orders that are submitted at one moment one alone gets a label, tho
     const call = A_REQUEST;
     const intend = (orderId: number) =>
       openOrderWriter(pool, UNCOUNTED).intend({ orderId, fence: orderId, ...call, needsFreeLabels: true });
-    const isWaiting = async (words: string) =>
-      (
-        await pool.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like $1", [
-          words,
-        ])
-      ).rows.length > 0;
     const other = await pool.connect();
     await other.query("begin");
     await other.query("select 1 from orders where id = $1 for update", [later]);
     const first = intend(later);
-    await eventually(() => isWaiting("%insert into calls%"));
+    await waitForLockWaiter(pool, "insert into calls");
     // The earlier one comes back only now, and to its call before the later one's intent is committed.
     await takeInHand(earlier);
     let hasEnded = false;
     const second = intend(earlier).finally(() => {
       hasEnded = true;
     });
-    await eventually(async () => hasEnded || (await isWaiting("%pg_advisory_xact_lock%")));
+    await eventually(async () => hasEnded || (await countLockWaiters(pool, "pg_advisory_xact_lock")) > 0);
     await other.query("commit");
     other.release();
     expect([await first, await second]).toMatchObject([{ kind: "recorded" }, { kind: "label taken" }]);

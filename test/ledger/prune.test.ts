@@ -5,6 +5,7 @@ import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { FORGET_SUBJECTS, forgetOld } from "../../src/ledger/prune.ts";
 import { fillLedger } from "../bench/fill-ledger.ts";
 import { A_REQUEST, claimNext, recordCall } from "../support/hand-over.ts";
+import { waitForLockWaiter } from "../support/lock-waiters.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -115,8 +116,7 @@ test("a result that a person has go on at the moment when it is pruned stays who
     await person.query("begin");
     await person.query("update deliveries set state = 'pending'");
     const forgetting = forgetOld(pool, { messagesMs: 60_000, ordersMs: 60_000 }, BATCH);
-    const waiters = "select from pg_stat_activity where wait_event_type = 'Lock'";
-    await expect.poll(async () => (await pool.query(waiters)).rowCount).toBe(1);
+    await waitForLockWaiter(pool);
     await person.query("commit");
     person.release();
     expect((await forgetting).deliveries).toBe(0);

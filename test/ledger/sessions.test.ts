@@ -166,7 +166,7 @@ describe("a server, a database and a role with settings of their own", () => {
         }
         const load = planLoad(5, 10, 0);
         for (const { connector, name, content } of load.files) await lab.drop(connector, name, content);
-        expect(await waitForEnd(load.orders, 60_000)).toEqual(ALL_WELL);
+        expect(await waitForEnd(load.orders, 240_000)).toEqual(ALL_WELL);
       } finally {
         await daemon.stop();
       }

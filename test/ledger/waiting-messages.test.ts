@@ -15,7 +15,7 @@ import { listWaitingCodes } from "../../src/ledger/messages/waiting.ts";
 import { listOrders } from "../../src/ledger/operator/views.ts";
 import { forgetOld } from "../../src/ledger/prune.ts";
 import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
-import { eventually } from "../support/eventually.ts";
+import { waitForLockWaiter } from "../support/lock-waiters.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
 import { at } from "../support/places.ts";
 import { withLedger } from "../support/with-ledger.ts";
@@ -352,12 +352,7 @@ describe("a release", () => {
         await releasing.query("begin");
         await releasing.query("select 1 from waiting_keys for update");
         const coming = commit(pool, [mapped(2, "S-1")]);
-        await eventually(async () => {
-          const { rows } = await pool.query(
-            "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-          );
-          return rows.length > 0;
-        });
+        await waitForLockWaiter(pool);
         await releasing.query("delete from waiting_keys");
         await releasing.query("commit");
         expect(await coming).toHaveLength(1);

@@ -6,7 +6,7 @@ const LEAST_PAUSE_MS = 10;
 const MOST_PAUSE_MS = 100;
 const PAUSE_SHARE = 0.1;
 /** A bound against hanging, not for speed: what takes a moment takes many where other programs keep the processors busy. */
-const WITHIN_MS = 120_000;
+const WITHIN_MS = 240_000;
 
 /**
  * Waits until a condition holds and returns its value: `await eventually(() => findOrder(id))`. The condition holds

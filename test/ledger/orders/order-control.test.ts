@@ -1,7 +1,6 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { CONTROLS, type Control } from "../../../src/core/order-control.ts";
-import type { ControlAnswer } from "../../../src/core/outcome.ts";
+import type { Control } from "../../../src/core/order-control.ts";
 import { phi } from "../../../src/core/phi.ts";
 import { listOpenTasks } from "../../../src/ledger/operator/tasks.ts";
 import { findOrders, listEvents } from "../../../src/ledger/operator/views.ts";
@@ -9,16 +8,19 @@ import { releaseOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
 import { changeOrders, changeOrdersWithin } from "../../../src/ledger/orders/change.ts";
 import { forgetOld } from "../../../src/ledger/prune.ts";
 import { listOpenOutcomes } from "../../../src/ledger/results/outcomes.ts";
-import { openCalls } from "../../support/calls.ts";
 import { A_REQUEST, claimNext, recordCall, takeDue } from "../../support/hand-over.ts";
 import { aControl, reportedKinds } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { lookNow, submitDeps } from "../../support/submit.ts";
 import { withLedger } from "../../support/with-ledger.ts";
+import { answersTo, submitted } from "./controlled.ts";
 
 const ITS_NUMBER = [{ placerOrderNumber: "A-1" }] as const;
+
 const OTHER = anOrder({ containers: [{ label: "V-2", description: "straw" }] });
+
 const TO_OTHER = [{ ...ITS_NUMBER[0], subjectCode: phi("SUBJ-1"), content: OTHER }] as const;
+
 const OPERATOR = { actor: "test", reason: "the ward rang" };
 
 async function only(pool: pg.Pool, number = "A-1") {
@@ -36,21 +38,6 @@ const intend = (pool: pg.Pool, mine: { orderId: number; fence: number }) =>
   recordCall(pool, { ...mine, ...A_REQUEST });
 
 const ordered = (pool: pg.Pool) => commit(pool, [aRecord(1, [anOrder()])]);
-
-const submitted = (requestId: number) =>
-  ({
-    to: "submitted",
-    request: { surface: "request", requestId },
-    isReleased: true,
-    call: { end: "made" },
-  }) as const;
-
-/** The answers so far, newest last. */
-async function answersTo(pool: pg.Pool): Promise<ControlAnswer[]> {
-  const open = await listOpenOutcomes(pool, "lims", 500);
-  const answers = open.flatMap(({ outcome }) => (outcome.kind === "control" ? outcome.answers : []));
-  return answers.map((answer) => ({ refusal: undefined, order: undefined, ...answer }));
-}
 
 const lastAnswer = async (pool: pg.Pool) => (await answersTo(pool)).at(-1);
 
@@ -414,90 +401,5 @@ describe("a question for an order's state", () => {
         ({ outcome }) => outcome.kind === "control",
       );
       expect(answers.at(-1)?.outcome.occurredAt).toEqual(answers[0]?.outcome.occurredAt);
-    }));
-});
-
-/** Brings an order of number `A-<n>` into a standing in which a request may find it. */
-const STANDINGS = {
-  received: async () => undefined,
-  parked: (pool, orderId) =>
-    changeOrders(pool, [
-      { orderId, to: "parked", failure: { code: "SUBJECT_UNKNOWN", text: "no such subject" } },
-    ]),
-  submitted: (pool, orderId) => changeOrders(pool, [{ orderId, from: ["received"], ...submitted(orderId) }]),
-  accepted: (pool, orderId) =>
-    changeOrders(pool, [{ orderId, from: ["received"], ...submitted(orderId), to: "accepted" }]),
-  in_progress: (pool, orderId) =>
-    changeOrders(pool, [{ orderId, from: ["received"], ...submitted(orderId), to: "in_progress" }]),
-  completed: (pool, orderId) =>
-    changeOrders(pool, [{ orderId, from: ["received"], ...submitted(orderId), to: "completed" }]),
-  failed: (pool, orderId) =>
-    changeOrders(pool, [{ orderId, from: ["received"], ...submitted(orderId), to: "failed" }]),
-  discarded: (pool, orderId) => changeOrders(pool, [{ orderId, to: "discarded" }]),
-  "under way": (pool, orderId) =>
-    pool
-      .query("update orders set state = 'submitting' where id = $1", [orderId])
-      .then(() => openCalls(pool, { where: `o.id = ${orderId}` })),
-} as const satisfies Record<string, (pool: pg.Pool, orderId: number) => Promise<unknown>>;
-
-/** All of an order that a request must leave alone when the service has or may have the order. */
-const facts = async (pool: pg.Pool, orderId: number) =>
-  (
-    await pool.query(
-      `select o.state, o.request_id, (select k.outcome is null from calls k where k.order_id = o.id and k.kind <> 'cancel') as is_called, o.held_at, o.mark, o.fence, o.next_at,
-              encode(o.content_digest, 'hex') as digest,
-              (select jsonb_agg(c.label) from order_containers c where c.order_id = o.id) as labels
-         from orders o where o.id = $1`,
-      [orderId],
-    )
-  ).rows[0];
-
-const UNSENT = ["received", "parked"];
-
-describe.each(CONTROLS)("the request to %s an order", (control: Control) => {
-  test("gets one honest answer in any standing, and touches nothing that the service has", () =>
-    withLedger(async ({ pool }) => {
-      for (const [index, [name, bring]] of Object.entries(STANDINGS).entries()) {
-        const number = `A-${index + 1}`;
-        const order = anOrder({ placerOrderNumber: number, code: `S-${index}` });
-        const [orderId] = (await commit(pool, [aRecord(1, [order], { messageControlId: number })])) as [
-          number,
-        ];
-        await bring(pool, orderId);
-        const before = await facts(pool, orderId);
-        const content = { ...order, containers: [{ label: "V-2", description: "" }] };
-        const request = {
-          placerOrderNumber: number,
-          subjectCode: order.subject.code,
-          ...(control === "change" || control === "replace" ? { content } : {}),
-        };
-        const answersBefore = (await answersTo(pool)).length;
-        await commit(pool, [aControl(1, control, [request], { messageControlId: `W-${number}` })]);
-        const fresh = (await answersTo(pool)).slice(answersBefore);
-        const after = await facts(pool, orderId);
-        const seen = `${control} of an order ${name}`;
-        if (!UNSENT.includes(name) || control === "status") expect(after, seen).toEqual(before);
-        if (control === "status") {
-          expect(fresh, seen).toMatchObject([
-            { control, refusal: undefined, order: { orderId: `o${orderId}` } },
-          ]);
-        } else if (UNSENT.includes(name)) {
-          expect(fresh, seen).toMatchObject([{ control, refusal: undefined }]);
-          expect(after.request_id, seen).toBeNull();
-          expect(["received", "parked", "cancelled"], seen).toContain(after.state);
-        } else if (name === "under way") {
-          const isOpen = control === "cancel" || control === "discontinue";
-          expect(fresh, seen).toMatchObject(isOpen ? [] : [{ refusal: { code: "CONTROL_UNDER_WAY" } }]);
-        } else if (
-          (control === "cancel" || control === "discontinue") &&
-          before.request_id !== null &&
-          !["completed", "failed"].includes(name)
-        ) {
-          // Whether the service can cancel it is found out by a job of its own.
-          expect(fresh, seen).toEqual([]);
-        } else {
-          expect(fresh, seen).toMatchObject([{ control, refusal: { code: expect.any(String) } }]);
-        }
-      }
     }));
 });

@@ -262,20 +262,13 @@ describe("what a module returns is guarded like a value of a file:", () => {
     expect((await mapWith(order)).orders[0]?.containers).toMatchObject([{ label: "R\u00fc-1" }]);
   });
 
-  test("more labels than an order may have are refused with their number, and four times as many with four times the work", async () => {
-    const cost = async (count: number) => {
-      const containers = Array.from({ length: count }, (_, n) => ({ label: `V${n}` }));
-      const before = process.cpuUsage();
-      const { problems } = await mapWith((given: ModuleOrder) => ({ ...given, containers }));
-      const { user, system } = process.cpuUsage(before);
-      expect(problems).toMatchObject([
-        { code: "MAPPING_TOO_MANY_LABELS", message: expect.stringContaining(`${count} labels`) },
-      ]);
-      return (user + system) / 1_000;
-    };
-    const few = await cost(25_001);
-    // Less than that is noise, ms.
-    expect(await cost(100_001)).toBeLessThan(Math.max(1_000, 10 * few));
+  test("more labels than an order may have are refused with their number", async () => {
+    // Were the work quadratic, this would take many minutes.
+    const containers = Array.from({ length: 400_001 }, (_, n) => ({ label: `V${n}` }));
+    const { problems } = await mapWith((given: ModuleOrder) => ({ ...given, containers }));
+    expect(problems).toMatchObject([
+      { code: "MAPPING_TOO_MANY_LABELS", message: expect.stringContaining("400001 labels") },
+    ]);
   });
 });
 

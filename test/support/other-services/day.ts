@@ -29,6 +29,11 @@ export const SERVICES: readonly (readonly [string, OtherSiteOptions["surface"], 
 
 export const OURS = { organization: "ours", knowledge: "configured" } as const;
 export const ROUGH: Disturbance = { loseEvery: 5, lateEvery: 97, lateByMs: 1_300 };
+/** A site's settings on such a day: what is late is lost. */
+export const ROUGH_SERVICE = {
+  timeout: "1s",
+  reconcile: { checks: ["50ms", "400ms"], giveUpAfter: "2s" },
+} as const;
 
 /** A day of a lab: most is stored, some of it for a subject who has stored before, one is turned down, one fails. */
 const DAY: readonly LabOrder[] = [
@@ -131,7 +136,7 @@ export async function withService<T>(
 /** A service that loses calls and is late takes the day's orders, each once. */
 export function expectRoughDay(surface: OtherSiteOptions["surface"], start: Start): Promise<void> {
   return withService(start, ROUGH, (service, calm) =>
-    withOtherSite(service, { ...OURS, surface }, async (site) => {
+    withOtherSite(service, { ...OURS, surface, service: ROUGH_SERVICE }, async (site) => {
       const orders = await dropDay(site);
       expect(endsOf(orders)).toEqual(expectedEnds(surface));
       await expectReported(site, surface);
