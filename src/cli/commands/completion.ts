@@ -3,16 +3,17 @@ import { oneOf } from "../arguments.ts";
 import { createCommands } from "../commands.ts";
 import { bashScript } from "../completion/bash.ts";
 import { listPlaces } from "../completion/tree.ts";
-import { zshScript } from "../completion/zsh.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
-const SCRIPTS = { bash: bashScript, zsh: zshScript } as const;
+/** Has zsh take completions that are written for bash. */
+const FOR_ZSH = "autoload -Uz compinit bashcompinit && compinit && bashcompinit\n";
 const SHELLS = ["bash", "zsh"] as const;
 
 /** `cryobridge completion`. */
 export function define(command: Command, cli: Cli): void {
   const print = async (session: Session, shell: (typeof SHELLS)[number]): Promise<undefined> => {
-    const script = SCRIPTS[shell](listPlaces(command.parent ?? command, await createCommands(cli)));
+    const ofBash = bashScript(listPlaces(command.parent ?? command, await createCommands(cli)));
+    const script = shell === "zsh" ? `${FOR_ZSH}${ofBash}` : ofBash;
     session.result({ shell, script }, [script.trimEnd()]);
   };
   command

@@ -1,6 +1,6 @@
 import { listValuedFlags, type Place, type Value } from "./tree.ts";
 
-/** The script that has bash complete command lines, of version 3.2 or newer. */
+/** The script that has bash complete command lines, of version 3.2 or newer, or zsh by its `bashcompinit`. */
 export function bashScript(places: readonly Place[]): string {
   const names = places.flatMap(({ words }) => (words === "" ? [] : [quote(` ${words}`)]));
   const values = places.flatMap(({ words, options }) =>
@@ -59,7 +59,7 @@ complete -F _cryobridge cryobridge
 }
 
 function argumentLine({ words, commands, value }: Place): string[] {
-  const names = commands.map(({ name }) => name).join(" ");
+  const names = commands.join(" ");
   if (names !== "") return [`    ${quote(lead(words))}) _cryobridge_words ${quote(names)} ;;`];
   return value === undefined ? [] : [`    ${quote(lead(words))}) ${reply(value)} ;;`];
 }

@@ -7,10 +7,9 @@ export type Value =
   | { readonly kind: "word" | "list"; readonly words: readonly string[] };
 
 /** An option of a command. */
-export interface OptionWords {
+interface OptionWords {
   /** As they are typed, such as `-c` and `--config`. */
   readonly flags: readonly string[];
-  readonly description: string;
   /** Undefined for an option that stands alone. */
   readonly value: Value | undefined;
   /** Whether it may also stand alone. */
@@ -21,7 +20,8 @@ export interface OptionWords {
 export interface Place {
   /** The words that lead to it, such as `orders list`; empty for the program. */
   readonly words: string;
-  readonly commands: readonly { readonly name: string; readonly description: string }[];
+  /** The names of those below it. */
+  readonly commands: readonly string[];
   /** Its own, those of the program, and those of the command that it runs when none is named. */
   readonly options: readonly OptionWords[];
   readonly value: Value | undefined;
@@ -38,22 +38,22 @@ export function listPlaces(program: Command, families: readonly Command[]): Plac
   const below = (command: Command, words: string): Place[] => [
     {
       words,
-      commands: command.commands.map(nameOf),
+      commands: command.commands.map((child) => child.name()),
       options: [...command.options, ...(defaultOf(command)?.options ?? [])].map(toOption).concat(shared),
       value: command.registeredArguments.map(toValue).find(({ kind }) => kind !== "any"),
     },
     ...command.commands.flatMap((child) => below(child, `${words} ${child.name()}`)),
   ];
-  const root = { words: "", commands: families.map(nameOf), options: shared, value: undefined };
+  const root = {
+    words: "",
+    commands: families.map((family) => family.name()),
+    options: shared,
+    value: undefined,
+  };
   return [root, ...families.flatMap((family) => below(family, family.name()))];
 }
 
-const HELP: OptionWords = {
-  flags: ["-h", "--help"],
-  description: "show help",
-  value: undefined,
-  isValueOptional: false,
-};
+const HELP: OptionWords = { flags: ["-h", "--help"], value: undefined, isValueOptional: false };
 
 /** The flags that take the next word with them, wherever they stand. */
 export function listValuedFlags(places: readonly Place[]): string[] {
@@ -61,10 +61,6 @@ export function listValuedFlags(places: readonly Place[]): string[] {
     options.flatMap((option) => (option.value && !option.isValueOptional ? option.flags : [])),
   );
   return [...new Set(flags)];
-}
-
-function nameOf(command: Command) {
-  return { name: command.name(), description: firstSentence(command.description()) };
 }
 
 /** The command that runs when none of `command` is named; commander keeps its name to itself. */
@@ -76,10 +72,9 @@ function defaultOf(command: Command): Command | undefined {
 }
 
 function toOption(option: Option): OptionWords {
-  const { short, long, description, required, optional } = option;
+  const { short, long, required, optional } = option;
   return {
     flags: [short, long].filter((flag) => flag !== undefined),
-    description: firstSentence(description),
     value: required || optional ? toValue(option) : undefined,
     isValueOptional: optional,
   };
@@ -96,8 +91,4 @@ function toValue(given: Option | Argument): Value {
   const name = "flags" in given ? (/[<[]([^>\]]+)[>\]]/.exec(given.flags)?.[1] ?? "") : given.name();
   if (FILES.has(name)) return { kind: "file" };
   return { kind: FOLDERS.has(name) ? "folder" : "any" };
-}
-
-function firstSentence(text: string): string {
-  return (/^.*?[^.](?=\.?(?:\s+\(|$)|[.:;] )/s.exec(text)?.[0] ?? text).replaceAll("\n", " ");
 }

@@ -116,7 +116,7 @@ function draftOf(
   dates: readonly string[],
   given: Given,
 ): Draft {
-  const { hasHeader, skipLines, delimiter, quote, encoding } = table;
+  const { hasHeader, skipLines, delimiter } = table;
   const nameByColumn = new Map([...byMeaning].map(([meaning, column]) => [column, meaning]));
   // Without a line of headings the profile names the columns.
   const nameOf = (column: string) => (hasHeader ? column : (nameByColumn.get(column) ?? `column_${column}`));
@@ -144,12 +144,11 @@ function draftOf(
   const definition = onlyGiven({
     extends: "builtin/csv-orders",
     delimiter: delimiter === "\t" ? ("tab" as const) : (delimiter as "," | ";" | "|"),
-    quote: quote === '"' ? undefined : quote,
     header: hasHeader ? undefined : table.columns.map(nameOf),
     skipLines: skipLines > 0 ? skipLines : undefined,
     noRow: table.remarks.length > 0 ? [...table.remarks] : undefined,
     trailer: last,
-    encoding: given.encoding ?? encoding,
+    encoding: given.encoding,
     dateFormats: dates.length > 0 ? [...dates] : undefined,
     placerOrderNumber: at("order_number"),
     operation: constant !== undefined && operation === undefined ? { value: constant } : operation,
@@ -166,7 +165,7 @@ function draftOf(
     definition,
     tail: tailOf(table, byMeaning, last),
     comments: commentsOf(table, dates),
-    findings: findingsOf(table, byMeaning, nameOf, dates, last),
+    findings: findingsOf(table, byMeaning, { nameOf, dates, trailer: last, encoding: given.encoding }),
     codes: { operations: codesIn("operation"), facilities: codesIn("facility") },
     lacksFacility: facility === undefined,
   };
@@ -245,7 +244,6 @@ function separatorIn(labels: readonly string[]): string | undefined {
 function commentsOf({ hasHeader }: CsvTable, dates: readonly string[]): ReadonlyMap<string, string> {
   return new Map([
     ["delimiter", "what separates the columns; auto finds it in the first line of each file"],
-    ["quote", "what cells may stand between"],
     ["header", "the columns in their order; the files have no line of headings"],
     ["skipLines", "lines above the headings"],
     ["noRow", "remarks, which are passed over"],
@@ -277,11 +275,19 @@ function isOrderRow(row: ReadonlyMap<string, string>, byMeaning: ReadonlyMap<Mea
 function findingsOf(
   table: CsvTable,
   byMeaning: ReadonlyMap<Meaning, string>,
-  nameOf: (column: string) => string,
-  dates: readonly string[],
-  trailer: ProfileDefinition["trailer"],
+  {
+    nameOf,
+    dates,
+    trailer,
+    encoding,
+  }: {
+    readonly nameOf: (column: string) => string;
+    readonly dates: readonly string[];
+    readonly trailer: ProfileDefinition["trailer"];
+    readonly encoding: string | undefined;
+  },
 ): string[] {
-  const { hasHeader, headingLine, delimiter, quote, encoding, characters, columns, rows, remarks } = table;
+  const { hasHeader, headingLine, delimiter, characters, columns, rows, remarks } = table;
   const used = new Set(byMeaning.values());
   const unused = columns.filter((column) => !used.has(column));
   const others = rows.filter((row) => !isOrderRow(row, byMeaning)).length;
@@ -290,12 +296,7 @@ function findingsOf(
       `CSV: ${columns.length} columns between ${delimiterName(delimiter)}`,
       `${rows.length} rows`,
       hasHeader ? `headings in line ${headingLine}` : "no headings",
-      ...(quote === '"' ? [] : ["cells between apostrophes"]),
-      ...(encoding === undefined
-        ? characters === undefined
-          ? []
-          : [`${characters} in this sample`]
-        : [encoding]),
+      ...[encoding, characters && `${characters} in this sample`].filter((words) => words !== undefined),
     ].join(", "),
     ...[...byMeaning].map(([meaning, column]) => `${meaning}: column ${hasHeader ? nameOf(column) : column}`),
     ...(dates.length > 0 ? [`dates: ${dates.join(", ")}`] : []),

@@ -17,11 +17,7 @@ export interface CsvTable {
   /** The line of the headings in the file. */
   readonly headingLine: number;
   readonly delimiter: string;
-  /** What cells may stand between. */
-  readonly quote: Quote;
-  /** For a profile: undefined where `auto` finds it in each file. */
-  readonly encoding: string | undefined;
-  /** What `auto` finds in the sample; undefined where it has nothing but ASCII, and with another encoding. */
+  /** What `auto` finds in the sample; undefined where it has nothing but ASCII, and with an encoding that is given. */
   readonly characters: "utf-8" | "windows-1252" | undefined;
   /** Patterns for the lines that are remarks. */
   readonly remarks: readonly string[];
@@ -35,12 +31,9 @@ export interface CsvTable {
   readonly lastLine: SampleLine | undefined;
 }
 
-type Quote = '"' | "'";
-
 /** How a table is read. */
 interface Reading {
   readonly encoding: string | undefined;
-  readonly quote: Quote;
   readonly skipLines: number;
   readonly header: boolean;
   readonly remarks: readonly string[];
@@ -61,11 +54,7 @@ const ENOUGH_HEADINGS = 3;
  * @throws Failure CSV_… when it can't be read
  */
 export async function readTable(bytes: Buffer, encoding: string | undefined): Promise<CsvTable> {
-  const found = {
-    encoding: encoding ?? encodingOf(bytes),
-    quote: quoteOf(bytes),
-    remarks: remarkPatterns(bytes),
-  };
+  const found = { encoding, remarks: remarkPatterns(bytes) };
   for (let skipLines = 0; skipLines <= MOST_LINES_ABOVE; skipLines++) {
     const reading = { ...found, skipLines, header: true };
     const columns = await readColumns(bytes, reading);
@@ -92,27 +81,9 @@ export function looksLikeHeadings([first, ...others]: CsvTable["rows"]): boolean
   );
 }
 
-/** `undefined` for what `auto` of a profile finds: a byte order mark, UTF-8, or Windows-1252. */
-function encodingOf(bytes: Buffer): string | undefined {
-  if (findByteOrderMark(bytes) !== undefined) return undefined;
-  // ASCII in two bytes each: the zero byte comes first or last.
-  if (bytes[1] === 0) return "utf-16le";
-  if (bytes[0] === 0) return "utf-16be";
-  return undefined;
-}
-
 function charactersOf(bytes: Buffer, encoding: string | undefined): CsvTable["characters"] {
   if (encoding !== undefined || isAscii(bytes)) return undefined;
   return isUtf8(bytes) ? "utf-8" : "windows-1252";
-}
-
-/** Two cells side by side between apostrophes. */
-const IN_APOSTROPHES = /(?:^|[,;|\t])'[^'\r\n]*'[,;|\t]'[^'\r\n]*'/m;
-
-function quoteOf(bytes: Buffer): Quote {
-  // Of every character set that a table has, without the zero bytes of UTF-16.
-  const text = bytes.toString("latin1").replaceAll("\0", "");
-  return IN_APOSTROPHES.test(text) && !text.includes('"') ? "'" : '"';
 }
 
 async function readColumns(bytes: Buffer, reading: Reading): Promise<readonly string[] | undefined> {
@@ -132,7 +103,7 @@ async function countAbove(bytes: Buffer, found: Omit<Reading, "skipLines" | "hea
 }
 
 async function readRows(bytes: Buffer, reading: Reading): Promise<CsvTable> {
-  const { header: hasHeader, remarks, ...others } = reading;
+  const { header: hasHeader, encoding, remarks, skipLines } = reading;
   const noRow = compiled(remarks);
   const { columns, delimiter, line: headingLine, rows: all } = await openTable(bytes, reading);
   const lines: SampleLine[] = [];
@@ -145,22 +116,19 @@ async function readRows(bytes: Buffer, reading: Reading): Promise<CsvTable> {
   if (closing !== undefined) lines.pop();
   const rows = lines.flatMap(({ values }) => values ?? []);
   const found = { columns, delimiter, headingLine, rows, closing, lastLine, linesAbove: lines.length };
-  return { ...others, characters: charactersOf(bytes, others.encoding), hasHeader, remarks, ...found };
+  return { skipLines, characters: charactersOf(bytes, encoding), hasHeader, remarks, ...found };
 }
 
 function compiled(patterns: readonly string[]): RegExp[] {
   return patterns.map((pattern) => new RegExp(`^(?:${pattern})$`, "u"));
 }
 
-function openTable(
-  bytes: Buffer,
-  { encoding, quote, skipLines, header, remarks }: Reading,
-): Promise<CsvFile> {
+function openTable(bytes: Buffer, { encoding, skipLines, header, remarks }: Reading): Promise<CsvFile> {
   const isMarked = findByteOrderMark(bytes) !== undefined;
   const read = encoding ?? (isMarked || isUtf8(bytes) ? "auto" : "windows-1252");
   const dialect = {
     delimiter: "auto",
-    quote,
+    quote: '"',
     header,
     skipLines,
     encoding: read,
