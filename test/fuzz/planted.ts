@@ -70,9 +70,9 @@ export const PLANTED: readonly Planted[] = [
       "if (this.#repetitions === undefined) {",
     ],
     [
-      "a field before the furthest is the one behind it",
-      "return this.#starts[n] ?? -1;",
-      "return this.#starts[n + 1] ?? -1;",
+      "the fourth field is the third",
+      "this.#parts[this.#isHeader ? n - 1 : n]",
+      "this.#parts[this.#isHeader ? n - 1 : n === 4 ? 3 : n]",
     ],
   ),
   ...planted(
@@ -80,13 +80,13 @@ export const PLANTED: readonly Planted[] = [
     "written",
     [
       "the first segment of a name is given for each",
-      "found.push(this.#segment(index, found.length + 1))",
-      "found.push(found[0] ?? this.#segment(index, 1))",
+      "return this.#segmentsByName.get(name) ?? [];",
+      "return (this.#segmentsByName.get(name) ?? []).map((_, __, all) => all[0] as Segment);",
     ],
     [
       "a last segment without a line end is lost",
       "if (to > from) {",
-      "if (to > from && (to < text.length || marks.length === 0)) {",
+      "if (to > from && (to < text.length || lines.length === 0)) {",
     ],
   ),
   ...planted(

@@ -65,11 +65,13 @@ export function decodeIncoming(
  * and the rest is not to be repeated to anybody.
  */
 export function readHeaderLine(raw: Buffer): string {
-  const line = raw.subarray(
-    0,
-    Math.min(...[0x0d, 0x0a].map((end) => raw.indexOf(end)).filter((at) => at !== -1), raw.length),
-  );
+  const line = lineFrom(raw, 0);
   return isUtf8(line) ? line.toString("utf8").replace(/^\ufeff/, "") : line.toString("latin1");
+}
+
+function lineFrom(raw: Buffer, from: number): Buffer {
+  const ends = [0x0d, 0x0a].map((end) => raw.indexOf(end, from)).filter((at) => at !== -1);
+  return raw.subarray(from, Math.min(...ends, raw.length));
 }
 
 /** @param isAgreed whether the configuration names the encoding, rather than MSH-18 */
@@ -134,32 +136,12 @@ function requireEncoding(name: string, place?: Place): Encoding {
  * it is empty.
  */
 function readCharacterSets(raw: Buffer): readonly string[] {
-  const start = findHeader(raw);
+  const start = raw.indexOf("MSH");
   if (start === -1) return [];
-  const separator = raw[start + 3];
-  const repetition = raw[start + 5];
-  if (separator === undefined || repetition === undefined) return [];
-  // MSH-1 is the separator itself, so MSH-18 stands between the 17th and the 18th.
-  let separators = 0;
-  let from = -1;
-  let end = start + 3;
-  for (; end < raw.length && raw[end] !== 0x0d && raw[end] !== 0x0a; end++) {
-    if (raw[end] !== separator) continue;
-    separators++;
-    if (separators === 17) from = end + 1;
-    if (separators === 18) break;
-  }
-  if (from === -1 || from === end) return [];
-  const field = raw.toString("latin1", from, end);
-  return field.split(String.fromCharCode(repetition)).map((name) => name.trim());
-}
-
-/** Where MSH begins, nearly always at once; -1 where it does nowhere. */
-function findHeader(raw: Buffer): number {
-  for (let at = 0; at + 2 < raw.length; at++) {
-    if (raw[at] === 0x4d && raw[at + 1] === 0x53 && raw[at + 2] === 0x48) return at;
-  }
-  return -1;
+  const header = lineFrom(raw, start).toString("latin1");
+  // MSH-1 is the separator itself.
+  const field = header.split(header.charAt(3), 18)[17] ?? "";
+  return field === "" ? [] : field.split(header.charAt(5)).map((name) => name.trim());
 }
 
 /** What results are written in; `as-received` is the character set of the message that they are about. */

@@ -94,10 +94,5 @@ function reencode(raw: string, from: Delimiters, to: Delimiters, encoding: Encod
 
 /** Control characters that a sender left bare could end an MLLP frame; they go out as escapes. */
 function encodeControls(raw: string, delimiters: Delimiters): string {
-  return raw.replace(/(?![\t\u0080-\u009f])\p{Cc}/gu, (character) => {
-    const code = character.charCodeAt(0);
-    if (code === 0) return "";
-    const hex = code.toString(16).toUpperCase().padStart(2, "0");
-    return `${delimiters.escape}X${hex}${delimiters.escape}`;
-  });
+  return raw.replace(/(?![\t\u0080-\u009f])\p{Cc}/gu, (character) => escapeText(character, delimiters));
 }

@@ -36,9 +36,6 @@ export interface OrderParts {
   readonly groups: OrderGroup[];
 }
 
-/** More than any message has, also with some hundred containers and notes to each, and few enough to be read in a moment. */
-const MAX_SEGMENTS = 20_000;
-
 /** More than any segment of the standard has: each is written again where a segment is echoed. */
 const MAX_FIELDS = 1_000;
 
@@ -218,15 +215,9 @@ function isPrior(orc: Segment): boolean {
 /**
  * Throws HL7_CONTINUED when the message is one part of several (DSC segment or MSH-14, HL7 chapter 2.10.2), or when one of
  * its segments goes on in another (ADD): what is read of it could end in the middle of a value. Throws HL7_STRUCTURE when it
- * has more segments or escapes, or one segment more fields, than can be read in a moment.
+ * has more escapes, or one segment more fields, than can be read in a moment.
  */
 export function requireWhole(message: Hl7Message): void {
-  if (message.count > MAX_SEGMENTS) {
-    throw new Failure(
-      "HL7_STRUCTURE",
-      `${message.count} segments, expected at most ${MAX_SEGMENTS}; the orders go in several messages`,
-    );
-  }
   if (hasMoreEscapes(message)) {
     throw new Failure(
       "HL7_STRUCTURE",

@@ -16,8 +16,6 @@ export interface SegmentReading {
   readonly encoding: Encoding;
 }
 
-const NOWHERE: readonly number[] = [];
-
 /**
  * One segment of a message, over its text: a field is looked for when it is asked for, and no further. All positions are
  * 1-based, as the standard counts.
@@ -31,16 +29,8 @@ export class Segment {
   /** Its text as it stands, without the line end. */
   readonly raw: string;
   readonly #reading: SegmentReading;
-  /** The furthest part that was asked for, and where it begins: what is asked for next mostly stands after it. */
-  #part = 0;
-  #partAt = 0;
-  /** Whether none follows it; false until that is known. */
-  #isLast = false;
-  /** Where the parts begin, once one is asked for that stands before, so that the text is gone through once. */
-  #starts = NOWHERE;
-  /** The field that was asked for last: several things are read of one. */
-  #field = 0;
-  #fieldText = "";
+  /** What stands between its field separators, once a field is asked for. */
+  #parts: readonly string[] | undefined;
   /** The repetitions of the field asked for last, so that walking through them is linear. */
   #repetitions: { readonly n: number; readonly parts: readonly string[] } | undefined;
 
@@ -54,11 +44,10 @@ export class Segment {
 
   /** The raw text of field n, escapes and delimiters as they stand; empty when absent. MSH-1 is the separator itself. */
   field(n: number): string {
-    if (n !== this.#field) {
-      this.#field = n;
-      this.#fieldText = this.#readField(n);
-    }
-    return this.#fieldText;
+    const { field } = this.#reading.delimiters;
+    if (n === 1 && this.#isHeader) return field;
+    this.#parts ??= this.raw.split(field);
+    return n < 1 ? "" : (this.#parts[this.#isHeader ? n - 1 : n] ?? "");
   }
 
   /** How many repetitions field n has; 0 when it is empty. */
@@ -139,12 +128,6 @@ export class Segment {
     return subcomponent === undefined ? part : nthPart(part, delimiters.subcomponent, subcomponent);
   }
 
-  #readField(n: number): string {
-    if (n === 1 && this.#isHeader) return this.#reading.delimiters.field;
-    const from = this.#findPart(this.#isHeader ? n - 1 : n);
-    return from === -1 ? "" : this.raw.slice(from, this.#findEnd(from));
-  }
-
   get #isHeader(): boolean {
     return this.name === "MSH";
   }
@@ -152,37 +135,6 @@ export class Segment {
   /** MSH-1 and MSH-2 hold the delimiters and are not structured by them. */
   #isVerbatim(n: number): boolean {
     return (n === 1 || n === 2) && this.#isHeader;
-  }
-
-  /** Where what stands after the nth field separator begins; -1 when there are fewer. */
-  #findPart(n: number): number {
-    if (n < 1) return -1;
-    if (n < this.#part) return this.#findBefore(n);
-    while (this.#part < n && !this.#isLast) {
-      const end = this.#findEnd(this.#partAt);
-      this.#isLast = end === this.raw.length;
-      if (this.#isLast) break;
-      this.#partAt = end + 1;
-      this.#part++;
-    }
-    return this.#part === n ? this.#partAt : -1;
-  }
-
-  /** The same of a part before the furthest one that was asked for. */
-  #findBefore(n: number): number {
-    // A name has three characters.
-    if (n === 1) return 4;
-    if (n >= this.#starts.length) {
-      const starts = [0];
-      for (let at = 0; starts.length < this.#part; starts.push(at)) at = this.#findEnd(at) + 1;
-      this.#starts = starts;
-    }
-    return this.#starts[n] ?? -1;
-  }
-
-  #findEnd(from: number): number {
-    const at = this.raw.indexOf(this.#reading.delimiters.field, from);
-    return at === -1 ? this.raw.length : at;
   }
 
   /** The character set is found out only where an escape may need it. */
@@ -223,21 +175,12 @@ function nthPart(text: string, separator: string, n: number): string {
 }
 
 /**
- * Three characters from `at` as a number, when they can name a segment: an upper-case letter and two upper-case letters
- * or digits (HL7 chapter 2.5.2; names that begin with Z are the site's own). -1 for anything else. The same name has the
- * same number, so that names in a long message can be compared without a string for each.
+ * Whether three characters from `at` can name a segment: an upper-case letter and two upper-case letters or digits (HL7 chapter
+ * 2.5.2; names that begin with Z are the site's own).
  */
-export function segmentNameCode(text: string, at = 0): number {
-  const first = text.charCodeAt(at);
-  const second = text.charCodeAt(at + 1);
-  const third = text.charCodeAt(at + 2);
-  const isName = isUpper(first) && isUpperOrDigit(second) && isUpperOrDigit(third);
-  return isName ? (first << 14) | (second << 7) | third : -1;
-}
-
-/** Whether three characters from `at` can name a segment. */
 export function isSegmentName(text: string, at = 0): boolean {
-  return segmentNameCode(text, at) !== -1;
+  const isRest = (offset: number) => isUpperOrDigit(text.charCodeAt(at + offset));
+  return isUpper(text.charCodeAt(at)) && isRest(1) && isRest(2);
 }
 
 function isUpper(code: number): boolean {

@@ -72,7 +72,7 @@ function mapMessage(
   if (isAcknowledgment(message.header, profile.accept, () => message.first("MSA"))) return ignored;
   const cut = [
     ...checkLineEnds(message, place, profile, settings.mixedLineEnds),
-    ...checkEnd(text, message.last, place, profile, settings),
+    ...checkEnd(text, message.segments.at(-1), place, profile, settings),
   ];
   if (cut.length > 0) return refuse(cut, name);
   if (isMessageType(profile.ignore, message.header)) {

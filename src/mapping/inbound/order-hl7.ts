@@ -7,11 +7,11 @@ import type { Hl7Message } from "../../formats/hl7/message.ts";
 import type { FieldPath } from "../../formats/hl7/path.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
-import { type Finder, type Reading, readValue, type ValueRule } from "../profile/value.ts";
+import { type Reading, readValue, type ValueRule } from "../profile/value.ts";
 import { describeContainers } from "./beside-hl7.ts";
 import { checkPlacing } from "./check-structure.ts";
 import { type ContainerPlace, strayContainers } from "./containers-hl7.ts";
-import { controlOf, isChanging } from "./control-hl7.ts";
+import { controlOf, isChanging, readNumber } from "./control-hl7.ts";
 import { BY_TYPE, type Draft, listRequired, pairContainers } from "./draft.ts";
 import {
   eachHint,
@@ -136,50 +136,36 @@ function readPriorCode(scope: readonly Segment[], { rules }: Hl7Profile): Readin
 function readUnit(
   group: OrderGroup,
   control: Control | undefined,
-  { shared }: OrderParts,
+  parts: OrderParts,
   profile: Hl7Profile,
 ): Unit {
   const { rules } = profile;
   const problems = isChanging(control) ? [] : checkPlacing(group, profile);
-  const scopes = groupScopes(group, shared);
-  const read = (
-    rule: ValueRule<FieldPath>,
-    what: string,
-    readOne: typeof readStrictly = readThere,
-    hint?: string,
-  ): Reading => {
-    let first: Reading | undefined;
-    let bad: Reading | undefined;
-    for (const scope of scopes) {
-      const reading = readOne(rule, findSingle, scope, () => [...group.segments, ...shared]);
-      if (reading.status === "bad") bad ??= reading;
-      const disagreement = first === undefined ? undefined : disagree(first, reading, what);
-      if (disagreement) problems.push(hint === undefined ? disagreement : { ...disagreement, hint });
-      first ??= reading;
-    }
-    return (bad ?? first) as Reading;
+  const scopes = groupScopes(group, parts.shared);
+  const read = (what: string, readings: readonly Reading[], hint?: string): Reading => {
+    const [first, ...others] = readings as readonly [Reading, ...Reading[]];
+    const disagreements = others.flatMap((other) => disagree(first, other, what) ?? []);
+    problems.push(...disagreements.map((each) => (hint === undefined ? each : { ...each, hint })));
+    return readings.find(({ status }) => status === "bad") ?? first;
   };
+  const readEach = (rule: ValueRule<FieldPath>) => scopes.map((scope) => readThere(rule, scope));
   const hint = eachHint(group, profile);
-  const number = read(rules.placerOrderNumber, "placer order number", readStrictly, hint);
+  const number = read("placer order number", readNumber(group, parts, profile), hint);
   return {
     group,
     number:
       number.status === "bad" && number.code === "MAPPING_VALUES_DISAGREE"
         ? { ...number, hint: hint ?? number.hint }
         : number,
-    operation: read(rules.operation, "operation"),
-    facility: read(rules.facility, "facility"),
+    operation: read("operation", readEach(rules.operation)),
+    facility: read("facility", readEach(rules.facility)),
     problems,
   };
 }
 
 /** Reads a code; where it is missing, the place in this very group is named. */
-function readThere(
-  rule: ValueRule<FieldPath>,
-  find: Finder<FieldPath, readonly Segment[]>,
-  scope: readonly Segment[],
-): Reading {
-  const reading = readValue(rule, find, scope);
+function readThere(rule: ValueRule<FieldPath>, scope: readonly Segment[]): Reading {
+  const reading = readValue(rule, findSingle, scope);
   if (reading.status !== "absent") return reading;
   return { status: "absent", place: missingAt(rule, scope) ?? reading.place };
 }

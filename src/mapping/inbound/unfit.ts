@@ -17,7 +17,8 @@ const MOST_CHARACTERS: Readonly<Record<ValueKind, number>> = { code: 200, name: 
  * ends and the like are left to the reader.
  */
 export function findUnfit(value: string, kind: ValueKind): Omit<Problem, "place"> | undefined {
-  if (value.length <= MOST_CHARACTERS[kind] && isPlain(value, kind)) return undefined;
+  if (value.length <= MOST_CHARACTERS[kind] && !(kind === "code" ? ODD_IN_CODE : ODD).test(value))
+    return undefined;
   if (!value.isWellFormed()) {
     return { code: "MAPPING_CHARACTER_INVALID", message: "holds half of a character, expected whole ones" };
   }
@@ -47,25 +48,12 @@ export function findUnfit(value: string, kind: ValueKind): Omit<Problem, "place"
   };
 }
 
-/** Below it only the no-break space and the soft hyphen are unseen. */
-const FIRST_UNSEEN = 0x600;
-
 /** Format characters, and every blank but the ordinary space. */
 const UNSEEN = /[\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 
-/**
- * Whether it has neither control characters nor halves of surrogate pairs, as nearly every value; for a code, nothing
- * either that may be unseen. What it says no to is looked at more closely.
- */
-function isPlain(value: string, kind: ValueKind): boolean {
-  const isCode = kind === "code";
-  for (let at = 0; at < value.length; at++) {
-    const unit = value.charCodeAt(at);
-    if (unit < 0x20 || (unit >= 0x7f && unit < 0xa0) || (unit >= 0xd800 && unit < 0xe000)) return false;
-    if (isCode && (unit === 0xa0 || unit === 0xad || unit >= FIRST_UNSEEN)) return false;
-  }
-  return true;
-}
+/** What nearly no value has; one that has it is looked at more closely. */
+const ODD = /[\p{Cc}\p{Cs}]/u;
+const ODD_IN_CODE = new RegExp(`${ODD.source}|${UNSEEN.source}`, "u");
 
 /** The code when it is fit to be kept, for what is only shown and never asked about. */
 export function keptIfFit(value: string | undefined): string | undefined {

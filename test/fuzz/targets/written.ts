@@ -109,7 +109,7 @@ function readBackMessage(random: Random): string {
   const head = `MSH${field}${component}${repetition}${mark}${subcomponent}${field}L`;
   const text = [head, ...lines].join(lineEnd) + (random.oneIn(2) ? "" : lineEnd);
   const message = Hl7Message.parse(text, { encoding: "utf-8" });
-  expectThat(message.count === segments.length + 1, "a message with another number of segments");
+  expectThat(message.segments.length === segments.length + 1, "a message with another number of segments");
   segments.forEach(({ name, fields }, n) => {
     const segment = message.segments[n + 1];
     expectThat(segment?.name === name, "a segment with another name");
