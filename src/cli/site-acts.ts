@@ -58,10 +58,10 @@ export async function actOnSite<On extends object>(
       ...{ pool: site.pool, acts: await actsOf(site, session), viewer: session },
       connectors: site.config.connectors.map(({ name }) => name),
     };
-    return withProgress(session, { what: act.command, nouns: "records" }, (report) => {
-      let done = 0;
-      return act.act({ ...place, onEach: () => report(++done) }, by, on);
-    });
+    let done = 0;
+    const work = (report: (done: number) => void) =>
+      act.act({ ...place, onEach: () => report(++done) }, by, on);
+    return act.many ? withProgress(session, { what: act.command, nouns: "records" }, work) : work(() => {});
   });
   if (outcome === undefined) return EXIT.failed;
   const { isDone, code, lines, each = [], json } = outcome;

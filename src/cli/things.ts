@@ -224,7 +224,7 @@ export function reasonOf(
 }
 
 /** The words of a `--reason` that must not be blank. @throws Failure CLI_USAGE */
-export function requireReason(command: string, reason: string | undefined): string {
+function requireReason(command: string, reason: string | undefined): string {
   if (reason !== undefined && reason.trim() !== "") return reason;
   throw new Failure("CLI_USAGE", `${command}: say why with --reason, it is kept with your name`);
 }
@@ -310,7 +310,7 @@ export async function actsOf(
 }
 
 /** Shows what became of each record; status 1 when something could not be done, or when a person said no. */
-export function printDone(session: Session, done: readonly Done[] | undefined): ExitStatus | undefined {
+function printDone(session: Session, done: readonly Done[] | undefined): ExitStatus | undefined {
   if (done === undefined) return EXIT.failed;
   const lines = done.flatMap(({ acted: [isDone, , more], text }) => [
     `${isDone ? session.paint("green", "✓") : session.paint("red", "✗")} ${clean(text)}`,
