@@ -9,6 +9,7 @@ import type { Records } from "./deps.ts";
 import { type Content, type Html, html } from "./html.ts";
 import type { Page, Section } from "./layout.ts";
 import { filterValues, placeOf } from "./listing.ts";
+import { withCommands } from "./page-of-command.ts";
 import type { Notice } from "./session.ts";
 import { type Answer, type Site, type Submission, sectionOf, type Visit } from "./site.ts";
 import { type BeginWork, newWorkId, type Work } from "./work.ts";
@@ -83,7 +84,7 @@ export function inputOf({
   choices,
 }: Pick<NonNullable<DeclaredAct<never>["input"]>, "name" | "choices"> & { readonly label: string }): Html {
   if (choices === undefined)
-    return html`<label>${label}<input name="${name}" inputmode="numeric" pattern="[0-9]+" required></label>`;
+    return html`<label>${label}<input name="${name}" inputmode="numeric" pattern="[0-9]+" title="A number" required></label>`;
   const offered = choices.map(([value, words]) => html`<option value="${value}">${words}</option>`);
   return html`<label>${label}<select name="${name}">${offered}</select></label>`;
 }
@@ -284,7 +285,7 @@ export function confirmPage(
     section,
     body: html`
 <h1>${what}?</h1>
-<p>${explains}</p>
+<p>${withCommands(explains)}</p>
 ${leftOut && html`<p class="note">${leftOut}</p>`}
 ${names.length > 0 && html`<ul>${names.slice(0, NAMED).map((name) => html`<li>${name}</li>`)}</ul>`}
 ${others > 0 && html`<p class="note">And ${others} more.</p>`}

@@ -1,5 +1,6 @@
 import type { WorkerView } from "../ledger/workers/roster.ts";
-import { ageColumn, type Column, forPrograms } from "./column.ts";
+import { type Column, forPrograms } from "./column.ts";
+import { relativeTime } from "./times.ts";
 
 /** A daemon that works with the ledger, or did. */
 export const WORKER_COLUMNS: readonly Column<WorkerView>[] = [
@@ -18,7 +19,12 @@ export const WORKER_COLUMNS: readonly Column<WorkerView>[] = [
   { key: "inHand", title: "orders in hand", isRight: true },
   { key: "startedAt", title: "since" },
   { key: "heartbeatAt" },
-  ageColumn(({ heartbeatAt }) => heartbeatAt, "last seen"),
+  {
+    title: "last seen",
+    only: "list",
+    isRight: true,
+    show: ({ heartbeatAt }, { clock }) => relativeTime(heartbeatAt, clock.now()),
+  },
   ...forPrograms<WorkerView>("silentMs", "isAlive", "isLeader", "drainAt", "endedAt", "endedAs"),
 ];
 
