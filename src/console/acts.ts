@@ -91,7 +91,7 @@ export function inputOf({
   choices,
 }: Pick<NonNullable<DeclaredAct<never>["input"]>, "name" | "choices"> & { readonly label: string }): Html {
   if (choices === undefined)
-    return html`<label>${label}<input name="${name}" inputmode="numeric" pattern="[0-9]+" required></label>`;
+    return html`<label>${label}<input name="${name}" inputmode="numeric" pattern="[0-9]+" title="A number" required></label>`;
   const offered = choices.map(([value, words]) => html`<option value="${value}">${words}</option>`);
   return html`<label>${label}<select name="${name}">${offered}</select></label>`;
 }
@@ -293,7 +293,7 @@ export function confirmPage(
     section,
     body: html`
 <h1>${what}?</h1>
-<p>${explains}</p>
+<p>${withCommands(explains)}</p>
 ${leftOut && html`<p class="note">${leftOut}</p>`}
 ${names.length > 0 && html`<ul>${names.slice(0, NAMED).map((name) => html`<li>${name}</li>`)}</ul>`}
 ${others > 0 && html`<p class="note">And ${others} more.</p>`}

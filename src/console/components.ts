@@ -8,7 +8,6 @@ import {
   type Viewer,
 } from "../operator/column.ts";
 import { type Known, readyHint } from "../operator/ready-hint.ts";
-import { localTime, relativeTime } from "../operator/times.ts";
 import { type Content, type Html, html } from "./html.ts";
 import { withCommands } from "./page-of-command.ts";
 import type { Visit } from "./site.ts";
@@ -19,11 +18,6 @@ import { toneOf } from "./tone.ts";
 /** A few words that stand out: a state, a verdict. */
 export function badge(words: string, paint: Paint | readonly Paint[] | undefined): Html {
   return html`<span class="badge ${toneOf(paint)}">${words}</span>`;
-}
-
-/** A time as an age, with the time itself where a mouse rests on it. */
-export function age(at: Date, { clock }: Viewer): Html {
-  return html`<time datetime="${at.toISOString()}" title="${localTime(at)}">${relativeTime(at, clock.now())}</time>`;
 }
 
 /** A list as a table, of the columns that a command shows; on a small window each row is a card. */
@@ -58,11 +52,11 @@ function cell<Row>(column: Column<Row>, row: Row, text: string): Html {
   const to = column.link?.(row);
   const words = paint === undefined || text === "" ? breakable(text) : badge(text, paint);
   const shown = to === undefined ? words : html`<a href="${to}">${words}</a>`;
-  return html`<td data-head="${column.title}"${classOf(column, paint !== undefined)}>${shown}</td>`;
+  return html`<td data-head="${column.title}"${classOf(column, column.paint !== undefined)}>${shown}</td>`;
 }
 
 /** So many characters find room in one line. */
-const MOST_UNBROKEN = 28;
+const MOST_UNBROKEN = 20;
 const LINE = new RegExp(`.{1,${MOST_UNBROKEN}}`, "gsu");
 
 /**
@@ -70,8 +64,9 @@ const LINE = new RegExp(`.{1,${MOST_UNBROKEN}}`, "gsu");
  * names of files after a sign between their parts, and anything else somewhere.
  */
 function breakable(text: string): Content {
-  const [, day, rest] = /^(\d{4}-\d{2}-\d{2})( \d{2}:.*)$/.exec(text) ?? [];
-  if (day !== undefined) return html`<span class="when"><span class="whole">${day}</span>${rest}</span>`;
+  const [, day, time, rest] = /^(\d{4}-\d{2}-\d{2})( \d{2}:\d{2}:\d{2})(.*)$/.exec(text) ?? [];
+  if (day !== undefined)
+    return html`<span class="when"><span class="whole">${day}</span>${time}</span>${rest}`;
   const parts = text
     .split(/(?<=[\s_])/)
     .flatMap((word) => (word.length > MOST_UNBROKEN ? word.split(/(?<=[-./\\])/) : [word]))
@@ -158,7 +153,7 @@ export function actForm(
     reason &&
     html`<label>Why${reason === "required" ? "" : " (may be left out)"}<input name="reason" maxlength="500"${reason === "required" ? html` required pattern=".*\\S.*" title="Say why"` : ""}></label>`;
   const isPlain = reason === undefined && inputs === undefined && explains === undefined;
-  const form = html`<form method="post" action="${action}"${isPlain || isOpen ? html` class="act"` : ""}>${hidden}${explains && html`<p class="note">${explains}</p>`}${inputs}${why}<button class="small${isDangerous ? " danger" : ""}">${button.replace(/…$/, "")}</button></form>`;
+  const form = html`<form method="post" action="${action}"${isPlain || isOpen ? html` class="act"` : ""}>${hidden}${explains && html`<p class="note">${withCommands(explains)}</p>`}${inputs}${why}<button class="small${isDangerous ? " danger" : ""}">${button.replace(/…$/, "")}</button></form>`;
   if (isPlain || isOpen) return form;
   // A refresh leaves it with its record, or takes it away with that: it knows the form by this.
   const id = ["act", action, ...Object.values(fields)].join("-").replace(/[^\w-]+/g, "-");

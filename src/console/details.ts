@@ -4,16 +4,8 @@ import type { Details, Entry, Part } from "../operator/details.ts";
 import type { Thing } from "../operator/thing.ts";
 import { localTime } from "../operator/times.ts";
 import { findNamed, formsOf, pathOf } from "./acts.ts";
-import {
-  actForm,
-  age,
-  badge,
-  details as facts,
-  listTable,
-  problemBox,
-  section,
-  whoActs,
-} from "./components.ts";
+import { age } from "./ages.ts";
+import { actForm, badge, details as facts, listTable, problemBox, section, whoActs } from "./components.ts";
 import type { Records } from "./deps.ts";
 import { type Content, type Html, html } from "./html.ts";
 import type { Page } from "./layout.ts";

@@ -1,5 +1,6 @@
 import { PART_SIGNS } from "../operator/alert-columns.ts";
-import { nextTryInWords, relativeTime } from "../operator/times.ts";
+import { nextTryInWords } from "../operator/times.ts";
+import { lasting } from "./ages.ts";
 import { assetPath } from "./assets.ts";
 import type { ConsoleUser } from "./deps.ts";
 import { type Content, type Html, html } from "./html.ts";
@@ -120,11 +121,8 @@ function strip(parts: readonly StatusPart[], nowMs: number): Html {
       const { sign, paint } = PART_SIGNS[state];
       const page = command === null ? undefined : pageOf(command);
       const shown = page === undefined ? name : html`<a href="${page.to}">${name}</a>`;
-      const next = nextTryInWords(nextTryAt, nowMs);
-      const when =
-        since === null
-          ? next
-          : html` <span class="note">${relativeTime(new Date(since), nowMs)}${next}</span>`;
+      const next = html`<span class="note">${nextTryInWords(nextTryAt, nowMs)}</span>`;
+      const when = since === null ? next : html` ${lasting(new Date(since), nowMs)}${next}`;
       return html`<li class="${toneOf(paint)}"><span class="sign">${sign}</span> ${shown}${state === "up" ? html`<span class="unseen"> ${words}</span>` : html`: ${words}${when}`}</li>`;
     },
   )}</ul>`;
@@ -150,22 +148,32 @@ ${message === "" ? "" : html`<p class="banner bad" role="alert">${message}</p>`}
   <input type="hidden" name="to" value="${to}">
   <label for="token">Token</label>
   <input id="token" name="token" type="password" autocomplete="current-password" required autofocus aria-describedby="which">
-  <p id="which" class="note">Your token.</p>
+  <p id="which" class="note">Yours alone: whoever set Cryobridge up gave it to you.</p>
   <button>Sign in</button>
 </form>
 </main>`,
   );
 }
 
-/** What a person reads where no page can be shown. */
-export function troublePage(title: string, words: string): string {
+/**
+ * What a person reads where no page can be shown.
+ *
+ * @param hint what to do about it
+ * @param again the page, where it may be there a while later
+ */
+export function troublePage(
+  title: string,
+  words: string,
+  { hint, again }: { readonly hint?: string | undefined; readonly again?: string | undefined } = {},
+): string {
   return document(
     title,
     html`
 <main id="page" class="login">
 <h1>${title}</h1>
 <p>${words}</p>
-<p><a href="/">To the overview</a></p>
+${hint === undefined ? "" : html`<p class="note">${withCommands(hint)}</p>`}
+<p class="links">${again === undefined ? "" : html`<a href="${again}">Try again</a> `}<a href="/">To the overview</a></p>
 </main>`,
   );
 }

@@ -122,7 +122,9 @@ async function inputsOf(filters: Filters, place: ListPlace, visit: Visit): Promi
       const chosen = visit.query.getAll(name).join() || undefined;
       if (filter.kind === "code" && chosen === undefined) continue;
       const offered = await offeredBy(filter, chosen, place);
-      inputs.push(html`<label>${label}<select name="${name}">${options(offered, chosen)}</select></label>`);
+      inputs.push(
+        html`<label>${label}<select name="${name}">${options(offered, chosen, filter.unset)}</select></label>`,
+      );
     }
   }
   return inputs;
@@ -137,7 +139,9 @@ async function offeredBy(
   const asItIs = (each: string) => [each, each] as const;
   switch (filter.kind) {
     case "since":
-      return Object.entries(SINCE).map(([value, [name]]) => [value, name] as const);
+      return Object.entries(SINCE).flatMap(([value, [name]]) =>
+        name === filter.unset ? [] : [[value, name] as const],
+      );
     case "known":
       return (await filter.choices(place)).map(asItIs);
     case "choice":

@@ -11,7 +11,7 @@ import { RESULTS } from "../operator/things/results.ts";
 import { TASKS } from "../operator/things/tasks.ts";
 import { RELEASE } from "../operator/things/waiting.ts";
 import { RELOAD } from "../operator/things/workers.ts";
-import { type Content, html } from "./html.ts";
+import { type Content, type Html, html } from "./html.ts";
 
 /** The pages of the console that do what a command does, by its words. */
 const PAGES: readonly (readonly [words: string, path: string, name: string])[] = [
@@ -111,16 +111,29 @@ function linkedNumber({ options }: HintCommand): string | undefined {
   return options.find(([name, value]) => name.endsWith("-id") && /^\d+$/.test(value ?? ""))?.[1];
 }
 
-/** A text with its commands; where a page has a button for one, that is named instead. */
+/** A text with its commands; where a page has a button for one, that is named instead, once where it does what both of two commands do. */
 export function withCommands(text: string): Content {
-  return partsOf(text).map((part) => {
-    if (typeof part === "string") return part;
-    if ("code" in part) return html`<code>${part.code}</code>`;
-    const button = buttonOf(part);
-    if (button === undefined) return html`<code>${commandLine(part)}</code>`;
-    const { name, to } = button;
-    const number = linkedNumber(part);
-    const typed = number === undefined ? "" : ` (${number})`;
-    return to === undefined ? html`“${name}”${typed}` : html`“<a href="${to}">${name}</a>”${typed}`;
+  const shown = partsOf(text).map(inPlaceOf);
+  return shown.flatMap((part, nth) => {
+    const isAgain = (at: number) =>
+      shown[at - 1] === " or " && shown[at - 2]?.toString() === shown[at]?.toString();
+    if (isAgain(nth) || isAgain(nth + 1)) return [];
+    return typeof part === "string" ? breakableCodes(part) : part;
   });
+}
+
+function inPlaceOf(part: ReturnType<typeof partsOf>[number]): string | Html {
+  if (typeof part === "string") return part;
+  if ("code" in part) return html`<code>${part.code}</code>`;
+  const button = buttonOf(part);
+  if (button === undefined) return html`<code>${commandLine(part)}</code>`;
+  const { name, to } = button;
+  const number = linkedNumber(part);
+  const typed = number === undefined ? "" : ` (${number})`;
+  return to === undefined ? html`“${name}”${typed}` : html`“<a href="${to}">${name}</a>”${typed}`;
+}
+
+/** A code may be broken into lines behind its underscores. */
+function breakableCodes(text: string): Content {
+  return text.split(/(?<=[A-Z]_)(?=[A-Z])/).map((part, nth) => html`${nth > 0 && html`<wbr>`}${part}`);
 }

@@ -178,7 +178,7 @@ function addSafety(app: FastifyInstance, guard: Guard, deps: ConsoleDeps): void 
     const message = deps.mask?.(failure.message) ?? failure.message;
     const isPassing = failure.class === "transient";
     const title = isPassing ? "Not now" : "Something went wrong";
-    return refuse(request, reply.code(isPassing ? 503 : 500), { code, message, title });
+    return refuse(request, reply.code(isPassing ? 503 : 500), { code, message, title, hint: failure.hint });
   });
 }
 
@@ -186,11 +186,23 @@ function addSafety(app: FastifyInstance, guard: Guard, deps: ConsoleDeps): void 
 function refuse(
   request: FastifyRequest,
   reply: FastifyReply,
-  { code, message, title }: { readonly code: string; readonly message: string; readonly title: string },
+  {
+    code,
+    message,
+    title,
+    hint,
+  }: {
+    readonly code: string;
+    readonly message: string;
+    readonly title: string;
+    /** What to do about it, of what may be over when the page is asked for again. */
+    readonly hint?: string;
+  },
 ): FastifyReply {
   if (!isForPeople(request)) return reply.send(errorBody(code, message));
   const words = `${message.charAt(0).toUpperCase()}${message.slice(1)} (${code}).`;
-  return sendHtml(reply, troublePage(title, words));
+  const again = hint !== undefined && request.method === "GET" ? request.url : undefined;
+  return sendHtml(reply, troublePage(title, words, { hint, again }));
 }
 
 function turnAway(refusal: Refusal, request: FastifyRequest, reply: FastifyReply): FastifyReply {

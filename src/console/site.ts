@@ -166,7 +166,7 @@ export function openSite(
     title: "Not found",
     section,
     status: 404,
-    body: html`<h1>Not found</h1><p>There is no such record; it may have been pruned by retention.</p>`,
+    body: html`<h1>Not found</h1><p>There is no such record; it may have been pruned by retention.</p><p class="more"><a href="${section}">To the list</a></p>`,
   });
   /** The nearest page above a form's path: that of its record, or of its list. */
   const pageAbove = (path: string, { url }: FastifyRequest) => {
@@ -193,9 +193,13 @@ export function openSite(
         form,
         act: { actor: actorOf(session), reason },
       }).catch((error: unknown): Answer => {
-        // What a person asked for and can't be: the words of a command say why.
-        if (!(error instanceof Failure) || !error.code.startsWith("CLI_")) throw error;
-        return { to: pageAbove(path, request), notice: { isDone: false, lines: [error.message] } };
+        // What a person asked for and can't be: the words of a command, or of the service, say why.
+        if (!(error instanceof Failure) || !/^(CLI|SERVICE)_/.test(error.code)) throw error;
+        const { code, message } = error;
+        const words = code.startsWith("CLI_")
+          ? message
+          : `${message.charAt(0).toUpperCase()}${message.slice(1)} (${code}).`;
+        return { to: pageAbove(path, request), notice: { isDone: false, lines: [words] } };
       });
       if (answer === undefined) return send(request, reply, missing(section));
       if (!("to" in answer)) return send(request, reply, answer);

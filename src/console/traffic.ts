@@ -1,5 +1,5 @@
 import type { Clock } from "../core/clock.ts";
-import { type Activity, findLastMessages, readActivity } from "../ledger/operator/activity.ts";
+import { type Activity, findLastMessages, joinActivity, readActivity } from "../ledger/operator/activity.ts";
 import type { ConnectorView } from "../operator/connector-columns.ts";
 import { ask, once } from "./ask.ts";
 import type { ConsoleDeps, Records } from "./deps.ts";
@@ -17,7 +17,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** A day of a busy site is some hundred thousand rows, which no page has to count anew. */
 const DAY_LASTS_MS = MINUTE_MS;
 
-/** Gives what reads the traffic: the last hour each time, the last day once a minute. */
+/** Gives what reads the traffic: the last hour and the hour of the clock each time, those of the day before it once a minute. */
 export function watchTraffic(
   deps: Pick<ConsoleDeps, "logger" | "clock">,
   { pool, connectors }: Pick<Records, "pool" | "connectors">,
@@ -26,20 +26,28 @@ export function watchTraffic(
   const WARNING = "what came and went could not be read";
   // A question goes on after its deadline, and must not be asked again beside itself.
   const readHour = once(() => readActivity(pool, spanOf(clock, 60, MINUTE_MS)));
-  const readDay = once(() => readActivity(pool, spanOf(clock, 24, HOUR_MS)));
+  const readPast = once(() => readActivity(pool, spanBefore(clock, 23, HOUR_MS)));
+  const readPresent = once(() => readActivity(pool, spanOf(clock, 1, HOUR_MS)));
   const readLastMessages = once(() => findLastMessages(pool, connectors));
-  let day: { readonly readAt: number; readonly activity: Promise<Activity | undefined> } | undefined;
+  let past:
+    | {
+        readonly readAt: number;
+        readonly hour: number;
+        readonly activity: Promise<Activity | undefined>;
+      }
+    | undefined;
   return async () => {
-    if (day === undefined || clock.monotonic() - day.readAt >= DAY_LASTS_MS) {
-      day = { readAt: clock.monotonic(), activity: ask(deps, readDay, WARNING) };
-    }
-    const [hour, ofDay, lastMessages] = await Promise.all([
+    const ofClock = Math.floor(clock.now() / HOUR_MS);
+    if (past?.hour !== ofClock || clock.monotonic() - past.readAt >= DAY_LASTS_MS)
+      past = { readAt: clock.monotonic(), hour: ofClock, activity: ask(deps, readPast, WARNING) };
+    const [hour, before, present, lastMessages] = await Promise.all([
       ask(deps, readHour, WARNING),
-      day.activity,
+      past.activity,
+      ask(deps, readPresent, WARNING),
       ask(deps, readLastMessages, WARNING),
     ]);
-    if (ofDay === undefined) day = undefined;
-    return { hour, day: ofDay, lastMessages };
+    if (before === undefined) past = undefined;
+    return { hour, day: before && present && joinActivity(before, present), lastMessages };
   };
 }
 
@@ -47,6 +55,12 @@ export function watchTraffic(
 function spanOf(clock: Clock, slots: number, slotMs: number) {
   const end = (Math.floor(clock.now() / slotMs) + 1) * slotMs;
   return { from: new Date(end - slots * slotMs), slots, slotMs };
+}
+
+/** The whole spans before the one that is under way. */
+function spanBefore(clock: Clock, slots: number, slotMs: number) {
+  const until = Math.floor(clock.now() / slotMs) * slotMs;
+  return { from: new Date(until - slots * slotMs), until: new Date(until), slots, slotMs };
 }
 
 const NOTHING = { received: 0, refused: 0, sent: 0 };

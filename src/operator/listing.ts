@@ -23,6 +23,8 @@ export interface Asked {
   readonly value: string;
   /** What the console's form calls it; one without is not offered there. */
   readonly label?: string;
+  /** What that form calls it where nothing is asked for; `any` unless given. */
+  readonly unset?: string;
 }
 
 export interface Choice<Word extends string> extends Asked {

@@ -1,5 +1,6 @@
 import type { WorkerView } from "../ledger/workers/roster.ts";
-import { ageColumn, type Column, forPrograms, type Paint } from "./column.ts";
+import { type Column, forPrograms, type Paint } from "./column.ts";
+import { relativeTime } from "./times.ts";
 
 /** How a daemon stands, in words. `gone` is one that is not heard of, whose work nobody has taken over yet. */
 export const WORKER_STATES = {
@@ -44,6 +45,11 @@ export const WORKER_COLUMNS: readonly Column<WorkerView>[] = [
   { key: "inHand", title: "orders in hand", isRight: true },
   { key: "startedAt", title: "since" },
   { key: "heartbeatAt" },
-  ageColumn(({ heartbeatAt }) => heartbeatAt, "last seen"),
+  {
+    title: "last seen",
+    only: "list",
+    isRight: true,
+    show: ({ heartbeatAt }, { clock }) => relativeTime(heartbeatAt, clock.now()),
+  },
   ...forPrograms<WorkerView>("silentMs", "isAlive", "isLeader", "drainAt", "endedAt", "endedAs"),
 ];

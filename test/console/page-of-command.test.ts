@@ -22,3 +22,14 @@ test("a page names its buttons also where a text has the very record, and those 
   const shown = html`${withCommands("`cryobridge orders retry o17 --not-at-service --reason TEXT`, `cryobridge queue resume track`")}`;
   expect(shown.text).toBe('“It is not at the service: send it again”, “<a href="/queue">Resume track</a>”');
 });
+
+test("a page names a button once where it does what either of two commands does, and breaks a code into lines behind its underscores", () => {
+  const either =
+    "`cryobridge orders resolve o17 --request-id N` or `cryobridge orders resolve o17 --procedure-id N` (CODE_OF_IT)";
+  expect(html`${withCommands(either)}`.text).toBe(
+    "“Link it to what you found at the service” (CODE_<wbr>OF_<wbr>IT)",
+  );
+  const each =
+    "`cryobridge orders resolve o17 --request-id 7` or `cryobridge orders resolve o17 --request-id 8`";
+  expect(html`${withCommands(each)}`.text).toMatch(/\(7\) or .*\(8\)$/);
+});

@@ -143,7 +143,7 @@ it("each page says above all else what is down, and the overview has parked orde
       }
       const overview = await operator.open("/");
       expect(wordsOf(overview)).toMatch(
-        /Orders that wait for a person orders reason oldest who sees to it what to do 1 .*SUBJECT_UNKNOWN\); 2 later orders of the same subjects wait for that .*CONTAINER_UNKNOWN/,
+        /Orders that wait for a person reason orders oldest who sees to it what to do .*SUBJECT_UNKNOWN\); 2 later orders of the same subjects wait for that 1 .*CONTAINER_UNKNOWN/,
       );
       expect(overview).toContain('href="/orders/o1"');
       expect(wordsOf(overview)).not.toContain("order waits for a person");

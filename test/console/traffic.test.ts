@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { listConnectors, type Traffic } from "../../src/console/traffic.ts";
-import { systemClock } from "../../src/core/clock.ts";
+import { listConnectors, type Traffic, watchTraffic } from "../../src/console/traffic.ts";
+import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { cellText, recordJson } from "../../src/operator/column.ts";
 import { CONNECTOR_COLUMNS } from "../../src/operator/connector-columns.ts";
+import { csvMessage, withLab } from "../cli/with-lab.ts";
+import { silent } from "../support/with-ledger.ts";
 
 const VIEWER = { clock: systemClock, mayShowPhi: false };
 const CONNECTOR = {
@@ -44,3 +46,18 @@ describe("what went through a connector", () => {
     expect(json).toEqual([null, null, null, null, null, null]);
   });
 });
+
+it("the counts of the day are never behind those of the last hour", () =>
+  withLab(async ({ pool, take }) => {
+    // Not a moment passes, and the hours before this one are read once.
+    const clock: Clock = { ...systemClock, monotonic: () => 0 };
+    const readTraffic = watchTraffic({ logger: silent, clock }, { pool, connectors: ["bench"] });
+    for (const number of [1, 2]) {
+      await take("bench", [csvMessage(number)]);
+      const { hour, day } = await readTraffic();
+      const sums = [hour, day].map((each) => each?.received.reduce((all, one) => all + one, 0));
+      expect(sums).toEqual([number, number]);
+      expect(day?.received).toHaveLength(24);
+      expect(day?.byConnector.get("bench")).toEqual(hour?.byConnector.get("bench"));
+    }
+  }));

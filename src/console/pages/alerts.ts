@@ -72,7 +72,7 @@ async function listPage(visit: Visit, records: Records): Promise<Page> {
 ${alertPlaces.length === 0 ? html`<p class="banner bad">Alerts are sent to nobody, and nothing is watched: the configuration has no place under <code>alerts.to</code>. The <a href="/">overview</a> says what is wrong.</p>` : html`<p class="note">Sent to ${alertPlaces.join(", ")}.</p>`}
 ${quietUntil === undefined ? "" : html`<p class="why">${describeMaintenance(quietUntil)}</p>`}
 <div class="acts">${alertPlaces.length === 0 ? "" : testForm(alertPlaces, visit)}${silenceForm(visit)}</div>
-${section("What is wrong now", listTable(ALERT_COLUMNS, open, visit.viewer, { nothing: visit.query.has("before") ? "No other." : "No alert holds." }))}
+${section("Alerts that hold", listTable(ALERT_COLUMNS, open, visit.viewer, { nothing: visit.query.has("before") ? "No other." : "No alert holds." }))}
 ${section("Silences", listTable(SILENCE_COLUMNS, silences, visit.viewer, { nothing: "Nothing is silenced.", ...before }))}
 ${section("Over lately", html`${form}${listTable(ALERT_COLUMNS, over, visit.viewer, { nothing: "None." })}`)}
 ${more}`,

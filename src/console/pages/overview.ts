@@ -5,10 +5,11 @@ import { detailTexts } from "../../operator/column.ts";
 import { stateInWords } from "../../operator/order-columns.ts";
 import { SERVICE_COLUMNS } from "../../operator/service-columns.ts";
 import { counted } from "../../operator/text.ts";
-import { relativeTime, roundToUnit } from "../../operator/times.ts";
+import { roundToUnit } from "../../operator/times.ts";
 import { WORKER_STATES } from "../../operator/worker-columns.ts";
+import { age, lasting } from "../ages.ts";
 import { behindInWords, commandForParked, meaningOf } from "../attention.ts";
-import { age, badge, whoActs } from "../components.ts";
+import { badge, whoActs } from "../components.ts";
 import type { ConsoleDeps } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import { pageOf, withCommands } from "../page-of-command.ts";
@@ -55,9 +56,9 @@ function parkedTable({ stillOrders }: Status, viewer: Visit["viewer"]): Html {
   const rows = groups.map((group) => {
     const { count, orderId, since, code, hint, who } = group;
     const where = whereToAct(commandForParked(count, orderId, code));
-    return html`<tr><td data-head="orders" class="right">${count}</td><td data-head="reason">${meaningOf(code ?? "UNCLASSIFIED")}${behindInWords(group)}</td><td data-head="oldest" class="whole">${age(new Date(since), viewer)}</td><td data-head="who sees to it">${WHO[who]}</td><td data-head="what to do"><div class="note">${hint === null ? "" : withCommands(hint)}</div>${where}</td></tr>`;
+    return html`<tr><td data-head="reason">${withCommands(meaningOf(code ?? "UNCLASSIFIED"))}${behindInWords(group)}</td><td data-head="orders" class="right">${count}</td><td data-head="oldest" class="whole">${age(new Date(since), viewer)}</td><td data-head="who sees to it">${WHO[who]}</td><td data-head="what to do"><div class="note">${hint === null ? "" : withCommands(hint)}</div>${where}</td></tr>`;
   });
-  return html`<section class="parked"><h2>Orders that wait for a person</h2><div class="table"><table><thead><tr><th scope="col" class="right">orders</th><th scope="col">reason</th><th scope="col">oldest</th><th scope="col">who sees to it</th><th scope="col">what to do</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
+  return html`<section class="parked"><h2>Orders that wait for a person</h2><div class="table"><table><thead><tr><th scope="col">reason</th><th scope="col" class="right">orders</th><th scope="col">oldest</th><th scope="col">who sees to it</th><th scope="col">what to do</th></tr></thead><tbody>${rows}</tbody></table></div></section>`;
 }
 
 /** What somebody should know, each with what to do; what is only worth a look is behind a click where it is much. */
@@ -76,7 +77,7 @@ function itemList(items: readonly Attention[], nowMs: number): Html {
   return html`<ul class="attention" aria-label="What somebody should know">${items.map(
     ({ level, what, since, hint, command, who }) => {
       const { sign, meaning, paint } = LEVELS[level];
-      return html`<li class="${level}"><span class="sign ${toneOf(paint)}" title="${meaning}">${sign}<span class="unseen">${meaning}: </span></span><div class="grow"><div class="what">${what}${since === null ? "" : html` <span class="note">${relativeTime(new Date(since), nowMs)}</span>`}</div>${who === null && hint === null ? "" : html`<div class="note">${who === null ? "" : html`Seen to by ${WHO[who]}. `}${hint === null ? "" : withCommands(hint)}</div>`}${command === null ? "" : whereToAct(command)}</div></li>`;
+      return html`<li class="${level}"><span class="sign ${toneOf(paint)}" title="${meaning}">${sign}<span class="unseen">${meaning}: </span></span><div class="grow"><div class="what">${withCommands(what)}${since === null ? "" : html` ${lasting(new Date(since), nowMs)}`}</div>${who === null && hint === null ? "" : html`<div class="note">${who === null ? "" : html`Seen to by ${WHO[who]}. `}${hint === null ? "" : withCommands(hint)}</div>`}${command === null ? "" : whereToAct(command)}</div></li>`;
     },
   )}</ul>`;
 }

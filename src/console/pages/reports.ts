@@ -113,19 +113,20 @@ function unknownPeriod({ message }: Failure): Page {
     title: "Reports",
     section: PATH,
     status: 400,
-    body: html`<h1>Reports</h1><p class="banner bad">${message}</p>`,
+    body: html`<h1>Reports</h1><p class="banner bad">${message}</p><p class="more"><a href="${PATH}">The report of today</a></p>`,
   };
 }
 
 function reportPage({ viewer }: Visit, period: NamedPeriod, report: Report): Page {
-  const { kind, name, previous, next } = period;
+  const { kind, name, previous, next, to } = period;
+  const isPast = to.getTime() <= viewer.clock.now();
   const link = (to: string, words: string) => html`<a href="${PATH}?${kind}=${to}">${words}</a>`;
   const other = kind === "day" ? html`<a href="${PATH}?month=${name.slice(0, 7)}">Its month</a>` : "";
   const controls = html`<div class="filters screen">
   <form class="filter"><label>Day<input type="date" name="day" value="${kind === "day" ? name : ""}"></label><button class="small">Show</button></form>
   <form class="filter"><label>Month<input type="month" name="month" pattern="\\d{4}-\\d{2}" placeholder="2026-11" value="${kind === "month" ? name : ""}"></label><button class="small">Show</button></form>
 </div>
-<p class="screen links">${link(previous, `← ${previous}`)} ${link(next, `${next} →`)} ${other} <a href="${PATH}/csv?${kind}=${name}">Save as CSV</a> <a href="${PATH}/json?${kind}=${name}">Save as JSON</a> <span class="note">Printed, this page leaves the menu out.</span></p>`;
+<p class="screen links">${link(previous, `← ${previous}`)} ${isPast && link(next, `${next} →`)} ${other} <a href="${PATH}/csv?${kind}=${name}">Save as CSV</a> <a href="${PATH}/json?${kind}=${name}">Save as JSON</a> <span class="note">Printed, this page leaves the menu out.</span></p>`;
   return {
     title: reportTitle(period),
     section: PATH,

@@ -2,7 +2,8 @@ import type { WaitingCode } from "../../ledger/messages/waiting.ts";
 import { whatFor, whyStillWaiting } from "../../operator/message-columns.ts";
 import { counted } from "../../operator/text.ts";
 import { RELEASE } from "../../operator/things/waiting.ts";
-import { actForm, age, whoActs } from "../components.ts";
+import { lasting } from "../ages.ts";
+import { actForm, whoActs } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import { withCommands } from "../page-of-command.ts";
@@ -30,7 +31,7 @@ export function waitingList(
             { action: `${RELEASED_AT}/choose`, label: RELEASE.button, fields: { code, connector } },
             visit,
           );
-    return html`<li class="act"><div class="grow"><div class="what">${counted(messages, "message")} through ${connector} ${messages === 1 ? "waits" : "wait"} for ${whatFor(each)} <span class="note">${age(since, visit.viewer)}</span></div>${why === undefined ? "" : html`<div class="note">${withCommands(why)}</div>`}<a href="${PATH}?${new URLSearchParams({ verdict: "waiting", connector }).toString()}">The messages, to choose and discard</a></div>${release}</li>`;
+    return html`<li class="act"><div class="grow"><div class="what">${counted(messages, "message")} through ${connector} ${messages === 1 ? "waits" : "wait"} for ${whatFor(each)} ${lasting(since, visit.viewer.clock.now())}</div>${why === undefined ? "" : html`<div class="note">${withCommands(why)}</div>`}<a href="${PATH}?${new URLSearchParams({ verdict: "waiting", connector }).toString()}">The messages, to choose and discard</a></div>${release}</li>`;
   })}</ul>${whoActs(visit)}`;
 }
 

@@ -13,7 +13,7 @@ export const ALERT_LIST = list({
   filters: {
     since: {
       ...since(),
-      label: "Over within (a week by default)",
+      ...{ label: "Over within", unset: "a week" },
       help: "of those that are over, the ones that ended since: 2h, 30d, or 2026-11-21T08:00",
     },
   },

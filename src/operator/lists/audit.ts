@@ -1,6 +1,6 @@
 import { listActors, listAudit } from "../../ledger/operator/audit.ts";
 import { AUDIT_COLUMNS } from "../audit-columns.ts";
-import { code, known, list, search, since } from "../listing.ts";
+import { code, isNarrowedBy, known, list, search, since } from "../listing.ts";
 
 /** Who did and saw what, when and why. */
 export const AUDIT_LIST = list({
@@ -21,7 +21,8 @@ export const AUDIT_LIST = list({
     since: since(),
   },
   columns: AUDIT_COLUMNS,
-  nothing: () => "Nobody did anything of that kind.",
+  nothing: (values) =>
+    isNarrowedBy(values) ? "Nobody did anything yet." : "Nobody did anything of that kind.",
   read: ({ pool }, filter, { limit, after: beforeId }) => listAudit(pool, { ...filter, beforeId, limit }),
   page: { of: ({ id }) => String(id) },
 });

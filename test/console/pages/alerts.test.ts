@@ -17,7 +17,7 @@ test("the alerts' page says what is wrong, how urgent it is, since when, and wha
     expect(page).toContain('href="/alerts/a1"');
     expect(page).not.toContain("<b>T1");
     expect(wordsOf(page)).toMatch(
-      /wrong now .* a1 needs a person open tankOverdue .* 1m ago tankOverdue of NORTH <b>T1 hook waits \(status 500\).*Over lately .* a2 /,
+      /Alerts that hold .* a1 needs a person open tankOverdue .* 1m ago tankOverdue of NORTH <b>T1 hook waits \(status 500\).*Over lately .* a2 /,
     );
     const one = wordsOf(await operator.open("/alerts/a1"));
     expect(one).toMatch(/about NORTH <b>T1 .*hook its start waits 2 status 500/);

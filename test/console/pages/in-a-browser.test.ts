@@ -156,6 +156,37 @@ describe.runIf(machineHas("chromium"))("in a browser that comes by plain HTTP", 
       expect(await page.isVisible(".parts.now")).toBe(false);
     }));
 
+  test("what is long needs no moving sideways, a worker's last sign stands on any window, and the form to sign in keeps off its edges", () =>
+    withPerson(async (page, { lab, pool, url, browser }) => {
+      const long = "KRYOKONSERVIERUNG".repeat(3);
+      await lab.take("bench", [csvMessage(1, { order_number: long, container_label: long })]);
+      await pool.query(
+        `insert into deliveries (connector, file_name, state, order_ids, failure_code, failure_text, delivered_at)
+         values ('bench', $1::text, 'parked', '{1}', 'MLLP_RESULT_REFUSED', 'the lab answered AE', null),
+                ('bench', $1 || '.2', 'delivered', '{1}', null, null, now())`,
+        ["Einlagerungsauftraege_Kryokonservierung_Universitaetsklinikum_2026-11-29.csv.results-1.csv"],
+      );
+      for (const width of [390, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
+        for (const list of ["orders", "messages", "files", "results", "queue"]) {
+          await page.goto(`${url}/${list}`);
+          const beyond = await page.evaluate(
+            "[document.documentElement, ...document.querySelectorAll('.table')].map((part) => part.scrollWidth - part.clientWidth)",
+          );
+          expect(Math.max(...(beyond as number[])), `${list} at ${width}`).toBeLessThanOrEqual(0);
+        }
+      }
+      await pool.query(
+        "insert into workers (name, host, pid, version, roles, connectors) values ('one', 'vm', 7, '1.2.3', '{worker}', '{}')",
+      );
+      await page.goto(`${url}/workers`);
+      expect(await page.isVisible('th:has-text("last seen")')).toBe(true);
+      const stranger = await (await browser.newContext({ viewport: { width: 390, height: 800 } })).newPage();
+      await stranger.goto(`${url}/login`);
+      const edge = await stranger.evaluate("document.querySelector('.login').getBoundingClientRect().left");
+      expect(edge).toBeGreaterThan(8);
+    }));
+
   test("a person pauses the refreshing of all pages of the window, and lets it go on", () =>
     withPerson(async (page, { lab, url }) => {
       await page.goto(`${url}/orders`);
