@@ -238,21 +238,26 @@ describe("following orders", () => {
       expect(states).toEqual([{ state: "completed" }]);
     }));
 
-  test("asks less often about an order the longer it has been in its state", () =>
+  test("asks less often about an order the longer nothing happened to it, and begins anew with news of it", () =>
     withLab(async (lab) => {
-      await submitted(lab);
-      const aheadMs = async () => {
+      const { requestId } = await submitted(lab);
+      const aheadMs = async (days: number) => {
         await due(lab.pool);
-        await lab.track();
+        const ledgerNow = () => Date.now() + days * 86_400_000;
+        await trackFacility(12, { ...lab.deps, worker: { isSure: true, ledgerNow } }, never);
         const { rows } = await lab.pool.query<{ ms: number }>(
           "select (extract(epoch from next_at - now()) * 1000)::float8 as ms from orders",
         );
         return rows[0]?.ms;
       };
       // Half to one and a half of the interval.
-      expect(await aheadMs()).toBeLessThanOrEqual(90_000);
+      expect(await aheadMs(0)).toBeLessThanOrEqual(90_000);
+      expect(await aheadMs(1)).toBeGreaterThan(300_000);
       await lab.pool.query("update orders set changed_at = changed_at - interval '1 day'");
-      expect(await aheadMs()).toBeGreaterThan(300_000);
+      lab.simulator.control.alterRequest(requestId, { status: "WAITING" });
+      expect(await aheadMs(0)).toBeLessThanOrEqual(90_000);
+      expect((await theOrder(lab.pool)).state).toBe("submitted");
+      expect(await aheadMs(0)).toBeLessThanOrEqual(90_000);
     }));
 
   test("gives a request that the service forgot to a person after a day, even when a poll failed in between", () =>

@@ -7,7 +7,12 @@ import { isTerminal } from "../../core/order-state.ts";
 import type { FacilityWay } from "../../core/surface.ts";
 import { changeOrders, type OrderChange, REQUEST_GONE } from "../../ledger/orders/change.ts";
 import { type LedgerOrder, linkOf } from "../../ledger/orders/row.ts";
-import { findDueTracked, postponeTracked, postponeUnread } from "../../ledger/orders/tracking.ts";
+import {
+  type DueTracked,
+  findDueTracked,
+  postponeTracked,
+  postponeUnread,
+} from "../../ledger/orders/tracking.ts";
 import type { Membership } from "../../ledger/workers/membership.ts";
 import type { ServiceCalls } from "../../service/client.ts";
 import type { BatchRead } from "../../service/lists/batch-reader.ts";
@@ -22,13 +27,13 @@ import type { UnreadFacilities } from "./unread.ts";
 type Polling = Config["service"]["polling"];
 
 /**
- * The interval of an order that has been in its state for so long: the one that it has come to when each follows the one before. With
+ * The interval of an order of which nothing was heard for so long: the one that it has come to when each follows the one before. With
  * 60 s, 1.5 and 15 min: 60 s, 90 s, 135 s, 203 s, 304 s, 456 s, 683 s, 900 s. No jitter: orders that are due together share the pages
  * they are read from (`postponeTracked` keeps them so).
  */
-export function nextPollMs(inStateMs: number, { firstMs, maxMs, factor }: Polling): number {
+export function nextPollMs(quietMs: number, { firstMs, maxMs, factor }: Polling): number {
   let ms = firstMs;
-  for (let endMs = ms; endMs <= inStateMs && ms < maxMs && factor > 1; endMs += ms)
+  for (let endMs = ms; endMs <= quietMs && ms < maxMs && factor > 1; endMs += ms)
     ms = Math.min(maxMs, ms * factor);
   return ms;
 }
@@ -92,7 +97,7 @@ export async function trackFacility(facilityId: number, deps: TrackDeps, signal:
 
 async function trackBatch(
   facilityId: number,
-  due: readonly LedgerOrder[],
+  due: readonly DueTracked[],
   unfinished: Map<number, Look>,
   deps: TrackDeps,
   signal: AbortSignal,
@@ -110,7 +115,7 @@ async function trackBatch(
   for (const order of due) {
     const { request, procedure, isMissing } = news.of(order);
     const tracked = readTracked(order, request, procedure);
-    const intervalMs = nextPollMs(nowMs - order.changedAt.getTime(), deps.polling);
+    const intervalMs = nextPollMs(nowMs - order.newsAt.getTime(), deps.polling);
     if (!tracked && isMissing) changes.push(missing(order, intervalMs, nowMs));
     else if (!tracked) unread.push(order.id);
     else if (tracked.to === "completed") completed.push({ order, tracked, procedure });

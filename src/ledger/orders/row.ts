@@ -166,8 +166,8 @@ export function fromOrderRow({ subject, priorSubjectCode, ...row }: OrderRow): L
   };
 }
 
-/** The orders that a statement gives whose columns are {@link ORDER_COLUMNS}. */
-export async function listOrderRows(
+/** The orders that a statement gives whose columns are {@link ORDER_COLUMNS}, and others that keep their names. */
+export async function listOrderRows<Order extends LedgerOrder = LedgerOrder>(
   client: Queryable,
   statement: string,
   values: readonly unknown[],

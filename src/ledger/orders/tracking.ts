@@ -28,13 +28,24 @@ select facility_id
   from first_due
  where next_at <= now()`;
 
+/** An order that is due for polling. */
+export interface DueTracked extends LedgerOrder {
+  /** When something last happened to it. */
+  readonly newsAt: Date;
+}
+
 /**
  * A facility's orders that are due, or will be within $2 ms, longest due first: those that come due in a moment ride
  * along, since pages are shared. Of those due at one moment the next ones in a row, which the service lists in a row, too.
- * $1 facility, $3 how many. Index: orders_tracked.
+ * $1 facility, $3 how many. Indexes: orders_tracked, the primary key of order_events.
  */
 export const DUE_TRACKED = `
-select ${ORDER_COLUMNS}
+select ${ORDER_COLUMNS},
+       coalesce((select e.at
+                   from order_events e
+                  where e.order_id = o.id
+                  order by e.id desc
+                  limit 1), o.changed_at) as "newsAt"
   from orders o
  where o.facility_id = $1
    and o.state in ('submitted', 'accepted', 'in_progress')
@@ -79,8 +90,8 @@ update orders o
 export function findDueTracked(
   pool: pg.Pool,
   options: { readonly facilityId: number; readonly aheadMs: number; readonly limit: number },
-): Promise<LedgerOrder[]> {
-  return listOrderRows(pool, DUE_TRACKED, [options.facilityId, options.aheadMs, options.limit]);
+): Promise<DueTracked[]> {
+  return listOrderRows<DueTracked>(pool, DUE_TRACKED, [options.facilityId, options.aheadMs, options.limit]);
 }
 
 /**
