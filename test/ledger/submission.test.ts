@@ -12,6 +12,7 @@ import { releaseAbandoned } from "../../src/ledger/orders/submission.ts";
 import { openCalls, presumeAll } from "../support/calls.ts";
 import { isAwaited } from "../support/cut-way.ts";
 import { A_REQUEST, claimNext, loseWorker, recordCall, takeDue } from "../support/hand-over.ts";
+import { aControl } from "../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 import { standIn } from "../support/worker.ts";
@@ -320,6 +321,46 @@ describe("after a crash", () => {
       expect(await takeDue(pool)).toEqual([]);
     }));
 
+  test.each([
+    ["ends with a person", "parked", async () => undefined],
+    [
+      "goes on where one came to its end in between",
+      "received",
+      async (pool: pg.Pool) => {
+        const { id: orderId, fence } = await claimNext(pool);
+        const again = { to: "received", nextInMs: 0, isReleased: true, event: { kind: "again" } } as const;
+        await changeOrders(pool, [{ orderId, fence, ...again }]);
+      },
+    ],
+    [
+      "goes on where the lab has it ask for something else in between",
+      "received",
+      (pool: pg.Pool) => {
+        const content = anOrder({ code: "S", containers: [{ label: "V-2", description: "straw" }] });
+        const its = { placerOrderNumber: "A-1", subjectCode: content.subject.code, content };
+        return commit(pool, [aControl(2, "change", [its])]);
+      },
+    ],
+  ] as const)("an order whose attempts are all interrupted %s", (_how, state, between) =>
+    withLedger(async ({ pool }) => {
+      const [orderId] = await commitOrders(pool, ["S"]);
+      const interrupt = async (times: number) => {
+        for (let n = 0; n < times; n += 1) {
+          await claimNext(pool, DEAD);
+          await loseWorker(pool, DEAD);
+        }
+      };
+      await interrupt(19);
+      await between(pool);
+      await interrupt(1);
+      const code = state === "parked" ? "ORDER_TRIED_TOO_OFTEN" : undefined;
+      const order = await only(pool);
+      expect({ ...order, code: order.failure?.code }).toMatchObject({ id: orderId, state, code });
+      if (state !== "parked") await interrupt(19);
+      expect((await only(pool)).state).toBe("parked");
+    }),
+  );
+
   test("two that take over at once count one interruption", () =>
     withLedger(async ({ pool }) => {
       const [id] = await commitOrders(pool, ["S"]);
@@ -372,6 +413,19 @@ describe("a person", () => {
         resolveOrder(pool, await only(pool, "A-2"), atRequest(77), OPERATOR),
       ).rejects.toMatchObject({
         code: "REQUEST_CLAIMED",
+      });
+    }));
+
+  test("links an order to what a call for something else made, of which the subject is asked for again", () =>
+    withLedger(async ({ pool }) => {
+      await commitOrders(pool, ["S"]);
+      await openCalls(pool, { set: "mark = 'former', subject_id = 9" });
+      await pool.query("update orders set state = 'parked', failure_code = 'SUBMIT_UNCERTAIN'");
+      expect(await resolveOrder(pool, await only(pool), atRequest(77), OPERATOR)).toBe("done");
+      expect(await only(pool)).toMatchObject({
+        calls: [{ mark: "former", outcome: "made", serviceId: 77 }],
+        submittedAt: expect.any(Date),
+        subjectId: undefined,
       });
     }));
 

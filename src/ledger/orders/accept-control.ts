@@ -170,7 +170,7 @@ async function carryOut(
   await recordEvents(
     client,
     all.flatMap(({ before: { id: orderId }, acts }) =>
-      acts.flatMap((act) => (act === "cancel" ? [] : [{ orderId, kind: EVENT_BY_ACT[act] }])),
+      acts.flatMap((act) => (act === "cancel" ? [] : [{ orderId, ...EVENT_BY_ACT[act] }])),
     ),
   );
   await changeOrdersWithin(client, all.map(toChange));
@@ -179,7 +179,11 @@ async function carryOut(
   return closed.flatMap(({ messageId }) => messageId ?? []);
 }
 
-const EVENT_BY_ACT = { hold: "held", release: "released", change: "changed" } as const;
+const EVENT_BY_ACT = {
+  hold: { kind: "held" },
+  release: { kind: "released" },
+  change: { kind: "changed", toState: "received" },
+} as const;
 
 function after(order: ControlledOrder, act: ControlAct, digest: string | undefined): ControlledOrder {
   switch (act) {

@@ -108,9 +108,15 @@ export function cancelCallsOf(
   );
 }
 
-/** The call that made what the order asks for now. */
-export function madeCallOf({ calls, mark }: Called): OrderCall | undefined {
-  return calls.findLast((call) => call.kind === "request" && call.outcome === "made" && call.mark === mark);
+/** The call that made what an order is followed by, of whatever mark: a person may have linked it to what a former call made. */
+export function madeCallOf(
+  { calls }: Pick<Called, "calls">,
+  { surface, id }: { readonly surface: Surface; readonly id: number },
+): OrderCall | undefined {
+  return calls.findLast(
+    (call) =>
+      call.kind === "request" && call.outcome === "made" && call.surface === surface && call.serviceId === id,
+  );
 }
 
 /** Calls that may have left to create what the order asks for now, oldest first. */

@@ -153,14 +153,16 @@ function toSubject({ code, firstName, lastName, dateOfBirth }: SubjectRow): Orde
 export function fromOrderRow({ subject, priorSubjectCode, ...row }: OrderRow): LedgerOrder {
   const calls = toCalls(row.calls);
   const values = withoutNulls(row) as Omit<LedgerOrder, "subject" | "priorSubjectCode" | OfCalls>;
-  const made = madeCallOf({ calls, mark: row.mark });
+  const link = linkOf(values);
+  const made = link && madeCallOf({ calls }, { surface: link.surface, id: idOf(link) });
   return {
     ...values,
     calls,
-    subjectId: made?.subjectId,
+    // A call for something else may have been for the subject that has the code at another facility.
+    subjectId: made?.mark === row.mark ? made.subjectId : undefined,
     submittedAt: made?.endedAt,
     nextAt: openCallOf({ calls })?.lookAt ?? values.nextAt,
-    surface: calls.findLast((call) => call.surface !== undefined)?.surface ?? linkOf(values)?.surface,
+    surface: calls.findLast((call) => call.surface !== undefined)?.surface ?? link?.surface,
     subject: toSubject(subject),
     priorSubjectCode: wrap(priorSubjectCode ?? undefined),
   };
@@ -171,8 +173,8 @@ export async function listOrderRows<Order extends LedgerOrder = LedgerOrder>(
   client: Queryable,
   statement: string,
   values: readonly unknown[],
-): Promise<LedgerOrder[]> {
-  return (await run<OrderRow>(client, statement, values)).map(fromOrderRow);
+): Promise<Order[]> {
+  return (await run<OrderRow>(client, statement, values)).map((row) => fromOrderRow(row) as Order);
 }
 
 /** Orders by id, $1 bigint[]. Index: the primary key. */
