@@ -13,7 +13,6 @@ import type { UnreadFacilities } from "../jobs/track/unread.ts";
 import { openOrderWriter } from "../ledger/order-writer.ts";
 import type { Epoch } from "../ledger/restored/epoch.ts";
 import { takeResultNumber } from "../ledger/results/outcomes.ts";
-import { isReported } from "../mapping/profile/profile.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { connectorOf } from "./connectors.ts";
 import type { Context } from "./context.ts";
@@ -140,7 +139,6 @@ export function deliveryTargets(
       const target: DeliveryTarget = {
         // HL7 outcomes come with their original messages, which may be large.
         composeAtOnce: live().profile.format === "hl7" ? 100 : 2_000,
-        isSent: (state) => isReported(live().profile, state),
         compose: async (open, noteUntaken) => {
           const { profile } = live();
           return profile.format === "hl7"
