@@ -50,7 +50,7 @@ export async function runJobs(context: Context, parts: JobParts): Promise<void> 
   const { queues, service, nudge, inHand, batchSize, isSent } = parts;
   const backoff = BACKOFF;
   const wayOf = (facilityId: number) => wayOfFacility(config, facilityId);
-  const common = { pool, clock, logger, random: Math.random };
+  const common = { pool, logger, random: Math.random };
   const submit: SubmitDeps = {
     ...common,
     service: service.for("submitting"),
@@ -75,6 +75,7 @@ export async function runJobs(context: Context, parts: JobParts): Promise<void> 
   const { polling, concurrency } = config.service;
   const track: TrackDeps = {
     ...common,
+    clock,
     service: service.for("following"),
     locating: service.for("locating"),
     worker: membership,
@@ -86,6 +87,7 @@ export async function runJobs(context: Context, parts: JobParts): Promise<void> 
   };
   const deliver: Omit<DeliverDeps, "mayDeliver"> = {
     ...common,
+    clock,
     backoff,
     targetByConnector: parts.targets,
     parkAfter: config.delivery.parkAfter,
