@@ -13,7 +13,6 @@ import type { UnreadFacilities } from "../jobs/track/unread.ts";
 import { openOrderWriter } from "../ledger/order-writer.ts";
 import type { Epoch } from "../ledger/restored/epoch.ts";
 import { takeResultNumber } from "../ledger/results/outcomes.ts";
-import { isReported } from "../mapping/profile/profile.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { connectorOf } from "./connectors.ts";
 import type { Context } from "./context.ts";
@@ -51,7 +50,7 @@ export async function runJobs(context: Context, parts: JobParts): Promise<void> 
   const { queues, service, nudge, inHand, batchSize, isSent } = parts;
   const backoff = BACKOFF;
   const wayOf = (facilityId: number) => wayOfFacility(config, facilityId);
-  const common = { pool, clock, logger, random: Math.random };
+  const common = { pool, logger, random: Math.random };
   const submit: SubmitDeps = {
     ...common,
     service: service.for("submitting"),
@@ -76,6 +75,7 @@ export async function runJobs(context: Context, parts: JobParts): Promise<void> 
   const { polling, concurrency } = config.service;
   const track: TrackDeps = {
     ...common,
+    clock,
     service: service.for("following"),
     locating: service.for("locating"),
     worker: membership,
@@ -87,6 +87,7 @@ export async function runJobs(context: Context, parts: JobParts): Promise<void> 
   };
   const deliver: Omit<DeliverDeps, "mayDeliver"> = {
     ...common,
+    clock,
     backoff,
     targetByConnector: parts.targets,
     parkAfter: config.delivery.parkAfter,
@@ -140,7 +141,6 @@ export function deliveryTargets(
       const target: DeliveryTarget = {
         // HL7 outcomes come with their original messages, which may be large.
         composeAtOnce: live().profile.format === "hl7" ? 100 : 2_000,
-        isSent: (state) => isReported(live().profile, state),
         compose: async (open, noteUntaken) => {
           const { profile } = live();
           return profile.format === "hl7"

@@ -45,13 +45,13 @@ export interface SideWork {
 /** Has orders cancelled at the service, looks there for what calls did, and prunes what is kept no longer. */
 export function createSideWork(config: Config, deps: SideWorkDeps): SideWork {
   const { pool, service, clock, logger, tracer, mayCall, worker, isSent } = deps;
-  const { cancel, reconcile, correlation, polling } = config.service;
+  const { cancel, reconcile, correlation } = config.service;
   const looking = {
     ...{ pool, service: service.for("reconciling"), logger, tracer, random: Math.random, worker, isSent },
     submitting: service.for("submitting"),
     offered: new Set(SURFACES.filter((surface) => cancel[surface] !== undefined)),
     settings: {
-      ...{ correlation, reconcile, backoff: BACKOFF, firstPollMs: polling.firstMs },
+      ...{ correlation, reconcile, backoff: BACKOFF },
       wayOf: (facilityId: number) => wayOfFacility(config, facilityId),
     },
   };

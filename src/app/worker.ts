@@ -15,6 +15,7 @@ import { findInstanceCode } from "../ledger/migrate.ts";
 import { reportToOthers } from "../ledger/workers/service-pause.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { LONGEST_RETRY_MS } from "../service/http/answer.ts";
+import { isSent as isSentTo } from "./acts/sent-to.ts";
 import { connectorOf } from "./connectors.ts";
 import { type Context, type DaemonOptions, report } from "./context.ts";
 import { BATCHES_AT_ONCE, deliveryTargets, runJobs } from "./jobs.ts";
@@ -101,8 +102,7 @@ export async function startWorker(
     mayCall: mayCallForAll,
     onProgress: nudge,
   });
-  // Of a connector that is no longer configured another one may send the results.
-  const isSent: IsSent = (connector, state) => targets.get(connector)?.isSent(state) ?? true;
+  const isSent: IsSent = (connector, state) => isSentTo(context.configuration, connector, state);
   const sideWork = createSideWork(config, {
     ...side,
     isSent,

@@ -57,7 +57,7 @@ export async function cancelAtService(
       read: (answer) => {
         // Requests and procedures show their id and status alike.
         const shown = parseProcedure(unwrapObject(answer.json), context.settings.words);
-        if (shown?.id === target.id) return { isCancelled: shown.status === CANCELLED, status: shown.status };
+        if (shown?.id === target.id) return standing(shown);
         if (readReport(answer).errorCodes.length > 0) {
           throw new Failure(
             "SERVICE_NO_ANSWER",
@@ -108,8 +108,7 @@ async function lookAtProcedure(
   signal: AbortSignal,
 ): Promise<CancelLook | "gone"> {
   try {
-    const { status } = await getProcedure(context, "request", procedureId, signal);
-    return { isCancelled: status === CANCELLED, status };
+    return standing(await getProcedure(context, "request", procedureId, signal));
   } catch (error) {
     if (isOwnNotFound(context, RECORDS.procedure, error)) return "gone";
     throw error;
@@ -121,18 +120,19 @@ async function lookAt(
   target: CancelTarget,
   signal: AbortSignal,
 ): Promise<CancelLook> {
-  if (target.surface === "external") {
-    const { status } = await getProcedure(context, "external", target.id, signal);
-    return { isCancelled: status === CANCELLED, status };
-  }
+  if (target.surface === "external")
+    return standing(await getProcedure(context, "external", target.id, signal));
   const request = await getRequest(context, target.id, signal);
   const procedureId = request.procedureId ?? target.procedureId;
-  if (request.status === CANCELLED || procedureId === undefined) {
-    return { isCancelled: request.status === CANCELLED, status: request.status };
-  }
-  const { status } = await getProcedure(context, "request", procedureId, signal);
-  return { isCancelled: status === CANCELLED, status };
+  return request.status === CANCELLED || procedureId === undefined
+    ? standing(request)
+    : standing(await getProcedure(context, "request", procedureId, signal));
 }
+
+const standing = ({ status }: { readonly status: string }): CancelLook => ({
+  isCancelled: status === CANCELLED,
+  status,
+});
 
 /**
  * Whether the service itself says that what was read at `route` is not there: in JSON, as it writes its errors, or in

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { systemClock } from "../../src/core/clock.ts";
 import { noTracer } from "../../src/core/order-step.ts";
 import type { Phi } from "../../src/core/phi.ts";
 import type { SubmitDeps } from "../../src/jobs/submit/deps.ts";
@@ -45,7 +44,6 @@ test("an order is not sent when another subject's order for its label overtook i
       pool,
       writer: openOrderWriter(pool, UNCOUNTED),
       service: service as ServiceClient,
-      clock: systemClock,
       logger: silent,
       tracer: noTracer,
       random: () => 0.5,

@@ -22,7 +22,6 @@ export function deliverTo(
     composeAtOnce: 100,
     sendAtOnce: 1,
     areFiles: true,
-    isSent: () => true,
     breaker: impatientBreaker(),
     ...target,
   };

@@ -59,7 +59,6 @@ export async function withSubmitLab<T>(
       pool,
       writer: openOrderWriter(pool, UNCOUNTED),
       service,
-      clock: systemClock,
       logger: silent,
       tracer: noTracer,
       random: options.random ?? (() => 0),

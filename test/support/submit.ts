@@ -1,5 +1,4 @@
 import type pg from "pg";
-import { systemClock } from "../../src/core/clock.ts";
 import { noTracer } from "../../src/core/order-step.ts";
 import type { LookDeps } from "../../src/jobs/calls/deps.ts";
 import { lookDue } from "../../src/jobs/calls/look.ts";
@@ -58,7 +57,6 @@ export function submitDeps(pool: pg.Pool, found: Shown): SubmitDeps & LookDeps {
     pool,
     writer: openOrderWriter(pool, UNCOUNTED),
     service: service as ServiceClient,
-    clock: systemClock,
     logger: silent,
     tracer: noTracer,
     random: () => 0,

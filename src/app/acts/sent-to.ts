@@ -10,8 +10,19 @@ export interface SentToSite {
   profiles(): Promise<ReadonlyMap<string, Profile>>;
 }
 
+/** Whether a connector's lab is sent a state. Of a connector that is no longer configured another one may send it. */
+export function isSent(
+  { config, profiles }: Pick<SentToSite, "config"> & { readonly profiles: ReadonlyMap<string, Profile> },
+  connector: string,
+  state: ReportedState,
+): boolean {
+  const settings = config.connectors.find(({ name }) => name === connector);
+  const profile = settings && profiles.get(settings.profile);
+  return profile === undefined || isReported(profile, state);
+}
+
 /**
- * What became of a record for good, and whether its lab hears of it. Of a connector that is no longer configured another one may send it.
+ * What became of a record for good, and whether its lab hears of it.
  *
  * @param sent the words where it does
  */
@@ -20,9 +31,8 @@ export async function actedAndSent(
   connector: string,
   { state, words, sent }: { readonly state: ReportedState; readonly words: string; readonly sent: string },
 ): Promise<Acted> {
-  const settings = site.config.connectors.find(({ name }) => name === connector);
-  const profile = settings && (await site.profiles()).get(settings.profile);
-  if (profile === undefined || isReported(profile, state)) return [true, `${words}; ${sent}`];
+  const by = { config: site.config, profiles: await site.profiles() };
+  if (isSent(by, connector, state)) return [true, `${words}; ${sent}`];
   const why = `the lab gets no word of it, since results.send of its profile lacks ${state}`;
   return [true, `${words}; ${why}`, { isNews: true }];
 }

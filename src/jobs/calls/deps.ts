@@ -34,7 +34,5 @@ export interface LookDeps extends FindDeps {
   readonly settings: FindDeps["settings"] & {
     readonly backoff: Backoff;
     readonly reconcile: ReconcileTimes;
-    /** When a submitted order is first asked about, ms. */
-    readonly firstPollMs: number;
   };
 }

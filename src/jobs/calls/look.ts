@@ -165,7 +165,6 @@ function toChange(order: LedgerOrder, call: OrderCall, decision: Decision, deps:
         attempts: 0,
         // Staff may have acted already.
         nextInMs: 0,
-        isReleased: true,
         event: { kind: "adopted", detail: { ...request, isRestored: call.isPresumed || undefined } },
         isReported: deps.isSent(order.connector, "submitted"),
       };
@@ -203,7 +202,7 @@ function toChange(order: LedgerOrder, call: OrderCall, decision: Decision, deps:
       const failure = { code, text };
       const atService = ids.length > 0 ? { surface, ids } : undefined;
       return {
-        ...{ to: "parked", failure, isReleased: true },
+        ...{ to: "parked", failure },
         // It stays open: whatever a person decides, the service is looked at once more before anything is sent.
         call: { checks: call.checks + 1 },
         event: { kind: "parked", detail: { ...failure, atService } },
@@ -214,7 +213,7 @@ function toChange(order: LedgerOrder, call: OrderCall, decision: Decision, deps:
   }
 }
 
-const goesOn = { to: "received", nextInMs: 0, isReleased: true } as const;
+const goesOn = { to: "received", nextInMs: 0 } as const;
 
 async function tellCompared({ pool, logger }: LookDeps): Promise<void> {
   const restored = await findRestored(pool);
@@ -313,7 +312,7 @@ async function afterFailedLook(
           isReported: true,
         } as const);
     const presumed = call.isPresumed ? "park" : undefined;
-    await recordLook(deps.pool, order, { ...change, isReleased: true, call: { failedChecks } }, { presumed });
+    await recordLook(deps.pool, order, { ...change, call: { failedChecks } }, { presumed });
     if (call.isPresumed) await tellCompared(deps);
     return;
   }

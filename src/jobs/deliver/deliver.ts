@@ -3,7 +3,6 @@ import { type Backoff, backoffMs } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
 import { asFailure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { OrderState } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { recordComposedAnew, recordComposition } from "../../ledger/results/composition.ts";
 import {
@@ -26,8 +25,6 @@ export interface DeliveryTarget {
   readonly sendAtOnce: number;
   /** Whether the lab gets files; else it gets messages over MLLP. */
   readonly areFiles: boolean;
-  /** Whether the lab is sent an order that comes to a state, as its profile says now. */
-  isSent(state: OrderState): boolean;
   /** Puts outcomes into files or messages. */
   compose(open: readonly OpenOutcome[], noteUntaken?: (heading: string) => void): Promise<Composition>;
   /** Carries one to the lab; see `Connector.deliver`. */

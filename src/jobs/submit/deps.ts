@@ -1,7 +1,6 @@
 import type pg from "pg";
 import type { Config } from "../../config/config.ts";
 import type { Backoff } from "../../core/backoff.ts";
-import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import type { OrderTracer } from "../../core/order-step.ts";
@@ -37,7 +36,6 @@ export interface SubmitDeps {
   /** Records steps of orders, with commits shared by all that are worked on. */
   readonly writer: OrderWriter;
   readonly service: ServiceCalls;
-  readonly clock: Clock;
   readonly logger: Logger;
   readonly tracer: OrderTracer;
   /** Uniform in [0, 1). */

@@ -77,7 +77,7 @@ function inWords(field: SubjectField): string {
 
 /** The end of an order that asks for nothing but its subject, which the service has. */
 export function registered({ id: orderId, fence }: LedgerOrder): OrderChange {
-  const common = { orderId, fence, failure: null, isReleased: true, isReported: true };
+  const common = { orderId, fence, failure: null, isReported: true };
   return { ...common, to: "completed", event: { kind: "registered" } };
 }
 
@@ -174,7 +174,7 @@ function end(
   { id: orderId, fence }: LedgerOrder,
   why: string | { readonly code: FailureCode; readonly kind: "update" | "merge"; readonly text: string },
 ): OrderChange {
-  const common = { orderId, fence, isReleased: true, isReported: true };
+  const common = { orderId, fence, isReported: true };
   if (typeof why === "string") {
     return { ...common, to: "completed", failure: null, event: { kind: "completed", detail: { text: why } } };
   }

@@ -100,14 +100,13 @@ async function readSteps(
   { pool, settings }: SubmitDeps,
 ): Promise<Step[]> {
   const ids = orders.map(({ id }) => id);
-  const matches = await findMatches(pool, ids);
+  const matchesById = await findMatches(pool, ids);
   const labelHolders = await findLabelHolders(pool, settings.labelOfTwoSubjects === "park" ? ids : []);
-  return orders.map((order) => ({
-    order,
-    workerId,
-    matches: matches.get(order.id),
-    labelHolder: labelHolders.get(order.id),
-  }));
+  return orders.map((order) => {
+    const matches = matchesById.get(order.id);
+    if (matches === undefined) throw new TypeError(`order o${order.id} is not in the ledger`);
+    return { order, workerId, matches, labelHolder: labelHolders.get(order.id) };
+  });
 }
 
 /** An order that this worker owns, as long as nobody takes it for dead. */
@@ -116,21 +115,20 @@ interface Step {
   /** The worker as it was when it took the order: one that was taken for dead goes on under another id. */
   readonly workerId: number;
   /** Read since the order was claimed. */
-  readonly matches: Matches | undefined;
+  readonly matches: Matches;
   /** Read together with it. */
   readonly labelHolder: LabelHolder | undefined;
 }
 
 async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
   const { order, matches } = step;
-  if (matches === undefined) throw new TypeError(`order o${order.id} is not in the ledger`);
   await deps.requireNewestKnown();
   if (isSubjectNews(order.operation)) return takeNews(order, matches, deps, signal);
   if (matches.mayBeForgotten) return presume(order, deps);
   if ((await guardOrder(order, matches, step.labelHolder, deps)) === "wait")
     return putOff(order, STILL_MOVED, deps);
   if (!(await guardFormer(order, deps, signal))) return;
-  const subject = await ensureSubject(step, matches, deps, signal);
+  const subject = await ensureSubject(step, deps, signal);
   // Recorded together with the call that follows, where nothing in between can fail.
   const noted = noteSubject(order, subject);
   if (order.operation === "REGISTER") {
@@ -142,8 +140,8 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
   const containerIds =
     order.operation === "RETRIEVAL" ? await resolveContainers(order, subject, deps, signal) : [];
   if (!Array.isArray(containerIds)) return putOff(order, containerIds.waitsFor, deps);
-  await requireUnstored(order, { subject, matches }, deps, signal);
-  await createRequest(step, { containerIds, subject, noted, matches }, deps, signal);
+  await requireUnstored(step, subject, deps, signal);
+  await createRequest(step, { containerIds, subject, noted }, deps, signal);
 }
 
 /** Has the service looked at first for a call that the ledger may have forgotten. */
@@ -173,7 +171,7 @@ async function guardFormer(order: LedgerOrder, deps: SubmitDeps, signal: AbortSi
     await deps.writer.change({
       orderId: order.id,
       fence: order.fence,
-      ...{ to: "parked", failure, isReleased: true, isReported: true },
+      ...{ to: "parked", failure, isReported: true },
       reopened: { callId: call.id, isLookedFor: false },
       event: { kind: "parked", detail: failure },
     });
@@ -184,8 +182,8 @@ async function guardFormer(order: LedgerOrder, deps: SubmitDeps, signal: AbortSi
 
 /** Stops a STORE of what the service has in storage already, as {@link guardStored} does, and names the request where it is nobody's. */
 async function requireUnstored(
-  order: LedgerOrder,
-  { subject, matches }: { readonly subject: SubjectAtService; readonly matches: Matches },
+  { order, matches }: Step,
+  subject: SubjectAtService,
   deps: SubmitDeps,
   signal: AbortSignal,
 ): Promise<void> {
@@ -209,7 +207,6 @@ async function putOff(order: LedgerOrder, waitsFor: string, deps: SubmitDeps): P
     to: "received",
     attempts: 0,
     nextInMs: deps.settings.firstPollMs,
-    isReleased: true,
     event: { kind: "waits", detail: { for: waitsFor } },
   });
 }
@@ -227,13 +224,8 @@ function noteSubject(order: LedgerOrder, subject: SubjectAtService): OrderChange
 }
 
 /** Finds or registers the subject; undefined where the service is not asked about subjects. */
-async function ensureSubject(
-  step: Step,
-  matches: Matches,
-  deps: SubmitDeps,
-  signal: AbortSignal,
-): Promise<SubjectAtService> {
-  const { order } = step;
+async function ensureSubject(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<SubjectAtService> {
+  const { order, matches } = step;
   const { subjects } = deps.settings.wayOf(order.facilityId);
   if (subjects === "none") {
     requireNoRegistration(order);
@@ -346,12 +338,11 @@ async function createRequest(
     readonly subject: SubjectAtService;
     /** What the timeline is to say of the subject. */
     readonly noted: OrderChange | undefined;
-    readonly matches: Matches;
   },
   deps: SubmitDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { order } = step;
+  const { order, matches } = step;
   const { surface } = deps.settings.wayOf(order.facilityId);
   const request = toNewRequest(order, prepared.containerIds, deps);
   // Without a token, only what was there before distinguishes an older request from the one that is about to be made.
@@ -371,7 +362,7 @@ async function createRequest(
       body,
       surface,
       subjectId: prepared.subject?.id,
-      needsFreeLabels: needsFreeLabels(order, prepared.matches, deps.settings),
+      needsFreeLabels: needsFreeLabels(order, matches, deps.settings),
     },
     deps,
     needsSnapshot ? undefined : prepared.noted,
@@ -388,7 +379,6 @@ async function createRequest(
     call: { end: "made" },
     attempts: 0,
     nextInMs: deps.settings.firstPollMs,
-    isReleased: true,
     event: { kind: "submitted", detail: { ...made.request } },
     isReported: deps.isSent(order.connector, "submitted"),
   });

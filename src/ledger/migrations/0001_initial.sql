@@ -729,3 +729,17 @@ create table alert_messages (
   unique (alert_id, place, event)
 );
 create index alert_messages_due on alert_messages (place, id) where sent_at is null and given_up_at is null;
+
+-- A server that counts a table while there is hardly anything in it takes it for one page, and reads all of it for each row of another
+-- from then on: in sessions that keep their plans also once it has grown, until it is counted again. What nobody has counted yet it takes for
+-- ten pages, and goes by keys. So none of these is counted before it has had that many changes.
+do $$
+declare
+  growing text;
+begin
+  foreach growing in array array['files', 'dropped_files', 'messages', 'waiting_keys', 'orders', 'order_containers', 'calls', 'corrections',
+                                 'order_events', 'order_answers', 'control_requests', 'deliveries', 'outcomes', 'outcome_orders', 'tasks']
+  loop
+    execute format('alter table %I set (autovacuum_analyze_threshold = 2000, autovacuum_vacuum_threshold = 2000)', growing);
+  end loop;
+end $$;

@@ -10,7 +10,7 @@ import { changeOrdersWithin, GOES_ON, type OrderChange, REQUEST_GONE } from "./c
 import { approveCalls, lookNow } from "./change-calls.ts";
 import { MAY_BE_FORGOTTEN } from "./forgotten-calls.ts";
 import { noteLinked } from "./new-calls.ts";
-import { idOf, type LedgerOrder, linkOf, readOrders, type ServiceLink } from "./row.ts";
+import { idOf, type LedgerOrder, linkOf, lockOrder, type ServiceLink } from "./row.ts";
 import type { Override } from "./same-containers.ts";
 
 /** A failed order is sent as a new request, under a mark of its own; the old one is never adopted again. $1 id. */
@@ -72,8 +72,7 @@ export async function act(
   decide: (order: LedgerOrder, client: pg.PoolClient) => Promise<OrderChange | "runNow" | Refused>,
 ): Promise<ActResult> {
   return inTransaction(pool, async (client) => {
-    await client.query("select 1 from orders where id = $1 for update", [orderId]);
-    const [order] = await readOrders(client, [orderId]);
+    const order = await lockOrder(client, orderId);
     if (!order) return "not applicable";
     const decision = await decide(order, client);
     if (typeof decision === "string" && decision !== "runNow") return decision;
@@ -114,7 +113,7 @@ export async function retryOrder(
     if (linkOf(order) !== undefined)
       return { ...common, from: ["parked"], to: "submitted", isMissing: false, isLocating: false };
     const open = openCallOf(order);
-    const lookFor = { ...common, from: ["parked"], to: "submitting", isReleased: true } as const;
+    const lookFor = { ...common, from: ["parked"], to: "submitting" } as const;
     // Only an override goes past what a restored ledger may have forgotten.
     if (open?.isPresumed) {
       await lookNow(client, id);
@@ -194,7 +193,7 @@ export async function overrideOrder(
       open === undefined || isSeen
         ? { to: "received", call: { end: "nothing" } }
         : // What its own call did is still looked for.
-          { to: "submitting", isReleased: true };
+          { to: "submitting" };
     return {
       orderId: id,
       from: ["parked"],
@@ -254,7 +253,6 @@ export async function discardOrder(
       to: "discarded",
       failure: { code: "ORDER_DISCARDED", text },
       event: { kind: "discarded", detail: { actor: by.actor, reason: by.reason } },
-      isReleased: true,
       isReported: true,
     };
   });

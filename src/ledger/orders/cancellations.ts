@@ -7,11 +7,11 @@ import { inTransaction } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
 import { LINKED_ID, LINKED_SURFACE } from "./calls.ts";
-import { cancelledHere, changeOrdersWithin, LOOKED_FOR_FIRST, type OrderChange } from "./change.ts";
+import { changeOrdersWithin, type OrderChange } from "./change.ts";
 import { type CallChange, changeCalls } from "./change-calls.ts";
 import { CONTROL_FACTS, insertRequests } from "./control-requests.ts";
 import { planCancels } from "./new-calls.ts";
-import { linkOf, readOrders, type ServiceLink } from "./row.ts";
+import { LOCK_ORDERS, linkOf, lockOrder, type ServiceLink } from "./row.ts";
 import { insertOrderAnswer } from "./service-answers.ts";
 
 /**
@@ -61,7 +61,7 @@ export async function sendCancel(
 ): Promise<boolean> {
   return inTransaction(pool, async (client) => {
     // A statement that waits for the call would still see what the order was linked to before.
-    await client.query(LOCK_ORDER, [orderId]);
+    await client.query(LOCK_ORDERS, [[orderId]]);
     return (await client.query(SEND_CANCEL, [callId, workerId, firstLookMs])).rowCount === 1;
   });
 }
@@ -89,7 +89,7 @@ export async function answerCancel(
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
     // The order comes before its calls and requests, as for whoever ends it.
-    await client.query(LOCK_ORDER, [orderId]);
+    await client.query(LOCK_ORDERS, [[orderId]]);
     if ((await changeCalls(client, [{ orderId, ...call }])) === 0) return;
     if (againInMs !== undefined) await planCancels(client, [orderId], againInMs);
     if (answer && call.failure)
@@ -119,7 +119,6 @@ export function cancelledThere(
     to: "cancelled",
     failure,
     remoteStatus,
-    isReleased: true,
     event: { kind: "cancelled", detail: failure },
     isReported: true,
   };
@@ -134,9 +133,6 @@ export type CancelResult =
   /** A call may be under way; decided when it is known what that did. */
   | { readonly kind: "waits" }
   | { readonly kind: "unable"; readonly refusal: ControlRefusal };
-
-/** $1 order id. Index: the primary key. */
-const LOCK_ORDER = "select 1 from orders where id = $1 for update";
 
 /** How a locked order stands; $1 order id. Index: the primary key. */
 const FACTS = `select ${CONTROL_FACTS} from orders o where o.id = $1`;
@@ -153,8 +149,7 @@ export async function cancelOrder(
   offered: ReadonlySet<Surface>,
 ): Promise<CancelResult> {
   return inTransaction(pool, async (client) => {
-    await client.query(LOCK_ORDER, [orderId]);
-    const [order] = await readOrders(client, [orderId]);
+    const order = await lockOrder(client, orderId);
     const link = order && linkOf(order);
     const [facts] = (await client.query<ControlFacts>(FACTS, [orderId])).rows;
     const decision = decideControl("cancel", facts, link !== undefined && offered.has(link.surface));
@@ -167,14 +162,11 @@ export async function cancelOrder(
     }
     if (order === undefined || decision.kind === "done") return { kind: "cancelled" };
     const { connector, placerOrderNumber } = order;
-    const isOpen = decision.kind !== "act";
     await insertRequests(client, actor, [
-      { control: "cancel", connector, orderId, placerOrderNumber, reason, isOpen },
+      { control: "cancel", connector, orderId, placerOrderNumber, reason, isOpen: true },
     ]);
-    if (decision.kind === "act") await changeOrdersWithin(client, [cancelledHere(orderId)]);
-    if (decision.kind === "call") await planCancels(client, [orderId]);
-    if (decision.kind === "wait" && decision.isForgotten)
-      await changeOrdersWithin(client, [{ orderId, ...LOOKED_FOR_FIRST }]);
+    // Decided as any that is open whenever its order is changed.
+    await changeOrdersWithin(client, [{ orderId }]);
     const results = { act: "cancelled", call: "asked", wait: "waits" } as const;
     return { kind: results[decision.kind] };
   });

@@ -66,7 +66,7 @@ export interface OrderChange {
   /** When it is due again, ms from now by the database's clock. */
   readonly nextInMs?: number | undefined;
   readonly attempts?: number | undefined;
-  /** Gives the order back: no worker owns it any more. */
+  /** Gives an order back that stays in its state; one that is brought to another is in nobody's hands anyway. */
   readonly isReleased?: boolean | undefined;
   /** Takes it out of the hands of whoever has it: a worker that still thinks it has it can record nothing more. */
   readonly isTakenBack?: boolean | undefined;
@@ -118,7 +118,7 @@ update orders o
        remote_status = coalesce(x."remoteStatus", o.remote_status),
        next_at = case when x."nextInMs" is null then o.next_at else now() + x."nextInMs" * interval '1 millisecond' end,
        attempts = coalesce(x.attempts, o.attempts),
-       owner = case when x."isReleased" or x."isTakenBack" then null else o.owner end,
+       owner = case when x."to" is null and x."isReleased" is not true and x."isTakenBack" is not true then o.owner end,
        fence = case when x."isTakenBack" then nextval('fences') else o.fence end,
        held_at = case when x."to" in ('submitted', 'accepted', 'in_progress') then null
                       when x."isHeld" then coalesce(o.held_at, now())
@@ -295,7 +295,6 @@ export function cancelledHere(orderId: number): OrderChange {
     orderId,
     to: "cancelled",
     failure: CANCELLED,
-    isReleased: true,
     event: { kind: "cancelled", detail: CANCELLED },
     isReported: true,
   };

@@ -3,10 +3,7 @@ import type pg from "pg";
 import { GO_BY_INDEX, inTransaction, type Queryable, run } from "../database.ts";
 import { HAS_OPEN_REQUEST } from "./calls.ts";
 import { changeOrdersWithin, type OrderChange } from "./change.ts";
-import { type LedgerOrder, linkOf, readOrders } from "./row.ts";
-
-/** $1 order id. Index: the primary key. */
-const LOCK_ORDER = "select 1 from orders where id = $1 for no key update";
+import { type LedgerOrder, linkOf, lockOrder } from "./row.ts";
 
 /** Counts how the look for a presumed call ended; $1 how. */
 const COUNT_PRESUMED = `
@@ -39,8 +36,7 @@ export function recordLook(
   } = {},
 ): Promise<boolean> {
   return inTransaction(pool, async (client) => {
-    await client.query(LOCK_ORDER, [seen.id]);
-    const [now] = await readOrders(client, [seen.id]);
+    const now = await lockOrder(client, seen.id);
     if (now === undefined || !isDeepStrictEqual(standing(now, cancelId), standing(seen, cancelId)))
       return false;
     if (isLate) await endLateLooks(client, seen.id);

@@ -190,6 +190,12 @@ export async function readOrders(client: Queryable, orderIds: readonly number[])
   return listOrderRows(client, ORDERS_BY_ID, [orderIds]);
 }
 
+/** The order as it stands from now until the transaction ends; undefined where there is none. */
+export async function lockOrder(client: Queryable, orderId: number): Promise<LedgerOrder | undefined> {
+  await client.query(LOCK_ORDERS, [[orderId]]);
+  return (await readOrders(client, [orderId]))[0];
+}
+
 /** The order as it stands, as an outcome's payload has it. */
 export type OrderSnapshot = OutcomeOrder<string>;
 

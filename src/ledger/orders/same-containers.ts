@@ -210,18 +210,22 @@ export interface Mover {
  * than $2 ms ago; $1 bigint[] order ids. Indexes: order_containers_lane, the primary keys.
  */
 export const MOVERS = `
-select distinct on (o.id)
-       o.id as waiting, 'o' || e.id as "orderId", e.operation, e.state, c.label, e.changed_at as "changedAt"
+select o.id as waiting, m.*
   from orders o
-  join order_containers mine on mine.order_id = o.id
-  join order_containers c on c.lane = mine.lane and c.label = mine.label and c.order_id < o.id
-  join orders e on e.id = c.order_id and e.operation <> o.operation
- where o.id = any ($1)
-   and (e.state in ('received', 'submitting', 'submitted', 'accepted', 'in_progress')
-        or (e.operation = 'STORE'
-            and e.state = 'completed'
-            and e.changed_at > now() - $2 * interval '1 millisecond'))
- order by o.id, e.state = 'completed', e.id`;
+ cross join lateral (
+       select 'o' || e.id as "orderId", e.operation, e.state, c.label, e.changed_at as "changedAt"
+         from order_containers mine
+         join order_containers c on c.lane = mine.lane and c.label = mine.label and c.order_id < mine.order_id
+         join orders e on e.id = c.order_id
+        where mine.order_id = o.id
+          and e.operation <> o.operation
+          and (e.state in ('received', 'submitting', 'submitted', 'accepted', 'in_progress')
+               or (e.operation = 'STORE'
+                   and e.state = 'completed'
+                   and e.changed_at > now() - $2 * interval '1 millisecond'))
+        order by e.state = 'completed', e.id
+        limit 1) m
+ where o.id = any ($1)`;
 
 /** What orders that were put off wait for now, by the order that waits; one whose mover has ended is not there. */
 export async function findMovers(
