@@ -94,6 +94,7 @@ test("a worker that lost a file doesn't close it under the one that reads it now
     const lost = { id: "A", worker: late.id };
     const goOn = goOnWithFile(pool, { connector: "lims", fileId }, lost, [aRecord(1, [anOrder()])]);
     await expect(goOn).rejects.toThrow(NotInHand);
+    await expect(openFile(pool, file, lost, [])).rejects.toThrow(NotInHand);
     expect(await findOpenFile(pool, requireFileId(fileId))).toMatchObject({ fileName: "a.csv" });
     await close(next.id);
     expect(await findOpenFile(pool, requireFileId(fileId))).toBeUndefined();

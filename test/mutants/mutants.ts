@@ -565,6 +565,29 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   ),
   ...faults(
+    "src/ledger/messages/files.ts",
+    ["ledger/dropped-files.test.ts"],
+    [
+      "a worker that lost a file opens it",
+      "    await lockUndecided(client, claimed);\n    const { connector } = file;\n",
+      "    const { connector } = file;\n",
+    ],
+    [
+      "a worker that lost a file adds messages to it",
+      "    await lockUndecided(client, claimed);\n    return commitOfFile(",
+      "    return commitOfFile(",
+    ],
+  ),
+  ...faults(
+    "src/connectors/drop-folder/drop-folder.ts",
+    ["connectors/drop-folder/shared.test.ts"],
+    [
+      "a file overtakes one of its claim that might not be moved",
+      "      isOurs &&= mayMove();\n",
+      "      isOurs = mayMove();\n",
+    ],
+  ),
+  ...faults(
     "src/connectors/drop-folder/carry-out.ts",
     ["connectors/drop-folder", "integration/still-mover.test.ts"],
     [

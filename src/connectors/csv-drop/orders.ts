@@ -23,7 +23,7 @@ export class OrdersOfFile {
   hasControl = false;
   readonly #identify: CsvReading["identify"];
   /** By the order's number, or by the row where that is an order of its own; in the sequence of their last rows. */
-  readonly #rowsByOrder = new Map<string | CsvRecord, CsvRecord[]>();
+  readonly #partsByOrder = new Map<string | CsvRecord, Parts>();
   #above: RowIdentity | undefined;
   /** The order of the row before. */
   #last: string | CsvRecord | undefined;
@@ -39,12 +39,19 @@ export class OrdersOfFile {
     if (identity.orderNumber !== "") this.#above = identity;
     const isOfAbove = this.#above !== undefined && mayContinue(this.#above, identity, row);
     const order = identity.orderNumber || (isOfAbove ? this.#above?.orderNumber : undefined) || row;
-    const rows = this.#rowsByOrder.get(order);
-    rows?.push(row);
+    const parts = this.#partsByOrder.get(order) ?? { order: [] };
+    if (identity.isControl) {
+      parts.control ??= [];
+      parts.control.push(row);
+    } else parts.order.push(row);
+    if (isOfAbove) {
+      parts.withoutNumber ??= [];
+      parts.withoutNumber.push(row);
+    }
     if (order === this.#last) return;
     this.#last = order;
-    this.#rowsByOrder.delete(order);
-    this.#rowsByOrder.set(order, rows ?? [row]);
+    this.#partsByOrder.delete(order);
+    this.#partsByOrder.set(order, parts);
   }
 
   /**
@@ -54,54 +61,39 @@ export class OrdersOfFile {
    */
   *messages(header: string): Generator<IncomingMessage> {
     let ordinal = 0;
-    for (const [order, all] of this.#rowsByOrder) {
+    for (const [order, parts] of this.#partsByOrder) {
       const orderNumber = typeof order === "string" ? order : "";
-      const parts = this.#partsOf(all);
       if (parts.order.length > 0)
-        yield toMessage(
-          { header, ordinal: ++ordinal, orderNumber },
-          parts.order,
-          this.#problemsOf(parts, orderNumber),
-        );
-      if (parts.control.length > 0)
-        yield toMessage({ header, ordinal: ++ordinal, orderNumber }, parts.control, []);
+        yield toMessage({ header, ordinal: ++ordinal, orderNumber }, parts.order, problemsOf(parts));
+      if (parts.control) yield toMessage({ header, ordinal: ++ordinal, orderNumber }, parts.control, []);
     }
-  }
-
-  #partsOf(rows: readonly CsvRecord[]): Parts {
-    if (!this.hasControl) return { order: rows, control: [] };
-    const isControl = (row: CsvRecord) => this.#identify(row.values).isControl;
-    return { order: rows.filter((row) => !isControl(row)), control: rows.filter(isControl) };
-  }
-
-  #problemsOf({ order, control: [wanting] }: Parts, orderNumber: string): Problem[] {
-    const isWithoutNumber = (row: CsvRecord) =>
-      orderNumber !== "" && this.#identify(row.values).orderNumber === "";
-    const problems = order
-      .filter(isWithoutNumber)
-      .slice(0, MOST_LINES_NAMED)
-      .map(
-        ({ line }): Problem => ({
-          code: "CSV_ORDER_INCOMPLETE",
-          place: atLine(line),
-          message:
-            "has no order number and stands below an order that it may be part of, so none of that was taken; write the number into each row",
-        }),
-      );
-    const below = wanting && order.find(({ line }) => line > wanting.line);
-    if (below === undefined) return problems;
-    // Nobody can say whether the order is meant that stands above the request or the one below it.
-    const message = `asks for the order that line ${wanting?.line} wants something of; expected it above that line, or in a later file`;
-    const hint = "Have the lab write a row that asks something of an order below the rows of that order.";
-    return [...problems, { code: "MAPPING_VALUES_DISAGREE", place: atLine(below.line), message, hint }];
   }
 }
 
-/** The rows of one order number. */
+/** The rows of one order number. A file has hundreds of thousands: what few have is not kept for each. */
 interface Parts {
-  readonly order: readonly CsvRecord[];
+  readonly order: CsvRecord[];
   /** Those that want something of the order or of an earlier one. */
-  readonly control: readonly CsvRecord[];
+  control?: CsvRecord[];
+  /** Those of the order that may be part of it, and lack its number. */
+  withoutNumber?: CsvRecord[];
+}
+
+function problemsOf({ order, control: [wanting] = [], withoutNumber = [] }: Parts): Problem[] {
+  const problems = withoutNumber.slice(0, MOST_LINES_NAMED).map(
+    ({ line }): Problem => ({
+      code: "CSV_ORDER_INCOMPLETE",
+      place: atLine(line),
+      message:
+        "has no order number and stands below an order that it may be part of, so none of that was taken; write the number into each row",
+    }),
+  );
+  const below = wanting && order.find(({ line }) => line > wanting.line);
+  if (below === undefined) return problems;
+  // Nobody can say whether the order is meant that stands above the request or the one below it.
+  const message = `asks for the order that line ${wanting?.line} wants something of; expected it above that line, or in a later file`;
+  const hint = "Have the lab write a row that asks something of an order below the rows of that order.";
+  return [...problems, { code: "MAPPING_VALUES_DISAGREE", place: atLine(below.line), message, hint }];
 }
 
 /**

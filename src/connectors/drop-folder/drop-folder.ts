@@ -1,7 +1,6 @@
 import { type FSWatcher, watch } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { InHand } from "../../core/dropped-files.ts";
 import { Failure, type FailureCode } from "../../core/failures.ts";
 import type { UntakenFiles } from "../../core/untaken-files.ts";
 import type { CheckLine, Connector, OutgoingFile } from "../connector.ts";
@@ -250,8 +249,8 @@ export class DropFolder implements Connector {
     if (unknown.length === 0 && !isDue) return false;
     const known = { lying: unknown, inHand: this.#list.ids };
     const { files, mayMove, isAwaiting, otherConnector } = await dropped.takeOver(connector, known);
-    for (const { fate, ...file } of files)
-      this.#list.add(this.#claimOf(file), { settled: fate && { fate, mayMove } });
+    for (const { id, name, fate } of files)
+      this.#list.add(claimOf(this.#work, id, name), { settled: fate && { fate, mayMove } });
     const taken = files.map(({ name }) => name);
     if (marker) await removeOrphanMarkers(directories.in, taken, marker);
     if (!isDue) return isAwaiting;
@@ -281,22 +280,18 @@ export class DropFolder implements Connector {
     return undefined;
   }
 
-  #claimOf({ id, name }: InHand): Claim {
-    return claimOf(this.#work, id, name);
-  }
-
   async #claimAll(candidates: readonly Candidate[]): Promise<void> {
     const { clock, dropped } = this.#deps;
     const chosen: { readonly candidate: Candidate; readonly claim: Claim }[] = [];
     for (const candidate of candidates) {
       if (await this.#isHeld(candidate)) continue;
-      const name = claimName(candidate.name);
-      chosen.push({ candidate, claim: this.#claimOf({ id: this.#ids.next(clock.now()), name }) });
+      const claim = claimOf(this.#work, this.#ids.next(clock.now()), claimName(candidate.name));
+      chosen.push({ candidate, claim });
     }
     if (chosen.length === 0) return;
     const mayMove = await dropped.claim(
       this.#settings.name,
-      chosen.map(({ claim: { id, name } }) => ({ id, name })),
+      chosen.map(({ claim }) => claim),
     );
     const missed: string[] = [];
     let isOurs = true;
