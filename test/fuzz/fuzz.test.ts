@@ -91,6 +91,12 @@ describe("the fuzzer", () => {
     const grow = (target: Target) => expectLinear(target, Buffer.from("a|b|c"), new Random(1));
     await expect(grow(linear)).resolves.toBeUndefined();
     await expect(grow(square)).rejects.toThrow("many times");
+    const base = Buffer.from("|".repeat(1_000));
+    const ofWhatIsAdded = targetOf((input) => {
+      for (let n = 0; n < 1_500 * (input.length - base.length); n += 1) sum += n;
+      return String(sum);
+    });
+    await expect(expectLinear(ofWhatIsAdded, base, new Random(1))).resolves.toBeUndefined();
   });
 
   test("says as a command which places of the sources were reached", async () => {

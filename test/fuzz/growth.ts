@@ -17,7 +17,8 @@ const SHORT_RUNS = 5;
  */
 export async function expectLinear(target: Target, input: Buffer, random: Random): Promise<void> {
   const { grow, words } = growing(input, random, target.form);
-  let bytes = Math.max(4_096, 2 * input.length);
+  // A quarter of it has to consist of the piece as well, for what it costs to be a quarter of the work.
+  let bytes = Math.max(4_096, 16 * input.length);
   let before: readonly [quarter: number, half: number] = [0, 0];
   for (; bytes <= LARGEST_BYTES; bytes *= 2) {
     const cost = await costOf(target, grow(bytes));

@@ -115,17 +115,26 @@ function expectWhole(outcomes: readonly MappedMessage[], input: Buffer, dialect:
   }
 }
 
-/** Where each row was taken, each label in the file is that of an order. */
+/** Where each row was taken, each label in the file is that of an order, and each row of one order about its subject. */
 function expectNoneLost(outcomes: readonly MappedMessage[], reader: CsvReader, header: number): void {
   if (
     outcomes.some(({ verdict, controlRequests }) => verdict !== "accepted" || controlRequests !== undefined)
   )
     return;
   const orders = outcomes.flatMap((mapped) => mapped.orders);
+  const byNumber = new Map(orders.map((order) => [tidied(order.placerOrderNumber ?? ""), order]));
   const labels = new Set(orders.flatMap(({ containers }) => containers.map(({ label }) => tidied(label))));
   for (const line of reader.rowsBehind(header)) {
-    const label = tidied(reader.valueAt(line, "container_label", header) ?? "");
+    const cell = (column: string) => tidied(reader.valueAt(line, column, header) ?? "");
+    const label = cell("container_label");
     expectThat(label === "" || labels.has(label), "a container that no order has");
+    const order = byNumber.get(cell("order_number"));
+    if (order === undefined) continue;
+    expectThat(
+      tidied(order.subject.code.reveal()) === cell("subject_code"),
+      "a row of another subject's order",
+    );
+    expectThat(label !== "" || order.containers.length === 0, "a row without a label in an order with some");
   }
 }
 

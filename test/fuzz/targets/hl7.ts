@@ -118,6 +118,15 @@ export function expectSound({ verdict, orders, controlRequests, problems }: Mapp
   const isAccepted = verdict === "accepted";
   expectThat(verdict === "ignored" || isAccepted === (problems.length === 0), "a verdict without its reason");
   expectThat(!isAccepted || orders.length + (controlRequests?.length ?? 0) > 0, "an acceptance of nothing");
+  for (const order of orders) {
+    const labels = order.containers.map(({ label }) => label);
+    expectThat(new Set(labels).size === labels.length, "two containers of an order with one label");
+    const values = valuesOf(order);
+    expectThat(!Object.values(values).some((value) => value?.trim() === '""'), "a value that says delete");
+    const day = values["subject.dateOfBirth"];
+    const isDay = day === undefined || new Date(`${day}T00:00:00Z`).toJSON()?.slice(0, 10) === day;
+    expectThat(isDay, "a date of birth that no calendar has");
+  }
 }
 
 /** What a mapped message says, personal values laid open. */
@@ -135,7 +144,12 @@ export function valuesOf(order: Order): Record<string, string | undefined> {
     "subject.firstName": subject.firstName?.reveal(),
     "subject.lastName": subject.lastName?.reveal(),
     "subject.dateOfBirth": subject.dateOfBirth?.reveal(),
-    ...Object.fromEntries(order.containers.map(({ label }, n) => [`containers[${n}].label`, label])),
+    ...Object.fromEntries(
+      order.containers.flatMap(({ label, description }, n) => [
+        [`containers[${n}].label`, label],
+        [`containers[${n}].description`, description || undefined],
+      ]),
+    ),
   };
 }
 
@@ -167,10 +181,11 @@ function expectNoneLost({ verdict, orders, controlRequests }: MappedMessage, tex
   const labels = new Set(
     orders.flatMap(({ containers }) => containers.map(({ label }) => label)).map(collapsed),
   );
-  for (let n = 1; n <= reader.count("SAC"); n += 1) {
-    const label = reader.valueAt(`SAC[${n}]-3.1`);
-    if (label !== undefined && !labels.has(collapsed(label)))
-      throw new Fault("a container that no order has");
+  const segment = reader.count("SAC") > 0 ? ["SAC", "3.1"] : ["SPM", "2.1.1"];
+  for (let n = 1; n <= reader.count(segment[0] ?? ""); n += 1) {
+    const label = reader.valueAt(`${segment[0]}[${n}]-${segment[1]}`);
+    const isGiven = label !== undefined && (label !== "" || segment[0] === "SAC");
+    if (isGiven && !labels.has(collapsed(label))) throw new Fault("a container that no order has");
   }
 }
 

@@ -243,11 +243,23 @@ function laidOpen(value: unknown): unknown {
 /** What the client itself says, and the service need not. */
 const OWN_KEYS = new Set(["type", "status", "error", "failed", "remarks", "unchecked", "surface", "why"]);
 
-/** Each text and number that the client makes of an answer stands in it as a whole. */
+/** What gives an answer as it is, for a person to look at. */
+const AS_IT_IS = new Set(["subjects", "record"]);
+/** What is asked for as a list, and nothing else. */
+const LISTS = new Set(["containers", "tanks", "subjects"]);
+
+/** Each text and number that the client makes of an answer stands in it as a whole, under a name that means it. */
 function expectWhole(question: string, result: unknown, given: readonly Answered[]): void {
   if (question === "token") return;
   const texts = new Set<string>();
-  for (const { body } of given) for (const text of textsOf(body)) texts.add(text);
+  const textsByKey = new Map<string, Set<string>>();
+  for (const { body } of given) {
+    for (const [key, text] of textsOf(body, AS_IT_IS.has(question))) {
+      texts.add(text);
+      textsByKey.set(key, (textsByKey.get(key) ?? new Set()).add(text));
+    }
+  }
+  if (LISTS.has(question)) expectListed(result, given);
   const visit = (value: unknown, key: string): void => {
     if (OWN_KEYS.has(key)) return;
     if (typeof value === "string") {
@@ -255,6 +267,7 @@ function expectWhole(question: string, result: unknown, given: readonly Answered
         texts.has(value) ||
         (key === "dateOfBirth" && [...texts].some((text) => text.startsWith(`${value}T`)));
       expectThat(isKnown || /^SERVICE_/.test(value), `a text under ${key} that no answer holds`);
+      if (NAMES.has(key)) expectThat(textsByKey.get(key)?.has(value) === true, `another text under ${key}`);
     } else if (typeof value === "number" && /^(?:id|.*Ids?|\d+)$/.test(key)) {
       expectThat(texts.has(String(value)) || ASKED.has(value), `a number under ${key} that no answer holds`);
     } else if (Array.isArray(value)) {
@@ -266,23 +279,55 @@ function expectWhole(question: string, result: unknown, given: readonly Answered
   visit(result, "");
 }
 
+/** Texts that have one name in all answers. */
+const NAMES = new Set(["firstName", "lastName", "description", "createdAt", "startedAt", "completedAt"]);
+
+/** What tells of an error, or has what is no entry, is no list. */
+function expectListed(result: unknown, given: readonly Answered[]): void {
+  const hasFailed = typeof result === "object" && result !== null && "failed" in result;
+  for (const { status, body } of hasFailed ? [] : given) {
+    const json = status === 200 ? parsed(body) : undefined;
+    if (typeof json !== "object" || json === null) continue;
+    const isOdd = (each: unknown) => typeof each !== "object" || each === null || Array.isArray(each);
+    if (Array.isArray(json)) expectThat(!json.some(isOdd), "a list with what is no entry");
+    else {
+      const { error, success } = json as { readonly error?: unknown; readonly success?: unknown };
+      expectThat(success !== false && typeof error !== "string", "a list that tells of an error");
+      const inner = Object.values(json).flatMap((each) =>
+        isOdd(each) ? [each] : [each, ...Object.values(each)],
+      );
+      expectThat(
+        inner.some((each) => Array.isArray(each) || each === null),
+        "a list without one",
+      );
+    }
+  }
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
 /** Ids that stand in the questions. */
 const ASKED: ReadonlySet<number> = new Set([3, 5, 6, 7, 8, 9, 12]);
 
-/** Texts and numbers of a JSON body in whatever encoding, whole numbers as they are written. */
-function textsOf(body: Buffer): string[] {
-  const read: string[] = [];
+/** Texts and numbers of a JSON body in whatever encoding, each with its name; whole numbers as they are written. */
+function textsOf(body: Buffer, isAsItIs: boolean): (readonly [key: string, text: string])[] {
+  const read: (readonly [string, string])[] = [];
   for (const encoding of ["utf-8", "utf-16le", "utf-16be", "windows-1252"]) {
     try {
       const text = new TextDecoder(encoding).decode(body);
-      JSON.parse(text, (key: string, value: unknown, { source }: { readonly source?: string } = {}) => {
-        read.push(key);
-        if (typeof value === "string") read.push(keepable(value), value);
-        if (typeof value === "number")
-          read.push(
-            source ?? "",
-            String(Number.isSafeInteger(value) || !/^-?\d+$/.test(source ?? "") ? value : source),
-          );
+      JSON.parse(text, (key: string, value: unknown, { source = "" }: { readonly source?: string } = {}) => {
+        read.push(["", key]);
+        if (typeof value === "string") read.push([key, isAsItIs ? value : keepable(value)]);
+        if (typeof value === "number") {
+          const isRounded = !Number.isSafeInteger(value) && /^-?\d+$/.test(source);
+          read.push([key, source], [key, isRounded ? source : String(value)]);
+        }
         return value;
       });
     } catch {
