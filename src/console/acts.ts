@@ -70,9 +70,7 @@ export function formOf<Row>(
   return actForm(
     {
       ...{ action, label, button: act.opened ?? label, isDangerous, reason: reasonFor(reason) },
-      ...(explains === undefined
-        ? {}
-        : { explains: withCommands([wordsFor(explains, row), ...warnings].join(" ")) }),
+      ...(explains === undefined ? {} : { explains: [wordsFor(explains, row), ...warnings].join(" ") }),
       ...(input === undefined ? {} : { inputs: inputOf({ ...input, label: input.label(row) }) }),
       ...more,
     },

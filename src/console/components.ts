@@ -130,7 +130,7 @@ interface ActForm {
   /** What stands on the button of a form that was opened, where the label alone might be misread there. */
   readonly button?: string;
   /** What the act does, before somebody does it. */
-  readonly explains?: Content;
+  readonly explains?: string;
   readonly reason?: "optional" | "required" | undefined;
   readonly fields?: Readonly<Record<string, string>>;
   /** Further inputs. */
