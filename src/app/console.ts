@@ -17,7 +17,7 @@ import { ORDER_STATES, type OrderState } from "../core/order-state.ts";
 import { SecretMask } from "../core/secret-mask.ts";
 import { COUNTED_PURPOSES } from "../core/service-quota.ts";
 import { listWaitingCodes } from "../ledger/messages/waiting.ts";
-import { countOpenDeliveries, countOrders, readAttention } from "../ledger/operator/attention.ts";
+import { countOpenDeliveries, countOrders, readAttention } from "../ledger/operator/still-orders.ts";
 import { countOpenTasks } from "../ledger/operator/tasks.ts";
 import { findRestored } from "../ledger/restored/restore.ts";
 import { isWorkerThere, listWorkers } from "../ledger/workers/roster.ts";

@@ -6,7 +6,7 @@ import type { Logger } from "../core/logger.ts";
 import type { JobQueues } from "../jobs/queues.ts";
 import type { TankLimits } from "../jobs/refills/tanks.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
-import type { LedgerAttention } from "../ledger/operator/attention.ts";
+import type { LedgerAttention } from "../ledger/operator/still-orders.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";

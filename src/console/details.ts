@@ -3,7 +3,7 @@ import { recordAudit } from "../ledger/operator/audit.ts";
 import type { Details, Entry, Part } from "../operator/details.ts";
 import type { Thing } from "../operator/thing.ts";
 import { localTime } from "../operator/times.ts";
-import { findNamed, formsOf, pathOf } from "./acts.ts";
+import { findNamed, formsOf, pathOf } from "./act-forms.ts";
 import { age } from "./ages.ts";
 import { actForm, badge, details as facts, listTable, problemBox, section, whoActs } from "./components.ts";
 import type { Records } from "./deps.ts";

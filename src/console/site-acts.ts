@@ -1,5 +1,5 @@
 import type { Outcome, SiteAct } from "../operator/site-act.ts";
-import { confirmPage, firstOf, isReasonWanted, reasonFor } from "./acts.ts";
+import { confirmPage, firstOf, isReasonWanted, reasonFor } from "./act-forms.ts";
 import type { Records } from "./deps.ts";
 import type { Notice } from "./session.ts";
 import { type Site, type Submission, sectionOf } from "./site.ts";

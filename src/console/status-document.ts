@@ -9,7 +9,7 @@ import type {
   PausedQueue,
   RecentRefusals,
   StillOrders,
-} from "../ledger/operator/attention.ts";
+} from "../ledger/operator/still-orders.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { ConfigurationState } from "../ledger/workers/configuration.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";

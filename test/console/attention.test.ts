@@ -3,7 +3,7 @@ import type { ConsoleDeps } from "../../src/console/deps.ts";
 import type { Status } from "../../src/console/status-document.ts";
 import { condition } from "../../src/core/condition.ts";
 import { FAILURES, type FailureCode } from "../../src/core/failures.ts";
-import type { LedgerAttention } from "../../src/ledger/operator/attention.ts";
+import type { LedgerAttention } from "../../src/ledger/operator/still-orders.ts";
 import type { WorkerView } from "../../src/ledger/workers/roster.ts";
 import { countsOf, withConsole } from "./console-fixture.ts";
 

@@ -250,7 +250,7 @@ export const PLANTED: readonly Planted[] = [
     "return a === b;",
     "return a === b || a !== undefined;",
   ]),
-  ...planted("src/mapping/inbound/csv-codes.ts", "csv", [
+  ...planted("src/mapping/inbound/csv-values.ts", "csv", [
     "composed letters stay apart",
     'return code.trim().normalize("NFC");',
     'return code.trim().normalize("NFD").replace(/\\p{M}/gu, "");',

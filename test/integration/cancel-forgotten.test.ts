@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readAttention } from "../../src/ledger/operator/attention.ts";
+import { readAttention } from "../../src/ledger/operator/still-orders.ts";
 import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
 import { discardOrder, resolveOrder } from "../../src/ledger/orders/acts.ts";
 import { readOrderDetails } from "../../src/operator/order-details.ts";

@@ -7,7 +7,7 @@ import type { Settled } from "../../core/intake.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { CarryOut } from "./carry-out.ts";
 import type { Claim } from "./claim.ts";
-import { type DecideDeps, decideFile } from "./decide.ts";
+import { type DecideDeps, decideFile } from "./decide-file.ts";
 import { errnoOf, exists, fingerprint } from "./file-ops.ts";
 import { isCommonTrouble, type Pause, wordsOf } from "./pause.ts";
 import type { FileFormat } from "./settings.ts";

@@ -3,6 +3,8 @@ import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { encodeFrame, type FrameEvent, FrameReader, Oddities } from "../../formats/hl7/mllp.ts";
+import { type DialSettings, describeError, dial } from "./dial.ts";
+import { END_BLOCK_MS } from "./limits.ts";
 import {
   type Acknowledgment,
   Answered,
@@ -10,9 +12,7 @@ import {
   type OnTakenBack,
   readAcknowledgment,
   withCondition,
-} from "./acknowledgment.ts";
-import { type DialSettings, describeError, dial } from "./dial.ts";
-import { END_BLOCK_MS } from "./limits.ts";
+} from "./read-acknowledgment.ts";
 
 /** Where results go and how long anything may take. */
 export interface MllpSendSettings extends DialSettings {

@@ -4,7 +4,7 @@ import { listSilences, type Silence } from "../../ledger/alerts/silences.ts";
 import { ALERT_COLUMNS, describeMaintenance, LEVELS, SILENCE_COLUMNS } from "../../operator/alert-columns.ts";
 import { ALERT_LIST } from "../../operator/lists/alerts.ts";
 import { ALERTS, SILENCE, SILENCE_INPUT, SILENCES, TEST_PLACES } from "../../operator/things/alerts.ts";
-import { addActs, beforeRows, formOf, formsOf, inputOf } from "../acts.ts";
+import { addActs, beforeRows, formOf, formsOf, inputOf } from "../act-forms.ts";
 import { listTable, options, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { addDetails } from "../details.ts";

@@ -3,7 +3,7 @@ import { listWaitingCodes } from "../../ledger/messages/waiting.ts";
 import { MESSAGE_LIST } from "../../operator/lists/messages.ts";
 import { MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { MESSAGES } from "../../operator/things/messages.ts";
-import { addActs, beforeRows, chooseBox, chooseForm } from "../acts.ts";
+import { addActs, beforeRows, chooseBox, chooseForm } from "../act-forms.ts";
 import { listTable, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { addDetails } from "../details.ts";

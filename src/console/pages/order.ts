@@ -5,7 +5,7 @@ import { isUncompared } from "../../ledger/restored/restore.ts";
 import { ORDERS } from "../../operator/things/orders.ts";
 import { RELEASE_AFTER_RESTORE } from "../../operator/things/restored.ts";
 import { listSent } from "../../operator/things/results.ts";
-import { findNamed, formOf, pathOf } from "../acts.ts";
+import { findNamed, formOf, pathOf } from "../act-forms.ts";
 import { actForm, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { addDetails } from "../details.ts";

@@ -5,7 +5,7 @@ import { ORDER_LIST } from "../../operator/lists/orders.ts";
 import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
 import { ORDERS } from "../../operator/things/orders.ts";
 import { RELEASE_AFTER_RESTORE } from "../../operator/things/restored.ts";
-import { addActs, beforeRows, chooseBox, chooseForm } from "../acts.ts";
+import { addActs, beforeRows, chooseBox, chooseForm } from "../act-forms.ts";
 import { listTable } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { html } from "../html.ts";

@@ -16,7 +16,7 @@ import type { DeclaredAct, Thing } from "../../operator/thing.ts";
 import { ORDERS } from "../../operator/things/orders.ts";
 import { MEANINGS, QUEUE_ACTS } from "../../operator/things/queues.ts";
 import { RESULTS } from "../../operator/things/results.ts";
-import { beforeRows, formOf, pathOf } from "../acts.ts";
+import { beforeRows, formOf, pathOf } from "../act-forms.ts";
 import { askOrphaned } from "../ask.ts";
 import { actForm, listTable, section } from "../components.ts";
 import type { ConsoleDeps, Records } from "../deps.ts";

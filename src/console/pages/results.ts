@@ -4,7 +4,7 @@ import { findMeantOrders, MOST_NAMED, RESULT_LIST } from "../../operator/lists/r
 import { DELIVERY_COLUMNS, DELIVERY_DETAILS } from "../../operator/order-columns.ts";
 import { RESULTS } from "../../operator/things/results.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
-import { addActs } from "../acts.ts";
+import { addActs } from "../act-forms.ts";
 import { details, listTable, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { addDetails } from "../details.ts";

@@ -3,7 +3,7 @@ import { TASK_LIST } from "../../operator/lists/tasks.ts";
 import { TASK_COLUMNS } from "../../operator/order-columns.ts";
 import { HIDDEN } from "../../operator/text.ts";
 import { TASKS } from "../../operator/things/tasks.ts";
-import { addActs, beforeRows, formsOf } from "../acts.ts";
+import { addActs, beforeRows, formsOf } from "../act-forms.ts";
 import { listTable } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { html } from "../html.ts";

@@ -7,7 +7,7 @@ import {
 } from "../../operator/configuration-columns.ts";
 import { DRAIN, RELOAD, workerNumber } from "../../operator/things/workers.ts";
 import { NO_WORKER, WORKER_COLUMNS } from "../../operator/worker-columns.ts";
-import { formOf } from "../acts.ts";
+import { formOf } from "../act-forms.ts";
 import { listTable, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Content, html } from "../html.ts";

@@ -15,7 +15,7 @@ export interface CsvDialect {
   readonly skipLines?: number | undefined;
   /**
    * The columns that a row may not end before: one that has them and ends early is filled with empty values, as a spreadsheet
-   * leaves out empty cells at a row's end. Undefined where each row has to have all columns.
+   * leaves out empty cells at a row's end (`shortRows: fill` of the profile). Undefined where each row has to have all columns.
    */
   readonly neverShort?: readonly string[] | undefined;
   /** Lines that are no rows, such as a remark, and may stand above the header; see {@link isLineLike}. */

@@ -13,7 +13,7 @@ import type { CsvProfile, Profile } from "../profile/profile.ts";
 import { placesOf, type Reading, type ValueRule } from "../profile/value.ts";
 import { nameProfile } from "./code-hint.ts";
 import type { ReadControl } from "./control-hl7.ts";
-import { readCode, readContainers, readDate, readRow } from "./csv-codes.ts";
+import { readCode, readContainers, readDate, readRow } from "./csv-values.ts";
 import { type Draft, judge, LABELS_PER_ORDER, listRequired } from "./draft.ts";
 import { finishAll, type MapperSettings, refuse } from "./mapped-message.ts";
 import { keptIfFit } from "./unfit.ts";

@@ -2,7 +2,7 @@ import { asFailure, Failure } from "../../core/failures.ts";
 import type { CsvRow, RowIdentity } from "../../core/intake.ts";
 import type { CsvReading, CsvTotal } from "../../formats/csv/dialect.ts";
 import { headingOf } from "../../formats/csv/headings.ts";
-import { isInRow, readCode, readRow } from "../inbound/csv-codes.ts";
+import { isInRow, readCode, readRow } from "../inbound/csv-values.ts";
 import { compileCsvResults } from "./compile-results.ts";
 import { compileRules } from "./compile-rules.ts";
 import { controlOfRow, isOperation } from "./message-type.ts";

@@ -9,7 +9,7 @@ import { atNamed, type Place } from "../../core/place.ts";
 import { headingOf } from "../../formats/csv/headings.ts";
 import type { Hl7Message } from "../../formats/hl7/message.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
-import { guardCode, guardLabel, guardName } from "../inbound/csv-codes.ts";
+import { guardCode, guardLabel, guardName } from "../inbound/csv-values.ts";
 import type { Draft, DraftContainer } from "../inbound/draft.ts";
 import type { Allowed } from "./misread.ts";
 import type { Reading } from "./value.ts";

@@ -1,4 +1,4 @@
-import { readAcknowledgment } from "../../../src/connectors/mllp/acknowledgment.ts";
+import { readAcknowledgment } from "../../../src/connectors/mllp/read-acknowledgment.ts";
 import {
   encodeFrame,
   type FrameEvent,

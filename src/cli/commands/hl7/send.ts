@@ -1,4 +1,8 @@
-import { type Acknowledgment, isTaken, readAcknowledgment } from "../../../connectors/mllp/acknowledgment.ts";
+import {
+  type Acknowledgment,
+  isTaken,
+  readAcknowledgment,
+} from "../../../connectors/mllp/read-acknowledgment.ts";
 import { MllpSender, type MllpSendSettings } from "../../../connectors/mllp/sender.ts";
 import { findByteOrderMark } from "../../../core/byte-order-mark.ts";
 import { asFailure, Failure, problemSentence } from "../../../core/failures.ts";

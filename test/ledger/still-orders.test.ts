@@ -1,6 +1,8 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { beginAlertMessage, recordAlertSent } from "../../src/ledger/alerts/messages.ts";
+import { readPace } from "../../src/ledger/operator/pace.ts";
+import { pauseQueue } from "../../src/ledger/operator/queues.ts";
 import {
   COUNT_OPEN_DELIVERIES,
   countOpenDeliveries,
@@ -10,9 +12,7 @@ import {
   RECENT_REFUSALS,
   readAttention,
   STILL_ORDERS,
-} from "../../src/ledger/operator/attention.ts";
-import { readPace } from "../../src/ledger/operator/pace.ts";
-import { pauseQueue } from "../../src/ledger/operator/queues.ts";
+} from "../../src/ledger/operator/still-orders.ts";
 import { addAlert } from "../alerts/add-alert.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
