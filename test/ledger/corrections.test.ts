@@ -326,7 +326,7 @@ test("an order that is parked while the correction of another one waits stands s
     const sending = retryOrder(pool, { id: second }, OPERATOR).then(() => takeDue(pool));
     const isSent = await Promise.race([
       sending.then(() => true),
-      waitForLockWaiter(pool, "for update").then(() => false),
+      waitForLockWaiter(pool, "for no key update").then(() => false),
     ]);
     await gate.query("commit");
     for (const each of [holder, gate]) each.release();
