@@ -272,7 +272,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       "a STORE of what the service has in storage already goes on",
-      "  await requireUnstored(order, { subject, matches }, deps, signal);\n",
+      "  await requireUnstored(step, subject, deps, signal);\n",
       "",
     ],
     [
