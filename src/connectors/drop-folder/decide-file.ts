@@ -108,9 +108,9 @@ async function offer(
     return { fileId, fate: { folder: "archive", report } };
   }
   const isBegun = opening.status === "resumed";
-  // What was begun before is taken to its end, unless it can't be read.
+  // What was begun before is taken to its end, unless it can't be read: then it may come again, as it is, once that can be.
   if (refusal && !(isBegun && content.problems.length === 0))
-    return closing(isBegun ? "partly-refused" : "refused", fileId, { sha256, batch, tally: refusal });
+    return closing("refused", fileId, { sha256, batch, tally: refusal });
   const tally = new Tally();
   tally.add(opening.verdicts);
   for (const messages of batches) {

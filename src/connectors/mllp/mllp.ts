@@ -168,7 +168,9 @@ const ONLY: Place = { message: 1 };
  * @throws RangeError when it has no control id, which no result of ours is without
  */
 function headerOf(file: OutgoingFile): { readonly controlId: string; readonly isAck: boolean } {
-  const { messageControlId, messageCode } = Hl7Message.parse(decodeHl7(file.bytes).text).header;
+  const { messageControlId, messageCode } = Hl7Message.parse(decodeHl7(file.bytes).text, {
+    isComposed: true,
+  }).header;
   if (messageControlId === undefined)
     throw new RangeError("a result without a control id can't be acknowledged");
   return { controlId: messageControlId, isAck: messageCode === "ACK" };

@@ -49,6 +49,39 @@ const CANCEL_LIST: Partial<CsvReading> = {
   controlListLacks: { all: [["facility"], ["container_label"]], any: [["subject_code"]] },
 };
 
+test("a file that was begun and can't be read later is refused, and what is left of it is taken when it comes again", () =>
+  withDropWorld(async (world) => {
+    let lacked: string | undefined;
+    const accept = world.intake.accept.bind(world.intake);
+    world.intake.accept = (...batch) => {
+      if (lacked !== undefined) return accept(...batch);
+      // The file was begun; then the profile is changed.
+      lacked = "facility";
+      return Promise.reject(new Error("cut off"));
+    };
+    const formatOf = () => {
+      const required = [["order_number"], ["operation"], ...(lacked ? [[lacked]] : [])];
+      return csvFileFormat({
+        maxBytes: 64_000_000,
+        reading: readingBy("order_number", { requiredColumns: required }),
+      });
+    };
+    await world.start(
+      new DropFolder(formatOf, { name: "bench", directories: world.directories, ...QUICK }, world.deps()),
+    );
+    const bytes = HEADER + Array.from({ length: 700 }, (_, i) => `${i},STORE,L-${i}\n`).join("");
+    await world.drop("a.csv", bytes);
+    await world.settled();
+    expect(await problemsOf(world, "a.csv")).toMatchObject([{ code: "CSV_COLUMN_MISSING" }]);
+    lacked = "";
+    await world.drop("a.csv", bytes);
+    await world.settled();
+    expect(world.intake.duplicates).toEqual([]);
+    const [begun, again] = world.intake.summary();
+    expect([begun?.status, begun?.messages.length]).toEqual(["refused", 500]);
+    expect([again?.status, again?.messages.length]).toEqual(["taken", 700]);
+  }));
+
 describe("a CSV file that only cancels", () => {
   test.each(["order_number,operation", "order_number,operation,subject_code"])(
     "needs no more columns than %s",
