@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { startConsole } from "../../src/console/server.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { condition } from "../../src/core/condition.ts";
+import { type Condition, condition } from "../../src/core/condition.ts";
 import { depsOf, USERS, withConsole } from "./console-fixture.ts";
 
 describe("/healthz", () => {
@@ -39,6 +39,27 @@ describe("/readyz", () => {
       expect(answer.status).toBe(503);
       expect(await answer.text()).not.toContain("Nora");
     });
+  });
+
+  it("is 503 when a part of the daemon can't say how it is, whether the ledger answers or not", async () => {
+    const own = () => {
+      throw new TypeError("cannot read the name of Nora Example");
+    };
+    const unknown = "whether this daemon takes orders could not be found out; the log says more";
+    const answerOf = async (byLedger: () => Promise<readonly Condition[]>) => {
+      const found: unknown[] = [];
+      await withConsole({ deps: { own, byLedger } }, async ({ url }) => {
+        const answer = await fetch(`${url}/readyz`);
+        found.push(answer.status, await answer.json(), (await fetch(`${url}/api/status`)).status);
+      });
+      return found;
+    };
+    expect(await answerOf(async () => [])).toEqual([503, { ready: false, reasons: [unknown] }, 200]);
+    expect(await answerOf(() => Promise.reject(new Error("away")))).toEqual([
+      503,
+      { ready: false, reasons: ["the ledger's database gives an error; the log says more", unknown] },
+      200,
+    ]);
   });
 
   it("is 503 within seconds while the ledger hangs", async () => {
