@@ -109,6 +109,9 @@ async function noteEnd(pool: pg.Pool, file: string): Promise<string | undefined>
 const LONG_MS = 1_000;
 /** How long it is reported afterwards, ms: who asks can't be answered while it stands. */
 const REPORTED_FOR_MS = 60_000;
+/** Standing for so long, or again and again for so long, has a cause that stays, ms: a person has to find it. */
+const TOO_LONG_MS = 10_000;
+const AGAIN_FOR_MS = 120_000;
 
 /** Watches whether the event loop goes round. */
 interface EventLoopWatch {
@@ -123,13 +126,14 @@ interface EventLoopWatch {
  */
 export function watchEventLoop(host: string, clock: Clock, logger: Logger): EventLoopWatch {
   let lookedAt = clock.monotonic();
-  let stood: { readonly ms: number; readonly until: number } | undefined;
+  let stood: { readonly ms: number; readonly until: number; readonly since: number } | undefined;
   const timer = setInterval(() => {
     const now = clock.monotonic();
     const ms = now - lookedAt - EVERY_MS.eventLoop;
     lookedAt = now;
     if (ms <= LONG_MS) return;
-    stood = { ms, until: now };
+    const isAgain = stood !== undefined && now - stood.until <= REPORTED_FOR_MS;
+    stood = { ms, until: now, since: isAgain && stood ? stood.since : now };
     logger.warn({ ms: Math.round(ms) }, "the event loop stood still: nothing else was done meanwhile");
   }, EVERY_MS.eventLoop);
   timer.unref();
@@ -142,6 +146,9 @@ export function watchEventLoop(host: string, clock: Clock, logger: Logger): Even
               "daemonTrouble",
               aboutOn(host, "event loop"),
               `the event loop stood still for ${(stood.ms / 1_000).toFixed(1)} s within the last minute: nothing was answered meanwhile; the log says when`,
+              {
+                level: stood.ms > TOO_LONG_MS || stood.until - stood.since > AGAIN_FOR_MS ? "act" : "look",
+              },
             ),
           ],
     stop: () => clearInterval(timer),
