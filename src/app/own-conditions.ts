@@ -8,7 +8,7 @@ import { aboutOn } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { type Condition, condition } from "../core/condition.ts";
 import { EVERY_MS } from "../core/every.ts";
-import { Failure } from "../core/failures.ts";
+import { Failure, type FailureCode } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { patiently } from "../core/within.ts";
 import { auditNoteFile, noteAuditEnd } from "../ledger/operator/audit-note.ts";
@@ -51,6 +51,25 @@ export function noteOwnConditions(deps: OwnConditionsDeps): () => Promise<void> 
       noted = now;
       return false;
     },
+  );
+}
+
+/** Failures of a connector that are none of its own. */
+const OF_LEDGER: ReadonlySet<FailureCode | undefined> = new Set(["LEDGER_UNAVAILABLE", "LEDGER_REFUSED"]);
+
+/** What keeps connectors from taking what comes in, and what they warn of. */
+export function connectorConditions(
+  connectors: readonly Pick<Connector, "name" | "trouble" | "warning" | "failureCode">[],
+  host: string,
+): Condition[] {
+  return connectors.flatMap(({ name, trouble: down, warning, failureCode }) =>
+    [down, warning].flatMap((words) => {
+      if (!words) return [];
+      const code = words === (down ?? warning) ? failureCode : undefined;
+      const cause = OF_LEDGER.has(code) ? ("ledger" as const) : undefined;
+      const more = { stopsIntake: words === down, code, cause };
+      return [condition("connectorDown", aboutOn(host, name), `connector ${name}: ${words}`, more)];
+    }),
   );
 }
 

@@ -32,8 +32,8 @@ export async function ask<T>(
 }
 
 /**
- * What the daemon says of itself, and before that, while the ledger gives no answer, that it takes no orders. The service may be away
- * meanwhile.
+ * What the daemon says of itself; while the ledger gives no answer, that it takes no orders, in place of all that comes of that. The
+ * service may be away meanwhile.
  */
 export async function askOwn(deps: AskedDeps): Promise<readonly Condition[]> {
   const { byLedger, clock, logger } = deps;
@@ -43,7 +43,7 @@ export async function askOwn(deps: AskedDeps): Promise<readonly Condition[]> {
     return [...own, ...(await withDeadline(byLedger(), clock))];
   } catch (error) {
     logger.warn({ err: error }, "the ledger did not answer whether orders can be taken");
-    return [ledgerAway(error), ...own];
+    return [ledgerAway(error), ...own.filter(({ cause }) => cause !== "ledger")];
   }
 }
 
