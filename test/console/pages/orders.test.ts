@@ -288,7 +288,7 @@ describe("an order's page", () => {
         );
       }
       const answer = await operator.send("/orders/release-after-restore", { reason: "all was sent again" });
-      expect(wordsOf(answer)).toContain("1 were not compared");
+      expect(wordsOf(answer)).toContain("1 was not compared");
       expect((await pool.query("select action from audit")).rows).toEqual([
         { action: "release-after-restore" },
       ]);
