@@ -7,7 +7,12 @@ import { openIntake, releaseKnown, releaseLate } from "./app/intake.ts";
 import { machineConditionsOf } from "./app/limits.ts";
 import { type OpenLedger, openLedger } from "./app/open-ledger.ts";
 import { noteOrphaned } from "./app/orphaned.ts";
-import { noteOwnConditions, untakenConditions, watchEventLoop } from "./app/own-conditions.ts";
+import {
+  connectorConditions,
+  noteOwnConditions,
+  untakenConditions,
+  watchEventLoop,
+} from "./app/own-conditions.ts";
 import { compileProfiles } from "./app/profiles.ts";
 import { openReload, type Reload } from "./app/reload.ts";
 import { startTracing, tracingConditions } from "./app/tracing.ts";
@@ -129,14 +134,7 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
       await startConnectors(connectors, onClose);
     }
     const conditions = () => [
-      ...connectors.flatMap(({ name, trouble: down, warning, failureCode: code }) =>
-        [down, warning].flatMap((words) => {
-          const more = { stopsIntake: words === down, code: words === (down ?? warning) ? code : undefined };
-          return words
-            ? [condition("connectorDown", aboutOn(host, name), `connector ${name}: ${words}`, more)]
-            : [];
-        }),
-      ),
+      ...connectorConditions(connectors, host),
       ...logConditions(options.log, host),
       ...tracingConditions(traces, host),
       ...watchdog.conditions(),

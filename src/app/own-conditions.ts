@@ -8,7 +8,7 @@ import { aboutOn } from "../core/alert.ts";
 import type { Clock } from "../core/clock.ts";
 import { type Condition, condition } from "../core/condition.ts";
 import { EVERY_MS } from "../core/every.ts";
-import { Failure } from "../core/failures.ts";
+import { Failure, type FailureCode } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { patiently } from "../core/within.ts";
 import { auditNoteFile, noteAuditEnd } from "../ledger/operator/audit-note.ts";
@@ -51,6 +51,25 @@ export function noteOwnConditions(deps: OwnConditionsDeps): () => Promise<void> 
       noted = now;
       return false;
     },
+  );
+}
+
+/** Failures of a connector that are none of its own. */
+const OF_LEDGER: ReadonlySet<FailureCode | undefined> = new Set(["LEDGER_UNAVAILABLE", "LEDGER_REFUSED"]);
+
+/** What keeps connectors from taking what comes in, and what they warn of. */
+export function connectorConditions(
+  connectors: readonly Pick<Connector, "name" | "trouble" | "warning" | "failureCode">[],
+  host: string,
+): Condition[] {
+  return connectors.flatMap(({ name, trouble: down, warning, failureCode }) =>
+    [down, warning].flatMap((words) => {
+      if (!words) return [];
+      const code = words === (down ?? warning) ? failureCode : undefined;
+      const cause = OF_LEDGER.has(code) ? ("ledger" as const) : undefined;
+      const more = { stopsIntake: words === down, code, cause };
+      return [condition("connectorDown", aboutOn(host, name), `connector ${name}: ${words}`, more)];
+    }),
   );
 }
 
@@ -109,6 +128,9 @@ async function noteEnd(pool: pg.Pool, file: string): Promise<string | undefined>
 const LONG_MS = 1_000;
 /** How long it is reported afterwards, ms: who asks can't be answered while it stands. */
 const REPORTED_FOR_MS = 60_000;
+/** Standing for so long, or again and again for so long, has a cause that stays, ms: a person has to find it. */
+const TOO_LONG_MS = 10_000;
+const AGAIN_FOR_MS = 120_000;
 
 /** Watches whether the event loop goes round. */
 interface EventLoopWatch {
@@ -123,13 +145,14 @@ interface EventLoopWatch {
  */
 export function watchEventLoop(host: string, clock: Clock, logger: Logger): EventLoopWatch {
   let lookedAt = clock.monotonic();
-  let stood: { readonly ms: number; readonly until: number } | undefined;
+  let stood: { readonly ms: number; readonly until: number; readonly since: number } | undefined;
   const timer = setInterval(() => {
     const now = clock.monotonic();
     const ms = now - lookedAt - EVERY_MS.eventLoop;
     lookedAt = now;
     if (ms <= LONG_MS) return;
-    stood = { ms, until: now };
+    const isAgain = stood !== undefined && now - stood.until <= REPORTED_FOR_MS;
+    stood = { ms, until: now, since: isAgain && stood ? stood.since : now };
     logger.warn({ ms: Math.round(ms) }, "the event loop stood still: nothing else was done meanwhile");
   }, EVERY_MS.eventLoop);
   timer.unref();
@@ -142,6 +165,9 @@ export function watchEventLoop(host: string, clock: Clock, logger: Logger): Even
               "daemonTrouble",
               aboutOn(host, "event loop"),
               `the event loop stood still for ${(stood.ms / 1_000).toFixed(1)} s within the last minute: nothing was answered meanwhile; the log says when`,
+              {
+                level: stood.ms > TOO_LONG_MS || stood.until - stood.since > AGAIN_FOR_MS ? "act" : "look",
+              },
             ),
           ],
     stop: () => clearInterval(timer),

@@ -172,17 +172,17 @@ export async function startWorker(
     labOutage: (connector) => targets.get(connector)?.breaker.away,
     conditions: () => {
       const conditions: Condition[] = [];
-      const add = (about: string, text: string, code?: FailureCode) =>
-        conditions.push(condition("daemonTrouble", about, text, { code }));
+      const add = (about: string, text: string, more?: Parameters<typeof condition>[3]) =>
+        conditions.push(condition("daemonTrouble", about, text, more));
       const here = (part: string) => aboutOn(host, part);
       if (!membership.isSure)
-        add(here("ledger"), "the ledger does not answer: nothing is sent until it does");
-      if (queues.trouble) add(here("queue"), queues.trouble, "QUEUE_UNAVAILABLE");
+        add(here("ledger"), "the ledger does not answer: nothing is sent until it does", { cause: "ledger" });
+      if (queues.trouble) add(here("queue"), queues.trouble, { code: "QUEUE_UNAVAILABLE" });
       const { opening } = service.breaker;
       if (opening) conditions.push(serviceCondition(opening, clock.now()));
       else conditions.push(...unread.conditions((id) => facilityCodeOf(config, id)));
       if (clock.monotonic() - feeder.lastLookAt > FEEDER_SILENT_MS)
-        add(here("feeder"), "the feeder has not read the ledger for two minutes");
+        add(here("feeder"), "the feeder has not read the ledger for two minutes", { cause: "ledger" });
       // What follows is true of the ledger or the service, whichever machine says so.
       conditions.push(...audit.conditions());
       conditions.push(...untaken.conditions((name) => connectorOf(context.configuration, name)().profile));

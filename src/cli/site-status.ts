@@ -16,6 +16,7 @@ import { nextTryInWords, timeWithAge } from "../operator/times.ts";
 import { askDaemon } from "./ask-daemon.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import type { KeptSite } from "./live/watched.ts";
+import { wrapped } from "./output/wrap.ts";
 import type { Session } from "./session.ts";
 
 /** How things stand, and who says so. */
@@ -117,7 +118,9 @@ export function otherLines({ attention }: Status, session: Session, most?: numbe
 }
 
 function linesOfAll(all: readonly Attention[], session: Session, most?: number): string[] {
-  const lines = all.map((each) => linesOf(each, session));
+  // Of a selection the first line of each is shown, which is whole then.
+  const width = most === undefined ? session.width : undefined;
+  const lines = all.map((each) => linesOf(each, session, width));
   if (most === undefined) return lines.flat();
   const more = lines.length - most;
   return [
@@ -130,14 +133,18 @@ function isNeeded({ level }: Attention): boolean {
   return level === "act";
 }
 
-function linesOf({ level, what, since, hint, command, who }: Attention, session: Session): string[] {
+function linesOf(
+  { level, what, since, hint, command, who }: Attention,
+  session: Session,
+  width: number | undefined,
+): string[] {
   const { sign, paint } = LEVELS[level];
   const when = since === null ? "" : `, since ${timeWithAge(new Date(since), session.clock.now())}`;
   // A daemon of an earlier release does not say who.
   const note = [...(who ? [`Seen to by ${WHO[who]}.`] : []), ...(hint === null ? [] : [hint])];
   return [
-    `${session.paint(paint, sign)} ${clean(what)}${when}`,
-    ...(note.length === 0 ? [] : [`    ${clean(note.join(" "))}`]),
+    ...wrapped(`${clean(what)}${when}`, width, [`${session.paint(paint, sign)} `, "  "]),
+    ...(note.length === 0 ? [] : wrapped(clean(note.join(" ")), width, ["    ", "    "])),
     ...(command === null ? [] : [`    ${session.paint("bold", clean(command))}`]),
   ];
 }

@@ -32,16 +32,29 @@ export async function ask<T>(
 }
 
 /**
- * What the daemon says of itself, and before that, while the ledger gives no answer, that it takes no orders. The service may be away
- * meanwhile.
+ * What the daemon says of itself; while the ledger gives no answer, that it takes no orders, in place of all that comes of that. The
+ * service may be away meanwhile.
  */
-export async function askOwn({ own, byLedger, clock, logger }: AskedDeps): Promise<readonly Condition[]> {
-  if (byLedger === undefined) return own();
+export async function askOwn(deps: AskedDeps): Promise<readonly Condition[]> {
+  const { byLedger, clock, logger } = deps;
+  const own = ownOf(deps);
+  if (byLedger === undefined) return own;
   try {
-    return [...own(), ...(await withDeadline(byLedger(), clock))];
+    return [...own, ...(await withDeadline(byLedger(), clock))];
   } catch (error) {
     logger.warn({ err: error }, "the ledger did not answer whether orders can be taken");
-    return [ledgerAway(error), ...own()];
+    return [ledgerAway(error), ...own.filter(({ cause }) => cause !== "ledger")];
+  }
+}
+
+/** What the daemon says of itself: when that can't be found out, that nobody knows whether it takes orders. */
+function ownOf({ own, logger }: AskedDeps): readonly Condition[] {
+  try {
+    return own();
+  } catch (error) {
+    logger.error({ err: error }, "readiness could not be found out");
+    const words = "whether this daemon takes orders could not be found out; the log says more";
+    return [condition("daemonTrouble", "own", words, { stopsIntake: true })];
   }
 }
 

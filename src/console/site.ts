@@ -195,7 +195,8 @@ export function openSite(
       }).catch((error: unknown): Answer => {
         // What a person asked for and can't be: the words of a command, or of the service, say why.
         if (!(error instanceof Failure) || !/^(CLI|SERVICE)_/.test(error.code)) throw error;
-        const { code, message } = error;
+        const { code } = error;
+        const message = deps.mask?.(error.message) ?? error.message;
         const words = code.startsWith("CLI_")
           ? message
           : `${message.charAt(0).toUpperCase()}${message.slice(1)} (${code}).`;

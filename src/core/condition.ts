@@ -29,6 +29,8 @@ export interface Condition {
   readonly who: Who;
   /** Whether orders can't be taken because of it. */
   readonly stopsIntake: boolean;
+  /** Absent where it has a cause of its own, else what it comes of: where that is told, this need not be. */
+  readonly cause?: "ledger" | undefined;
 }
 
 type More = Partial<Omit<Condition, "kind" | "about" | "text">> & {

@@ -25,3 +25,29 @@ test("an event loop that stood still for more than a second is in the log once, 
     watch.stop();
   }
 });
+
+test("one that stood once is worth a look; for ten seconds, or again and again for minutes, it needs a person", async () => {
+  let nowMs = 0;
+  let seen = 0;
+  const write = () => {
+    seen += 1;
+  };
+  const logger = pino({ level: "info" }, { write });
+  const clock: Clock = { ...systemClock, monotonic: () => nowMs };
+  const watch = watchEventLoop("lab-server", clock, logger);
+  const levelAfter = async (ms: number) => {
+    const before = seen;
+    nowMs += ms;
+    await eventually(() => seen > before);
+    return watch.conditions()[0]?.level;
+  };
+  try {
+    expect(await levelAfter(1_600)).toBe("look");
+    expect(await levelAfter(11_000)).toBe("act");
+    expect(await levelAfter(1_600)).toBe("look");
+    for (let nth = 0; nth < 14; nth++) await levelAfter(9_000);
+    expect(watch.conditions()[0]?.level).toBe("act");
+  } finally {
+    watch.stop();
+  }
+});

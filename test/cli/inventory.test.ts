@@ -203,6 +203,8 @@ describe("the inventory", () => {
   it("knows the column of the label by the words that init knows, unless two are called so", () =>
     withContainers({ north: ["V-1"] }, async (_, compare) => {
       expect((await compare("Standort;Röhrchen\nTank 1;V-1\n")).status).toBe(0);
+      // What the service itself calls it.
+      expect((await compare("storage;sampleContainerId\nTank 1;V-1\n")).status).toBe(0);
       expect((await compare("Étiquette,Cuve\nV-1,a\n")).status).toBe(0);
       const { status, stderr } = await compare("Röhrchen;Probe\nV-1;V-2\n");
       expect([status, stderr]).toEqual([2, expect.stringContaining("name it with --label")]);

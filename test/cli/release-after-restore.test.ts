@@ -28,7 +28,7 @@ test("asks once, with what may be at the service already and what nothing guards
     const { status, stdout } = await cli([...COMMAND, "--yes", "--json"]);
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
-      results: [{ id: "ledger", isDone: true, text: expect.stringContaining("(1 were not compared)") }],
+      results: [{ id: "ledger", isDone: true, text: expect.stringContaining("(1 was not compared)") }],
     });
     expect(await actionsOf(pool)).toEqual(["release-after-restore"]);
   }));

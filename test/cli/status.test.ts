@@ -56,6 +56,25 @@ test("shows what the running daemon's console says, with status 1 while a person
     expect(document).toMatchObject({ isDaemonRunning: true, version: "1.2.3", isReady: true });
   }));
 
+test("breaks what is wrong, and what to do about it, between words at the terminal's width; a command stays whole", () => {
+  const hint = "Look at the log of the machine that carries the sea, and ask whoever rows there.";
+  const command = "cryobridge messages list --verdict refused --connector bench --since 1d";
+  const text = "the sea is rough, and has been so since the ferry left the harbour";
+  return withRunning(
+    { own: () => [condition("daemonTrouble", "", text, { hint, command })] },
+    async ({ cli }) => {
+      const { stdout } = await cli(["status"], { isTTY: true, columns: 44, env: { NO_COLOR: "1" } });
+      expect(stdout).toContain(`✗ the sea is rough, and has been so since
+  the ferry left the harbour
+    Seen to by the lab's IT. Look at the log
+    of the machine that carries the sea, and
+    ask whoever rows there.
+    ${command}
+`);
+    },
+  );
+});
+
 test("says what is down before that orders are taken", () =>
   withRunning({ own: () => [condition("serviceUnreachable", "", "status 503")] }, async ({ cli }) => {
     for (const command of [["status"], ["top", "--once"]])

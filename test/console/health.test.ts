@@ -1,8 +1,10 @@
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
+import { connectorConditions } from "../../src/app/own-conditions.ts";
 import { startConsole } from "../../src/console/server.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { condition } from "../../src/core/condition.ts";
+import { type Condition, condition } from "../../src/core/condition.ts";
+import { Failure } from "../../src/core/failures.ts";
 import { depsOf, USERS, withConsole } from "./console-fixture.ts";
 
 describe("/healthz", () => {
@@ -39,6 +41,55 @@ describe("/readyz", () => {
       expect(answer.status).toBe(503);
       expect(await answer.text()).not.toContain("Nora");
     });
+  });
+
+  it("tells a ledger that is away once, and not what comes of that; what has a cause of its own stays", async () => {
+    const connectors = [
+      { name: "lims", trouble: "intake is waiting", failureCode: "LEDGER_UNAVAILABLE" },
+      { name: "lims2", trouble: "its folder can't be read", failureCode: "FILE_SYSTEM_ERROR" },
+    ] as const;
+    const own = () => [
+      ...connectorConditions(connectors, "lab-server"),
+      condition("daemonTrouble", "feeder on lab-server", "the feeder is silent", { cause: "ledger" }),
+    ];
+    const away = new Failure("LEDGER_UNAVAILABLE", "the ledger's database can't be reached");
+    const reasonsOf = async (byLedger: () => Promise<readonly Condition[]>) => {
+      let reasons: unknown;
+      await withConsole({ deps: { own, byLedger } }, async ({ url }) => {
+        reasons = ((await (await fetch(`${url}/readyz`)).json()) as { reasons: string[] }).reasons;
+      });
+      return reasons;
+    };
+    expect(await reasonsOf(() => Promise.reject(away))).toEqual([
+      "the ledger's database can't be reached (LEDGER_UNAVAILABLE)",
+      "connector lims2: its folder can't be read",
+    ]);
+    expect(await reasonsOf(async () => [])).toEqual([
+      "connector lims: intake is waiting",
+      "connector lims2: its folder can't be read",
+      "the feeder is silent",
+    ]);
+  });
+
+  it("is 503 when a part of the daemon can't say how it is, whether the ledger answers or not", async () => {
+    const own = () => {
+      throw new TypeError("cannot read the name of Nora Example");
+    };
+    const unknown = "whether this daemon takes orders could not be found out; the log says more";
+    const answerOf = async (byLedger: () => Promise<readonly Condition[]>) => {
+      const found: unknown[] = [];
+      await withConsole({ deps: { own, byLedger } }, async ({ url }) => {
+        const answer = await fetch(`${url}/readyz`);
+        found.push(answer.status, await answer.json(), (await fetch(`${url}/api/status`)).status);
+      });
+      return found;
+    };
+    expect(await answerOf(async () => [])).toEqual([503, { ready: false, reasons: [unknown] }, 200]);
+    expect(await answerOf(() => Promise.reject(new Error("away")))).toEqual([
+      503,
+      { ready: false, reasons: ["the ledger's database gives an error; the log says more", unknown] },
+      200,
+    ]);
   });
 
   it("is 503 within seconds while the ledger hangs", async () => {

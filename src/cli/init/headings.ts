@@ -48,7 +48,7 @@ const PATIENT =
   words(`patient pat subject donor patientin proband spender klient paciente paziente patiente donneur givare
   donante donatore person personne patiënt mrn pid ipp nhc nhs medicalrecord record chart dossier patientdossier journal`);
 const CONTAINER =
-  words(`container vial tube straw sample specimen barcode label cryovial cryotube röhrchen röhre probe proben
+  words(`container samplecontainer specimencontainer vial tube straw sample specimen barcode label cryovial cryotube röhrchen röhre probe proben
   behälter gefäß halm etikett barkode strichcode paillette échantillon flacon étiquette codebarre codebarres tube prov rör
   provrör strå streckkod muestra tubo pajuela etiqueta codigodebarras codigobarras campione provetta fiala paglietta etichetta
   contenitore codiceabarre monster buis rietje staal etiket récipient prøve rør`);

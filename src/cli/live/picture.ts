@@ -3,6 +3,7 @@ import type { Failure } from "../../core/failures.ts";
 import { clean } from "../../operator/text.ts";
 import { localTime } from "../../operator/times.ts";
 import type { Screen } from "../io.ts";
+import { wrapped } from "../output/wrap.ts";
 import type { Session } from "../session.ts";
 
 /** The other screen of the terminal, so that what stood there is back at the end; no cursor, and no line flows over. */
@@ -74,14 +75,10 @@ function fitTo(lines: readonly string[], rows: number): readonly string[] {
 
 /** A line broken between words, the rest set in; a row of a table is cut instead. Colours take no room. */
 function wrap(line: string, columns: number): string[] {
-  const help = Object.assign(new Help(), { minWidthToWrap: 1 });
-  if (help.displayWidth(line) <= columns) return [line];
+  if (new Help().displayWidth(line) <= columns) return [line];
   const indent = /^ */.exec(line)?.[0] ?? "";
   if (/\S {2,}\S/.test(line)) return [cut(line, columns)];
-  return help
-    .boxWrap(line.slice(indent.length), Math.max(1, columns - indent.length - 2))
-    .split("\n")
-    .map((part, index) => `${indent}${index === 0 ? "" : "  "}${part}`);
+  return wrapped(line.slice(indent.length), columns, [indent, `${indent}  `]);
 }
 
 function cut(line: string, columns: number): string {

@@ -42,7 +42,7 @@ export const RELEASE_AFTER_RESTORE = {
 function wordsOf(uncompared: number | undefined, waiting: number): readonly [isDone: boolean, text: string] {
   if (uncompared === undefined)
     return [false, "the ledger is not known to have been restored; nothing was done"];
-  const rest = uncompared === 0 ? "" : ` (${uncompared} were not compared)`;
+  const rest = uncompared === 0 ? "" : ` (${counted(uncompared, "was not compared", "were not compared")})`;
   const parked =
     waiting === 0
       ? ""

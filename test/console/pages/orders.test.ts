@@ -219,16 +219,21 @@ describe("an order's page", () => {
       expect(wordsOf(await operator.open("/orders/o7"))).toContain("Not found");
     }));
 
-  test("says on the order's own page that the service can't be asked what a person links it to, and shows settings as such", () =>
-    withPages(async ({ lab, operator, pool }) => {
-      await lab.take("bench", [csvMessage(1)]);
-      await pool.query(PARK);
-      const page = await operator.open("/orders/o1");
-      expect(page).toContain("the lab hears it where <code>results.send</code> of its profile");
-      const told = wordsOf(await operator.send("/orders/o1/resolve", { number: "999" }));
-      expect(operator.at()).toBe("/orders/o1");
-      expect(told).toMatch(/\(SERVICE_[A-Z_]+\)\./);
-    }));
+  test("says on the order's own page that the service can't be asked what a person links it to, without credentials, and shows settings as such", () =>
+    withPages(
+      async ({ lab, operator, pool }) => {
+        await lab.take("bench", [csvMessage(1)]);
+        await pool.query(PARK);
+        const page = await operator.open("/orders/o1");
+        expect(page).toContain("the lab hears it where <code>results.send</code> of its profile");
+        const told = wordsOf(await operator.send("/orders/o1/resolve", { number: "999" }));
+        expect(operator.at()).toBe("/orders/o1");
+        expect(told).toMatch(/\(SERVICE_[A-Z_]+\)\./);
+        expect(told).toContain("***");
+        expect(told).not.toContain("127.0.0.1:9");
+      },
+      { deps: { mask: (text) => text.replaceAll("127.0.0.1:9", "***") } },
+    ));
 
   test("links a parked order by the one number that the service has for it, whichever surface it goes by", async () => {
     const simulator = await createSimulator({ port: 0, staff: { auto: false }, device: { auto: false } });
@@ -288,7 +293,7 @@ describe("an order's page", () => {
         );
       }
       const answer = await operator.send("/orders/release-after-restore", { reason: "all was sent again" });
-      expect(wordsOf(answer)).toContain("1 were not compared");
+      expect(wordsOf(answer)).toContain("1 was not compared");
       expect((await pool.query("select action from audit")).rows).toEqual([
         { action: "release-after-restore" },
       ]);
