@@ -192,11 +192,11 @@ export class WorkList {
     }
   }
 
-  /** Another worker has it, or it was decided and the answer to that was lost: what is this worker's is found again by its row. */
+  /** Another worker may have it, or it was decided and the answer to that was lost: what is this worker's is found again by its row. */
   #lost({ id }: Claim): void {
     this.#deps.logger.warn(
       { workId: id },
-      "a file is another worker's by now, or was decided before; its row says which",
+      "a file is not this worker's for certain any more, or was decided before; its row says which",
     );
     this.#items.delete(id);
   }

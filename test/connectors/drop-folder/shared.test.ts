@@ -145,7 +145,7 @@ test("a worker that entered anew moves what it has in hand by what the ledger sa
     await world.drop("a.hl7", hl7Message("A"));
     await world.settled();
     expect((await world.list("archive")).map((name) => name.slice(11))).toEqual(["a.hl7"]);
-    expect(lines.filter((line) => line.includes("is another worker's by now"))).toEqual([]);
+    expect(lines.filter((line) => line.includes("is not this worker's for certain"))).toEqual([]);
   }));
 
 test("what was dropped later does not overtake a file of a daemon that was killed a moment ago", () =>
