@@ -167,7 +167,7 @@ async function sendBatch(
   const { breaker, sendAtOnce } = target;
   const { pool, clock, logger } = deps;
   const listedAt = clock.monotonic();
-  const delivered: number[] = [];
+  const delivered: DueDelivery[] = [];
   const failedAlone: number[] = [];
   try {
     for (let index = 0; index < due.length; index += sendAtOnce) {
@@ -184,7 +184,7 @@ async function sendBatch(
           await recordFailure(connector, delivery, result.reason, target, deps);
           continue;
         }
-        delivered.push(delivery.id);
+        delivered.push(delivery);
         failedAlone.push(...breaker.noteDelivered(delivery.id));
       }
       if (breaker.isOpen) break;

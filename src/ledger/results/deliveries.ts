@@ -12,6 +12,8 @@ export interface DueDelivery {
   readonly bytes: Buffer;
   /** Tries so far. */
   readonly attempts: number;
+  /** When it was made, as the database writes it: a ledger that is put back to an older copy gives its id to another one. */
+  readonly madeAt: string;
 }
 
 /**
@@ -43,7 +45,7 @@ const IS_DUE = `d.state = 'pending'
  * also when the statistics know of no backlog), deliveries_lanes.
  */
 const DUE = `
-select d.id, d.file_name as "fileName", d.bytes, d.attempts
+select d.id, d.file_name as "fileName", d.bytes, d.attempts, d.created_at::text as "madeAt"
   from deliveries d
  where d.connector between $1 and $1
    and ${IS_DUE}
@@ -55,7 +57,7 @@ select d.id, d.file_name as "fileName", d.bytes, d.attempts
  * while nothing else gets a turn. Index: deliveries_pending.
  */
 const PROBE = `
-select d.id, d.file_name as "fileName", d.bytes, d.attempts
+select d.id, d.file_name as "fileName", d.bytes, d.attempts, d.created_at::text as "madeAt"
   from deliveries d
  where d.connector between $1 and $1
    and ${IS_DUE}
@@ -74,7 +76,7 @@ select c.name
         order by d.connector, d.id
         limit 1) due`;
 
-/** The lab has these, and the timelines say so, but for answers; $1 bigint[], $2 whether they are files. Indexes: the primary key, outcomes_delivery. */
+/** The lab has these, and the timelines say so, but for answers; $1 bigint[], $2 when they were made, $3 whether they are files. Indexes: the primary key, outcomes_delivery. */
 const DELIVERED = `
 with done as (
   update deliveries
@@ -84,12 +86,13 @@ with done as (
          failure_code = null,
          failure_text = null
    where id = any ($1)
+     and created_at = any ($2::timestamptz[])
      and state = 'pending'
   returning id, connector, file_name, order_ids, is_answer, created_at),
  noted as (
   insert into order_events (order_id, kind, detail)
   select o.id, 'result_sent', jsonb_strip_nulls(
-           jsonb_build_object('deliveryId', 'd' || done.id, 'file', case when $2 then done.file_name end))
+           jsonb_build_object('deliveryId', 'd' || done.id, 'file', case when $3 then done.file_name end))
     from done
    cross join lateral unnest(done.order_ids) as o(id)
    where not done.is_answer
@@ -149,11 +152,15 @@ export async function findProbe(pool: pg.Pool, connector: string): Promise<DueDe
 /** Records that the lab has these; the log has it for each order. */
 export async function recordDelivered(
   pool: pg.Pool,
-  ids: readonly number[],
+  delivered: readonly Pick<DueDelivery, "id" | "madeAt">[],
   { areFiles }: { readonly areFiles: boolean },
 ): Promise<void> {
-  if (ids.length === 0) return;
-  const sent = await run<SentResult & pg.QueryResultRow>(pool, DELIVERED, [ids, areFiles]);
+  if (delivered.length === 0) return;
+  const sent = await run<SentResult & pg.QueryResultRow>(pool, DELIVERED, [
+    delivered.map(({ id }) => id),
+    delivered.map(({ madeAt }) => madeAt),
+    areFiles,
+  ]);
   reportOnceCommitted(pool, ({ logger, observer }) => {
     for (const { deliveryId, connector, orderIds } of sent) {
       const names = orderIds.length === 0 ? [{}] : orderIds.map((id) => ({ order: formatId("o", id) }));

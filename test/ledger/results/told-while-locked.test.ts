@@ -4,7 +4,7 @@ import { openPool } from "../../../src/ledger/database.ts";
 import { listEvents } from "../../../src/ledger/operator/views.ts";
 import { insertOrderOutcomes } from "../../../src/ledger/orders/change.ts";
 import { findOrders } from "../../../src/ledger/orders/controlled-orders.ts";
-import { recordDelivered } from "../../../src/ledger/results/deliveries.ts";
+import { listDueDeliveries, recordDelivered } from "../../../src/ledger/results/deliveries.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { silent, withLedger } from "../../support/with-ledger.ts";
 
@@ -17,6 +17,7 @@ test("what the lab has got is recorded while a message about the same orders is 
       "insert into deliveries (connector, file_name, bytes, order_ids) values ('lims', 'a', 'x', '{1}')",
     );
     await client.query("update outcomes set is_composed = true, delivery_id = 1 where kind = 'changed'");
+    const due = await listDueDeliveries(pool, "lims", 1);
     const impatient = openPool({ connection, schema: "cryobridge", max: 1, applicationName: "test" }, silent);
     try {
       await impatient.query("set lock_timeout = '5s'");
@@ -24,7 +25,7 @@ test("what the lab has got is recorded while a message about the same orders is 
       const request = { control: "cancel", placerOrderNumber: "A", subjectCode: phi("S-A") } as const;
       const found = await findOrders(client, "lims", [{ request, messageId: 2, position: 1 }]);
       expect(found.get(0)?.map((order) => order.id)).toEqual([id]);
-      await recordDelivered(impatient, [1], { areFiles: true });
+      await recordDelivered(impatient, due, { areFiles: true });
     } finally {
       await client.query("rollback");
       client.release();
