@@ -66,7 +66,7 @@ test.each(CALLS)(
 test.each(CALLS)(
   "a worker that is sure of itself sends no $call for an order that another one has taken over",
   async ({ subjects }) => {
-    const before = (pool: pg.Pool) => pool.query("update orders set owner = 2, fence = nextval('fences')");
+    const before = (pool: pg.Pool) => pool.query("update orders set owner = 2, fence = new_fence()");
     const { sent, order } = await submitted({ subjects, before });
     expect(sent).toBe(0);
     expect(order).toMatchObject({ state: "submitting", failure: undefined, calls: [] });

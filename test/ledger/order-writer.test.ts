@@ -74,7 +74,7 @@ test.each([
     withLedger(async (ledger) => {
       const { pool } = ledger;
       const [former] = await inHand(ledger, 1);
-      await pool.query("update orders set state = 'received', owner = null, fence = nextval('fences')");
+      await pool.query("update orders set state = 'received', owner = null, fence = new_fence()");
       const [own] = await takeDue(pool);
       if (!former || !own) throw new Error("the order was claimed twice");
       const writer = openOrderWriter(pool, UNCOUNTED);
@@ -91,12 +91,30 @@ test.each([
     }),
 );
 
+test("a claim that the ledger forgot, put back to an older copy, records nothing of the order that came since under its id", () =>
+  withLedger(async (ledger) => {
+    const { pool } = ledger;
+    const { rows: sequences } = await pool.query<{ name: string; last: string | null }>(
+      "select quote_ident(sequencename) as name, last_value as last from pg_sequences where schemaname = current_schema()",
+    );
+    const [forgotten] = await inHand(ledger, 1);
+    await pool.query("truncate messages cascade");
+    for (const { name, last } of sequences)
+      await pool.query("select setval($1, coalesce($2, 1), $2 is not null)", [name, last]);
+    const [own] = await inHand(ledger, 1);
+    if (!forgotten || !own) throw new Error("the order was claimed twice");
+    expect(own.orderId).toBe(forgotten.orderId);
+    const writer = openOrderWriter(pool, UNCOUNTED);
+    expect((await writer.intend({ ...forgotten, ...CALL })).kind).toBe("not ours");
+    expect((await writer.intend({ ...own, ...CALL })).kind).toBe("recorded");
+  }));
+
 test("an intent is written behind the change that comes with it, and not for an order in other hands", () =>
   withLedger(async (ledger) => {
     const { pool } = ledger;
     const [mine, lost] = await inHand(ledger, 2);
     if (!mine || !lost) throw new Error("two orders were claimed");
-    await pool.query("update orders set fence = nextval('fences') where id = $1", [lost.orderId]);
+    await pool.query("update orders set fence = new_fence() where id = $1", [lost.orderId]);
     const writer = openOrderWriter(pool, UNCOUNTED);
     const registered = (orderId: number, fence: number) =>
       ({ orderId, fence, call: { end: "made" }, event: { kind: "subject_registered" } }) as const;

@@ -58,8 +58,8 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       "the fence stays the same when an order is taken again",
-      "       fence = nextval('fences'),\n",
-      "       fence = coalesce(o.fence, nextval('fences')),\n",
+      "       fence = new_fence(),\n",
+      "       fence = coalesce(o.fence, new_fence()),\n",
     ],
     ["two workers look for what is due at the same moment", "    await client.query(BEGIN_CLAIM);\n", ""],
   ),
@@ -73,7 +73,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       "what a worker that died left in hand keeps its fence",
-      "       owner = null,\n       fence = nextval('fences'),",
+      "       owner = null,\n       fence = new_fence(),",
       "       owner = null,",
     ],
     [

@@ -32,7 +32,10 @@ const USES: readonly (readonly [string, (ledger: TestLedger) => Promise<unknown>
     "a changed ledger row",
     ({ pool }) => pool.query("update ledger set instance_code = reverse(instance_code)"),
   ],
-  ["a number drawn by a statement that failed", ({ pool }) => pool.query("select nextval('fences')")],
+  [
+    "a number drawn by a statement that failed",
+    ({ pool }) => pool.query("select nextval('messages_id_seq')"),
+  ],
   ["an emptied table of the queue", ({ pool }) => pool.query("delete from bullmq.migration")],
   ["a table", ({ pool }) => pool.query("create table mine ()")],
   ["a column", ({ pool }) => pool.query("alter table orders add column mine text")],

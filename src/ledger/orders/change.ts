@@ -119,7 +119,7 @@ update orders o
        next_at = case when x."nextInMs" is null then o.next_at else now() + x."nextInMs" * interval '1 millisecond' end,
        attempts = coalesce(x.attempts, o.attempts),
        owner = case when x."to" is null and x."isReleased" is not true and x."isTakenBack" is not true then o.owner end,
-       fence = case when x."isTakenBack" then nextval('fences') else o.fence end,
+       fence = case when x."isTakenBack" then new_fence() else o.fence end,
        held_at = case when x."to" in ('submitted', 'accepted', 'in_progress') then null
                       when x."isHeld" then coalesce(o.held_at, now())
                       when not x."isHeld" then null

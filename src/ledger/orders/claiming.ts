@@ -83,7 +83,7 @@ with due as (
 update orders o
    set state = 'submitting',
        owner = $1,
-       fence = nextval('fences'),
+       fence = new_fence(),
        claimed_at = now(),
        attempts = o.attempts + 1
   from due

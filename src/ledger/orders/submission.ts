@@ -66,7 +66,7 @@ update orders o
        -- An attempt that came to its call is one.
        attempts = case when a."isCalled" then o.attempts else greatest(o.attempts - 1, 0) end,
        owner = null,
-       fence = nextval('fences'),
+       fence = new_fence(),
        next_at = now()
   from abandoned a
  where o.id = a.id

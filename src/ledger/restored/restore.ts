@@ -89,7 +89,7 @@ const TAKE_BACK_OPEN = `
 update orders o
    set state = case when o.state = 'parked' then o.state else 'submitting' end,
        owner = null,
-       fence = case when o.state = 'submitting' then nextval('fences') else o.fence end
+       fence = case when o.state = 'submitting' then new_fence() else o.fence end
  where o.operation in ('STORE', 'RETRIEVAL')
    and o.state in ('received', 'submitting', 'parked')
    and o.request_id is null

@@ -146,7 +146,7 @@ describe("a look", () => {
       const service = {
         ...deps.service,
         listMade: async (...args: Parameters<typeof listMade>) => {
-          await pool.query("update orders set fence = nextval('fences')");
+          await pool.query("update orders set fence = new_fence()");
           return listMade(...args);
         },
       };
