@@ -209,13 +209,8 @@ export function hintOf(
     "earlier" | "codeIn"
   >,
 ): string | null {
-  const words = problem.earlier === undefined ? hintOfCode(problem) : hintOfEarlier(problem);
-  if (words === undefined || words === null) return null;
-  return OF_PROFILE.test(words) && !TAKEN_OVER.test(words) ? `${words} ${RELOAD}` : words;
-}
-
-function hintOfCode({ code, hint }: { readonly code: string; readonly hint?: string | null | undefined }) {
-  return hint ?? FAILURES[code as FailureCode]?.hint;
+  if (problem.earlier !== undefined) return hintOfEarlier(problem);
+  return problem.hint ?? FAILURES[problem.code as FailureCode]?.hint ?? null;
 }
 
 /** What to do about the code of the message that has it, and which message came before. */
@@ -235,11 +230,6 @@ function aboutMessage(hint: string, id: string): string {
     return [{ ...command, operands: command.operands.map((operand) => (operand === "ID" ? id : operand)) }];
   });
 }
-
-/** Settings that a running daemon takes over when it is told to. */
-const OF_PROFILE = /\bprofile\b|\bencoding\b(?:`|:)/;
-const TAKEN_OVER = /`cryobridge reload`|restart the daemon/;
-const RELOAD = "A running daemon takes a changed setting over by `cryobridge reload`.";
 
 /**
  * An answer of the service that a person may have to look at: what came back to a call that was refused, or that may

@@ -33,6 +33,14 @@ export function parseCommand(line: string): HintCommand {
   };
 }
 
+/**
+ * A hint that has a profile or an encoding changed, and how a running daemon takes that over. It is said where the hint is
+ * written, since who writes it knows what it changes.
+ */
+export function byReload(hint: string): string {
+  return `${hint} A running daemon takes a changed setting over by \`cryobridge reload\`.`;
+}
+
 /** A command as it is typed. */
 export function commandLine({ words, operands, options }: HintCommand): string {
   const typed = [...words, ...operands, ...options.flat()].filter((each) => each !== undefined);

@@ -1,4 +1,5 @@
 import { Failure, type Problem, problemOf } from "../../core/failures.ts";
+import { byReload } from "../../core/hint.ts";
 import type { FileDialect } from "../../core/intake.ts";
 import { atLine, FILE } from "../../core/place.ts";
 import {
@@ -159,7 +160,9 @@ async function hintOfLine({ text }: Source, settings: Settings): Promise<string 
     if (line === undefined) continue;
     const setting = skipLines === 0 ? "leave `skipLines` out of" : `set \`skipLines: ${skipLines}\` in`;
     const pattern = skipLines > set ? ", or `noRow` with a pattern for what stands above them" : "";
-    return `The headings stand in line ${line}, and \`skipLines\` is ${set}: ${setting} the profile${pattern}.`;
+    return byReload(
+      `The headings stand in line ${line}, and \`skipLines\` is ${set}: ${setting} the profile${pattern}.`,
+    );
   }
   return undefined;
 }
@@ -173,7 +176,9 @@ async function hintOfEncoding({ bytes }: Source, settings: Settings): Promise<st
     const dialect = { ...reading, encoding, isEncodingForced: true };
     const text = await decodeCsv(bytes.subarray(0, end), dialect).catch(undefinedForFailure);
     if (text === undefined || (await findHeadings(text, settings, reading.skipLines)) === undefined) continue;
-    return `The headings are right when the file is read as ${encoding}: set \`encoding: ${encoding}\` in the profile or the connector, or have the sender save it as "CSV UTF-8".`;
+    return byReload(
+      `The headings are right when the file is read as ${encoding}: set \`encoding: ${encoding}\` in the profile or the connector, or have the sender save it as "CSV UTF-8".`,
+    );
   }
   return undefined;
 }

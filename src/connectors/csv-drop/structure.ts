@@ -1,4 +1,5 @@
 import type { Problem } from "../../core/failures.ts";
+import { byReload } from "../../core/hint.ts";
 import { atLine, FILE, HEADER, type Place } from "../../core/place.ts";
 import { type CsvReading, delimiterName, isLineLike } from "../../formats/csv/dialect.ts";
 import { headingOf } from "../../formats/csv/headings.ts";
@@ -16,8 +17,9 @@ export function columnProblems(header: FileShape, reading: CsvReading): Problem[
   const { columns, width } = header;
   if (typeof reading.header === "object" && columns.length !== width) {
     const message = `expected ${columns.length} columns, found ${width}`;
-    const hint =
-      "The file has to have the columns that the profile names under `header`: correct the file, or the list.";
+    const hint = byReload(
+      "The file has to have the columns that the profile names under `header`: correct the file, or the list.",
+    );
     return [{ code: "CSV_ROW_RAGGED", place: FILE, message, hint, expected: [String(columns.length)] }];
   }
   const isMissing = (names: readonly string[]) => !names.some((name) => columns.includes(name));
@@ -61,10 +63,13 @@ function columnHint(
   const written = setting && `set \`${setting}\``;
   if (near !== undefined) {
     const then = written ?? `write "${near}" in place of "${name}"`;
-    return `If the lab has renamed the heading, ${then} in the profile; else have the lab correct it.`;
+    return byReload(
+      `If the lab has renamed the heading, ${then} in the profile; else have the lab correct it.`,
+    );
   }
   return (
-    written && `Have the lab add the column. If it has another heading, ${written} with that in the profile.`
+    written &&
+    byReload(`Have the lab add the column. If it has another heading, ${written} with that in the profile.`)
   );
 }
 
@@ -204,7 +209,9 @@ export class StructureCheck {
   #secondHeaderHint(): Pick<Problem, "hint"> {
     if (this.#reading.header === true) return {};
     return {
-      hint: "The profile's `header` lists the columns, and the file has a line with their names in another sequence: set `header: true`, or correct the list.",
+      hint: byReload(
+        "The profile's `header` lists the columns, and the file has a line with their names in another sequence: set `header: true`, or correct the list.",
+      ),
     };
   }
 

@@ -1,4 +1,5 @@
 import type { Problem } from "../../core/failures.ts";
+import { byReload } from "../../core/hint.ts";
 import { HEADER, type Place, placeText } from "../../core/place.ts";
 import type { CsvReading, CsvTotal, CsvTrailer } from "../../formats/csv/dialect.ts";
 import { trimBlanks } from "../../formats/csv/headings.ts";
@@ -68,7 +69,9 @@ export class TrailerCheck {
     const range = `Counted were the rows from ${placeText(this.#firstRowPlace)} to ${placeText(this.#lastRowPlace)}.`;
     const odd = this.#withoutNumber.map((place) => placeText(place)).join(", ");
     const which = odd === "" ? "" : ` Without an order number: ${odd}.`;
-    return `${range}${which} If one of them is no row, write its pattern into \`noRow\` of the profile; else have the sender write the file again.`;
+    return byReload(
+      `${range}${which} If one of them is no row, write its pattern into \`noRow\` of the profile; else have the sender write the file again.`,
+    );
   }
 
   #take(row: CsvRecord, { line, countGroup }: CsvTrailer): void {
@@ -169,8 +172,9 @@ function formatNumber(billionths: bigint, mark: DecimalMark): string {
 }
 
 /** `required: false` would not take them either. */
-const BELOW =
-  "Have the sender end each file with its trailer, and drop what stands below it as a file of its own. For lines that may stand between rows, write their pattern into `noRow` of the profile instead of `trailer`.";
+const BELOW = byReload(
+  "Have the sender end each file with its trailer, and drop what stands below it as a file of its own. For lines that may stand between rows, write their pattern into `noRow` of the profile instead of `trailer`.",
+);
 
 function counted(rows: number): string {
   return rows === 1 ? "1 row" : `${rows} rows`;

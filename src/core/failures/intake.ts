@@ -1,3 +1,5 @@
+import { byReload } from "../hint.ts";
+
 /** Reported of files, messages and rows before they are mapped, and of results for the lab. */
 export const INTAKE_FAILURES = {
   MLLP_NOT_LISTENING: {
@@ -84,7 +86,9 @@ export const INTAKE_FAILURES = {
   HL7_CHARSET_UNKNOWN: {
     class: "permanent",
     meaning: "MSH-18 or the configuration names a character set that Cryobridge can't read.",
-    hint: "Set the connector's `encoding` to what the sender uses, such as `windows-1252` (`--charset` of `cryobridge hl7`).",
+    hint: byReload(
+      "Set the connector's `encoding` to what the sender uses, such as `windows-1252` (`--charset` of `cryobridge hl7`).",
+    ),
   },
   HL7_UNTERMINATED: {
     class: "permanent",
@@ -100,12 +104,16 @@ export const INTAKE_FAILURES = {
   HL7_CHARSET_UTF8: {
     class: "permanent",
     meaning: "The message, or a line of it, is UTF-8, but MSH-18 or the configuration says otherwise.",
-    hint: "Have the sender name UNICODE UTF-8 in MSH-18, or correct `encoding`. If it only looks like UTF-8: `encoding: { name: …, forced: true }` for the connector.",
+    hint: byReload(
+      "Have the sender name UNICODE UTF-8 in MSH-18, or correct `encoding`. If it only looks like UTF-8: `encoding: { name: …, forced: true }` for the connector.",
+    ),
   },
   HL7_CHARSET_BYTES: {
     class: "permanent",
     meaning: "The message holds bytes that its character set does not have.",
-    hint: "Correct MSH-18 at the sender, or set the connector's `encoding` to what it writes, such as `windows-1252` (`--charset` of `cryobridge hl7`).",
+    hint: byReload(
+      "Correct MSH-18 at the sender, or set the connector's `encoding` to what it writes, such as `windows-1252` (`--charset` of `cryobridge hl7`).",
+    ),
   },
   HL7_FILE_EMPTY: {
     class: "permanent",
@@ -141,17 +149,23 @@ export const INTAKE_FAILURES = {
     class: "permanent",
     meaning:
       "The file is no text in this encoding: it holds NUL characters, or is a picture, a PDF or an Excel workbook.",
-    hint: "Save a workbook as CSV. For a CSV file set the connector's `encoding` to what the sender writes, such as `utf-16le` where NUL characters were found.",
+    hint: byReload(
+      "Save a workbook as CSV. For a CSV file set the connector's `encoding` to what the sender writes, such as `utf-16le` where NUL characters were found.",
+    ),
   },
   CSV_HEADER_EMPTY: {
     class: "permanent",
     meaning: "A column of the header has no name.",
-    hint: "Name the column or remove it. For a sender that always writes it so, and never in another sequence, set `skipLines` one higher, and `header` with a name for each column, in the profile: headings are then not compared.",
+    hint: byReload(
+      "Name the column or remove it. For a sender that always writes it so, and never in another sequence, set `skipLines` one higher, and `header` with a name for each column, in the profile: headings are then not compared.",
+    ),
   },
   CSV_HEADER_DOUBLED: {
     class: "permanent",
     meaning: "Two columns of the header have the same name.",
-    hint: "Rename or remove one. For a sender that always writes it so, and never in another sequence, set `skipLines` one higher, and `header` with a name for each column, in the profile: headings are then not compared.",
+    hint: byReload(
+      "Rename or remove one. For a sender that always writes it so, and never in another sequence, set `skipLines` one higher, and `header` with a name for each column, in the profile: headings are then not compared.",
+    ),
   },
   CSV_HEADER_SECOND: {
     class: "permanent",
@@ -161,43 +175,59 @@ export const INTAKE_FAILURES = {
   CSV_HEADER_TOO_WIDE: {
     class: "permanent",
     meaning: "The header has more columns than allowed.",
-    hint: "Set `delimiter` of the profile to what the sender writes, or have it send fewer columns.",
+    hint: byReload(
+      "Set `delimiter` of the profile to what the sender writes, or have it send fewer columns.",
+    ),
   },
   CSV_DIALECT_INVALID: {
     class: "permanent",
     meaning: "The delimiter, quote or encoding of a CSV connector can't be used.",
-    hint: "Correct `quote`, `delimiter` or `encoding` of the profile, or `encoding` of the connector, as the message says.",
+    hint: byReload(
+      "Correct `quote`, `delimiter` or `encoding` of the profile, or `encoding` of the connector, as the message says.",
+    ),
   },
   CSV_ROW_RAGGED: {
     class: "permanent",
     meaning: "A row has more or fewer columns than the header, or values in the wrong columns.",
-    hint: "Correct the row (quote values that hold the delimiter), and drop the file again. For comment lines set `noRow: ['#.*']` in the profile, for a last line such as a total `trailer: { line: 'Total.*' }`, each with the pattern of the whole line.",
+    hint: byReload(
+      "Correct the row (quote values that hold the delimiter), and drop the file again. For comment lines set `noRow: ['#.*']` in the profile, for a last line such as a total `trailer: { line: 'Total.*' }`, each with the pattern of the whole line.",
+    ),
   },
   CSV_ROW_QUOTES: {
     class: "permanent",
     meaning: "A quote is inside an unquoted value or after a closed one.",
-    hint: 'Quote the whole value, write a quote within it twice, and drop the file again. For a sender that never quotes values set `quote: ""` in the profile.',
+    hint: byReload(
+      'Quote the whole value, write a quote within it twice, and drop the file again. For a sender that never quotes values set `quote: ""` in the profile.',
+    ),
   },
   CSV_ROW_UNFINISHED: {
     class: "permanent",
     meaning: "The file ends within a row, or its last line has no line end: it may be cut short.",
-    hint: "Drop the whole file again. If the sender never ends the last line, set `lastLineEnd: optional` in the profile.",
+    hint: byReload(
+      "Drop the whole file again. If the sender never ends the last line, set `lastLineEnd: optional` in the profile.",
+    ),
   },
   CSV_TRAILER_MISSING: {
     class: "permanent",
     meaning:
       "The file does not end with the profile's trailer: it may be cut short, or several files in one.",
-    hint: "Drop the whole file again. If the sender leaves it out sometimes, set `required: false` below `trailer` in the profile: a file that was cut is then not noticed.",
+    hint: byReload(
+      "Drop the whole file again. If the sender leaves it out sometimes, set `required: false` below `trailer` in the profile: a file that was cut is then not noticed.",
+    ),
   },
   CSV_TRAILER_COUNT: {
     class: "permanent",
     meaning: "The trailer counts other rows than stand above it: the file may be cut short.",
-    hint: "Drop the whole file again. If the trailer counts something else, take `count` out of `trailer` in the profile.",
+    hint: byReload(
+      "Drop the whole file again. If the trailer counts something else, take `count` out of `trailer` in the profile.",
+    ),
   },
   CSV_TRAILER_SUM: {
     class: "permanent",
     meaning: "The trailer says another total than the rows above it: the file may be cut short.",
-    hint: "Drop the whole file again. If the trailer adds up something else, correct `trailer.sum` in the profile, or leave it out.",
+    hint: byReload(
+      "Drop the whole file again. If the trailer adds up something else, correct `trailer.sum` in the profile, or leave it out.",
+    ),
   },
   CSV_ROW_TOO_LONG: {
     class: "permanent",
@@ -207,23 +237,31 @@ export const INTAKE_FAILURES = {
   CSV_QUOTE_UNCLOSED: {
     class: "permanent",
     meaning: "A quoted value is never closed.",
-    hint: 'Close the quote on the line that is named, and drop the file again. For a sender that never quotes values set `quote: ""` in the profile.',
+    hint: byReload(
+      'Close the quote on the line that is named, and drop the file again. For a sender that never quotes values set `quote: ""` in the profile.',
+    ),
   },
   CSV_ENCODING_UTF8: {
     class: "permanent",
     meaning: "The file, or a line of it, is UTF-8, but another encoding is configured.",
-    hint: "Correct `encoding` (`auto` detects it), or save the file in that encoding. If it only looks like UTF-8: `encoding: { name: …, forced: true }` for the connector.",
+    hint: byReload(
+      "Correct `encoding` (`auto` detects it), or save the file in that encoding. If it only looks like UTF-8: `encoding: { name: …, forced: true }` for the connector.",
+    ),
   },
   CSV_ENCODING_DOUBTFUL: {
     class: "permanent",
     meaning:
       "No encoding is configured, the file is no UTF-8, and as Windows-1252 it has words that nobody writes.",
-    hint: "Set `encoding` to what the sender writes (cp850, cp437, macintosh, cp852, windows-1250, …), or have the file saved as UTF-8.",
+    hint: byReload(
+      "Set `encoding` to what the sender writes (cp850, cp437, macintosh, cp852, windows-1250, …), or have the file saved as UTF-8.",
+    ),
   },
   CSV_BYTES: {
     class: "permanent",
     meaning: "The file holds bytes that its encoding does not have.",
-    hint: "Set `encoding` to what the sender writes, such as `windows-1252`, or have the file saved as UTF-8.",
+    hint: byReload(
+      "Set `encoding` to what the sender writes, such as `windows-1252`, or have the file saved as UTF-8.",
+    ),
   },
   FILE_NOT_REGULAR: {
     class: "permanent",
@@ -278,7 +316,7 @@ export const INTAKE_FAILURES = {
   CSV_COLUMN_MISSING: {
     class: "permanent",
     meaning: "The header lacks a column that the profile needs.",
-    hint: "Add the column, or name the right one in the profile.",
+    hint: byReload("Add the column, or name the right one in the profile."),
   },
   CSV_ORDER_INCOMPLETE: {
     class: "permanent",
@@ -293,6 +331,8 @@ export const INTAKE_FAILURES = {
   CSV_ORDER_TOO_LARGE: {
     class: "permanent",
     meaning: "More rows share one order number than one order may have.",
-    hint: "Check that the profile's column for `placerOrderNumber` holds order numbers. An order that is really so large has to come in parts, each under its own number.",
+    hint: byReload(
+      "Check that the profile's column for `placerOrderNumber` holds order numbers. An order that is really so large has to come in parts, each under its own number.",
+    ),
   },
 } as const;

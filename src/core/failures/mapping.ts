@@ -1,24 +1,34 @@
+import { byReload } from "../hint.ts";
+
 /** Reported of messages that were read, but are not orders by the connector's profile. */
 export const MAPPING_FAILURES = {
   MAPPING_MESSAGE_TYPE_UNSUPPORTED: {
     class: "permanent",
     meaning: "The profile neither accepts nor ignores messages of this type.",
-    hint: "List the type with the others as `accept` or `ignore` of the profile, or stop the sender from sending it here.",
+    hint: byReload(
+      "List the type with the others as `accept` or `ignore` of the profile, or stop the sender from sending it here.",
+    ),
   },
   MAPPING_VERSION_UNSUPPORTED: {
     class: "permanent",
     meaning: "MSH-12 is empty or names an HL7 version that the profile does not accept.",
-    hint: "Have the sender use an accepted version, or list it with the others as `versions` of the profile.",
+    hint: byReload(
+      "Have the sender use an accepted version, or list it with the others as `versions` of the profile.",
+    ),
   },
   MAPPING_PROCESSING_ID: {
     class: "permanent",
     meaning: "MSH-11 (test, debugging or production) is not what this connector is set for.",
-    hint: "Send test messages to a test instance, or correct `processingId` of the configuration or the profile.",
+    hint: byReload(
+      "Send test messages to a test instance, or correct `processingId` of the configuration or the profile.",
+    ),
   },
   MAPPING_PROCESSING_MODE: {
     class: "permanent",
     meaning: "MSH-11.2 says that the message comes from an archive or an initial load.",
-    hint: "Keep such messages off this interface, or name the mode in `processingModes` of the profile.",
+    hint: byReload(
+      "Keep such messages off this interface, or name the mode in `processingModes` of the profile.",
+    ),
   },
   MAPPING_NO_PATIENT: {
     class: "permanent",
@@ -38,7 +48,9 @@ export const MAPPING_FAILURES = {
   MAPPING_NO_CONTAINER: {
     class: "permanent",
     meaning: "An order to store or retrieve names no container, or one without a label.",
-    hint: 'Have the sender name each container, or name its segment and the place of its label in the profile, such as `containers: { each: "OBX[3.1=VIAL]", label: OBX-5.1 }`.',
+    hint: byReload(
+      'Have the sender name each container, or name its segment and the place of its label in the profile, such as `containers: { each: "OBX[3.1=VIAL]", label: OBX-5.1 }`.',
+    ),
   },
   MAPPING_TOO_MANY_LABELS: {
     class: "permanent",
@@ -80,7 +92,9 @@ export const MAPPING_FAILURES = {
     class: "permanent",
     meaning:
       "The profile does not take this ORC-1, or a new order carries the status of an ended one (ORC-5, OBR-25).",
-    hint: "Arrange the change with the storage staff, or add the code to `cancel` or `control` of the profile. Have ORC-5 and OBR-25 left empty in new orders.",
+    hint: byReload(
+      "Arrange the change with the storage staff, or add the code to `cancel` or `control` of the profile. Have ORC-5 and OBR-25 left empty in new orders.",
+    ),
   },
   MAPPING_VALUE_MISSING: {
     class: "permanent",
@@ -90,12 +104,12 @@ export const MAPPING_FAILURES = {
   MAPPING_VALUE_INVALID: {
     class: "permanent",
     meaning: "A value does not have the expected form.",
-    hint: "Correct the value at the place that is named, or the profile's transform.",
+    hint: byReload("Correct the value at the place that is named, or the profile's transform."),
   },
   MAPPING_VALUE_TOO_LONG: {
     class: "permanent",
     meaning: "A value is longer than allowed at this place.",
-    hint: "Shorten the value, or correct what the profile reads there.",
+    hint: byReload("Shorten the value, or correct what the profile reads there."),
   },
   MAPPING_CHARACTER_INVALID: {
     class: "permanent",
@@ -105,7 +119,9 @@ export const MAPPING_FAILURES = {
   MAPPING_DATE_INVALID: {
     class: "permanent",
     meaning: "A date is incomplete, does not exist, or has another form than expected.",
-    hint: "Have the lab send a whole date that exists, or name the sender's form in the profile: HL7 `subject: { dateOfBirth: { as: { date: dd.MM.yyyy } } }`, CSV `dateFormats: [dd.MM.yyyy]`.",
+    hint: byReload(
+      "Have the lab send a whole date that exists, or name the sender's form in the profile: HL7 `subject: { dateOfBirth: { as: { date: dd.MM.yyyy } } }`, CSV `dateFormats: [dd.MM.yyyy]`.",
+    ),
   },
   MAPPING_VALUES_DISAGREE: {
     class: "permanent",
@@ -115,7 +131,9 @@ export const MAPPING_FAILURES = {
   MAPPING_SUBJECT_AMBIGUOUS: {
     class: "permanent",
     meaning: "PID-3 (or MRG-1) has several identifiers, and the profile selects none.",
-    hint: "Select one in the profile, such as `PID-3[4.1=LAB&5=MR].1`. For several prior identifiers, send a PID and an MRG for each.",
+    hint: byReload(
+      "Select one in the profile, such as `PID-3[4.1=LAB&5=MR].1`. For several prior identifiers, send a PID and an MRG for each.",
+    ),
   },
   MAPPING_MODULE_REFUSED: {
     class: "permanent",

@@ -1,4 +1,5 @@
 import { Failure, type FailureCode, type Problem } from "../../core/failures.ts";
+import { byReload } from "../../core/hint.ts";
 import { atLine, FILE, type Place } from "../../core/place.ts";
 import { findMisguess } from "../misguess.ts";
 import { announcedDelimiter, type CsvDialect, detectDelimiter, isLineLike } from "./dialect.ts";
@@ -163,12 +164,15 @@ function shortHint(row: CsvRecord, { header, neverShort, width }: Shape): Pick<P
   if (!/[\r\n]$/.test(raw))
     return { hint: "The file may have been cut here: have the whole file dropped again." };
   return {
-    hint: "Correct the row, and drop the file again. For a sender that leaves out empty values at a row's end, as Excel does, set `shortRows: fill` in the profile.",
+    hint: byReload(
+      "Correct the row, and drop the file again. For a sender that leaves out empty values at a row's end, as Excel does, set `shortRows: fill` in the profile.",
+    ),
   };
 }
 
-const STRAY_QUOTES =
-  'Each line has the right number of columns where a quote is a character like any other. If the sender never puts values in quotes, set `quote: ""` in the profile; else have it put the whole value in quotes, write a quote within it twice, and drop the file again.';
+const STRAY_QUOTES = byReload(
+  'Each line has the right number of columns where a quote is a character like any other. If the sender never puts values in quotes, set `quote: ""` in the profile; else have it put the whole value in quotes, write a quote within it twice, and drop the file again.',
+);
 
 /** What to do about a record that its quotes tear: they are text where each of its lines is a row without them. */
 export function strayQuoteHint(
@@ -186,7 +190,7 @@ function misguessIn(cells: readonly string[], place: Place): Problem | undefined
     const likely = findMisguess(cell);
     if (likely === undefined) continue;
     const message = `a word is none in Windows-1252, which the file was taken for since it is no UTF-8; it is one in ${likely.join(", ")}`;
-    const hint = `${namingEncodings(likely)} If it is Windows-1252, set \`encoding: windows-1252\`.`;
+    const hint = namingEncodings(likely, " If it is Windows-1252, set `encoding: windows-1252`.");
     return { code: "CSV_ENCODING_DOUBTFUL", place, message, hint };
   }
   return undefined;

@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { findByteOrderMark } from "../../core/byte-order-mark.ts";
 import { Failure, type Problem } from "../../core/failures.ts";
+import { byReload } from "../../core/hint.ts";
 import { atLine } from "../../core/place.ts";
 import { decodeBytes, type Encoding, isWide } from "../encoding.ts";
 import { findUtf8, OTHER_ENCODINGS } from "../misguess.ts";
@@ -135,18 +136,23 @@ function utf8Problem(
   return {
     place: atLine(line),
     message: `is UTF-8 (byte ${offset} of the file), and ${encoding} was agreed for this interface; expected one character set`,
-    hint: `If the sender writes UTF-8, set \`encoding: utf-8\` or \`auto\`; else have the file saved in ${encoding}. If it only looks like UTF-8: \`encoding: { name: ${encoding}, forced: true }\` for the connector.`,
+    hint: byReload(
+      `If the sender writes UTF-8, set \`encoding: utf-8\` or \`auto\`; else have the file saved in ${encoding}. If it only looks like UTF-8: \`encoding: { name: ${encoding}, forced: true }\` for the connector.`,
+    ),
   };
 }
 
-const NO_UTF8 =
-  "Set `encoding` to what the sender writes, such as `encoding: windows-1252` in Western Europe, and see with `preview --show-phi` that the names are right; or have the file saved as UTF-8.";
+const NO_UTF8 = byReload(
+  "Set `encoding` to what the sender writes, such as `encoding: windows-1252` in Western Europe, and see with `preview --show-phi` that the names are right; or have the file saved as UTF-8.",
+);
 
 const NEITHER = `It is neither UTF-8 nor Windows-1252. ${namingEncodings(OTHER_ENCODINGS)}`;
 
 /** What to do about a file whose encoding nobody knows. */
-export function namingEncodings(likely: readonly string[]): string {
-  return `Set \`encoding\` in the profile or the connector to what the sender writes, such as ${likely.join(" or ")} (Excel's "CSV (MS-DOS)" is cp850 or cp437, its "CSV (Macintosh)" macintosh), or have the file saved as "CSV UTF-8".`;
+export function namingEncodings(likely: readonly string[], more = ""): string {
+  return byReload(
+    `Set \`encoding\` in the profile or the connector to what the sender writes, such as ${likely.join(" or ")} (Excel's "CSV (MS-DOS)" is cp850 or cp437, its "CSV (Macintosh)" macintosh), or have the file saved as "CSV UTF-8".${more}`,
+  );
 }
 
 const CR = 0x0d;

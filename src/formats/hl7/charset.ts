@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { findByteOrderMark } from "../../core/byte-order-mark.ts";
 import { Failure } from "../../core/failures.ts";
+import { byReload } from "../../core/hint.ts";
 import { atField, atLine, type Place } from "../../core/place.ts";
 import { decodeBytes, type Encoding, findEncoding, isWide } from "../encoding.ts";
 import { findUtf8 } from "../misguess.ts";
@@ -79,13 +80,16 @@ function hintOfForeign(raw: Buffer, encoding: Encoding, isAgreed: boolean): stri
   const correct = isAgreed
     ? `If the sender writes UTF-8, set \`encoding: utf-8\` for the connector; else have it write ${encoding} throughout.`
     : "Have the sender name UNICODE UTF-8 in MSH-18.";
-  return decodeBytes(raw, encoding).ok
-    ? `${correct} If it only looks like UTF-8: \`encoding: { name: ${encoding}, forced: true }\` for the connector.`
-    : correct;
+  if (decodeBytes(raw, encoding).ok)
+    return byReload(
+      `${correct} If it only looks like UTF-8: \`encoding: { name: ${encoding}, forced: true }\` for the connector.`,
+    );
+  return isAgreed ? byReload(correct) : correct;
 }
 
-const NO_UTF8 =
-  "Have the sender name in MSH-18 what it writes, or write UTF-8. Or set `encoding` for the connector to what it writes, such as `encoding: windows-1252` in Western Europe (`--charset` of `cryobridge hl7`), and see with `preview --show-phi` that the names are right.";
+const NO_UTF8 = byReload(
+  "Have the sender name in MSH-18 what it writes, or write UTF-8. Or set `encoding` for the connector to what it writes, such as `encoding: windows-1252` in Western Europe (`--charset` of `cryobridge hl7`), and see with `preview --show-phi` that the names are right.",
+);
 
 /** The line of a message on which a byte stands, from 1. */
 function lineAt(raw: Buffer, offset: number): number {

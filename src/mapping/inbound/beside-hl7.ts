@@ -1,4 +1,5 @@
 import type { Problem } from "../../core/failures.ts";
+import { byReload } from "../../core/hint.ts";
 import { joined, placeText } from "../../core/place.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import type { FieldPath } from "../../formats/hl7/path.ts";
@@ -104,7 +105,9 @@ function findOtherText(
       place: joined([found.place, other.place], "and"),
       code: "MAPPING_VALUES_DISAGREE",
       message: "are different descriptions, expected one",
-      hint: `Have the sender write one of them below each OBR, or name the one that is meant as containers.description of the profile, such as \`${whichSegment === undefined ? `${path.path.slice(0, 3)}[1=1]${path.path.slice(3)}` : pathOfOne(path)}\`.`,
+      hint: byReload(
+        `Have the sender write one of them below each OBR, or name the one that is meant as containers.description of the profile, such as \`${whichSegment === undefined ? `${path.path.slice(0, 3)}[1=1]${path.path.slice(3)}` : pathOfOne(path)}\`.`,
+      ),
     };
   }
   return undefined;
@@ -163,6 +166,8 @@ function lookBeside(
       other === undefined
         ? "is a description between two containers, expected one value for all containers of the order"
         : "are different descriptions beside the order's containers, expected one value for all of them",
-    hint: `Have the sender write each container's description into the segment that stands for it (${placeText(containerPlace)}), and name that place as containers.description of the profile, which now is ${placeText(placesOf(rules.containers.description.sources))}.`,
+    hint: byReload(
+      `Have the sender write each container's description into the segment that stands for it (${placeText(containerPlace)}), and name that place as containers.description of the profile, which now is ${placeText(placesOf(rules.containers.description.sources))}.`,
+    ),
   };
 }

@@ -1,4 +1,5 @@
 import type { Problem } from "../../core/failures.ts";
+import { byReload } from "../../core/hint.ts";
 import { atSegment, type Place, within } from "../../core/place.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import { findOddEnds, nameLineEnds } from "../../formats/hl7/line-ends.ts";
@@ -170,9 +171,11 @@ function hintOfControl(code: string, profile: Hl7Profile): string {
   const taken = [...profile.controls.keys()].filter((each) => isControlCode(each) === isControl);
   const list = `[${[...taken, code].map((each) => (/^[A-Z]{2}$/.test(each) ? each : JSON.stringify(each))).join(", ")}]`;
   const where = nameProfile(profile);
-  return isControl
-    ? `Set \`control: ${list}\` in ${where}, or arrange the change with the storage staff.`
-    : `Arrange the change with the storage staff. If the lab cancels orders with this code, set \`cancel: ${list}\` in ${where}.`;
+  return byReload(
+    isControl
+      ? `Set \`control: ${list}\` in ${where}, or arrange the change with the storage staff.`
+      : `Arrange the change with the storage staff. If the lab cancels orders with this code, set \`cancel: ${list}\` in ${where}.`,
+  );
 }
 
 /** ORC-5 (table 0038) of orders that were cancelled, discontinued, replaced, completed, or not found. */

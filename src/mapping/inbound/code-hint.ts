@@ -1,4 +1,5 @@
 import type { Problem } from "../../core/failures.ts";
+import { byReload } from "../../core/hint.ts";
 import type { FieldPath } from "../../formats/hl7/path.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
 import type { Profile } from "../profile/profile.ts";
@@ -131,5 +132,7 @@ export function hintOfIdentifiers({ segment, field }: FieldPath, holder: Segment
   const value = segment === "MRG" ? "subject.priorCode" : "subject.code";
   const which =
     conditions.size < 2 ? `\`${segment}-${field}[4.1=LAB&5=MR].1\`` : [...conditions].join(" or ");
-  return `Name the one that is the lab's, by its authority (${segment}-${field}.4) and type (${segment}-${field}.5), as ${value} of the profile: ${which}. Or have the sender fill in that one alone.`;
+  return byReload(
+    `Name the one that is the lab's, by its authority (${segment}-${field}.4) and type (${segment}-${field}.5), as ${value} of the profile: ${which}. Or have the sender fill in that one alone.`,
+  );
 }

@@ -1,4 +1,5 @@
 import type { Problem } from "../../core/failures.ts";
+import { byReload } from "../../core/hint.ts";
 import type { CsvRow } from "../../core/intake.ts";
 import { atLine, lineOf, type Place } from "../../core/place.ts";
 import { withoutGuard } from "../../formats/csv/encode.ts";
@@ -147,9 +148,11 @@ function withoutList(reading: Reading, split: readonly string[] = []): Reading {
   return invalid(
     reading.place,
     "seems to hold several labels, expected one for each container",
-    split.length === 0
-      ? `Have the sender write a row for each container, or set \`containers: { label: { split: ${JSON.stringify(present)} } }\` in the profile.`
-      : `Labels are parted by ${split.map((text) => JSON.stringify(text)).join(" or ")} here: have the sender do so, or set \`containers: { label: { split: ${both} } }\` in the profile.`,
+    byReload(
+      split.length === 0
+        ? `Have the sender write a row for each container, or set \`containers: { label: { split: ${JSON.stringify(present)} } }\` in the profile.`
+        : `Labels are parted by ${split.map((text) => JSON.stringify(text)).join(" or ")} here: have the sender do so, or set \`containers: { label: { split: ${both} } }\` in the profile.`,
+    ),
   );
 }
 

@@ -1,5 +1,6 @@
 import { systemClock } from "../../core/clock.ts";
 import type { FailureCode, Problem } from "../../core/failures.ts";
+import { byReload } from "../../core/hint.ts";
 import {
   type AssigningAuthority,
   movesContainers,
@@ -256,7 +257,9 @@ class Judge {
       if (unlikely === undefined) return value;
       return this.#complain("MAPPING_DATE_INVALID", reading.place, unlikely, { hint: UNLIKELY_BIRTH });
     }
-    const hint = "It is not YYYY-MM-DD once transformed: the profile should say `as: date` with the format.";
+    const hint = byReload(
+      "It is not YYYY-MM-DD once transformed: the profile should say `as: date` with the format.",
+    );
     return this.#complain("MAPPING_DATE_INVALID", reading.place, "is no date that can be read", { hint });
   }
 
@@ -320,8 +323,9 @@ function unlikelyBirth(day: string, nowMs: number): string | undefined {
     : undefined;
 }
 
-const UNLIKELY_BIRTH =
-  "Have the lab correct the date of birth, or correct which value the profile reads as one, and in which form.";
+const UNLIKELY_BIRTH = byReload(
+  "Have the lab correct the date of birth, or correct which value the profile reads as one, and in which form.",
+);
 
 /** Without a label there is no container, whatever else a row or segment says of one. */
 function asContainer(label: Reading): Reading {

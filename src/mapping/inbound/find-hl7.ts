@@ -1,4 +1,5 @@
 import type { Problem } from "../../core/failures.ts";
+import { byReload } from "../../core/hint.ts";
 import { atSegment, joined, type Place } from "../../core/place.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import {
@@ -67,7 +68,9 @@ function findRepeated(path: FieldPath, segment: Segment): Problem | undefined {
     place: atSegment(segment, { field: path.field }),
     code: "MAPPING_VALUE_INVALID",
     message: "repeats, expected one value",
-    hint: `Have the sender fill in one value, or name the repetition that is meant in the profile, such as \`${pathOfRepetition(path)}\`.`,
+    hint: byReload(
+      `Have the sender fill in one value, or name the repetition that is meant in the profile, such as \`${pathOfRepetition(path)}\`.`,
+    ),
   };
 }
 
@@ -136,7 +139,9 @@ function findSubcomponents(path: FieldPath, { segment, repetition, value }: Loca
     place: placeOf(path, segment, repetition),
     code: "MAPPING_VALUE_INVALID",
     message: "has several subcomponents, expected one",
-    hint: `Have the sender write an & in a value as \\T\\, or name the subcomponent that is meant in the profile, such as \`${path.path}${path.component === undefined ? ".1.1" : ".1"}\`.`,
+    hint: byReload(
+      `Have the sender write an & in a value as \\T\\, or name the subcomponent that is meant in the profile, such as \`${path.path}${path.component === undefined ? ".1.1" : ".1"}\`.`,
+    ),
   };
 }
 
@@ -309,7 +314,9 @@ export function findSingle(
       place: joined([found.place, atSegment(segment, { field, repetition: n, component })], "and"),
       code: "MAPPING_VALUE_INVALID",
       message: "are different values in one field, expected one",
-      hint: `Have the sender write a segment for each, or name the repetition that is meant in the profile, such as \`${pathOfRepetition(path)}\`. Of labels, \`split: repetitions\` reads all.`,
+      hint: byReload(
+        `Have the sender write a segment for each, or name the repetition that is meant in the profile, such as \`${pathOfRepetition(path)}\`. Of labels, \`split: repetitions\` reads all.`,
+      ),
     };
   }
   return found;
@@ -347,7 +354,9 @@ function findMoreParts(path: FieldPath, segment: Segment): Problem | undefined {
       place: placeOf(path, segment, n),
       code: "MAPPING_VALUE_INVALID",
       message: `has several ${more}, expected one`,
-      hint: `Have the sender fill in one, or name the one that is meant in the profile, such as \`${path.path}${first}\`.`,
+      hint: byReload(
+        `Have the sender fill in one, or name the one that is meant in the profile, such as \`${path.path}${first}\`.`,
+      ),
     };
   }
   return undefined;
@@ -392,7 +401,9 @@ function otherValued(scope: readonly Segment[], path: FieldPath, found: Located)
       place: joined([found.place, other.place], "and"),
       code: "MAPPING_VALUES_DISAGREE",
       message: "are different values of one thing, expected one",
-      hint: `Have the sender correct one of the values, or name the segment that is meant in the profile, such as \`${pathOfOne(path)}\`.`,
+      hint: byReload(
+        `Have the sender correct one of the values, or name the segment that is meant in the profile, such as \`${pathOfOne(path)}\`.`,
+      ),
     };
   }
   return undefined;
@@ -437,7 +448,9 @@ export function findSubjectCode(
       place: joined([found.place, atSegment(segment, other)], "and"),
       code: "MAPPING_SUBJECT_AMBIGUOUS",
       message: "are different identifiers of one kind, expected one",
-      hint: `Both fit ${path.path} of the profile: name the assigning authority too, such as \`PID-3[4.1=LAB&5=MR].1\`.`,
+      hint: byReload(
+        `Both fit ${path.path} of the profile: name the assigning authority too, such as \`PID-3[4.1=LAB&5=MR].1\`.`,
+      ),
     };
   }
   return found;
@@ -446,7 +459,9 @@ export function findSubjectCode(
 /** What to do about several OBRs below one ORC that have different numbers; undefined where there is one. */
 export function eachHint({ obrs }: OrderGroup, { name }: { readonly name: string }): string | undefined {
   return obrs.length > 1
-    ? `Correct the wrong number. Where each OBR is an order of its own, set \`orders: { each: OBR }\` in profile ${name}.`
+    ? byReload(
+        `Correct the wrong number. Where each OBR is an order of its own, set \`orders: { each: OBR }\` in profile ${name}.`,
+      )
     : undefined;
 }
 

@@ -1,4 +1,5 @@
 import { Failure, type Problem, problemOf } from "../../core/failures.ts";
+import { byReload } from "../../core/hint.ts";
 import type { IncomingMessage } from "../../core/intake.ts";
 import type { MappedMessage, MessageName } from "../../core/mapped-message.ts";
 import type { MessageEcho } from "../../core/message-echo.ts";
@@ -218,7 +219,9 @@ function checkHeader(
       code: "MAPPING_PROCESSING_MODE",
       place: within(messagePlace, atField("MSH", 11, 2)),
       message: `holds ${quote(mode)} (${reason}); what was ordered once is not done again`,
-      hint: `Keep such messages off this interface. If they are to be carried out, set \`processingModes: [${[...processingModes, mode].join(", ")}]\` in ${nameProfile(profile)}.`,
+      hint: byReload(
+        `Keep such messages off this interface. If they are to be carried out, set \`processingModes: [${[...processingModes, mode].join(", ")}]\` in ${nameProfile(profile)}.`,
+      ),
     });
   }
   problems.push(...checkControlId(header, messagePlace, profile));
@@ -240,7 +243,9 @@ function hintOfType(type: string, profile: Hl7Profile): Pick<Problem, "hint"> {
   const registers = type.startsWith("ADT^") ? ` and \`register: ${list(profile.register)}\`` : "";
   const what = registers === "" ? "To take it as orders" : "To have it make the patient known";
   return {
-    hint: `To pass over such messages, set \`ignore: ${list(profile.ignore)}\` in ${nameProfile(profile)}. ${what}, set \`accept: ${list(profile.accept)}\`${registers} there. Or stop the sender from sending it here.`,
+    hint: byReload(
+      `To pass over such messages, set \`ignore: ${list(profile.ignore)}\` in ${nameProfile(profile)}. ${what}, set \`accept: ${list(profile.accept)}\`${registers} there. Or stop the sender from sending it here.`,
+    ),
   };
 }
 
@@ -249,7 +254,9 @@ function hintOfVersion(version: string | undefined, profile: Hl7Profile): Pick<P
   if (!/^2(?:\.\d+){1,2}$/.test(version)) return {};
   const versions = [...profile.versions, version].map((each) => JSON.stringify(each)).join(", ");
   return {
-    hint: `Have the sender use an accepted version, or set \`versions: [${versions}]\` in ${nameProfile(profile)}.`,
+    hint: byReload(
+      `Have the sender use an accepted version, or set \`versions: [${versions}]\` in ${nameProfile(profile)}.`,
+    ),
   };
 }
 
@@ -257,7 +264,9 @@ function hintOfProcessingId(found: string | undefined, profile: Hl7Profile): Pic
   if (found === undefined) return { hint: "Have the sender fill in MSH-11: P for production, T for tests." };
   if (!["P", "T", "D"].includes(found)) return {};
   return {
-    hint: `Have test messages sent to a test instance. If this connector is for messages with ${found}, set \`processingId: ${found}\` in ${nameProfile(profile)}.`,
+    hint: byReload(
+      `Have test messages sent to a test instance. If this connector is for messages with ${found}, set \`processingId: ${found}\` in ${nameProfile(profile)}.`,
+    ),
   };
 }
 
@@ -276,7 +285,9 @@ function checkControlId(
       code: "MAPPING_VALUE_MISSING",
       place: within(messagePlace, atField("MSH", 10)),
       message: "is empty; a control id is expected",
-      hint: `Have the sender give each message a control id. For a sender that never has one, set \`controlId: optional\` in profile ${name}.`,
+      hint: byReload(
+        `Have the sender give each message a control id. For a sender that never has one, set \`controlId: optional\` in profile ${name}.`,
+      ),
     },
   ];
 }

@@ -1,4 +1,5 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
+import { byReload } from "../../core/hint.ts";
 import type { CsvRow } from "../../core/intake.ts";
 import type { MappedMessage } from "../../core/mapped-message.ts";
 import type { Order } from "../../core/order.ts";
@@ -245,12 +246,15 @@ function readControlRows(rows: readonly ControlRow[], { rules }: CsvProfile): Re
 
 /** What to do about a mistake of a row, where the hint of its code is about HL7 too; {profile} is where it is corrected. */
 const HINTS: Readonly<Partial<Record<FailureCode, string>>> = {
-  MAPPING_NO_CONTAINER:
+  MAPPING_NO_CONTAINER: byReload(
     "Have the lab write the container's label into the cell, or correct which column `containers.label` of {profile} reads.",
-  MAPPING_VALUE_MISSING:
+  ),
+  MAPPING_VALUE_MISSING: byReload(
     "Have the lab fill in the cell that is named, or correct in {profile} which column is read.",
-  MAPPING_DATE_INVALID:
+  ),
+  MAPPING_DATE_INVALID: byReload(
     "Have the lab write a day that exists in the form that is named, or set the form that the lab uses in {profile}, such as `dateFormats: [dd.MM.yyyy]`.",
+  ),
   MAPPING_CONTAINER_UNEXPECTED:
     "Leave the label of a registration empty, or have the lab write its word for STORE or RETRIEVAL as the operation.",
 };

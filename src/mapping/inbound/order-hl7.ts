@@ -1,4 +1,5 @@
 import type { Problem } from "../../core/failures.ts";
+import { byReload } from "../../core/hint.ts";
 import type { EchoFound } from "../../core/message-echo.ts";
 import type { Control } from "../../core/order-control.ts";
 import { atField, atSegment, joined, type Place, placeText } from "../../core/place.ts";
@@ -129,7 +130,7 @@ function readPriorCode(scope: readonly Segment[], { rules }: Hl7Profile): Readin
     place: atField("MRG", 1),
     code: "MAPPING_VALUE_MISSING",
     message: "is not read: where the identifier that goes stands was not agreed for this interface",
-    hint: "Name the place of the identifier that goes as `subject.priorCode` in the profile.",
+    hint: byReload("Name the place of the identifier that goes as `subject.priorCode` in the profile."),
   };
 }
 
@@ -193,7 +194,9 @@ function refuseSameNumber([first, ...others]: readonly Unit[], { orders: { each 
     code: "MAPPING_VALUES_DISAGREE",
     place: number.place,
     message: `gives the same order number as ${placeText(first?.number.place ?? {})}; expected a number of its own for each ${each}`,
-    hint: `Have the lab give each order its own number. Where ${each}s with one number are one order with several containers, set \`orders: { sameNumber: join }\` in the profile.`,
+    hint: byReload(
+      `Have the lab give each order its own number. Where ${each}s with one number are one order with several containers, set \`orders: { sameNumber: join }\` in the profile.`,
+    ),
   }));
 }
 

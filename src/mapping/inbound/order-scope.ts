@@ -1,4 +1,5 @@
 import type { Problem } from "../../core/failures.ts";
+import { byReload } from "../../core/hint.ts";
 import { joined, type Place } from "../../core/place.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import { type FieldPath, findValue, placeOf } from "../../formats/hl7/path.ts";
@@ -225,7 +226,9 @@ function findRepeated(path: FieldPath, segment: Segment, first: Found): Problem 
       place: joined([first.place, placeOf(path, segment, n)], "and"),
       code: "MAPPING_VALUES_DISAGREE",
       message: "are different values in one field, expected one",
-      hint: `Name the repetition that is meant in the profile, such as \`{${pathOfRepetition(path)}}\`.`,
+      hint: byReload(
+        `Name the repetition that is meant in the profile, such as \`{${pathOfRepetition(path)}}\`.`,
+      ),
     };
   }
   return undefined;
@@ -237,6 +240,8 @@ function severalAt(place: Place, { path, segment, whichSegment }: FieldPath): Pr
     place,
     code: "MAPPING_VALUES_DISAGREE",
     message: "are values of several segments, expected one",
-    hint: `Have the sender write each container's ${segment} behind the segment that stands for the container, or name the ${segment} that is meant in the profile, such as \`{${segment}[2]${field}}\` or, by its set id, \`{${segment}[1=2]${field}}\`.`,
+    hint: byReload(
+      `Have the sender write each container's ${segment} behind the segment that stands for the container, or name the ${segment} that is meant in the profile, such as \`{${segment}[2]${field}}\` or, by its set id, \`{${segment}[1=2]${field}}\`.`,
+    ),
   };
 }

@@ -1,3 +1,4 @@
+import { byReload } from "../../core/hint.ts";
 /** What a value is for, as far as it matters to what may stand there by mistake. */
 export type GuardedKind = "code" | "name";
 
@@ -31,7 +32,10 @@ export function findMisread(
   if (kind === "name") return undefined;
   if (SHORTENED.test(text)) return { message: SHORTENED_TROUBLE };
   if (!allow.includes("dates") && isDateLike(text))
-    return { ...DATE, hint: `${DATE.hint} Where its codes do look so, ${allowing("dates", name)}.` };
+    return {
+      ...DATE,
+      hint: byReload(`${DATE.hint} Where its codes do look so, ${allowing("dates", name)}.`),
+    };
   if (!SUSPICIOUS.test(text)) return undefined;
   const damage = DAMAGES.find(({ pattern }) => pattern.test(text));
   return damage && { message: damage.message };
@@ -96,7 +100,9 @@ function noValue(kind: GuardedKind, name: string | undefined): Misread {
   const why = kind === "code" ? ", which would be the same code for many" : "";
   return {
     message: `is a word or mark for no value${why}, expected a ${kind} or nothing`,
-    hint: `Have the lab send the ${kind}, or leave the place empty. Where it is a real one, ${allowing("words", name)}.`,
+    hint: byReload(
+      `Have the lab send the ${kind}, or leave the place empty. Where it is a real one, ${allowing("words", name)}.`,
+    ),
   };
 }
 

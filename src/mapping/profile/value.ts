@@ -1,4 +1,5 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
+import { byReload } from "../../core/hint.ts";
 import {
   atNamed,
   joined as joinedPlaces,
@@ -328,7 +329,9 @@ function disagreementHint({ name, sources }: ValueRule<unknown>, text: string): 
   const first = sources.find((source) => source.kind === "place")?.text ?? text;
   if (name === undefined) return correct;
   const only = settingOf(name, `{ from: ${JSON.stringify(first)}, agree: false }`);
-  return `${correct} If the lab means two things by them, name the one that counts in the profile, such as \`${only}\`.`;
+  return byReload(
+    `${correct} If the lab means two things by them, name the one that counts in the profile, such as \`${only}\`.`,
+  );
 }
 
 /** Where a value stands that the profile itself brings; it is as its author wants it. */
@@ -370,7 +373,9 @@ function misreadOf(
 }
 
 function patternHint(pattern: string, name = "the value"): string {
-  return `Correct the value at the place that is named, or the pattern ${pattern} under \`as\` of ${name} in the profile.`;
+  return byReload(
+    `Correct the value at the place that is named, or the pattern ${pattern} under \`as\` of ${name} in the profile.`,
+  );
 }
 
 /** More than any lab writes into one cell. */

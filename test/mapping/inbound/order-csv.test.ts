@@ -50,7 +50,7 @@ describe("the rows of a CSV order", () => {
     [
       { date_of_birth: "1.2.1980" },
       "MAPPING_DATE_INVALID",
-      /in profile test, such as `dateFormats: \[dd\.MM\.yyyy\]`\.$/,
+      /in profile test, such as `dateFormats: \[dd\.MM\.yyyy\]`\. A running daemon/,
     ],
     [{ operation: "REGISTER" }, "MAPPING_CONTAINER_UNEXPECTED", /label of a registration empty/],
   ])("have hints about cells and columns: %j", async (own, code, hint) => {

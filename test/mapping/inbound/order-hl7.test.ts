@@ -42,7 +42,7 @@ describe("an HL7 message", () => {
         place: "message 1, PID-3.1",
         message: "does not have the expected form: MRN- and four digits",
         expected: ["MRN- and four digits"],
-        hint: "Correct the value at the place that is named, or the pattern ^MRN-(\\d{4})$ under `as` of subject.code in the profile.",
+        hint: "Correct the value at the place that is named, or the pattern ^MRN-(\\d{4})$ under `as` of subject.code in the profile. A running daemon takes a changed setting over by `cryobridge reload`.",
       },
     ]);
     const [plain] = await problemOf({});

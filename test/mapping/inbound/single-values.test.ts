@@ -111,7 +111,7 @@ describe("of several segments of one name the first is not taken:", () => {
       expect.objectContaining({
         code: "MAPPING_VALUES_DISAGREE",
         place: "message 1, ZFA-1 and ZFA[2]-1",
-        hint: expect.stringMatching(/such as `ZFA\[1\]-1`\.$|name that place/),
+        hint: expect.stringMatching(/such as `ZFA\[1\]-1`\. A running|name that place/),
       }),
     );
   });
