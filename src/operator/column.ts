@@ -41,6 +41,8 @@ export interface Look<Row> {
   readonly isRight?: boolean;
   /** Says only how long ago the column before it was. */
   readonly isAge?: boolean;
+  /** Left out of a list whose screen has no room for it; the details have it. */
+  readonly isLesser?: boolean;
   /** May be cut to fit the screen. */
   readonly isFlexible?: boolean;
 }

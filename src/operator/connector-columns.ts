@@ -52,6 +52,7 @@ export const CONNECTOR_COLUMNS: readonly Column<ConnectorView>[] = [
   {
     title: "connected",
     isRight: true,
+    isLesser: true,
     show: ({ connections }) => connections,
   },
   {
@@ -69,8 +70,8 @@ export const CONNECTOR_COLUMNS: readonly Column<ConnectorView>[] = [
       refused ? `/messages?connector=${encodeURIComponent(connector)}&verdict=refused` : undefined,
   },
   { key: "sent", title: "sent", isRight: true },
-  { key: "receivedLastHour", title: "last hour", isRight: true },
-  { key: "untakenFiles", title: "files not taken", isRight: true },
+  { key: "receivedLastHour", title: "last hour", isRight: true, isLesser: true },
+  { key: "untakenFiles", title: "files not taken", isRight: true, isLesser: true },
   { key: "type" },
   { key: "isTaking" },
   { key: "trouble" },

@@ -42,6 +42,7 @@ export const FILE_COLUMNS: readonly Column<FileView>[] = [
   {
     key: "firstFileId",
     title: "duplicate of",
+    isLesser: true,
     link: ({ firstFileId }) => firstFileId && `/files/${firstFileId}`,
   },
   { key: "receivedAt", title: "received" },

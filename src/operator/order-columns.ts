@@ -9,7 +9,7 @@ import type { LedgerOrder } from "../ledger/orders/row.ts";
 import { ageColumn, type Column, forPrograms, type Paint, recordJson, type Viewer } from "./column.ts";
 import { readyHint } from "./ready-hint.ts";
 import { withHint } from "./text.ts";
-import { relativeTime, timeWithAge } from "./times.ts";
+import { relativeTime } from "./times.ts";
 import { hintFor, type Surroundings, whyWaiting } from "./why-waiting.ts";
 
 /** What an order, a task or an order control request has of the number that the lab gave an order. */
@@ -138,8 +138,8 @@ export const ORDER_COLUMNS: readonly Column<ListedOrder>[] = [
     only: "details",
     show: ({ surface }) => (surface === "external" ? "external: the procedure was created directly" : ""),
   },
-  { key: "requestId", title: "request", isRight: true },
-  { key: "procedureId", title: "procedure", only: "list", isRight: true },
+  { key: "requestId", title: "request", isRight: true, isLesser: true },
+  { key: "procedureId", title: "procedure", only: "list", isRight: true, isLesser: true },
   {
     key: "procedureCode",
     title: "procedure",
@@ -191,9 +191,9 @@ export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
   { key: "says", title: "says", isFlexible: true, show: ({ says }) => says.map(factInWords).join(", ") },
   { key: "state", title: "state", only: "list", paint: ({ state }) => PAINT_BY_DELIVERY_STATE[state] },
   { key: "createdAt", title: "made", only: "details" },
-  { key: "deliveredAt", title: "delivered", only: "details" },
   { key: "attempts", title: "attempts", isRight: true },
-  { title: "when", only: "list", show: whenOf },
+  { key: "deliveredAt", title: "delivered" },
+  { title: "when", only: "list", isAge: true, show: whenOf },
   { key: "nextAt", title: "next try", only: "details", show: nextTryOf },
   { key: "waitsBehind" },
   {
@@ -220,7 +220,7 @@ export const DELIVERY_DETAILS: readonly Column<DeliveryDetails>[] = [
 
 function whenOf(delivery: DeliveryView, { clock }: Viewer): string {
   const now = clock.now();
-  if (delivery.deliveredAt) return timeWithAge(delivery.deliveredAt, now);
+  if (delivery.deliveredAt) return relativeTime(delivery.deliveredAt, now);
   if (delivery.state !== "pending") return "";
   if (delivery.waitsBehind !== undefined) return `waits for ${delivery.waitsBehind}`;
   return delivery.nextAt.getTime() <= now ? "due now" : `tried ${relativeTime(delivery.nextAt, now)}`;

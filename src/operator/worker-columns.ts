@@ -33,8 +33,8 @@ export const WORKER_COLUMNS: readonly Column<WorkerView>[] = [
   { key: "id", title: "id", value: ({ id }) => `w${id}` },
   { key: "name", title: "name", isFlexible: true },
   { key: "host", title: "machine", isFlexible: true },
-  { key: "pid", title: "process", isRight: true },
-  { key: "version", title: "version" },
+  { key: "pid", title: "process", isRight: true, isLesser: true },
+  { key: "version", title: "version", isLesser: true },
   { key: "roles", title: "roles", isFlexible: true },
   { key: "connectors", title: "connectors", isFlexible: true },
   {
@@ -43,7 +43,7 @@ export const WORKER_COLUMNS: readonly Column<WorkerView>[] = [
     paint: (worker) => WORKER_STATES[standingOf(worker)].paint,
   },
   { key: "inHand", title: "orders in hand", isRight: true },
-  { key: "startedAt", title: "since" },
+  { key: "startedAt", title: "since", isLesser: true },
   { key: "heartbeatAt" },
   {
     title: "last seen",

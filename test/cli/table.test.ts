@@ -7,7 +7,7 @@ import type { Session } from "../../src/cli/session.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { phi } from "../../src/core/phi.ts";
 import { SecretMask } from "../../src/core/secret-mask.ts";
-import { type Column, recordJson } from "../../src/operator/column.ts";
+import { ageColumn, type Column, recordJson } from "../../src/operator/column.ts";
 import { silent } from "../support/with-ledger.ts";
 
 interface Row {
@@ -71,6 +71,26 @@ describe("a table", () => {
       "o1        7  short",
       "o117   1200  a longer reason",
     ]);
+  });
+
+  it("leaves out times whose age it shows, and then lesser columns from the right, while the screen has no room", () => {
+    const at = new Date("2026-03-01T08:00:00Z");
+    const shown: readonly Column<Row>[] = [
+      { key: "id", title: "id" },
+      { title: "since", show: () => at },
+      ageColumn<Row>(() => new Date()),
+      { title: "request", isLesser: true, show: () => "118" },
+      { title: "procedure", isLesser: true, show: () => "228" },
+      { key: "reason", title: "reason", isFlexible: true },
+    ];
+    const titlesAt = (width?: number) =>
+      renderTable(shown, [rowOf("o1", 7, "a reason that is long")], sessionOf({ width }).session)[0]?.split(
+        / +/,
+      );
+    expect(titlesAt()).toEqual(["ID", "SINCE", "AGE", "REQUEST", "PROCEDURE", "REASON"]);
+    expect(titlesAt(50)).toEqual(["ID", "AGE", "REQUEST", "PROCEDURE", "REASON"]);
+    expect(titlesAt(30)).toEqual(["ID", "AGE", "REQUEST", "REASON"]);
+    expect(titlesAt(18)).toEqual(["ID", "AGE", "REASON"]);
   });
 
   it("cuts flexible columns to the width of the screen and marks the cut", () => {

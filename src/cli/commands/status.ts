@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { ExitStatus } from "../exit-status.ts";
 import { type KeptSite, watched, watchOption } from "../live/watched.ts";
+import { wrapped } from "../output/wrap.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import {
   callLines,
@@ -27,13 +28,13 @@ export function define(command: Command, cli: Cli): void {
 async function showStatus(session: Session, site: KeptSite): Promise<ExitStatus | undefined> {
   const found = await readSiteStatus(session, site);
   const { status, isRunning } = found;
+  const whole = (line: string) => wrapped(line, session.width, ["", "  "]);
   session.result({ isDaemonRunning: isRunning, ...status }, [
-    ...standingLines(found, session),
+    ...standingLines(found, session).flatMap(whole),
     ...neededLines(status, session),
     ...otherLines(status, session),
     "",
-    ...countsInWords(status),
-    ...callLines(status),
+    ...[...countsInWords(status), ...callLines(status)].flatMap(whole),
   ]);
   return exitStatusOfSite(found);
 }

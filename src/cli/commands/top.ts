@@ -120,20 +120,17 @@ function sectionsOf(found: SiteStatus, detail: Detail | undefined, session: Sess
 
 const UNKNOWN: Traffic = { hour: undefined, day: undefined, lastMessages: undefined };
 
-/** A window narrower than this has no room for each figure of a connector; the console has them all. */
-const WIDE = 120;
-const ONLY_WIDE = new Set<string | undefined>(["connected", "last hour"]);
 const AFTER_NUMBERS = new Set<string | undefined>(["note", "last message"]);
 
 /** The window cuts words, and no numbers. Columns that say nothing of any row are left out. */
 function connectorColumns(rows: readonly ConnectorView[], session: Session): Column<ConnectorView>[] {
-  const isNarrow = !session.isJson && (session.width ?? WIDE) < WIDE;
   return CONNECTOR_COLUMNS.filter(
     (column) => column.key !== undefined || rows.some((row) => cellText(column, row, session) !== ""),
   )
-    .filter(({ title }) => !isNarrow || !ONLY_WIDE.has(title))
     .toSorted((a, b) => Number(AFTER_NUMBERS.has(a.title)) - Number(AFTER_NUMBERS.has(b.title)))
-    .map((column) => (column.isRight ? column : { ...column, isFlexible: true }));
+    .map((column) =>
+      column.isRight || column.key === "lastMessageAt" ? column : { ...column, isFlexible: true },
+    );
 }
 
 type Stage = NonNullable<Status["states"]>[number];

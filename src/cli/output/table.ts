@@ -30,21 +30,18 @@ export interface TableLayout<Row> {
 
 /**
  * Fixes the widths of a table by `rows`, for tables that are too long to be kept as a whole. Columns are as wide as
- * their content; when that is more than the screen, the flexible ones are cut, widest first, down to eight characters.
- * Without a screen nothing is ever cut.
+ * their content; when that is more than the screen, the flexible ones are cut, widest first, down to eight characters, and where
+ * that is not enough, columns that say less are left out. Without a screen nothing is ever cut.
  */
 export function layOutTable<Row>(
   all: readonly Column<Row>[],
   rows: readonly Row[],
   session: Session,
 ): TableLayout<Row> {
-  const columns = listColumns(all);
-  const titles = columns.map(({ title = "" }) => title.toUpperCase());
+  const columns = fitting(listColumns(all), rows, session);
+  const widths = columns.map((column) => widthOf(column, rows, session));
+  const titles = columns.map(titleOf);
   const textsOf = (row: Row) => columns.map((column) => cellText(column, row, session));
-  const texts = rows.map(textsOf);
-  const widths = titles.map((title, index) =>
-    texts.reduce((most, row) => Math.max(most, lengthOf(row[index] ?? "")), title.length),
-  );
   if (session.width !== undefined) shrink(widths, columns, session.width);
   const layOut = (cells: readonly string[], row?: Row) =>
     columns
@@ -56,6 +53,28 @@ export function layOutTable<Row>(
       .join(" ".repeat(GAP))
       .replace(/ +$/, "");
   return { header: layOut(titles), lines: (more) => more.map((row) => layOut(textsOf(row), row)) };
+}
+
+const titleOf = ({ title = "" }: Look<never>): string => title.toUpperCase();
+
+function widthOf<Row>(column: Column<Row>, rows: readonly Row[], session: Session): number {
+  const texts = rows.map((row) => cellText(column, row, session));
+  return texts.reduce((most, text) => Math.max(most, lengthOf(text)), titleOf(column).length);
+}
+
+/** The columns that the screen has room for: times whose age stands beside them go first, then lesser ones from the right. */
+function fitting<Row>(all: readonly Column<Row>[], rows: readonly Row[], session: Session): Column<Row>[] {
+  const { width } = session;
+  const narrowest = all.map((column) => {
+    const whole = widthOf(column, rows, session);
+    return column.isFlexible ? Math.min(whole, NARROWEST) : whole;
+  });
+  const kept = new Set(all.keys());
+  const room = () => [...kept].reduce((sum, index) => sum + (narrowest[index] ?? 0) + GAP, -GAP);
+  const times = [...kept].filter((index) => all[index + 1]?.isAge);
+  const lesser = [...kept].filter((index) => all[index]?.isLesser).reverse();
+  for (const index of [...times, ...lesser]) if (width !== undefined && room() > width) kept.delete(index);
+  return all.filter((_, index) => kept.has(index));
 }
 
 function lengthOf(text: string): number {
