@@ -1,4 +1,4 @@
-import { MEANINGS, VERDICTS, type Verdict } from "../../src/service/http/classify.ts";
+import { type AnswerMeaning, MEANINGS, VERDICTS } from "../../src/service/http/classify.ts";
 
 /** The tables of `docs/guide/service-errors.md`, by the name of the place that each has in it. */
 export function renderTables(): ReadonlyMap<string, string> {
@@ -20,7 +20,7 @@ function verdictRows(): string[][] {
   ]);
 }
 
-function inWords(verdict: Verdict): string {
+function inWords(verdict: AnswerMeaning): string {
   return verdict === "ok" ? "taken" : code(verdict);
 }
 

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { backoffMs } from "../../src/core/backoff.ts";
 import { FAILURES, Failure, type FailureCode } from "../../src/core/failures.ts";
 import { planCheck, type ReconcileTimes } from "../../src/jobs/calls/decide.ts";
+import { nextStepAfter } from "../../src/jobs/next-step.ts";
 import { nextPollMs } from "../../src/jobs/track/track.ts";
-import { verdictOf } from "../../src/jobs/verdict.ts";
 
 const BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
 
@@ -90,7 +90,7 @@ describe("looking for what a lost call did", () => {
 
 describe("deciding about a failed step", () => {
   const decide = (code: FailureCode, mayHaveLeft = false, attempts = 1) =>
-    verdictOf(new Failure(code, "x"), { attempts, mayHaveLeft });
+    nextStepAfter(new Failure(code, "x"), { attempts, mayHaveLeft });
 
   test("tries again for as long as an outage lasts", () => {
     expect(decide("SERVICE_UNAVAILABLE", false, 100_000)).toBe("again");

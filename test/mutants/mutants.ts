@@ -296,17 +296,17 @@ export const MUTANTS: readonly Mutant[] = [
     ["jobs/decisions.test.ts", "jobs/calls-of-an-order.test.ts"],
     [
       "a call without an answer is made again at once",
-      `    if (mayHaveLeft && verdict !== "person") {`,
-      `    if (mayHaveLeft && verdict === "person") {`,
+      `    if (mayHaveLeft && next !== "person") {`,
+      `    if (mayHaveLeft && next === "person") {`,
     ],
     [
       "a call that a gateway refused is made again without a look",
-      `    if (isRefused && verdict === "again") {`,
-      `    if (isRefused && verdict !== "again") {`,
+      `    if (isRefused && next === "again") {`,
+      `    if (isRefused && next !== "again") {`,
     ],
   ),
   ...faults(
-    "src/jobs/verdict.ts",
+    "src/jobs/next-step.ts",
     ["jobs/decisions.test.ts", "jobs/calls-of-an-order.test.ts"],
     [
       "an outage parks orders",
@@ -465,7 +465,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...faults(
     "src/ledger/results/deliveries.ts",
-    ["jobs/deliver"],
+    ["jobs/deliver", "ledger/results"],
     [
       "a later result of an order overtakes the one before it",
       "        and e.id < d.id\n",
@@ -473,8 +473,13 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       "a result that the lab did not take counts as delivered",
-      "   where id = any ($1)\n     and state = 'pending'\n  returning id, connector, file_name, order_ids, is_answer, created_at),",
-      "   where id = any ($1)\n  returning id, connector, file_name, order_ids, is_answer, created_at),",
+      "     and created_at = any ($2::timestamptz[])\n     and state = 'pending'\n",
+      "     and created_at = any ($2::timestamptz[])\n",
+    ],
+    [
+      "a result that a ledger forgot counts for the one that has its id since",
+      "     and created_at = any ($2::timestamptz[])\n",
+      "     and $2::timestamptz[] is not null\n",
     ],
   ),
   ...faults(

@@ -26,7 +26,7 @@ export interface DecideDeps {
 }
 
 /** What was found out about a file: what is to become of it, and how it ends in the ledger; a duplicate has no end of its own. */
-export interface Decision {
+export interface FileDecision {
   readonly fileId: string;
   readonly fate: Omit<Fate, "keptAs" | "day">;
   readonly close?: Settlement["close"];
@@ -37,7 +37,7 @@ export interface Decision {
  * that was taken is committed. `expected` is the fingerprint the file had when it was found to be whole.
  * Throws FILE_CHANGED when it is still being written, NotInHand, transient Failures of the ledger, and errors of the file system.
  */
-export async function decideFile(claim: Claim, expected: string, deps: DecideDeps): Promise<Decision> {
+export async function decideFile(claim: Claim, expected: string, deps: DecideDeps): Promise<FileDecision> {
   await narrow(claim.path);
   const opened = await openOrdinary(claim, deps);
   if ("problem" in opened) return await refuseUnread(claim, opened.problem, deps);
@@ -90,7 +90,7 @@ interface ReadFile {
 async function offer(
   { claim, sha256, file, content, assertUnchanged }: ReadFile,
   deps: DecideDeps,
-): Promise<Decision> {
+): Promise<FileDecision> {
   const { connector, intake, signal } = deps;
   const { batch } = content;
   const claimId = claim.id;
@@ -163,7 +163,7 @@ interface About {
   readonly tally: Tally;
 }
 
-function closing(result: "refused" | "partly-refused", fileId: string, about: About): Decision {
+function closing(result: "refused" | "partly-refused", fileId: string, about: About): FileDecision {
   const problems = about.tally.problems.slice(0, MOST_CLOSING_PROBLEMS);
   const isRefused = result === "refused";
   return {
@@ -174,7 +174,7 @@ function closing(result: "refused" | "partly-refused", fileId: string, about: Ab
 }
 
 /** The ledger knows of it, too, so that a person who never looks into the folders sees that it was refused. */
-async function refuseUnread(claim: Claim, problem: Problem, deps: DecideDeps): Promise<Decision> {
+async function refuseUnread(claim: Claim, problem: Problem, deps: DecideDeps): Promise<FileDecision> {
   const { connector } = deps;
   const { dialect } = deps.format;
   const sha256 = hash("sha256", `not read ${claim.id}`);

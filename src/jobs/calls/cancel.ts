@@ -8,7 +8,7 @@ import { changeOrders, type OrderChange } from "../../ledger/orders/change.ts";
 import { recordLook } from "../../ledger/orders/looks.ts";
 import { idOf, type LedgerOrder, linkOf, type ServiceLink } from "../../ledger/orders/row.ts";
 import type { CancelLook, CancelTarget } from "../../service/cancel.ts";
-import { verdictOf } from "../verdict.ts";
+import { nextStepAfter } from "../next-step.ts";
 import { type CancelDecision, countSame, decideCancel, type Standing } from "./decide.ts";
 import type { LookDeps } from "./deps.ts";
 
@@ -117,7 +117,7 @@ async function makeCall(
     { order: formatId("o", orderId), code: failure.code, attempt },
     "order's call to cancel it failed",
   );
-  if (verdictOf(failed, { attempts: attempt, mayHaveLeft: true }) === "again") {
+  if (nextStepAfter(failed, { attempts: attempt, mayHaveLeft: true }) === "again") {
     const end = failed.isAnswered ? "refused" : "not_sent";
     const againInMs = backoffMs(attempt, settings.backoff, random(), failed.retryAfterMs);
     return answerCancel(pool, orderId, { callId, end, failure }, { againInMs });

@@ -37,7 +37,7 @@ type Undone =
   | { readonly kind: "again"; readonly nextInMs: number; readonly found: string };
 
 /** What a look means for an open call to register or create. */
-export type Decision =
+export type CallDecision =
   | Undone
   /** This is what it made. */
   | { readonly kind: "made"; readonly id: number }
@@ -77,7 +77,7 @@ export type CancelDecision =
  * | 9 to 13 | lost | nothing | {@link decideEmpty} |
  * | 24 to 28 | to cancel | | {@link decideCancel} |
  */
-export function decideFinds(call: LaneStanding, finds: Finds): Decision {
+export function decideFinds(call: LaneStanding, finds: Finds): CallDecision {
   const { surface } = call;
   const { certain, taken, marked, possible } = finds;
   const [only] = certain;
@@ -120,7 +120,7 @@ export function decideFinds(call: LaneStanding, finds: Finds): Decision {
   return { kind: "park", code, text: evidence, ids: candidates };
 }
 
-function parkForgotten(surface: Surface, ids: readonly number[], isMarked: boolean): Decision {
+function parkForgotten(surface: Surface, ids: readonly number[], isMarked: boolean): CallDecision {
   const why = isMarked ? ", by the order's mark in it" : "";
   return {
     kind: "park",
@@ -130,7 +130,7 @@ function parkForgotten(surface: Surface, ids: readonly number[], isMarked: boole
   };
 }
 
-function parkOther(surface: Surface, ids: readonly number[]): Decision {
+function parkOther(surface: Surface, ids: readonly number[]): CallDecision {
   const has = ids.length === 1 ? "is" : "are";
   return {
     kind: "park",
@@ -155,11 +155,11 @@ const MOST_LOST = 5;
  * | 13 | a retrieval on the request surface, where those are not retried, and no person has seen it | park |
  * | 13 | any other | nothing |
  */
-export function decideEmpty(call: Standing): Decision {
+export function decideEmpty(call: Standing): CallDecision {
   if (call.answer === "refused") return { kind: "nothing" };
   const next = planCheck(call.checks + 1, call.ageMs, call.times);
   if (next !== "believed") return { kind: "again", nextInMs: next.nextInMs, found: "nothing" };
-  const park = (text: string): Decision => ({ kind: "park", code: "SUBMIT_UNCERTAIN", text, ids: [] });
+  const park = (text: string): CallDecision => ({ kind: "park", code: "SUBMIT_UNCERTAIN", text, ids: [] });
   // A service that takes an order and never shows it would be sent it again and again.
   if (!call.isApproved && call.answer === "taken") {
     return park(

@@ -13,10 +13,10 @@ import {
 } from "../../ledger/orders/looks.ts";
 import { idOf, type LedgerOrder, linkOf, readOrders, toLink } from "../../ledger/orders/row.ts";
 import { findRestored } from "../../ledger/restored/restore.ts";
+import { nextStepAfter } from "../next-step.ts";
 import { registered, requireSameSubject } from "../submit/subject.ts";
-import { verdictOf } from "../verdict.ts";
 import { seeToCancel } from "./cancel.ts";
-import { type Decision, decideEmpty, decideFinds, type Standing } from "./decide.ts";
+import { type CallDecision, decideEmpty, decideFinds, type Standing } from "./decide.ts";
 import type { LookDeps } from "./deps.ts";
 import { findMade, surfaceOf } from "./find.ts";
 import { nameIds, type Remains, remainsOf, WORD } from "./finds.ts";
@@ -96,7 +96,7 @@ async function decide(
   call: OrderCall,
   deps: LookDeps,
   signal: AbortSignal,
-): Promise<Decision> {
+): Promise<CallDecision> {
   const { settings, pool } = deps;
   const standing = standingOf(order, call, deps);
   if (call.kind === "subject") {
@@ -139,7 +139,7 @@ function lostBefore(order: LedgerOrder, call: OrderCall): number {
 
 type Step = Omit<OrderChange, "orderId">;
 
-function toChange(order: LedgerOrder, call: OrderCall, decision: Decision, deps: LookDeps): Step {
+function toChange(order: LedgerOrder, call: OrderCall, decision: CallDecision, deps: LookDeps): Step {
   const { settings } = deps;
   const surface = surfaceOf(order, call, deps);
   switch (decision.kind) {
@@ -286,7 +286,7 @@ async function afterFailedLook(
   if (code === "UNCLASSIFIED")
     deps.logger.error({ ...name, err: failure }, "a look failed for a reason that nobody classified");
   const failedChecks = call.failedChecks + 1;
-  const isForGood = verdictOf(failure, { attempts: failedChecks, mayHaveLeft: false }) === "person";
+  const isForGood = nextStepAfter(failure, { attempts: failedChecks, mayHaveLeft: false }) === "person";
   const pause = backoffMs(failedChecks, deps.settings.backoff, deps.random(), failure.retryAfterMs);
   const lookInMs = Math.max(Math.min(pause, LONGEST_PAUSE_MS), failure.retryAfterMs ?? 0);
   // The order goes on as it is, whatever is found out about cancelling it.

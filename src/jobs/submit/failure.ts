@@ -4,7 +4,7 @@ import { formatId } from "../../ledger/ids.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { findCallInHand } from "../../ledger/orders/submission.ts";
-import { verdictOf } from "../verdict.ts";
+import { nextStepAfter } from "../next-step.ts";
 import type { SubmitDeps } from "./deps.ts";
 
 /**
@@ -30,7 +30,7 @@ export async function recordSubmitFailure(
   // Another order has the service's request: who of the two it belongs to is for a person to find out.
   const mayHaveLeft = isCalled && (failure.class === "ambiguous" || failure.code === "REQUEST_CLAIMED");
   const { attempts } = order;
-  const verdict = verdictOf(failure, { attempts, mayHaveLeft });
+  const next = nextStepAfter(failure, { attempts, mayHaveLeft });
   const againInMs = backoffMs(attempts, deps.settings.backoff, deps.random(), failure.retryAfterMs);
   const { checksMs, giveUpAfterMs, recheckMs } = deps.settings.reconcile;
   const firstLookMs = checksMs[0] ?? giveUpAfterMs;
@@ -39,7 +39,7 @@ export async function recordSubmitFailure(
   const common = { orderId: order.id, fence: order.fence, isReleased: true, answer, failure: reason };
   const isRefused = kind === "request" && !mayHaveLeft && failure.isAnswered;
   const change = ((): OrderChange => {
-    if (isRefused && verdict === "again") {
+    if (isRefused && next === "again") {
       // One look decides, so it comes no earlier than the first one for a call without an answer: lists lag.
       const lookInMs = Math.max(againInMs, firstLookMs);
       return {
@@ -49,7 +49,7 @@ export async function recordSubmitFailure(
         event: { kind: "refused_for_now", detail: { ...reason, attempt: attempts, nextInMs: lookInMs } },
       };
     }
-    if (mayHaveLeft && verdict !== "person") {
+    if (mayHaveLeft && next !== "person") {
       return {
         ...common,
         from: ["submitting"],
@@ -57,7 +57,7 @@ export async function recordSubmitFailure(
         event: { kind: "unanswered", detail: reason },
       };
     }
-    if (verdict === "again") {
+    if (next === "again") {
       const nextInMs = againInMs;
       const event = { kind: "again", detail: { ...reason, attempt: attempts, nextInMs } };
       const end = failure.isAnswered ? "refused" : "not_sent";

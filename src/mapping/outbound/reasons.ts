@@ -10,7 +10,7 @@ import {
 } from "../../core/place.ts";
 import { CONTROL_FORMS } from "../profile/message-type.ts";
 import type { Profile, ResultSettings } from "../profile/profile.ts";
-import type { Decision, ReasonWord } from "../profile/results-schema.ts";
+import type { ControlDecision, ReasonWord } from "../profile/results-schema.ts";
 import type { Original, OriginalGroup } from "./original.ts";
 
 type Reasons = ResultSettings["reasons"];
@@ -217,7 +217,7 @@ export function takenGroups(
 }
 
 /** What was decided of a request, in one word; undefined of a question for the state that has an answer. */
-export function decisionOf({ control, refusal }: ControlAnswer): Decision | undefined {
+export function decisionOf({ control, refusal }: ControlAnswer): ControlDecision | undefined {
   const [granted, refused] = CONTROL_FORMS[control].decided;
   return refusal === undefined ? granted : refused;
 }

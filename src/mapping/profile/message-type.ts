@@ -1,7 +1,7 @@
 import type { Operation } from "../../core/order.ts";
 import { CONTROLS, type Control } from "../../core/order-control.ts";
 import type { Segment } from "../../formats/hl7/segment.ts";
-import type { Decision } from "./results-schema.ts";
+import type { ControlDecision } from "./results-schema.ts";
 
 /** The event of a pattern that stands for every event of its message code. */
 const ANY_EVENT = "*";
@@ -61,7 +61,7 @@ interface ControlForm {
   /** The operation of a CSV row that asks for it. */
   readonly operation?: ControlOperation;
   /** What was decided, in one word; a question for the state that has an answer gets that. */
-  readonly decided: readonly [granted: Decision | undefined, refused: Decision];
+  readonly decided: readonly [granted: ControlDecision | undefined, refused: ControlDecision];
   /** OBR-4 where neither the message nor an order says what was ordered. */
   readonly service: readonly [string, string, "L"];
 }

@@ -48,7 +48,7 @@ const fieldStateSchema = z.enum([...resultStateSchema.options, ...CONTROL_ENDS, 
 
 /** What can be decided of a request. */
 const DECISIONS = ["cancelled", ...CONTROL_ENDS, ...HL7_CONTROL_ENDS] as const;
-export type Decision = (typeof DECISIONS)[number];
+export type ControlDecision = (typeof DECISIONS)[number];
 
 /** What stands in a field of HL7 instead. */
 export const fieldValueSchema = z.union([z.string(), z.partialRecord(fieldStateSchema, z.string())], {

@@ -10,7 +10,7 @@ type Broken = Extract<WireResult, { kind: "broken" }>;
 export type Seen = { readonly broken: Broken } | { readonly answer: Answer };
 
 /** What an exchange means: `ok` hands the answer on, anything else is a failure. */
-export type Verdict = "ok" | FailureCode;
+export type AnswerMeaning = "ok" | FailureCode;
 
 /** What a site knows of the service's errors. */
 export interface ErrorPolicy {
@@ -25,9 +25,9 @@ interface Row {
   readonly name: string;
   readonly when: (seen: Seen, policy: ErrorPolicy, call: CallKind) => boolean;
   /** What it means for a call that only reads; absent where the row is about others only. */
-  readonly read?: Verdict;
+  readonly read?: AnswerMeaning;
   /** What it means for a call that changes the service. */
-  readonly write: Verdict;
+  readonly write: AnswerMeaning;
 }
 
 /**
@@ -173,7 +173,7 @@ export const MEANINGS: Readonly<
  * What an exchange means for a call: by the site's rules, else by the table. A rule can make any answer a failure, and
  * none a success.
  */
-export function classify(call: CallKind, seen: Seen, policy: ErrorPolicy): Verdict {
+export function classify(call: CallKind, seen: Seen, policy: ErrorPolicy): AnswerMeaning {
   const isRead = call.method === "GET";
   const rule = "answer" in seen ? findErrorRule(policy.errors, call, seen.answer) : undefined;
   if (rule) return MEANINGS[rule.means][isRead ? "read" : "write"];
@@ -269,7 +269,7 @@ const PAUSES: Backoff = { firstMs: 100, maxMs: 800 };
  */
 export function readPauseMs(
   seen: Seen,
-  verdict: Verdict,
+  verdict: AnswerMeaning,
   step: {
     readonly tries: number;
     readonly nowMs: number;
@@ -284,7 +284,7 @@ export function readPauseMs(
   return Math.ceil((askedMs ?? 0) + longestMs * (0.5 + step.random / 2));
 }
 
-function isPassing(seen: Seen, verdict: Verdict): boolean {
+function isPassing(seen: Seen, verdict: AnswerMeaning): boolean {
   if (verdict === "SERVICE_BUSY" || verdict === "SERVICE_UNREACHABLE") return true;
   if (verdict !== "SERVICE_UNAVAILABLE") return false;
   if ("broken" in seen) return seen.broken.why !== "too_large";

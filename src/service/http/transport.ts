@@ -8,7 +8,7 @@ import { asSentence } from "../../core/tls-trouble.ts";
 import type { CallSettings } from "../settings.ts";
 import { type Answer, parseAnswer, parseRetryAfter } from "./answer.ts";
 import type { CircuitBreaker } from "./breaker.ts";
-import { type CallKind, classify, readPauseMs, type Seen, type Verdict } from "./classify.ts";
+import { type AnswerMeaning, type CallKind, classify, readPauseMs, type Seen } from "./classify.ts";
 import type { Limiter } from "./limiter.ts";
 import { describeRefusal, type KnownCodes, keepAnswer } from "./refusal.ts";
 import type { Turn } from "./sent-calls.ts";
@@ -81,7 +81,7 @@ interface Sending {
 /** What was seen of an exchange, and what it means. */
 interface Judged {
   readonly seen: Seen;
-  readonly verdict: Verdict;
+  readonly verdict: AnswerMeaning;
 }
 
 /** A call that was made, for metrics. */
@@ -247,7 +247,7 @@ export class Transport {
   }
 
   /** Nobody calls for as long as the service asks; whatever a 503 says of this call, it says when the next ones are welcome. */
-  #hear(verdict: Verdict, turn: Turn, answer: Answer): void {
+  #hear(verdict: AnswerMeaning, turn: Turn, answer: Answer): void {
     const { clock, limiter } = this.#parts;
     limiter.heard(turn, answer);
     // It has seen to a 429 itself.

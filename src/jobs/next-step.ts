@@ -6,7 +6,7 @@ import type { Failure } from "../core/failures.ts";
  * - `look`: a call may have had an effect, so the service is searched for that first.
  * - `person`: it will fail each time.
  */
-export type Verdict = "again" | "look" | "person";
+export type NextStep = "again" | "look" | "person";
 
 /** What nobody classified fails this often before a person is asked. */
 const MOST_UNCLASSIFIED = 10;
@@ -32,10 +32,10 @@ const MOST_UNCLASSIFIED = 10;
  *
  * @param attempts how often it was tried, with the try that failed
  */
-export function verdictOf(
+export function nextStepAfter(
   failure: Pick<Failure, "class" | "code">,
   { attempts, mayHaveLeft }: { readonly attempts: number; readonly mayHaveLeft: boolean },
-): Verdict {
+): NextStep {
   if (failure.code === "SERVICE_CREDENTIALS_REFUSED") return "again";
   switch (failure.class) {
     case "transient":
