@@ -39,16 +39,28 @@ export class Hl7Reader {
    * @throws Fault for what is no place
    */
   valueAt(place: string): string | undefined {
+    const { repetition, component = 1, subcomponent = 1 } = this.#find(place);
+    return this.#unescape(
+      part(part(repetition, this.#component, Number(component)), this.#subcomponent, Number(subcomponent)),
+    );
+  }
+
+  /** The same of free text, which keeps the delimiters that stand in its component, or in its field where no component is named. */
+  textAt(place: string): string | undefined {
+    const { text, repetition, component } = this.#find(place);
+    return this.#unescape(
+      component === undefined ? text : part(repetition, this.#component, Number(component)),
+    );
+  }
+
+  #find(place: string) {
     const found = PLACE.exec(place);
     if (found === null) throw new Fault("a source that is no place of a message");
-    const [, name = "", segment = 1, field = 1, repetition = 1, component = 1, subcomponent = 1] = found;
+    const [, name = "", segment = 1, field = 1, nth = 1, component, subcomponent] = found;
     const named = this.#segments.filter((each) => each.slice(0, 3) === name);
     const fields = (named[Number(segment) - 1] ?? "").split(this.#field);
     const text = fields[Number(field) - (name === "MSH" ? 1 : 0)] ?? "";
-    const repeated = part(text, this.#repetition, Number(repetition));
-    return this.#unescape(
-      part(part(repeated, this.#component, Number(component)), this.#subcomponent, Number(subcomponent)),
-    );
+    return { text, repetition: part(text, this.#repetition, Number(nth)), component, subcomponent };
   }
 
   #unescape(text: string): string | undefined {

@@ -164,7 +164,8 @@ function expectWhole({ orders }: MappedMessage, text: string, encoding: string |
       expectThat(place !== undefined, `a value of ${name} without a source`);
       // What characters by number stand for is the product's alone to say.
       if (/\\X[0-9A-Fa-f]+\\/.test(text) && encoding !== undefined) continue;
-      const there = reader.valueAt(placeText(place ?? {}));
+      const written = placeText(place ?? {});
+      const there = name.endsWith(".description") ? reader.textAt(written) : reader.valueAt(written);
       if (there === undefined) continue;
       const isDate = name === "subject.dateOfBirth";
       const isSame = isDate ? asDay(there) === value : collapsed(there) === collapsed(value);
