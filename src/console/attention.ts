@@ -73,8 +73,9 @@ export function listAttention(
 ): Attention[] {
   const lines = Map.groupBy(conditions, (each) => (each.kind === "codesUnmapped" ? each.kind : each));
   return [...lines.values()].flatMap((all) =>
-    all.slice(0, 1).map(({ level, text, since, hint, command, who, kind }) => ({
-      ...{ level, what: text, since, hint, command, who: level === "wait" ? null : who },
+    all.slice(0, 1).map(({ level, text, reason, since, hint, command, who, kind }) => ({
+      ...{ level, what: reason === undefined ? text : `${text} (the reason given: ${reason})` },
+      ...{ since, hint, command, who: level === "wait" ? null : who },
       ...(kind === "codesUnmapped" ? codesInOne(waitingMessages ?? []) : {}),
       alerts: all.filter(isAlerted).map((each) => ({ kind: each.kind, about: each.about, text: each.text })),
     })),
@@ -291,10 +292,10 @@ function tasksOf({ tasks, generatedAt }: Facts): Condition[] {
 }
 
 function pausesOf({ pausedQueues }: Facts): Condition[] {
-  return (pausedQueues ?? []).map(({ queue, since, actor }) => {
+  return (pausedQueues ?? []).map(({ queue, since, actor, reason }) => {
     const what = `the queue ${queue} was paused by ${actor}: ${PAUSED[queue] ?? "its work waits"}`;
     const command = `cryobridge queue resume ${queue}`;
-    return condition("queuePaused", queue, what, { since, command });
+    return condition("queuePaused", queue, what, { since, command, reason: reason ?? undefined });
   });
 }
 

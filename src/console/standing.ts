@@ -1,5 +1,6 @@
 import { isAboutPart } from "../core/alert.ts";
 import type { Condition } from "../core/condition.ts";
+import { pausedInWords } from "../operator/things/queues.ts";
 import { WORKER_STATES } from "../operator/worker-columns.ts";
 import { lostWorkers } from "./attention-workers.ts";
 import type { Status, StatusPart } from "./status-document.ts";
@@ -85,10 +86,10 @@ function labsOf({ connectors, failingDeliveries }: Facts): StatusPart[] {
 function queuesOf({ pausedQueues }: Facts): StatusPart[] {
   if (pausedQueues === null) return [];
   if (pausedQueues.length === 0) return [part("queues", "up", "run")];
-  return pausedQueues.map(({ queue, actor, since }) =>
-    part(`queue ${queue}`, "waits", `paused by ${actor}`, {
-      since,
-      command: `cryobridge queue resume ${queue}`,
+  return pausedQueues.map((paused) =>
+    part(`queue ${paused.queue}`, "waits", pausedInWords(paused), {
+      since: paused.since,
+      command: `cryobridge queue resume ${paused.queue}`,
     }),
   );
 }

@@ -3,10 +3,10 @@ import type { Condition } from "../core/condition.ts";
 import type { OrderState, TerminalState } from "../core/order-state.ts";
 import type { Who } from "../core/who.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
+import type { PausedQueue } from "../ledger/operator/queues.ts";
 import type {
   FailingDeliveries,
   FailingPlace,
-  PausedQueue,
   RecentRefusals,
   StillOrders,
 } from "../ledger/operator/still-orders.ts";
@@ -46,7 +46,7 @@ export interface Status {
    * is tried for connectors that aren't configured: theirs are among `orphaned`.
    */
   readonly failingDeliveries: readonly (Json<FailingDeliveries> & Hinted)[] | null;
-  /** Queues that an operator has paused; null while that is not known. */
+  /** Queues that a person has paused; null while that is not known. */
   readonly pausedQueues: readonly Json<PausedQueue>[] | null;
   /** Places that do not take what they are sent of alerts; null while that is not known. */
   readonly failingAlertPlaces: readonly Json<FailingPlace>[] | null;

@@ -58,7 +58,7 @@ describe("the parts of which everything else depends", () => {
       connectors: () => [connector("ward", true), connector("bench", false)],
       attention: async () => ({
         ...QUIET,
-        pausedQueues: [{ queue: "submit", actor: "kim", since: SINCE }],
+        pausedQueues: [{ queue: "submit", actor: "kim", since: SINCE, reason: "they move" }],
       }),
     });
     expect(partIn(status, "lab of ward")).toMatchObject({
@@ -78,7 +78,7 @@ describe("the parts of which everything else depends", () => {
     });
     expect(partIn(ofAnother, "lab of bench")).toMatchObject({ state: "down", since: SINCE.toISOString() });
     expect(partIn(status, "queue submit")).toMatchObject({
-      words: "paused by kim",
+      words: "paused by kim (they move)",
       since: SINCE.toISOString(),
     });
   });

@@ -24,7 +24,9 @@ test("the queue's page says what waits, and pauses and resumes a queue by name",
     const again = await operator.send("/queue/pause", { queue: "submit" });
     expect(again).toContain('id="notice" class="banner good"');
     expect(wordsOf(again)).toContain("Queue submit was already paused");
-    expect(wordsOf(await operator.open("/queue"))).toContain("Resume submit");
+    const paused = wordsOf(await operator.open("/queue"));
+    expect(paused).toMatch(/submit .* paused by erika \(console\) \(upgrade\), now/);
+    expect(paused).toContain("Resume submit");
     await viewer.open("/queue");
     await viewer.send("/queue/resume", { queue: "submit" });
     await operator.send("/queue/resume", { queue: "submit" }, "another token");
