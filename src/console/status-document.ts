@@ -89,8 +89,8 @@ export type StatusStillOrders = Json<StillOrders> & Hinted;
 export interface StatusPart {
   /** Such as `storage service`, or `lab of lims`. */
   readonly name: string;
-  /** `waits`: somebody has paused it, or it may be down. */
-  readonly state: "up" | "waits" | "down";
+  /** `waits`: somebody has paused it, or it may be down. `unknown`: it was never needed. */
+  readonly state: "up" | "waits" | "down" | "unknown";
   /** What follows its name. */
   readonly words: string;
   readonly since: string | null;
@@ -105,8 +105,11 @@ export interface StatusPart {
 /** A connector in the status document. */
 export type StatusConnector = Pick<
   ConnectorView,
-  "connector" | "type" | "isTaking" | "trouble" | "warning" | "isLabAway" | "labOutage" | "connections"
+  | ("connector" | "type" | "isTaking" | "trouble" | "warning" | "connections")
+  | ("isLabAway" | "labOutage" | "hasTakenResults")
 >;
+/** What its daemon knows of it. */
+export type DaemonConnector = Omit<StatusConnector, "hasTakenResults">;
 
 /** A daemon in the status document. */
 export interface StatusWorker {

@@ -90,6 +90,8 @@ describe.runIf(machineHas("chromium"))("what a person works with", () => {
           // A colour that is on its way to another one is measured as it is.
           const context = await browser.newContext({ colorScheme, reducedMotion: "reduce" });
           const page = await context.newPage();
+          // No refresh takes an element away meanwhile.
+          await page.clock.install();
           await page.goto(`${url}/login`);
           await page.fill("#token", USERS[0]?.token ?? "");
           await page.keyboard.press("Enter");

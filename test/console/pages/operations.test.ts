@@ -174,6 +174,7 @@ test("the overview shows each connector's day, the service and the charts, and l
     },
     {
       deps: {
+        takers: async () => new Set(["bench"]),
         connectors: () => [
           {
             ...{ connector: "bench", type: "csv-drop", isTaking: true },
