@@ -69,7 +69,7 @@ export const QUEUE_COLUMNS: readonly Column<QueueView>[] = [
     title: "",
     isFlexible: true,
     show: ({ pause }, { clock }) =>
-      pause && `${pausedInWords(pause)}, ${relativeTime(pause.since, clock.now())}`,
+      pause && pausedInWords(pause, ` ${relativeTime(pause.since, clock.now())}`),
     paint: () => "yellow",
   },
   { key: "pausedSince", value: ({ pause }) => pause?.since },

@@ -64,7 +64,7 @@ function obstacleOf(order: LedgerOrder, site: SiteStanding): Why | undefined {
   if (paused && order.state !== "submitting")
     return {
       brief: `the queue ${queue} is paused`,
-      full: `The queue ${queue} is ${pausedInWords(paused)}; \`cryobridge queue resume ${queue}\` lets it go on.`,
+      full: `The queue ${queue} is ${pausedInWords(paused)}. \`cryobridge queue resume ${queue}\` lets it go on.`,
     };
   if (site.isComparing === true && !isLinked)
     return {

@@ -90,7 +90,7 @@ describe("the parts of which everything else depends", () => {
     expect(await labsOf([])).toMatchObject({ state: "unknown", words: "no result taken yet" });
     expect(await labsOf(["ward"])).toMatchObject({ state: "up", words: "take results" });
     expect(partIn(status, "queue submit")).toMatchObject({
-      words: "paused by kim (they move)",
+      words: "paused by kim: they move",
       since: SINCE.toISOString(),
     });
   });

@@ -123,9 +123,7 @@ describe("why is it waiting?", () => {
 
   it("names the paused queue that holds it back, and only that one", () => {
     const pausedQueues = [PAUSED];
-    expect(why({}, { pausedQueues })).toContain(
-      "paused by kim (they move); `cryobridge queue resume submit`",
-    );
+    expect(why({}, { pausedQueues })).toContain("paused by kim: they move. `cryobridge queue resume submit`");
     expect(why({ state: "submitted", requestId: 1 }, { pausedQueues })).not.toContain("resume");
   });
 

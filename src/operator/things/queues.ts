@@ -9,12 +9,12 @@ export const MEANINGS: Readonly<Record<QueueName, string>> = {
   deliver: "Results go to the lab.",
 };
 
-/** Who paused a queue, with the reason that was given: `paused by kim (the lab moves its folder)`. */
-export function pausedInWords({
-  actor,
-  reason,
-}: Pick<PausedQueue, "actor"> & { readonly reason?: string | null | undefined }): string {
-  return `paused by ${actor}${reason ? ` (${reason})` : ""}`;
+/** Who paused a queue, with the reason that was given: `paused by kim 3m ago: the lab moves its folder`. @param when as ` 3m ago` */
+export function pausedInWords(
+  { actor, reason }: Pick<PausedQueue, "actor"> & { readonly reason?: string | null | undefined },
+  when = "",
+): string {
+  return `paused by ${actor}${when}${reason ? `: ${reason}` : ""}`;
 }
 
 interface OnQueue {

@@ -25,8 +25,9 @@ test("the queue's page says what waits, and pauses and resumes a queue by name",
     expect(again).toContain('id="notice" class="banner good"');
     expect(wordsOf(again)).toContain("Queue submit was already paused");
     const paused = wordsOf(await operator.open("/queue"));
-    expect(paused).toMatch(/submit .* paused by erika \(console\) \(upgrade\), now/);
+    expect(paused).toMatch(/submit .* paused by erika \(console\) now: upgrade/);
     expect(paused).toContain("Resume submit");
+    expect(paused).toContain("Still to be made: 1.");
     await viewer.open("/queue");
     await viewer.send("/queue/resume", { queue: "submit" });
     await operator.send("/queue/resume", { queue: "submit" }, "another token");
