@@ -4,7 +4,7 @@ import type { Config } from "../config/config.ts";
 import { listSecrets } from "../config/secret.ts";
 import type { Connector } from "../connectors/connector.ts";
 import type { MllpConnector } from "../connectors/mllp/mllp.ts";
-import { restoredCondition } from "../console/attention.ts";
+import { restoredCondition } from "../console/attention/restored.ts";
 import type { AskedDeps, ConsoleDeps, ConsoleUser } from "../console/deps.ts";
 import type { LedgerCounts, ListenerRow } from "../console/facts.ts";
 import { createMetrics, type Metrics } from "../console/metrics.ts";

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { Connector } from "../connectors/connector.ts";
-import { untakenOf } from "../console/attention.ts";
+import { untakenOf } from "../console/attention/untaken.ts";
 import type { UntakenRow } from "../console/facts.ts";
 import { untakenStatus } from "../console/status.ts";
 import { aboutOn } from "../core/alert.ts";

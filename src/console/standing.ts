@@ -3,7 +3,7 @@ import type { Condition } from "../core/condition.ts";
 import { pausedInWords } from "../operator/things/queues.ts";
 import { WORKER_STATES } from "../operator/worker-columns.ts";
 import { haltOf } from "./ask.ts";
-import { lostWorkers } from "./attention-workers.ts";
+import { lostWorkers } from "./attention/workers.ts";
 import type { Status, StatusPart } from "./status-document.ts";
 
 /** Alerts of what is down, before those of what waits for it. */

@@ -10,10 +10,11 @@ import type { WorkerView } from "../ledger/workers/roster.ts";
 import { readyHint } from "../operator/ready-hint.ts";
 import { standingOf } from "../operator/worker-columns.ts";
 import { type Answers, askAll, haltOf, isReady } from "./ask.ts";
-import { describeRestored, listAttention, listConditions } from "./attention.ts";
+import { listAttention, listConditions } from "./attention/conditions.ts";
+import { orphanedWords } from "./attention/orphaned.ts";
+import { describeRestored } from "./attention/restored.ts";
 import type { AskedDeps } from "./deps.ts";
 import type { LedgerCounts } from "./facts.ts";
-import { orphanedWords } from "./orphaned.ts";
 import { partsOf } from "./standing.ts";
 import type {
   DaemonConnector,
