@@ -96,6 +96,8 @@ describe.runIf(machineHas("chromium"))("what a person works with", () => {
           await page.fill("#token", USERS[0]?.token ?? "");
           await page.keyboard.press("Enter");
           await page.waitForURL(`${url}/`);
+          // No refresh takes an element away meanwhile.
+          await page.click("#pause");
           for (const path of ["/orders", "/orders/o1"]) {
             await page.goto(url + path);
             expect(await findFaint(page), path).toEqual([]);
