@@ -4,12 +4,12 @@ import type { Config } from "../config/config.ts";
 import { listSecrets } from "../config/secret.ts";
 import type { Connector } from "../connectors/connector.ts";
 import type { MllpConnector } from "../connectors/mllp/mllp.ts";
-import { restoredCondition } from "../console/attention.ts";
+import { restoredCondition } from "../console/attention/restored.ts";
 import type { AskedDeps, ConsoleDeps, ConsoleUser } from "../console/deps.ts";
 import type { LedgerCounts, ListenerRow } from "../console/facts.ts";
 import { createMetrics, type Metrics } from "../console/metrics.ts";
 import { type RunningConsole, startConsole } from "../console/server.ts";
-import type { StatusConnector } from "../console/status-document.ts";
+import type { DaemonConnector } from "../console/status-document.ts";
 import type { Clock } from "../core/clock.ts";
 import { type Condition, condition } from "../core/condition.ts";
 import type { Logger } from "../core/logger.ts";
@@ -17,6 +17,7 @@ import { ORDER_STATES, type OrderState } from "../core/order-state.ts";
 import { SecretMask } from "../core/secret-mask.ts";
 import { COUNTED_PURPOSES } from "../core/service-quota.ts";
 import { listWaitingCodes } from "../ledger/messages/waiting.ts";
+import { findTakers } from "../ledger/operator/activity.ts";
 import { countOpenDeliveries, countOrders, readAttention } from "../ledger/operator/still-orders.ts";
 import { countOpenTasks } from "../ledger/operator/tasks.ts";
 import { findRestored } from "../ledger/restored/restore.ts";
@@ -60,7 +61,6 @@ export async function openConsole(
   const deps: ConsoleDeps = {
     ...daemonView(daemon, clock),
     listeners: () => daemon.connectors.flatMap(toListenerRow),
-    connectors: () => daemon.connectors.map((connector) => toConnectorRow(connector, daemon)),
     service: (counts) => serviceViewOf(daemon, clock, meter, counts),
     records: {
       pool,
@@ -144,13 +144,21 @@ export function ledgerView(
   pool: pg.Pool,
   config: Pick<Config, "connectors" | "lanes" | "refills">,
   clock: Clock,
-): Pick<ConsoleDeps, "counts" | "refills" | "waiting" | "orphaned" | "attention" | "restored" | "workers"> {
+): Pick<
+  ConsoleDeps,
+  "counts" | "refills" | "waiting" | "orphaned" | "attention" | "takers" | "restored" | "workers"
+> {
   return {
     counts: () => readCounts(pool),
     refills: refillOverviewOf(pool, config.refills, clock),
     waiting: () => listWaitingCodes(pool),
     orphaned: () => readOrphaned(pool, config),
     attention: () => readAttention(pool, config.lanes.parkedBlocks),
+    takers: () =>
+      findTakers(
+        pool,
+        config.connectors.map(({ name }) => name),
+      ),
     restored: async () => (await findRestored(pool)) ?? null,
     workers: () => listWorkers(pool),
   };
@@ -173,6 +181,7 @@ export function daemonView(daemon: Daemon, clock: Clock): Omit<AskedDeps, "logge
     ],
     limits: exceededLimitsOf(daemon.pool, daemon.config, clock),
     untaken: () => listUntaken(daemon.connectors),
+    connectors: () => daemon.connectors.map((connector) => toConnectorRow(connector, daemon)),
   };
 }
 
@@ -240,7 +249,7 @@ async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
   };
 }
 
-function toConnectorRow(connector: Connector, daemon: Daemon): StatusConnector {
+function toConnectorRow(connector: Connector, daemon: Daemon): DaemonConnector {
   const { name, type, trouble = null, warning = null } = connector;
   const outage = daemon.labOutage(name);
   return {

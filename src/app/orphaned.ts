@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
-import { describeOrphaned, hintForOrphaned } from "../console/orphaned.ts";
+import { describeOrphaned, hintForOrphaned } from "../console/attention/orphaned.ts";
 import type { Logger } from "../core/logger.ts";
 import { listOrphaned, type Orphaned } from "../ledger/results/orphaned.ts";
 

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { Connector } from "../connectors/connector.ts";
-import { untakenOf } from "../console/attention.ts";
+import { untakenOf } from "../console/attention/untaken.ts";
 import type { UntakenRow } from "../console/facts.ts";
 import { untakenStatus } from "../console/status.ts";
 import { aboutOn } from "../core/alert.ts";
@@ -105,9 +105,10 @@ export function watchAudit(
   const note = patiently(() => noteEnd(deps.pool, file), WITHIN_MS, deps.clock);
   const stop = startLoop(deps, EVERY_MS.auditEnd, "the end of the audit could not be noted", async () => {
     const { value, isLate } = await note();
-    const text = isLate ? `${UNNOTED}: ${file} does not answer` : value;
+    const text = isLate ? `${UNNOTED}: ${file}, or the ledger, does not answer` : value;
     if (text !== undefined && text !== found?.text) deps.logger.warn(text);
-    found = text === undefined ? undefined : condition("daemonTrouble", "audit", text);
+    const cause = isLate ? "ledger" : undefined;
+    found = text === undefined ? undefined : condition("daemonTrouble", "audit", text, { cause });
     return false;
   });
   return { conditions: () => (found ? [found] : []), stop };

@@ -117,7 +117,7 @@ function serviceInWords({ cause: { code, text }, since, nextTryAt }: Opening, no
     case "SERVICE_TOKEN_UNAVAILABLE":
       return `the token endpoint issues no token ${when}: nothing is submitted until it does, and then orders go on by themselves; ${next}. Last try: ${text}`;
     default:
-      return `the storage service is out of reach ${when}: orders are taken, wait, and go on by themselves; ${next}. Last try: ${text}`;
+      return `the storage service is out of reach ${when}: orders wait, and go on by themselves; ${next}. Last try: ${text}`;
   }
 }
 

@@ -92,11 +92,11 @@ export function standingLines({ status, isRunning, isAnswered }: SiteStatus, ses
     ? `${session.paint("green", "✓")} Orders are taken.`
     : `${session.paint("red", "✗")} ${isUnknown ? "It is not known whether orders are taken." : `No orders are taken${through(halted)} right now.`}`;
   const others = status.parts.filter(({ name }) => name !== INTAKE);
-  const [up = [], away = []] = [true, false].map((isUp) =>
-    others.filter(({ state }) => (state === "up") === isUp).map(inWords),
+  const [well = [], away = []] = [true, false].map((isWell) =>
+    others.filter(({ state }) => (state === "up" || state === "unknown") === isWell).map(inWords),
   );
   const lines = status.isReady ? [...away, taking] : [taking, ...away];
-  return up.length === 0 ? lines : [...lines, up.join("  ")];
+  return well.length === 0 ? lines : [...lines, well.join("  ")];
 }
 
 /**

@@ -7,9 +7,10 @@ import { type ActWords, type DeclaredAct, refusalOf, type Thing } from "../opera
 import { actForm } from "./components.ts";
 import type { Records } from "./deps.ts";
 import { type Content, type Html, html } from "./html.ts";
-import type { Page, Section } from "./layout.ts";
+import type { Page } from "./layout.ts";
 import { filterValues, placeOf } from "./listing.ts";
 import { withCommands } from "./page-of-command.ts";
+import type { Section } from "./sections.ts";
 import type { Notice } from "./session.ts";
 import { type Answer, type Site, type Submission, sectionOf, type Visit } from "./site.ts";
 import { type BeginWork, newWorkId, type Work } from "./work.ts";

@@ -72,11 +72,17 @@ export function isReady(own: readonly Condition[]): boolean {
   return !own.some(({ stopsIntake }) => stopsIntake);
 }
 
+/** What keeps orders from being taken through any connector. */
+export function haltOf(own: readonly Condition[]): Condition | undefined {
+  return own.find(({ stopsIntake, kind }) => stopsIntake && kind !== "connectorDown");
+}
+
 /** What is asked to say how things stand, as people read of what did not answer. */
 const QUESTIONS = {
   counts: "how many orders and results wait",
   waiting: "which messages wait for a code",
   attention: "which orders and results stand still, and which queues are paused",
+  takers: "which labs take results",
   orphaned: "what waits of former connectors",
   restored: "whether it was restored from an older copy",
   workers: "which daemons work",

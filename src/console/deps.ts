@@ -14,7 +14,7 @@ import type { Acts } from "../operator/acts.ts";
 import type { ServiceView } from "../operator/service-columns.ts";
 import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./facts.ts";
 import type { Metrics } from "./metrics.ts";
-import type { StatusConnector } from "./status-document.ts";
+import type { DaemonConnector } from "./status-document.ts";
 
 /** What the console needs of the program. */
 export interface ConsoleDeps {
@@ -33,6 +33,8 @@ export interface ConsoleDeps {
   readonly waiting?: (() => Promise<readonly WaitingCode[]>) | undefined;
   /** Failing results, paused queues and refused messages. */
   readonly attention?: (() => Promise<LedgerAttention>) | undefined;
+  /** The connectors whose lab has ever taken a result. */
+  readonly takers?: (() => Promise<ReadonlySet<string>>) | undefined;
   /** The restore of the ledger that is seen to; null when there is none. */
   readonly restored?: (() => Promise<Restored | null>) | undefined;
   /** The daemons that work with the ledger, and those that ended within a day. */
@@ -45,8 +47,8 @@ export interface ConsoleDeps {
   readonly orphaned?: (() => Promise<readonly Orphaned[]>) | undefined;
   /** Connectors that listen for messages. */
   readonly listeners?: (() => readonly ListenerRow[]) | undefined;
-  /** The connectors of this daemon. */
-  readonly connectors?: (() => readonly StatusConnector[]) | undefined;
+  /** The connectors of this daemon, as it sees them itself. */
+  readonly connectors?: (() => readonly DaemonConnector[]) | undefined;
   /** The service; gives undefined where this daemon doesn't call it. */
   readonly service?: ((counts: LedgerCounts | undefined) => ServiceView | undefined) | undefined;
   /** Absent where there are no pages to show them. */

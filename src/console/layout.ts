@@ -5,6 +5,7 @@ import { assetPath } from "./assets.ts";
 import type { ConsoleUser } from "./deps.ts";
 import { type Content, type Html, html } from "./html.ts";
 import { pageOf, withCommands } from "./page-of-command.ts";
+import { SECTIONS, type Section } from "./sections.ts";
 import type { Notice } from "./session.ts";
 import type { StatusPart } from "./status-document.ts";
 import { toneOf } from "./tone.ts";
@@ -20,24 +21,6 @@ export const CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
   "frame-ancestors 'none'",
 ].join("; ");
-
-/** The parts of the console, as its menu names them. */
-const SECTIONS = {
-  "/": "Overview",
-  "/orders": "Orders",
-  "/messages": "Messages",
-  "/files": "Files",
-  "/results": "Results",
-  "/queue": "Queue",
-  "/tasks": "Tasks",
-  "/alerts": "Alerts",
-  "/refills": "Refills",
-  "/reports": "Reports",
-  "/workers": "Workers",
-  "/audit": "Audit",
-} as const;
-
-export type Section = keyof typeof SECTIONS;
 
 /** What a page shows within the console's frame. */
 export interface Page {
@@ -69,7 +52,7 @@ interface Frame {
 export function layOut({ title, section, body, isLive, refreshSeconds = 5 }: Page, frame: Frame): string {
   const { version, user, formToken, path, notice, parts, nowMs } = frame;
   const menu = Object.entries(SECTIONS).map(
-    ([to, name]) =>
+    ([to, { name }]) =>
       html`<li><a href="${to}"${to === section ? html` aria-current="page"` : ""}>${name}</a></li>`,
   );
   const live = isLive

@@ -12,28 +12,25 @@ import { TASKS } from "../operator/things/tasks.ts";
 import { RELEASE } from "../operator/things/waiting.ts";
 import { RELOAD } from "../operator/things/workers.ts";
 import { type Content, type Html, html } from "./html.ts";
-
-/** The pages of the console that do what a command does, by its words. */
-const PAGES: readonly (readonly [words: string, path: string, name: string])[] = [
-  ["orders list", "/orders", "To the orders"],
-  ["messages list", "/messages", "To the messages"],
-  ["messages waiting", "/messages", "To the messages"],
-  ["queue", "/queue", "To the queue"],
-  ["tasks", "/tasks", "To the tasks"],
-  ["workers", "/workers", "To the workers"],
-  ["refills tanks", "/refills", "To the tanks"],
-];
+import { SECTIONS, type Section, sectionOfCommand } from "./sections.ts";
 
 /** The page where a person does what a command does, such as `/orders?state=parked`; undefined where there is none. */
 export function pageOf(command: string): { readonly to: string; readonly name: string } | undefined {
-  const { words, operands, options } = parseCommand(command);
-  const [family, verb] = words;
-  const [id] = operands;
+  const parsed = parseCommand(command);
+  const [family, verb] = parsed.words;
+  const [id] = parsed.operands;
   if (verb === "show" && id !== undefined && (family === "orders" || family === "results"))
     return { to: `/${family}/${id}`, name: family === "orders" ? "To the order" : "To the result" };
-  const page = PAGES.find(([known]) => isBegun(words, known.split(" ")));
-  if (page === undefined) return undefined;
-  const [, path, name] = page;
+  const pressed = buttonOf(parsed);
+  if (pressed?.to === undefined) return undefined;
+  const section = SECTIONS[pressed.to.split("?")[0] as Section];
+  return { to: pressed.to, name: `To the ${section.name.toLowerCase()}` };
+}
+
+/** The menu's page with what a command lists. */
+function listOf({ words, options }: HintCommand): Pressed | undefined {
+  const path = sectionOfCommand(words.join(" "));
+  if (path === undefined) return undefined;
   const query = new URLSearchParams();
   for (const [option, value] of options) {
     if (value === undefined) continue;
@@ -41,11 +38,8 @@ export function pageOf(command: string): { readonly to: string; readonly name: s
     if (key === "since") query.set(key, value === "1d" ? "24h" : value);
     else for (const each of value.split(",")) query.append(key, each);
   }
-  return { to: query.size === 0 ? path : `${path}?${query}`, name };
-}
-
-function isBegun(words: readonly string[], known: readonly string[]): boolean {
-  return known.every((word, nth) => words[nth] === word);
+  const { name } = SECTIONS[path];
+  return { words: words.join(" "), name, to: query.size === 0 ? path : `${path}?${query}` };
 }
 
 /** What of a command says which button does the same: its words, and the option that makes an act of its own of it. */
@@ -74,10 +68,6 @@ function buttonsOf<Row, Found extends Row>({ acts, details, path }: Thing<Row, F
 /** What a person presses here instead of other commands that a text names, and the page that it is on. */
 const BUTTONS: readonly Pressed[] = [
   { words: "orders show", flag: "--show-phi", name: "Show the patient's data" },
-  { words: "messages waiting", name: "Messages", to: "/messages" },
-  { words: "status", name: "Overview", to: "/" },
-  { words: "tasks list", name: "Tasks", to: "/tasks" },
-  { words: "workers", name: "Workers", to: "/workers" },
   ...[siteButton(RELEASE_AFTER_RESTORE, "/orders"), siteButton(RELEASE, "/messages")],
   ...[siteButton(TEST_PLACES, "/alerts"), siteButton(RELOAD, "/workers")],
   ...QUEUE_NAMES.map((queue) => siteButton(QUEUE_ACTS.resume, "/queue", { queue }, queue)),
@@ -96,11 +86,13 @@ function siteButton<On extends object>(
 }
 
 /** What stands on a page instead of a command; undefined where it is a command here, too. */
-function buttonOf({ words, operands, options }: HintCommand): Pressed | undefined {
+function buttonOf(command: HintCommand): Pressed | undefined {
+  const { words, operands, options } = command;
   const typed = words.join(" ");
   const suits = ({ words: known, flag }: Pressed) =>
     known === typed && (flag === undefined || options.some(([name]) => name === flag));
-  return BUTTONS.find(suits) ?? (IS_ID.test(operands.join(" ")) ? ACT_BUTTONS.find(suits) : undefined);
+  const ofRecord = IS_ID.test(operands.join(" ")) ? ACT_BUTTONS.find(suits) : undefined;
+  return BUTTONS.find(suits) ?? ofRecord ?? listOf(command);
 }
 
 /** The record of the page, known or not yet; ORDER is another one. */

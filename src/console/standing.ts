@@ -1,14 +1,16 @@
 import { isAboutPart } from "../core/alert.ts";
 import type { Condition } from "../core/condition.ts";
+import { pausedInWords } from "../operator/things/queues.ts";
 import { WORKER_STATES } from "../operator/worker-columns.ts";
-import { lostWorkers } from "./attention-workers.ts";
+import { haltOf } from "./ask.ts";
+import { lostWorkers } from "./attention/workers.ts";
 import type { Status, StatusPart } from "./status-document.ts";
 
 /** Alerts of what is down, before those of what waits for it. */
 const OF_SERVICE = "serviceUnreachable";
 
 /** What is down comes first, for whoever looks. */
-const ORDER: readonly StatusPart["state"][] = ["down", "waits", "up"];
+const ORDER: readonly StatusPart["state"][] = ["down", "waits", "up", "unknown"];
 
 /** How the parts stand of which everything else depends, the same in each place. */
 export function partsOf(status: Omit<Status, "version" | "parts">, own: readonly Condition[]): StatusPart[] {
@@ -35,8 +37,7 @@ function intakeOf({ isReady, connectors }: Facts, own: readonly Condition[]): St
   const halted = (connectors ?? []).filter(({ connector }) =>
     stopping.some(({ kind, about }) => kind === "connectorDown" && isAboutPart(connector, about)),
   );
-  const isOfAll =
-    halted.length === connectors?.length || stopping.some(({ kind }) => kind !== "connectorDown");
+  const isOfAll = halted.length === connectors?.length || haltOf(own) !== undefined;
   const names = isOfAll ? [] : halted.map(({ connector }) => connector);
   return part(INTAKE, "down", `takes no orders${through(names)}`, {
     command: "cryobridge check",
@@ -59,7 +60,7 @@ function serviceOf({ service, attention }: Facts): StatusPart | undefined {
   const found = attention.find(({ alerts }) => alerts.some(({ kind }) => kind === OF_SERVICE));
   if (found) return part(name, "down", found.what, { since: found.since, command: "cryobridge check" });
   if (service === null) return undefined;
-  if (service.isReachable === null) return part(name, "up", "not called yet");
+  if (service.isReachable === null) return part(name, "unknown", "not called yet");
   return service.isReachable
     ? part(name, "up", "answers")
     : part(name, "waits", "did not answer the last call");
@@ -73,7 +74,12 @@ function labsOf({ connectors, failingDeliveries }: Facts): StatusPart[] {
     ...connectors.flatMap(({ connector, isLabAway }) => (isLabAway ? [connector] : [])),
     ...failing.map(({ connector }) => connector),
   ]);
-  if (away.size === 0) return [part("labs", "up", "take results")];
+  if (away.size === 0) {
+    // Where that is not known, neither is this.
+    if (connectors.some(({ hasTakenResults }) => hasTakenResults === null)) return [];
+    const isNone = connectors.every(({ hasTakenResults }) => hasTakenResults === false);
+    return [isNone ? part("labs", "unknown", "no result taken yet") : part("labs", "up", "take results")];
+  }
   return [...away].map((connector) => {
     const { since = failing.find((each) => each.connector === connector)?.since ?? null, nextTryAt = null } =
       connectors.find((each) => each.connector === connector)?.labOutage ?? {};
@@ -85,10 +91,10 @@ function labsOf({ connectors, failingDeliveries }: Facts): StatusPart[] {
 function queuesOf({ pausedQueues }: Facts): StatusPart[] {
   if (pausedQueues === null) return [];
   if (pausedQueues.length === 0) return [part("queues", "up", "run")];
-  return pausedQueues.map(({ queue, actor, since }) =>
-    part(`queue ${queue}`, "waits", `paused by ${actor}`, {
-      since,
-      command: `cryobridge queue resume ${queue}`,
+  return pausedQueues.map((paused) =>
+    part(`queue ${paused.queue}`, "waits", pausedInWords(paused), {
+      since: paused.since,
+      command: `cryobridge queue resume ${paused.queue}`,
     }),
   );
 }

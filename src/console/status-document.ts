@@ -3,10 +3,10 @@ import type { Condition } from "../core/condition.ts";
 import type { OrderState, TerminalState } from "../core/order-state.ts";
 import type { Who } from "../core/who.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
+import type { PausedQueue } from "../ledger/operator/queues.ts";
 import type {
   FailingDeliveries,
   FailingPlace,
-  PausedQueue,
   RecentRefusals,
   StillOrders,
 } from "../ledger/operator/still-orders.ts";
@@ -46,7 +46,7 @@ export interface Status {
    * is tried for connectors that aren't configured: theirs are among `orphaned`.
    */
   readonly failingDeliveries: readonly (Json<FailingDeliveries> & Hinted)[] | null;
-  /** Queues that an operator has paused; null while that is not known. */
+  /** Queues that a person has paused; null while that is not known. */
   readonly pausedQueues: readonly Json<PausedQueue>[] | null;
   /** Places that do not take what they are sent of alerts; null while that is not known. */
   readonly failingAlertPlaces: readonly Json<FailingPlace>[] | null;
@@ -89,8 +89,8 @@ export type StatusStillOrders = Json<StillOrders> & Hinted;
 export interface StatusPart {
   /** Such as `storage service`, or `lab of lims`. */
   readonly name: string;
-  /** `waits`: somebody has paused it, or it may be down. */
-  readonly state: "up" | "waits" | "down";
+  /** `waits`: somebody has paused it, or it may be down. `unknown`: it was never needed. */
+  readonly state: "up" | "waits" | "down" | "unknown";
   /** What follows its name. */
   readonly words: string;
   readonly since: string | null;
@@ -105,8 +105,11 @@ export interface StatusPart {
 /** A connector in the status document. */
 export type StatusConnector = Pick<
   ConnectorView,
-  "connector" | "type" | "isTaking" | "trouble" | "warning" | "isLabAway" | "labOutage" | "connections"
+  | ("connector" | "type" | "isTaking" | "trouble" | "warning" | "connections")
+  | ("isLabAway" | "labOutage" | "hasTakenResults")
 >;
+/** What its daemon knows of it. */
+export type DaemonConnector = Omit<StatusConnector, "hasTakenResults">;
 
 /** A daemon in the status document. */
 export interface StatusWorker {

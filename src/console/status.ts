@@ -9,13 +9,22 @@ import type { Restored } from "../ledger/restored/restore.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";
 import { readyHint } from "../operator/ready-hint.ts";
 import { standingOf } from "../operator/worker-columns.ts";
-import { type Answers, askAll, isReady } from "./ask.ts";
-import { describeRestored, listAttention, listConditions } from "./attention.ts";
+import { type Answers, askAll, haltOf, isReady } from "./ask.ts";
+import { listAttention, listConditions } from "./attention/conditions.ts";
+import { orphanedWords } from "./attention/orphaned.ts";
+import { describeRestored } from "./attention/restored.ts";
 import type { AskedDeps } from "./deps.ts";
 import type { LedgerCounts } from "./facts.ts";
-import { orphanedWords } from "./orphaned.ts";
 import { partsOf } from "./standing.ts";
-import type { Json, Status, StatusRestored, StatusTank, StatusWorker } from "./status-document.ts";
+import type {
+  DaemonConnector,
+  Json,
+  Status,
+  StatusConnector,
+  StatusRestored,
+  StatusTank,
+  StatusWorker,
+} from "./status-document.ts";
 
 const TANKS = 50;
 const WAITING = 50;
@@ -50,7 +59,7 @@ function factsOf(deps: AskedDeps, answers: Answers): Omit<Status, "version" | "a
         ...orphanedWords(each),
       })) ?? null,
     untakenFiles: untakenStatus(deps),
-    connectors: deps.connectors?.() ?? null,
+    connectors: deps.connectors?.().map((each) => toStatusConnector(each, answers)) ?? null,
     service: deps.service?.(counts) ?? null,
     limits: answers.limits ? [...answers.limits, ...(answers.machine ?? [])] : null,
     workers: workers?.flatMap((worker) => toStatusWorker(worker, workers)) ?? null,
@@ -74,6 +83,23 @@ function countsStatus(
     endedLastDay: TERMINAL_STATES.map((state) => ({ state, count: byState[state] })),
     deliveries: { pending, parked },
     tasks: sumTasks(counts.tasks),
+  };
+}
+
+/**
+ * With what this daemon alone doesn't know of a connector: whether its lab has ever taken a result, and that another daemon finds the lab
+ * away. What halts the whole intake keeps the connector, too.
+ */
+function toStatusConnector(row: DaemonConnector, { own, attention, takers }: Answers): StatusConnector {
+  const { connector, isTaking, trouble, isLabAway } = row;
+  const isFailing = attention?.deliveries.some(
+    (each) => each.connector === connector && each.state === "pending",
+  );
+  return {
+    ...row,
+    trouble: trouble ?? (isTaking ? haltOf(own)?.text : undefined) ?? null,
+    isLabAway: isLabAway || isFailing === true,
+    hasTakenResults: takers?.has(connector) ?? null,
   };
 }
 

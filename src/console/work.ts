@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { asFailure } from "../core/failures.ts";
 import type { ConsoleDeps } from "./deps.ts";
 import { html } from "./html.ts";
-import type { Page, Section } from "./layout.ts";
+import type { Page } from "./layout.ts";
 import { withCommands } from "./page-of-command.ts";
+import type { Section } from "./sections.ts";
 import type { Notice } from "./session.ts";
 import type { Answer, Site, Submission } from "./site.ts";
 

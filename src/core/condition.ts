@@ -22,6 +22,8 @@ export interface Condition {
   readonly text: string;
   /** ISO 8601; null where the text says it or nobody knows. */
   readonly since: string | null;
+  /** The words in which a person gave the reason: shown with the text, and sent nowhere, since they may name a patient. */
+  readonly reason?: string | undefined;
   /** What to do about it. */
   readonly hint: string | null;
   /** The command that shows more. */

@@ -22,6 +22,7 @@ export const PART_SIGNS = {
   up: { sign: "✓", paint: "green" },
   waits: { sign: "◦", paint: "yellow" },
   down: { sign: "✗", paint: "red" },
+  unknown: { sign: "·", paint: "dim" },
 } as const satisfies Record<string, { readonly sign: string; readonly paint: Paint }>;
 
 /** An alert with what became of its messages. */

@@ -1,4 +1,4 @@
-import type { Column } from "./column.ts";
+import type { Column, Viewer } from "./column.ts";
 import { nextTryInWords, relativeTime } from "./times.ts";
 
 /** A connector of a daemon, and what went through it. */
@@ -13,6 +13,8 @@ export interface ConnectorView {
   readonly warning: string | null;
   /** The lab takes no results, and is tried again after a pause. */
   readonly isLabAway: boolean;
+  /** Whether the lab ever took a result; null while that is not known. */
+  readonly hasTakenResults: boolean | null;
   /** Since when, and when it is tried next, by the daemon that sends its results; null while it takes them, or where another one does. */
   readonly labOutage: { readonly since: string; readonly nextTryAt: string } | null;
   /** Open ones, of a connector that listens. */
@@ -42,11 +44,8 @@ export const CONNECTOR_COLUMNS: readonly Column<ConnectorView>[] = [
   },
   {
     title: "lab",
-    show: ({ isLabAway, labOutage }, { clock }) =>
-      isLabAway
-        ? `✗ takes no results${nextTryInWords(labOutage?.nextTryAt, clock.now()) || ", is tried again"}`
-        : "✓ takes results",
-    paint: ({ isLabAway }) => (isLabAway ? "red" : "green"),
+    show: labInWords,
+    paint: ({ isLabAway, hasTakenResults }) => (isLabAway ? "red" : hasTakenResults ? "green" : "dim"),
   },
   { title: "note", isFlexible: true, show: ({ trouble, warning }) => trouble ?? warning },
   {
@@ -78,8 +77,16 @@ export const CONNECTOR_COLUMNS: readonly Column<ConnectorView>[] = [
   { key: "warning" },
   { key: "isLabAway" },
   { key: "labOutage" },
+  { key: "hasTakenResults" },
   { key: "connections" },
 ];
+
+function labInWords({ isLabAway, labOutage, hasTakenResults }: ConnectorView, { clock }: Viewer): string {
+  if (isLabAway)
+    return `✗ takes no results${nextTryInWords(labOutage?.nextTryAt, clock.now()) || ", is tried again"}`;
+  if (hasTakenResults === null) return "";
+  return hasTakenResults ? "✓ takes results" : "no result taken yet";
+}
 
 function intakeInWords({ isTaking, trouble, type }: ConnectorView): string {
   if (!isTaking) return "another daemon takes";

@@ -6,6 +6,7 @@ import {
   findPausedQueues,
   listInHand,
   type OrderInHand,
+  type PausedQueue,
   type QueueWork,
 } from "../ledger/operator/queues.ts";
 import type { DeliveryView } from "../ledger/operator/views.ts";
@@ -21,6 +22,7 @@ import {
   stateInWords,
 } from "./order-columns.ts";
 import { counted, countsInWords } from "./text.ts";
+import { pausedInWords } from "./things/queues.ts";
 import { relativeTime } from "./times.ts";
 import { whyWaiting } from "./why-waiting.ts";
 
@@ -28,6 +30,8 @@ import { whyWaiting } from "./why-waiting.ts";
 export interface QueueView {
   readonly queue: QueueName;
   readonly isPaused: boolean;
+  /** Since when, by whom and why; undefined while it runs. */
+  readonly pause: PausedQueue | undefined;
   readonly ledger: QueueWork;
   /** Jobs by state; null when BullMQ's server can't be asked. */
   readonly bullmq: Readonly<Record<string, number>> | null;
@@ -39,9 +43,11 @@ export async function readQueues(
   counts?: Awaited<ReturnType<JobQueues["counts"]>>,
 ): Promise<QueueView[]> {
   const [work, paused] = await Promise.all([countQueueWork(pool), findPausedQueues(pool)]);
-  return QUEUE_NAMES.map((queue) => ({
-    ...{ queue, isPaused: paused.has(queue), ledger: work[queue], bullmq: counts?.[queue] ?? null },
-  }));
+  return QUEUE_NAMES.map((queue) => {
+    const pause = paused.find((each) => each.queue === queue);
+    const isPaused = pause !== undefined;
+    return { queue, isPaused, pause, ledger: work[queue], bullmq: counts?.[queue] ?? null };
+  });
 }
 
 /** A queue. */
@@ -61,9 +67,14 @@ export const QUEUE_COLUMNS: readonly Column<QueueView>[] = [
   {
     key: "isPaused",
     title: "",
-    show: ({ isPaused }) => (isPaused ? "paused" : ""),
+    isFlexible: true,
+    show: ({ pause }, { clock }) =>
+      pause && pausedInWords(pause, ` ${relativeTime(pause.since, clock.now())}`),
     paint: () => "yellow",
   },
+  { key: "pausedSince", value: ({ pause }) => pause?.since },
+  { key: "pausedBy", value: ({ pause }) => pause?.actor },
+  { key: "pauseReason", value: ({ pause }) => pause?.reason },
 ];
 
 /** An order that waits before its submission. */

@@ -1,6 +1,7 @@
 import { type AtService, FAILURES, LASTING } from "../core/failures.ts";
 import { isTerminal, type OrderState } from "../core/order-state.ts";
 import { formatId } from "../ledger/ids.ts";
+import type { PausedQueue } from "../ledger/operator/queues.ts";
 import { openCallOf } from "../ledger/orders/calls.ts";
 import type { LaneHolder } from "../ledger/orders/claiming.ts";
 import { type LedgerOrder, linkOf } from "../ledger/orders/row.ts";
@@ -9,6 +10,7 @@ import type { Rush, ServicePause } from "../ledger/workers/service-pause.ts";
 import { type Known, readyHint } from "./ready-hint.ts";
 import { perWindow } from "./service-columns.ts";
 import { counted } from "./text.ts";
+import { pausedInWords } from "./things/queues.ts";
 import { localTime, relativeTime, roundToUnit } from "./times.ts";
 
 /** What holds orders up whichever they are. */
@@ -16,7 +18,7 @@ export interface SiteStanding {
   readonly nowMs: number;
   /** Whether a daemon works on the ledger. */
   readonly isDaemonThere: boolean;
-  readonly pausedQueues: ReadonlySet<string>;
+  readonly pausedQueues: readonly PausedQueue[];
   /** A restored ledger is still being compared with the service. */
   readonly isComparing?: boolean | undefined;
   /** What keeps all calls from the service. */
@@ -58,10 +60,11 @@ function obstacleOf(order: LedgerOrder, site: SiteStanding): Why | undefined {
   const isLinked = linkOf(order) !== undefined;
   const queue = isLinked ? "track" : "submit";
   // A paused queue holds up no look for a call that has left.
-  if (site.pausedQueues.has(queue) && order.state !== "submitting")
+  const paused = site.pausedQueues.find((each) => each.queue === queue);
+  if (paused && order.state !== "submitting")
     return {
       brief: `the queue ${queue} is paused`,
-      full: `The queue ${queue} is paused by an operator; \`cryobridge queue resume ${queue}\` lets it go on.`,
+      full: `The queue ${queue} is ${pausedInWords(paused)}. \`cryobridge queue resume ${queue}\` lets it go on.`,
     };
   if (site.isComparing === true && !isLinked)
     return {

@@ -131,12 +131,21 @@ test("what a daemon knows itself is said while the database hangs, and first tha
       await eventually(() => daemon.conditions().some(({ kind }) => kind === "connectorDown"));
       const goOn = hang();
       try {
-        const { isReady, reasons, attention } = await readStatus(deps, "1.2.3");
+        const { isReady, reasons, attention, parts, connectors } = await readStatus(deps, "1.2.3");
         expect({ isReady, first: reasons[0] }).toEqual({
           isReady: false,
           first: "the ledger gave no answer within 5 s (CONSOLE_LEDGER_SILENT)",
         });
         expect(reasons.slice(1)).toContainEqual(expect.stringMatching(/^connector csv: /));
+        // No place says of a connector that it takes something, nor of a lab that it takes results.
+        const halted = { state: "down", words: "takes no orders", connectors: [] };
+        expect(parts).toContainEqual(expect.objectContaining({ name: "intake", ...halted }));
+        expect(parts.map(({ name }) => name)).not.toContain("labs");
+        expect(connectors?.map(({ connector, trouble }) => [connector, trouble])).toEqual([
+          ["hl7", reasons[0]],
+          ["csv", expect.stringContaining("in")],
+        ]);
+        expect(connectors?.map(({ hasTakenResults }) => hasTakenResults)).toEqual([null, null]);
         const kinds = attention.flatMap(({ alerts }) => alerts.map(({ kind }) => kind));
         expect(kinds).toEqual(expect.arrayContaining(["daemonTrouble", "connectorDown", "diskFilling"]));
       } finally {

@@ -37,7 +37,7 @@ test("a place of the audit's note that hangs is a trouble, and keeps nobody from
         const epochFile = join(folder, "share/data.epoch");
         const watch = watchAudit({ epochFile }, { pool, clock: impatientClock, logger: silent });
         await eventually(() => watch.conditions().length > 0);
-        expect(watch.conditions()[0]?.text).toContain(`${epochFile}.audit does not answer`);
+        expect(watch.conditions()[0]?.text).toContain(`${epochFile}.audit, or the ledger, does not answer`);
         await watch.stop();
       } finally {
         await hanging.end();

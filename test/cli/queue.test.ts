@@ -108,7 +108,7 @@ describe("queue list", () => {
       ]);
       expect(document.queues[0]).toEqual({
         queue: "submit",
-        isPaused: false,
+        ...{ isPaused: false, pausedSince: null, pausedBy: null, pauseReason: null },
         ledger: { waiting: 0, delayed: 1, inHand: 0, parked: 0 },
         bullmq: expect.objectContaining({ waiting: 0 }),
       });
@@ -232,11 +232,11 @@ describe("queue remove", () => {
 describe("queue pause and resume", () => {
   it("hold a queue back and let it go on, once each in the audit", async () => {
     await withLab(async ({ cli, pool }) => {
-      expect((await cli(["queue", "pause", "deliver"])).stdout).toBe(
+      expect((await cli(["queue", "pause", "deliver", "--reason", "they move"])).stdout).toBe(
         "✓ Queue deliver is paused: nothing new is handed to it\n",
       );
       expect((await cli(["queue", "pause", "deliver"])).stdout).toBe("✓ Queue deliver was already paused\n");
-      expect((await cli(["queue", "list"])).stdout).toMatch(/^ *deliver .* paused$/m);
+      expect((await cli(["queue", "list"])).stdout).toMatch(/^ *deliver .* paused by \S+ now: they move$/m);
       expect(JSON.parse((await cli(["queue", "resume", "deliver", "--json"])).stdout)).toEqual({
         queue: "deliver",
         isPaused: false,

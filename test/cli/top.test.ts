@@ -4,6 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { acquireDaemonLock } from "../../src/ledger/embedded/lock.ts";
 import { withConsole } from "../console/console-fixture.ts";
+import { countLockWaiters } from "../support/lock-waiters.ts";
 import { serviceView } from "../support/service-view.ts";
 import { standIn } from "../support/worker.ts";
 import { Window } from "./window.ts";
@@ -92,6 +93,27 @@ describe("cryobridge top", () => {
           });
           await release();
         }),
+    ));
+
+  it("waits for no ledger that gives the daemon no answer", () =>
+    withConsole({ deps: { counts: () => Promise.reject(new Error("away")) } }, ({ url }) =>
+      withLab(async ({ folder, configFile, cli, pool }) => {
+        const text = await readFile(configFile, "utf8");
+        await writeFile(configFile, text.replace("port: 0", `port: ${new URL(url).port}`));
+        const release = await acquireDaemonLock(join(folder, "data"), undefined, "console");
+        const other = await pool.connect();
+        await other.query("begin; lock table deliveries in access exclusive mode");
+        try {
+          const { stdout } = await cli(["top", "--once"]);
+          expect(stdout).toContain("The ledger does not answer; nothing can be counted.");
+          expect(await countLockWaiters(pool)).toBe(0);
+          // The lock is still there: a ledger ends it after 60 s.
+          await other.query("select");
+        } finally {
+          other.release(true);
+          await release();
+        }
+      }),
     ));
 
   it("is drawn live until q is pressed", () =>

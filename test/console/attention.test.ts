@@ -139,12 +139,19 @@ describe("what somebody should know", () => {
     expect(found.map(({ what }) => what)).toEqual(["the ledger is away (LEDGER_UNAVAILABLE)"]);
   });
 
-  it("says what a paused queue holds up, and how it is let go on", async () => {
-    const paused = { queue: "submit", since: SINCE, actor: "kim" };
+  it("says what a paused queue holds up, why it was paused, and how it is let go on", async () => {
+    const paused = { queue: "submit", since: SINCE, actor: "kim", reason: "they move" };
     const [found] = await attentionOf({ attention: async () => ({ ...QUIET, pausedQueues: [paused] }) });
     expect(found).toMatchObject({
       level: "act",
-      what: "the queue submit was paused by kim: orders are taken, and nothing is sent to the service",
+      what: "the queue submit was paused by kim: orders are taken, and nothing is sent to the service (the reason given: they move)",
+      // It may name a patient, and goes nowhere.
+      alerts: [
+        {
+          ...{ kind: "queuePaused", about: "submit" },
+          text: "the queue submit was paused by kim: orders are taken, and nothing is sent to the service",
+        },
+      ],
       command: "cryobridge queue resume submit",
     });
   });
@@ -273,7 +280,7 @@ describe("what somebody should know", () => {
       attention: async () => ({
         ...QUIET,
         deliveries: [late],
-        pausedQueues: [{ queue: "track", since: SINCE, actor: "kim" }],
+        pausedQueues: [{ queue: "track", since: SINCE, actor: "kim", reason: undefined }],
         refusals: [
           { kind: "message", connector: "bench", count: 1, latestAt: SINCE },
           { kind: "file", connector: "bench", count: 2, latestAt: SINCE },

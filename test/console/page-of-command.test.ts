@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { html } from "../../src/console/html.ts";
-import { withCommands } from "../../src/console/page-of-command.ts";
+import { pageOf, withCommands } from "../../src/console/page-of-command.ts";
 
 test("a page names its own buttons in a hint, and a command where it has none", () => {
   const shown = html`${withCommands("Then `cryobridge reload`, `cryobridge orders retry ID` or `cryobridge check`.")}`;
@@ -32,4 +32,12 @@ test("a page names a button once where it does what either of two commands does,
   const each =
     "`cryobridge orders resolve o17 --request-id 7` or `cryobridge orders resolve o17 --request-id 8`";
   expect(html`${withCommands(each)}`.text).toMatch(/\(7\) or .*\(8\)$/);
+});
+
+test("a list that a text names is the menu's page, narrowed as the command is", () => {
+  const shown = html`${withCommands("`cryobridge queue list`, `cryobridge orders list --state parked`")}`;
+  expect(shown.text).toBe('“<a href="/queue">Queue</a>”, “<a href="/orders?state=parked">Orders</a>”');
+  expect(pageOf("cryobridge alerts list")).toEqual({ to: "/alerts", name: "To the alerts" });
+  expect(pageOf("cryobridge queue resume submit")).toEqual({ to: "/queue", name: "To the queue" });
+  expect(pageOf("cryobridge check")).toBeUndefined();
 });

@@ -48,7 +48,7 @@ describe("the parts of which everything else depends", () => {
     expect(partIn(status, "storage service")).toMatchObject({ state: "down", words: OUT });
   });
 
-  it("name each lab that is away, and who paused a queue", async () => {
+  it("name each lab that is away, say of none that it takes results before it took one, and who paused a queue", async () => {
     const nextTryAt = new Date(SINCE.getTime() + 60_000).toISOString();
     const connector = (name: string, isLabAway: boolean) => ({
       ...{ connector: name, type: "mllp", isTaking: true, trouble: null, warning: null, isLabAway },
@@ -58,7 +58,7 @@ describe("the parts of which everything else depends", () => {
       connectors: () => [connector("ward", true), connector("bench", false)],
       attention: async () => ({
         ...QUIET,
-        pausedQueues: [{ queue: "submit", actor: "kim", since: SINCE }],
+        pausedQueues: [{ queue: "submit", actor: "kim", since: SINCE, reason: "they move" }],
       }),
     });
     expect(partIn(status, "lab of ward")).toMatchObject({
@@ -77,8 +77,20 @@ describe("the parts of which everything else depends", () => {
       attention: async () => ({ ...QUIET, deliveries: [{ ...failing, code: "LAB_UNREACHABLE", text: "x" }] }),
     });
     expect(partIn(ofAnother, "lab of bench")).toMatchObject({ state: "down", since: SINCE.toISOString() });
+    expect(ofAnother.connectors).toMatchObject([{ connector: "bench", isLabAway: true }]);
+    const labsOf = async (takers: readonly string[]) =>
+      partIn(
+        await statusOf({
+          connectors: () => [connector("ward", false), connector("bench", false)],
+          attention: async () => QUIET,
+          takers: async () => new Set(takers),
+        }),
+        "labs",
+      );
+    expect(await labsOf([])).toMatchObject({ state: "unknown", words: "no result taken yet" });
+    expect(await labsOf(["ward"])).toMatchObject({ state: "up", words: "take results" });
     expect(partIn(status, "queue submit")).toMatchObject({
-      words: "paused by kim",
+      words: "paused by kim: they move",
       since: SINCE.toISOString(),
     });
   });

@@ -1,6 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { listConnectors, type Traffic, watchTraffic } from "../../src/console/traffic.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
+import { findTakers } from "../../src/ledger/operator/activity.ts";
 import { cellText, recordJson } from "../../src/operator/column.ts";
 import { CONNECTOR_COLUMNS } from "../../src/operator/connector-columns.ts";
 import { csvMessage, withLab } from "../cli/with-lab.ts";
@@ -9,6 +10,7 @@ import { silent } from "../support/with-ledger.ts";
 const VIEWER = { clock: systemClock, mayShowPhi: false };
 const CONNECTOR = {
   ...{ connector: "bench", type: "csv-drop", isTaking: true, isLabAway: false, labOutage: null },
+  hasTakenResults: true,
   ...{ trouble: null, warning: null, connections: null },
 };
 const QUIET = {
@@ -60,4 +62,29 @@ it("the counts of the day are never behind those of the last hour", () =>
       expect(day?.received).toHaveLength(24);
       expect(day?.byConnector.get("bench")).toEqual(hour?.byConnector.get("bench"));
     }
+  }));
+
+test.each([
+  [{ isLabAway: true, hasTakenResults: true }, "✗ takes no results, is tried again"],
+  [{ isLabAway: false, hasTakenResults: true }, "✓ takes results"],
+  [{ isLabAway: false, hasTakenResults: false }, "no result taken yet"],
+  [{ isLabAway: false, hasTakenResults: null }, ""],
+])("of a lab is said what is known: %j", (known, words) => {
+  const [row] = listConnectors(
+    { connectors: [{ ...CONNECTOR, ...known }], untakenFiles: [] },
+    { hour: QUIET, day: QUIET, lastMessages: new Map() },
+  );
+  const column = CONNECTOR_COLUMNS.find(({ title }) => title === "lab");
+  expect(row && column && cellText(column, row, VIEWER)).toBe(words);
+});
+
+test("a lab has taken results once one is delivered, not while one waits", () =>
+  withLab(async ({ pool }) => {
+    const takers = async () => [...(await findTakers(pool, ["bench", "ward"]))];
+    await pool.query("insert into deliveries (connector, file_name) values ('bench', 'a'), ('ward', 'b')");
+    expect(await takers()).toEqual([]);
+    await pool.query(
+      "update deliveries set state = 'delivered', delivered_at = now() where connector = 'ward'",
+    );
+    expect(await takers()).toEqual(["ward"]);
   }));

@@ -4,7 +4,7 @@ import { ledgerView } from "../../src/app/console.ts";
 import { readStatus } from "../../src/console/status.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { listMessages } from "../../src/ledger/messages/views.ts";
-import { findLastMessages, readActivity } from "../../src/ledger/operator/activity.ts";
+import { findLastMessages, findTakers, readActivity } from "../../src/ledger/operator/activity.ts";
 import { countQueueWork } from "../../src/ledger/operator/queues.ts";
 import { listOpenTasks, listOrderTasks } from "../../src/ledger/operator/tasks.ts";
 import {
@@ -108,6 +108,7 @@ async function gatherStatements({ pool }: TestLedger): Promise<Statement[]> {
     activity: () =>
       readActivity(pool, { from: new Date(Date.now() - 86_400_000), slots: 24, slotMs: 3_600_000 }),
     "last messages": () => findLastMessages(pool, ["hl7", "csv"]),
+    "labs that took a result": () => findTakers(pool, ["hl7", "csv"]),
     "orders of another connector": () => listOrders(pool, { limit, connector: "csv" }),
     "orders since": () => listOrders(pool, { limit, since }),
     messages: () => listMessages(pool, { limit }),

@@ -170,10 +170,14 @@ test("all orders that have not ended are counted, and those that ended within a 
     expect(counts.get("received")).toMatchObject({ count: 1 });
   }));
 
-test("a paused queue is told with who paused it", () =>
+test("a paused queue is told with who paused it, and why", () =>
   withLedger(async ({ pool }) => {
-    await pauseQueue(pool, "deliver", { actor: "kim" });
-    expect((await readAttention(pool)).pausedQueues).toMatchObject([{ queue: "deliver", actor: "kim" }]);
+    await pauseQueue(pool, "deliver", { actor: "kim", reason: "they move" });
+    await pauseQueue(pool, "submit", { actor: "jo" });
+    expect((await readAttention(pool)).pausedQueues).toMatchObject([
+      { queue: "deliver", actor: "kim", reason: "they move" },
+      { queue: "submit", actor: "jo" },
+    ]);
   }));
 
 test("a place that does not take what it is sent of alerts is named with how much waits, until it has it", () =>

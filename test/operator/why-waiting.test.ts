@@ -7,6 +7,7 @@ import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import { type Surroundings, whyWaiting } from "../../src/operator/why-waiting.ts";
 
 const NOW = Date.parse("2026-11-21T10:00:00Z");
+const PAUSED = { queue: "submit", since: new Date(NOW), actor: "kim", reason: "they move" };
 const inMs = (ms: number) => new Date(NOW + ms);
 
 function order(own: Partial<LedgerOrder>): LedgerOrder {
@@ -53,7 +54,7 @@ function why(own: Partial<LedgerOrder>, around: Partial<Surroundings> = {}): str
 }
 
 function both(own: Partial<LedgerOrder>, around: Partial<Surroundings> = {}) {
-  return whyWaiting(order(own), { nowMs: NOW, isDaemonThere: true, pausedQueues: new Set(), ...around });
+  return whyWaiting(order(own), { nowMs: NOW, isDaemonThere: true, pausedQueues: [], ...around });
 }
 
 const unreachable = { code: "SERVICE_UNREACHABLE", text: "connection refused" } as const;
@@ -121,8 +122,8 @@ describe("why is it waiting?", () => {
   });
 
   it("names the paused queue that holds it back, and only that one", () => {
-    const pausedQueues = new Set(["submit"]);
-    expect(why({}, { pausedQueues })).toContain("`cryobridge queue resume submit`");
+    const pausedQueues = [PAUSED];
+    expect(why({}, { pausedQueues })).toContain("paused by kim: they move. `cryobridge queue resume submit`");
     expect(why({ state: "submitted", requestId: 1 }, { pausedQueues })).not.toContain("resume");
   });
 
@@ -244,9 +245,7 @@ describe("why is it waiting?", () => {
     expect(why({ ...tracked, state: "submitted", nextAt: inMs(60_000) })).toBe(
       "The facility's staff have not acted on procedure 17 yet; the service is asked again in 1m.",
     );
-    expect(why({ ...tracked, state: "accepted" }, { pausedQueues: new Set(["submit"]) })).not.toContain(
-      "resume",
-    );
+    expect(why({ ...tracked, state: "accepted" }, { pausedQueues: [PAUSED] })).not.toContain("resume");
     const lost = { code: "SERVICE_NO_ANSWER", text: "timed out" } as const;
     const intent = { calls: [lostCall()], surface: "external" } as const;
     expect(why({ state: "submitting", ...intent, failure: lost })).toContain(
@@ -275,7 +274,7 @@ describe("what an order waits for, in a list", () => {
 
   it("is what its page says, whatever holds all orders up", () => {
     expect(words({}, { isDaemonThere: false })).toBe("no daemon works on this ledger");
-    expect(words({}, { pausedQueues: new Set(["submit"]) })).toBe("the queue submit is paused");
+    expect(words({}, { pausedQueues: [PAUSED] })).toBe("the queue submit is paused");
     expect(words({}, { isComparing: true })).toBe("the restored ledger is compared with the service first");
     expect(words({ failure: unreachable }, { servicePause })).toBe(
       "SERVICE_UNREACHABLE: connection refused; calls wait, since the service is in trouble",
@@ -310,7 +309,7 @@ describe("what an order waits for, in a list", () => {
   });
 
   it("is a search for its call also while its queue is paused", () => {
-    const pausedQueues = new Set(["submit"]);
+    const pausedQueues = [PAUSED];
     expect(words({ state: "submitting", calls: [lostCall()] }, { pausedQueues })).toBe(
       "the service is searched for its call",
     );

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { readOrphaned } from "../../app/orphaned.ts";
 import type { Config, ConnectorConfig } from "../../config/config.ts";
-import { countOrphaned } from "../../console/orphaned.ts";
+import { countOrphaned } from "../../console/attention/orphaned.ts";
 import { Failure } from "../../core/failures.ts";
 import { findKinds, type Move, moveResults, type Orphaned } from "../../ledger/results/orphaned.ts";
 import { counted } from "../../operator/text.ts";

@@ -1,6 +1,6 @@
 import { Argument, type Command } from "commander";
 import { readOrphaned } from "../../app/orphaned.ts";
-import { hintForOrphaned } from "../../console/orphaned.ts";
+import { hintForOrphaned } from "../../console/attention/orphaned.ts";
 import { Failure } from "../../core/failures.ts";
 import { QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import { parseId } from "../../ledger/ids.ts";

@@ -43,7 +43,9 @@ function showTop(session: Session, { every, once }: Options): Promise<ExitStatus
   const readDetail = detailReader(session);
   const turn = async (place: Session, site: KeptSite) => {
     const found = await readSiteStatus(place, site);
-    const detail = await readDetail(site).catch(undefinedIfAway);
+    // A ledger that does not answer the daemon is not waited for.
+    const isAway = found.status.states === null;
+    const detail = isAway ? undefined : await readDetail(site).catch(undefinedIfAway);
     printDetails(place, [], sectionsOf(found, detail, place));
     return exitStatusOfSite(found);
   };

@@ -64,7 +64,7 @@ export async function readLedger(pool: pg.Pool): Promise<LedgerView> {
  */
 export function listUnfinished(dropped: readonly Sample[], view: LedgerView, nowMs: number): string[] {
   const { files, orders, openOutcomes, results } = view;
-  const around = { nowMs, isDaemonThere: true, pausedQueues: new Set<string>() };
+  const around = { nowMs, isDaemonThere: true, pausedQueues: [] };
   return [
     ...dropped.flatMap((sample) => unfinishedFile(sample, files)),
     ...orders

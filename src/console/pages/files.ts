@@ -1,7 +1,8 @@
 import { FILE_COLUMNS } from "../../operator/file-columns.ts";
 import { FILE_LIST } from "../../operator/lists/files.ts";
 import { FILES } from "../../operator/things/files.ts";
-import { listAttention, untakenOf } from "../attention.ts";
+import { listAttention } from "../attention/conditions.ts";
+import { untakenOf } from "../attention/untaken.ts";
 import { listTable, section } from "../components.ts";
 import type { ConsoleDeps, Records } from "../deps.ts";
 import { addDetails } from "../details.ts";

@@ -8,7 +8,7 @@ import { counted } from "../../operator/text.ts";
 import { roundToUnit } from "../../operator/times.ts";
 import { WORKER_STATES } from "../../operator/worker-columns.ts";
 import { age, lasting } from "../ages.ts";
-import { behindInWords, commandForParked, meaningOf } from "../attention.ts";
+import { behindInWords, commandForParked, meaningOf } from "../attention/orders.ts";
 import { badge, whoActs } from "../components.ts";
 import type { ConsoleDeps } from "../deps.ts";
 import { type Html, html } from "../html.ts";

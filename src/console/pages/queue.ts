@@ -18,12 +18,12 @@ import { MEANINGS, QUEUE_ACTS } from "../../operator/things/queues.ts";
 import { RESULTS } from "../../operator/things/results.ts";
 import { beforeRows, formOf, pathOf } from "../act-forms.ts";
 import { askOrphaned } from "../ask.ts";
+import { hintForOrphaned } from "../attention/orphaned.ts";
 import { actForm, listTable, section } from "../components.ts";
 import type { ConsoleDeps, Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { placeOf } from "../listing.ts";
-import { hintForOrphaned } from "../orphaned.ts";
 import { withCommands } from "../page-of-command.ts";
 import type { Site, Visit } from "../site.ts";
 import { addSiteAct } from "../site-acts.ts";
@@ -75,10 +75,16 @@ ${jobs instanceof Failure ? html`<p class="banner bad">${jobs.message} (${jobs.c
 ${listTable(columns, queues, viewer, { nothing: "" })}
 <div class="acts">${queues.map(({ queue, isPaused }) => pauseForm(queue, isPaused, visit))}</div>
 ${section(WAITING_ORDERS.title, html`${listTable(WAITING_ORDERS.columns, waiting, viewer, { nothing: "No order waits.", ...beforeRows("what to do", tryNow(ORDERS, visit, records), visit) })}${cut(waiting, ["/orders?state=parked,submitting,received", "All orders that wait"])}`)}
-${section(OPEN_DELIVERIES.title, html`${listTable(OPEN_DELIVERIES.columns, deliveries, viewer, { nothing: "The lab has all results.", ...beforeRows("what to do", tryNow(RESULTS, visit, records), visit) })}${cut(deliveries, ["/results?state=pending", "All results to send"], ["/results?state=parked", "All parked results"])}`)}
+${section(OPEN_DELIVERIES.title, html`${listTable(OPEN_DELIVERIES.columns, deliveries, viewer, { nothing: noneOpen(queues), ...beforeRows("what to do", tryNow(RESULTS, visit, records), visit) })}${cut(deliveries, ["/results?state=pending", "All results to send"], ["/results?state=parked", "All parked results"])}`)}
 ${orphaned.length === 0 ? "" : section(ORPHANED.title, html`${listTable(ORPHANED.columns, orphaned, viewer, { nothing: "" })}${orphaned.map((each) => html`<p class="note">${withCommands(hintForOrphaned(each))}</p>`)}`)}
 ${jobs === undefined ? "" : section(HANDED_OVER.title, jobTable(jobs instanceof Failure ? [] : jobs, visit))}`,
   };
+}
+
+/** What stands in place of results that the lab doesn't have: of a paused queue they are not made yet. */
+function noneOpen(queues: readonly QueueView[]): string {
+  const toMake = queues.find(({ queue }) => queue === "deliver")?.ledger.waiting ?? 0;
+  return toMake === 0 ? "The lab has all results." : `Still to be made: ${toMake}.`;
 }
 
 function jobTable(jobs: readonly NamedJob[], { viewer }: Visit): Html {

@@ -610,7 +610,8 @@ create constraint trigger audit_chained after insert on audit deferrable initial
 create table paused_queues (
   queue     text primary key,
   paused_at timestamptz not null default now(),
-  actor     text not null
+  actor     text not null,
+  reason    text
 );
 
 -- The facilities whose refills are followed, as the configuration names them. Being named again begins again.

@@ -156,3 +156,23 @@ export async function findLastMessages(
   const rows = await list<{ connector: string; at: Date | undefined }>(pool, LAST_MESSAGES, [connectors]);
   return new Map(rows.flatMap(({ connector, at }) => (at === undefined ? [] : [[connector, at] as const])));
 }
+
+/**
+ * $1 text[] of connectors. Index: deliveries_connector, from its oldest end: what lies there was taken long ago, and only of a lab that never
+ * took one all are read.
+ */
+const TAKERS = `
+select c.name as connector
+  from unnest($1::text[]) as c(name)
+ where (select d.id
+          from deliveries d
+         where d.connector between c.name and c.name
+           and d.delivered_at is not null
+         order by d.connector desc, d.id
+         limit 1) is not null`;
+
+/** The connectors whose lab has ever taken a result. */
+export async function findTakers(pool: pg.Pool, connectors: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await list<{ connector: string }>(pool, TAKERS, [connectors]);
+  return new Set(rows.map(({ connector }) => connector));
+}

@@ -1,11 +1,11 @@
 import type pg from "pg";
-import { inTransaction, list, run } from "../database.ts";
+import { inTransaction, list } from "../database.ts";
 import { type Act, recordAudit } from "./audit.ts";
 
-/** $1 queue, $2 actor. Nothing is returned when it is paused already. */
+/** $1 queue, $2 actor, $3 the reason that was given. Nothing is returned when it is paused already. */
 const PAUSE = `
-insert into paused_queues (queue, actor)
-values ($1, $2)
+insert into paused_queues (queue, actor, reason)
+values ($1, $2, $3)
 on conflict (queue) do nothing
 returning queue`;
 
@@ -14,7 +14,7 @@ const RESUME = "delete from paused_queues where queue = $1 returning queue";
 
 /** Has nothing new handed to a queue until it is resumed; false when it is paused already. */
 export function pauseQueue(pool: pg.Pool, queue: string, act: Act): Promise<boolean> {
-  return change(pool, PAUSE, [queue, act.actor], "pause", act);
+  return change(pool, PAUSE, [queue, act.actor, act.reason], "pause", act);
 }
 
 /** Lets a paused queue go on; false when it wasn't paused. */
@@ -25,7 +25,7 @@ export function resumeQueue(pool: pg.Pool, queue: string, act: Act): Promise<boo
 async function change(
   pool: pg.Pool,
   statement: string,
-  values: readonly [queue: string, actor?: string],
+  values: readonly [queue: string, ...(string | undefined)[]],
   action: string,
   act: Act,
 ): Promise<boolean> {
@@ -36,10 +36,20 @@ async function change(
   });
 }
 
-/** Queues that an operator has paused: nothing new is handed to them; intake goes on. */
-export async function findPausedQueues(pool: pg.Pool): Promise<Set<string>> {
-  const rows = await run<{ queue: string }>(pool, "select queue from paused_queues");
-  return new Set(rows.map(({ queue }) => queue));
+/** A queue that a person has paused: nothing new is handed to it; intake goes on. */
+export interface PausedQueue {
+  readonly queue: string;
+  readonly since: Date;
+  readonly actor: string;
+  /** As the person gave it. */
+  readonly reason: string | undefined;
+}
+
+const PAUSED = "select queue, paused_at as since, actor, reason from paused_queues order by queue";
+
+/** The queues that are paused. */
+export function findPausedQueues(pool: pg.Pool): Promise<PausedQueue[]> {
+  return list<PausedQueue>(pool, PAUSED);
 }
 
 /** How much of a queue's work stands where, by the ledger. */

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { OrderState } from "../../core/order-state.ts";
 import { list } from "../database.ts";
+import { findPausedQueues, type PausedQueue } from "./queues.ts";
 
 /** Results that the lab doesn't have although they were tried, of one connector and with one failure. */
 export interface FailingDeliveries {
@@ -40,13 +41,6 @@ export interface StillOrders {
   readonly code: string | undefined;
   /** Of one of them; of missing ones, the ids of the first; of waiting ones, why the service is away. */
   readonly text: string | undefined;
-}
-
-/** A queue that an operator has paused. */
-export interface PausedQueue {
-  readonly queue: string;
-  readonly since: Date;
-  readonly actor: string;
 }
 
 /** A place that does not take what it is sent of alerts. */
@@ -149,8 +143,6 @@ having count(*) > 0
  order by since, kind, code
  limit $1`;
 
-const PAUSED_QUEUES = "select queue, paused_at as since, actor from paused_queues order by queue";
-
 /** Index: alert_messages_due. */
 const FAILING_PLACES = `
 select m.place, count(*)::integer as count, min(m.created_at) as since,
@@ -191,7 +183,7 @@ export async function readAttention(pool: pg.Pool, doesParkedBlock = false): Pro
   const [orders, deliveries, pausedQueues, alertPlaces, refusals] = await Promise.all([
     list<StillOrders>(pool, STILL_ORDERS, [GROUPS, doesParkedBlock]),
     list<FailingDeliveries>(pool, FAILING_DELIVERIES, [GROUPS]),
-    list<PausedQueue>(pool, PAUSED_QUEUES),
+    findPausedQueues(pool),
     list<FailingPlace>(pool, FAILING_PLACES),
     list<RecentRefusals>(pool, RECENT_REFUSALS, [MESSAGES_SEARCHED]),
   ]);

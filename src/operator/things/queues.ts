@@ -1,5 +1,5 @@
 import type { QueueName } from "../../jobs/queues.ts";
-import { pauseQueue, resumeQueue } from "../../ledger/operator/queues.ts";
+import { type PausedQueue, pauseQueue, resumeQueue } from "../../ledger/operator/queues.ts";
 import type { Outcome, SiteAct } from "../site-act.ts";
 
 /** What a queue is for, in words. */
@@ -8,6 +8,14 @@ export const MEANINGS: Readonly<Record<QueueName, string>> = {
   track: "The service is asked how orders stand.",
   deliver: "Results go to the lab.",
 };
+
+/** Who paused a queue, with the reason that was given: `paused by kim 3m ago: the lab moves its folder`. @param when as ` 3m ago` */
+export function pausedInWords(
+  { actor, reason }: Pick<PausedQueue, "actor"> & { readonly reason?: string | null | undefined },
+  when = "",
+): string {
+  return `paused by ${actor}${when}${reason ? `: ${reason}` : ""}`;
+}
 
 interface OnQueue {
   readonly queue: QueueName;

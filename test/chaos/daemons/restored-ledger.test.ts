@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ledgerView } from "../../../src/app/console.ts";
 import type { Daemon } from "../../../src/app.ts";
-import { describeRestored } from "../../../src/console/attention.ts";
+import { describeRestored } from "../../../src/console/attention/restored.ts";
 import { readStatus } from "../../../src/console/status.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { findOrders } from "../../../src/ledger/operator/views.ts";

@@ -24,7 +24,10 @@ test("the queue's page says what waits, and pauses and resumes a queue by name",
     const again = await operator.send("/queue/pause", { queue: "submit" });
     expect(again).toContain('id="notice" class="banner good"');
     expect(wordsOf(again)).toContain("Queue submit was already paused");
-    expect(wordsOf(await operator.open("/queue"))).toContain("Resume submit");
+    const paused = wordsOf(await operator.open("/queue"));
+    expect(paused).toMatch(/submit .* paused by erika \(console\) now: upgrade/);
+    expect(paused).toContain("Resume submit");
+    expect(paused).toContain("Still to be made: 1.");
     await viewer.open("/queue");
     await viewer.send("/queue/resume", { queue: "submit" });
     await operator.send("/queue/resume", { queue: "submit" }, "another token");
@@ -172,6 +175,7 @@ test("the overview shows each connector's day, the service and the charts, and l
     },
     {
       deps: {
+        takers: async () => new Set(["bench"]),
         connectors: () => [
           {
             ...{ connector: "bench", type: "csv-drop", isTaking: true },

@@ -1,5 +1,5 @@
 import { readOrphaned } from "../../../app/orphaned.ts";
-import { orphanedCondition, orphanedWords } from "../../../console/orphaned.ts";
+import { orphanedCondition, orphanedWords } from "../../../console/attention/orphaned.ts";
 import { run } from "../../../ledger/database.ts";
 import { EXIT } from "../../exit-status.ts";
 import { hasLedger, type OpenSite, withLedger, withQueues } from "../../open.ts";

@@ -1,6 +1,6 @@
-import { type Condition, condition } from "../core/condition.ts";
-import { configurationInWords } from "../operator/configuration-columns.ts";
-import type { Status } from "./status-document.ts";
+import { type Condition, condition } from "../../core/condition.ts";
+import { configurationInWords } from "../../operator/configuration-columns.ts";
+import type { Status } from "../status-document.ts";
 
 /** Those that were lost and did not come back, by name and roles. */
 export function lostWorkers({ workers }: Pick<Status, "workers">) {

@@ -1,6 +1,6 @@
-import { type Condition, condition } from "../core/condition.ts";
-import type { Orphaned } from "../ledger/results/orphaned.ts";
-import { counted } from "../operator/text.ts";
+import { type Condition, condition } from "../../core/condition.ts";
+import type { Orphaned } from "../../ledger/results/orphaned.ts";
+import { counted } from "../../operator/text.ts";
 
 /** What waits of a connector, in words: `3 results and 1 order in work`. */
 export function countOrphaned({ results, orders, messages }: Orphaned): string {
