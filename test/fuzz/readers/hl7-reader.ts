@@ -45,9 +45,10 @@ export class Hl7Reader {
     );
   }
 
-  /** The same of free text, which keeps the delimiters that stand in its component, or in its field where no component is named. */
+  /** The same of free text, which keeps the delimiters that stand in the least part of its place that is named. */
   textAt(place: string): string | undefined {
-    const { text, repetition, component } = this.#find(place);
+    const { text, repetition, component, subcomponent } = this.#find(place);
+    if (subcomponent !== undefined) return this.valueAt(place);
     return this.#unescape(
       component === undefined ? text : part(repetition, this.#component, Number(component)),
     );
