@@ -100,7 +100,8 @@ interface Substitution {
   readonly warnings: readonly string[];
 }
 
-const REFERENCE = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
+/** One that is not closed takes the rest, so that the text is gone through once. */
+const REFERENCE = /\$\$\{|\$\{([^}]*)(\})?/g;
 const FORM = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 
 /**
@@ -111,29 +112,32 @@ export function substitute(text: string, lookUp: Environment): Substitution {
   const problems: Substitution["problems"][number][] = [];
   const warnings: string[] = [];
   let isFromEnvironment = false;
-  const replaced = text.replace(REFERENCE, (whole: string, reference: string | undefined) => {
-    if (whole === `$\${`) return `\${`;
-    const form = reference === undefined ? null : FORM.exec(reference);
-    const name = form?.[1];
-    if (name === undefined) {
-      problems.push({
-        message: `a reference to the environment is written \${NAME} or \${NAME:-default}; $\${ gives a plain \${`,
-      });
-      return "";
-    }
-    const found = lookUp(name);
-    if ("unset" in found) {
-      const fallback = form?.[2];
-      if (fallback === undefined) problems.push({ message: found.unset, hint: found.hint });
-      return fallback ?? "";
-    }
-    isFromEnvironment = true;
-    if ("problem" in found) {
-      problems.push({ message: found.problem });
-      return "";
-    }
-    if (found.warning !== undefined) warnings.push(found.warning);
-    return found.value;
-  });
+  const replaced = text.replace(
+    REFERENCE,
+    (whole: string, reference: string | undefined, end: string | undefined) => {
+      if (whole === `$\${`) return `\${`;
+      const form = reference === undefined || end === undefined ? null : FORM.exec(reference);
+      const name = form?.[1];
+      if (name === undefined) {
+        problems.push({
+          message: `a reference to the environment is written \${NAME} or \${NAME:-default}; $\${ gives a plain \${`,
+        });
+        return "";
+      }
+      const found = lookUp(name);
+      if ("unset" in found) {
+        const fallback = form?.[2];
+        if (fallback === undefined) problems.push({ message: found.unset, hint: found.hint });
+        return fallback ?? "";
+      }
+      isFromEnvironment = true;
+      if ("problem" in found) {
+        problems.push({ message: found.problem });
+        return "";
+      }
+      if (found.warning !== undefined) warnings.push(found.warning);
+      return found.value;
+    },
+  );
   return { text: replaced, isFromEnvironment, problems, warnings };
 }

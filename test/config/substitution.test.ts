@@ -76,6 +76,10 @@ describe("a reference to the environment", () => {
     expect(substitute(`a$\${B}c`, none)).toMatchObject({ text: `a\${B}c`, problems: [] });
   });
 
+  it("takes the rest where it is not closed, and is one problem", () => {
+    expect(substitute("${X.".repeat(1_000), none).problems).toHaveLength(1);
+  });
+
   it("leaves texts without references as they are", () => {
     const texts = fc.string().filter((text) => !text.includes("${"));
     fc.assert(fc.property(texts, (text) => substitute(text, none).text === text));
