@@ -364,8 +364,18 @@ export const MUTANTS: readonly Mutant[] = [
     ],
     [
       "a retrieval takes over a request while its neighbour's call is open",
-      "isOnlyNew && call.isAlone) {",
-      "isOnlyNew) {",
+      "  if (isLikely && !isUnknown && !isDoubled)",
+      "  if (isLikely && !isDoubled)",
+    ],
+    [
+      "a retrieval takes over what may be a copy of its neighbour's request",
+      "  if (isLikely && !isUnknown && !isDoubled)",
+      "  if (isLikely && !isUnknown)",
+    ],
+    [
+      "a retrieval is made again beside what it may have made, since a person said so before it was seen",
+      "  if (call.isApproved && !(isLikely && isDoubled))",
+      "  if (call.isApproved)",
     ],
   ),
   ...faults(

@@ -3,6 +3,7 @@ import type { FailureCode } from "../../core/failures.ts";
 import type { ControlRefusal } from "../../core/order-control.ts";
 import type { Surface } from "../../core/surface.ts";
 import type { OrderCall } from "../../ledger/orders/calls.ts";
+import type { OtherCalls } from "../../ledger/orders/looks.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { CancelLook } from "../../service/cancel.ts";
 import { describeTraces, type Finds, nameIds, WORD, WORDS } from "./finds.ts";
@@ -25,8 +26,8 @@ export interface Standing
 
 /** The same of one to create a request. */
 export interface LaneStanding extends Standing {
-  /** No other call of the lane can have made what is found: none is open, and no restored ledger has forgotten one since. */
-  readonly isAlone: boolean;
+  /** Which other calls of the lane can have made what is found. */
+  readonly others: OtherCalls;
 }
 
 /** What a look means for any open call. */
@@ -72,6 +73,7 @@ export type CancelDecision =
  * | 4 | lost | one certain | made |
  * | 5 | lost | several certain | park, naming them |
  * | 7 | lost retrieval, request surface, alone in its lane, no restore since | one possible, which is new | made |
+ * | 7 | lost retrieval, request surface, and another call of its lane was carried out since | one possible, which is new | look again, from `giveUpAfter` on: park, naming it, whatever a person has seen |
  * | 8 | lost, and no person has seen it | marked, possible, or traces | look again, from `giveUpAfter` on: park, naming it |
  * | 8 | lost, and a person has seen it | marked, possible, or traces | look again, from `giveUpAfter` on: as nothing found |
  * | 9 to 13 | lost | nothing | {@link decideEmpty} |
@@ -108,14 +110,15 @@ export function decideFinds(call: LaneStanding, finds: Finds): CallDecision {
   const candidates = [...marked, ...possible];
   const [candidate] = candidates;
   const isOnlyNew = candidates.length === 1 && candidate !== undefined && !finds.hidden.includes(candidate);
-  if (surface === "request" && call.operation === "RETRIEVAL" && isOnlyNew && call.isAlone) {
-    return { kind: "made", id: candidate };
-  }
+  const isLikely = surface === "request" && call.operation === "RETRIEVAL" && isOnlyNew;
+  const { isUnknown, isDoubled } = call.others;
+  if (isLikely && !isUnknown && !isDoubled) return { kind: "made", id: candidate };
   const evidence = describeTraces(surface, finds);
   if (evidence === undefined) return decideEmpty(call);
   const next = planCheck(call.checks + 1, call.ageMs, call.times);
   if (next !== "believed") return { kind: "again", nextInMs: next.nextInMs, found: evidence };
-  if (call.isApproved) return decideEmpty(call);
+  // A person who had it go on may have done so before this was seen: sent again, it might be done twice.
+  if (call.isApproved && !(isLikely && isDoubled)) return decideEmpty(call);
   const code = candidates.length > 1 ? "SUBMIT_SEVERAL_MATCHES" : "SUBMIT_UNCERTAIN";
   return { kind: "park", code, text: evidence, ids: candidates };
 }

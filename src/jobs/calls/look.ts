@@ -7,7 +7,7 @@ import type { OrderChange } from "../../ledger/orders/change.ts";
 import {
   type DueLook,
   findDueLooks,
-  mayBeOfOtherCall,
+  findOtherCalls,
   postponeLook,
   recordLook,
 } from "../../ledger/orders/looks.ts";
@@ -108,7 +108,7 @@ async function decide(
     return { kind: "made", id: known.id };
   }
   const finds = await findMade(order, call, deps, signal);
-  return decideFinds({ ...standing, isAlone: !(await mayBeOfOtherCall(pool, order.id, call.id)) }, finds);
+  return decideFinds({ ...standing, others: await findOtherCalls(pool, order.id, call.id) }, finds);
 }
 
 /** What of a call and its order decides what a look means. */

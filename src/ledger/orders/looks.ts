@@ -145,10 +145,10 @@ export async function findDueLooks(
 
 /**
  * Whether another order of the subject, perhaps one that a person has discarded, has a call of which nobody knows what it made, or a
- * ledger that was restored since the first call for the same may have forgotten one; $1 order id, $2 call. Indexes: orders_subject,
- * calls_order.
+ * ledger that was restored since the first call for the same may have forgotten one; and whether another order's call left since and was carried out. $1
+ * order id, $2 call. Indexes: orders_subject, calls_order.
  */
-const LANE_MAY_HAVE_OPEN = `
+const OTHER_CALLS = `
 select exists (
   select 1
     from orders o
@@ -162,10 +162,28 @@ select exists (
    cross join ledger l
    where k.id = $2
      and f.id <= l.copy_call_id
-     and l.restore_lifted_at is null) as is_there`;
+     and l.restore_lifted_at is null) as "isUnknown",
+       exists (
+  select 1
+    from orders o
+    join orders e on e.subject_code = o.subject_code and e.facility_id = o.facility_id and e.id <> o.id
+    join calls k on k.order_id = e.id
+   where o.id = $1
+     and k.id > $2
+     and k.kind = 'request'
+     and k.outcome = 'made') as "isDoubled"`;
 
-/** Whether a request of this lane could be of another call as well as of this open one. */
-export async function mayBeOfOtherCall(pool: pg.Pool, orderId: number, callId: number): Promise<boolean> {
-  const [row] = await run<{ is_there: boolean }>(pool, LANE_MAY_HAVE_OPEN, [orderId, callId]);
-  return row?.is_there === true;
+/** Which calls of its lane could have made what is taken for an open call's. */
+export interface OtherCalls {
+  /** One of which nobody knows what it made. */
+  readonly isUnknown: boolean;
+  /** One that left since and was carried out: a gateway may have delivered it twice. */
+  readonly isDoubled: boolean;
+}
+
+/** What else a request of this lane could be of, beside this open call. */
+export async function findOtherCalls(pool: pg.Pool, orderId: number, callId: number): Promise<OtherCalls> {
+  const [row] = await run<OtherCalls & pg.QueryResultRow>(pool, OTHER_CALLS, [orderId, callId]);
+  if (row === undefined) throw new TypeError("a select of two values gave no row");
+  return row;
 }

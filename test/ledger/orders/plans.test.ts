@@ -13,7 +13,7 @@ import { findLabelHolders } from "../../../src/ledger/orders/label-subjects.ts";
 import {
   DUE_LOOKS,
   findDueLooks,
-  mayBeOfOtherCall,
+  findOtherCalls,
   postponeLook,
   recordLook,
 } from "../../../src/ledger/orders/looks.ts";
@@ -100,7 +100,7 @@ async function goAllTheWay(pool: pg.Pool, ids: readonly number[]): Promise<void>
   const [due] = await findDueLooks(pool, 20, "others");
   if (due === undefined) throw new Error("no look is due");
   await postponeLook(pool, due.callId, { ms: 0, hasFailed: true });
-  await mayBeOfOtherCall(pool, due.orderId, due.callId);
+  await findOtherCalls(pool, due.orderId, due.callId);
   await findClaimed(pool, "request", [5], 1);
   await findClaimed(pool, "external", [5], 1);
   await findKnownMarks(pool, ["M"]);

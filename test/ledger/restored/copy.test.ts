@@ -2,7 +2,7 @@ import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
 import { isOfCopy, MAY_BE_FORGOTTEN } from "../../../src/ledger/orders/forgotten-calls.ts";
-import { mayBeOfOtherCall } from "../../../src/ledger/orders/looks.ts";
+import { findOtherCalls } from "../../../src/ledger/orders/looks.ts";
 import {
   enterRestored,
   findRestored,
@@ -103,11 +103,11 @@ describe("whichever host's clock is ahead", () => {
       const id = await take(pool, "RETRIEVAL", "S-1");
       const open = await call(pool);
       await writtenAhead(pool);
-      expect(await mayBeOfOtherCall(pool, id, open)).toBe(false);
+      expect((await findOtherCalls(pool, id, open)).isUnknown).toBe(false);
       await putBack(pool);
-      expect(await mayBeOfOtherCall(pool, id, open)).toBe(true);
+      expect((await findOtherCalls(pool, id, open)).isUnknown).toBe(true);
       await liftRestored(pool, { actor: "test", reason: "all was looked at" });
-      expect(await mayBeOfOtherCall(pool, id, open)).toBe(false);
+      expect((await findOtherCalls(pool, id, open)).isUnknown).toBe(false);
     }));
 });
 
@@ -117,7 +117,7 @@ describe("what a call may have made may be of another order of the lane", () => 
       const first = await take(pool, "RETRIEVAL", "S-1");
       const open = await call(pool);
       const second = await take(pool, "RETRIEVAL", "S-1");
-      expect(await mayBeOfOtherCall(pool, first, open)).toBe(false);
+      expect((await findOtherCalls(pool, first, open)).isUnknown).toBe(false);
       await pool.query(
         `insert into calls (order_id, kind, surface, mark) select id, 'request', 'request', mark from orders where id = $1`,
         [second],
@@ -127,12 +127,15 @@ describe("what a call may have made may be of another order of the lane", () => 
           "update orders set state = $2, failure_code = 'SUBMIT_UNCERTAIN', failure_text = '' where id = $1",
           [second, state],
         );
-        expect([state, await mayBeOfOtherCall(pool, first, open)]).toEqual([state, true]);
+        expect([state, (await findOtherCalls(pool, first, open)).isUnknown]).toEqual([state, true]);
       }
       await pool.query("update calls set outcome = 'nothing', ended_at = now() where order_id = $1", [
         second,
       ]);
-      expect(await mayBeOfOtherCall(pool, first, open)).toBe(false);
+      expect(await findOtherCalls(pool, first, open)).toEqual({ isUnknown: false, isDoubled: false });
+      // What a gateway delivers twice makes a request that no order has.
+      await pool.query("update calls set outcome = 'made' where order_id = $1", [second]);
+      expect(await findOtherCalls(pool, first, open)).toEqual({ isUnknown: false, isDoubled: true });
     }));
 
   test("after a restore where the first call for the same was before it, and not where it came since", () =>
@@ -141,8 +144,8 @@ describe("what a call may have made may be of another order of the lane", () => 
       await call(pool, "nothing");
       await putBack(pool);
       await changeOrders(pool, [{ orderId: id, to: "received", nextInMs: 0, call: { end: "nothing" } }]);
-      expect(await mayBeOfOtherCall(pool, id, await call(pool))).toBe(true);
+      expect((await findOtherCalls(pool, id, await call(pool))).isUnknown).toBe(true);
       const since = await take(pool, "RETRIEVAL", "S-2");
-      expect(await mayBeOfOtherCall(pool, since, await call(pool))).toBe(false);
+      expect((await findOtherCalls(pool, since, await call(pool))).isUnknown).toBe(false);
     }));
 });
