@@ -157,21 +157,23 @@ export async function findLastMessages(
   return new Map(rows.flatMap(({ connector, at }) => (at === undefined ? [] : [[connector, at] as const])));
 }
 
-/**
- * $1 text[] of connectors. Index: deliveries_connector, from its oldest end: what lies there was taken long ago, and only of a lab that never
- * took one all are read.
- */
+/** Where none of so many results was taken, none was, as far as anybody wants to know: all of a backlog would be read for more. */
+const MOST_LOOKED_AT = 1_000;
+
+/** $1 text[] of connectors. Index: deliveries_connector, from its oldest end: what lies there was taken long ago. */
 const TAKERS = `
 select c.name as connector
   from unnest($1::text[]) as c(name)
- where (select d.id
-          from deliveries d
-         where d.connector between c.name and c.name
-           and d.delivered_at is not null
-         order by d.connector desc, d.id
-         limit 1) is not null`;
+ where exists (
+       select 1
+         from (select d.delivered_at
+                 from deliveries d
+                where d.connector between c.name and c.name
+                order by d.connector desc, d.id
+                limit ${MOST_LOOKED_AT}) oldest
+        where oldest.delivered_at is not null)`;
 
-/** The connectors whose lab has ever taken a result. */
+/** The connectors whose lab has ever taken a result, of the oldest thousand. */
 export async function findTakers(pool: pg.Pool, connectors: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await list<{ connector: string }>(pool, TAKERS, [connectors]);
   return new Set(rows.map(({ connector }) => connector));

@@ -4,6 +4,7 @@ import { dirname, isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Problem } from "../../core/failures.ts";
 import { readGivenFile } from "../../core/given-file.ts";
+import { byReload } from "../../core/hint.ts";
 import type { CsvRow } from "../../core/intake.ts";
 import { atNamed, type Place } from "../../core/place.ts";
 import { headingOf } from "../../formats/csv/headings.ts";
@@ -99,7 +100,7 @@ export function runSiteModule(
       const kind = error instanceof Error ? error.name : typeof error;
       return fail(`its order function threw a ${kind}`);
     }
-    const hint = `Read the reason: the rule is in module ${specifier}, which the profile names.`;
+    const hint = byReload(`Read the reason: the rule is in module ${specifier}, which the profile names.`);
     return { problem: { code: "MAPPING_MODULE_REFUSED", place, message: error.message, hint } };
   }
   const orders: unknown[] = returned === undefined ? [given] : [returned].flat();

@@ -76,7 +76,7 @@ describe("a site's module", () => {
         code: "MAPPING_MODULE_REFUSED",
         place: "message 1",
         message: "no retrievals on Sundays",
-        hint: "Read the reason: the rule is in module ./our-lab.ts, which the profile names.",
+        hint: "Read the reason: the rule is in module ./our-lab.ts, which the profile names. A running daemon takes a changed setting over by `cryobridge reload`.",
       },
     ]);
   });
