@@ -57,7 +57,7 @@ export const CALLS = `
   (select jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
             'id', k.id, 'kind', k.kind, 'isPresumed', k.is_presumed, 'surface', k.surface, 'mark', k.mark,
             'subjectId', k.subject_id, 'since', k.since, 'knownIds', k.known_ids, 'at', k.at, 'leftBy', k.left_by,
-            'ageMs', extract(epoch from now() - coalesce(k.left_by, k.at)) * 1000, 'answer', k.answer,
+            'ageMs', greatest(0, extract(epoch from now() - coalesce(k.left_by, k.at)) * 1000), 'answer', k.answer,
             'failure', case when k.failure_code is not null
                             then jsonb_build_object('code', k.failure_code, 'text', coalesce(k.failure_text, '')) end,
             'checks', k.checks, 'failedChecks', k.failed_checks, 'lookAt', k.look_at,

@@ -43,8 +43,8 @@ update calls k
        gone_since = case when x."isGone" then coalesce(k.gone_since, now())
                          when not x."isGone" then null
                          else k.gone_since end,
-       -- The worker was done with it by now.
-       left_by = coalesce(k.left_by, now()),
+       -- The worker was done with it by now, also by a clock that has gone back since.
+       left_by = least(coalesce(k.left_by, now()), now()),
        look_at = now() + x."lookInMs" * interval '1 millisecond'
   from jsonb_to_recordset($1::jsonb) as x("orderId" bigint, "callId" bigint, "end" text, answer text, checks integer,
                                           "failedChecks" integer, "isGone" boolean, "lookInMs" double precision,

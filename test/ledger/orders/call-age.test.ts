@@ -58,3 +58,19 @@ test("of a worker that is gone it counts from when it can have called for the la
     expect(await loseWorker(pool, 999)).toBe(1);
     expect(await ageOf(pool)).toBeLessThan(10 * MINUTE);
   }));
+
+test("after the clock has gone back it is no longer than by a clock that has not", () =>
+  withLedger(async ({ pool }) => {
+    const order = await waitedForAnHour(pool);
+    await changeOrders(pool, [unanswered(order)]);
+    await pool.query("update calls set left_by = now() + interval '1 hour'");
+    expect(await ageOf(pool)).toBe(0);
+    const deps = submitDeps(pool, {});
+    const listMade = async () => ({ made: [], traces: [] });
+    expect(await lookNow({ ...deps, service: { ...deps.service, listMade } })).toBe(1);
+    const { rows } = await pool.query("select left_by <= now() as is_past from calls");
+    expect(rows[0]).toMatchObject({ is_past: true });
+    expect(
+      (await pool.query("select from calls where look_at > now() + interval '15 minutes'")).rowCount,
+    ).toBe(0);
+  }));
