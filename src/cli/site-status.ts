@@ -99,17 +99,21 @@ export function standingLines({ status, isRunning, isAnswered }: SiteStatus, ses
   return well.length === 0 ? lines : [...lines, well.join("  ")];
 }
 
-/**
- * What needs a person.
- * @param most things that are shown, without what to do about each; all and whole unless given
- */
-export function neededLines({ attention }: Status, session: Session, most?: number): string[] {
+const NOBODY = "  Nobody is needed.";
+
+/** Everything that somebody should know, what is down first, and whether anybody is needed for it. */
+export function attentionLines({ attention }: Status, session: Session): string[] {
+  return [...(attention.some(isNeeded) ? [] : [NOBODY]), ...linesOfAll(attention, session)];
+}
+
+/** What needs a person. @param most things that are shown, without what to do about each */
+export function neededLines({ attention }: Status, session: Session, most: number): string[] {
   const needed = attention.filter(isNeeded);
-  return needed.length === 0 ? ["  Nobody is needed."] : linesOfAll(needed, session, most);
+  return needed.length === 0 ? [NOBODY] : linesOfAll(needed, session, most);
 }
 
 /** What somebody should know though nobody is needed. @param most as of {@link neededLines} */
-export function otherLines({ attention }: Status, session: Session, most?: number): string[] {
+export function otherLines({ attention }: Status, session: Session, most: number): string[] {
   return linesOfAll(
     attention.filter((each) => !isNeeded(each)),
     session,

@@ -83,6 +83,16 @@ test("says what is down before that orders are taken", () =>
       );
   }));
 
+test("says what others wait for before what a person is needed for", () => {
+  const away = condition("serviceUnreachable", "", "the service is away", { level: "wait" });
+  const task = condition("daemonTrouble", "", "a task is open", { level: "act" });
+  return withRunning({ own: () => [{ ...task, kind: "tasksOpen" }, away] }, async ({ cli }) => {
+    const { stdout } = await cli(["status"]);
+    expect(stdout.indexOf("↻ the service is away")).toBeGreaterThan(0);
+    expect(stdout.indexOf("↻ the service is away")).toBeLessThan(stdout.indexOf("✗ a task is open"));
+  });
+});
+
 test("a retry of an order says what keeps the running daemon from trying at once", () =>
   withRunning(
     { own: () => [condition("daemonTrouble", "", "out of reach; next try at 10:31:07 UTC")] },

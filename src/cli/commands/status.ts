@@ -4,11 +4,10 @@ import { type KeptSite, watched, watchOption } from "../live/watched.ts";
 import { wrapped } from "../output/wrap.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import {
+  attentionLines,
   callLines,
   countsInWords,
   exitStatusOfSite,
-  neededLines,
-  otherLines,
   readSiteStatus,
   standingLines,
 } from "../site-status.ts";
@@ -31,8 +30,7 @@ async function showStatus(session: Session, site: KeptSite): Promise<ExitStatus 
   const whole = (line: string) => wrapped(line, session.width, ["", "  "]);
   session.result({ isDaemonRunning: isRunning, ...status }, [
     ...standingLines(found, session).flatMap(whole),
-    ...neededLines(status, session),
-    ...otherLines(status, session),
+    ...attentionLines(status, session),
     "",
     ...[...countsInWords(status), ...callLines(status)].flatMap(whole),
   ]);
