@@ -38,8 +38,12 @@ export function layOutTable<Row>(
   rows: readonly Row[],
   session: Session,
 ): TableLayout<Row> {
-  const columns = fitting(listColumns(all), rows, session);
-  const widths = columns.map((column) => widthOf(column, rows, session));
+  const shown = fitting(
+    listColumns(all).map((column) => ({ column, width: widthOf(column, rows, session) })),
+    session.width,
+  );
+  const columns = shown.map(({ column }) => column);
+  const widths = shown.map(({ width }) => width);
   const titles = columns.map(titleOf);
   const textsOf = (row: Row) => columns.map((column) => cellText(column, row, session));
   if (session.width !== undefined) shrink(widths, columns, session.width);
@@ -55,6 +59,12 @@ export function layOutTable<Row>(
   return { header: layOut(titles), lines: (more) => more.map((row) => layOut(textsOf(row), row)) };
 }
 
+interface Measured<Row> {
+  readonly column: Column<Row>;
+  /** Of its longest text. */
+  readonly width: number;
+}
+
 const titleOf = ({ title = "" }: Look<never>): string => title.toUpperCase();
 
 function widthOf<Row>(column: Column<Row>, rows: readonly Row[], session: Session): number {
@@ -62,19 +72,19 @@ function widthOf<Row>(column: Column<Row>, rows: readonly Row[], session: Sessio
   return texts.reduce((most, text) => Math.max(most, lengthOf(text)), titleOf(column).length);
 }
 
-/** The columns that the screen has room for: times whose age stands beside them go first, then lesser ones from the right. */
-function fitting<Row>(all: readonly Column<Row>[], rows: readonly Row[], session: Session): Column<Row>[] {
-  const { width } = session;
-  const narrowest = all.map((column) => {
-    const whole = widthOf(column, rows, session);
-    return column.isFlexible ? Math.min(whole, NARROWEST) : whole;
-  });
-  const kept = new Set(all.keys());
-  const room = () => [...kept].reduce((sum, index) => sum + (narrowest[index] ?? 0) + GAP, -GAP);
-  const times = [...kept].filter((index) => all[index + 1]?.isAge);
-  const lesser = [...kept].filter((index) => all[index]?.isLesser).reverse();
-  for (const index of [...times, ...lesser]) if (width !== undefined && room() > width) kept.delete(index);
-  return all.filter((_, index) => kept.has(index));
+/** The columns that a screen has room for: times whose age stands beside them go first, then lesser ones from the right. */
+function fitting<Row>(all: readonly Measured<Row>[], most: number | undefined): readonly Measured<Row>[] {
+  if (most === undefined) return all;
+  const kept = new Set(all);
+  const room = () =>
+    [...kept].reduce(
+      (sum, { column, width }) => sum + (column.isFlexible ? Math.min(width, NARROWEST) : width) + GAP,
+      -GAP,
+    );
+  const times = all.filter((_, index) => all[index + 1]?.column.isAge);
+  const lesser = all.filter(({ column }) => column.isLesser).reverse();
+  for (const each of [...times, ...lesser]) if (room() > most) kept.delete(each);
+  return [...kept];
 }
 
 function lengthOf(text: string): number {
