@@ -145,8 +145,8 @@ export async function findDueLooks(
 
 /**
  * Whether another order of the subject, perhaps one that a person has discarded, has a call of which nobody knows what it made, or a
- * ledger that was restored since the first call for the same may have forgotten one; and whether another order's call left since and was carried out. $1
- * order id, $2 call. Indexes: orders_subject, calls_order.
+ * ledger that was restored since the first call for the same may have forgotten one; and whether another order's call left since and was
+ * carried out. $1 order id, $2 call. Indexes: orders_subject, calls_order.
  */
 const OTHER_CALLS = `
 select exists (
