@@ -183,6 +183,8 @@ export function defineAct<Row, Found extends Row, Given>(
       const said = particulars.given?.(asked) as Given;
       for (const word of names) checkWord(word);
       const done = await withLedger(session, async (site) => {
+        const { requireNoOlderCopy } = await import("../ledger/restored/epoch.ts");
+        await requireNoOlderCopy(site.pool, site.config.epochFile);
         const rows =
           choose && chosen !== undefined
             ? await choose.records(site, chosen as never)

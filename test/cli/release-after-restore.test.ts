@@ -1,5 +1,8 @@
+import { join } from "node:path";
 import type pg from "pg";
 import { expect, test } from "vitest";
+import { findLedgerEpoch } from "../../src/ledger/restored/epoch.ts";
+import { writeEpochFile } from "../../src/ledger/restored/epoch-file.ts";
 import { presumeAll } from "../support/calls.ts";
 import { csvMessage, withLab } from "./with-lab.ts";
 
@@ -43,4 +46,23 @@ test("of a ledger that was not restored asks nothing, and does nothing", () =>
       stdout: "✗ the ledger is not known to have been restored; nothing was done\n",
     });
     expect(await actionsOf(pool)).toEqual([]);
+  }));
+
+test("nothing is done to an order of an older copy that no daemon has noticed yet", () =>
+  withLab(async ({ cli, take, pool, folder }) => {
+    await take("bench", [csvMessage(1)]);
+    const epoch = await findLedgerEpoch(pool);
+    const file = join(folder, "data.epoch");
+    await writeEpochFile(file, { ...epoch, epoch: epoch.epoch + 1 }, { isFirst: true });
+    const act = ["orders", "cancel", "o1", "--reason", "ordered twice"];
+    const { status, stderr } = await cli(act);
+    expect(status).toBe(4);
+    expect(stderr).toMatch(
+      /older copy: it is at 0, and its epoch file at 1; nothing was done.*Start the daemon/s,
+    );
+    expect(await actionsOf(pool)).toEqual([]);
+    // Looking is no act.
+    expect((await cli(["orders", "show", "o1"])).status).toBe(0);
+    await writeEpochFile(file, epoch, { isFirst: true });
+    expect((await cli(act)).status).toBe(0);
   }));

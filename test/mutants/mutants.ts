@@ -649,4 +649,9 @@ export const MUTANTS: readonly Mutant[] = [
       `    when: () => true,\n    read: "SERVICE_UNAVAILABLE",\n    write: "SERVICE_BUSY",`,
     ],
   ),
+  ...faults(
+    "src/ledger/restored/epoch.ts",
+    ["cli/release-after-restore.test.ts"],
+    ["a person's command goes by an older copy that no daemon has noticed", "  await check(pool);\n", ""],
+  ),
 ];

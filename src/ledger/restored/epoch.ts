@@ -2,8 +2,8 @@ import type pg from "pg";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import { LATE, within } from "../../core/within.ts";
-import { inTransaction, list, type Queryable } from "../database.ts";
-import { type EpochRecord, writeEpochFile } from "./epoch-file.ts";
+import { checkNewSessions, inTransaction, list, type Queryable } from "../database.ts";
+import { type EpochRecord, readEpochFile, writeEpochFile } from "./epoch-file.ts";
 
 /**
  * How far the ledger has come: a number in it and in a file that no restore of it puts back. The number goes up in the
@@ -168,4 +168,26 @@ export function decideWentBack(
     return { text: `it knows of ${ledger.restores} restores, and its epoch file of ${file.restores}` };
   if (file.restores < ledger.restores || file.epoch <= ledger.epoch) return undefined;
   return { text: `it is at ${ledger.epoch}, and its epoch file at ${file.epoch}` };
+}
+
+/**
+ * For what decides about orders beside a daemon: refuses a ledger that the epoch file shows to be an older copy, now and whenever
+ * a session begins. Such a ledger shows orders as not sent that the service has, until a daemon has noticed and compared them.
+ * Where there is no file, as on a machine without a daemon, nothing shows it.
+ *
+ * @throws Failure LEDGER_WENT_BACK, LEDGER_EPOCH_UNUSABLE
+ */
+export async function requireNoOlderCopy(pool: pg.Pool, epochFile: string): Promise<void> {
+  const check = async (client: Queryable) => {
+    // The file first, since the ledger is ahead of it: whatever is raised in between is no sign.
+    const file = await readEpochFile(epochFile);
+    const wentBack = decideWentBack(await findLedgerEpoch(client), file, true);
+    if (wentBack === undefined) return;
+    throw new Failure("LEDGER_WENT_BACK", {
+      message: `the ledger is an older copy: ${wentBack.text}; nothing was done`,
+      hint: "Start the daemon, which compares open orders with the service, and do it again once `cryobridge status` says no more of it.",
+    });
+  };
+  checkNewSessions(pool, check);
+  await check(pool);
 }

@@ -12,6 +12,7 @@ import {
 import { openService } from "../../../src/app/service.ts";
 import { listOrders } from "../../../src/ledger/operator/views.ts";
 import { type LedgerOrder, linkOf } from "../../../src/ledger/orders/row.ts";
+import { requireNoOlderCopy } from "../../../src/ledger/restored/epoch.ts";
 import type { ServiceClient } from "../../../src/service/client.ts";
 import type { LabOrder } from "../lab.ts";
 import type { LedgerUser } from "../ledger/step.ts";
@@ -19,7 +20,7 @@ import { isAlive } from "../oracles.ts";
 import type { Plan } from "../plan.ts";
 import type { Request } from "../service.ts";
 import { type Actor, SimulatedClock } from "../world.ts";
-import type { Scene } from "./scene.ts";
+import { epochFileOf, type Scene } from "./scene.ts";
 
 /** How often a person has the same order tried again, before discarding it. */
 const MOST_RETRIES = 3;
@@ -127,6 +128,8 @@ export class Person {
   ): Promise<void> {
     const act = { actor: "person", reason: "simulated" };
     const site = this.#site;
+    // As the program's commands do, on the machine of the first daemon.
+    await requireNoOlderCopy(site.pool, epochFileOf("daemon 1"));
     const { placerOrderNumber: number = "" } = order;
     const run = {
       retry: () => retry(site, order, act),
