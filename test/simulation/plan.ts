@@ -6,15 +6,23 @@ import { CALL_FATES, CALL_KINDS } from "./network.ts";
 const seconds = (least: number, most: number) =>
   fc.integer({ min: least * 10, max: most * 10 }).map((tenths) => tenths * 100);
 
+/**
+ * Which of the moments at which something else begins or ends a thing comes close to, instead of at its own time: what goes wrong is
+ * mostly two things within seconds.
+ */
+const near = fc.option(fc.record({ moment: fc.nat({ max: 9 }), byMs: seconds(-1, 3) }), { freq: 2 });
+
 const labAct = fc.record({
   what: fc.constantFrom("cancel", "hold", "release", "change", "again"),
   afterMs: seconds(0, 20),
+  near,
 });
 
 const order = fc.record({
   operation: fc.constantFrom("STORE", "RETRIEVAL"),
   subject: fc.integer({ min: 0, max: 1 }),
   atMs: seconds(0, 10),
+  near,
   acts: fc.array(labAct, { maxLength: 2 }),
 });
 
@@ -39,6 +47,7 @@ const daemonEvent = fc.record({
   what: fc.constantFrom("kill", "freeze", "clock"),
   daemon: fc.integer({ min: 0, max: 1 }),
   atMs: seconds(0, 40),
+  near,
   forMs: seconds(1, 30),
   byMs: fc.constantFrom(-3_600_000, -20_000, 20_000, 3_600_000),
 });
@@ -74,7 +83,7 @@ const strike = fc.record({
 });
 
 /** A STORE that others make for an order's subject, with the order's label where a mark tells the two apart. */
-const other = fc.record({ order: fc.integer({ min: 0, max: 2 }), atMs: seconds(0, 30) });
+const other = fc.record({ order: fc.integer({ min: 0, max: 2 }), atMs: seconds(0, 30), near });
 
 const placeEvent = fc.record({
   what: fc.constantFrom(
@@ -90,9 +99,10 @@ const person = fc.record({
   what: fc.constantFrom("retry", "discard", "release", "override", "resolve", "not at service", "cancel"),
   order: fc.integer({ min: 0, max: 2 }),
   atMs: seconds(0, 60),
+  near,
 });
 
-export const plans = fc.record({
+const drawn = fc.record({
   chance: fc.nat(),
   surface: fc.constantFrom("request", "external"),
   daemons: fc.constantFrom(1, 2, 2),
@@ -125,6 +135,40 @@ export const plans = fc.record({
   strikes: fc.array(strike, { maxLength: 2 }),
   correlation: fc.constantFrom("token", "token", "labels"),
   others: fc.array(other, { maxLength: 1 }),
+});
+
+/** When a thing of a place or a daemon begins, and ends where it takes time. */
+const momentsOf = ({ what, atMs, forMs }: { what: string; atMs: number; forMs: number }): number[] =>
+  what === "freeze" || what === "ledger away" || what === "ledger put back" ? [atMs, atMs + forMs] : [atMs];
+
+/** The thing at its time, or close to the moment that was drawn for it. */
+function placed<T extends { atMs: number; near: typeof near extends fc.Arbitrary<infer N> ? N : never }>(
+  { near: to, ...thing }: T,
+  moments: readonly number[],
+) {
+  const moment = to === null ? undefined : moments[to.moment % moments.length];
+  return to === null || moment === undefined ? thing : { ...thing, atMs: Math.max(0, moment + to.byMs) };
+}
+
+export const plans = drawn.map(({ orders, daemonEvents, placeEvents, people, others, ...rest }) => {
+  const ofPlaces = placeEvents.flatMap(momentsOf);
+  const events = daemonEvents.map((each) => placed(each, ofPlaces));
+  const moments = [...ofPlaces, ...events.flatMap(momentsOf)];
+  return {
+    ...rest,
+    orders: orders.map((each) => {
+      const { acts, ...order } = placed(each, moments);
+      const ofLab = acts.map(({ afterMs, ...act }) => {
+        const { atMs, ...what } = placed({ ...act, atMs: order.atMs + afterMs }, moments);
+        return { ...what, afterMs: Math.max(0, atMs - order.atMs) };
+      });
+      return { ...order, acts: ofLab };
+    }),
+    daemonEvents: events,
+    placeEvents,
+    people: people.map((each) => placed(each, moments)),
+    others: others.map((each) => placed(each, moments)),
+  };
 });
 
 export type Plan = typeof plans extends fc.Arbitrary<infer T> ? T : never;
