@@ -15,6 +15,7 @@ import {
 } from "./app/own-conditions.ts";
 import { compileProfiles } from "./app/profiles.ts";
 import { openReload, type Reload } from "./app/reload.ts";
+import { openEpoch } from "./app/restored.ts";
 import { startTracing, tracingConditions } from "./app/tracing.ts";
 import { startWorker } from "./app/worker.ts";
 import type { Config } from "./config/config.ts";
@@ -115,8 +116,13 @@ export async function startDaemon(given: Config<ProfileDefinition>, options: Dae
     onClose(async () => watchdog.stop());
     const membership = await join(config, { ...options, host }, ledger);
     onClose(() => membership.leave());
+    const epoch = await openEpoch(config, {
+      ...{ pool: ledger.pool, logger, roles: options.roles, worker: membership },
+      onWentBack: options.onFatal,
+    });
+    membership.watch(epoch);
     const context: Context = {
-      ...{ configuration, config, options, host, clock, logger, ledger, membership },
+      ...{ configuration, config, options, host, clock, logger, ledger, membership, epoch },
       ...{ observers, certificates, tracer: traces ?? noTracer, onClose },
     };
     const connectors = await createConnectors(context);

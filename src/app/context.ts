@@ -9,6 +9,7 @@ import type { PeerCertificates } from "../core/peer-certificates.ts";
 import type { TakenMessages } from "../jobs/intake/intake.ts";
 import type { FinishedJob, JobQueues } from "../jobs/queues.ts";
 import type { LedgerObserver } from "../ledger/database.ts";
+import type { Epoch } from "../ledger/restored/epoch.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
 import type { ProfileDefinition } from "../mapping/profile/schema.ts";
 import type { ObservedCall } from "../service/http/transport.ts";
@@ -73,6 +74,7 @@ export interface Context {
   readonly logger: Logger;
   readonly ledger: OpenLedger;
   readonly membership: Membership;
+  readonly epoch: Epoch;
   readonly observers: ReadonlySet<DaemonObserver>;
   readonly certificates: PeerCertificates;
   readonly tracer: OrderTracer;

@@ -7,43 +7,49 @@ import type { Logger } from "../core/logger.ts";
 import { WORD } from "../jobs/calls/finds.ts";
 import { checkNewSessions } from "../ledger/database.ts";
 import { decideWentBack, type Epoch, findLedgerEpoch, startEpoch } from "../ledger/restored/epoch.ts";
-import { readEpochFile } from "../ledger/restored/epoch-file.ts";
+import { epochFileOf, readEpochFile } from "../ledger/restored/epoch-file.ts";
 import { enterRestored, type NoticedRestore } from "../ledger/restored/restore.ts";
 import { findLastCall, findWithoutCall } from "../ledger/restored/without-call.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
 import { hasAnotherCompared, noteCompared } from "../ledger/workers/roster.ts";
 import type { ServiceCalls } from "../service/client.ts";
+import type { Role } from "./context.ts";
 import { oneAtATime, type SideWork } from "./side-work.ts";
 
 /**
  * Compares the ledger with its epoch file, before anything else is done with it. A ledger that went back goes on as the older
- * copy that it is. A worker without a file that comes to a ledger which others work with takes their word.
+ * copy that it is. A worker without a file that comes to a ledger which others work with takes their word; a daemon that submits nothing
+ * leaves it to workers what a missing file means, and has a file of its own, since it decides about cancellations and may outlive them.
  *
  * @throws Failure LEDGER_EPOCH_UNUSABLE
  */
 export async function openEpoch(
-  { epochFile }: Config,
+  { epochFile }: Pick<Config, "epochFile">,
   deps: {
     readonly pool: pg.Pool;
     readonly logger: Logger;
+    readonly roles: ReadonlySet<Role>;
     /** This one among the workers of the ledger. */
     readonly worker: Pick<Membership, "id">;
     readonly onWentBack: (failure: Failure) => void;
   },
 ): Promise<Epoch> {
-  const { pool, worker } = deps;
-  const file = await readEpochFile(epochFile);
+  const { pool, worker, roles } = deps;
+  const submits = roles.has("worker");
+  const ownFile = epochFileOf(epochFile, roles);
+  const file = await readEpochFile(ownFile);
   const found = await findLedgerEpoch(pool);
-  const wentBack = decideWentBack(found, file, await hasAnotherCompared(pool, worker.id));
+  const wentBack = decideWentBack(found, file, !submits || (await hasAnotherCompared(pool, worker.id)));
   if (wentBack) {
     const epoch = file?.ledger === found.ledger ? file.epoch : 0;
     await enter({ ...wentBack, epoch, restores: file?.restores ?? 0, after: found.restores }, deps);
   }
   // Before the number goes up: a worker that starts beside this one and has no file yet knows a raised number by it.
-  await noteCompared(pool, worker.id);
-  const counting = startEpoch({ ...deps, file: epochFile, now: await findLedgerEpoch(pool) });
-  // A copy that was made while nothing worked is known by this start already.
-  await counting.advance();
+  if (submits) await noteCompared(pool, worker.id);
+  const counting = startEpoch({ ...deps, file: ownFile, now: await findLedgerEpoch(pool) });
+  // A copy that was made while nothing worked is known by this start already. Who can't know an older copy must not raise its number past
+  // what others know.
+  if (submits) await counting.advance();
   // Who puts a ledger back ends its sessions: nothing is written into an older copy before it is known for one.
   checkNewSessions(pool, async (client) => {
     const compare = counting.look();

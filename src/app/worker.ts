@@ -22,7 +22,7 @@ import { BATCHES_AT_ONCE, deliveryTargets, runJobs } from "./jobs.ts";
 import { openQueueBackend } from "./open-ledger.ts";
 import { UntakenValues, watchAudit } from "./own-conditions.ts";
 import { startRefills } from "./refills.ts";
-import { openEpoch, watchRestored } from "./restored.ts";
+import { watchRestored } from "./restored.ts";
 import { openService, serviceCondition, shapeConditions, watchService } from "./service.ts";
 import { createSideWork } from "./side-work.ts";
 
@@ -50,13 +50,7 @@ export async function startWorker(
   context: Context,
   connectors: readonly Connector[],
 ): Promise<RunningWorker> {
-  const { config, options, host, clock, logger, ledger, membership, onClose } = context;
-  const epoch = await openEpoch(config, {
-    ...{ pool: ledger.pool, logger, worker: membership },
-    onWentBack: options.onFatal,
-  });
-  membership.watch(epoch);
-
+  const { config, options, host, clock, logger, ledger, membership, epoch, onClose } = context;
   const service = openService(
     config,
     {

@@ -1,10 +1,13 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { Role } from "../../src/app/context.ts";
 import { openEpoch } from "../../src/app/restored.ts";
-import type { Config } from "../../src/config/config.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { findLedgerEpoch } from "../../src/ledger/restored/epoch.ts";
+import { readEpochFile } from "../../src/ledger/restored/epoch-file.ts";
 import { findRestored } from "../../src/ledger/restored/restore.ts";
 import { joinWorkers, type Membership } from "../../src/ledger/workers/membership.ts";
+import { eventually } from "../support/eventually.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
 
@@ -16,13 +19,16 @@ const enter = ({ connection, pool }: TestLedger, name: string): Promise<Membersh
     onDrain: () => undefined,
   });
 
-const open = (worker: Membership, { pool }: TestLedger, epochFile: string) =>
-  openEpoch({ epochFile } as Config, {
-    ...{ pool, logger: silent, worker },
-    onWentBack: (failure) => {
-      throw failure;
+const open = (worker: Membership, { pool }: TestLedger, epochFile: string, role: Role = "worker") =>
+  openEpoch(
+    { epochFile },
+    {
+      ...{ pool, logger: silent, worker, roles: new Set([role]) },
+      onWentBack: (failure) => {
+        throw failure;
+      },
     },
-  });
+  );
 
 test("a worker that starts while the first one of a new ledger has still to write its epoch file takes it for no older copy", () =>
   withFolder((folder) =>
@@ -38,6 +44,46 @@ test("a worker that starts while the first one of a new ledger has still to writ
         expect(await findRestored(ledger.pool)).toBeUndefined();
       } finally {
         await Promise.all([first.leave(), second.leave()]);
+      }
+    }),
+  ));
+
+test("a daemon that only takes orders in knows an older copy as well, by a file of its own", () =>
+  withFolder((folder) =>
+    withLedger(async (ledger) => {
+      const file = join(folder, "data.epoch");
+      const numberNow = () => findLedgerEpoch(ledger.pool);
+      const [worker, intake] = [await enter(ledger, "worker"), await enter(ledger, "intake")];
+      try {
+        await open(worker, ledger, file);
+        const before = await numberNow();
+        const epoch = await open(intake, ledger, file, "intake");
+        epoch.look()(before);
+        expect(await eventually(async () => await readEpochFile(`${file}.intake`))).toEqual(before);
+        // It submits nothing, so its start is no news.
+        expect(await numberNow()).toEqual(before);
+        await worker.leave();
+        await ledger.pool.query("update ledger set epoch = epoch - 1");
+        await open(intake, ledger, file, "intake");
+        expect((await findRestored(ledger.pool))?.by).toMatch(/its epoch file at 1/);
+      } finally {
+        await Promise.all([worker.leave(), intake.leave()]);
+      }
+    }),
+  ));
+
+test("a daemon that only takes orders in, and has no file yet, says nothing of the ledger, and nobody takes its word", () =>
+  withFolder((folder) =>
+    withLedger(async (ledger) => {
+      const [intake, worker] = [await enter(ledger, "intake"), await enter(ledger, "worker")];
+      try {
+        await ledger.pool.query("update ledger set epoch = 7");
+        await open(intake, ledger, join(folder, "a.epoch"), "intake");
+        expect(await findRestored(ledger.pool)).toBeUndefined();
+        await open(worker, ledger, join(folder, "b.epoch"));
+        expect((await findRestored(ledger.pool))?.by).toMatch(/its epoch file is missing/);
+      } finally {
+        await Promise.all([intake.leave(), worker.leave()]);
       }
     }),
   ));

@@ -1,9 +1,12 @@
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { openConsole } from "../../src/app/console.ts";
 import { startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { readEpochFile } from "../../src/ledger/restored/epoch-file.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
+import { eventually } from "../support/eventually.ts";
 import { withSite } from "../support/with-daemon.ts";
 import { silent } from "../support/with-ledger.ts";
 import { standIn } from "../support/worker.ts";
@@ -28,6 +31,26 @@ test("a daemon that only takes orders in says so while no other one works them o
       await worker.leave();
     } finally {
       await running.close();
+      await daemon.stop();
+    }
+  }));
+
+test("a daemon that only takes orders in ends where the ledger was put back under it", () =>
+  withSite({}, async ({ configFile, pool }) => {
+    const failures: string[] = [];
+    await pool.query("update ledger set epoch = 7");
+    const daemon = await startDaemon(loadConfig(configFile, { env: {}, profileSchema }), {
+      roles: new Set(["intake"] as const),
+      logger: silent,
+      onFatal: ({ code }) => failures.push(code),
+    });
+    try {
+      await eventually(
+        async () => (await readEpochFile(`${join(dirname(configFile), "data.epoch")}.intake`))?.epoch === 7,
+      );
+      await pool.query("update ledger set epoch = 6");
+      await eventually(async () => failures.includes("LEDGER_WENT_BACK"));
+    } finally {
       await daemon.stop();
     }
   }));

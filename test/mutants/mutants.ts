@@ -654,4 +654,18 @@ export const MUTANTS: readonly Mutant[] = [
     ["cli/release-after-restore.test.ts"],
     ["a person's command goes by an older copy that no daemon has noticed", "  await check(pool);\n", ""],
   ),
+  ...faults(
+    "src/app/restored.ts",
+    ["app/restored.test.ts"],
+    [
+      "a daemon that can't know an older copy has others believe that there is none",
+      "  if (submits) await noteCompared(",
+      "  await noteCompared(",
+    ],
+    [
+      "a daemon that can't know an older copy raises its number past what others know",
+      "  if (submits) await counting.advance();",
+      "  await counting.advance();",
+    ],
+  ),
 ];

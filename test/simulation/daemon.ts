@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { Configuration, type Settings } from "../../src/app/configuration.ts";
 import type { Context } from "../../src/app/context.ts";
 import { openIntake } from "../../src/app/intake.ts";
+import { openEpoch } from "../../src/app/restored.ts";
 import { startWorker } from "../../src/app/worker.ts";
 import type { Connector } from "../../src/connectors/connector.ts";
 import type { Intake } from "../../src/core/intake.ts";
@@ -139,10 +140,13 @@ export class Machine {
       world.say(name, "notices that the ledger was put back, and ends");
       world.later(this.#host, 0, () => this.kill());
     };
+    const roles = new Set(ROLES);
+    const epoch = await openEpoch(config, { pool, logger, roles, worker: membership, onWentBack: onFatal });
+    membership.watch(epoch);
     const context: Context = {
-      ...{ configuration, config, host: name, clock, logger, membership, tracer: noTracer },
+      ...{ configuration, config, host: name, clock, logger, membership, epoch, tracer: noTracer },
       options: {
-        ...{ roles: new Set(ROLES), logger, onFatal },
+        ...{ roles, logger, onFatal },
         ...{ wire: network.wireOf(actor), openQueues: async () => queues.of(actor) },
       },
       ledger: { pool, connection, isEmbedded: false, close: async () => undefined },

@@ -23,6 +23,16 @@ const form = z.object({
   since: z.iso.datetime().transform((text) => new Date(text)),
 });
 
+/** The file that a daemon keeps: each process has its own, so that none writes an older number over a newer one. */
+export function epochFileOf(epochFile: string, roles: ReadonlySet<string>): string {
+  return roles.has("worker") ? epochFile : `${epochFile}.${roles.has("intake") ? "intake" : "console"}`;
+}
+
+/** Those of all daemons that a configuration may have on a machine. */
+export function epochFilesOf(epochFile: string): readonly string[] {
+  return ["worker", "intake", "console"].map((role) => epochFileOf(epochFile, new Set([role])));
+}
+
 /** More than that is no file of ours. */
 const MOST_BYTES = 4_096;
 

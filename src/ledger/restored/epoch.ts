@@ -3,7 +3,7 @@ import { type Clock, systemClock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import { LATE, within } from "../../core/within.ts";
 import { checkNewSessions, inTransaction, list, type Queryable } from "../database.ts";
-import { type EpochRecord, readEpochFile, writeEpochFile } from "./epoch-file.ts";
+import { type EpochRecord, epochFilesOf, readEpochFile, writeEpochFile } from "./epoch-file.ts";
 
 /**
  * How far the ledger has come: a number in it and in a file that no restore of it puts back. The number goes up in the
@@ -171,17 +171,18 @@ export function decideWentBack(
 }
 
 /**
- * For what decides about orders beside a daemon: refuses a ledger that the epoch file shows to be an older copy, now and whenever
- * a session begins. Such a ledger shows orders as not sent that the service has, until a daemon has noticed and compared them.
+ * For what decides about orders beside a daemon: refuses a ledger that an epoch file of this machine shows to be an older copy, now and
+ * whenever a session begins. Such a ledger shows orders as not sent that the service has, until a daemon has noticed and compared them.
  * Where there is no file, as on a machine without a daemon, nothing shows it.
  *
  * @throws Failure LEDGER_WENT_BACK, LEDGER_EPOCH_UNUSABLE
  */
 export async function requireNoOlderCopy(pool: pg.Pool, epochFile: string): Promise<void> {
   const check = async (client: Queryable) => {
-    // The file first, since the ledger is ahead of it: whatever is raised in between is no sign.
-    const file = await readEpochFile(epochFile);
-    const wentBack = decideWentBack(await findLedgerEpoch(client), file, true);
+    // The files first, since the ledger is ahead of them: whatever is raised in between is no sign.
+    const files = await Promise.all(epochFilesOf(epochFile).map(readEpochFile));
+    const ledger = await findLedgerEpoch(client);
+    const wentBack = files.map((file) => decideWentBack(ledger, file, true)).find((each) => each);
     if (wentBack === undefined) return;
     throw new Failure("LEDGER_WENT_BACK", {
       message: `the ledger is an older copy: ${wentBack.text}; nothing was done`,
