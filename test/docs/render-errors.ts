@@ -26,15 +26,15 @@ const AREAS: readonly Area[] = [
 
 const INTRODUCTION = `# Errors
 
-Each failure has a code, which never changes. What to do about it, with the ids and settings that are meant, stands beside the code
-in \`cryobridge status\`, \`orders show\`, \`messages show\`, the console, the report of a file (\`NAME.error.txt\`) and what a command
-prints, also with \`--json\`. The log and answers to the lab have the code; an answer also says where and what was expected.
+Each failure has a code, which never changes. What to do about it stands beside the code in \`cryobridge status\`, \`orders show\`,
+\`messages show\`, the console, the report of a file (\`NAME.error.txt\`) and what a command prints. The log has the code
+alone, an answer to the lab also where and what was expected.
 
 - **transient**: nothing happened; Cryobridge tries again by itself, for as long as it takes.
 - **permanent**, as every code is that does not say otherwise: a person has to change something.
 - **ambiguous**: it may have happened; Cryobridge searches the service before it sends anything again.
 
-This page is generated from \`src/core/failures/\`.
+Generated from \`src/core/failures/\`.
 `;
 
 /** The text of `docs/errors.md`. @throws RangeError for a code that belongs to no area. */

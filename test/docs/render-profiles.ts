@@ -11,8 +11,7 @@ import { toValueObject } from "../../src/mapping/profile/value.ts";
 
 const INTRODUCTION = `# Profile reference
 
-What the built-in profiles read, and every setting of a profile. The [cookbook](mapping-cookbook.md) has recipes, \`config/profiles\`
-whole examples. This page is generated from \`src/mapping/profile/\`.
+What the built-in profiles read, and every setting. The [cookbook](mapping-cookbook.md) has recipes. Generated from \`src/mapping/profile/\`.
 `;
 
 /** The text of `docs/guide/profile-reference.md`. */
@@ -144,11 +143,9 @@ function renderTransforms(): string {
   const rows = [...new Set(names)].map((name) => {
     const words = TRANSFORMS[name];
     if (words === undefined) throw new RangeError(`no words for the transform ${name}`);
-    return [code(name), words.replaceAll("|", "\\|")];
+    return [code(name), words] as const;
   });
-  return ["## Transforms", "", "Each step of `as`, in turn.", "", table(["transform", ""], rows), ""].join(
-    "\n",
-  );
+  return ["## Transforms", "", "Each step of `as`, in turn.", "", list(rows), ""].join("\n");
 }
 
 interface JsonSchema {
@@ -166,7 +163,7 @@ const schema = z.toJSONSchema(profileSchema, {
 
 function renderValueSettings(): string {
   const rows = described(findValueSchema());
-  return ["## Settings of one value", "", table(["setting", ""], rows), ""].join("\n");
+  return ["## Settings of one value", "", list(rows), ""].join("\n");
 }
 
 function findValueSchema(): JsonSchema | undefined {
@@ -183,7 +180,7 @@ function renderSettings(): string {
     ...described(containers, "containers."),
     ...described(results, "results."),
   ];
-  return ["## Settings of a profile", "", table(["setting", ""], rows), ""].join("\n");
+  return ["## Settings of a profile", "", list(rows), ""].join("\n");
 }
 
 /** What the columns of CSV results can hold. */
@@ -197,20 +194,14 @@ function renderColumns(): string {
     "",
     `What \`results.columns\` can name; unless set those up to \`${all.findLast(isThere)?.[0]}\`. A column without a value is empty.`,
     "",
-    table(
-      ["column", "holds"],
-      rows.map(([column, words]) => [code(column), words]),
-    ),
+    list(rows.map(([column, words]) => [code(column), words])),
     "",
   ].join("\n");
 }
 
-function described(of: JsonSchema | undefined, prefix = ""): string[][] {
+function described(of: JsonSchema | undefined, prefix = ""): [string, string][] {
   return Object.entries(of?.properties ?? {}).map(
-    ([key, { description = WITHOUT_WORDS[prefix + key] ?? "" }]) => [
-      code(prefix + key),
-      description.replaceAll("|", "\\|"),
-    ],
+    ([key, { description = WITHOUT_WORDS[prefix + key] ?? "" }]) => [code(prefix + key), description],
   );
 }
 
@@ -223,6 +214,10 @@ const WITHOUT_WORDS: Readonly<Record<string, string>> = Object.fromEntries([
 
 function code(text: string): string {
   return `\`${text.replaceAll("|", "\\|")}\``;
+}
+
+function list(rows: readonly (readonly [string, string])[]): string {
+  return rows.map(([name, words]) => `- ${name}: ${words}`).join("\n");
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
