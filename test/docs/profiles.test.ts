@@ -39,7 +39,7 @@ test("each transform has its line", () => {
   );
 });
 
-test("each column of CSV results has its row", () => {
+test("each column of CSV results has its line", () => {
   const rows = sectionOf(readDocument(PATH), "Columns of CSV results").filter((line) =>
     line.startsWith("- `"),
   );
@@ -49,6 +49,6 @@ test("each column of CSV results has its row", () => {
 test("no setting is without words", () => {
   const empty = readDocument(PATH)
     .text.split("\n")
-    .filter((line) => /^\| `[^|]+` \|\s*\|$/.test(line));
+    .filter((line) => /^- `[^`]+`:\s*$/.test(line));
   expect(empty).toEqual([]);
 });
