@@ -35,7 +35,7 @@ function missing(cell: string, known: ReadonlySet<string>): string[] {
 test("the conformance page has a row for every part of the specification, and for the public edition", () => {
   const parts = new Set(rows.map(([no = ""]) => no.split(".")[0]));
   expect([...parts]).toEqual(["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"]);
-  expect(rows.length).toBeGreaterThan(80);
+  expect(rows.length).toBeGreaterThan(50);
 });
 
 test("no cell of the conformance page is empty", () => {

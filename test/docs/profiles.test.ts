@@ -33,15 +33,15 @@ test.each(Object.entries(builtinProfiles))(
   },
 );
 
-test("each transform has its row", () => {
-  expect(sectionOf(readDocument(PATH), "Transforms").filter((line) => line.startsWith("| `"))).toHaveLength(
+test("each transform has its line", () => {
+  expect(sectionOf(readDocument(PATH), "Transforms").filter((line) => line.startsWith("- `"))).toHaveLength(
     12,
   );
 });
 
-test("each column of CSV results has its row", () => {
+test("each column of CSV results has its line", () => {
   const rows = sectionOf(readDocument(PATH), "Columns of CSV results").filter((line) =>
-    line.startsWith("| `"),
+    line.startsWith("- `"),
   );
   expect(rows.map((line) => line.split("`")[1])).toEqual(RESULT_COLUMNS);
 });
@@ -49,6 +49,6 @@ test("each column of CSV results has its row", () => {
 test("no setting is without words", () => {
   const empty = readDocument(PATH)
     .text.split("\n")
-    .filter((line) => /^\| `[^|]+` \|\s*\|$/.test(line));
+    .filter((line) => /^- `[^`]+`:\s*$/.test(line));
   expect(empty).toEqual([]);
 });

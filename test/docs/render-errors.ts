@@ -7,7 +7,6 @@ interface Area {
 }
 
 const AREAS: readonly Area[] = [
-  { title: "Configuration and command line", prefixes: ["CONFIG", "CLI"] },
   { title: "Console", prefixes: ["CONSOLE"] },
   { title: "Dropped files", prefixes: ["FILE"] },
   { title: "HL7", prefixes: ["HL7"] },
@@ -24,22 +23,28 @@ const AREAS: readonly Area[] = [
   { title: "Anything else", prefixes: ["UNCLASSIFIED"] },
 ];
 
+/** First words of codes that nobody meets without their hint beside them. */
+export const NEVER_ALONE: readonly string[] = ["CONFIG", "CLI"];
+
 const INTRODUCTION = `# Errors
 
-Each failure has a code, which never changes. What to do about it, with the ids and settings that are meant, stands beside the code
-in \`cryobridge status\`, \`orders show\`, \`messages show\`, the console, the report of a file (\`NAME.error.txt\`) and what a command
-prints, also with \`--json\`. The log and answers to the lab have the code; an answer also says where and what was expected.
+Each failure has a code, which never changes. What to do about it stands beside the code in \`cryobridge status\`, \`orders show\`,
+\`messages show\`, the console, the report of a file (\`NAME.error.txt\`) and what a command prints. The log has the code
+alone, an answer to the lab also where and what was expected. \`CLI_…\` and \`CONFIG_…\` always come with their hint, and are not
+here.
 
 - **transient**: nothing happened; Cryobridge tries again by itself, for as long as it takes.
 - **permanent**, as every code is that does not say otherwise: a person has to change something.
 - **ambiguous**: it may have happened; Cryobridge searches the service before it sends anything again.
 
-This page is generated from \`src/core/failures/\`.
+Generated from \`src/core/failures/\`.
 `;
 
 /** The text of `docs/errors.md`. @throws RangeError for a code that belongs to no area. */
 export function renderErrors(): string {
-  const codes = Object.keys(FAILURES) as FailureCode[];
+  const codes = (Object.keys(FAILURES) as FailureCode[]).filter(
+    (code) => !NEVER_ALONE.includes(prefixOf(code)),
+  );
   const prefixes = new Set(AREAS.flatMap((area) => area.prefixes));
   const homeless = codes.filter((code) => !prefixes.has(prefixOf(code)));
   if (homeless.length > 0) throw new RangeError(`no area of docs/errors.md for ${homeless.join(", ")}`);
@@ -54,7 +59,8 @@ export function renderErrors(): string {
     .replace(/\n{3,}/g, "\n\n");
 }
 
-function prefixOf(code: string): string {
+/** The first word of a code. */
+export function prefixOf(code: string): string {
   return code.split("_", 1)[0] ?? "";
 }
 

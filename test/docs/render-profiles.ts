@@ -11,8 +11,7 @@ import { toValueObject } from "../../src/mapping/profile/value.ts";
 
 const INTRODUCTION = `# Profile reference
 
-What the built-in profiles read, and every setting of a profile. The [cookbook](mapping-cookbook.md) has recipes, \`config/profiles\`
-whole examples. This page is generated from \`src/mapping/profile/\`.
+What the built-in profiles read, and every setting. The [cookbook](mapping-cookbook.md) has recipes. Generated from \`src/mapping/profile/\`.
 `;
 
 /** The text of `docs/guide/profile-reference.md`. */
@@ -28,29 +27,21 @@ export function renderProfiles(): string {
   return [INTRODUCTION, ...sections].join("\n");
 }
 
-/** Each value in the words of the page. */
-const VALUES: readonly { readonly key: string; readonly what: string }[] = [
-  { key: "operation", what: "what is to be done: STORE, RETRIEVAL or REGISTER" },
-  { key: "facility", what: "where; a name under `facilities` of the configuration" },
-  { key: "placerOrderNumber", what: "the lab's number of the order; all but a registration need one" },
-  { key: "subject.code", what: "the patient's number" },
-  { key: "subject.priorCode", what: "the prior identifier of a merge" },
-  { key: "subject.firstName", what: "the first name; a registration needs it" },
-  { key: "subject.lastName", what: "the last name; a registration needs it" },
-  { key: "subject.dateOfBirth", what: "the birth date; a registration needs it" },
-  { key: "containers.label", what: "the container's label" },
-  { key: "containers.description", what: "what is in it; may be missing" },
+/** The values of an order, in the sequence of the page. */
+const VALUES: readonly string[] = [
+  ...["operation", "facility", "placerOrderNumber"],
+  ...["subject.code", "subject.priorCode", "subject.firstName", "subject.lastName", "subject.dateOfBirth"],
+  ...["containers.label", "containers.description"],
 ];
 
 function renderProfile(name: string, profile: ProfileDefinition): string {
-  const rows = VALUES.flatMap(({ key }) => {
+  const rows = VALUES.flatMap((key) => {
     const value = findIn(profile, key);
     return value === undefined ? [] : [[code(key), placesOf(value), howOf(value)]];
   });
   const places = profile.format === "hl7" ? "HL7 paths, the first that counts" : "CSV column";
   const settings = Object.entries(profile).filter(
-    ([key, value]) =>
-      !VALUES.some((each) => each.key.startsWith(key)) && key !== "results" && !isEmpty(value),
+    ([key, value]) => !VALUES.some((each) => each.startsWith(key)) && key !== "results" && !isEmpty(value),
   );
   const each = profile.containers?.each;
   const others = each === undefined ? settings : [...settings, ["containers.each", each] as const];
@@ -144,11 +135,9 @@ function renderTransforms(): string {
   const rows = [...new Set(names)].map((name) => {
     const words = TRANSFORMS[name];
     if (words === undefined) throw new RangeError(`no words for the transform ${name}`);
-    return [code(name), words.replaceAll("|", "\\|")];
+    return [code(name), words] as const;
   });
-  return ["## Transforms", "", "Each step of `as`, in turn.", "", table(["transform", ""], rows), ""].join(
-    "\n",
-  );
+  return ["## Transforms", "", "Each step of `as`, in turn.", "", list(rows), ""].join("\n");
 }
 
 interface JsonSchema {
@@ -166,7 +155,7 @@ const schema = z.toJSONSchema(profileSchema, {
 
 function renderValueSettings(): string {
   const rows = described(findValueSchema());
-  return ["## Settings of one value", "", table(["setting", ""], rows), ""].join("\n");
+  return ["## Settings of one value", "", list(rows), ""].join("\n");
 }
 
 function findValueSchema(): JsonSchema | undefined {
@@ -183,7 +172,9 @@ function renderSettings(): string {
     ...described(containers, "containers."),
     ...described(results, "results."),
   ];
-  return ["## Settings of a profile", "", table(["setting", ""], rows), ""].join("\n");
+  return ["## Settings of a profile", "", "Beside the values of the tables above.", "", list(rows), ""].join(
+    "\n",
+  );
 }
 
 /** What the columns of CSV results can hold. */
@@ -197,32 +188,30 @@ function renderColumns(): string {
     "",
     `What \`results.columns\` can name; unless set those up to \`${all.findLast(isThere)?.[0]}\`. A column without a value is empty.`,
     "",
-    table(
-      ["column", "holds"],
-      rows.map(([column, words]) => [code(column), words]),
-    ),
+    list(rows.map(([column, words]) => [code(column), words])),
     "",
   ].join("\n");
 }
 
-function described(of: JsonSchema | undefined, prefix = ""): string[][] {
-  return Object.entries(of?.properties ?? {}).map(
-    ([key, { description = WITHOUT_WORDS[prefix + key] ?? "" }]) => [
-      code(prefix + key),
-      description.replaceAll("|", "\\|"),
-    ],
+function described(of: JsonSchema | undefined, prefix = ""): [string, string][] {
+  return Object.entries(of?.properties ?? {}).flatMap(
+    ([key, { description = WITHOUT_WORDS[prefix + key] ?? "" }]): [string, string][] =>
+      description === "" && VALUES.includes(prefix + key) ? [] : [[code(prefix + key), description]],
   );
 }
 
 /** Settings that say in the schema only what they are called. */
 const WITHOUT_WORDS: Readonly<Record<string, string>> = Object.fromEntries([
-  ...VALUES.map(({ key, what }) => [key, `A value: ${what}.`]),
   ["format", "`hl7` or `csv`; the built-in profiles bring it."],
   ["from", "Where the value stands."],
 ]);
 
 function code(text: string): string {
   return `\`${text.replaceAll("|", "\\|")}\``;
+}
+
+function list(rows: readonly (readonly [string, string])[]): string {
+  return rows.map(([name, words]) => `- ${name}: ${words}`).join("\n");
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

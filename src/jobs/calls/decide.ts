@@ -59,8 +59,8 @@ export type CancelDecision =
   | { readonly kind: "refused"; readonly refusal: ControlRefusal };
 
 /**
- * Decides what a look at the service means for the open call of an order: the first row that fits. The numbers are those
- * of `docs/decisions/0043-a-call-is-a-record.md`.
+ * Decides what a look at the service means for the open call of an order: the first row that fits.
+ * `docs/decisions/0043-a-call-is-a-record.md` has the reasons, and the situations that are decided elsewhere, by the same numbers.
  *
  * | | call | found | then |
  * |---|---|---|---|
