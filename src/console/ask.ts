@@ -92,6 +92,9 @@ const QUESTIONS = {
 } as const satisfies Partial<Record<keyof AskedDeps, string>>;
 type Question = keyof typeof QUESTIONS;
 const NAMES = Object.keys(QUESTIONS) as Question[];
+/** No condition comes of it. */
+type Further = "takers";
+const OF_CONDITIONS = NAMES.filter((name) => name !== ("takers" satisfies Further));
 
 /** How things stand; undefined for what nobody looks at, and for what did not answer. */
 export type Answers = {
@@ -102,11 +105,15 @@ export type Answers = {
   readonly unread: readonly string[];
 };
 
-/** Asks all of that once. Answers within seconds even while the ledger does not. */
-export async function askAll(deps: AskedDeps): Promise<Answers> {
+/**
+ * Asks once all that conditions come of. Answers within seconds even while the ledger does not.
+ *
+ * @param further what else is asked
+ */
+export async function askAll(deps: AskedDeps, further: readonly Further[] = []): Promise<Answers> {
   const [own, ...answers] = await Promise.all([
     askOwn(deps),
-    ...NAMES.map(async (name) => [name, await askOne(deps, name)] as const),
+    ...[...OF_CONDITIONS, ...further].map(async (name) => [name, await askOne(deps, name)] as const),
   ]);
   const unread = answers.flatMap(([name, answer]) =>
     deps[name] && answer === undefined ? [QUESTIONS[name]] : [],

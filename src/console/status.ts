@@ -26,18 +26,28 @@ import type {
   StatusWorker,
 } from "./status-document.ts";
 
+type Facts = Omit<Status, "version" | "attention" | "parts" | "connectors"> & {
+  readonly connectors: readonly Omit<StatusConnector, "isLabAway">[] | null;
+};
+
 const TANKS = 50;
 const WAITING = 50;
 
 /** How things stand, as one document. Answers within seconds even while the ledger does not. */
 export async function readStatus(deps: AskedDeps, version: string): Promise<Status> {
-  const answers = await askAll(deps);
+  const answers = await askAll(deps, ["takers"]);
   const facts = factsOf(deps, answers);
-  const attention = listAttention(listConditions(facts, answers), facts);
-  return { version, ...facts, attention, parts: partsOf({ ...facts, attention }, answers.own) };
+  const conditions = listConditions(facts, answers);
+  const away = new Set(conditions.flatMap(({ part, about }) => (part === "lab" ? [about] : [])));
+  const connectors = facts.connectors?.map((each) => ({ ...each, isLabAway: away.has(each.connector) }));
+  const all = { ...facts, connectors: connectors ?? null };
+  return {
+    ...{ version, ...all, attention: listAttention(conditions, all) },
+    parts: partsOf(all, conditions, answers.own),
+  };
 }
 
-function factsOf(deps: AskedDeps, answers: Answers): Omit<Status, "version" | "attention" | "parts"> {
+function factsOf(deps: AskedDeps, answers: Answers): Facts {
   const { own, counts, refills, waiting, attention: still, orphaned, restored, workers } = answers;
   const gone = new Set(orphaned?.map(({ connector }) => connector));
   return {
@@ -87,18 +97,17 @@ function countsStatus(
 }
 
 /**
- * With what this daemon alone doesn't know of a connector: whether its lab has ever taken a result, and that another daemon finds the lab
- * away. What halts the whole intake keeps the connector, too.
+ * With what this daemon alone doesn't know of a connector: whether its lab has ever taken a result. What halts the whole intake keeps the
+ * connector, too. Whether the lab is away is among the conditions, whichever daemon says so.
  */
-function toStatusConnector(row: DaemonConnector, { own, attention, takers }: Answers): StatusConnector {
-  const { connector, isTaking, trouble, isLabAway } = row;
-  const isFailing = attention?.deliveries.some(
-    (each) => each.connector === connector && each.state === "pending",
-  );
+function toStatusConnector(
+  row: DaemonConnector,
+  { own, takers }: Answers,
+): Omit<StatusConnector, "isLabAway"> {
+  const { connector, isTaking, trouble } = row;
   return {
     ...row,
     trouble: trouble ?? (isTaking ? haltOf(own)?.text : undefined) ?? null,
-    isLabAway: isLabAway || isFailing === true,
     hasTakenResults: takers?.has(connector) ?? null,
   };
 }
