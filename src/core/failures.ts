@@ -17,9 +17,16 @@ import type { Surface } from "./surface.ts";
  */
 type FailureClass = "transient" | "permanent" | "ambiguous";
 
+/**
+ * Whose answers and results can give a failure as the reason, by its code: those of every lab, or of labs with one format. `people`: every
+ * lab's, in words that somebody of the site wrote. `nobody`: it stays on this side, or a report alone names it.
+ */
+type Reach = "any" | "csv" | "hl7" | "people" | "nobody";
+
 /** What the registry says of a failure. */
 interface FailureEntry {
   readonly class: FailureClass;
+  readonly reaches: Reach;
   /** What happened, for `docs/errors.md`: one or two short sentences. */
   readonly meaning: string;
   /** What the reader does about it. */
@@ -42,6 +49,25 @@ export const FAILURES = {
 } as const satisfies Record<string, FailureEntry>;
 
 export type FailureCode = keyof typeof FAILURES;
+
+/** Failures that a lab can be given as a reason. */
+export const LAB_FAILURES = (Object.keys(FAILURES) as FailureCode[]).filter(
+  (code) => reachOf(code) !== "nobody",
+);
+
+/** Reasons that a lab with files or messages of this format can meet. What people write has no words of ours. */
+export function listReasonsMet(format: "csv" | "hl7"): readonly FailureCode[] {
+  return LAB_FAILURES.filter((code) => ["any", format].includes(reachOf(code)));
+}
+
+/** Whether the words of a reason are those of somebody of the site. */
+export function isInPeoplesWords(code: FailureCode): boolean {
+  return reachOf(code) === "people";
+}
+
+function reachOf(code: FailureCode): Reach {
+  return FAILURES[code].reaches;
+}
 
 /**
  * Failures of an order whose number another order has. What refuses its message must not look like a status of that number,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { asFailure } from "../../core/failures.ts";
+import { asFailure, LAB_FAILURES } from "../../core/failures.ts";
 import { findEncoding, isWide } from "../../formats/encoding.ts";
 import type { ResultEncoding } from "../../formats/hl7/charset.ts";
 import type { AckWants } from "../../formats/hl7/sent-segments.ts";
@@ -14,7 +14,6 @@ import {
   fieldValueSchema,
   formatSchema,
   isFormed,
-  LAB_FAILURES,
   REASON_WORDS,
   REPORTED_STATES,
   RESULT_COLUMNS,
