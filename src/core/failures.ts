@@ -105,6 +105,8 @@ interface FailureDetails {
   readonly message: string;
   /** Where in a message or file, for those who answer it. */
   readonly place?: Place | undefined;
+  /** What was expected, as far as it is a value; see {@link Problem}. */
+  readonly expected?: readonly string[] | undefined;
   /** How long the other side asked to be left alone, ms. */
   readonly retryAfterMs?: number | undefined;
   /** The call left, and an answer to it came back. */
@@ -131,6 +133,7 @@ export class Failure extends Error {
   readonly isAnswered: boolean;
   /** Where in a message or file; undefined where that isn't known. */
   readonly place: Place | undefined;
+  readonly expected: readonly string[] | undefined;
   /** What the service has that may be the order's, so that a person can link it by its id. */
   readonly atService: AtService | undefined;
   /** Private, so that no logger, inspector or serialiser that walks an error's properties comes across it. */
@@ -145,6 +148,7 @@ export class Failure extends Error {
     this.retryAfterMs = given.retryAfterMs;
     this.isAnswered = given.isAnswered === true;
     this.place = given.place;
+    this.expected = given.expected;
     this.atService = given.atService;
     this.#answer = given.answer;
     this.#hint = given.hint;
@@ -181,6 +185,8 @@ export interface Problem {
   readonly message: string;
   /** What was expected, as far as it is a value: forms of a date, codes, the most or the number of something. */
   readonly expected?: readonly string[] | undefined;
+  /** It stands for so many further mistakes, of whatever code, which nobody would read. */
+  readonly unlisted?: number | undefined;
   /** The columns that it is about, where its place names none. */
   readonly columns?: readonly string[] | undefined;
   /** The facility or operation code that no table knows; messages that wait for it are listed by it. */
@@ -200,8 +206,8 @@ export interface Problem {
 }
 
 /** What failed at a place, as a problem. */
-export function problemOf({ code, message, hint }: Failure, place: Place): Problem {
-  return { code, place, message, hint };
+export function problemOf({ code, message, expected, hint }: Failure, place: Place): Problem {
+  return { code, place, message, ...(expected && { expected }), hint };
 }
 
 /** A problem as programs and people read it. */

@@ -30,8 +30,8 @@ export function inOneLanguage<P extends Profile>(outcome: Outcome, profile: P): 
   if (reasons === undefined) return profile;
   let isWhole = true;
   withReasons(outcome, (code, text, problem) => {
-    const isOfPeople = code === undefined || isInPeoplesWords(code);
-    isWhole &&= isOfPeople || ownWords(reasons, code, problem && partsOf(problem, reasons)) !== undefined;
+    const isNoReason = code === undefined || isInPeoplesWords(code) || problem?.unlisted !== undefined;
+    isWhole &&= isNoReason || ownWords(reasons, code, problem && partsOf(problem, reasons)) !== undefined;
     return text;
   });
   return isWhole ? profile : { ...profile, results: { ...profile.results, reasons: undefined } };
@@ -42,9 +42,11 @@ export function inOneLanguage<P extends Profile>(outcome: Outcome, profile: P): 
  * so do places and the words of people, which have no code.
  */
 export function inLabWords<T extends Outcome>(outcome: T, { reasons }: Pick<ResultSettings, "reasons">): T {
-  return withReasons(outcome, (code, text, problem) =>
-    labWords(reasons, code, text, problem && partsOf(problem, reasons)),
-  );
+  return withReasons(outcome, (code, text, problem) => {
+    // Its code is that of another mistake, and a count has no language.
+    if (reasons !== undefined && problem?.unlisted !== undefined) return `… +${problem.unlisted}`;
+    return labWords(reasons, code, text, problem && partsOf(problem, reasons));
+  });
 }
 
 /** An outcome with each reason that it gives in other words. */
