@@ -1,17 +1,18 @@
 import type { Clock } from "../core/clock.ts";
 import { type Condition, condition } from "../core/condition.ts";
 import { Failure } from "../core/failures.ts";
-import { LATE, within } from "../core/within.ts";
+import { LATE, LEDGER_WITHIN_MS, within } from "../core/within.ts";
 import { asRefusal } from "../ledger/database-failures.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { AskedDeps } from "./deps.ts";
 
-/** Longer than a healthy ledger ever takes, shorter than a browser or a monitor waits. */
-const DEADLINE_MS = 5_000;
-
-/** The answer, or CONSOLE_LEDGER_SILENT after five seconds: a monitor needs a word while the database hangs. */
-async function withDeadline<T>(answer: Promise<T>, clock: Clock): Promise<T> {
-  const found = await within(answer, DEADLINE_MS, clock);
+/**
+ * The answer, while the ledger may hang: a monitor and a person need a word.
+ *
+ * @throws Failure CONSOLE_LEDGER_SILENT after five seconds
+ */
+export async function withDeadline<T>(answer: Promise<T>, clock: Clock): Promise<T> {
+  const found = await within(answer, LEDGER_WITHIN_MS, clock);
   if (found === LATE) throw new Failure("CONSOLE_LEDGER_SILENT", "the ledger gave no answer within 5 s");
   return found;
 }
