@@ -73,6 +73,11 @@ export function isReady(own: readonly Condition[]): boolean {
   return !own.some(({ stopsIntake }) => stopsIntake);
 }
 
+/** Why the daemon can't do its work with orders, in words: a lab that takes no results keeps it from none. */
+export function reasonsOf(own: readonly Condition[]): string[] {
+  return own.flatMap(({ part, text }) => (part === "lab" ? [] : [text]));
+}
+
 /** What keeps orders from being taken through any connector. */
 export function haltOf(own: readonly Condition[]): Condition | undefined {
   return own.find(({ stopsIntake, kind }) => stopsIntake && kind !== "connectorDown");

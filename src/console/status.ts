@@ -9,7 +9,7 @@ import type { Restored } from "../ledger/restored/restore.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";
 import { readyHint } from "../operator/ready-hint.ts";
 import { standingOf } from "../operator/worker-columns.ts";
-import { type Answers, askAll, haltOf, isReady } from "./ask.ts";
+import { type Answers, askAll, haltOf, isReady, reasonsOf } from "./ask.ts";
 import { listAttention, listConditions } from "./attention/conditions.ts";
 import { orphanedWords } from "./attention/orphaned.ts";
 import { describeRestored } from "./attention/restored.ts";
@@ -53,7 +53,7 @@ function factsOf(deps: AskedDeps, answers: Answers): Facts {
   return {
     generatedAt: new Date(deps.clock.now()).toISOString(),
     isReady: isReady(own),
-    reasons: own.map(({ text }) => text),
+    reasons: reasonsOf(own),
     ...countsStatus(counts),
     stillOrders: still?.orders.map(withHint) ?? null,
     waitingMessages: waiting?.slice(0, WAITING).map((each) => json({ hint: undefined, ...each })) ?? null,

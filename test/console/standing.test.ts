@@ -89,6 +89,8 @@ describe("the parts of which everything else depends", () => {
     });
     expect(status.connectors?.map(({ isLabAway }) => isLabAway)).toEqual([true, false]);
     expect(partIn(status, "lab of bench")).toBeUndefined();
+    // Orders go on meanwhile.
+    expect(status.reasons).toEqual([]);
     const failing = {
       connector: "bench",
       state: "pending",
