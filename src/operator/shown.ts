@@ -11,16 +11,17 @@ export type Owner = "person" | "procedure" | "container" | "place" | "order" | "
 const TIME = /^[\d:.TZ+ -]{8,40}$/;
 const WORD = /^[A-Za-z]\w{1,39}$|^in progress$/i;
 const NUMBER = /^\d{1,16}$/;
+/** A number, or what systems of other makers have in its place. */
+const ID = /^\d{1,16}$|^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** Keys of JSON whose values are shown, whatever they are about. */
-export const SHOWN_KEYS = words(
-  "id canister cane position slot storageName sampleContainerId label page perPage",
-);
+export const SHOWN_KEYS = words("canister cane position slot storageName sampleContainerId page perPage");
 
 /** Keys whose values are shown, and each in a list of such, where they have the form of what they are to be. */
 export const SHOWN_FORMS: ReadonlyMap<string, RegExp> = new Map([
   ...["createdAt", "acceptedAt", "startedAt", "completedAt", "storedAt"].map((key) => [key, TIME] as const),
   ...["type", "status"].map((key) => [key, WORD] as const),
+  ["id", ID],
   ...["facilityId", "storageId", "requestId", "procedureId", "subjectId"].map(
     (key) => [key, NUMBER] as const,
   ),
@@ -31,9 +32,9 @@ export const SHOWN_FORMS: ReadonlyMap<string, RegExp> = new Map([
 export const SHOWN_KEYS_OF: Readonly<Record<Owner, ReadonlySet<string>>> = {
   person: words(""),
   procedure: words("code"),
-  container: words("name"),
+  container: words("name label"),
   // Its counts are of containers.
-  place: words("name used free count total capacity"),
+  place: words("name label used free count total capacity"),
   order: words(""),
   unknown: words(""),
 };

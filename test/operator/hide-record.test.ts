@@ -109,6 +109,14 @@ describe("what the service sends", () => {
       });
   });
 
+  it("shows an id and a label where they are what they are called", () => {
+    const container = { id: 9, label: "V-1", subject: { id: "Ottilie", label: "Ottilie" } };
+    expect(hideRecord({ id: 7, containers: [container] }, OWNERS.inventory, false)).toEqual({
+      id: 7,
+      containers: [{ ...container, subject: { id: "••••", label: "••••" } }],
+    });
+  });
+
   it("is shown as it came to who may see it", () => {
     expect(hideRecord(PATIENT, OWNERS.subject, true)).toBe(PATIENT);
   });
