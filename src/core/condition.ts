@@ -11,7 +11,7 @@ import { FAILURES, type FailureCode } from "./failures.ts";
 import { type Who, whoSeesTo } from "./who.ts";
 
 /** What the part says above each page. */
-export interface Brief {
+interface Brief {
   /** What follows the part's name. */
   readonly words: string;
   /** ISO 8601; absent where nobody knows. */
