@@ -217,7 +217,14 @@ async function readByLedger({ queues, pool }: Daemon): Promise<Condition[]> {
   const restored = await findRestored(pool);
   const isComparing = restored !== undefined && restored.uncompared > 0;
   return [
-    ...(isWorkedOff ? [] : [condition("daemonTrouble", "", NO_WORKER)]),
+    ...(isWorkedOff
+      ? []
+      : [
+          condition("daemonTrouble", "", NO_WORKER, {
+            part: "daemons",
+            brief: { words: "none has the role worker" },
+          }),
+        ]),
     ...(isComparing ? [restoredCondition(restored)] : []),
   ];
 }
@@ -254,7 +261,6 @@ function toConnectorRow(connector: Connector, daemon: Daemon): DaemonConnector {
   const outage = daemon.labOutage(name);
   return {
     ...{ connector: name, type, isTaking: daemon.isTaking, trouble, warning },
-    isLabAway: outage !== undefined,
     labOutage: outage
       ? { since: outage.since.toISOString(), nextTryAt: outage.nextTryAt.toISOString() }
       : null,
@@ -271,7 +277,7 @@ function serviceViewOf(
   if (service === undefined) return undefined;
   const { breaker, tokenLife, callsAtOnce, sent, lastMinute } = service;
   const { calls, windowMs, source } = service.limit.quota;
-  const { state, opening, isAnswering = null } = breaker;
+  const { state, opening, isAnswering = null, lastAnswerAt } = breaker;
   const { maxRequestsPerSecond, maxRequestsPerMinute = null } = config.service;
   return {
     ...{ breaker: state, callsAtOnce, maxRequestsPerSecond, maxRequestsPerMinute },
@@ -282,6 +288,7 @@ function serviceViewOf(
         }
       : null,
     isReachable: state === "closed" ? isAnswering : false,
+    answeredAt: lastAnswerAt?.toISOString() ?? null,
     hasApiToken: "apiToken" in config.service.auth,
     tokenEndsAt: tokenLife ? new Date(clock.now() + tokenLife.leftMs).toISOString() : null,
     callsLastMinute: lastMinute.calls,

@@ -95,11 +95,16 @@ const AWAY_MS = 15 * 60_000;
 
 /** That nothing goes to the service right now. Nobody is needed for a while, unless it refuses the credentials. */
 export function serviceCondition(opening: Opening, nowMs: number): Condition {
-  const { cause, since } = opening;
+  const { cause, since, nextTryAt } = opening;
   const isPassing = cause.code !== "SERVICE_CREDENTIALS_REFUSED" && nowMs - since.getTime() < AWAY_MS;
   return condition("serviceUnreachable", "", serviceInWords(opening, nowMs), {
     level: isPassing ? "wait" : "act",
     code: cause.code,
+    brief: {
+      words: `orders wait: ${cause.text}`,
+      since: since.toISOString(),
+      nextTryAt: nextTryAt.toISOString(),
+    },
   });
 }
 

@@ -5,6 +5,7 @@ import { type Condition, condition } from "../core/condition.ts";
 import { EVERY_MS } from "../core/every.ts";
 import type { FailureCode } from "../core/failures.ts";
 import type { Away } from "../core/outage.ts";
+import { labConditions } from "../jobs/deliver/lab-breaker.ts";
 import { startFeeder } from "../jobs/feeder.ts";
 import { type JobQueues, openQueues } from "../jobs/queues.ts";
 import type { IsSent } from "../jobs/submit/deps.ts";
@@ -167,7 +168,7 @@ export async function startWorker(
     conditions: () => {
       const conditions: Condition[] = [];
       const add = (about: string, text: string, more?: Parameters<typeof condition>[3]) =>
-        conditions.push(condition("daemonTrouble", about, text, more));
+        conditions.push(condition("daemonTrouble", about, text, { part: "daemons", ...more }));
       const here = (part: string) => aboutOn(host, part);
       if (!membership.isSure)
         add(here("ledger"), "the ledger does not answer: nothing is sent until it does", { cause: "ledger" });
@@ -175,6 +176,8 @@ export async function startWorker(
       const { opening } = service.breaker;
       if (opening) conditions.push(serviceCondition(opening, clock.now()));
       else conditions.push(...unread.conditions((id) => facilityCodeOf(config, id)));
+      for (const [name, { breaker }] of targets)
+        conditions.push(...labConditions(name, breaker.away, clock.now()));
       if (clock.monotonic() - feeder.lastLookAt > FEEDER_SILENT_MS)
         add(here("feeder"), "the feeder has not read the ledger for two minutes", { cause: "ledger" });
       // What follows is true of the ledger or the service, whichever machine says so.

@@ -6,6 +6,7 @@ import type { Config, ConnectorConfig } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { listSecrets } from "../config/secret.ts";
 import { asFailure, Failure, type FailureCode } from "../core/failures.ts";
+import { LATE, LEDGER_WITHIN_MS, within } from "../core/within.ts";
 import type { JobQueues } from "../jobs/queues.ts";
 import { type ProfileDefinition, profileSchema } from "../mapping/profile/schema.ts";
 import type { ServiceClient } from "../service/client.ts";
@@ -100,7 +101,11 @@ export async function withLedgerOrNone<T>(
   work: (site: Pick<OpenSite, "pool" | "config">) => Promise<T>,
 ): Promise<T> {
   const config = readConfig(session);
-  const site = await openSite(session, config).catch(toFailure);
+  const opening = openSite(session, config).catch(toFailure);
+  // A server of our own may take a while to start; another one that says nothing for so long hangs.
+  const found = config.database.url ? await within(opening, LEDGER_WITHIN_MS, session.clock) : await opening;
+  const site =
+    found === LATE ? new Failure("LEDGER_UNAVAILABLE", "the ledger gave no answer within 5 s") : found;
   if (site instanceof Failure) {
     const { poolWithout } = await import("../ledger/database.ts");
     return work({ pool: poolWithout(site), config });

@@ -78,8 +78,16 @@ async function readFromLedger(site: KeptSite, session: Session, why: string | un
   return { status, isRunning };
 }
 
-/** Whether orders are taken, and how the parts beside the intake stand; each that is down, or waits, in a line before the others. */
-export function standingLines({ status, isRunning, isAnswered }: SiteStatus, session: Session): string[] {
+/**
+ * Whether orders are taken, and how the parts beside the intake stand; each that is down, or waits, in a line before the others.
+ *
+ * @param isWhole with what to do about each of these, and lines broken for the terminal
+ */
+export function standingLines(
+  { status, isRunning, isAnswered }: SiteStatus,
+  session: Session,
+  isWhole = false,
+): string[] {
   const inWords = ({ name, state, words, since, nextTryAt }: StatusPart) => {
     const { sign, paint } = PART_SIGNS[state];
     const now = session.clock.now();
@@ -92,33 +100,54 @@ export function standingLines({ status, isRunning, isAnswered }: SiteStatus, ses
     ? `${session.paint("green", "✓")} Orders are taken.`
     : `${session.paint("red", "✗")} ${isUnknown ? "It is not known whether orders are taken." : `No orders are taken${through(halted)} right now.`}`;
   const others = status.parts.filter(({ name }) => name !== INTAKE);
-  const [well = [], away = []] = [true, false].map((isWell) =>
-    others.filter(({ state }) => (state === "up" || state === "unknown") === isWell).map(inWords),
+  const [well = [], wrong = []] = [true, false].map((isWell) =>
+    others.filter(({ state }) => (state === "up" || state === "unknown") === isWell),
   );
-  const lines = status.isReady ? [...away, taking] : [taking, ...away];
-  return well.length === 0 ? lines : [...lines, well.join("  ")];
+  const whole = (line: string) => wrapped(line, isWhole ? session.width : undefined, ["", "  "]);
+  const away = wrong.flatMap((part) => [
+    ...whole(inWords(part)),
+    ...(isWhole ? partNotes(part, status, session) : []),
+  ]);
+  const lines = status.isReady ? [...away, ...whole(taking)] : [...whole(taking), ...away];
+  return well.length === 0 ? lines : [...lines, ...whole(well.map(inWords).join("  "))];
+}
+
+/** What to do about what a part says is wrong with it, each once. */
+function partNotes({ name }: StatusPart, { attention }: Status, session: Session): string[] {
+  const notes = attention
+    .filter(({ part }) => part === name)
+    .map((each) => notesOf(each, session, session.width));
+  return [...new Map(notes.map((lines) => [lines.join("\n"), lines])).values()].flat();
 }
 
 const NOBODY = "  Nobody is needed.";
 
-/** Everything that somebody should know, what is down first, and whether anybody is needed for it. */
-export function attentionLines({ attention }: Status, session: Session): string[] {
-  return [...(attention.some(isNeeded) ? [] : [NOBODY]), ...linesOfAll(attention, session)];
+/** Everything else that somebody should know, and whether anybody is needed. */
+export function attentionLines(status: Status, session: Session): string[] {
+  return [...nobodyIn(status), ...linesOfAll(beside(status), session)];
 }
 
-/** What needs a person. @param most things that are shown, without what to do about each */
-export function neededLines({ attention }: Status, session: Session, most: number): string[] {
-  const needed = attention.filter(isNeeded);
-  return needed.length === 0 ? [NOBODY] : linesOfAll(needed, session, most);
+/** What else needs a person. @param most things that are shown, without what to do about each */
+export function neededLines(status: Status, session: Session, most: number): string[] {
+  return [...nobodyIn(status), ...linesOfAll(beside(status).filter(isNeeded), session, most)];
 }
 
-/** What somebody should know though nobody is needed. @param most as of {@link neededLines} */
-export function otherLines({ attention }: Status, session: Session, most: number): string[] {
+/** What else somebody should know though nobody is needed. @param most as of {@link neededLines} */
+export function otherLines(status: Status, session: Session, most: number): string[] {
   return linesOfAll(
-    attention.filter((each) => !isNeeded(each)),
+    beside(status).filter((each) => !isNeeded(each)),
     session,
     most,
   );
+}
+
+function nobodyIn({ attention }: Status): string[] {
+  return attention.some(isNeeded) ? [] : [NOBODY];
+}
+
+/** What no part says. A daemon of an earlier release does not say which. */
+function beside({ attention }: Status): Attention[] {
+  return attention.filter(({ part }) => (part ?? null) === null);
 }
 
 function linesOfAll(all: readonly Attention[], session: Session, most?: number): string[] {
@@ -137,17 +166,21 @@ function isNeeded({ level }: Attention): boolean {
   return level === "act";
 }
 
-function linesOf(
-  { level, what, since, hint, command, who }: Attention,
-  session: Session,
-  width: number | undefined,
-): string[] {
+function linesOf(each: Attention, session: Session, width: number | undefined): string[] {
+  const { level, what, since } = each;
   const { sign, paint } = LEVELS[level];
   const when = since === null ? "" : `, since ${timeWithAge(new Date(since), session.clock.now())}`;
+  return [
+    ...wrapped(`${clean(what)}${when}`, width, [`${session.paint(paint, sign)} `, "  "]),
+    ...notesOf(each, session, width),
+  ];
+}
+
+/** Who sees to it and how. */
+function notesOf({ hint, command, who }: Attention, session: Session, width: number | undefined): string[] {
   // A daemon of an earlier release does not say who.
   const note = [...(who ? [`Seen to by ${WHO[who]}.`] : []), ...(hint === null ? [] : [hint])];
   return [
-    ...wrapped(`${clean(what)}${when}`, width, [`${session.paint(paint, sign)} `, "  "]),
     ...(note.length === 0 ? [] : wrapped(clean(note.join(" ")), width, ["    ", "    "])),
     ...(command === null ? [] : [`    ${session.paint("bold", clean(command))}`]),
   ];

@@ -1,17 +1,18 @@
 import type { Clock } from "../core/clock.ts";
 import { type Condition, condition } from "../core/condition.ts";
 import { Failure } from "../core/failures.ts";
-import { LATE, within } from "../core/within.ts";
+import { LATE, LEDGER_WITHIN_MS, within } from "../core/within.ts";
 import { asRefusal } from "../ledger/database-failures.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { AskedDeps } from "./deps.ts";
 
-/** Longer than a healthy ledger ever takes, shorter than a browser or a monitor waits. */
-const DEADLINE_MS = 5_000;
-
-/** The answer, or CONSOLE_LEDGER_SILENT after five seconds: a monitor needs a word while the database hangs. */
-async function withDeadline<T>(answer: Promise<T>, clock: Clock): Promise<T> {
-  const found = await within(answer, DEADLINE_MS, clock);
+/**
+ * The answer, while the ledger may hang: a monitor and a person need a word.
+ *
+ * @throws Failure CONSOLE_LEDGER_SILENT after five seconds
+ */
+export async function withDeadline<T>(answer: Promise<T>, clock: Clock): Promise<T> {
+  const found = await within(answer, LEDGER_WITHIN_MS, clock);
   if (found === LATE) throw new Failure("CONSOLE_LEDGER_SILENT", "the ledger gave no answer within 5 s");
   return found;
 }
@@ -72,6 +73,11 @@ export function isReady(own: readonly Condition[]): boolean {
   return !own.some(({ stopsIntake }) => stopsIntake);
 }
 
+/** Why the daemon can't do its work with orders, in words: a lab that takes no results keeps it from none. */
+export function reasonsOf(own: readonly Condition[]): string[] {
+  return own.flatMap(({ part, text }) => (part === "lab" ? [] : [text]));
+}
+
 /** What keeps orders from being taken through any connector. */
 export function haltOf(own: readonly Condition[]): Condition | undefined {
   return own.find(({ stopsIntake, kind }) => stopsIntake && kind !== "connectorDown");
@@ -92,6 +98,9 @@ const QUESTIONS = {
 } as const satisfies Partial<Record<keyof AskedDeps, string>>;
 type Question = keyof typeof QUESTIONS;
 const NAMES = Object.keys(QUESTIONS) as Question[];
+/** No condition comes of it. */
+type Further = "takers";
+const OF_CONDITIONS = NAMES.filter((name) => name !== ("takers" satisfies Further));
 
 /** How things stand; undefined for what nobody looks at, and for what did not answer. */
 export type Answers = {
@@ -102,11 +111,15 @@ export type Answers = {
   readonly unread: readonly string[];
 };
 
-/** Asks all of that once. Answers within seconds even while the ledger does not. */
-export async function askAll(deps: AskedDeps): Promise<Answers> {
+/**
+ * Asks once all that conditions come of. Answers within seconds even while the ledger does not.
+ *
+ * @param further what else is asked
+ */
+export async function askAll(deps: AskedDeps, further: readonly Further[] = []): Promise<Answers> {
   const [own, ...answers] = await Promise.all([
     askOwn(deps),
-    ...NAMES.map(async (name) => [name, await askOne(deps, name)] as const),
+    ...[...OF_CONDITIONS, ...further].map(async (name) => [name, await askOne(deps, name)] as const),
   ]);
   const unread = answers.flatMap(([name, answer]) =>
     deps[name] && answer === undefined ? [QUESTIONS[name]] : [],

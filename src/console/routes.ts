@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { askAll, askOwn, isReady } from "./ask.ts";
+import { askAll, askOwn, isReady, reasonsOf } from "./ask.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import type { Guard } from "./guard.ts";
 import { loginPage, troublePage } from "./layout.ts";
@@ -19,7 +19,7 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
   app.get("/readyz", async (_request, reply) => {
     const own = await askOwn(deps);
     const ready = isReady(own);
-    return reply.code(ready ? 200 : 503).send({ ready, reasons: own.map(({ text }) => text) });
+    return reply.code(ready ? 200 : 503).send({ ready, reasons: reasonsOf(own) });
   });
   app.get("/metrics", async (_request, reply) => {
     const answers = await askAll(deps);

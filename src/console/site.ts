@@ -3,6 +3,7 @@ import { Failure } from "../core/failures.ts";
 import { patiently } from "../core/within.ts";
 import { type Act, IN_CONSOLE } from "../ledger/operator/audit.ts";
 import type { Viewer } from "../operator/column.ts";
+import { withDeadline } from "./ask.ts";
 import type { ConsoleDeps, ConsoleUser } from "./deps.ts";
 import { html } from "./html.ts";
 import { KeptWords } from "./kept-words.ts";
@@ -224,9 +225,10 @@ export function openSite(
   return {
     page: (path, build) => {
       pages.add(path);
-      app.get(path, async (request, reply) =>
-        send(request, reply, (await build(visitOf(request))) ?? missing(sectionOf(path))),
-      );
+      app.get(path, async (request, reply) => {
+        const page = await withDeadline(build(visitOf(request)), deps.clock);
+        return send(request, reply, page ?? missing(sectionOf(path)));
+      });
     },
     file: (path, build) => {
       app.get(path, async (request, reply) => {

@@ -1,28 +1,60 @@
 import { isAboutPart } from "../core/alert.ts";
 import type { Condition } from "../core/condition.ts";
-import { pausedInWords } from "../operator/things/queues.ts";
+import type { Part } from "../core/condition-kinds.ts";
+import { isFresh } from "../operator/service-columns.ts";
+import { relativeTime } from "../operator/times.ts";
 import { WORKER_STATES } from "../operator/worker-columns.ts";
 import { haltOf } from "./ask.ts";
-import { lostWorkers } from "./attention/workers.ts";
 import type { Status, StatusPart } from "./status-document.ts";
 
-/** Alerts of what is down, before those of what waits for it. */
-const OF_SERVICE = "serviceUnreachable";
+type Facts = Omit<Status, "version" | "parts" | "attention">;
 
 /** What is down comes first, for whoever looks. */
 const ORDER: readonly StatusPart["state"][] = ["down", "waits", "up", "unknown"];
 
-/** How the parts stand of which everything else depends, the same in each place. */
-export function partsOf(status: Omit<Status, "version" | "parts">, own: readonly Condition[]): StatusPart[] {
-  return [intakeOf(status, own), serviceOf(status), ...labsOf(status), ...queuesOf(status), daemonsOf(status)]
-    .flatMap((part) => part ?? [])
-    .sort((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state));
+/**
+ * How the parts stand of which everything else depends. What is wrong with one are the conditions that are about it; beside them stands what
+ * is known of the parts that none is about.
+ *
+ * @param own what the daemon says of itself, among it why it takes no orders
+ */
+export function partsOf(
+  facts: Facts,
+  conditions: readonly Condition[],
+  own: readonly Condition[],
+): StatusPart[] {
+  const wrong = Map.groupBy(conditions, partNameOf);
+  wrong.delete(undefined);
+  const down = [...wrong].flatMap(([name, all]) => (name === undefined ? [] : wrongPart(name, all, facts)));
+  return [intakeOf(facts, own), ...down, ...restOf(facts, new Set(wrong.keys()))].sort(
+    (one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state),
+  );
 }
-
-type Facts = Parameters<typeof partsOf>[0];
 
 /** The part that takes what the lab sends. */
 export const INTAKE = "intake";
+const SERVICE = "storage service";
+const DAEMONS = "daemons";
+
+/** A part of each kind, and what it says of all that is wrong with it. */
+const PARTS = {
+  service: { name: () => SERVICE, state: "down", words: (all) => all },
+  lab: { name: (about) => `lab of ${about}`, state: "down", words: (all) => `takes no results: ${all}` },
+  queue: { name: (about) => `queue ${about}`, state: "waits", words: (all) => all },
+  daemons: { name: () => DAEMONS, state: "waits", words: (all, facts) => daemonWords(facts, all) },
+} as const satisfies Record<
+  Part,
+  {
+    readonly name: (about: string) => string;
+    readonly state: StatusPart["state"];
+    readonly words: (all: string, facts: Facts) => string;
+  }
+>;
+
+/** The part that says a condition above each page; undefined for what stands in the list alone, as why no orders are taken does. */
+export function partNameOf({ part, about, stopsIntake }: Condition): string | undefined {
+  return part === undefined || stopsIntake ? undefined : PARTS[part].name(about);
+}
 
 const part = (
   name: string,
@@ -30,6 +62,23 @@ const part = (
   words: string,
   more: Partial<Pick<StatusPart, "since" | "nextTryAt" | "command" | "connectors">> = {},
 ): StatusPart => ({ name, state, words, since: null, nextTryAt: null, command: null, ...more });
+
+function wrongPart(name: string, all: readonly Condition[], facts: Facts): StatusPart[] {
+  const [first] = all;
+  if (first?.part === undefined) return [];
+  const briefs = all.map(({ text, since, brief }) => brief ?? { words: text, since });
+  const { state, words } = PARTS[first.part];
+  const isNone = name === DAEMONS && countWorking(facts) === 0;
+  // One time for several would be wrong for all but one.
+  const one = <Value>(values: readonly Value[]) => (new Set(values).size === 1 ? values[0] : undefined);
+  return [
+    part(name, isNone ? "down" : state, words(briefs.map((each) => each.words).join(", "), facts), {
+      since: one(briefs.map(({ since }) => since)) ?? null,
+      nextTryAt: one(briefs.map(({ nextTryAt }) => nextTryAt)) ?? null,
+      command: first.command,
+    }),
+  ];
+}
 
 function intakeOf({ isReady, connectors }: Facts, own: readonly Condition[]): StatusPart {
   if (isReady) return part(INTAKE, "up", "takes orders");
@@ -50,67 +99,68 @@ export function through(connectors: readonly string[]): string {
   return connectors.length === 0 ? "" : ` through ${connectors.join(", ")}`;
 }
 
-/** What this daemon sees of it; where it doesn't call it, what another one said. */
-function serviceOf({ service, attention }: Facts): StatusPart | undefined {
-  const name = "storage service";
-  if (service?.opening) {
-    const { since, text, nextTryAt } = service.opening;
-    return part(name, "down", text, { since, nextTryAt, command: "cryobridge check" });
-  }
-  const found = attention.find(({ alerts }) => alerts.some(({ kind }) => kind === OF_SERVICE));
-  if (found) return part(name, "down", found.what, { since: found.since, command: "cryobridge check" });
-  if (service === null) return undefined;
-  if (service.isReachable === null) return part(name, "unknown", "not called yet");
-  return service.isReachable
-    ? part(name, "up", "answers")
-    : part(name, "waits", "did not answer the last call");
+/** What is known of the parts with which nothing is wrong, or not for sure; what nobody knows is left out. */
+function restOf(facts: Facts, wrong: ReadonlySet<string | undefined>): StatusPart[] {
+  const { pausedQueues, workers } = facts;
+  return [
+    ...(wrong.has(SERVICE) ? [] : serviceOf(facts)),
+    ...labsOf(facts, wrong),
+    ...(pausedQueues?.length === 0 ? [part("queues", "up", "run")] : []),
+    ...(workers === null || wrong.has(DAEMONS) ? [] : [daemonsOf(facts)]),
+  ];
 }
 
-/** A lab that this daemon finds away, or that has not taken results, whichever daemon sends them. */
-function labsOf({ connectors, failingDeliveries }: Facts): StatusPart[] {
-  if (connectors === null || connectors.length === 0 || failingDeliveries === null) return [];
-  const failing = failingDeliveries.filter(({ state }) => state === "pending");
-  const away = new Set([
-    ...connectors.flatMap(({ connector, isLabAway }) => (isLabAway ? [connector] : [])),
-    ...failing.map(({ connector }) => connector),
-  ]);
-  if (away.size === 0) {
-    // Where that is not known, neither is this.
-    if (connectors.some(({ hasTakenResults }) => hasTakenResults === null)) return [];
-    const isNone = connectors.every(({ hasTakenResults }) => hasTakenResults === false);
-    return [isNone ? part("labs", "unknown", "no result taken yet") : part("labs", "up", "take results")];
-  }
-  return [...away].map((connector) => {
-    const { since = failing.find((each) => each.connector === connector)?.since ?? null, nextTryAt = null } =
-      connectors.find((each) => each.connector === connector)?.labOutage ?? {};
-    const words = "takes no results, and is tried again";
-    return part(`lab of ${connector}`, "down", words, { since, nextTryAt, command: "cryobridge queue" });
-  });
+/** What this daemon saw of it, when it called it last. */
+function serviceOf({ service, generatedAt }: Facts): StatusPart[] {
+  if (service === null) return [];
+  const { isReachable, answeredAt } = service;
+  if (isReachable === null) return [part(SERVICE, "unknown", "not called yet")];
+  if (!isReachable) return [part(SERVICE, "waits", "did not answer the last call")];
+  const nowMs = Date.parse(generatedAt);
+  if (isFresh(answeredAt, nowMs)) return [part(SERVICE, "up", "answers")];
+  const when = answeredAt === null ? "" : ` ${relativeTime(new Date(answeredAt), nowMs)}`;
+  return [part(SERVICE, "unknown", `answered${when}, not called since`)];
 }
 
-function queuesOf({ pausedQueues }: Facts): StatusPart[] {
-  if (pausedQueues === null) return [];
-  if (pausedQueues.length === 0) return [part("queues", "up", "run")];
-  return pausedQueues.map((paused) =>
-    part(`queue ${paused.queue}`, "waits", pausedInWords(paused), {
-      since: paused.since,
-      command: `cryobridge queue resume ${paused.queue}`,
-    }),
+/** Labs of which none is known to be away: whether they took results, of those that did not each by itself. */
+function labsOf({ connectors }: Facts, wrong: ReadonlySet<string | undefined>): StatusPart[] {
+  const all = connectors ?? [];
+  const others = all.filter(({ connector }) => !wrong.has(PARTS.lab.name(connector)));
+  const takers = others.filter(({ hasTakenResults }) => hasTakenResults === true);
+  const untried = others.filter(({ hasTakenResults }) => hasTakenResults === false);
+  const none = "no result taken yet";
+  if (untried.length > 0 && untried.length === all.length) return [part("labs", "unknown", none)];
+  const isSome = untried.length > 0 || others.length < all.length;
+  return [
+    ...(takers.length === 0 ? [] : [part(isSome ? "other labs" : "labs", "up", "take results")]),
+    ...untried.map(({ connector }) => part(PARTS.lab.name(connector), "unknown", none)),
+  ];
+}
+
+function daemonsOf(facts: Facts): StatusPart {
+  const state = countWorking(facts) === 0 ? "down" : silentIn(facts).length > 0 ? "waits" : "up";
+  const more = state === "up" ? {} : { command: "cryobridge workers" };
+  return part(DAEMONS, state, daemonWords(facts), more);
+}
+
+function countWorking({ workers }: Facts): number {
+  return (workers ?? []).filter(({ state }) => state === "works" || state === "leads").length;
+}
+
+/** One that is not heard of is not lost yet. */
+function silentIn({ workers }: Facts): string[] {
+  return (workers ?? []).flatMap(({ name, state }) =>
+    state === "gone" ? [`${name} is ${WORKER_STATES.gone.words}`] : [],
   );
 }
 
-function daemonsOf({ workers }: Facts): StatusPart | undefined {
-  if (workers === null) return undefined;
-  const working = workers.filter(({ state }) => state === "works" || state === "leads").length;
-  const lost = lostWorkers({ workers });
-  const silent = workers.filter(({ state }) => state === "gone");
-  const command = "cryobridge workers";
-  if (working === 0) return part("daemons", "down", "none works", { command });
-  const words = working === 1 ? "1 works" : `${working} work`;
-  const away = [
-    ...lost.map(({ name }) => `${name} is lost`),
-    ...silent.map(({ name }) => `${name} is ${WORKER_STATES.gone.words}`),
-  ];
-  if (away.length === 0) return part("daemons", "up", words);
-  return part("daemons", "waits", [words, ...away].join(", "), { command });
+/** How many work, and what is wrong with others. */
+function daemonWords(facts: Facts, wrong?: string): string {
+  const working = countWorking(facts);
+  const words = working === 0 ? "none works" : working === 1 ? "1 works" : `${working} work`;
+  return [
+    ...(facts.workers === null ? [] : [words]),
+    ...(wrong === undefined ? [] : [wrong]),
+    ...silentIn(facts),
+  ].join(", ");
 }

@@ -89,7 +89,7 @@ export type StatusStillOrders = Json<StillOrders> & Hinted;
 export interface StatusPart {
   /** Such as `storage service`, or `lab of lims`. */
   readonly name: string;
-  /** `waits`: somebody has paused it, or it may be down. `unknown`: it was never needed. */
+  /** `waits`: somebody has paused it, or it may be down. `unknown`: it was not needed yet, or not for long. */
   readonly state: "up" | "waits" | "down" | "unknown";
   /** What follows its name. */
   readonly words: string;
@@ -109,7 +109,7 @@ export type StatusConnector = Pick<
   | ("isLabAway" | "labOutage" | "hasTakenResults")
 >;
 /** What its daemon knows of it. */
-export type DaemonConnector = Omit<StatusConnector, "hasTakenResults">;
+export type DaemonConnector = Omit<StatusConnector, "hasTakenResults" | "isLabAway">;
 
 /** A daemon in the status document. */
 export interface StatusWorker {
@@ -172,6 +172,8 @@ export interface Attention {
   readonly hint: string | null;
   /** The command that shows more. */
   readonly command: string | null;
+  /** The part that says it above each page, by its name; null where it stands in the list alone. */
+  readonly part: string | null;
   /** Who sees to it; null where nobody is needed, since it goes on by itself. */
   readonly who: Who | null;
   /** The alerts whose condition this is, each in its own words; empty where nobody is to be called for it. */

@@ -9,7 +9,7 @@ import type { Restored } from "../ledger/restored/restore.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";
 import { readyHint } from "../operator/ready-hint.ts";
 import { standingOf } from "../operator/worker-columns.ts";
-import { type Answers, askAll, haltOf, isReady } from "./ask.ts";
+import { type Answers, askAll, haltOf, isReady, reasonsOf } from "./ask.ts";
 import { listAttention, listConditions } from "./attention/conditions.ts";
 import { orphanedWords } from "./attention/orphaned.ts";
 import { describeRestored } from "./attention/restored.ts";
@@ -26,24 +26,34 @@ import type {
   StatusWorker,
 } from "./status-document.ts";
 
+type Facts = Omit<Status, "version" | "attention" | "parts" | "connectors"> & {
+  readonly connectors: readonly Omit<StatusConnector, "isLabAway">[] | null;
+};
+
 const TANKS = 50;
 const WAITING = 50;
 
 /** How things stand, as one document. Answers within seconds even while the ledger does not. */
 export async function readStatus(deps: AskedDeps, version: string): Promise<Status> {
-  const answers = await askAll(deps);
+  const answers = await askAll(deps, ["takers"]);
   const facts = factsOf(deps, answers);
-  const attention = listAttention(listConditions(facts, answers), facts);
-  return { version, ...facts, attention, parts: partsOf({ ...facts, attention }, answers.own) };
+  const conditions = listConditions(facts, answers);
+  const away = new Set(conditions.flatMap(({ part, about }) => (part === "lab" ? [about] : [])));
+  const connectors = facts.connectors?.map((each) => ({ ...each, isLabAway: away.has(each.connector) }));
+  const all = { ...facts, connectors: connectors ?? null };
+  return {
+    ...{ version, ...all, attention: listAttention(conditions, all) },
+    parts: partsOf(all, conditions, answers.own),
+  };
 }
 
-function factsOf(deps: AskedDeps, answers: Answers): Omit<Status, "version" | "attention" | "parts"> {
+function factsOf(deps: AskedDeps, answers: Answers): Facts {
   const { own, counts, refills, waiting, attention: still, orphaned, restored, workers } = answers;
   const gone = new Set(orphaned?.map(({ connector }) => connector));
   return {
     generatedAt: new Date(deps.clock.now()).toISOString(),
     isReady: isReady(own),
-    reasons: own.map(({ text }) => text),
+    reasons: reasonsOf(own),
     ...countsStatus(counts),
     stillOrders: still?.orders.map(withHint) ?? null,
     waitingMessages: waiting?.slice(0, WAITING).map((each) => json({ hint: undefined, ...each })) ?? null,
@@ -87,18 +97,17 @@ function countsStatus(
 }
 
 /**
- * With what this daemon alone doesn't know of a connector: whether its lab has ever taken a result, and that another daemon finds the lab
- * away. What halts the whole intake keeps the connector, too.
+ * With what this daemon alone doesn't know of a connector: whether its lab has ever taken a result. What halts the whole intake keeps the
+ * connector, too. Whether the lab is away is among the conditions, whichever daemon says so.
  */
-function toStatusConnector(row: DaemonConnector, { own, attention, takers }: Answers): StatusConnector {
-  const { connector, isTaking, trouble, isLabAway } = row;
-  const isFailing = attention?.deliveries.some(
-    (each) => each.connector === connector && each.state === "pending",
-  );
+function toStatusConnector(
+  row: DaemonConnector,
+  { own, takers }: Answers,
+): Omit<StatusConnector, "isLabAway"> {
+  const { connector, isTaking, trouble } = row;
   return {
     ...row,
     trouble: trouble ?? (isTaking ? haltOf(own)?.text : undefined) ?? null,
-    isLabAway: isLabAway || isFailing === true,
     hasTakenResults: takers?.has(connector) ?? null,
   };
 }

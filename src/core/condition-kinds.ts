@@ -1,5 +1,8 @@
 import type { Who } from "./who.ts";
 
+/** A part of which everything else depends, as it stands above each page. */
+export type Part = "service" | "lab" | "queue" | "daemons";
+
 /** What every condition of a kind has in common. */
 export interface KindFacts {
   /** Who sees to it where no failure says so. */
@@ -10,6 +13,10 @@ export interface KindFacts {
   readonly after?: string;
   /** What an alert of it means, for the documents. */
   readonly means?: string;
+  /** The part that it is about, where no condition of it says otherwise. */
+  readonly part?: Part;
+  /** Others wait for it though it is about no part: it is told before them. */
+  readonly isBeforeOthers?: true;
 }
 
 const HINT_REFUSED =
@@ -17,24 +24,37 @@ const HINT_REFUSED =
 
 /** Every kind of condition; first those that people are called for, in the order of the documents. */
 export const CONDITION_KINDS = {
-  ledgerRestored: { who: "it", after: "0s", means: "The ledger was put back to an older copy." },
+  ledgerRestored: {
+    who: "it",
+    after: "0s",
+    means: "The ledger was put back to an older copy.",
+    isBeforeOthers: true,
+  },
   serviceUnreachable: {
     who: "service",
+    part: "service",
     after: "2m",
     means: "The storage service is out of reach, or refuses the credentials.",
   },
   connectorDown: {
     who: "it",
+    isBeforeOthers: true,
     after: "2m",
     means: "A connector can't take messages, or works badly; one alert for each connector and machine.",
   },
   daemonTrouble: {
     who: "it",
+    isBeforeOthers: true,
     after: "2m",
     means:
       "Something else keeps a daemon from its work: the queue's server, its own load, refills that can't be read.",
   },
-  workerDead: { who: "it", after: "1m", means: "A daemon ended without being asked to." },
+  workerDead: {
+    who: "it",
+    part: "daemons",
+    after: "1m",
+    means: "A daemon ended without being asked to.",
+  },
   ordersParked: {
     who: "lab",
     after: "1m",
@@ -77,7 +97,12 @@ export const CONDITION_KINDS = {
     means: "Something waits of a connector that the configuration no longer names.",
   },
   filesUntaken: { who: "it", after: "1m", means: "Files lie in a drop folder and are not taken." },
-  queuePaused: { who: "it", after: "1h", means: "A person paused a queue and did not resume it." },
+  queuePaused: {
+    who: "it",
+    part: "queue",
+    after: "1h",
+    means: "A person paused a queue and did not resume it.",
+  },
   tasksOpen: { who: "lab", after: "1m", means: "Tasks wait for a person." },
   tankOverdue: { who: "facility", after: "0s", means: "A tank was not refilled for too long." },
   noTraffic: {
@@ -88,6 +113,7 @@ export const CONDITION_KINDS = {
   },
   diskFilling: {
     who: "it",
+    isBeforeOthers: true,
     after: "5m",
     means:
       "A disk that holds the ledger or a drop folder is nearly full; one alert for each disk of a machine.",

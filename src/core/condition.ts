@@ -5,9 +5,20 @@ import {
   type ConditionKind,
   isAlertKind,
   type KindFacts,
+  type Part,
 } from "./condition-kinds.ts";
 import { FAILURES, type FailureCode } from "./failures.ts";
 import { type Who, whoSeesTo } from "./who.ts";
+
+/** What the part says above each page. */
+interface Brief {
+  /** What follows the part's name. */
+  readonly words: string;
+  /** ISO 8601; absent where nobody knows. */
+  readonly since?: string | null | undefined;
+  /** When it is tried next. */
+  readonly nextTryAt?: string | null | undefined;
+}
 
 /**
  * Something is wrong, or somebody should know of it: whichever part says so, and whoever is shown it. In words without patients' data,
@@ -31,6 +42,10 @@ export interface Condition {
   readonly who: Who;
   /** Whether orders can't be taken because of it. */
   readonly stopsIntake: boolean;
+  /** The part that is down, or kept from its work. */
+  readonly part?: Part | undefined;
+  /** What that part says of it; absent for the text and its time. */
+  readonly brief?: Brief | undefined;
   /** Absent where it has a cause of its own, else what it comes of: where that is told, this need not be. */
   readonly cause?: "ledger" | undefined;
 }
@@ -50,6 +65,7 @@ export function condition(
   const facts: KindFacts = CONDITION_KINDS[kind];
   return {
     ...{ kind, about, level: "act", text, since: null, command: null, stopsIntake: false },
+    ...(facts.part && { part: facts.part }),
     hint: (code && FAILURES[code].hint) ?? facts.hint ?? null,
     who: code === undefined ? facts.who : whoSeesTo(code),
     ...more,
@@ -58,6 +74,12 @@ export function condition(
 
 /** A condition that somebody may be called for, as far as alerts have it. */
 export type AlertCondition = AlertSubject & Pick<Condition, "level" | "text" | "hint">;
+
+/** Whether others wait for what is down: then it is told before them. */
+export function isBeforeOthers({ kind, level, part }: Condition): boolean {
+  const facts: KindFacts = CONDITION_KINDS[kind];
+  return level !== "look" && (part !== undefined || facts.isBeforeOthers === true);
+}
 
 export function isAlerted<Of extends Pick<Condition, "kind">>(each: Of): each is Of & { kind: AlertKind } {
   return isAlertKind(each.kind);

@@ -17,9 +17,16 @@ import type { Surface } from "./surface.ts";
  */
 type FailureClass = "transient" | "permanent" | "ambiguous";
 
+/**
+ * Whose answers and results can give a failure as the reason, by its code: those of every lab, or of labs with one format. `people`: every
+ * lab's, in words that somebody of the site wrote. `nobody`: it stays on this side, or a report alone names it.
+ */
+type Reach = "any" | "csv" | "hl7" | "people" | "nobody";
+
 /** What the registry says of a failure. */
 interface FailureEntry {
   readonly class: FailureClass;
+  readonly reaches: Reach;
   /** What happened, for `docs/errors.md`: one or two short sentences. */
   readonly meaning: string;
   /** What the reader does about it. */
@@ -42,6 +49,25 @@ export const FAILURES = {
 } as const satisfies Record<string, FailureEntry>;
 
 export type FailureCode = keyof typeof FAILURES;
+
+/** Failures that a lab can be given as a reason. */
+export const LAB_FAILURES = (Object.keys(FAILURES) as FailureCode[]).filter(
+  (code) => reachOf(code) !== "nobody",
+);
+
+/** Reasons that a lab with files or messages of this format can meet. What people write has no words of ours. */
+export function listReasonsMet(format: "csv" | "hl7"): readonly FailureCode[] {
+  return LAB_FAILURES.filter((code) => ["any", format].includes(reachOf(code)));
+}
+
+/** Whether the words of a reason are those of somebody of the site. */
+export function isInPeoplesWords(code: FailureCode): boolean {
+  return reachOf(code) === "people";
+}
+
+function reachOf(code: FailureCode): Reach {
+  return FAILURES[code].reaches;
+}
 
 /**
  * Failures of an order whose number another order has. What refuses its message must not look like a status of that number,
@@ -79,6 +105,8 @@ interface FailureDetails {
   readonly message: string;
   /** Where in a message or file, for those who answer it. */
   readonly place?: Place | undefined;
+  /** What was expected, as far as it is a value; see {@link Problem}. */
+  readonly expected?: readonly string[] | undefined;
   /** How long the other side asked to be left alone, ms. */
   readonly retryAfterMs?: number | undefined;
   /** The call left, and an answer to it came back. */
@@ -105,6 +133,7 @@ export class Failure extends Error {
   readonly isAnswered: boolean;
   /** Where in a message or file; undefined where that isn't known. */
   readonly place: Place | undefined;
+  readonly expected: readonly string[] | undefined;
   /** What the service has that may be the order's, so that a person can link it by its id. */
   readonly atService: AtService | undefined;
   /** Private, so that no logger, inspector or serialiser that walks an error's properties comes across it. */
@@ -119,6 +148,7 @@ export class Failure extends Error {
     this.retryAfterMs = given.retryAfterMs;
     this.isAnswered = given.isAnswered === true;
     this.place = given.place;
+    this.expected = given.expected;
     this.atService = given.atService;
     this.#answer = given.answer;
     this.#hint = given.hint;
@@ -155,6 +185,8 @@ export interface Problem {
   readonly message: string;
   /** What was expected, as far as it is a value: forms of a date, codes, the most or the number of something. */
   readonly expected?: readonly string[] | undefined;
+  /** It stands for so many further mistakes, of whatever code, which nobody would read. */
+  readonly unlisted?: number | undefined;
   /** The columns that it is about, where its place names none. */
   readonly columns?: readonly string[] | undefined;
   /** The facility or operation code that no table knows; messages that wait for it are listed by it. */
@@ -174,8 +206,8 @@ export interface Problem {
 }
 
 /** What failed at a place, as a problem. */
-export function problemOf({ code, message, hint }: Failure, place: Place): Problem {
-  return { code, place, message, hint };
+export function problemOf({ code, message, expected, hint }: Failure, place: Place): Problem {
+  return { code, place, message, ...(expected && { expected }), hint };
 }
 
 /** A problem as programs and people read it. */

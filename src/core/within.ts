@@ -25,6 +25,9 @@ export async function within<T>(
   }
 }
 
+/** What comes of a question to the ledger is waited for so long, ms: longer than a healthy one ever takes, shorter than a person waits. */
+export const LEDGER_WITHIN_MS = 5_000;
+
 /** What {@link patiently} gives: what was last found, and whether the latest try has no answer yet. */
 interface Found<T> {
   readonly value: T | undefined;

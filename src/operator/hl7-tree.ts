@@ -3,6 +3,13 @@ import type { Dictionary } from "../formats/hl7/dictionary.ts";
 import type { Hl7Message } from "../formats/hl7/message.ts";
 import { isSegmentName, type Segment } from "../formats/hl7/segment.ts";
 import { type Leaf, leavesOf } from "../formats/hl7/tree.ts";
+import {
+  SHOWN_BUT,
+  SHOWN_FIELDS,
+  SHOWN_OBSERVATIONS,
+  SHOWN_OWN_FIELDS,
+  SHOWN_OWN_OBSERVATION,
+} from "./shown.ts";
 import { cleanLines, HIDDEN } from "./text.ts";
 
 /** A segment as people read it, with what may be a patient's hidden. */
@@ -58,39 +65,14 @@ function describeLeaf(
   };
 }
 
-/** Segments of which all is shown but these fields, which name people or hold any text. */
-const ALL_BUT = placesOf({ MSH: "", SFT: "", EVN: "5", BHS: "10", FHS: "10", BTS: "2", FTS: "2" });
-
-/**
- * Fields of other segments, and components of fields, by which an order is found and mapped: numbers, identifiers, places, times
- * and codes. No texts, and nothing that describes a specimen or a patient: that is hidden as the container's description is.
- * What stands nowhere here is hidden, Z segments too.
- */
-const SHOWN = placesOf({
-  MSA: "1 2 4 5 6.1 6.3",
-  ERR: "1 2 3.1 3.3 4 5.1 5.3",
-  ORC: "1 2 3 4 5 6 8 9 13 15 16.1 16.3 17.1 17.3 21 25.1 25.3 29.1 29.3",
-  TQ1: "1 7 8 9.1 9.3",
-  // Whose number it is and of which kind, which a mapping chooses by, but not the number.
-  PID: "1 3.4 3.5",
-  PV1: "1 3.1 3.2 3.3 3.4",
-  OBR: "1 2 3 4.1 4.3 4.4 4.6 22 24 25",
-  OBX: "1 2 3.1 3.3 3.4 3.6 4 11",
-  SPM: "1 2 3 26",
-  SAC: "1 2 3 4 8.1 8.3 10 11 13 14",
-  NTE: "1 2",
-  QRD: "1 2 3 4 5 6 7",
-});
-
-function placesOf(textBySegment: Readonly<Record<string, string>>): ReadonlyMap<string, ReadonlySet<string>> {
-  return new Map(Object.entries(textBySegment).map(([segment, text]) => [segment, new Set(text.split(" "))]));
-}
-
-/** Texts of answers that Cryobridge wrote itself, which name no patient. */
-const OWN_TEXTS = placesOf({ MSA: "3", ERR: "3 5 7 8", NTE: "3", ORC: "16" });
-
 /** Who wrote a message: what a foreign system wrote as text may be about a patient. */
-type Writer = "cryobridge" | "somebody";
+type Writer = "cryobridge" | "somebody" | OwnWriter;
+
+/** Cryobridge itself, by a profile that is known. */
+interface OwnWriter {
+  /** Fields that the profile fills, such as `OBX-5`: with what, no reader of the message knows. */
+  readonly filled: ReadonlySet<string>;
+}
 
 /** A value of a message for the screen: hidden where it may say something of a person, unless that was asked for. */
 export function shownValue(
@@ -99,23 +81,43 @@ export function shownValue(
   value: string,
   mayShowPhi: boolean,
 ): string {
-  return mayShowPhi || isShown(segment, field, "somebody", component) ? value : HIDDEN;
+  return mayShowPhi || isShown({ segment, field, component }, "somebody") ? value : HIDDEN;
 }
 
-/** @param component undefined for the whole field */
-function isShown(segment: string, field: number, writer: Writer, component?: number): boolean {
-  const hidden = ALL_BUT.get(segment);
+interface At {
+  readonly segment: string;
+  readonly field: number;
+  /** Undefined for the whole field. */
+  readonly component?: number | undefined;
+  /** OBX-3.1. */
+  readonly observation?: string | undefined;
+}
+
+function isShown(at: At, writer: Writer): boolean {
+  const { segment, field, component } = at;
+  const hidden = SHOWN_BUT.get(segment);
   if (hidden) return !hidden.has(`${field}`);
-  if (writer === "cryobridge" && OWN_TEXTS.get(segment)?.has(`${field}`)) return true;
-  const shown = SHOWN.get(segment);
+  if (writer !== "somebody" && isOurs(at, writer)) return true;
+  const shown = SHOWN_FIELDS.get(segment);
   return shown?.has(`${field}`) === true || shown?.has(`${field}.${component}`) === true;
+}
+
+/** Whether it is a text of ours. What a profile fills may be the patient's: while the profile is not known, less is ours. */
+function isOurs({ segment, field, observation = "" }: At, writer: Exclude<Writer, "somebody">): boolean {
+  const isOwn = SHOWN_OWN_FIELDS.get(segment)?.has(`${field}`) === true;
+  if (writer === "cryobridge") return isOwn;
+  const isObserved = segment === "OBX" && SHOWN_OBSERVATIONS.has(observation);
+  return (
+    !writer.filled.has(`${segment}-${field}`) &&
+    (isOwn || (isObserved && SHOWN_OWN_OBSERVATION.has(`${field}`)))
+  );
 }
 
 /**
  * The lines of HL7 text as it stands, with what may say something of a person hidden, by the same rule as in
  * {@link describeSegment}. Of a line that is no segment, such as one of a text that was broken into lines, nothing is shown.
  *
- * @param writer who wrote it; of our own answers the texts are shown, too
+ * @param writer who wrote it; of our own answers the texts are shown, too, and where their profile is known the values of observations
  */
 export function hideHl7(text: string, mayShowPhi: boolean, writer: Writer = "somebody"): string[] {
   const lines = cleanLines(text).filter((line) => line !== "");
@@ -141,14 +143,16 @@ function hideLine(line: string, { field, repetition, component }: Delimiters, wr
   const [name = "", ...fields] = line.split(field);
   // As a line it helps nobody: what is shown of it says only how the patient's identifiers are marked.
   if (name === "PID") return `${name}${field}${HIDDEN}`;
+  const [observation] = name === "OBX" ? (fields[2]?.split(component) ?? []) : [];
   const shift = /^(?:MSH|FHS|BHS)$/.test(name) ? 2 : 1;
   const shown = fields.map((value, at) => {
     const n = at + shift;
-    if (value === "" || isShown(name, n, writer)) return value;
+    const place = { segment: name, field: n, observation };
+    if (value === "" || isShown(place, writer)) return value;
     const repetitions = value.split(repetition).map((each) =>
       each
         .split(component)
-        .map((part, c) => (part === "" || isShown(name, n, writer, c + 1) ? part : HIDDEN))
+        .map((part, c) => (part === "" || isShown({ ...place, component: c + 1 }, writer) ? part : HIDDEN))
         .join(component),
     );
     return repetitions.join(repetition);

@@ -21,6 +21,8 @@ export interface BacklogView {
 export interface ServiceView {
   /** Whether it answered the last call; null before the first. */
   readonly isReachable: boolean | null;
+  /** When it answered last; null before the first answer. */
+  readonly answeredAt: string | null;
   readonly breaker: "closed" | "open" | "half-open";
   /** Why it is not called; null while it is. */
   readonly opening: { readonly since: string; readonly text: string; readonly nextTryAt: string } | null;
@@ -49,6 +51,23 @@ export interface ServiceView {
   readonly callsByPurposeInAll: Readonly<Record<CountedPurpose, number>>;
 }
 
+/** With orders under way it is called more often; after that an answer says nothing of now, ms. */
+const FRESH_MS = 15 * 60_000;
+
+/** Whether the last answer still says that the service answers. */
+export function isFresh(answeredAt: string | null, nowMs: number): boolean {
+  return answeredAt !== null && nowMs - Date.parse(answeredAt) <= FRESH_MS;
+}
+
+/** Whether the service can be reached, as far as its last answer says. */
+function reachableInWords({ isReachable, answeredAt }: ServiceView, { clock }: Viewer): string {
+  if (isReachable === null) return "no call yet";
+  if (!isReachable) return "✗ no";
+  // A daemon of an earlier release does not say when.
+  if (!answeredAt || isFresh(answeredAt, clock.now())) return "✓ yes";
+  return `answered ${relativeTime(new Date(answeredAt), clock.now())}, not called since`;
+}
+
 const PAINT_BY_BREAKER = { closed: "green", "half-open": "yellow", open: "red" } as const;
 
 /** What the circuit breaker lets through. */
@@ -64,8 +83,8 @@ function callsOf({ breaker, opening }: ServiceView, { clock }: Viewer): string {
 export const SERVICE_COLUMNS: readonly Column<ServiceView>[] = [
   {
     title: "reachable",
-    show: ({ isReachable }) => (isReachable === null ? "no call yet" : isReachable ? "✓ yes" : "✗ no"),
-    paint: ({ isReachable }) => (isReachable === null ? "dim" : isReachable ? "green" : "red"),
+    show: reachableInWords,
+    paint: (view) => (view.isReachable === false ? "red" : undefined),
   },
   {
     title: "calls",

@@ -105,6 +105,43 @@ test("files that a daemon of the role intake does not take are known to the one 
     }
   }));
 
+test("a lab that takes no results is known to a daemon that sends it none, with when it is tried next", () =>
+  withSite({}, async (site) => {
+    const own = { type: "csv-drop", directory: join(site.folder, "csv"), scanInterval: "50ms" };
+    const before: object = parse(await readFile(site.configFile, "utf8"));
+    await writeFile(site.configFile, stringify({ ...before, connectors: [{ name: "csv", ...own }] }), {
+      mode: 0o600,
+    });
+    const sender = await startOn("lab-1", site, ["worker"]);
+    const other = await startOn("lab-2", site, ["intake"]);
+    try {
+      const out = join(site.folder, "csv/out");
+      await eventually(() =>
+        rm(out, { recursive: true }).then(
+          () => true,
+          () => false,
+        ),
+      );
+      await writeFile(out, "a file in the folder's place");
+      await writeFile(join(site.folder, "csv/in/list.csv"), "order_number,operation\nC-1,UNKNOWN\n");
+      const { parts, connectors, reasons } = await eventually(async () => {
+        const status = await statusOf(other);
+        return status.parts.some(({ name, nextTryAt }) => name === "lab of csv" && nextTryAt) && status;
+      });
+      expect(parts.find(({ name }) => name === "lab of csv")).toMatchObject({
+        ...{
+          state: "down",
+          words: expect.stringMatching(/^takes no results: 1 result waits, .*SYSTEM_ERROR/),
+        },
+      });
+      expect(connectors).toMatchObject([{ connector: "csv", isLabAway: true, labOutage: null }]);
+      expect(reasons).toEqual([]);
+    } finally {
+      await other.stop();
+      await sender.stop();
+    }
+  }));
+
 test("what a daemon knows itself is said while the database hangs, and first that no orders are taken", () =>
   withSite({}, (site) =>
     withCutWay(site, async ({ url, hang }) => {

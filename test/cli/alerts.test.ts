@@ -1,8 +1,12 @@
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
+import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { addAlert } from "../alerts/add-alert.ts";
 import { withReceiver } from "../alerts/receivers.ts";
-import { configText, withLab } from "./with-lab.ts";
+import { runCli } from "./run-cli.ts";
+import { configText, ENV, withLab } from "./with-lab.ts";
 
 const KEY = "invented-key-of-the-hook";
 
@@ -131,6 +135,34 @@ describe("cryobridge alerts", () => {
           ],
         );
       }, to);
+    }));
+
+  it("tries each place also while the ledger's server takes connections and says nothing", () =>
+    withReceiver(KEY, async (receiver) => {
+      const to = `alerts:
+  to: [{ type: webhook, name: hook, url: "${receiver.url}", secret: ${KEY} }]
+`;
+      const sockets = new Set<Socket>();
+      const silentServer = createServer((socket) => sockets.add(socket.on("error", () => {})));
+      await once(silentServer.listen(0, "127.0.0.1"), "listening");
+      const { port } = silentServer.address() as AddressInfo;
+      try {
+        await withLab(async ({ configFile }) => {
+          const text = configText(`postgres://nobody:none@127.0.0.1:${port}/none`, to);
+          await writeFile(configFile, text);
+          // What the ledger has five seconds for is late soon.
+          const sleep: Clock["sleep"] = (ms, signal) => systemClock.sleep(ms === 5_000 ? 50 : ms, signal);
+          const world = { env: ENV, clock: { ...systemClock, sleep } };
+          const { status, stdout } = await runCli(["--config", configFile, "alerts", "test"], world);
+          expect(stdout).toBe(
+            "✓ hook: sent\nNot kept in the audit: the ledger gave no answer within 5 s (LEDGER_UNAVAILABLE)\n",
+          );
+          expect(status).toBe(0);
+        });
+      } finally {
+        for (const socket of sockets) socket.destroy();
+        silentServer.close();
+      }
     }));
 
   it("tries each place also before there is a ledger, and says that no audit keeps it", () =>

@@ -170,6 +170,9 @@ describe("preview of an HL7 file", () => {
     expect(stdout).toContain('"sampleContainerId":"VIAL-1"');
     expect(stdout).toContain("MSA|AA|MSG0001");
     expect(stdout).toContain("    PID|••••\n");
+    // The words of a result are ours; what the lab named is not.
+    expect(stdout).toMatch(/OBX\|\d+\|TX\|CRYO-STATUS\^Order status\^L\|\|Stored: 1 container\|/);
+    expect(stdout).toMatch(/OBX\|\d+\|ST\|CRYO-CONTAINER\^Container label\^L\|1\|VIAL-1\|/);
     expect(stdout).toContain("In all: 1 accepted. Nothing was sent or stored.");
     for (const secret of [...Object.values(PATIENT), "19810203"]) expect(stdout).not.toContain(secret);
   });

@@ -6,9 +6,11 @@ import { expect, test } from "vitest";
 import type { ConsoleDeps } from "../../src/console/deps.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { condition } from "../../src/core/condition.ts";
+import { labConditions } from "../../src/jobs/deliver/lab-breaker.ts";
 import { acquireDaemonLock } from "../../src/ledger/embedded/lock.ts";
 import { TOKEN, USERS, withConsole } from "../console/console-fixture.ts";
 import { countLockWaiters } from "../support/lock-waiters.ts";
+import { serviceView } from "../support/service-view.ts";
 import { standIn } from "../support/worker.ts";
 import { csvMessage, type Lab, PATIENT, withLab } from "./with-lab.ts";
 
@@ -79,7 +81,7 @@ test("says what is down before that orders are taken", () =>
   withRunning({ own: () => [condition("serviceUnreachable", "", "status 503")] }, async ({ cli }) => {
     for (const command of [["status"], ["top", "--once"]])
       expect((await cli(command)).stdout).toMatch(
-        /^✗ storage service \(status 503\)\n✓ Orders are taken\.\n/,
+        /^✗ storage service \(status 503\)\n( {4}.*\n)*✓ Orders are taken\.\n/,
       );
   }));
 
@@ -88,10 +90,66 @@ test("says what others wait for before what a person is needed for", () => {
   const task = condition("daemonTrouble", "", "a task is open", { level: "act" });
   return withRunning({ own: () => [{ ...task, kind: "tasksOpen" }, away] }, async ({ cli }) => {
     const { stdout } = await cli(["status"]);
-    expect(stdout.indexOf("↻ the service is away")).toBeGreaterThan(0);
-    expect(stdout.indexOf("↻ the service is away")).toBeLessThan(stdout.indexOf("✗ a task is open"));
+    expect(stdout).toMatch(/^✗ storage service \(the service is away\)\n[\s\S]*✗ a task is open/);
   });
 });
+
+test("says of an outage once what it is, what becomes of it, and who sees to it", async () => {
+  const since = new Date();
+  const away = { since, nextTryAt: new Date(since.getTime() + 60_000), cause: "MLLP_UNREACHABLE" } as const;
+  const text = "10.0.0.5:2576: nothing listens there";
+  const waiting = { connector: "bench", state: "pending", deliveryId: "d4", count: 3, since, text } as const;
+  const paused = { queue: "submit", actor: "kim", since, reason: "they move" };
+  await withRunning(
+    {
+      own: () => [
+        condition("serviceUnreachable", "", "the service is out of reach", { hint: "Ask its operator." }),
+        ...labConditions("bench", away, since.getTime()),
+      ],
+      attention: async () => ({
+        ...{ orders: [], alertPlaces: [], refusals: [], pausedQueues: [paused] },
+        deliveries: [{ ...waiting, code: "MLLP_UNREACHABLE" }],
+      }),
+    },
+    async ({ cli }) => {
+      const { stdout } = await cli(["status"]);
+      const lines = stdout.split("\n").map((line) => line.replace(/, since [-0-9: ]+ \(.*?\)/, ", since …"));
+      expect(lines.slice(0, lines.indexOf("✓ Orders are taken."))).toEqual([
+        "✗ storage service (the service is out of reach)",
+        "    Seen to by the service's operator. Ask its operator.",
+        "    cryobridge check",
+        expect.stringMatching(
+          /^✗ lab of bench \(takes no results: 3 results wait, 10\.0\.0\.5:2576: nothing listens there \(MLLP_UNREACHABLE\), since …; next try in \S+\)$/,
+        ),
+        expect.stringMatching(/^ {4}Check that the lab system listens there/),
+        "    cryobridge queue",
+        "◦ queue submit (paused by kim: they move, since …)",
+        "    Seen to by the lab's IT.",
+        "    cryobridge queue resume submit",
+      ]);
+      for (const words of ["out of reach", "nothing listens", "by kim"])
+        expect(stdout.split(words), words).toHaveLength(2);
+      const { attention } = JSON.parse((await cli(["status", "--json"])).stdout);
+      expect(attention.map(({ part }: { part: string }) => part)).toEqual([
+        ...["storage service", "queue submit", "lab of bench"],
+      ]);
+      const top = (await cli(["top", "--once"])).stdout;
+      for (const words of ["out of reach", "nothing listens"])
+        expect(top.split(words), words).toHaveLength(2);
+    },
+  );
+});
+
+test.each([
+  [0, "a service that was not called yet", {}],
+  [0, "one that answered long ago", { isReachable: true, answeredAt: "2026-01-01T00:00:00Z" }],
+])("ends with status %i for %s, since nothing is wrong", (expected, _, service) =>
+  withRunning({ service: () => serviceView(service) }, async ({ cli }) => {
+    const { status, stdout } = await cli(["status"]);
+    expect(stdout).toMatch(/^✓ Orders are taken\.\n· storage service \(.+\)\n {2}Nobody is needed\.\n/);
+    expect(status).toBe(expected);
+  }),
+);
 
 test("a retry of an order says what keeps the running daemon from trying at once", () =>
   withRunning(

@@ -2,6 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
+import { labConditions } from "../../src/jobs/deliver/lab-breaker.ts";
 import { acquireDaemonLock } from "../../src/ledger/embedded/lock.ts";
 import { withConsole } from "../console/console-fixture.ts";
 import { countLockWaiters } from "../support/lock-waiters.ts";
@@ -11,6 +12,11 @@ import { Window } from "./window.ts";
 import { csvMessage, PATIENT, withLab } from "./with-lab.ts";
 
 const NOW = new Date().toISOString();
+const AWAY = {
+  since: new Date(NOW),
+  cause: "FILE_SYSTEM_ERROR",
+  nextTryAt: new Date(Date.now() + 3_599_000),
+} as const;
 
 const PARKED =
   "update orders set state = 'parked', failure_code = 'SUBJECT_UNKNOWN', failure_text = 'there is no such subject'";
@@ -39,11 +45,12 @@ describe("cryobridge top", () => {
     withConsole(
       {
         deps: {
+          own: () => labConditions("bench", AWAY, Date.now()),
           connectors: () => [
             {
-              ...{ connector: "bench", type: "csv-drop", isTaking: true, isLabAway: true },
+              ...{ connector: "bench", type: "csv-drop", isTaking: true },
               ...{ trouble: null, warning: null, connections: null },
-              labOutage: { since: NOW, nextTryAt: new Date(Date.now() + 3_599_000).toISOString() },
+              labOutage: { since: NOW, nextTryAt: AWAY.nextTryAt.toISOString() },
             },
           ],
           service: () =>

@@ -64,7 +64,7 @@ describe("what somebody should know", () => {
         since: since.toISOString(),
         hint: expect.stringContaining("Check that the lab system listens"),
         command: "cryobridge queue",
-        who: null,
+        ...{ who: null, part: "lab of lims" },
         alerts: [{ kind: "resultsNotTaken", about: "lims", text: expect.stringContaining("ECONNREFUSED") }],
       },
     ]);

@@ -2,8 +2,10 @@ import { describe, expect, it } from "vitest";
 import type { ConsoleDeps } from "../../src/console/deps.ts";
 import type { Status } from "../../src/console/status-document.ts";
 import { condition } from "../../src/core/condition.ts";
+import { labConditions } from "../../src/jobs/deliver/lab-breaker.ts";
 import type { LedgerAttention } from "../../src/ledger/operator/still-orders.ts";
 import type { WorkerView } from "../../src/ledger/workers/roster.ts";
+import { serviceView } from "../support/service-view.ts";
 import { countsOf, withConsole } from "./console-fixture.ts";
 import { withPages, wordsOf } from "./pages/with-pages.ts";
 
@@ -33,6 +35,31 @@ async function statusOf(deps: Partial<ConsoleDeps>): Promise<Status> {
   return found;
 }
 
+const worker = (id: number, name: string, more: Partial<WorkerView>): WorkerView => ({
+  ...{ id, name, host: "lab", pid: id, version: "1", roles: ["worker"], connectors: [] },
+  ...{
+    startedAt: SINCE,
+    heartbeatAt: SINCE,
+    silentMs: 0,
+    reload: 0,
+    drainAt: null,
+    endedAt: null,
+    endedAs: null,
+  },
+  ...{ isAlive: true, isLeader: false, inHand: 0, conditions: [], configuration: null },
+  ...more,
+});
+
+const connector = (name: string) => ({
+  ...{ connector: name, type: "mllp", isTaking: true, trouble: null, warning: null },
+  ...{ labOutage: null, connections: 0 },
+});
+const AWAY = {
+  since: SINCE,
+  cause: "MLLP_UNREACHABLE",
+  nextTryAt: new Date(SINCE.getTime() + 60_000),
+} as const;
+
 const partIn = ({ parts }: Status, name: string) => parts.find((part) => part.name === name);
 
 describe("the parts of which everything else depends", () => {
@@ -49,22 +76,21 @@ describe("the parts of which everything else depends", () => {
   });
 
   it("name each lab that is away, say of none that it takes results before it took one, and who paused a queue", async () => {
-    const nextTryAt = new Date(SINCE.getTime() + 60_000).toISOString();
-    const connector = (name: string, isLabAway: boolean) => ({
-      ...{ connector: name, type: "mllp", isTaking: true, trouble: null, warning: null, isLabAway },
-      ...{ labOutage: isLabAway ? { since: SINCE.toISOString(), nextTryAt } : null, connections: 0 },
-    });
     const status = await statusOf({
-      connectors: () => [connector("ward", true), connector("bench", false)],
+      own: () => labConditions("ward", AWAY, SINCE.getTime()),
+      connectors: () => [connector("ward"), connector("bench")],
       attention: async () => ({
         ...QUIET,
         pausedQueues: [{ queue: "submit", actor: "kim", since: SINCE, reason: "they move" }],
       }),
     });
     expect(partIn(status, "lab of ward")).toMatchObject({
-      ...{ state: "down", since: SINCE.toISOString(), nextTryAt },
+      ...{ state: "down", since: SINCE.toISOString(), nextTryAt: AWAY.nextTryAt.toISOString() },
     });
+    expect(status.connectors?.map(({ isLabAway }) => isLabAway)).toEqual([true, false]);
     expect(partIn(status, "lab of bench")).toBeUndefined();
+    // Orders go on meanwhile.
+    expect(status.reasons).toEqual([]);
     const failing = {
       connector: "bench",
       state: "pending",
@@ -73,44 +99,95 @@ describe("the parts of which everything else depends", () => {
       since: SINCE,
     } as const;
     const ofAnother = await statusOf({
-      connectors: () => [connector("bench", false)],
-      attention: async () => ({ ...QUIET, deliveries: [{ ...failing, code: "LAB_UNREACHABLE", text: "x" }] }),
+      connectors: () => [connector("bench")],
+      attention: async () => ({
+        ...QUIET,
+        deliveries: [{ ...failing, code: "MLLP_UNREACHABLE", text: "x" }],
+      }),
     });
     expect(partIn(ofAnother, "lab of bench")).toMatchObject({ state: "down", since: SINCE.toISOString() });
     expect(ofAnother.connectors).toMatchObject([{ connector: "bench", isLabAway: true }]);
-    const labsOf = async (takers: readonly string[]) =>
-      partIn(
-        await statusOf({
-          connectors: () => [connector("ward", false), connector("bench", false)],
-          attention: async () => QUIET,
-          takers: async () => new Set(takers),
-        }),
-        "labs",
-      );
-    expect(await labsOf([])).toMatchObject({ state: "unknown", words: "no result taken yet" });
-    expect(await labsOf(["ward"])).toMatchObject({ state: "up", words: "take results" });
+    const labsOf = async (takers: readonly string[]) => {
+      const { parts } = await statusOf({
+        connectors: () => [connector("ward"), connector("bench")],
+        attention: async () => QUIET,
+        takers: async () => new Set(takers),
+      });
+      return parts.flatMap(({ name, state, words }) => (/lab/.test(name) ? [[name, state, words]] : []));
+    };
+    expect(await labsOf([])).toEqual([["labs", "unknown", "no result taken yet"]]);
+    expect(await labsOf(["ward", "bench"])).toEqual([["labs", "up", "take results"]]);
+    // One that took none is not hidden behind another's.
+    expect(await labsOf(["ward"])).toEqual([
+      ["other labs", "up", "take results"],
+      ["lab of bench", "unknown", "no result taken yet"],
+    ]);
     expect(partIn(status, "queue submit")).toMatchObject({
       words: "paused by kim: they move",
       since: SINCE.toISOString(),
     });
   });
+
+  it("are wrong by the conditions about them, whichever daemon says so, and by nothing else", async () => {
+    const text = "the job queue's server is away";
+    const { parts } = await statusOf({
+      own: () => [condition("daemonTrouble", "queue", text, { part: "daemons" })],
+      workers: async () => [worker(1, "north", {})],
+    });
+    expect(parts.find(({ name }) => name === "daemons")).toMatchObject({
+      ...{ state: "waits", words: `1 works, ${text}`, command: "cryobridge check" },
+    });
+    const conditions = labConditions("ward", { ...AWAY, cause: "MLLP_NO_ANSWER" }, SINCE.getTime());
+    const ofAnother = await statusOf({
+      connectors: () => [connector("ward"), connector("bench")],
+      workers: async () => [worker(1, "north", { conditions })],
+    });
+    expect(partIn(ofAnother, "lab of ward")).toMatchObject({
+      ...{ state: "down", words: "takes no results: MLLP_NO_ANSWER", since: SINCE.toISOString() },
+    });
+    expect(ofAnother.connectors?.map(({ isLabAway }) => isLabAway)).toEqual([true, false]);
+  });
+
+  it("say of no lab that it is away which merely puts a result off", async () => {
+    const off = { connector: "bench", state: "pending", deliveryId: "d1", count: 1, since: SINCE } as const;
+    const status = await statusOf({
+      connectors: () => [connector("bench")],
+      attention: async () => ({ ...QUIET, deliveries: [{ ...off, code: "MLLP_RESULT_ERROR", text: "AE" }] }),
+      takers: async () => new Set(["bench"]),
+    });
+    expect(status.connectors).toMatchObject([{ isLabAway: false }]);
+    expect(partIn(status, "labs")).toMatchObject({ state: "up" });
+    expect(status.attention).toMatchObject([{ what: expect.stringContaining("1 result"), part: null }]);
+  });
+
+  it("say of the service when it answered, once nobody has called it for long", async () => {
+    const partOf = async (ageMs: number) => {
+      const answeredAt = new Date(Date.now() - ageMs).toISOString();
+      const service = () => serviceView({ isReachable: true, answeredAt });
+      return partIn(await statusOf({ service }), "storage service");
+    };
+    expect(await partOf(60_000)).toMatchObject({ state: "up", words: "answers" });
+    expect(await partOf(3 * 3_600_000)).toMatchObject({
+      ...{ state: "unknown", words: "answered 3h ago, not called since" },
+    });
+  });
+});
+
+it("metrics ask nothing that no metric needs", async () => {
+  const asked: string[] = [];
+  const takers = async () => {
+    asked.push("takers");
+    return new Set<string>();
+  };
+  await withConsole({ deps: { takers } }, async ({ url }) => {
+    await (await fetch(`${url}/metrics`)).text();
+    expect(asked).toEqual([]);
+    await (await fetch(`${url}/api/status`)).text();
+    expect(asked).toEqual(["takers"]);
+  });
 });
 
 it("a daemon that was lost and came back is told no more, and one that is silent is not called lost", async () => {
-  const worker = (id: number, name: string, more: Partial<WorkerView>): WorkerView => ({
-    ...{ id, name, host: "lab", pid: id, version: "1", roles: ["worker"], connectors: [] },
-    ...{
-      startedAt: SINCE,
-      heartbeatAt: SINCE,
-      silentMs: 0,
-      reload: 0,
-      drainAt: null,
-      endedAt: null,
-      endedAs: null,
-    },
-    ...{ isAlive: true, isLeader: false, inHand: 0, conditions: [], configuration: null },
-    ...more,
-  });
   const lost = { isAlive: false, endedAt: SINCE, endedAs: "lost" } as const;
   const wordsOfDaemons = async (...workers: readonly WorkerView[]) => {
     const status = await statusOf({ attention: async () => QUIET, workers: async () => workers });

@@ -93,6 +93,30 @@ describe("what the service sends", () => {
     });
   });
 
+  it("shows no number and no yes or no of a field that the specification doesn't know", () => {
+    const record = {
+      ...{ id: 4, facilityId: 12, mrn: 4711, nationalId: 8_404_711, age: 44, isDeceased: true, height: 1.71 },
+      procedure: { id: 7, requestId: 3, weeks: 12, patientId: 4711 },
+      sampleContainerIds: [9, 10, "Ottilie"],
+      scores: [1, 2],
+    };
+    const hidden = "••••";
+    for (const owner of [OWNERS.requests, OWNERS.subjects])
+      expect(hideRecord(record, owner, false)).toEqual({
+        ...{ id: 4, facilityId: 12, mrn: hidden, nationalId: hidden, age: hidden, isDeceased: hidden },
+        ...{ height: hidden, scores: [hidden, hidden], sampleContainerIds: [9, 10, hidden] },
+        procedure: { id: 7, requestId: 3, weeks: hidden, patientId: hidden },
+      });
+  });
+
+  it("shows an id and a label where they are what they are called", () => {
+    const container = { id: 9, label: "V-1", subject: { id: "Ottilie", label: "Ottilie" } };
+    expect(hideRecord({ id: 7, containers: [container] }, OWNERS.inventory, false)).toEqual({
+      id: 7,
+      containers: [{ ...container, subject: { id: "••••", label: "••••" } }],
+    });
+  });
+
   it("is shown as it came to who may see it", () => {
     expect(hideRecord(PATIENT, OWNERS.subject, true)).toBe(PATIENT);
   });

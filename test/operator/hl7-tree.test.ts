@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import { openDictionary } from "../../src/formats/hl7/dictionary.ts";
 import { Hl7Message } from "../../src/formats/hl7/message.ts";
+import { OF_CONTAINER, OF_ORDER } from "../../src/mapping/outbound/observations.ts";
+import { RESULT_COLUMNS } from "../../src/mapping/profile/results-schema.ts";
 import { describeSegment, hideHl7, shownValue } from "../../src/operator/hl7-tree.ts";
+import { SHOWN_COLUMNS, SHOWN_OBSERVATIONS } from "../../src/operator/shown.ts";
 import { HIDDEN } from "../../src/operator/text.ts";
 
 const VALUE = "PAT-4711";
@@ -75,6 +78,33 @@ test("of an answer of ours its words are shown, and what echoes the message is n
     `OBR|1|P-1||X^${HIDDEN}`,
     `SPM|1|||${HIDDEN}`,
   ]);
+});
+
+test("of an answer by a known profile our observations are shown, but for what the profile fills and a patient's number", () => {
+  const answer =
+    "OBX|1|TX|CRYO-STATUS^Order status^L||Stored: 1 container||||||F|||20261120\rOBX|2|ST|CRYO-PRIOR-ID^Prior^L||PAT-1\rOBX|3|TX|LAB^x^L||PAT-2\rNTE|1||words\r";
+  const own = `OBX|1|TX|CRYO-STATUS^Order status^L||Stored: 1 container||||||F|||20261120`;
+  const others = [
+    `OBX|2|ST|CRYO-PRIOR-ID^${HIDDEN}^L||${HIDDEN}`,
+    `OBX|3|TX|LAB^${HIDDEN}^L||${HIDDEN}`,
+    "NTE|1||words",
+  ];
+  expect(hideHl7(answer, false, { filled: new Set() })).toEqual([own, ...others]);
+  expect(hideHl7(answer, false, { filled: new Set(["OBX-5", "NTE-3"]) })).toEqual([
+    own.replace("Stored: 1 container", HIDDEN),
+    ...others.slice(0, 2),
+    `NTE|1||${HIDDEN}`,
+  ]);
+});
+
+test("each observation and each column of results is shown, or known to be the patient's", () => {
+  const observations = [...Object.values(OF_ORDER), ...Object.values(OF_CONTAINER)].map(([code]) => code);
+  const hiddenOf = (all: readonly string[], shown: ReadonlySet<string>) =>
+    all.filter((each) => !shown.has(each));
+  expect(hiddenOf(observations, SHOWN_OBSERVATIONS)).toEqual(["CRYO-PRIOR-ID"]);
+  expect(hiddenOf([...SHOWN_OBSERVATIONS], new Set(observations))).toEqual([]);
+  expect(hiddenOf(RESULT_COLUMNS, SHOWN_COLUMNS)).toEqual(["subject_code", "container_description"]);
+  expect(hiddenOf([...SHOWN_COLUMNS], new Set(RESULT_COLUMNS))).toEqual([]);
 });
 
 test("of what a foreign system wrote, the lines show just what the tree does", async () => {

@@ -13,7 +13,7 @@ import { wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import type { Answer } from "./preview/answers.ts";
-import { byNeed, type Preview, type PreviewOptions, readPreview } from "./preview/read.ts";
+import { byNeed, type Personal, type Preview, type PreviewOptions, readPreview } from "./preview/read.ts";
 
 /** `cryobridge preview`. */
 export function define(command: Command, cli: Cli): void {
@@ -54,11 +54,11 @@ type AnswerView = ReturnType<typeof showAnswer>;
 
 /** A preview as programs read it and people are shown, with patients' values masked. */
 export function viewOf(
-  { messages, problems, fileAnswer, fileProblem, personalHeadings, ...preview }: Preview,
+  { messages, problems, fileAnswer, fileProblem, personal, ...preview }: Preview,
   session: Session,
 ) {
   const viewOfAnswer = (answer: Answer | undefined) =>
-    answer ? showAnswer(answer, personalHeadings, session.mayShowPhi) : null;
+    answer ? showAnswer(answer, personal, session.mayShowPhi) : null;
   const hide = (value: PlannedCall["query"] | PlannedCall["body"]) => {
     const shown = hideRecord(value, "order", session.mayShowPhi) as
       | Readonly<Record<string, unknown>>
@@ -94,7 +94,7 @@ export function viewOf(
       secondAnswer: viewOfAnswer(message.secondAnswer),
       controlAnswers: message.controlAnswers.map((sample) => ({
         case: sample.case,
-        answer: showAnswer(sample.answer, personalHeadings, session.mayShowPhi),
+        answer: showAnswer(sample.answer, personal, session.mayShowPhi),
       })),
       resultProblem: message.resultProblem ? shownProblem(message.resultProblem) : null,
     })),
@@ -115,13 +115,12 @@ function viewOfOrder(order: Order, session: Session) {
 }
 
 /** An answer or result: HL7 as its text, CSV as cells by their headings and as the lines of its file. */
-function showAnswer(answer: Answer, personal: ReadonlySet<string>, mayShowPhi: boolean) {
+function showAnswer(answer: Answer, personal: Personal, mayShowPhi: boolean) {
   const { kind, fileName = null } = answer;
-  if (kind === "hl7")
-    return { kind, fileName, text: hideHl7(answer.text, mayShowPhi, "cryobridge").join("\n") };
+  if (kind === "hl7") return { kind, fileName, text: hideHl7(answer.text, mayShowPhi, personal).join("\n") };
   const { headings, hasHeader, ...form } = answer.form;
   const hide = ([heading, value]: [string, string]) =>
-    [heading, personal.has(heading) ? hideText(value, mayShowPhi) : value] as const;
+    [heading, personal.headings.has(heading) ? hideText(value, mayShowPhi) : value] as const;
   const rows = answer.rows.map((row) => Object.fromEntries(Object.entries(row).map(hide)));
   const cells = rows.map((row) => headings.map((heading) => row[heading]));
   const text = encodeCsv(hasHeader ? headings : undefined, cells, form);

@@ -29,7 +29,7 @@ async function showStatus(session: Session, site: KeptSite): Promise<ExitStatus 
   const { status, isRunning } = found;
   const whole = (line: string) => wrapped(line, session.width, ["", "  "]);
   session.result({ isDaemonRunning: isRunning, ...status }, [
-    ...standingLines(found, session).flatMap(whole),
+    ...standingLines(found, session, true),
     ...attentionLines(status, session),
     "",
     ...[...countsInWords(status), ...callLines(status)].flatMap(whole),

@@ -121,6 +121,7 @@ function tooManyRows({ line }: CsvRecord, maxRows: number): Failure {
   return new Failure("FILE_TOO_LARGE", {
     place: atLine(line),
     message: `the file has more than ${maxRows} rows, which is what is taken at once`,
+    expected: [String(maxRows)],
     hint: "Split the file: each part begins with the headings, all rows of an order stand in one part, and where the profile has a `trailer` it ends with one of its own.",
   });
 }

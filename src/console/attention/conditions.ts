@@ -1,8 +1,9 @@
 import { alertKey } from "../../core/alert.ts";
-import { type Condition, condition, isAlerted } from "../../core/condition.ts";
-import type { AlertKind } from "../../core/condition-kinds.ts";
+import { type Condition, condition, isAlerted, isBeforeOthers } from "../../core/condition.ts";
 import { counted } from "../../operator/text.ts";
+import { pausedInWords } from "../../operator/things/queues.ts";
 import type { Answers } from "../ask.ts";
+import { partNameOf } from "../standing.ts";
 import type { Attention, Status } from "../status-document.ts";
 import { codesInOne, refusalsOf, waitingOf } from "./messages.ts";
 import { before, deliveriesOf, goingOnOf, ordersOf } from "./orders.ts";
@@ -11,7 +12,7 @@ import { restoredCondition } from "./restored.ts";
 import { untakenOf } from "./untaken.ts";
 import { configurationsOf, lostWorkersOf, workerConditionsOf } from "./workers.ts";
 
-type Facts = Omit<Status, "attention" | "parts" | "version">;
+type Facts = Omit<Status, "attention" | "parts" | "version" | "connectors">;
 
 /**
  * Everything that somebody should know: what is down first, then what needs a person; empty when all is well. What several say is said by the first of
@@ -28,13 +29,19 @@ export function listConditions(
   }: Pick<Answers, "own" | "restored" | "machine" | "limits" | "unread">,
 ): Condition[] {
   const said = new Set<string>();
+  const ofWorkers = workerConditionsOf(facts);
+  const deliveries = deliveriesOf(facts, [...own, ...ofWorkers.flat()]);
+  // What a daemon says of a lab is among what waits for it.
+  const away = new Set(deliveries.flatMap(({ part, about }) => (part === "lab" ? [about] : [])));
+  const further = (all: readonly Condition[]) =>
+    all.filter(({ part, about }) => part !== "lab" || !away.has(about));
   const found = [
     restored ? [restoredCondition(restored)] : [],
-    own.map((each) => ({ ...each, command: each.command ?? "cryobridge check" })),
+    further(own).map((each) => ({ ...each, command: each.command ?? "cryobridge check" })),
     unreadOf(facts, unread),
     ordersOf(facts),
     goingOnOf(facts),
-    deliveriesOf(facts),
+    deliveries,
     orphanedOf(facts),
     waitingOf(facts),
     tasksOf(facts),
@@ -44,26 +51,20 @@ export function listConditions(
     limits ?? [],
     machine ?? [],
     lostWorkersOf(facts),
-    ...workerConditionsOf(facts),
+    ...ofWorkers.map(further),
     configurationsOf(facts),
     tanksOf(facts),
     refusalsOf(facts),
   ].flatMap((source) => {
-    const further = source.filter((each) => !said.has(alertKey(each)));
-    for (const each of further) said.add(alertKey(each));
-    return further;
+    const keyOf = (each: Condition) => `${alertKey(each)}\n${each.part}`;
+    const news = source.filter((each) => !said.has(keyOf(each)));
+    for (const each of news) said.add(keyOf(each));
+    return news;
   });
   const order = ["act", "wait", "look"];
-  const rank = ({ level, kind }: Condition) =>
-    order.indexOf(level) - (OF_PARTS.has(kind) && level !== "look" ? order.length : 0);
+  const rank = (each: Condition) => order.indexOf(each.level) - (isBeforeOthers(each) ? order.length : 0);
   return found.sort((one, other) => rank(one) - rank(other));
 }
-
-/** What is down, or kept from its work, has others wait: it is told before them. */
-const OF_PARTS: ReadonlySet<string> = new Set<AlertKind>([
-  ...(["ledgerRestored", "serviceUnreachable", "connectorDown", "daemonTrouble"] as const),
-  ...(["workerDead", "queuePaused", "diskFilling"] as const),
-]);
 
 /** Conditions as lines. All codes are in one, since a person adds them together. */
 export function listAttention(
@@ -72,12 +73,17 @@ export function listAttention(
 ): Attention[] {
   const lines = Map.groupBy(conditions, (each) => (each.kind === "codesUnmapped" ? each.kind : each));
   return [...lines.values()].flatMap((all) =>
-    all.slice(0, 1).map(({ level, text, reason, since, hint, command, who, kind }) => ({
-      ...{ level, what: reason === undefined ? text : `${text} (the reason given: ${reason})` },
-      ...{ since, hint, command, who: level === "wait" ? null : who },
-      ...(kind === "codesUnmapped" ? codesInOne(waitingMessages ?? []) : {}),
-      alerts: all.filter(isAlerted).map((each) => ({ kind: each.kind, about: each.about, text: each.text })),
-    })),
+    all.slice(0, 1).map((first) => {
+      const { level, text, reason, since, hint, command, who, kind } = first;
+      return {
+        ...{ level, what: reason === undefined ? text : `${text} (the reason given: ${reason})` },
+        ...{ since, hint, command, who: level === "wait" ? null : who, part: partNameOf(first) ?? null },
+        ...(kind === "codesUnmapped" ? codesInOne(waitingMessages ?? []) : {}),
+        alerts: all
+          .filter(isAlerted)
+          .map((each) => ({ kind: each.kind, about: each.about, text: each.text })),
+      };
+    }),
   );
 }
 
@@ -109,7 +115,8 @@ function pausesOf({ pausedQueues }: Facts): Condition[] {
   return (pausedQueues ?? []).map(({ queue, since, actor, reason }) => {
     const what = `the queue ${queue} was paused by ${actor}: ${PAUSED[queue] ?? "its work waits"}`;
     const command = `cryobridge queue resume ${queue}`;
-    return condition("queuePaused", queue, what, { since, command, reason: reason ?? undefined });
+    const brief = { words: pausedInWords({ actor, reason }), since };
+    return condition("queuePaused", queue, what, { since, command, brief, reason: reason ?? undefined });
   });
 }
 

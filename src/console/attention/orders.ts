@@ -1,6 +1,7 @@
 import { type Condition, condition } from "../../core/condition.ts";
 import { FAILURES, type FailureCode, LASTING } from "../../core/failures.ts";
 import { whoSeesTo } from "../../core/who.ts";
+import { saysLabIsAway } from "../../jobs/deliver/lab-breaker.ts";
 import { counted } from "../../operator/text.ts";
 import type { Status, StatusStillOrders } from "../status-document.ts";
 
@@ -99,10 +100,21 @@ function goingOn(still: StatusStillOrders): Condition {
   return stalled(what, { command: "cryobridge queue" });
 }
 
-/** Results that were tried and that the lab doesn't have, a line for each connector and reason. */
-export function deliveriesOf({ failingDeliveries, generatedAt }: Facts): Condition[] {
+/**
+ * Results that were tried and that the lab doesn't have, a line for each connector and reason. A lab may put one off and take the others:
+ * it is away where that failure says so, or the daemon that sends to it.
+ *
+ * @param said what daemons say
+ */
+export function deliveriesOf(
+  { failingDeliveries, generatedAt }: Facts,
+  said: readonly Pick<Condition, "kind" | "about" | "brief">[] = [],
+): Condition[] {
   return (failingDeliveries ?? []).map(({ connector, state, count, deliveryId, since, code, text, hint }) => {
     const isParked = state === "parked";
+    const away = said.find(({ kind, about }) => kind === "resultsNotTaken" && about === connector);
+    const isAway = !isParked && (away !== undefined || saysLabIsAway(code));
+    const words = `${counted(count, "result waits", "results wait")}, ${text} (${code})`;
     const isLong = Date.parse(generatedAt) - Date.parse(since) > LONG_MS;
     const tail = isParked ? "" : "; tried again by itself";
     const what = `the lab doesn't have ${counted(count, "result")} through ${connector}: ${text} (${code})${tail}; later results of the same orders wait`;
@@ -110,6 +122,7 @@ export function deliveriesOf({ failingDeliveries, generatedAt }: Facts): Conditi
       level: isParked || isLong ? "act" : "wait",
       command: count === 1 ? `cryobridge results show ${deliveryId}` : "cryobridge queue",
       ...{ since, hint, who: whoSeesTo(code) },
+      ...(isAway && { part: "lab", brief: { since, ...away?.brief, words } }),
     });
   });
 }

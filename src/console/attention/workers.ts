@@ -3,7 +3,7 @@ import { configurationInWords } from "../../operator/configuration-columns.ts";
 import type { Status } from "../status-document.ts";
 
 /** Those that were lost and did not come back, by name and roles. */
-export function lostWorkers({ workers }: Pick<Status, "workers">) {
+function lostWorkers({ workers }: Pick<Status, "workers">) {
   const all = (workers ?? []).map((worker) => ({
     ...worker,
     // The roles of a machine may be daemons of their own, with one name.
@@ -20,6 +20,7 @@ export function lostWorkersOf(facts: Pick<Status, "workers">): Condition[] {
     return condition("workerDead", called, what, {
       level: "look",
       since: seenAt,
+      brief: { words: `${name} is lost`, since: seenAt },
       hint: "Start it again, or take its machine out of service.",
       command: "cryobridge workers",
     });

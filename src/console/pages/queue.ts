@@ -1,4 +1,6 @@
+import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
+import { LATE, within } from "../../core/within.ts";
 import { QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import type { Column } from "../../operator/column.ts";
 import {
@@ -53,7 +55,7 @@ async function queuePage(visit: Visit, deps: ConsoleDeps, records: Records): Pro
   const { isDaemonThere, queues, waiting, deliveries, orphaned, jobs } = await readQueueOverview(
     placeOf(records, visit),
     {
-      askQueues: own && ((work) => work(own)),
+      askQueues: own && ((work) => inTime(work(own), deps.clock)),
       orphaned: () => askOrphaned(deps),
       ...{ rows: LINES, jobs: LINES },
     },
@@ -79,6 +81,17 @@ ${section(OPEN_DELIVERIES.title, html`${listTable(OPEN_DELIVERIES.columns, deliv
 ${orphaned.length === 0 ? "" : section(ORPHANED.title, html`${listTable(ORPHANED.columns, orphaned, viewer, { nothing: "" })}${orphaned.map((each) => html`<p class="note">${withCommands(hintForOrphaned(each))}</p>`)}`)}
 ${jobs === undefined ? "" : section(HANDED_OVER.title, jobTable(jobs instanceof Failure ? [] : jobs, visit))}`,
   };
+}
+
+/** What BullMQ's server has not said by then the page does without: what the ledger says has its time after that, ms. */
+const JOBS_WITHIN_MS = 2_000;
+
+/** @throws Failure QUEUE_UNAVAILABLE for an answer that is late */
+async function inTime<T>(jobs: Promise<T>, clock: Clock): Promise<T> {
+  const found = await within(jobs, JOBS_WITHIN_MS, clock);
+  if (found === LATE)
+    throw new Failure("QUEUE_UNAVAILABLE", "the job queue's server gave no answer within 2 s");
+  return found;
 }
 
 /** What stands in place of results that the lab doesn't have: of a paused queue they are not made yet. */

@@ -1,4 +1,4 @@
-import type { FailureCode } from "../../core/failures.ts";
+import type { Problem } from "../../core/failures.ts";
 
 /**
  * The column names of a first record, spaces around them left out; `1`, `2`, … when it is no header. What stands after
@@ -23,11 +23,12 @@ export function headingOf(text: string): string {
 export function headerProblem(
   columns: readonly string[],
   maxColumns: number,
-): { readonly code: FailureCode; readonly message: string } | undefined {
+): Pick<Problem, "code" | "message" | "expected"> | undefined {
   if (columns.length > maxColumns) {
     return {
       code: "CSV_HEADER_TOO_WIDE",
       message: `expected at most ${maxColumns} columns, found ${columns.length}`,
+      expected: [String(maxColumns)],
     };
   }
   const positionByName = new Map<string, number>();

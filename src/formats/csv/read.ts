@@ -64,7 +64,7 @@ export async function openCsv(
   const found = readHeader(cells, isHeader);
   const width = cells.length;
   const problem = headerProblem(found, maxColumns);
-  if (problem) fail(problem.code, place, problem.message);
+  if (problem) throw failureOf({ ...problem, place });
   const doubtful = isGuess && isHeader ? misguessIn(cells, atLine(line)) : undefined;
   if (doubtful) throw failureOf(doubtful);
   const columns = typeof dialect.header === "object" ? dialect.header : found;

@@ -166,7 +166,11 @@ function isAsWritten(raw: string, cells: readonly string[], { delimiter, quote }
 
 function tooLong(record: CsvRecord, { quote, maxRowBytes }: Written): Failure {
   const message = `expected at most ${maxRowBytes} bytes in a row${quoteHint(record, quote)}; the file was not read any further`;
-  return new Failure("CSV_ROW_TOO_LONG", { place: record.place, message });
+  return new Failure("CSV_ROW_TOO_LONG", {
+    place: record.place,
+    message,
+    expected: [String(maxRowBytes)],
+  });
 }
 
 function quoteHint({ line, endLine, raw }: CsvRecord, quote: string): string {

@@ -69,6 +69,7 @@ async function decode(bytes: Buffer, encoding: Encoding, from = 0, hint = NO_UTF
       throw new Failure("CSV_BYTES", {
         place: atLine(lineAt(bytes.subarray(from, offset), encoding)),
         message: `byte ${offset} of the file is not ${encoding}`,
+        expected: [encoding],
         ...(encoding === "utf-8" ? { hint } : {}),
       });
     }
@@ -136,6 +137,7 @@ function utf8Problem(
   return {
     place: atLine(line),
     message: `is UTF-8 (byte ${offset} of the file), and ${encoding} was agreed for this interface; expected one character set`,
+    expected: [encoding],
     hint: byReload(
       `If the sender writes UTF-8, set \`encoding: utf-8\` or \`auto\`; else have the file saved in ${encoding}. If it only looks like UTF-8: \`encoding: { name: ${encoding}, forced: true }\` for the connector.`,
     ),

@@ -33,6 +33,7 @@ export function decodeHl7(raw: Buffer, options: CharsetOptions = {}): { text: st
   const offset = decoded.offset + markLength;
   throw new Failure("HL7_CHARSET_BYTES", {
     message: `byte ${offset} of the message is not ${encoding}`,
+    expected: [encoding],
     ...(encoding === "utf-8" ? { hint: NO_UTF8 } : {}),
     ...(isWide(encoding) ? {} : { place: atLine(lineAt(raw, offset)) }),
   });
@@ -54,6 +55,7 @@ export function decodeIncoming(
       throw new Failure("HL7_CHARSET_UTF8", {
         place: atLine(foreign.line),
         message: `is UTF-8 (byte ${foreign.offset} of the message), and ${by} says ${encoding}; expected one character set`,
+        expected: [encoding],
         hint: hintOfForeign(raw, encoding, options.override !== undefined),
       });
     }

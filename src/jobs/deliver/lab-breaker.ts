@@ -1,10 +1,11 @@
 import type { Backoff } from "../../core/backoff.ts";
 import type { Clock } from "../../core/clock.ts";
+import { type Condition, condition } from "../../core/condition.ts";
 import type { Failure, FailureCode } from "../../core/failures.ts";
 import { type Away, Outage } from "../../core/outage.ts";
 
 /** The lab's side takes nothing at all: no connection, or no file in the folder. */
-const IS_AWAY: ReadonlySet<FailureCode> = new Set<FailureCode>(["MLLP_UNREACHABLE", "FILE_SYSTEM_ERROR"]);
+const IS_AWAY: ReadonlySet<string> = new Set<FailureCode>(["MLLP_UNREACHABLE", "FILE_SYSTEM_ERROR"]);
 /** Any other failure may be about the one result, until this many in a row have failed. */
 const MOST_IN_A_ROW = 3;
 /** A lab that is back is noticed within this: no result may be due later while it is away, or there is none to try it by. */
@@ -69,4 +70,32 @@ export class LabBreaker {
     this.#inARow = 0;
     this.#outage.over();
   }
+}
+
+/** Whether a result failed so because the lab takes nothing at all; any other failure may be its own. */
+export function saysLabIsAway(code: string): boolean {
+  return IS_AWAY.has(code);
+}
+
+/** Whoever sends a lab's results tries it at least so often; who has not tried for so long sends them no more, ms. */
+const UNTRIED_MS = 5 * LONGEST_PAUSE_MS;
+/** What passes by itself has passed by then; after that somebody has to know, ms. */
+const LONG_MS = 3_600_000;
+
+/** That a lab takes no results, as the daemon finds that sends them; none where it sends them no more. */
+export function labConditions(
+  connector: string,
+  away: Away<FailureCode> | undefined,
+  nowMs: number,
+): Condition[] {
+  if (away === undefined || nowMs - away.nextTryAt.getTime() > UNTRIED_MS) return [];
+  const { since, cause: code, nextTryAt } = away;
+  const text = `the lab of ${connector} takes no results (${code}), and is tried again`;
+  return [
+    condition("resultsNotTaken", connector, text, {
+      ...{ code, part: "lab", command: "cryobridge queue", since: since.toISOString() },
+      level: nowMs - since.getTime() > LONG_MS ? "act" : "wait",
+      brief: { words: code, since: since.toISOString(), nextTryAt: nextTryAt.toISOString() },
+    }),
+  ];
 }

@@ -46,7 +46,7 @@ export function mapHl7(
       ? mapped.problems
       : [
           ...mapped.problems.slice(0, MOST_PROBLEMS),
-          { code: first.code, place, message: `${more} more mistakes are not listed` },
+          { code: first.code, place, message: `${more} more mistakes are not listed`, unlisted: more },
         ];
   const echo = keepEcho(message, profile, content.encoding, { ...mapped, problems });
   return { ...mapped, problems, echo: phi(echo), echoedNumbers: echoedNumbers(echo) };

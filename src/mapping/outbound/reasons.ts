@@ -1,4 +1,10 @@
-import { type FailureCode, isNumberTaken, type Problem, wordsForLab } from "../../core/failures.ts";
+import {
+  type FailureCode,
+  isInPeoplesWords,
+  isNumberTaken,
+  type Problem,
+  wordsForLab,
+} from "../../core/failures.ts";
 import type { ControlAnswer, Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import {
   columnsIn,
@@ -24,24 +30,23 @@ export function inOneLanguage<P extends Profile>(outcome: Outcome, profile: P): 
   if (reasons === undefined) return profile;
   let isWhole = true;
   withReasons(outcome, (code, text, problem) => {
-    const isOfPeople = code === undefined || PEOPLES_WORDS.has(code);
-    isWhole &&= isOfPeople || ownWords(reasons, code, problem && partsOf(problem, reasons)) !== undefined;
+    const isNoReason = code === undefined || isInPeoplesWords(code) || problem?.unlisted !== undefined;
+    isWhole &&= isNoReason || ownWords(reasons, code, problem && partsOf(problem, reasons)) !== undefined;
     return text;
   });
   return isWhole ? profile : { ...profile, results: { ...profile.results, reasons: undefined } };
 }
-
-/** Failures whose message a person of the site has written. */
-const PEOPLES_WORDS: ReadonlySet<FailureCode> = new Set(["MAPPING_MODULE_REFUSED"]);
 
 /**
  * An outcome with its reasons in words for the lab: the profile's where it has some for their failure code. The codes stay, and
  * so do places and the words of people, which have no code.
  */
 export function inLabWords<T extends Outcome>(outcome: T, { reasons }: Pick<ResultSettings, "reasons">): T {
-  return withReasons(outcome, (code, text, problem) =>
-    labWords(reasons, code, text, problem && partsOf(problem, reasons)),
-  );
+  return withReasons(outcome, (code, text, problem) => {
+    // Its code is that of another mistake, and a count has no language.
+    if (reasons !== undefined && problem?.unlisted !== undefined) return `… +${problem.unlisted}`;
+    return labWords(reasons, code, text, problem && partsOf(problem, reasons));
+  });
 }
 
 /** An outcome with each reason that it gives in other words. */

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { FAILURES, type FailureCode } from "../../core/failures.ts";
 import { ORDER_STATES, type OrderState } from "../../core/order-state.ts";
 import { joinSchema, pipelineSchema, placeOfPart, tableSchema } from "./transform-schema.ts";
 
@@ -179,15 +178,6 @@ export const wordsSchema = z.strictObject({
     .optional()
     .describe("Words of the column facility by the name under `facilities`, such as { NORTH: Nord }."),
 });
-
-/** Failures of these areas stay on this side, but for the named ones, which refuse a message or a file. */
-const INTERNAL_FAILURES =
-  /^(?:CLI|CONFIG|CONSOLE|LEDGER|QUEUE|MLLP|DELIVERY|RESULT|FILE)_(?!VALUE_UNSTORABLE|FRAME_UNENDED|WHOLE_REFUSED|TOO_LARGE|UNREADABLE|NOT_REGULAR|DUPLICATE)/;
-
-/** Failures that can reach a lab by their code. */
-export const LAB_FAILURES = (Object.keys(FAILURES) as FailureCode[]).filter(
-  (code) => !INTERNAL_FAILURES.test(code),
-);
 
 type Format = "csv" | "hl7";
 const csv: readonly Format[] = ["csv"];

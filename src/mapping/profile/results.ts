@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { asFailure } from "../../core/failures.ts";
+import { asFailure, LAB_FAILURES } from "../../core/failures.ts";
 import { findEncoding, isWide } from "../../formats/encoding.ts";
 import type { ResultEncoding } from "../../formats/hl7/charset.ts";
 import type { AckWants } from "../../formats/hl7/sent-segments.ts";
@@ -14,7 +14,6 @@ import {
   fieldValueSchema,
   formatSchema,
   isFormed,
-  LAB_FAILURES,
   REASON_WORDS,
   REPORTED_STATES,
   RESULT_COLUMNS,
@@ -47,7 +46,7 @@ const UNKNOWN_CODES: readonly string[] = [
 const reasonsSchema = z
   .partialRecord(z.enum([...LAB_FAILURES, ...REASON_WORDS]), wordSchema)
   .describe(
-    `The lab's words for reasons, by failure code (docs/errors.md), and for what stands before them: ${REASON_WORDS.join(", ")}. {code} inserts an unknown facility or operation code; in CSV_ and MAPPING_ codes {column} and {expected} insert the column and what was expected there, and a clause in brackets ([, expected {expected}]) is left out where there is none. An answer with a reason that has no words here is in English.`,
+    `The lab's words for reasons, by failure code (docs/errors.md), and for what stands before them: ${REASON_WORDS.join(", ")}. {code} inserts an unknown facility or operation code; in CSV_, HL7_ and MAPPING_ codes {column} and {expected} insert the column and what was expected there, and a clause in brackets ([, expected {expected}]) is left out where there is none. An answer with a reason that has no words here is in English.`,
   );
 type Reasons = z.output<typeof reasonsSchema>;
 
@@ -71,7 +70,7 @@ function checkReasons(reasons: Reasons, context: z.RefinementCtx): Reasons {
 function mayHave(name: string, field: string): boolean {
   if (name === "fileRefused") return field === "{file}";
   if (field === "{code}") return UNKNOWN_CODES.includes(name);
-  return (field === "{column}" || field === "{expected}") && /^(?:CSV|MAPPING)_/.test(name);
+  return (field === "{column}" || field === "{expected}") && /^(?:CSV|HL7|MAPPING)_/.test(name);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { FAILURES, type FailureCode } from "../../core/failures.ts";
+import { FAILURES, type FailureCode, listReasonsMet } from "../../core/failures.ts";
 import { ORDER_STATES } from "../../core/order-state.ts";
 import { statusWord } from "../outbound/codes.ts";
 import type { Link } from "./inherit.ts";
@@ -9,7 +9,6 @@ import {
   columnsUsed,
   type FormedColumn,
   isFormed,
-  LAB_FAILURES,
   REPORTED_STATES,
   type ResultState,
   reasonWordsOf,
@@ -57,17 +56,6 @@ function reasonWordsLacking({ format = "hl7", results = {} }: ProfileDefinition)
   const hasReasons = Object.keys(reasons).some((name) => Object.hasOwn(FAILURES, name));
   const lacking = hasReasons ? reasonWordsOf(format).filter((word) => !Object.hasOwn(reasons, word)) : [];
   return lacking.length === 0 ? [] : [{ table: "results.reasons", lacking }];
-}
-
-/** Of the other format, or of no message: nobody who sends such files can meet them. */
-const NEVER_MET: Readonly<Record<"csv" | "hl7", RegExp>> = {
-  csv: /^(?:HL7|MLLP)_|^FILE_DUPLICATE$|^ORDER_NUMBER_OTHER_AUTHORITY$|^MAPPING_(?:MESSAGE_TYPE|VERSION|PROCESSING|NO_PATIENT|SECOND_PATIENT|ORDER_CONTROL|MODULE_REFUSED)/,
-  hl7: /^(?:CSV|FILE)_|^MAPPING_MODULE_REFUSED$/,
-};
-
-/** Reasons that a lab with files or messages of this format can meet, by their codes. What people write has no words of ours. */
-export function listReasonsMet(format: "csv" | "hl7"): readonly FailureCode[] {
-  return LAB_FAILURES.filter((code) => !NEVER_MET[format].test(code));
 }
 
 /** The reasons for which a lab's table has no words, where it has one: an answer with one of them is in English. */

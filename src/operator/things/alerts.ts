@@ -1,7 +1,7 @@
 import { ALERT_KINDS } from "../../core/condition-kinds.ts";
 import { parseDuration } from "../../core/duration.ts";
 import { asFailure, Failure } from "../../core/failures.ts";
-import { LATE, within } from "../../core/within.ts";
+import { LATE, LEDGER_WITHIN_MS, within } from "../../core/within.ts";
 import { type Alert, acknowledgeAlert, findAlert } from "../../ledger/alerts/alerts.ts";
 import {
   endSilence,
@@ -146,7 +146,7 @@ export const TEST_PLACES: SiteAct<OnPlace> = {
       ...{ target: place, detail: { failure, reason: by.reason } },
     }));
     const keeping = recordAudit(pool, by, "alert-test", kept).then(() => undefined, whyNotKept);
-    const found = await within(keeping, KEPT_WITHIN_MS, viewer.clock);
+    const found = await within(keeping, LEDGER_WITHIN_MS, viewer.clock);
     const unkept = found === LATE ? PERHAPS_KEPT : found;
     return {
       isDone: tested.every(({ failure }) => failure === undefined),
@@ -166,8 +166,6 @@ export const TEST_PLACES: SiteAct<OnPlace> = {
   },
 };
 
-/** Whoever tries the places wants to know of them, and not of a ledger that hangs, ms. */
-const KEPT_WITHIN_MS = 5_000;
 const PERHAPS_KEPT = "Perhaps not kept in the audit: the ledger gave no answer within 5 s";
 
 /** That the audit lacks it. */

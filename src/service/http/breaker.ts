@@ -30,6 +30,8 @@ export interface Breaker {
   readonly opening: Opening | undefined;
   /** Whether the service answered the last call; undefined before the first. */
   readonly isAnswering: boolean | undefined;
+  /** When the service answered last. */
+  readonly lastAnswerAt: Date | undefined;
   /** Calls back on each change until the returned function is called. */
   onChange(listener: (change: BreakerChange) => void): () => void;
 }
@@ -82,6 +84,7 @@ export class CircuitBreaker implements Breaker {
   #opening = 0;
   #isProbing = false;
   #isAnswering: boolean | undefined;
+  #lastAnswerAt: Date | undefined;
   /** Whether it is open by another worker's finding alone, so that it is over when that is. */
   #isFollowing = false;
   /** When the first of the failures in a row came. */
@@ -105,6 +108,10 @@ export class CircuitBreaker implements Breaker {
 
   get isAnswering(): boolean | undefined {
     return this.#isAnswering;
+  }
+
+  get lastAnswerAt(): Date | undefined {
+    return this.#lastAnswerAt;
   }
 
   onChange(listener: (change: BreakerChange) => void): () => void {
@@ -190,6 +197,7 @@ export class CircuitBreaker implements Breaker {
   #succeeded(isProbe: boolean, startedAt: number): void {
     this.#answeredAt = Math.max(this.#answeredAt, startedAt);
     this.#isAnswering = true;
+    this.#lastAnswerAt = new Date(this.#clock.now());
     // A late success of a call that began before the opening doesn't close it: only the probe does.
     if (this.#state !== "closed" && !isProbe) return;
     this.#failures = 0;

@@ -49,12 +49,15 @@ export function withPages(
     deps,
     host = "127.0.0.1",
     adapt = (text) => text,
+    pool: way,
   }: {
     readonly config?: string;
     readonly deps?: Partial<ConsoleDeps>;
     readonly host?: string;
     /** Changes the text of the configuration. */
     readonly adapt?: (text: string) => string;
+    /** By which the pages ask a ledger; the lab's own unless given. */
+    readonly pool?: pg.Pool;
   } = {},
 ): Promise<void> {
   return withLab(async (lab) => {
@@ -68,7 +71,7 @@ export function withPages(
     const connectors = config.connectors.map(({ name }) => name);
     const { facilityIdByCode, refills: tankLimits } = config;
     const records = {
-      pool,
+      pool: way ?? pool,
       acts,
       connectors,
       alertPlaces: config.alerts.to.map(({ name }) => name),

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { Problem } from "../../../src/core/failures.ts";
+import { asFailure, type Problem, problemOf } from "../../../src/core/failures.ts";
 import type { Outcome } from "../../../src/core/outcome.ts";
 import { phi } from "../../../src/core/phi.ts";
 import { atNamed, type Place, placeText } from "../../../src/core/place.ts";
+import { headerProblem } from "../../../src/formats/csv/headings.ts";
+import { decodeHl7 } from "../../../src/formats/hl7/charset.ts";
 import { inLabWords, labPlace } from "../../../src/mapping/outbound/reasons.ts";
 import { profileSchema } from "../../../src/mapping/profile/schema.ts";
 import { at } from "../../support/places.ts";
@@ -90,6 +92,38 @@ test("words in brackets are left out where there is nothing to put in", () => {
     inLabWords({ ...refused([problem]), kind: "refused", problems: [problem] }, { reasons: two }).problems[0]
       ?.message;
   expect([said(known), said(problems[0])]).toEqual(["kein Datum (Data, erwartet YYYY)", "kein Datum"]);
+});
+
+test("what stands for mistakes that are not listed is no reason of its own in the lab's words", async () => {
+  const more = { ...PROBLEMS[0], message: "107 more mistakes are not listed", unlisted: 107 } as const;
+  const problems = [...PROBLEMS, more];
+  const said = (words: Readonly<Record<string, string>> | undefined) =>
+    inLabWords({ ...refused(problems), kind: "refused", problems }, { reasons: words }).problems.map(
+      ({ message }) => message,
+    );
+  expect(said(reasons).slice(-2)).toEqual([expect.stringContaining("Schlüssel"), "… +107"]);
+  expect(said(undefined).at(-1)).toBe("107 more mistakes are not listed");
+});
+
+test("what was expected of a file's bytes and headings can stand in the lab's words", () => {
+  const raw = Buffer.from("MSH|^~\\&|A\rPID|\xff", "latin1");
+  const find = () => {
+    try {
+      return decodeHl7(raw);
+    } catch (error) {
+      return problemOf(asFailure(error), {});
+    }
+  };
+  const wide = { place: {}, ...headerProblem(["a", "b", "c"], 2) };
+  for (const [found, expected] of [
+    [find(), "utf-8"],
+    [wide, "2"],
+  ] as const) {
+    const problems = [found as Problem];
+    const words = { [problems[0]?.code ?? ""]: "höchstens {expected}" };
+    const outcome = { ...refused(problems), kind: "refused", problems } as const;
+    expect(inLabWords(outcome, { reasons: words }).problems[0]?.message).toBe(`höchstens ${expected}`);
+  }
 });
 
 test("an answer whose words have something to put in that there is not is in English", async () => {

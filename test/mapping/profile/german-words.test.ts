@@ -2,10 +2,11 @@ import { readFile } from "node:fs/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
+import { LAB_FAILURES } from "../../../src/core/failures.ts";
 import type { Outcome } from "../../../src/core/outcome.ts";
 import { FILE } from "../../../src/core/place.ts";
 import { inLabWords } from "../../../src/mapping/outbound/reasons.ts";
-import { LAB_FAILURES, REASON_WORDS } from "../../../src/mapping/profile/results-schema.ts";
+import { REASON_WORDS } from "../../../src/mapping/profile/results-schema.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { listReasonsLacking } from "../../../src/mapping/profile/wordless.ts";
 import { profileOf } from "../mapped.ts";
@@ -24,6 +25,7 @@ test("the German table has words for each reason and each word, and puts in only
   expect(Object.keys(reasons).sort()).toEqual([...LAB_FAILURES, ...REASON_WORDS].sort());
   for (const format of ["builtin/hl7-orders", "builtin/csv-orders"] as const)
     expect((await profileOf({ ...german, extends: format })).results.reasons).toEqual(reasons);
+  for (const format of ["hl7", "csv"] as const) expect(listReasonsLacking({ ...german, format })).toEqual([]);
 });
 
 test("the German table says whole sentences, whatever there is to put in", async () => {

@@ -16,7 +16,8 @@ import { FILE, type Place } from "../../../core/place.ts";
 import type { Mapper } from "../../../mapping/inbound/mapper.ts";
 import { mayHold } from "../../../mapping/outbound/csv-cells.ts";
 import type { Profile } from "../../../mapping/profile/profile.ts";
-import type { ResultColumn } from "../../../mapping/profile/results-schema.ts";
+import { RESULT_COLUMNS, type ResultColumn } from "../../../mapping/profile/results-schema.ts";
+import { SHOWN_COLUMNS } from "../../../operator/shown.ts";
 import { type PlannedCall, planCalls } from "../../../service/plan-calls.ts";
 import { readStandardInput, STANDARD_INPUT } from "../../io.ts";
 import { readConfig, requireConnector } from "../../open.ts";
@@ -69,8 +70,8 @@ export interface Preview {
   readonly unsent: readonly string[];
   /** Columns of results whose transforms don't take all of these values. */
   readonly untaken: readonly string[];
-  /** Headings of CSV results under which a patient's values stand. */
-  readonly personalHeadings: ReadonlySet<string>;
+  /** What of answers and results may be the patient's. */
+  readonly personal: Personal;
   readonly counts: Record<PreviewMessage["verdict"], number>;
   /** One mistake refuses all of it, by the profile. */
   readonly isWholeFile: boolean;
@@ -181,7 +182,7 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
     fileProblem: refusal.problem,
     unsent: answers.unsent,
     untaken: [...answers.untaken],
-    personalHeadings: personalHeadings(profile),
+    personal: personalOf(profile),
     counts,
     isWholeFile: format.isWholeFile,
   };
@@ -220,12 +221,27 @@ function withoutAnswers(message: PreviewMessage): PreviewMessage {
   return { ...message, orders, ...none };
 }
 
-const PERSONAL: ReadonlySet<ResultColumn> = new Set<ResultColumn>(["subject_code", "container_description"]);
+/** What of the answers and results of a profile may be the patient's, beside what the lab wrote. */
+export interface Personal {
+  /** Headings of CSV. */
+  readonly headings: ReadonlySet<string>;
+  /** Fields of HL7 that the profile fills, such as `NTE-3`. */
+  readonly filled: ReadonlySet<string>;
+}
 
-function personalHeadings(profile: Profile): ReadonlySet<string> {
+const HIDDEN_COLUMNS: ReadonlySet<ResultColumn> = new Set(
+  RESULT_COLUMNS.filter((column) => !SHOWN_COLUMNS.has(column)),
+);
+
+function personalOf(profile: Profile): Personal {
   const columns = profile.format === "csv" ? profile.results.columns : [];
-  const personal = columns.filter((column) => mayHold(column, PERSONAL));
-  return new Set(personal.map(({ header }) => header));
+  const fields = profile.format === "hl7" ? (profile.results.fields ?? []) : [];
+  return {
+    headings: new Set(
+      columns.filter((column) => mayHold(column, HIDDEN_COLUMNS)).map(({ header }) => header),
+    ),
+    filled: new Set(fields.map(({ path }) => `${path.segment}-${path.field}`)),
+  };
 }
 
 /** The file as a connector would read it. @throws Failure FILE_TOO_LARGE */

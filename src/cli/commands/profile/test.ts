@@ -2,10 +2,11 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join, parse, resolve } from "node:path";
 import { codeOf, Failure } from "../../../core/failures.ts";
 import { hideHl7 } from "../../../operator/hl7-tree.ts";
+import { SHOWN_PARTS } from "../../../operator/shown.ts";
 import { clean, counted, HIDDEN } from "../../../operator/text.ts";
 import { EXIT, type ExitStatus } from "../../exit-status.ts";
 import type { Session } from "../../session.ts";
-import { readPreview } from "../preview/read.ts";
+import { type Personal, readPreview } from "../preview/read.ts";
 import { viewOf } from "../preview.ts";
 
 interface TestOptions {
@@ -118,7 +119,7 @@ async function testOne(session: Session, sample: Sample, mayWrite: boolean): Pro
 async function readFound(
   session: Session,
   { file, connector }: Sample,
-): Promise<{ readonly found: unknown; readonly personal: ReadonlySet<string> }> {
+): Promise<{ readonly found: unknown; readonly personal: Personal }> {
   const clock = { ...session.clock, now: () => NOW_MS };
   const inClear = { ...session, clock, mayShowPhi: true };
   const preview = await readPreview(file, { connector, limit: MOST_MESSAGES }, inClear);
@@ -138,7 +139,7 @@ async function readFound(
     fileAnswer: fileAnswer && inLines(fileAnswer),
   };
   // As it is read back from a file.
-  return { found: JSON.parse(JSON.stringify(found)), personal: preview.personalHeadings };
+  return { found: JSON.parse(JSON.stringify(found)), personal: preview.personal };
 }
 
 function withoutHint({ code, place, message }: { code: string; place: string; message: string }) {
@@ -188,19 +189,23 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 /** Without what may be a patient's, unless that may be shown: a whole object may have some as well. */
 function masked(
   { place, expected, found }: Difference,
-  personal: ReadonlySet<string>,
+  personal: Personal,
   { mayShowPhi }: Session,
 ): Difference {
   const mask = (value: unknown): unknown => {
     if (mayShowPhi || value === undefined || value === null) return value;
     if (typeof value === "string" && /nswer\.lines\[\d+\]$/.test(place))
-      return hideHl7(value, false, "cryobridge").join("");
-    const heading = /\.rows\[\d+\]\.(.+)$/s.exec(place)?.[1] ?? "";
-    return typeof value === "object" || personal.has(heading) || /\.(?:subject|description)\b/.test(place)
-      ? HIDDEN
-      : value;
+      return hideHl7(value, false, personal).join("");
+    return typeof value !== "object" && isShown(place, personal) ? value : HIDDEN;
   };
   return { place, expected: mask(expected), found: mask(found) };
+}
+
+function isShown(place: string, { headings }: Personal): boolean {
+  const heading = /\.rows\[\d+\]\.(.+)$/s.exec(place)?.[1];
+  if (heading !== undefined) return !headings.has(heading);
+  const keys: readonly string[] = place.match(/[A-Za-z]+/g) ?? [];
+  return !keys.includes("subject") && SHOWN_PARTS.has(keys.at(-1) ?? "");
 }
 
 function linesOf({ file, result, differences }: Tested, session: Session): string[] {
