@@ -11,6 +11,7 @@ import { startDaemon } from "../../app.ts";
 import { type Config, isFolderConnector } from "../../config/config.ts";
 import { directoriesOf } from "../../config/connector-schema.ts";
 import { loadConfig } from "../../config/load.ts";
+import { CONSOLE_ADDRESS } from "../../config/schema.ts";
 import { problemSentence } from "../../core/failures.ts";
 import { LogTarget } from "../../core/log-target.ts";
 import { createLogger, LOG_END_MS } from "../../core/logger.ts";
@@ -46,7 +47,7 @@ export function define(command: Command, cli: Cli): void {
       "--port <n>",
       "port of the console; 0 or a taken one gives any free one",
       wholeNumber(0, 65_535),
-      8088,
+      CONSOLE_ADDRESS.port,
     )
     .option(
       "--simulator-port <n>",
