@@ -27,7 +27,6 @@ import type { ServiceClient } from "../service/client.ts";
 import { createActs } from "./acts/acts.ts";
 import { CallMeter, estimateBacklog } from "./call-use.ts";
 import { endingSecrets, exceededLimitsOf } from "./limits.ts";
-import { maintenanceUntil } from "./maintenance.ts";
 import { readOrphaned } from "./orphaned.ts";
 import { listUntaken } from "./own-conditions.ts";
 import { refillOverviewOf } from "./refills.ts";
@@ -64,11 +63,8 @@ export async function openConsole(
     service: (counts) => serviceViewOf(daemon, clock, meter, counts),
     records: {
       pool,
+      config,
       queues: daemon.queues,
-      tankLimits: config.refills,
-      get facilityIdByCode() {
-        return config.facilityIdByCode;
-      },
       acts: createActs({
         ...{
           pool,
@@ -78,13 +74,6 @@ export async function openConsole(
         },
         withService: (work) => withServiceOf(daemon, clock, logger, work),
       }),
-      connectors: config.connectors.map(({ name }) => name),
-      get alertPlaces() {
-        return config.alerts.to.map(({ name }) => name);
-      },
-      maintenanceUntil: (now) => maintenanceUntil(config.alerts, now),
-      doesParkedBlock: config.lanes.parkedBlocks,
-      isTraced: config.tracing !== undefined,
     },
     metrics,
     logger,

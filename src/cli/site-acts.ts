@@ -55,8 +55,7 @@ export async function actOnSite<On extends object>(
     const question = `${warnings.join(" ")} Go on nevertheless?`;
     if (warnings.length > 0 && !(await confirm(session, question, asked.yes))) return undefined;
     const place = {
-      ...{ pool: site.pool, acts: await actsOf(site, session), viewer: session },
-      connectors: site.config.connectors.map(({ name }) => name),
+      ...{ pool: site.pool, config: site.config, acts: await actsOf(site, session), viewer: session },
     };
     let done = 0;
     const work = (report: (done: number) => void) =>

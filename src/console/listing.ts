@@ -38,9 +38,8 @@ interface ListPage<Row, F extends Filters> {
 }
 
 /** Where lists are read for a page. */
-export function placeOf(records: Records, { viewer }: Pick<Visit, "viewer">): ListPlace {
-  const { pool, connectors, facilityIdByCode, doesParkedBlock } = records;
-  return { pool, connectors, facilityIdByCode, doesParkedBlock, nowMs: viewer.clock.now() };
+export function placeOf({ pool, config }: Records, { viewer }: Pick<Visit, "viewer">): ListPlace {
+  return { pool, config, nowMs: viewer.clock.now() };
 }
 
 /** Reads the part of a list that an address asks for; `path` is the page's, whose filter is posted (`Site.filter`). */

@@ -1,19 +1,9 @@
-import type pg from "pg";
 import type { Problem } from "../core/failures.ts";
 import type { OrderEvent } from "../ledger/operator/views.ts";
 import { type Column, type Paint, recordJson, type Viewer } from "./column.ts";
 import type { Known } from "./ready-hint.ts";
 
 // What is known of one record is declared once: the command line and the console are two renderers of it.
-
-/** Where the details of a record are read. */
-export interface DetailsPlace {
-  readonly pool: pg.Pool;
-  /** `lanes.parkedBlocks` of the configuration. */
-  readonly doesParkedBlock: boolean;
-  /** Whether traces are made (`tracing` of the configuration). */
-  readonly isTraced: boolean;
-}
 
 /** All that is known of one record. */
 export interface Details {

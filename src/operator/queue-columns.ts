@@ -21,6 +21,7 @@ import {
   showNumber,
   stateInWords,
 } from "./order-columns.ts";
+import type { Place } from "./place.ts";
 import { counted, countsInWords } from "./text.ts";
 import { pausedInWords } from "./things/queues.ts";
 import { relativeTime } from "./times.ts";
@@ -174,13 +175,7 @@ export const HANDED_OVER = {
 const MOST_NAMED = 5;
 
 /** Jobs in words: a wake-up is the orders that workers have in hand, a facility and a connector have names. */
-export async function nameJobs(
-  jobs: readonly JobView[],
-  {
-    pool,
-    facilityIdByCode,
-  }: { readonly pool: pg.Pool; readonly facilityIdByCode: ReadonlyMap<string, number> },
-): Promise<NamedJob[]> {
+export async function nameJobs(jobs: readonly JobView[], { pool, config }: Place): Promise<NamedJob[]> {
   const isAny = jobs.some(({ queue }) => queue === "submit");
   const inHand = isAny ? await listInHand(pool, MOST_LISTED) : [];
   const about = ({ queue, data }: JobView): string => {
@@ -189,7 +184,7 @@ export async function nameJobs(
         return nameOrders(inHand);
       case "track": {
         const { facilityId } = data as JobData["track"];
-        const codes = [...facilityIdByCode].flatMap(([code, id]) => (id === facilityId ? [code] : []));
+        const codes = [...config.facilityIdByCode].flatMap(([code, id]) => (id === facilityId ? [code] : []));
         return `how orders stand at ${codes.join(", ") || `facility ${facilityId}`}`;
       }
       case "deliver":

@@ -11,8 +11,6 @@ export type TheSite = Readonly<Record<string, never>>;
 /** Where something is done to a site, and for whom. */
 export interface SitePlace extends ActPlace {
   readonly viewer: Viewer;
-  /** Names of the connectors that are configured. */
-  readonly connectors: readonly string[];
   /** Called after each record, where it is done to many. */
   readonly onEach: () => void;
 }

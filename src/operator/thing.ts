@@ -4,13 +4,13 @@ import type { IdKind } from "../ledger/ids.ts";
 import type { Act } from "../ledger/operator/audit.ts";
 import type { Acted, Acts, Run } from "./acts.ts";
 import type { Viewer } from "./column.ts";
-import type { Details, DetailsPlace } from "./details.ts";
+import type { Details } from "./details.ts";
+import type { Place } from "./place.ts";
 
 // What people see of one record and can do to it is declared once: the command line and the console are two renderers of it.
 
 /** Where something is done to records. */
-export interface ActPlace {
-  readonly pool: pg.Pool;
+export interface ActPlace extends Place {
   readonly acts: Acts;
 }
 
@@ -93,9 +93,9 @@ export interface Thing<Row, Found extends Row = Row> {
   readonly describe?: (row: Row) => string;
   readonly details?: {
     readonly help: string;
-    readonly read: (place: DetailsPlace, row: Found, viewer: Viewer, part?: DetailsPart) => Promise<Details>;
+    readonly read: (place: Place, row: Found, viewer: Viewer, part?: DetailsPart) => Promise<Details>;
     /** What is written down where its patients' data are shown; absent where it has none. */
-    readonly seen?: (place: DetailsPlace, row: Found) => Promise<readonly string[]> | readonly string[];
+    readonly seen?: (place: Place, row: Found) => Promise<readonly string[]> | readonly string[];
   };
   /** By the last word of their paths in the console. */
   readonly acts: Readonly<Record<string, DeclaredAct<Row, never>>>;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { maintenanceUntil } from "../../src/app/maintenance.ts";
+import { maintenanceUntil } from "../../src/operator/maintenance.ts";
 import { alertsSchema } from "../../src/config/alerts-schema.ts";
 import { withAbsolutePaths } from "../../src/config/schema-at.ts";
 import { ALERT_KINDS } from "../../src/core/condition-kinds.ts";

@@ -1,9 +1,9 @@
 import { Argument, type Command, Option } from "commander";
-import { maintenanceUntil } from "../../app/maintenance.ts";
 import { ALERT_KINDS } from "../../core/condition-kinds.ts";
 import { listSilences } from "../../ledger/alerts/silences.ts";
 import { describeMaintenance, SILENCE_COLUMNS } from "../../operator/alert-columns.ts";
 import { ALERT_LIST } from "../../operator/lists/alerts.ts";
+import { maintenanceUntil } from "../../operator/maintenance.ts";
 import { ALERTS, SILENCE, SILENCES, TEST_PLACES } from "../../operator/things/alerts.ts";
 import { durationWithin, textOr, wholeNumber } from "../arguments.ts";
 import { withLedger } from "../open.ts";

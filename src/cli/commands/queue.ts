@@ -132,7 +132,7 @@ async function show(session: Session, word: string): Promise<undefined> {
       const message = `no order, delivery or job ${word}; finished jobs are not kept`;
       throw new Failure("CLI_NOT_FOUND", { message, hint: "`cryobridge queue list` shows what there is." });
     }
-    const named = await nameJobs(jobs, { pool: site.pool, facilityIdByCode: site.config.facilityIdByCode });
+    const named = await nameJobs(jobs, site);
     printDetails(session, [], [table(["jobs", "Jobs in BullMQ"], JOB_COLUMNS, named, session)]);
   });
 }

@@ -65,8 +65,7 @@ function detailReader(session: Session): (site: KeptSite) => Promise<Detail> {
     const { pool, config } = await site.open();
     // It keeps the counts of the day for a minute, for this pool.
     if (former?.pool !== pool) {
-      const connectors = config.connectors.map(({ name }) => name);
-      former = { pool, readTraffic: watchTraffic(session, { pool, connectors }) };
+      former = { pool, readTraffic: watchTraffic(session, { pool, config }) };
     }
     const [traffic, queues, workers] = await Promise.all([
       former.readTraffic(),

@@ -92,9 +92,5 @@ function valuesOf<Row, F extends Filters>(
 
 /** Where lists are read for the command line. */
 export function placeOf({ pool, config }: Pick<OpenSite, "pool" | "config">, { clock }: Session): ListPlace {
-  const connectors = config.connectors.map(({ name }) => name);
-  return {
-    ...{ pool, nowMs: clock.now(), connectors, facilityIdByCode: config.facilityIdByCode },
-    doesParkedBlock: config.lanes.parkedBlocks,
-  };
+  return { pool, config, nowMs: clock.now() };
 }

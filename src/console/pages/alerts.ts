@@ -3,6 +3,7 @@ import type { Alert } from "../../ledger/alerts/alerts.ts";
 import { listSilences, type Silence } from "../../ledger/alerts/silences.ts";
 import { ALERT_COLUMNS, describeMaintenance, LEVELS, SILENCE_COLUMNS } from "../../operator/alert-columns.ts";
 import { ALERT_LIST } from "../../operator/lists/alerts.ts";
+import { maintenanceUntil } from "../../operator/maintenance.ts";
 import { ALERTS, SILENCE, SILENCE_INPUT, SILENCES, TEST_PLACES } from "../../operator/things/alerts.ts";
 import { addActs, beforeRows, formOf, formsOf, inputOf } from "../act-forms.ts";
 import { listTable, options, section } from "../components.ts";
@@ -51,7 +52,8 @@ async function commandOf({ kind, about }: Alert, { status }: Visit): Promise<str
 }
 
 async function listPage(visit: Visit, records: Records): Promise<Page> {
-  const { pool, alertPlaces, maintenanceUntil } = records;
+  const { pool, config } = records;
+  const alertPlaces = config.alerts.to.map(({ name }) => name);
   const [{ rows: alerts, form, more }, silences] = await Promise.all([
     readListPage(ALERT_LIST, PATH, visit, records),
     listSilences(pool, MOST_SILENCES),
@@ -61,7 +63,7 @@ async function listPage(visit: Visit, records: Records): Promise<Page> {
     .filter(({ overAt }) => overAt === undefined)
     .sort((a, b) => urgency.indexOf(a.level) - urgency.indexOf(b.level));
   const over = alerts.filter(({ overAt }) => overAt !== undefined);
-  const quietUntil = maintenanceUntil(new Date(visit.viewer.clock.now()));
+  const quietUntil = maintenanceUntil(config.alerts, new Date(visit.viewer.clock.now()));
   const before = beforeRows("what to do", (each: Silence) => formsOf(SILENCES, each, visit, records), visit);
   return {
     title: open.length === 0 ? "Alerts" : `(${open.length}) Alerts`,

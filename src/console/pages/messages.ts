@@ -2,6 +2,7 @@ import type { MessageView } from "../../ledger/messages/views.ts";
 import { listWaitingCodes } from "../../ledger/messages/waiting.ts";
 import { MESSAGE_LIST } from "../../operator/lists/messages.ts";
 import { MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
+import { connectorNames } from "../../operator/place.ts";
 import { MESSAGES } from "../../operator/things/messages.ts";
 import { addActs, beforeRows, chooseBox, chooseForm } from "../act-forms.ts";
 import { listTable, section } from "../components.ts";
@@ -46,7 +47,7 @@ async function listPage(visit: Visit, records: Records): Promise<Page> {
     isLive: true,
     body: html`
 <h1>Messages</h1>
-${waiting.length === 0 ? "" : section("Waiting for a code", waitingList(waiting, visit, records.connectors))}
+${waiting.length === 0 ? "" : section("Waiting for a code", waitingList(waiting, visit, connectorNames(records.config)))}
 ${form}
 ${mayAct && rows.length > 0 ? chooseForm(MESSAGES, table, visit) : table}
 ${more}`,

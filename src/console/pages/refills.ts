@@ -18,9 +18,9 @@ export function addRefillPage(site: Site, records: Records): void {
 
 async function refillPage(visit: Visit, records: Records): Promise<Page> {
   const { viewer } = visit;
-  const { pool, tankLimits } = records;
+  const { pool, config } = records;
   const [all, { rows, values, nothing, form, more }] = await Promise.all([
-    readTankAges(pool, tankLimits ?? { tanks: new Map() }, viewer.clock.now()),
+    readTankAges(pool, config.refills ?? { tanks: new Map() }, viewer.clock.now()),
     readListPage(REFILL_LIST, PATH, visit, records),
   ]);
   const facility = values?.facility;
@@ -31,7 +31,7 @@ async function refillPage(visit: Visit, records: Records): Promise<Page> {
     isLive: true,
     body: html`
 <h1>Refills and tanks</h1>
-${tankLimits ? "" : html`<p class="note">No refills are followed: the configuration has no section <code>refills</code>.</p>`}
+${config.refills ? "" : html`<p class="note">No refills are followed: the configuration has no section <code>refills</code>.</p>`}
 ${form}
 ${section("Tanks", listTable(TANK_COLUMNS, tanks, viewer, { nothing: "No tanks." }))}
 ${section("Refills, the latest change first", listTable(REFILL_COLUMNS, rows, viewer, { nothing }))}

@@ -7,6 +7,7 @@ import { FILE_COLUMNS } from "../../operator/file-columns.ts";
 import { MESSAGE_COLUMNS } from "../../operator/message-columns.ts";
 import { ORDER_COLUMNS } from "../../operator/order-columns.ts";
 import { withSurroundings } from "../../operator/order-details.ts";
+import { connectorNames } from "../../operator/place.ts";
 import { listTable, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
@@ -29,9 +30,9 @@ export function addSearch(site: Site, records: Records): void {
 
 async function find(search: Search, records: Records): Promise<Answer> {
   const { word, viewer, mayAct, act } = search;
-  const { pool, connectors } = records;
+  const { pool, config } = records;
   if (word === "") return { to: "/orders" };
-  const ids = await searchOrders(pool, word, { connectors, limit: BESIDE });
+  const ids = await searchOrders(pool, word, { connectors: connectorNames(config), limit: BESIDE });
   const orders = await listOrders(pool, { ids, limit: BESIDE });
   const [hit, another] = orders;
   const ofSubject = await ofSubjectCode(search, records);

@@ -7,7 +7,7 @@ export const REFILL_LIST = list({
   key: "refills",
   help: "List refills, latest change first.",
   filters: {
-    facility: known(({ facilityIdByCode }) => [...facilityIdByCode.keys()], {
+    facility: known(({ config }) => [...config.facilityIdByCode.keys()], {
       ...{ value: "name", label: "Facility" },
       help: "only refills of this facility, by its name in the configuration",
     }),
@@ -15,8 +15,8 @@ export const REFILL_LIST = list({
   },
   columns: REFILL_COLUMNS,
   nothing: () => "No refills.",
-  read: async ({ pool, facilityIdByCode }, { facility, since }, { limit, after: beforeId }) => {
-    const facilityId = facility === undefined ? undefined : facilityIdByCode.get(facility);
+  read: async ({ pool, config }, { facility, since }, { limit, after: beforeId }) => {
+    const facilityId = facility === undefined ? undefined : config.facilityIdByCode.get(facility);
     if (facility !== undefined && facilityId === undefined) return [];
     return listRefills(pool, { facilityId, since, beforeId, limit });
   },

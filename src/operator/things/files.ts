@@ -3,10 +3,11 @@ import { type FileView, findFile } from "../../ledger/messages/file-views.ts";
 import { listFileMessageViews } from "../../ledger/messages/views.ts";
 import { listFileDeliveries } from "../../ledger/operator/views.ts";
 import type { Viewer } from "../column.ts";
-import { type Details, type DetailsPlace, fieldsPart, tablePart } from "../details.ts";
+import { type Details, fieldsPart, tablePart } from "../details.ts";
 import { FILE_COLUMNS, FILE_STATUS_WORDS, paintOfFile } from "../file-columns.ts";
 import { FILE_MESSAGE_COLUMNS } from "../message-columns.ts";
 import { DELIVERY_COLUMNS } from "../order-columns.ts";
+import type { Place } from "../place.ts";
 import type { DetailsPart, Thing } from "../thing.ts";
 
 /** A dropped file. */
@@ -29,7 +30,7 @@ function numberOf({ fileId }: FileView): number {
 const RESULTS = 20;
 
 async function read(
-  { pool }: DetailsPlace,
+  { pool }: Place,
   file: FileView,
   viewer: Viewer,
   { limit, after }: DetailsPart = { limit: 50, after: 0 },

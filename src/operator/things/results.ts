@@ -10,9 +10,10 @@ import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { findBytes } from "../../ledger/results/resend.ts";
 import type { ResultAct } from "../acts.ts";
 import type { Viewer } from "../column.ts";
-import { type Details, type DetailsPlace, fieldsPart } from "../details.ts";
+import { type Details, fieldsPart } from "../details.ts";
 import { resultText } from "../kept-text.ts";
 import { DELIVERY_DETAILS, PAINT_BY_DELIVERY_STATE } from "../order-columns.ts";
+import type { Place } from "../place.ts";
 import { cleanLines, HIDDEN } from "../text.ts";
 import { onEach, type Thing } from "../thing.ts";
 
@@ -74,11 +75,11 @@ function numberOf({ deliveryId }: DeliveryView): number {
 }
 
 /** What the lab had of an order, in the order in which it was made. */
-export async function listSent(pool: DetailsPlace["pool"], { id }: LedgerOrder): Promise<DeliveryView[]> {
+export async function listSent(pool: Place["pool"], { id }: LedgerOrder): Promise<DeliveryView[]> {
   return (await listOrderDeliveries(pool, id)).filter(({ state }) => state === "delivered");
 }
 
-async function read({ pool }: DetailsPlace, result: DeliveryDetails, viewer: Viewer): Promise<Details> {
+async function read({ pool }: Place, result: DeliveryDetails, viewer: Viewer): Promise<Details> {
   const { deliveryId, state, failure, sizeBytes } = result;
   const code = failure?.code as FailureCode;
   const problems = failure ? [{ code, place: {}, message: failure.text }] : [];
