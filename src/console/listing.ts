@@ -6,6 +6,7 @@ import {
   type List,
   type ListPlace,
   nothingOf,
+  WHOLE,
 } from "../operator/listing.ts";
 import { filterForm, nextPage, options, SEARCH_AGAIN } from "./components.ts";
 import type { Records } from "./deps.ts";
@@ -52,20 +53,21 @@ export async function readListPage<Row, F extends Filters>(
   const { query } = visit;
   const place = placeOf(records, visit);
   const values = filterValues(list, query, visit);
-  const { kind, flag = "before", of } = list.page;
-  const from = query.get(flag) ?? "";
+  const { kind, flag = "before", of } = list.page ?? {};
+  const limit = of ? A_PAGE : WHOLE;
+  const from = (of && query.get(flag)) ?? "";
   const after = kind === undefined ? wholeNumber(from, 15) : parseId(kind, from);
   const [found, inputs] = await Promise.all([
-    values === undefined ? [] : list.read(place, values, { limit: A_PAGE + 1, after }),
+    values === undefined ? [] : list.read(place, values, { limit: limit + 1, after }),
     inputsOf(list.filters, place, visit),
   ]);
-  const rows = found.slice(0, A_PAGE);
+  const rows = found.slice(0, limit);
   const last = rows.at(-1);
   return {
     ...{ values, rows },
     nothing: values === undefined ? SEARCH_AGAIN : nothingOf(list, values, { after }),
     form: inputs.length === 0 ? html`` : filterForm(path, inputs, visit),
-    more: found.length > A_PAGE && last ? nextPage(query, path, of(last), flag) : "",
+    more: of && found.length > limit && last ? nextPage(query, path, of(last), flag) : "",
   };
 }
 

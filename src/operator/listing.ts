@@ -112,6 +112,9 @@ export interface ListPart {
   readonly after?: number | undefined;
 }
 
+/** How many entries of a list that has no pages are read at most: more there never are. */
+export const WHOLE = 1_000;
+
 /** A list that people look through, page by page. */
 export interface List<Row, F extends Filters> {
   /** The key of the list in JSON. */
@@ -123,8 +126,8 @@ export interface List<Row, F extends Filters> {
   /** What people read where the list is empty from its beginning. */
   readonly nothing: (values: FilterValues<F>) => string;
   readonly read: (place: ListPlace, values: FilterValues<F>, part: ListPart) => Promise<readonly Row[]>;
-  /** By what the next page is asked for. */
-  readonly page: {
+  /** By what the next page is asked for; absent for what is never that many. */
+  readonly page?: {
     /** What its records' ids begin with; absent for plain numbers. */
     readonly kind?: IdKind;
     /** Of a list whose oldest entries stand first it is what comes `after`. */

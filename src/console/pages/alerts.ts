@@ -1,8 +1,9 @@
 import { ALERT_KINDS } from "../../core/condition-kinds.ts";
 import type { Alert } from "../../ledger/alerts/alerts.ts";
-import { listSilences, type Silence } from "../../ledger/alerts/silences.ts";
+import type { Silence } from "../../ledger/alerts/silences.ts";
 import { ALERT_COLUMNS, describeMaintenance, LEVELS, SILENCE_COLUMNS } from "../../operator/alert-columns.ts";
 import { ALERT_LIST } from "../../operator/lists/alerts.ts";
+import { SILENCE_LIST } from "../../operator/lists/silences.ts";
 import { maintenanceUntil } from "../../operator/maintenance.ts";
 import { ALERTS, SILENCE, SILENCE_INPUT, SILENCES, TEST_PLACES } from "../../operator/things/alerts.ts";
 import { addActs, beforeRows, formOf, formsOf, inputOf } from "../act-forms.ts";
@@ -18,8 +19,6 @@ import type { Attention } from "../status-document.ts";
 import { whereToAct } from "./overview.ts";
 
 const PATH = "/alerts";
-/** A person makes each of them, so nobody has more. */
-const MOST_SILENCES = 1_000;
 
 /** Alerts: the list, the page of one alert, seeing to it, silences, and trying the places. */
 export function addAlertPages(site: Site, records: Records): void {
@@ -52,11 +51,11 @@ async function commandOf({ kind, about }: Alert, { status }: Visit): Promise<str
 }
 
 async function listPage(visit: Visit, records: Records): Promise<Page> {
-  const { pool, config } = records;
+  const { config } = records;
   const alertPlaces = config.alerts.to.map(({ name }) => name);
   const [{ rows: alerts, form, more }, silences] = await Promise.all([
     readListPage(ALERT_LIST, PATH, visit, records),
-    listSilences(pool, MOST_SILENCES),
+    readListPage(SILENCE_LIST, PATH, visit, records),
   ]);
   const urgency = Object.keys(LEVELS);
   const open = alerts
@@ -75,7 +74,7 @@ ${alertPlaces.length === 0 ? html`<p class="banner bad">Alerts are sent to nobod
 ${quietUntil === undefined ? "" : html`<p class="why">${describeMaintenance(quietUntil)}</p>`}
 <div class="acts">${alertPlaces.length === 0 ? "" : testForm(alertPlaces, visit)}${silenceForm(visit)}</div>
 ${section("Alerts that hold", listTable(ALERT_COLUMNS, open, visit.viewer, { nothing: visit.query.has("before") ? "No other." : "No alert holds." }))}
-${section("Silences", listTable(SILENCE_COLUMNS, silences, visit.viewer, { nothing: "Nothing is silenced.", ...before }))}
+${section("Silences", listTable(SILENCE_COLUMNS, silences.rows, visit.viewer, { ...silences, ...before }))}
 ${section("Over lately", html`${form}${listTable(ALERT_COLUMNS, over, visit.viewer, { nothing: "None." })}`)}
 ${more}`,
   };

@@ -2,15 +2,19 @@ import { listRefills } from "../../ledger/refills.ts";
 import { known, list, since } from "../listing.ts";
 import { REFILL_COLUMNS } from "../refill-columns.ts";
 
+/** What belongs to one facility; `what` does, such as `refills`. */
+export const byFacility = (what: string) =>
+  known(({ config }) => [...config.facilityIdByCode.keys()], {
+    ...{ value: "name", label: "Facility" },
+    help: `only ${what} of this facility, by its name in the configuration`,
+  });
+
 /** Refills of tanks. */
 export const REFILL_LIST = list({
   key: "refills",
   help: "List refills, latest change first.",
   filters: {
-    facility: known(({ config }) => [...config.facilityIdByCode.keys()], {
-      ...{ value: "name", label: "Facility" },
-      help: "only refills of this facility, by its name in the configuration",
-    }),
+    facility: byFacility("refills"),
     since: since("refills that changed "),
   },
   columns: REFILL_COLUMNS,
