@@ -1,8 +1,8 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
-import { describeOrphaned, hintForOrphaned } from "../console/attention/orphaned.ts";
 import type { Logger } from "../core/logger.ts";
 import { listOrphaned, type Orphaned } from "../ledger/results/orphaned.ts";
+import { describeOrphaned, hintForOrphaned } from "../operator/things/orphaned.ts";
 
 /** What waits of connectors that the configuration doesn't name. */
 export async function readOrphaned(pool: pg.Pool, config: Pick<Config, "connectors">): Promise<Orphaned[]> {

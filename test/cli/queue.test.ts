@@ -47,6 +47,14 @@ describe("queue list", () => {
     });
   });
 
+  it("says of each kind where nothing waits", () =>
+    withLab(async ({ cli }) => {
+      const { stdout } = await cli(["queue"]);
+      expect(stdout).toMatch(/^Orders that wait\n {2}No order waits\.$/m);
+      expect(stdout).toMatch(/^Results that the lab doesn't have\n {2}The lab has all results\.$/m);
+      expect(stdout).not.toContain("not configured");
+    }));
+
   it("shows as one line the orders that wait for others of their subjects, whichever those are", async () => {
     await withLab(async ({ cli, take, pool }) => {
       const of = (ordinal: number, subject: number) =>

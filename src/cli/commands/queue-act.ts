@@ -1,10 +1,10 @@
 import type pg from "pg";
 import { readOrphaned } from "../../app/orphaned.ts";
 import type { Config, ConnectorConfig } from "../../config/config.ts";
-import { countOrphaned } from "../../console/attention/orphaned.ts";
 import { Failure } from "../../core/failures.ts";
 import { findKinds, type Move, moveResults, type Orphaned } from "../../ledger/results/orphaned.ts";
 import { counted } from "../../operator/text.ts";
+import { countOrphaned } from "../../operator/things/orphaned.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { type OpenSite, readConfig, requireConnector, withLedger } from "../open.ts";
 import type { Session } from "../session.ts";

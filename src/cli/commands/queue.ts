@@ -1,30 +1,19 @@
 import { Argument, type Command } from "commander";
 import { readOrphaned } from "../../app/orphaned.ts";
-import { hintForOrphaned } from "../../console/attention/orphaned.ts";
 import { Failure } from "../../core/failures.ts";
 import { QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import { parseId } from "../../ledger/ids.ts";
 import type { DeliveryDetails } from "../../ledger/operator/views.ts";
-import {
-  HANDED_OVER,
-  JOB_COLUMNS,
-  NO_DAEMON,
-  nameJobs,
-  OPEN_DELIVERIES,
-  ORPHANED,
-  QUEUE_COLUMNS,
-  WAITING_ORDERS,
-} from "../../operator/queue-columns.ts";
-import { listJobs, readQueueOverview } from "../../operator/queue-overview.ts";
+import { JOB_COLUMNS, listJobs, nameJobs } from "../../operator/job-columns.ts";
+import { readQueueOverview } from "../../operator/overviews/queue.ts";
 import { QUEUE_ACTS } from "../../operator/things/queues.ts";
 import { RESULTS } from "../../operator/things/results.ts";
 import { oneOf, wholeNumber } from "../arguments.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
 import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
 import { type OpenSite, withLedger, withQueues } from "../open.ts";
-import { printDetails, table } from "../output/details.ts";
+import { printDetails, printOverview, table } from "../output/details.ts";
 import { failureJson } from "../output/failure.ts";
-import { groupedTable } from "../output/groups.ts";
 import { placeOf } from "../output/listing.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { defineSiteAct } from "../site-acts.ts";
@@ -86,33 +75,13 @@ async function list(
   { limit }: Watching & { readonly limit: number },
 ): Promise<ExitStatus | undefined> {
   const { pool, config } = await site.open();
-  const { isDaemonThere, queues, waiting, deliveries, orphaned, jobs } = await readQueueOverview(
-    placeOf({ pool, config }, session),
-    {
-      askQueues: (work) => site.askQueues(work),
-      orphaned: () => readOrphaned(pool, config),
-      ...{ rows: session.isJson ? limit : Math.max(limit, MOST_ROWS), jobs: limit },
-    },
-  );
-  const failure = jobs instanceof Failure ? jobs : undefined;
-  printDetails(
-    session,
-    [],
-    [
-      {
-        json: { isDaemonRunning: isDaemonThere },
-        lines: isDaemonThere ? [] : [session.paint("yellow", NO_DAEMON)],
-      },
-      table(["queues", "Queues"], QUEUE_COLUMNS, queues, session),
-      groupedTable({ ...WAITING_ORDERS, limit }, waiting, session),
-      groupedTable({ ...OPEN_DELIVERIES, limit }, deliveries, session),
-      table([ORPHANED.key, ORPHANED.title], ORPHANED.columns, orphaned, session),
-      { json: {}, lines: orphaned.map(hintForOrphaned) },
-      jobs instanceof Failure
-        ? { json: { jobs: null, error: failureJson(jobs) }, lines: [] }
-        : groupedTable({ ...HANDED_OVER, limit }, jobs ?? [], session),
-    ],
-  );
+  const overview = await readQueueOverview(placeOf({ pool, config }, session), session, {
+    askQueues: (work) => site.askQueues(work),
+    orphaned: () => readOrphaned(pool, config),
+    ...{ rows: session.isJson ? limit : Math.max(limit, MOST_ROWS), limit },
+  });
+  const { failure } = overview;
+  printOverview(session, overview, failure && { error: failureJson(failure) });
   if (!failure) return undefined;
   session.note(`\n${failure.message} (${failure.code})\n  ${failure.hint}`);
   return exitStatusOf(failure.code);

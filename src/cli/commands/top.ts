@@ -5,7 +5,7 @@ import { listConnectors, type Traffic, watchTraffic } from "../../console/traffi
 import { listWorkers, type WorkerView } from "../../ledger/workers/roster.ts";
 import { type Column, cellText, detailTexts } from "../../operator/column.ts";
 import { CONNECTOR_COLUMNS, type ConnectorView } from "../../operator/connector-columns.ts";
-import { QUEUE_COLUMNS, type QueueView, readQueues } from "../../operator/queue-columns.ts";
+import { QUEUE_COLUMNS, type QueueView, readQueues } from "../../operator/overviews/queue.ts";
 import { SERVICE_COLUMNS } from "../../operator/service-columns.ts";
 import { roundToUnit } from "../../operator/times.ts";
 import { WORKER_COLUMNS } from "../../operator/worker-columns.ts";

@@ -6,12 +6,12 @@ import {
   reportCsv,
   reportJson,
   reportNote,
-  reportParts,
+  reportOverview,
   reportTitle,
 } from "../../operator/report-columns.ts";
 import { type NamedPeriod, parsePeriod } from "../../operator/report-period.ts";
-import { listTable, section } from "../components.ts";
 import type { Records } from "../deps.ts";
+import { partsAt } from "../details.ts";
 import { type Content, type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import type { Site, Visit } from "../site.ts";
@@ -145,12 +145,10 @@ export function reportBody(
   viewer: Viewer,
   controls: Content = "",
 ): Html {
-  const parts = reportParts(report, ({ title, columns, rows, nothing }) =>
-    section(title, listTable(columns, rows, viewer, { nothing })),
-  );
+  const at = partsAt(reportOverview(report, viewer).parts, PATH, viewer);
   return html`
 <h1>${reportTitle(period)}</h1>
 ${controls}
 <p class="note">${reportNote(period)}</p>
-${parts}`;
+${at("orders")}${at("stages")}${at("refusals")}`;
 }

@@ -109,7 +109,7 @@ test("how a daemon's configuration differs from its file is shown, and taking it
     ]);
   }));
 
-test("mistakes in the file are a list below the daemons", () =>
+test("mistakes in the file stand above the daemons", () =>
   withPages(async ({ operator, pool }) => {
     const standing = {
       file: "/etc/cryobridge.yaml",
@@ -123,7 +123,7 @@ test("mistakes in the file are a list below the daemons", () =>
       [JSON.stringify({ ...standing, problems: ["a.yaml:1: twice", "a.yaml:2: unknown"], answered: null })],
     );
     expect(wordsOf(await operator.open("/workers"))).toMatch(
-      / 2 mistakes What was read last without a mistake stays\. Mistakes in the file a\.yaml:1: twice a\.yaml:2: unknown/,
+      / Workers Mistake in the file: a\.yaml:1: twice Mistake in the file: a\.yaml:2: unknown .* 2 mistakes What was read last without a mistake stays\. /,
     );
   }));
 
