@@ -137,7 +137,8 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
         const id = surface === "request" ? only?.requestId : only?.procedureId;
         const ready = (orderId: number) =>
           `\`cryobridge orders resolve o${orderId} --${surface === "request" ? "request" : "procedure"}-id ${id}\``;
-        const whyOf = async (found: LedgerOrder) => (await readOrderDetails({ pool: site.pool, ...NOW }, found)).why;
+        const whyOf = async (found: LedgerOrder) =>
+          (await readOrderDetails({ pool: site.pool, ...NOW }, found)).why;
         const forgotten = await isAt(site, "A", [...ended]);
         expect(forgotten.failure?.code).toBe("SUBMIT_FORGOTTEN_REQUEST");
         expect(await whyOf(forgotten)).toContain(ready(forgotten.id));
