@@ -2,6 +2,7 @@ import type pg from "pg";
 import { Failure } from "../core/failures.ts";
 import type { IdKind } from "../ledger/ids.ts";
 import type { Act } from "../ledger/operator/audit.ts";
+import type { LedgerOrder } from "../ledger/orders/row.ts";
 import type { Acted, Acts, Run } from "./acts.ts";
 import type { Viewer } from "./column.ts";
 import type { Details } from "./details.ts";
@@ -56,9 +57,32 @@ export interface DeclaredAct<Row, Given = undefined> extends ActWords<Row> {
   readonly input?: Input<Row>;
   /** How the console does it to many records of its list; absent where it doesn't. */
   readonly many?: Many<Row>;
+  readonly ofOrder?: OfOrder<Row>;
   /** Whether a record, as it stands, has a use for it. */
   readonly suits: (row: Row, acts: Acts) => boolean;
   readonly start: (place: ActPlace, by: Act, given: Given) => Promise<Run<Row>> | Run<Row>;
+}
+
+/** An act on all records that belong to an order: an option of its command, and a form on the page of the order. */
+export interface OfOrder<Row> {
+  readonly option: string;
+  readonly help: string;
+  readonly button: string;
+  readonly explains: string;
+  readonly list: (pool: pg.Pool, order: LedgerOrder) => Promise<readonly Row[]>;
+  /** What is said where there are none. */
+  readonly nothing: (order: LedgerOrder) => string;
+}
+
+/** Those records. @throws Failure CLI_NOT_APPLICABLE where there are none */
+export async function getOfOrder<Row>(
+  { list, nothing }: OfOrder<Row>,
+  pool: pg.Pool,
+  order: LedgerOrder,
+): Promise<readonly Row[]> {
+  const found = await list(pool, order);
+  if (found.length > 0) return found;
+  throw new Failure("CLI_NOT_APPLICABLE", nothing(order));
 }
 
 interface Many<Row> {

@@ -2,11 +2,13 @@ import { isTerminal } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { findMessage } from "../../ledger/messages/views.ts";
 import { isUncompared } from "../../ledger/restored/restore.ts";
+import type { Acted } from "../../operator/acts.ts";
+import { getOfOrder, refusalOf } from "../../operator/thing.ts";
 import { ORDERS } from "../../operator/things/orders.ts";
 import { RELEASE_AFTER_RESTORE } from "../../operator/things/restored.ts";
-import { listSent } from "../../operator/things/results.ts";
+import { RESULTS } from "../../operator/things/results.ts";
 import { findNamed, formOf, pathOf } from "../act-forms.ts";
-import { actForm, section } from "../components.ts";
+import { section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { addDetails } from "../details.ts";
 import { type Html, html } from "../html.ts";
@@ -16,6 +18,8 @@ import { messageContent } from "./message-text.ts";
 /** The page of an order. */
 export function addOrderPage(site: Site, records: Records): void {
   const { pool, acts } = records;
+  const { resend } = RESULTS.acts;
+  const { ofOrder } = resend;
   addDetails(site, ORDERS, records, {
     alsoSeen: ({ messageId }) => formatId("m", messageId),
     arrange: (at) =>
@@ -24,7 +28,8 @@ export function addOrderPage(site: Site, records: Records): void {
       !isTerminal(order.state) &&
         (await isUncompared(pool)) &&
         (await releaseAfterRestoreForm(visit, records)),
-      (await listSent(pool, order)).length > 0 && resendForm(pathOf(ORDERS, order), visit),
+      (await ofOrder.list(pool, order)).length > 0 &&
+        formOf({ ...resend, ...ofOrder }, `${pathOf(ORDERS, order)}/resend`, order, visit),
     ],
     below: (order) =>
       acts.mayCancel(order) || isTerminal(order.state)
@@ -38,22 +43,21 @@ export function addOrderPage(site: Site, records: Records): void {
       return { original: section("The message as it came", original) };
     },
   });
-  site.form("/orders/:id/resend", async (submission) => {
+  site.form(`${ORDERS.path}/:id/resend`, async (submission) => {
     const order = await findNamed(ORDERS, submission, records);
     if (order === undefined) return undefined;
-    const lines: string[] = [];
-    let isDone = true;
-    for (const result of await listSent(pool, order)) {
-      const [isSentAgain, words] = await acts.result("resend", result, submission.act);
-      isDone &&= isSentAgain;
-      lines.push(`${result.deliveryId} ${words}`);
-    }
-    if (lines.length === 0) return { to: pathOf(ORDERS, order), notice: NOTHING_SENT };
-    return { to: pathOf(ORDERS, order), notice: { isDone, lines } };
+    const { each } = await resend.start(records, submission.act, undefined);
+    const all: Acted[] = [];
+    for (const result of await getOfOrder(ofOrder, pool, order))
+      all.push(
+        await each(result)
+          .catch(refusalOf)
+          .then(([isDone, words]) => [isDone, `${result.deliveryId} ${words}`]),
+      );
+    const notice = { isDone: all.every(([isDone]) => isDone), lines: all.map(([, words]) => words) };
+    return { to: pathOf(ORDERS, order), notice };
   });
 }
-
-const NOTHING_SENT = { isDone: false, lines: ["Nothing was sent about the order yet."] };
 
 /** Goes on after a restore without comparing anything more. */
 export async function releaseAfterRestoreForm(visit: Visit, { pool }: Pick<Records, "pool">): Promise<Html> {
@@ -63,9 +67,3 @@ export async function releaseAfterRestoreForm(visit: Visit, { pool }: Pick<Recor
 
 /** Where its form leads. */
 export const RELEASED_AT = "/orders/release-after-restore";
-
-function resendForm(path: string, visit: Visit): Html {
-  const explains = "All results that the lab had of the order, with the names and bytes that they had.";
-  const label = "Send its results again";
-  return actForm({ action: `${path}/resend`, label, explains, reason: "optional" }, visit);
-}

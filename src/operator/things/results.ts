@@ -16,6 +16,7 @@ import { DELIVERY_DETAILS, PAINT_BY_DELIVERY_STATE } from "../order-columns.ts";
 import type { Place } from "../place.ts";
 import { cleanLines, HIDDEN } from "../text.ts";
 import { onEach, type Thing } from "../thing.ts";
+import { nameOf } from "../why-waiting.ts";
 
 /** A result for the lab. */
 export const RESULTS = {
@@ -38,6 +39,14 @@ export const RESULTS = {
       help: "Send results again that the lab had: the same name and the same bytes.",
       example: 'cryobridge results resend d4 --reason "lost in the lab\'s import"',
       explains: "With the name and the bytes that it had.",
+      ofOrder: {
+        option: "--order <id>",
+        help: "all that was sent about this order: o17, its order number, or a label",
+        button: "Send its results again",
+        explains: "All results that the lab had of the order, with the names and bytes that they had.",
+        list: listSent,
+        nothing: (order) => `nothing was sent about order ${nameOf(order)} yet`,
+      },
       suits: ({ state }) => state === "delivered",
       start: toEach("resend"),
     },
@@ -75,7 +84,7 @@ function numberOf({ deliveryId }: DeliveryView): number {
 }
 
 /** What the lab had of an order, in the order in which it was made. */
-export async function listSent(pool: Place["pool"], { id }: LedgerOrder): Promise<DeliveryView[]> {
+async function listSent(pool: Place["pool"], { id }: LedgerOrder): Promise<DeliveryView[]> {
   return (await listOrderDeliveries(pool, id)).filter(({ state }) => state === "delivered");
 }
 
