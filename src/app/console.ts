@@ -23,11 +23,11 @@ import { countOpenTasks } from "../ledger/operator/tasks.ts";
 import { findRestored } from "../ledger/restored/restore.ts";
 import { isWorkerThere, listWorkers } from "../ledger/workers/roster.ts";
 import type { CountedPurpose, ServiceView } from "../operator/service-columns.ts";
+import { readOrphaned } from "../operator/things/orphaned.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { createActs } from "./acts/acts.ts";
 import { CallMeter, estimateBacklog } from "./call-use.ts";
 import { endingSecrets, exceededLimitsOf } from "./limits.ts";
-import { readOrphaned } from "./orphaned.ts";
 import { listUntaken } from "./own-conditions.ts";
 import { refillOverviewOf } from "./refills.ts";
 import { openService } from "./service.ts";
@@ -141,7 +141,7 @@ export function ledgerView(
     counts: () => readCounts(pool),
     refills: refillOverviewOf(pool, config.refills, clock),
     waiting: () => listWaitingCodes(pool),
-    orphaned: () => readOrphaned(pool, config),
+    orphaned: () => readOrphaned({ pool, config }),
     attention: () => readAttention(pool, config.lanes.parkedBlocks),
     takers: () =>
       findTakers(

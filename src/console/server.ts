@@ -87,7 +87,7 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
     addOrderList(site, asked.records, beginWork);
     addOrderPage(site, asked.records);
     addResultPages(site, asked.records);
-    addQueuePage(site, asked, asked.records);
+    addQueuePage(site, asked.records, beginWork);
     addTaskPage(site, asked.records);
     addRefillPage(site, asked.records);
     addReportPage(site, asked.records);

@@ -1,11 +1,11 @@
-import { Argument, type Command } from "commander";
-import { readOrphaned } from "../../app/orphaned.ts";
+import { Argument, type Command, Option } from "commander";
 import { Failure } from "../../core/failures.ts";
 import { QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import { parseId } from "../../ledger/ids.ts";
 import type { DeliveryDetails } from "../../ledger/operator/views.ts";
 import { JOB_COLUMNS, listJobs, nameJobs } from "../../operator/job-columns.ts";
 import { readQueueOverview } from "../../operator/overviews/queue.ts";
+import { MOVE } from "../../operator/things/orphaned.ts";
 import { QUEUE_ACTS } from "../../operator/things/queues.ts";
 import { RESULTS } from "../../operator/things/results.ts";
 import { oneOf, wholeNumber } from "../arguments.ts";
@@ -19,7 +19,6 @@ import { type Cli, type Session, toAction } from "../session.ts";
 import { defineSiteAct } from "../site-acts.ts";
 import { defineAct, getNamed, readSections, requireId } from "../things.ts";
 import { showOrders } from "./orders.ts";
-import { moveResultsOf } from "./queue-act.ts";
 
 /** `cryobridge queue …`. */
 export function define(queue: Command, cli: Cli): void {
@@ -47,17 +46,13 @@ export function define(queue: Command, cli: Cli): void {
   });
   defineAct(queue, cli, RESULTS, RESULTS.acts.retry, ofResults("retry"));
   defineAct(queue, cli, RESULTS, RESULTS.acts.drop, ofResults("discard"));
-  queue
-    .command("move")
-    .description(
-      "Send the results of a connector that is no longer configured through another one of its type, and those of its orders later as well.",
-    )
-    .requiredOption("--from <connector>", "the name that is gone")
-    .requiredOption("--to <connector>", "one that is configured")
-    .option("--reason <text>", "why, for the audit")
-    .option("-y, --yes", "don't ask")
-    .addHelpText("after", "\nExample:\n  cryobridge queue move --from lims --to lims-new")
-    .action(toAction(cli, moveResultsOf));
+  defineSiteAct(queue.command("move"), cli, MOVE, {
+    options: [
+      new Option("--from <connector>", "the name that is gone").makeOptionMandatory(),
+      new Option("--to <connector>", "one that is configured").makeOptionMandatory(),
+    ],
+    on: ({ from, to }) => ({ from: from as string, to: to as string }),
+  });
   for (const [name, act] of Object.entries(QUEUE_ACTS)) {
     const argument = new Argument("<queue>", "submit, track or deliver").argParser(oneOf(QUEUE_NAMES));
     const on = (_asked: object, queue: string) => ({ queue: queue as QueueName });
@@ -77,7 +72,6 @@ async function list(
   const { pool, config } = await site.open();
   const overview = await readQueueOverview(placeOf({ pool, config }, session), session, {
     askQueues: (work) => site.askQueues(work),
-    orphaned: () => readOrphaned(pool, config),
     ...{ rows: session.isJson ? limit : Math.max(limit, MOST_ROWS), limit },
   });
   const { failure } = overview;

@@ -1,33 +1,41 @@
 import { QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
+import type { Orphaned } from "../../ledger/results/orphaned.ts";
 import type { Column } from "../../operator/column.ts";
 import type { Part } from "../../operator/details.ts";
 import { type QueueView, readQueueOverview } from "../../operator/overviews/queue.ts";
+import { connectorNames } from "../../operator/place.ts";
 import type { DeclaredAct, Thing } from "../../operator/thing.ts";
 import { ORDERS } from "../../operator/things/orders.ts";
+import { MOVE } from "../../operator/things/orphaned.ts";
 import { MEANINGS, QUEUE_ACTS } from "../../operator/things/queues.ts";
 import { RESULTS } from "../../operator/things/results.ts";
 import { beforeRows, formOf, pathOf } from "../act-forms.ts";
-import { askOrphaned } from "../ask.ts";
 import { actForm } from "../components.ts";
-import type { ConsoleDeps, Records } from "../deps.ts";
+import type { Records } from "../deps.ts";
 import { partsAt, remarkBoxes } from "../details.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
 import { placeOf } from "../listing.ts";
 import type { Site, Visit } from "../site.ts";
-import { addSiteAct } from "../site-acts.ts";
+import { addManySiteAct, addSiteAct } from "../site-acts.ts";
+import type { BeginWork } from "../work.ts";
 
 const PATH = "/queue";
+const MOVED_AT = `${PATH}/move`;
 const LINES = 50;
 
 /** What each queue has to do, what waits, and pausing. */
-export function addQueuePage(site: Site, deps: ConsoleDeps, records: Records): void {
-  site.page(PATH, (visit) => queuePage(visit, deps, records));
+export function addQueuePage(site: Site, records: Records, beginWork: BeginWork): void {
+  site.page(PATH, (visit) => queuePage(visit, records));
   for (const [name, act] of Object.entries(QUEUE_ACTS))
     addSiteAct(site, `${PATH}/${name}`, act, records, ({ form }) => {
       const queue = QUEUE_NAMES.find((each) => each === form.get("queue"));
       return queue && { queue };
     });
+  addManySiteAct(site, MOVED_AT, MOVE, { records, beginWork }, ({ form }) => ({
+    from: form.get("from") ?? "",
+    to: form.get("to") ?? "",
+  }));
 }
 
 const MEANING: Column<QueueView> = {
@@ -36,13 +44,16 @@ const MEANING: Column<QueueView> = {
   show: ({ queue }) => MEANINGS[queue].replace(/\.$/, ""),
 };
 
-async function queuePage(visit: Visit, deps: ConsoleDeps, records: Records): Promise<Page> {
+async function queuePage(visit: Visit, records: Records): Promise<Page> {
   const own = records.queues;
-  const { queues, failure, remarks, parts } = await readQueueOverview(placeOf(records, visit), visit.viewer, {
-    askQueues: own && ((work) => work(own)),
-    orphaned: () => askOrphaned(deps),
-    ...{ rows: LINES, limit: LINES },
-  });
+  const { queues, orphaned, failure, remarks, parts } = await readQueueOverview(
+    placeOf(records, visit),
+    visit.viewer,
+    {
+      askQueues: own && ((work) => work(own)),
+      ...{ rows: LINES, limit: LINES },
+    },
+  );
   const at = partsAt(withMeaning(parts), PATH, visit.viewer);
   const isCut = (name: string) =>
     parts.some((part) => part.kind === "table" && part.name === name && part.rows.length >= LINES);
@@ -70,7 +81,7 @@ ${at("openDeliveries", {
     ["/results?state=parked", "All parked results"],
   ),
 })}
-${at("orphaned")}
+${at("orphaned", { below: html`<div class="acts">${orphaned.map((left) => moveForm(left, records, visit))}</div>` })}
 ${at("jobs", { below: isCut("jobs") && html`<p class="note">At most ${LINES} of each queue.</p>` })}`,
   };
 }
@@ -100,4 +111,16 @@ function tryNow<Row, Found extends Row>(
 function pauseForm(queue: QueueName, isPaused: boolean, visit: Visit): Html {
   const name = isPaused ? "resume" : "pause";
   return formOf(QUEUE_ACTS[name], `${PATH}/${name}`, { queue }, visit, { fields: { queue } });
+}
+
+/** Chooses to whom the orders and results of a connector go that is gone; what that will do is said then. */
+function moveForm({ connector, results, orders }: Orphaned, { config }: Records, visit: Visit): Html {
+  if (results + orders === 0) return html``;
+  const inputs = html`<label>To<select name="to">${connectorNames(config).map((name) => html`<option>${name}</option>`)}</select></label>`;
+  const { button, explains } = MOVE;
+  const label = `${button}: ${connector}`;
+  return actForm(
+    { action: `${MOVED_AT}/choose`, label, explains, inputs, fields: { from: connector } },
+    visit,
+  );
 }

@@ -27,7 +27,7 @@ import {
 } from "../order-columns.ts";
 import { withSurroundings } from "../order-details.ts";
 import { countsInWords } from "../text.ts";
-import { hintForOrphaned } from "../things/orphaned.ts";
+import { hintForOrphaned, readOrphaned } from "../things/orphaned.ts";
 import { pausedInWords } from "../things/queues.ts";
 import { relativeTime } from "../times.ts";
 import { whyWaiting } from "../why-waiting.ts";
@@ -128,8 +128,6 @@ interface Asked {
   readonly askQueues:
     | (<T>(work: (queues: Pick<JobQueues, "counts" | "list">) => Promise<T>) => Promise<T>)
     | undefined;
-  /** What waits of connectors that aren't configured. */
-  readonly orphaned: () => Promise<readonly Orphaned[] | undefined>;
   /** Orders and results that are read at most. */
   readonly rows: number;
   /** Lines of each table at most. */
@@ -139,6 +137,7 @@ interface Asked {
 /** What there is to do. BullMQ's server may be away while the ledger answers. */
 export interface QueueOverview extends Overview {
   readonly queues: readonly QueueView[];
+  readonly orphaned: readonly Orphaned[];
   readonly failure: Failure | undefined;
 }
 
@@ -149,7 +148,7 @@ export interface QueueOverview extends Overview {
 export async function readQueueOverview(
   place: ListPlace,
   viewer: Viewer,
-  { askQueues, orphaned, rows, limit }: Asked,
+  { askQueues, rows, limit }: Asked,
 ): Promise<QueueOverview> {
   const { pool } = place;
   const found = await askQueues?.(async (queues) => ({
@@ -157,18 +156,18 @@ export async function readQueueOverview(
     jobs: await listJobs(queues, limit),
   })).catch((error: unknown) => asRefusal(error) ?? asFailure(error));
   const inQueues = found instanceof Failure ? undefined : found;
-  const [isDaemonThere, queues, waiting, deliveries, left = [], jobs] = await Promise.all([
+  const [isDaemonThere, queues, waiting, deliveries, orphaned, jobs] = await Promise.all([
     isWorkerThere(pool),
     readQueues(pool, inQueues?.counts),
     listWaitingOrders(pool, rows).then((orders) => withSurroundings(place, orders)),
     listOpenDeliveries(pool, rows),
-    orphaned(),
+    readOrphaned(place),
     inQueues && nameJobs(inQueues.jobs, place),
   ]);
   const table = <Row>(name: string, given: Parameters<typeof tablePart<Row>>[1]) =>
     tablePart<Row>(name, given, viewer);
   return {
-    ...{ queues, failure: found instanceof Failure ? found : undefined },
+    ...{ queues, orphaned, failure: found instanceof Failure ? found : undefined },
     remarks: isDaemonThere ? [] : [{ title: NO_DAEMON, text: "", isAct: true }],
     parts: [
       { kind: "json", name: "daemon", json: { isDaemonRunning: isDaemonThere } },
@@ -197,8 +196,8 @@ export async function readQueueOverview(
         },
       }),
       table<Orphaned>("orphaned", {
-        ...{ title: "Connectors that are not configured", columns: ORPHANED_COLUMNS, rows: left },
-        notes: left.map(hintForOrphaned),
+        ...{ title: "Connectors that are not configured", columns: ORPHANED_COLUMNS, rows: orphaned },
+        notes: orphaned.map(hintForOrphaned),
       }),
       ...(jobs === undefined
         ? [{ kind: "json" as const, name: "jobs", json: { jobs: null } }]

@@ -190,3 +190,32 @@ test("the overview shows each connector's day, the service and the charts, and l
       },
     },
   ));
+
+test("what waits of a connector that is gone is given to another one, once it is said what that is", () =>
+  withPages(async ({ lab, operator, viewer, pool }) => {
+    await lab.take("bench", [csvMessage(1)]);
+    for (const table of ["messages", "orders", "outcomes"])
+      await pool.query(`update ${table} set connector = 'old'`);
+    expect(wordsOf(await operator.open("/queue"))).toContain("“ Give it to another connector ”");
+    expect(wordsOf(await viewer.open("/queue"))).not.toContain(
+      "go out through the connector that you choose",
+    );
+    const choice = { from: "old", to: "bench" };
+    const asked = wordsOf(await operator.send("/queue/move/choose", choice));
+    expect(asked).toContain("Report 1 result and 1 order in work of old to the lab through bench?");
+    expect(wordsOf(await operator.send("/queue/move/choose", { ...choice, to: "lims" }))).toContain(
+      "it was of type csv-drop",
+    );
+    await viewer.send("/queue/move", choice);
+    expect((await pool.query("select from orders where connector = 'old'")).rowCount).toBe(1);
+    expect(wordsOf(await operator.send("/queue/move", { ...choice, reason: "renamed" }))).toContain(
+      "1 result goes out through bench now",
+    );
+    expect(wordsOf(await operator.open("/queue"))).not.toContain("Connectors that are not configured");
+    expect((await pool.query("select actor, action, target, detail from audit")).rows).toEqual([
+      {
+        ...{ actor: "erika (console)", action: "move", target: "connector old" },
+        detail: { to: "bench", results: 1, reason: "renamed" },
+      },
+    ]);
+  }));
