@@ -8,9 +8,11 @@ import {
   nothingOf,
   WHOLE,
 } from "../operator/listing.ts";
-import { filterForm, nextPage, options, SEARCH_AGAIN } from "./components.ts";
+import { filterForm, listTable, nextPage, options, SEARCH_AGAIN } from "./components.ts";
 import type { Records } from "./deps.ts";
-import { type Html, html } from "./html.ts";
+import { type Content, type Html, html } from "./html.ts";
+import { withCommands } from "./page-of-command.ts";
+import { SECTIONS, type Section } from "./sections.ts";
 import { type Site, type Visit, wholeNumber } from "./site.ts";
 
 // A list that the command line has too, on a page.
@@ -26,16 +28,58 @@ const SINCE = {
 } as const;
 
 /** A part of a list, as a page has it. */
-interface ListPage<Row, F extends Filters> {
+export interface ListPage<Row, F extends Filters> {
   /** Undefined for a search that is not kept any more. */
   readonly values: FilterValues<F> | undefined;
   readonly rows: readonly Row[];
   /** What stands in place of an empty list. */
   readonly nothing: string;
+  /** The list as a table, or some of its rows. */
+  readonly table: (options?: TableOptions<Row>) => Html;
   /** The form by which the list is narrowed. */
   readonly form: Html;
   /** The link to the next part, where there is one. */
   readonly more: Html | "";
+}
+
+type TableOptions<Row> = Partial<Parameters<typeof listTable<Row>>[3]> & { readonly rows?: readonly Row[] };
+
+/** What is particular to the page of a list. */
+interface Particulars<Row, F extends Filters> {
+  /** The page's heading; as the menu names it unless given. */
+  readonly heading?: string;
+  /** False where it does not refresh itself. */
+  readonly isLive?: boolean;
+  /** What stands above the filter, and between that and the list. */
+  readonly above?: (visit: Visit) => Promise<Content> | Content;
+  readonly between?: (page: ListPage<Row, F>, visit: Visit) => Promise<Content> | Content;
+  /** The list itself, where it is more than its table. */
+  readonly list?: (page: ListPage<Row, F>, visit: Visit) => Content;
+}
+
+/** Adds the page of a list. */
+export function addListPage<Row, F extends Filters>(
+  site: Site,
+  path: Section,
+  list: List<Row, F>,
+  records: Records,
+  { heading, isLive = true, above, between, list: shown = ({ table }) => table() }: Particulars<Row, F> = {},
+): void {
+  const title = SECTIONS[path].name;
+  site.filter(path);
+  site.page(path, async (visit) => {
+    const [page, head] = await Promise.all([readListPage(list, path, visit, records), above?.(visit)]);
+    return {
+      ...{ title, section: path, isLive },
+      body: html`
+<h1>${heading ?? title}</h1>
+${head}
+${page.form}
+${await between?.(page, visit)}
+${shown(page, visit)}
+${page.more}`,
+    };
+  });
 }
 
 /** Where lists are read for a page. */
@@ -63,9 +107,11 @@ export async function readListPage<Row, F extends Filters>(
   ]);
   const rows = found.slice(0, limit);
   const last = rows.at(-1);
+  const nothing = values === undefined ? SEARCH_AGAIN : nothingOf(list, values, { after });
   return {
-    ...{ values, rows },
-    nothing: values === undefined ? SEARCH_AGAIN : nothingOf(list, values, { after }),
+    ...{ values, rows, nothing },
+    table: ({ rows: shown = rows, ...options } = {}) =>
+      listTable(list.columns, shown, visit.viewer, { nothing: withCommands(nothing), ...options }),
     form: inputs.length === 0 ? html`` : filterForm(path, inputs, visit),
     more: of && found.length > limit && last ? nextPage(query, path, of(last), flag) : "",
   };

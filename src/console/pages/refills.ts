@@ -1,7 +1,6 @@
 import { REFILL_LIST } from "../../operator/lists/refills.ts";
 import { TANK_LIST } from "../../operator/lists/tanks.ts";
-import { REFILL_COLUMNS, TANK_COLUMNS } from "../../operator/refill-columns.ts";
-import { listTable, section } from "../components.ts";
+import { section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
@@ -17,8 +16,7 @@ export function addRefillPage(site: Site, records: Records): void {
 }
 
 async function refillPage(visit: Visit, records: Records): Promise<Page> {
-  const { viewer } = visit;
-  const [tanks, { rows, nothing, form, more }] = await Promise.all([
+  const [tanks, { table, form, more }] = await Promise.all([
     readListPage(TANK_LIST, PATH, visit, records),
     readListPage(REFILL_LIST, PATH, visit, records),
   ]);
@@ -30,8 +28,8 @@ async function refillPage(visit: Visit, records: Records): Promise<Page> {
 <h1>Refills and tanks</h1>
 ${records.config.refills ? "" : html`<p class="note">No refills are followed: the configuration has no section <code>refills</code>.</p>`}
 ${form}
-${section("Tanks", listTable(TANK_COLUMNS, tanks.rows, viewer, tanks))}
-${section("Refills, the latest change first", listTable(REFILL_COLUMNS, rows, viewer, { nothing }))}
+${section("Tanks", tanks.table())}
+${section("Refills, the latest change first", table())}
 ${more}`,
   };
 }
