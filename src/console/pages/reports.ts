@@ -1,5 +1,5 @@
-import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
+import { LATE, within } from "../../core/within.ts";
 import { type Report, readReport } from "../../ledger/reports/report.ts";
 import type { Viewer } from "../../operator/column.ts";
 import {
@@ -57,8 +57,8 @@ export function addReportPage(site: Site, { pool }: Records): void {
   site.page(PATH, async (visit) => {
     const period = periodOf(visit);
     if (period instanceof Failure) return unknownPeriod(period);
-    const report = await within(reportOf(visit, period), visit.viewer.clock);
-    return report ? reportPage(visit, period, report) : waitingPage(period);
+    const report = await within(reportOf(visit, period), SHORT_MS, visit.viewer.clock);
+    return report === LATE ? waitingPage(period) : reportPage(visit, period, report);
   });
   site.file(`${PATH}/csv`, async (visit) => {
     const period = periodOf(visit);
@@ -72,16 +72,6 @@ export function addReportPage(site: Site, { pool }: Records): void {
     const text = `${JSON.stringify(reportJson(period, await reportOf(visit, period), visit.viewer), null, 2)}\n`;
     return { name: `report-${period.name}.json`, type: "application/json; charset=utf-8", text };
   });
-}
-
-/** What is ready soon; undefined where it is not. */
-async function within<T>(promise: Promise<T>, clock: Clock): Promise<T | undefined> {
-  const isWaitedFor = new AbortController();
-  const late = clock.sleep(SHORT_MS, isWaitedFor.signal).then(
-    () => undefined,
-    () => undefined,
-  );
-  return Promise.race([promise, late]).finally(() => isWaitedFor.abort());
 }
 
 function waitingPage(period: NamedPeriod): Page {
