@@ -25,7 +25,7 @@ import { isWorkerThere, listWorkers } from "../ledger/workers/roster.ts";
 import type { CountedPurpose, ServiceView } from "../operator/service-columns.ts";
 import { readOrphaned } from "../operator/things/orphaned.ts";
 import type { ServiceClient } from "../service/client.ts";
-import { createActs } from "./acts/acts.ts";
+import { createActs } from "./acts/create-acts.ts";
 import { CallMeter, estimateBacklog } from "./call-use.ts";
 import { endingSecrets, exceededLimitsOf } from "./limits.ts";
 import { listUntaken } from "./own-conditions.ts";

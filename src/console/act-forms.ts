@@ -1,14 +1,14 @@
 import { type Problem, problemSentence } from "../core/failures.ts";
 import { formatId, parseId } from "../ledger/ids.ts";
 import type { Acted } from "../operator/acts.ts";
-import type { Filters, List } from "../operator/listing.ts";
+import type { Filters, List } from "../operator/list.ts";
 import { counted, countsInWords } from "../operator/text.ts";
 import { type ActWords, type DeclaredAct, refusalOf, type Thing } from "../operator/thing.ts";
 import { actForm } from "./components.ts";
 import type { Records } from "./deps.ts";
 import { type Content, type Html, html } from "./html.ts";
 import type { Page } from "./layout.ts";
-import { filterValues, type ListPage, placeOf } from "./listing.ts";
+import { filterValues, type ListPage, placeOf } from "./list-page.ts";
 import { withCommands } from "./page-of-command.ts";
 import type { Section } from "./sections.ts";
 import type { Notice } from "./session.ts";

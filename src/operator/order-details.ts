@@ -26,7 +26,7 @@ import { isWorkerThere } from "../ledger/workers/roster.ts";
 import { findRush, findServicePause } from "../ledger/workers/service-pause.ts";
 import type { ShownCall } from "./calls.ts";
 import type { Column } from "./column.ts";
-import type { ListPlace } from "./listing.ts";
+import type { ListPlace } from "./list.ts";
 import { type ListedOrder, ORDER_COLUMNS } from "./order-columns.ts";
 import type { SiteSettings } from "./place.ts";
 import { clean, counted } from "./text.ts";

@@ -5,7 +5,7 @@ import type { Act } from "../ledger/operator/audit.ts";
 import type { LedgerOrder } from "../ledger/orders/row.ts";
 import type { Acted, Acts, Run } from "./acts.ts";
 import type { Viewer } from "./column.ts";
-import type { Details } from "./details.ts";
+import type { Details } from "./parts.ts";
 import type { Place } from "./place.ts";
 
 // What people see of one record and can do to it is declared once: the command line and the console are two renderers of it.

@@ -6,10 +6,10 @@ import { SILENCE_LIST } from "../../operator/lists/silences.ts";
 import { maintenanceUntil } from "../../operator/maintenance.ts";
 import { ALERTS, SILENCE, SILENCES, TEST_PLACES } from "../../operator/things/alerts.ts";
 import { durationWithin, textOr } from "../arguments.ts";
-import { defineList } from "../output/listing.ts";
+import { defineList } from "../list-command.ts";
+import { defineAct } from "../record-commands.ts";
 import type { Cli } from "../session.ts";
-import { defineSiteAct } from "../site-acts.ts";
-import { defineAct } from "../things.ts";
+import { defineSiteAct } from "../site-act-commands.ts";
 
 const KINDS = ALERT_KINDS.join(", ");
 

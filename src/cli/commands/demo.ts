@@ -30,7 +30,7 @@ import { prepareFolder } from "../demo/folder.ts";
 import { type LedgerView, listUnfinished, readLedger } from "../demo/progress.ts";
 import { dropSample, listSamples, playStaff, type Sample, writeConfiguration } from "../demo/samples.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
-import { placeOf } from "../output/listing.ts";
+import { placeOf } from "../list-command.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
 /** `cryobridge demo`: what `npm start` runs. */

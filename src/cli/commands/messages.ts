@@ -7,11 +7,11 @@ import { whatFor } from "../../operator/message-columns.ts";
 import { clean } from "../../operator/text.ts";
 import { MESSAGES } from "../../operator/things/messages.ts";
 import { RELEASE } from "../../operator/things/waiting.ts";
+import { defineList } from "../list-command.ts";
 import { readConfig, requireConnector } from "../open.ts";
-import { defineList } from "../output/listing.ts";
+import { defineAct, defineShow } from "../record-commands.ts";
 import type { Cli } from "../session.ts";
-import { defineSiteAct } from "../site-acts.ts";
-import { defineAct, defineShow } from "../things.ts";
+import { defineSiteAct } from "../site-act-commands.ts";
 
 /** `cryobridge messages …`. */
 export function define(messages: Command, cli: Cli): void {

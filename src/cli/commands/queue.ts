@@ -10,14 +10,14 @@ import { QUEUE_ACTS } from "../../operator/things/queues.ts";
 import { RESULTS } from "../../operator/things/results.ts";
 import { oneOf, wholeNumber } from "../arguments.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
+import { placeOf } from "../list-command.ts";
 import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
 import { type OpenSite, withLedger, withQueues } from "../open.ts";
-import { printDetails, printOverview, table } from "../output/details.ts";
 import { failureJson } from "../output/failure.ts";
-import { placeOf } from "../output/listing.ts";
+import { printDetails, printOverview, table } from "../output/print-parts.ts";
+import { defineAct, getNamed, readSections, requireId } from "../record-commands.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
-import { defineSiteAct } from "../site-acts.ts";
-import { defineAct, getNamed, readSections, requireId } from "../things.ts";
+import { defineSiteAct } from "../site-act-commands.ts";
 import { showOrders } from "./orders.ts";
 
 /** `cryobridge queue …`. */

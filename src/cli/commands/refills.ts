@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import type { Config } from "../../config/config.ts";
 import { REFILL_LIST } from "../../operator/lists/refills.ts";
 import { TANK_LIST } from "../../operator/lists/tanks.ts";
+import { defineList } from "../list-command.ts";
 import { facilityIdOf, type OpenSite } from "../open.ts";
-import { defineList } from "../output/listing.ts";
 import type { Cli, Session } from "../session.ts";
 
 /** `cryobridge refills …`. */

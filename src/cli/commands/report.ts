@@ -8,11 +8,11 @@ import {
   reportNote,
   reportOverview,
   reportTitle,
-} from "../../operator/report-columns.ts";
+} from "../../operator/overviews/report.ts";
 import { type NamedPeriod, parsePeriod } from "../../operator/report-period.ts";
 import { withLedger } from "../open.ts";
-import { printOverview } from "../output/details.ts";
 import { type FormOptions, requireOneForm } from "../output/form.ts";
+import { printOverview } from "../output/print-parts.ts";
 import { type Act, type Cli, type Session, toAction } from "../session.ts";
 
 /** `cryobridge report …`. */

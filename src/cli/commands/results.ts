@@ -5,11 +5,11 @@ import { type DeliveryDetails, findDeliveriesByName } from "../../ledger/operato
 import { RESULT_LIST } from "../../operator/lists/results.ts";
 import { getOfOrder, notFound } from "../../operator/thing.ts";
 import { RESULTS } from "../../operator/things/results.ts";
+import { defineList } from "../list-command.ts";
 import { getNamedOrder } from "../named-orders.ts";
 import type { OpenSite } from "../open.ts";
-import { defineList } from "../output/listing.ts";
+import { defineAct, defineShow, getNamed } from "../record-commands.ts";
 import type { Cli } from "../session.ts";
-import { defineAct, defineShow, getNamed } from "../things.ts";
 
 /** `cryobridge results …`. */
 export function define(results: Command, cli: Cli): void {

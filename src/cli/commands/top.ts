@@ -12,8 +12,8 @@ import { WORKER_COLUMNS } from "../../operator/worker-columns.ts";
 import { wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus, exitStatusOf } from "../exit-status.ts";
 import { type KeptSite, watched } from "../live/watched.ts";
-import { printDetails, type Section, table } from "../output/details.ts";
 import { toFailure } from "../output/failure.ts";
+import { printDetails, type Section, table } from "../output/print-parts.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import {
   countsInWords,

@@ -4,9 +4,9 @@ import { readWorkerOverview } from "../../operator/overviews/workers.ts";
 import { DRAIN, workerNumber } from "../../operator/things/workers.ts";
 import type { ExitStatus } from "../exit-status.ts";
 import { type KeptSite, type Watching, watched, watchOption } from "../live/watched.ts";
-import { printOverview } from "../output/details.ts";
+import { printOverview } from "../output/print-parts.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
-import { actOnSite } from "../site-acts.ts";
+import { actOnSite } from "../site-act-commands.ts";
 
 /** `cryobridge workers`. */
 export function define(command: Command, cli: Cli): void {

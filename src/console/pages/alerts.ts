@@ -9,12 +9,12 @@ import { ALERTS, SILENCE, SILENCE_INPUT, SILENCES, TEST_PLACES } from "../../ope
 import { addActs, beforeRows, formOf, formsOf, inputOf } from "../act-forms.ts";
 import { options, section } from "../components.ts";
 import type { Records } from "../deps.ts";
-import { addDetails } from "../details.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { readListPage } from "../listing.ts";
+import { readListPage } from "../list-page.ts";
+import { addDetails } from "../record-page.ts";
 import type { Site, Visit } from "../site.ts";
-import { addSiteAct } from "../site-acts.ts";
+import { addSiteAct } from "../site-act-forms.ts";
 import type { Attention } from "../status-document.ts";
 import { whereToAct } from "./overview.ts";
 

@@ -2,7 +2,7 @@ import type { AuditEntry } from "../../ledger/operator/audit.ts";
 import { AUDIT_LIST } from "../../operator/lists/audit.ts";
 import { HIDDEN } from "../../operator/text.ts";
 import type { Records } from "../deps.ts";
-import { addListPage } from "../listing.ts";
+import { addListPage } from "../list-page.ts";
 import type { Site } from "../site.ts";
 
 /** Who did and saw what, when and why. */

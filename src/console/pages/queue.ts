@@ -1,8 +1,8 @@
 import { QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import type { Orphaned } from "../../ledger/results/orphaned.ts";
 import type { Column } from "../../operator/column.ts";
-import type { Part } from "../../operator/details.ts";
 import { type QueueView, readQueueOverview } from "../../operator/overviews/queue.ts";
+import type { Part } from "../../operator/parts.ts";
 import { connectorNames } from "../../operator/place.ts";
 import type { DeclaredAct, Thing } from "../../operator/thing.ts";
 import { ORDERS } from "../../operator/things/orders.ts";
@@ -12,12 +12,12 @@ import { RESULTS } from "../../operator/things/results.ts";
 import { beforeRows, formOf, pathOf } from "../act-forms.ts";
 import { actForm } from "../components.ts";
 import type { Records } from "../deps.ts";
-import { partsAt, remarkBoxes } from "../details.ts";
 import { type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { placeOf } from "../listing.ts";
+import { placeOf } from "../list-page.ts";
+import { partsAt, remarkBoxes } from "../record-page.ts";
 import type { Site, Visit } from "../site.ts";
-import { addManySiteAct, addSiteAct } from "../site-acts.ts";
+import { addManySiteAct, addSiteAct } from "../site-act-forms.ts";
 import type { BeginWork } from "../work.ts";
 
 const PATH = "/queue";

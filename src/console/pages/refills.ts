@@ -4,7 +4,7 @@ import { section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { html } from "../html.ts";
 import type { Page } from "../layout.ts";
-import { readListPage } from "../listing.ts";
+import { readListPage } from "../list-page.ts";
 import type { Site, Visit } from "../site.ts";
 
 const PATH = "/refills";

@@ -8,12 +8,12 @@ import {
   reportNote,
   reportOverview,
   reportTitle,
-} from "../../operator/report-columns.ts";
+} from "../../operator/overviews/report.ts";
 import { type NamedPeriod, parsePeriod } from "../../operator/report-period.ts";
 import type { Records } from "../deps.ts";
-import { partsAt } from "../details.ts";
 import { type Content, type Html, html } from "../html.ts";
 import type { Page } from "../layout.ts";
+import { partsAt } from "../record-page.ts";
 import type { Site, Visit } from "../site.ts";
 
 const PATH = "/reports";

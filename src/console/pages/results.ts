@@ -7,9 +7,9 @@ import { nameOf } from "../../operator/why-waiting.ts";
 import { addActs } from "../act-forms.ts";
 import { details, section } from "../components.ts";
 import type { Records } from "../deps.ts";
-import { addDetails } from "../details.ts";
 import { type Html, html } from "../html.ts";
-import { addListPage } from "../listing.ts";
+import { addListPage } from "../list-page.ts";
+import { addDetails } from "../record-page.ts";
 import type { Site } from "../site.ts";
 
 const PATH = "/results";

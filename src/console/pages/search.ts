@@ -12,7 +12,7 @@ import { listTable, section } from "../components.ts";
 import type { Records } from "../deps.ts";
 import { type Html, html } from "../html.ts";
 import { SEARCH_PATH } from "../layout.ts";
-import { placeOf } from "../listing.ts";
+import { placeOf } from "../list-page.ts";
 import type { Answer, Search, Site } from "../site.ts";
 
 const OF_A_SUBJECT = 50;

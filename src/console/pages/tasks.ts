@@ -5,7 +5,7 @@ import { TASKS } from "../../operator/things/tasks.ts";
 import { addActs, beforeRows, formsOf } from "../act-forms.ts";
 import type { Records } from "../deps.ts";
 import { html } from "../html.ts";
-import { addListPage } from "../listing.ts";
+import { addListPage } from "../list-page.ts";
 import type { Site } from "../site.ts";
 
 /** What a person has to do, and writing down that it is done. */

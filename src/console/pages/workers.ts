@@ -3,10 +3,10 @@ import { readWorkerOverview } from "../../operator/overviews/workers.ts";
 import { DRAIN, RELOAD, workerNumber } from "../../operator/things/workers.ts";
 import { formOf } from "../act-forms.ts";
 import type { Records } from "../deps.ts";
-import { partsAt, remarkBoxes } from "../details.ts";
 import { html } from "../html.ts";
+import { partsAt, remarkBoxes } from "../record-page.ts";
 import type { Site } from "../site.ts";
-import { addSiteAct } from "../site-acts.ts";
+import { addSiteAct } from "../site-act-forms.ts";
 
 const PATH = "/workers";
 

@@ -1,6 +1,6 @@
 import { type AuditEntry, listActors, listAudit } from "../../ledger/operator/audit.ts";
 import type { Column } from "../column.ts";
-import { code, isNarrowedBy, known, list, search, since } from "../listing.ts";
+import { code, isNarrowedBy, known, list, search, since } from "../list.ts";
 
 /** Acts whose names say too little. */
 const ACTION_WORDS: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 import { ORDER_STATES } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { listOrders, searchOrders } from "../../ledger/operator/views.ts";
-import { byConnector, choices, code, isNarrowedBy, list, search, since } from "../listing.ts";
+import { byConnector, choices, code, isNarrowedBy, list, search, since } from "../list.ts";
 import { ORDER_COLUMNS, stateInWords } from "../order-columns.ts";
 import { withSurroundings } from "../order-details.ts";
 import { connectorNames } from "../place.ts";

@@ -2,7 +2,7 @@ import { isEndedRefill } from "../../core/refill.ts";
 import { tankName } from "../../jobs/refills/tanks.ts";
 import { type LedgerRefill, listRefills } from "../../ledger/refills.ts";
 import { ageColumn, type Column, forPrograms } from "../column.ts";
-import { known, list, since } from "../listing.ts";
+import { known, list, since } from "../list.ts";
 import { serviceTime } from "../times.ts";
 
 /** A refill. */

@@ -6,7 +6,7 @@ import {
   searchOrders,
 } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import { byConnector, choice, list, search, since } from "../listing.ts";
+import { byConnector, choice, list, search, since } from "../list.ts";
 import { DELIVERY_COLUMNS } from "../order-columns.ts";
 import { connectorNames, type Place } from "../place.ts";
 

@@ -1,6 +1,6 @@
 import { listSilences } from "../../ledger/alerts/silences.ts";
 import { SILENCE_COLUMNS } from "../alert-columns.ts";
-import { list } from "../listing.ts";
+import { list } from "../list.ts";
 
 /** What is silenced right now. A person makes each of them, so nobody has many. */
 export const SILENCE_LIST = list({

@@ -1,6 +1,6 @@
 import { readTankAges, type TankAge, tankName } from "../../jobs/refills/tanks.ts";
 import { ageColumn, type Column } from "../column.ts";
-import { list } from "../listing.ts";
+import { list } from "../list.ts";
 import { roundToUnit } from "../times.ts";
 import { byFacility } from "./refills.ts";
 

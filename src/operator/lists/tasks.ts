@@ -1,5 +1,5 @@
 import { listOpenTasks } from "../../ledger/operator/tasks.ts";
-import { list } from "../listing.ts";
+import { list } from "../list.ts";
 import { TASK_COLUMNS } from "../order-columns.ts";
 
 /** What a person has to do. */

@@ -1,5 +1,5 @@
 import { listWaitingCodes } from "../../ledger/messages/waiting.ts";
-import { list } from "../listing.ts";
+import { list } from "../list.ts";
 import { WAITING_COLUMNS } from "../message-columns.ts";
 
 /** What messages wait for. */

@@ -13,9 +13,8 @@ import { type DeliveryView, listOpenDeliveries, listWaitingOrders } from "../../
 import type { Orphaned } from "../../ledger/results/orphaned.ts";
 import { isWorkerThere } from "../../ledger/workers/roster.ts";
 import type { Column, Viewer } from "../column.ts";
-import { type Overview, tablePart } from "../details.ts";
 import { JOB_COLUMNS, listJobs, type NamedJob, nameJobs } from "../job-columns.ts";
-import type { ListPlace } from "../listing.ts";
+import type { ListPlace } from "../list.ts";
 import {
   authorityOf,
   DELIVERY_COLUMNS,
@@ -26,6 +25,7 @@ import {
   stateInWords,
 } from "../order-columns.ts";
 import { withSurroundings } from "../order-details.ts";
+import { type Overview, tablePart } from "../parts.ts";
 import { countsInWords } from "../text.ts";
 import { hintForOrphaned, readOrphaned } from "../things/orphaned.ts";
 import { pausedInWords } from "../things/queues.ts";

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { listWorkers, type WorkerView } from "../../ledger/workers/roster.ts";
 import type { Viewer } from "../column.ts";
 import { CONFIGURATION_COLUMNS, type ConfiguredWorker, withConfiguration } from "../configuration-columns.ts";
-import { type Overview, tablePart } from "../details.ts";
+import { type Overview, tablePart } from "../parts.ts";
 import { WORKER_COLUMNS } from "../worker-columns.ts";
 
 /** The daemons, and how their configuration stands. */

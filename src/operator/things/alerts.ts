@@ -21,7 +21,7 @@ import {
   withMessages,
 } from "../alert-columns.ts";
 import type { Viewer } from "../column.ts";
-import { type Details, fieldsPart, tablePart } from "../details.ts";
+import { type Details, fieldsPart, tablePart } from "../parts.ts";
 import type { Place } from "../place.ts";
 import type { SiteAct, SitePlace } from "../site-act.ts";
 import { notFound, onEach, type Thing } from "../thing.ts";

@@ -11,11 +11,11 @@ import {
 import { listMessageDeliveries } from "../../ledger/operator/views.ts";
 import { readOrders } from "../../ledger/orders/row.ts";
 import type { Column, Viewer } from "../column.ts";
-import { type Details, fieldsPart, type Part, tablePart } from "../details.ts";
 import { hideHl7 } from "../hl7-tree.ts";
 import { isHl7, messageText, resultText } from "../kept-text.ts";
 import { knownOf, MESSAGE_COLUMNS } from "../message-columns.ts";
 import { DELIVERY_COLUMNS, type ListedOrder, ORDER_COLUMNS, PAINT_BY_VERDICT } from "../order-columns.ts";
+import { type Details, fieldsPart, type Part, tablePart } from "../parts.ts";
 import type { Place } from "../place.ts";
 import { cleanLines, HIDDEN } from "../text.ts";
 import type { Thing } from "../thing.ts";

@@ -14,7 +14,6 @@ import type { KeptOrderAnswer } from "../../ledger/orders/service-answers.ts";
 import type { FoundAtService, OrderAct } from "../acts.ts";
 import { CALL_COLUMNS, describeCall } from "../calls.ts";
 import { type Column, forPrograms, recordJson, type Viewer } from "../column.ts";
-import { type Details, fieldsPart, type Remark, tablePart } from "../details.ts";
 import { hideRecord } from "../hide-record.ts";
 import { MESSAGE_PLACE } from "../message-columns.ts";
 import {
@@ -33,6 +32,7 @@ import {
   readOrderDetails,
   whyEnded,
 } from "../order-details.ts";
+import { type Details, fieldsPart, type Remark, tablePart } from "../parts.ts";
 import type { Place } from "../place.ts";
 import { type DeclaredAct, onEach, type Thing } from "../thing.ts";
 import { describeEvent } from "../timeline.ts";

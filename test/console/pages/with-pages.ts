@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import type pg from "pg";
-import { createActs } from "../../../src/app/acts/acts.ts";
+import { createActs } from "../../../src/app/acts/create-acts.ts";
 import { withService } from "../../../src/cli/open.ts";
 import { loadConfig } from "../../../src/config/load.ts";
 import type { ConsoleDeps, ConsoleUser } from "../../../src/console/deps.ts";

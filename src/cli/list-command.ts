@@ -7,14 +7,14 @@ import {
   type ListPlace,
   nothingOf,
   WHOLE,
-} from "../../operator/listing.ts";
-import { clean } from "../../operator/text.ts";
-import { parseSince } from "../../operator/times.ts";
-import { pageOption, wholeNumber, wordsOf } from "../arguments.ts";
-import { type Watching, watched, watchOption } from "../live/watched.ts";
-import type { OpenSite } from "../open.ts";
-import { type Cli, type Session, toAction } from "../session.ts";
-import { printList } from "./list.ts";
+} from "../operator/list.ts";
+import { clean } from "../operator/text.ts";
+import { parseSince } from "../operator/times.ts";
+import { pageOption, wholeNumber, wordsOf } from "./arguments.ts";
+import { type Watching, watched, watchOption } from "./live/watched.ts";
+import type { OpenSite } from "./open.ts";
+import { printList } from "./output/list.ts";
+import { type Cli, type Session, toAction } from "./session.ts";
 
 /** What is particular to the command of a list. */
 interface Particulars<Row, F extends Filters> {

@@ -1,7 +1,7 @@
 import { formatId } from "../ledger/ids.ts";
 import { recordAudit } from "../ledger/operator/audit.ts";
 import type { Viewer } from "../operator/column.ts";
-import type { Details, Entry, Part, Remark } from "../operator/details.ts";
+import type { Details, Entry, Part, Remark } from "../operator/parts.ts";
 import type { Thing } from "../operator/thing.ts";
 import { localTime } from "../operator/times.ts";
 import { findNamed, formsOf, pathOf } from "./act-forms.ts";

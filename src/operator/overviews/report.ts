@@ -1,5 +1,5 @@
-import { FAILURES } from "../core/failures.ts";
-import { encodeCsv } from "../formats/csv/encode.ts";
+import { FAILURES } from "../../core/failures.ts";
+import { encodeCsv } from "../../formats/csv/encode.ts";
 import {
   ENDS,
   type Refusals,
@@ -7,11 +7,11 @@ import {
   type ReportedOrders,
   type Stage,
   type StageTimes,
-} from "../ledger/reports/report.ts";
-import { type Column, recordJson, type Viewer } from "./column.ts";
-import { type Overview, tablePart } from "./details.ts";
-import type { NamedPeriod } from "./report-period.ts";
-import { roundToUnit } from "./times.ts";
+} from "../../ledger/reports/report.ts";
+import { type Column, recordJson, type Viewer } from "../column.ts";
+import { type Overview, tablePart } from "../parts.ts";
+import type { NamedPeriod } from "../report-period.ts";
+import { roundToUnit } from "../times.ts";
 
 /** Orders by connector and operation, and how they stand; what there is none of is left empty. */
 const ORDER_COLUMNS: readonly Column<ReportedOrders>[] = [

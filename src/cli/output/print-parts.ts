@@ -1,6 +1,6 @@
 import { shownProblem } from "../../core/failures.ts";
 import { type Column, recordJson } from "../../operator/column.ts";
-import type { Details, Entry, Overview, Part, Remark } from "../../operator/details.ts";
+import type { Details, Entry, Overview, Part, Remark } from "../../operator/parts.ts";
 import { clean, HIDDEN, problemLines } from "../../operator/text.ts";
 import { describeStep, stepsOf } from "../../operator/timeline.ts";
 import { localTime, timeWithAge } from "../../operator/times.ts";

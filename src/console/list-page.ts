@@ -7,7 +7,7 @@ import {
   type ListPlace,
   nothingOf,
   WHOLE,
-} from "../operator/listing.ts";
+} from "../operator/list.ts";
 import { filterForm, listTable, nextPage, options, SEARCH_AGAIN } from "./components.ts";
 import type { Records } from "./deps.ts";
 import { type Content, type Html, html } from "./html.ts";

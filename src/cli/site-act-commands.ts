@@ -4,8 +4,8 @@ import { clean } from "../operator/text.ts";
 import { EXIT, type ExitStatus, exitStatusOf } from "./exit-status.ts";
 import { type OpenSite, withLedger, withLedgerOrNone } from "./open.ts";
 import { withProgress } from "./output/progress.ts";
+import { type ActOptions, actsOf, confirm, reasonOf, WHY } from "./record-commands.ts";
 import { type Cli, type Session, toAction } from "./session.ts";
-import { type ActOptions, actsOf, confirm, reasonOf, WHY } from "./things.ts";
 
 // The commands of acts that have no record, as the things of `src/operator/things/` declare them.
 

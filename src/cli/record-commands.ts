@@ -16,7 +16,7 @@ import {
 } from "../operator/thing.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import { type OpenSite, recordShown, withLedger, withService } from "./open.ts";
-import { printDetails, sectionsOf } from "./output/details.ts";
+import { printDetails, sectionsOf } from "./output/print-parts.ts";
 import { withProgress } from "./output/progress.ts";
 import { type Cli, type Session, toAction } from "./session.ts";
 
@@ -301,7 +301,7 @@ export async function actsOf(
   { pool, config }: Pick<OpenSite, "pool" | "config">,
   session: Session,
 ): Promise<Acts> {
-  const { createActs } = await import("../app/acts/acts.ts");
+  const { createActs } = await import("../app/acts/create-acts.ts");
   const { clock, io, secrets } = session;
   // A place of alerts may be the log, which has to be seen.
   const logger = createLogger({ level: "info" }, io.stderr, secrets);
