@@ -1,7 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import { type Activity, findLastMessages, joinActivity, readActivity } from "../ledger/operator/activity.ts";
 import type { ConnectorView } from "../operator/connector-columns.ts";
-import { connectorNames, type Place, type WithConnectors } from "../operator/place.ts";
+import { connectorNames, type Place, type SiteSettings } from "../operator/place.ts";
 import { ask, once } from "./ask.ts";
 import type { ConsoleDeps } from "./deps.ts";
 import type { Status } from "./status-document.ts";
@@ -21,7 +21,7 @@ const DAY_LASTS_MS = MINUTE_MS;
 /** Gives what reads the traffic: the last hour and the hour of the clock each time, those of the day before it once a minute. */
 export function watchTraffic(
   deps: Pick<ConsoleDeps, "logger" | "clock">,
-  { pool, config }: Pick<Place, "pool"> & { readonly config: WithConnectors },
+  { pool, config }: Pick<Place, "pool"> & { readonly config: Pick<SiteSettings, "connectors"> },
 ): () => Promise<Traffic> {
   const { clock } = deps;
   const WARNING = "what came and went could not be read";

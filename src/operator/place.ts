@@ -14,11 +14,6 @@ export interface Place {
 }
 
 /** Names of the connectors that are configured. */
-export function connectorNames({ connectors }: WithConnectors): string[] {
+export function connectorNames({ connectors }: Pick<Config, "connectors">): string[] {
   return connectors.map(({ name }) => name);
-}
-
-/** As much of a configuration as says which connectors there are. */
-export interface WithConnectors {
-  readonly connectors: readonly { readonly name: string }[];
 }

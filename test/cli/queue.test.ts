@@ -35,8 +35,8 @@ describe("queue list", () => {
       const { status, stdout } = await cli(["queue"]);
       expect(status).toBe(0);
       expect(stdout).toContain("No daemon works on this ledger right now.");
-      expect(stdout).toMatch(/^ *submit +2 +1 +0 +0 +none$/m);
-      expect(stdout).toMatch(/^ *deliver +3 +1 +0 +1 +none$/m);
+      expect(stdout).toMatch(/^ *submit +2 +1 +0 +0 +none +Orders go to the service$/m);
+      expect(stdout).toMatch(/^ *deliver +3 +1 +0 +1 +none +Results go to the lab$/m);
       expect(stdout).toMatch(
         /^ *o2 +C-2 +received +3 +in 5m +SERVICE_UNREACHABLE: connection refused; no daemon works on this ledger$/m,
       );

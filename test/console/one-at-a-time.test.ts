@@ -76,7 +76,7 @@ test("a ledger that hangs is asked for its traffic once, however often the overv
     const clock: Clock = { ...systemClock, sleep: async () => {} };
     const readTraffic = watchTraffic(
       { logger: silent, clock },
-      { pool, config: { connectors: [{ name: "bench" }] } },
+      { pool, config: { connectors: [{ name: "bench" }] as never } },
     );
     const locker = await pool.connect();
     try {

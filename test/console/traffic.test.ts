@@ -55,7 +55,7 @@ it("the counts of the day are never behind those of the last hour", () =>
     const clock: Clock = { ...systemClock, monotonic: () => 0 };
     const readTraffic = watchTraffic(
       { logger: silent, clock },
-      { pool, config: { connectors: [{ name: "bench" }] } },
+      { pool, config: { connectors: [{ name: "bench" }] as never } },
     );
     for (const number of [1, 2]) {
       await take("bench", [csvMessage(number)]);

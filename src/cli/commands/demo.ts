@@ -25,7 +25,7 @@ import { withSurroundings } from "../../operator/order-details.ts";
 import { clean, counted } from "../../operator/text.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
 import { createSimulator, type Simulator } from "../../simulator/simulator.ts";
-import { duration, positiveNumber, wholeNumber } from "../arguments.ts";
+import { duration, positiveNumber, SIMULATOR_PORT, wholeNumber } from "../arguments.ts";
 import { prepareFolder } from "../demo/folder.ts";
 import { type LedgerView, listUnfinished, readLedger } from "../demo/progress.ts";
 import { dropSample, listSamples, playStaff, type Sample, writeConfiguration } from "../demo/samples.ts";
@@ -53,7 +53,7 @@ export function define(command: Command, cli: Cli): void {
       "--simulator-port <n>",
       "port of the simulated service; 0 or a taken one gives any free one",
       wholeNumber(0, 65_535),
-      4711,
+      SIMULATOR_PORT,
     )
     .option("--speed <x>", "how much faster than the clock staff and devices live", positiveNumber, 60)
     .option("--dir <folder>", "where everything is put; what an earlier demo left is removed first", "demo")

@@ -146,8 +146,8 @@ const STAGES: readonly Column<Stage>[] = [
   },
 ];
 
-/** What BullMQ has is only on its way; `cryobridge queue` shows it. */
-const QUEUES = QUEUE_COLUMNS.filter(({ key }) => key !== "bullmq");
+/** What BullMQ has is only on its way, and who watches knows what the queues are for; `cryobridge queue` shows both. */
+const QUEUES = QUEUE_COLUMNS.filter(({ key, isLesser }) => key !== "bullmq" && !isLesser);
 
 const TOO_MUCH = new Set<string | undefined>(["pid", "version", "connectors", "startedAt"]);
 const WORKERS = WORKER_COLUMNS.filter(({ key }) => !TOO_MUCH.has(key));

@@ -1,13 +1,11 @@
 import { QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import type { Orphaned } from "../../ledger/results/orphaned.ts";
-import type { Column } from "../../operator/column.ts";
-import { type QueueView, readQueueOverview } from "../../operator/overviews/queue.ts";
-import type { Part } from "../../operator/parts.ts";
+import { readQueueOverview } from "../../operator/overviews/queue.ts";
 import { connectorNames } from "../../operator/place.ts";
 import type { DeclaredAct, Thing } from "../../operator/thing.ts";
 import { ORDERS } from "../../operator/things/orders.ts";
 import { MOVE } from "../../operator/things/orphaned.ts";
-import { MEANINGS, QUEUE_ACTS } from "../../operator/things/queues.ts";
+import { QUEUE_ACTS } from "../../operator/things/queues.ts";
 import { RESULTS } from "../../operator/things/results.ts";
 import { beforeRows, formOf, pathOf } from "../act-forms.ts";
 import { actForm } from "../components.ts";
@@ -38,12 +36,6 @@ export function addQueuePage(site: Site, records: Records, beginWork: BeginWork)
   }));
 }
 
-const MEANING: Column<QueueView> = {
-  title: "what it does",
-  isFlexible: true,
-  show: ({ queue }) => MEANINGS[queue].replace(/\.$/, ""),
-};
-
 async function queuePage(visit: Visit, records: Records): Promise<Page> {
   const own = records.queues;
   const { queues, orphaned, failure, remarks, parts } = await readQueueOverview(
@@ -54,7 +46,7 @@ async function queuePage(visit: Visit, records: Records): Promise<Page> {
       ...{ rows: LINES, limit: LINES },
     },
   );
-  const at = partsAt(withMeaning(parts), PATH, visit.viewer);
+  const at = partsAt(parts, PATH, visit.viewer);
   const isCut = (name: string) =>
     parts.some((part) => part.kind === "table" && part.name === name && part.rows.length >= LINES);
   const cut = (name: string, ...lists: readonly (readonly [to: string, words: string])[]) =>
@@ -84,15 +76,6 @@ ${at("openDeliveries", {
 ${at("orphaned", { below: html`<div class="acts">${orphaned.map((left) => moveForm(left, records, visit))}</div>` })}
 ${at("jobs", { below: isCut("jobs") && html`<p class="note">At most ${LINES} of each queue.</p>` })}`,
   };
-}
-
-/** A person at a terminal knows the queues by their names. */
-function withMeaning(parts: readonly Part[]): readonly Part[] {
-  return parts.map((part) => {
-    if (part.kind !== "table" || part.name !== "queues") return part;
-    const [first, ...columns] = part.columns;
-    return first ? { ...part, columns: [first, MEANING, ...columns] } : part;
-  });
 }
 
 /** The button before a row that has it tried now, where that does something. */

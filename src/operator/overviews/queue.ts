@@ -28,7 +28,7 @@ import { withSurroundings } from "../order-details.ts";
 import { type Overview, tablePart } from "../parts.ts";
 import { countsInWords } from "../text.ts";
 import { hintForOrphaned, readOrphaned } from "../things/orphaned.ts";
-import { pausedInWords } from "../things/queues.ts";
+import { MEANINGS, pausedInWords } from "../things/queues.ts";
 import { relativeTime } from "../times.ts";
 import { whyWaiting } from "../why-waiting.ts";
 
@@ -69,6 +69,12 @@ export const QUEUE_COLUMNS: readonly Column<QueueView>[] = [
     title: "handed over",
     isFlexible: true,
     show: ({ bullmq }) => (bullmq ? countsInWords(bullmq, "none") : "not reachable"),
+  },
+  {
+    title: "what it does",
+    isFlexible: true,
+    isLesser: true,
+    show: ({ queue }) => MEANINGS[queue].replace(/\.$/, ""),
   },
   {
     key: "isPaused",

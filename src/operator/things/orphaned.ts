@@ -1,4 +1,4 @@
-import type { ConnectorConfig } from "../../config/config.ts";
+import type { Config, ConnectorConfig } from "../../config/config.ts";
 import { Failure } from "../../core/failures.ts";
 import {
   findKinds,
@@ -7,7 +7,7 @@ import {
   moveResults,
   type Orphaned,
 } from "../../ledger/results/orphaned.ts";
-import { connectorNames, type Place, type WithConnectors } from "../place.ts";
+import { connectorNames, type Place } from "../place.ts";
 import type { SiteAct } from "../site-act.ts";
 import { counted } from "../text.ts";
 
@@ -15,7 +15,7 @@ import { counted } from "../text.ts";
 export function readOrphaned({
   pool,
   config,
-}: Pick<Place, "pool"> & { readonly config: WithConnectors }): Promise<Orphaned[]> {
+}: Pick<Place, "pool"> & { readonly config: Pick<Config, "connectors"> }): Promise<Orphaned[]> {
   return listOrphaned(pool, connectorNames(config));
 }
 
